@@ -1,0 +1,42 @@
+# hawser_layer(name USES layer...): an object library for one layer. Layers are kept apart as
+# build targets (and by contrib/check-layers); libucp.so.0 links them into one LTO unit.
+function(hawser_layer name)
+  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+  add_library(hawser_${name} OBJECT)
+  target_include_directories(hawser_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(hawser_${name} PUBLIC Threads::Threads fmt::fmt-header-only Boost::headers)
+  foreach(lower IN LISTS ARG_USES)
+    target_link_libraries(hawser_${name} PUBLIC hawser_${lower})
+  endforeach()
+  if(HAWSER_LTO)
+    set_property(TARGET hawser_${name} PROPERTY INTERPROCEDURAL_OPTIMIZATION ON)
+  endif()
+  hawser_warnings(hawser_${name})
+endfunction()
+
+# hawser_library(name OBJECTS target... EXPORTS file): a public shared library libNAME.so.0
+# whose dynamic symbols are exactly those of the version script EXPORTS.
+function(hawser_library name)
+  cmake_parse_arguments(ARG "" "EXPORTS" "OBJECTS;SOURCES" ${ARGN})
+  add_library(${name} SHARED ${ARG_SOURCES})
+  add_library(ucx::${name} ALIAS ${name})
+  foreach(objects IN LISTS ARG_OBJECTS)
+    target_link_libraries(${name} PRIVATE ${objects})
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
+  set_target_properties(${name} PROPERTIES
+    VERSION 0.0.0 SOVERSION 0
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
+    LINK_DEPENDS "${ARG_EXPORTS}")
+  target_link_options(${name} PRIVATE "-Wl,--version-script=${ARG_EXPORTS}" -Wl,--no-undefined -Wl,-z,now)
+  if(HAWSER_SANITIZER)
+    target_link_options(${name} PRIVATE -Wl,-z,undefs)
+  endif()
+  if(HAWSER_LTO)
+    set_property(TARGET ${name} PROPERTY INTERPROCEDURAL_OPTIMIZATION ON)
+  endif()
+  hawser_warnings(${name})
+  install(TARGETS ${name} EXPORT ucx-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endfunction()

@@ -1,0 +1,10 @@
+# What a person who builds Hawser can choose; the presets set these.
+option(HAWSER_TESTS "Build the tests, the fuzz drivers and the benchmarks" OFF)
+option(HAWSER_LTO "Link-time optimisation across ucs, uct and ucp" OFF)
+option(HAWSER_COVERAGE "Instrument for gcov" OFF)
+option(HAWSER_FUZZ "Build libFuzzer targets (needs Clang)" OFF)
+set(HAWSER_SANITIZER "" CACHE STRING "Sanitizers for -fsanitize=, comma separated; empty for none")
+
+# Plain lib/, never lib/<multiarch>: people point LD_LIBRARY_PATH at PREFIX/lib.
+set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "Library folder below the prefix" FORCE)
+include(GNUInstallDirs)

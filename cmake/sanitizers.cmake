@@ -1,0 +1,7 @@
+if(HAWSER_SANITIZER)
+  add_compile_options(-fsanitize=${HAWSER_SANITIZER} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HAWSER_SANITIZER})
+  if(HAWSER_SANITIZER MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()

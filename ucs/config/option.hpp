@@ -1,0 +1,82 @@
+// Declaring options: a typed table of pointers to members, one per struct of settings.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ucs/type/result.hpp"
+
+namespace ucs::config {
+
+// Memory size: "8k", "64kb", "1m", plain bytes; "inf" and "auto" where the option allows them.
+struct memunits {
+    static constexpr std::size_t inf = ~std::size_t{0};
+    static constexpr std::size_t automatic = ~std::size_t{0} - 1;
+    std::size_t bytes = automatic;
+    [[nodiscard]] bool is_auto() const noexcept { return bytes == automatic; }
+    [[nodiscard]] bool is_inf() const noexcept { return bytes == inf; }
+};
+
+// Seconds: "10ms", "5us", "1.5s", "1m"; "inf" and "auto" as infinity and NaN.
+struct duration {
+    double seconds = 0;
+};
+
+enum class ternary { no, yes, try_, automatic };
+
+// "a,b,c" allows, "^a,b" denies, "all" allows everything.
+struct allow_list {
+    bool negated = false;
+    std::vector<std::string> names{"all"};
+};
+
+using names = std::vector<std::string>;
+
+// How one member type reads from and prints as text. `parse` writes into `field` only on success.
+struct value_type {
+    const char* expected;  // what a right value looks like, for help and error texts
+    ucs_status_t (*parse)(std::string_view text, void* field);
+    std::string (*print)(const void* field);
+};
+
+// Defined in option.cpp for: bool, int, unsigned, size_t, double, std::string, memunits,
+// duration, ternary, allow_list, names, log level. Enumerations add their own specialisation.
+template<class Member>
+const value_type& value_type_of();
+
+// One option, type erased: `field` finds the member inside the settings struct.
+struct option {
+    const char* name;           // without prefix: "RNDV_THRESH"
+    const char* default_value;  // text, parsed like any other
+    const char* help;           // full sentences, our own words
+    const value_type* type;
+    void* (*field)(void* settings);
+    bool hidden = false;
+};
+
+// Makes an option of a member: make_option<&tcp_config::tx_segment>("TCP_TX_SEG_SIZE", "8k", "…").
+template<auto Member>
+option make_option(const char* name, const char* default_value, const char* help,
+                   bool hidden = false) {
+    return []<class Settings, class Value>(Value Settings::*, const char* n, const char* d,
+                                           const char* h, bool hide) {
+        return option{
+            n,
+            d,
+            h,
+            &value_type_of<Value>(),
+            [](void* settings) -> void* { return &(static_cast<Settings*>(settings)->*Member); },
+            hide};
+    }(Member, name, default_value, help, hidden);
+}
+
+// The options of one settings struct, with a title for the help text.
+struct table {
+    const char* title;
+    std::vector<option> options;
+};
+
+}  // namespace ucs::config

@@ -1,0 +1,83 @@
+// Where option texts come from, and loading a settings struct from them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "ucs/config/option.hpp"
+
+namespace ucs::config {
+
+// Origin of an option's effective value, for `ucx_info -c` and error messages.
+enum class origin { built_in, file, environment, prefixed_environment, program };
+
+struct text_value {
+    std::string text;
+    origin from = origin::built_in;
+    std::string where;  // "UCX_TLS", "/etc/ucx/ucx.conf:12", "ucp_config_modify"
+};
+
+// Layers of option texts, the strongest last: built-in default, ucx.conf, UCX_<NAME>,
+// <PREFIX>_UCX_<NAME>, values set by the program. A snapshot: later changes of the environment
+// do not show. Value type; any thread may read.
+class source {
+public:
+    // Reads the environment and ucx.conf. `prefix` may be empty ("MPI" gives MPI_UCX_<NAME>).
+    // `file` empty means PREFIX/etc/ucx/ucx.conf, then /etc/ucx/ucx.conf, then $UCX_CONFIG_DIR;
+    // a named file that cannot be read is an error, a missing default one is not. A file that
+    // exists but cannot be read or parsed gives one warning and is left out.
+    static result<source> read(std::string_view prefix, std::string_view file);
+
+    // A source with no environment and no file (tests, sim).
+    static source empty();
+
+    // Sets NAME (without UCX_) from the program. No check: see registry::modify.
+    void set(std::string_view name, std::string_view text);
+
+    [[nodiscard]] const text_value* find(std::string_view name) const;
+
+    // Warns, once per process and name, of UCX_* variables that no table knows, with the nearest
+    // known name.
+    void warn_unknown(std::span<const table* const> known) const;
+
+    [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
+
+private:
+    std::string prefix_;
+    std::map<std::string, text_value, std::less<>> values_;
+};
+
+// Fills `settings` from `from` by `options`: a missing text falls back to the default, a wrong
+// one is logged as an error that names the variable, the text and the expected form.
+ucs_status_t load(void* settings, const table& options, const source& from);
+
+// The same into a fresh struct whose table is returned by `Settings::options()`.
+template<class Settings>
+result<Settings> load(const source& from) {
+    Settings settings{};
+    if (ucs_status_t status = load(&settings, Settings::options(), from); status != UCS_OK) {
+        return status;
+    }
+    return settings;
+}
+
+// Sets NAME after checking it against the tables: UCS_ERR_NO_ELEM for an unknown name,
+// UCS_ERR_INVALID_PARAM (and a log line with the expected form) for a malformed value.
+ucs_status_t modify(source& target, std::span<const table* const> known, std::string_view name,
+                    std::string_view text);
+
+// Flags of print, the values of ucs_config_print_flags_t.
+enum print_flags : unsigned {
+    print_values = 1,
+    print_header = 2,
+    print_doc = 4,
+    print_hidden = 8,
+    print_comment_default = 16,
+};
+
+// The text of `UCX_<NAME>=<value>` lines that clients parse; with docs as comments above each.
+std::string print(const source& from, std::span<const table* const> known, std::string_view title,
+                  unsigned flags, std::string_view filter = {});
+
+}  // namespace ucs::config

@@ -1,0 +1,40 @@
+// Options of logging, and changing them at run time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ucs/config/option.hpp"
+#include "ucs/log/log.hpp"
+
+namespace ucs::log {
+
+// UCX_LOG_*: read from the environment and ucx.conf with the first message.
+struct settings {
+    std::string levels = "warn";
+    std::string file;
+    config::memunits file_size{config::memunits::inf};
+    unsigned backups = 0;
+
+    static const config::table& options();
+};
+
+// Puts settings in force: levels now, the file with the next message. A file that cannot be
+// opened is reported once on the standard error, which then takes the messages. Any thread.
+ucs_status_t configure(const settings& wanted);
+
+// Changes the levels only: "info" or "warn,uct.tcp:trace". Any thread.
+ucs_status_t set_level(std::string_view levels);
+
+// Takes messages instead of the configured output while it is installed (nullptr: none). For
+// tests: install before and remove after all threads that log.
+class sink {
+public:
+    virtual void message(const component& source, level severity, std::string_view text) = 0;
+
+protected:
+    ~sink() = default;
+};
+void set_sink(sink* taker) noexcept;
+
+}  // namespace ucs::log

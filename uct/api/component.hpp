@@ -1,0 +1,52 @@
+// A transport as it can be found on this machine.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "uct/api/iface.hpp"
+
+namespace uct {
+
+enum class device_type : std::uint8_t { self, shared_memory, network, simulated };
+
+// A transport on a device that works here.
+struct resource {
+    std::string transport;  // "tcp"
+    std::string device;     // "eth0"; "memory" for shared memory
+    device_type type = device_type::network;
+    int numa_node = -1;  // -1: unknown or everywhere
+};
+
+// A transport on a device that does not work here, and why, in words for people.
+struct unusable_resource {
+    std::string transport;
+    std::string device;
+    std::string reason;
+};
+
+struct listing {
+    std::vector<resource> usable;
+    std::vector<unusable_resource> unusable;
+};
+
+// Finds and opens the interfaces of one transport. Stateless; one object per transport, listed in
+// base/registry.cpp. Any thread.
+class component {
+public:
+    virtual ~component() = default;
+    [[nodiscard]] virtual const char* name() const noexcept = 0;
+
+    // Options of the transport, or nullptr.
+    [[nodiscard]] virtual const ucs::config::table* options() const noexcept = 0;
+
+    // Devices here, usable and not. Cheap: no thread, no file left behind, under a millisecond.
+    [[nodiscard]] virtual listing query(const ucs::config::source& config) const = 0;
+
+    virtual ucs::result<std::unique_ptr<iface>> open(const resource& where,
+                                                     const iface_params& params) const = 0;
+};
+
+}  // namespace uct

@@ -1,0 +1,70 @@
+// One direction to one remote interface.
+#pragma once
+
+#include <string>
+
+#include "ucs/vfs/directory.hpp"
+#include "uct/api/types.hpp"
+
+namespace uct {
+
+// Sends to one peer interface. Created by iface::create_ep, owned by the protocol layer, destroyed
+// before its interface. Owner context. Creation does not wait for the peer: operations before the
+// connection stands return UCS_ERR_NO_RESOURCE or are kept by the transport.
+//
+// Ordering: active messages of one endpoint arrive in the order of the successful calls. Remote
+// memory operations are not ordered with anything.
+//
+// Back-pressure: UCS_ERR_NO_RESOURCE means that nothing happened; queue the send by pending_add.
+// As long as requests are queued, every new active message is refused with UCS_ERR_NO_RESOURCE
+// (unless it comes from a queued request's own progress), so order is kept.
+//
+// Failure: an endpoint that failed returns its error from every operation. Each operation in
+// flight ends with the error, then the interface's error handler is called once, from progress.
+class ep : public ucs::vfs::object {
+public:
+    virtual ~ep() = default;
+
+    // Sends header (8 bytes) and payload, at most attr().max_short bytes of payload. The buffers
+    // may be reused on return. UCS_OK, UCS_ERR_NO_RESOURCE or the endpoint's error.
+    virtual ucs_status_t am_short(am_id id, std::uint64_t header, const void* payload,
+                                  std::size_t length);
+
+    // Lets `pack` write the message into the transport's buffer of at least attr().max_bcopy
+    // bytes. Returns the packed length (>= 0) or a status (< 0). `pack` runs at most once and
+    // only when the message will be sent.
+    virtual ssize_t am_bcopy(am_id id, pack_function pack, void* arg);
+
+    // Sends `header` and then the pieces of `payload` from where they are. The header may be
+    // reused on return, the payload when the call returned UCS_OK or, after UCS_INPROGRESS, when
+    // `done` was told. The receiver sees one contiguous message.
+    virtual ucs_status_t am_zcopy(am_id id, std::span<const std::byte> header,
+                                  std::span<const iov> payload, completion* done);
+
+    // Reads remote memory at `remote_address` into the pieces. UCS_OK, UCS_INPROGRESS (then
+    // `done`), UCS_ERR_UNSUPPORTED where the system refuses access to this peer (the caller falls
+    // back to copying), or another error.
+    virtual ucs_status_t get_zcopy(std::span<const iov> into, std::uint64_t remote_address,
+                                   completion* done);
+
+    // Writes the pieces to remote memory. Statuses as get_zcopy.
+    virtual ucs_status_t put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
+                                   completion* done);
+
+    // Ends when everything sent before has left the local side: UCS_OK, or UCS_INPROGRESS and
+    // then `done`. Queued pending requests are not waited for.
+    virtual ucs_status_t flush(completion* done);
+
+    // Queues a send that found no resource. Legal only after UCS_ERR_NO_RESOURCE.
+    virtual void pending_add(pending_request& request) = 0;
+
+    // Takes every queued request out and hands it to `purge`.
+    virtual void pending_purge(void (*purge)(pending_request& request, void* arg), void* arg) = 0;
+
+    // Who is at the other end, for people ("pid 123", "10.0.0.1:4242").
+    [[nodiscard]] virtual std::string peer_name() const = 0;
+
+    void describe(ucs::vfs::directory& into) const override;
+};
+
+}  // namespace uct

@@ -1,0 +1,101 @@
+// A transport opened on a device by one worker.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ucs/async/event_loop.hpp"
+#include "ucs/config/source.hpp"
+#include "ucs/type/result.hpp"
+#include "uct/api/ep.hpp"
+
+namespace uct {
+
+// How far an interface reaches; the order is from near to far.
+enum class scope : std::uint8_t { process, host, network };
+
+// What one call of progress costs when nothing is there: memory loads or a system call. Workers
+// poll the second kind less often while the first kind is in use.
+enum class poll_cost : std::uint8_t { memory, system_call };
+
+// What an interface can do, fixed while it is open. Sizes in bytes, times in seconds, bandwidth
+// in bytes per second.
+struct iface_attr {
+    op_mask ops;
+    std::size_t max_short = 0;         // payload of am_short, beside the 8-byte header
+    std::size_t max_bcopy = 0;         // whole message of am_bcopy
+    std::size_t max_zcopy = 0;         // header and payload of am_zcopy
+    std::size_t max_zcopy_header = 0;  // header of am_zcopy
+    std::size_t max_iov = 0;           // pieces of any zcopy
+    std::size_t max_rma = 0;           // one get_zcopy or put_zcopy
+    std::size_t address_length = 0;    // what pack_address writes
+    double latency = 0;                // one way, small message
+    double bandwidth = 0;              // large messages
+    double overhead = 0;               // processor time per message
+    scope reach = scope::host;
+    poll_cost cost = poll_cost::memory;
+    bool lands = false;  // uses am_handler::locate
+};
+
+// Receives active messages of one id. Called from progress of the owner. Handlers may send, may
+// destroy endpoints, must not call progress.
+struct am_handler {
+    // The whole message; `data` is valid during the call only. 8-byte aligned.
+    void (*deliver)(void* arg, void* data, std::size_t length) = nullptr;
+
+    // Stream transports (attr().lands) ask where the part of a message behind its first
+    // `landing_header` bytes belongs, so that it is received in place. Called before each read
+    // of a piece, always with the whole header: returns the address for payload byte 0, or
+    // nullptr: on the first question "deliver it the ordinary way", later "drop the rest".
+    // `landed` replaces `deliver` for a message that was received in place.
+    std::size_t landing_header = 0;
+    void* (*locate)(void* arg, const void* header, std::size_t payload_length) = nullptr;
+    void (*landed)(void* arg, const void* header, std::size_t payload_length) = nullptr;
+
+    void* arg = nullptr;
+};
+
+// Told once per failed endpoint, from progress. The endpoint may be destroyed by the handler.
+struct error_handler {
+    void (*failed)(void* arg, ep& which, ucs_status_t status) = nullptr;
+    void* arg = nullptr;
+};
+
+// What an interface is opened with. The references outlive the interface.
+struct iface_params {
+    ucs::async::event_loop& events;     // polled by the owner now and then; for slow things
+    const ucs::config::source& config;  // option texts
+    std::uint64_t worker_uid = 0;       // identity of the worker, random, never 0
+};
+
+// Answer of check_reachable: empty `why_not` means reachable.
+struct reachability {
+    std::string why_not;
+    [[nodiscard]] bool ok() const noexcept { return why_not.empty(); }
+};
+
+// Receives for one worker and creates endpoints. Owned by the worker. Owner context.
+class iface : public ucs::vfs::object {
+public:
+    virtual ~iface() = default;
+
+    [[nodiscard]] virtual const iface_attr& attr() const noexcept = 0;
+
+    // Receives and completes what is there; returns the number of events. Never blocks.
+    virtual unsigned progress() = 0;
+
+    // Writes attr().address_length bytes by which peers find this interface.
+    virtual void pack_address(std::span<std::byte> into) const = 0;
+
+    // Can this interface reach the one with that address? Addresses are untrusted: malformed ones
+    // are unreachable, with a reason. Pure, no side effect on the peer.
+    [[nodiscard]] virtual reachability check_reachable(
+        std::span<const std::byte> address) const = 0;
+
+    virtual ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) = 0;
+
+    virtual void set_am_handler(am_id id, const am_handler& handler) = 0;
+    virtual void set_error_handler(const error_handler& handler) = 0;
+};
+
+}  // namespace uct

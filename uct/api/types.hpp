@@ -1,0 +1,75 @@
+// Vocabulary of the transport layer.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/intrusive/list_hook.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "ucs/type/status.h"
+
+namespace uct {
+
+// Number of an active message handler, below am_id_count.
+using am_id = std::uint8_t;
+inline constexpr std::size_t am_id_count = 32;
+
+// One piece of local memory.
+struct iov {
+    void* base;
+    std::size_t length;
+};
+
+[[nodiscard]] inline std::size_t total_length(std::span<const iov> pieces) noexcept {
+    std::size_t sum = 0;
+    for (const iov& piece : pieces)
+        sum += piece.length;
+    return sum;
+}
+
+// Writes at most `capacity` bytes of a message into `into`; returns how many.
+using pack_function = std::size_t (*)(void* arg, void* into, std::size_t capacity);
+
+// Told when an operation that returned UCS_INPROGRESS ends. May count several operations: `done`
+// runs when the last of `count` ends, with the first error in `status`. Owned by the caller,
+// must live until `done` is called. Owner context.
+struct completion {
+    void (*done)(completion& self);
+    unsigned count = 1;
+    ucs_status_t status = UCS_OK;
+
+    void finish(ucs_status_t result) {
+        if (result != UCS_OK && status == UCS_OK) status = result;
+        if (--count == 0) done(*this);
+    }
+};
+
+// A send that found no resource and waits in its endpoint's queue. When resources are back the
+// transport takes it out of the queue and calls `progress`: UCS_ERR_NO_RESOURCE puts it back at
+// the front, any other status means that the request is gone and must not be touched.
+struct pending_request {
+    ucs_status_t (*progress)(pending_request& self);
+    boost::intrusive::list_member_hook<> pending_hook;
+};
+
+// Operations that an endpoint may implement; also the capability flags of an interface, which
+// are computed from the endpoint class (see base/implemented_ops.hpp), never written by hand.
+enum class op : std::uint32_t {
+    am_short = 1U << 0,
+    am_bcopy = 1U << 1,
+    am_zcopy = 1U << 2,
+    get_zcopy = 1U << 3,
+    put_zcopy = 1U << 4,
+};
+
+struct op_mask {
+    std::uint32_t bits = 0;
+    [[nodiscard]] constexpr bool has(op which) const noexcept {
+        return (bits & static_cast<std::uint32_t>(which)) != 0;
+    }
+    constexpr void add(op which) noexcept { bits |= static_cast<std::uint32_t>(which); }
+};
+
+}  // namespace uct

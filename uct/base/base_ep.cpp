@@ -1,0 +1,49 @@
+#include "uct/base/base_ep.hpp"
+
+#include "uct/base/base_iface.hpp"
+
+namespace uct {
+
+base_ep::~base_ep() {
+    if (waiting_hook.is_linked()) {
+        iface_.waiting_.erase(iface_.waiting_.iterator_to(*this));
+    }
+    std::erase_if(iface_.failures_, [this](const auto& f) { return f.which == this; });
+}
+
+void base_ep::pending_add(pending_request& request) {
+    pending_.push_back(request);
+    queued_ = true;
+    if (!waiting_hook.is_linked()) iface_.waiting_.push_back(*this);
+}
+
+void base_ep::pending_purge(void (*purge)(pending_request&, void*), void* arg) {
+    // A purge callback may queue again; only what is there now is handed out.
+    queue taken;
+    taken.swap(pending_);
+    queued_ = false;
+    while (!taken.empty()) {
+        pending_request& request = taken.front();
+        taken.pop_front();
+        purge(request, arg);
+    }
+}
+
+unsigned base_ep::dispatch_pending() {
+    unsigned sent = 0;
+    dispatching_ = true;
+    while (!pending_.empty()) {
+        pending_request& request = pending_.front();
+        pending_.pop_front();
+        if (request.progress(request) == UCS_ERR_NO_RESOURCE) {
+            pending_.push_front(request);
+            break;
+        }
+        ++sent;
+    }
+    dispatching_ = false;
+    queued_ = !pending_.empty();
+    return sent;
+}
+
+}  // namespace uct

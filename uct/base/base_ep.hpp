@@ -1,0 +1,47 @@
+// The pending queue, shared by every transport's endpoint.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+
+#include "uct/api/ep.hpp"
+
+namespace uct {
+
+class base_iface;
+
+// Base of all endpoints: queue of sends that wait for resources, failure state. Transports call
+// dispatch_pending when resources are back and check must_queue before accepting an active
+// message. Owner context.
+class base_ep : public ep {
+public:
+    explicit base_ep(base_iface& owner) noexcept : iface_(owner) {}
+    ~base_ep() override;
+
+    void pending_add(pending_request& request) override;
+    void pending_purge(void (*purge)(pending_request&, void*), void* arg) override;
+
+    // Hook for the interface's list of endpoints with queued requests.
+    boost::intrusive::list_member_hook<> waiting_hook;
+
+protected:
+    [[nodiscard]] bool must_queue() const noexcept { return queued_ && !dispatching_; }
+
+    // Runs queued requests until one finds no resource. Returns how many went out. The endpoint
+    // may not be destroyed by a request's progress.
+    unsigned dispatch_pending();
+
+    base_iface& iface_;
+
+private:
+    friend class base_iface;
+    using queue = boost::intrusive::list<
+        pending_request,
+        boost::intrusive::member_hook<pending_request, boost::intrusive::list_member_hook<>,
+                                      &pending_request::pending_hook>,
+        boost::intrusive::constant_time_size<false>>;
+    queue pending_;
+    bool queued_ = false;
+    bool dispatching_ = false;
+};
+
+}  // namespace uct

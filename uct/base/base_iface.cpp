@@ -1,0 +1,78 @@
+#include "uct/base/base_iface.hpp"
+
+namespace uct {
+
+constinit const ucs::log::component uct_log{"uct"};
+
+namespace {
+
+void drop_unknown(void* arg, void*, std::size_t length) {
+    const auto* owner = static_cast<const base_iface*>(arg);
+    ucs::log::warn(uct_log,
+                   "{}/{}: a message of {} bytes for an active message id without handler was "
+                   "dropped; the peer runs another version or sends garbage",
+                   owner->where().transport, owner->where().device, length);
+}
+
+}  // namespace
+
+base_iface::base_iface(const resource& where, const iface_params& params)
+    : where_(where), events_(params.events), worker_uid_(params.worker_uid) {
+    for (am_handler& handler : handlers_) {
+        handler.deliver = drop_unknown;
+        handler.arg = this;
+    }
+}
+
+base_iface::~base_iface() = default;
+
+void base_iface::set_am_handler(am_id id, const am_handler& handler) {
+    am_handler& slot = handlers_[id % am_id_count];
+    slot = handler;
+    if (slot.deliver == nullptr) {
+        slot = am_handler{.deliver = drop_unknown, .arg = this};
+    }
+}
+
+void base_iface::note_failure(base_ep& which, ucs_status_t status) {
+    failures_.push_back({&which, status});
+}
+
+unsigned base_iface::report_failures() {
+    unsigned told = 0;
+    while (!failures_.empty()) {
+        const failure first = failures_.front();
+        failures_.pop_front();
+        if (errors_.failed != nullptr) errors_.failed(errors_.arg, *first.which, first.status);
+        ++told;
+    }
+    return told;
+}
+
+unsigned base_iface::dispatch_all_waiting() {
+    // Round-robin: an endpoint that still waits goes to the back, and each is tried once.
+    unsigned sent = 0;
+    waiting_list taken;
+    taken.swap(waiting_);
+    while (!taken.empty()) {
+        base_ep& waiter = taken.front();
+        taken.pop_front();
+        sent += waiter.dispatch_pending();
+        if (waiter.queued_ && !waiter.waiting_hook.is_linked()) waiting_.push_back(waiter);
+    }
+    return sent;
+}
+
+void base_iface::describe(ucs::vfs::directory& into) const {
+    into.file("transport", [this] { return where_.transport; });
+    into.file("device", [this] { return where_.device; });
+    into.folder("capability", [this](ucs::vfs::directory& caps) {
+        caps.file("max_short", [this] { return std::to_string(attr_.max_short); });
+        caps.file("max_bcopy", [this] { return std::to_string(attr_.max_bcopy); });
+        caps.file("max_zcopy", [this] { return std::to_string(attr_.max_zcopy); });
+        caps.file("latency", [this] { return std::to_string(attr_.latency); });
+        caps.file("bandwidth", [this] { return std::to_string(attr_.bandwidth); });
+    });
+}
+
+}  // namespace uct

@@ -1,0 +1,76 @@
+// Handlers, attributes and waiting endpoints, shared by every transport's interface.
+#pragma once
+
+#include <array>
+#include <boost/intrusive/list.hpp>
+#include <deque>
+
+#include "ucs/log/log.hpp"
+#include "uct/api/component.hpp"
+#include "uct/base/base_ep.hpp"
+
+namespace uct {
+
+extern const ucs::log::component uct_log;
+
+// Base of all interfaces: active message table, error reports, endpoints that wait for resources.
+// Owner context.
+class base_iface : public iface {
+public:
+    base_iface(const resource& where, const iface_params& params);
+    ~base_iface() override;
+
+    [[nodiscard]] const iface_attr& attr() const noexcept final { return attr_; }
+    void set_am_handler(am_id id, const am_handler& handler) final;
+    void set_error_handler(const error_handler& handler) final { errors_ = handler; }
+    void describe(ucs::vfs::directory& into) const override;
+
+    [[nodiscard]] const resource& where() const noexcept { return where_; }
+
+protected:
+    friend class base_ep;
+
+    // Hands a received message to its handler. `id` may come from a peer: it is masked, and an id
+    // without handler is logged and dropped.
+    void deliver(am_id id, void* data, std::size_t length) {
+        const am_handler& handler = handlers_[id % am_id_count];
+        handler.deliver(handler.arg, data, length);
+    }
+    [[nodiscard]] const am_handler& handler(am_id id) const noexcept {
+        return handlers_[id % am_id_count];
+    }
+
+    // Notes that an endpoint failed; report_failures, called from progress, tells the error
+    // handler. Split so that no operation calls back into the protocol layer.
+    void note_failure(base_ep& which, ucs_status_t status);
+    unsigned report_failures();
+
+    // Lets waiting endpoints try again. Transports call it from progress when resources may be
+    // back; cheap when nobody waits.
+    unsigned dispatch_waiting() { return waiting_.empty() ? 0 : dispatch_all_waiting(); }
+
+    iface_attr attr_;
+    const resource where_;
+    ucs::async::event_loop& events_;
+    const std::uint64_t worker_uid_;
+
+private:
+    unsigned dispatch_all_waiting();
+
+    using waiting_list = boost::intrusive::list<
+        base_ep,
+        boost::intrusive::member_hook<base_ep, boost::intrusive::list_member_hook<>,
+                                      &base_ep::waiting_hook>,
+        boost::intrusive::constant_time_size<false>>;
+    struct failure {
+        base_ep* which;
+        ucs_status_t status;
+    };
+
+    std::array<am_handler, am_id_count> handlers_;
+    error_handler errors_;
+    waiting_list waiting_;
+    std::deque<failure> failures_;
+};
+
+}  // namespace uct
