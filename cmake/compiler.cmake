@@ -8,6 +8,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+# Everything is hidden but what public headers declare (ucs/sys/compiler_def.h).
+add_compile_definitions(HAWSER_EXPORT_C_DECLS)
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG -g1 -fno-semantic-interposition")
 set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG -g1 -fno-semantic-interposition")
 

@@ -5,13 +5,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Linkage brackets for headers shared by C and C++. */
-#ifdef __cplusplus
-#define BEGIN_C_DECLS extern "C" {
-#define END_C_DECLS }
+/* Linkage brackets for headers shared by C and C++. In the library's own build, which hides every
+   symbol, they also mark what stays visible. */
+#ifdef HAWSER_EXPORT_C_DECLS
+#define UCS_VISIBLE_BEGIN _Pragma("GCC visibility push(default)")
+#define UCS_VISIBLE_END _Pragma("GCC visibility pop")
 #else
-#define BEGIN_C_DECLS
-#define END_C_DECLS
+#define UCS_VISIBLE_BEGIN
+#define UCS_VISIBLE_END
+#endif
+
+#ifdef __cplusplus
+#define BEGIN_C_DECLS \
+    extern "C" {      \
+    UCS_VISIBLE_BEGIN
+#define END_C_DECLS \
+    UCS_VISIBLE_END \
+    }
+#else
+#define BEGIN_C_DECLS UCS_VISIBLE_BEGIN
+#define END_C_DECLS UCS_VISIBLE_END
 #endif
 
 /* Fails to compile when a constant condition is false; usable as a statement. */

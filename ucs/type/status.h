@@ -5,9 +5,7 @@
 #include <stdint.h>
 #include <ucs/sys/compiler_def.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /**
  * Result of an operation. One signed byte wide: the packed attribute is part of the ABI.
@@ -60,8 +58,7 @@ typedef void* ucs_status_ptr_t;
 #define UCS_PTR_IS_ERR(_ptr) (((uintptr_t)(_ptr)) >= ((uintptr_t)UCS_ERR_LAST))
 #define UCS_PTR_IS_PTR(_ptr) (((uintptr_t)(_ptr)-1) < ((uintptr_t)UCS_ERR_LAST - 1))
 #define UCS_PTR_RAW_STATUS(_ptr) ((ucs_status_t)(intptr_t)(_ptr))
-#define UCS_PTR_STATUS(_ptr) \
-    (UCS_PTR_IS_PTR(_ptr) ? UCS_INPROGRESS : UCS_PTR_RAW_STATUS(_ptr))
+#define UCS_PTR_STATUS(_ptr) (UCS_PTR_IS_PTR(_ptr) ? UCS_INPROGRESS : UCS_PTR_RAW_STATUS(_ptr))
 #define UCS_STATUS_PTR(_status) ((void*)(intptr_t)(_status))
 #define UCS_STATUS_IS_ERR(_status) ((_status) < 0)
 
@@ -79,8 +76,6 @@ typedef void* ucs_status_ptr_t;
  */
 const char* ucs_status_string(ucs_status_t status);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

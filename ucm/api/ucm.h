@@ -1,0 +1,183 @@
+/*
+ * UCM: tells interested parties when memory is mapped, unmapped or moved.
+ *
+ * The library does not intercept system calls. Events come from those who know about a change
+ * and say so: by ucm_vm_mmap and ucm_vm_munmap, or by changing memory through ucm_mmap and its
+ * siblings. Somebody who reports all changes of a kind (such as an MPI library with hooks of its
+ * own) declares that kind "external"; from then on handlers for it can be set. All functions may
+ * be called by any thread.
+ */
+#ifndef UCM_API_UCM_H_
+#define UCM_API_UCM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <ucs/config/types.h>
+#include <ucs/memory/memory_type.h>
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+BEGIN_C_DECLS
+
+/** Kinds of events; combine with "or". */
+typedef enum ucm_event_type {
+    UCM_EVENT_NONE = 0,
+
+    /* One particular call. */
+    UCM_EVENT_MMAP = UCS_BIT(0),
+    UCM_EVENT_MUNMAP = UCS_BIT(1),
+    UCM_EVENT_MREMAP = UCS_BIT(2),
+    UCM_EVENT_SHMAT = UCS_BIT(3),
+    UCM_EVENT_SHMDT = UCS_BIT(4),
+    UCM_EVENT_SBRK = UCS_BIT(5),
+    UCM_EVENT_MADVISE = UCS_BIT(6),
+    UCM_EVENT_BRK = UCS_BIT(7),
+
+    /* The effect, whatever call had it. */
+    UCM_EVENT_VM_MAPPED = UCS_BIT(16),   /* after pages appeared */
+    UCM_EVENT_VM_UNMAPPED = UCS_BIT(17), /* before pages go away */
+
+    /* Memory of other kinds than the host's. */
+    UCM_EVENT_MEM_TYPE_ALLOC = UCS_BIT(20),
+    UCM_EVENT_MEM_TYPE_FREE = UCS_BIT(21),
+
+    /* For ucm_set_event_handler. */
+    UCM_EVENT_FLAG_NO_INSTALL = UCS_BIT(24),    /* take what comes, even if that is not all */
+    UCM_EVENT_FLAG_EXISTING_ALLOC = UCS_BIT(25) /* also tell what was allocated before */
+} ucm_event_type_t;
+
+/** What happened; the event type says which member is valid. */
+typedef union ucm_event {
+    /* A call, with its arguments. Handlers of negative priority run before it: one that sets
+       result to something else than MAP_FAILED or -1 did the work itself. The others see the
+       result. */
+    struct {
+        void* result;
+        void* address;
+        size_t size;
+        int prot;
+        int flags;
+        int fd;
+        off_t offset;
+    } mmap;
+    struct {
+        int result;
+        void* address;
+        size_t size;
+    } munmap;
+    struct {
+        void* result;
+        void* address;
+        size_t old_size;
+        size_t new_size;
+        int flags;
+    } mremap;
+    struct {
+        void* result;
+        int shmid;
+        const void* shmaddr;
+        int shmflg;
+    } shmat;
+    struct {
+        int result;
+        const void* shmaddr;
+    } shmdt;
+    struct {
+        void* result;
+        intptr_t increment;
+    } sbrk;
+    struct {
+        int result;
+        void* addr;
+        size_t length;
+        int advice;
+    } madvise;
+    struct {
+        int result;
+        void* addr;
+    } brk;
+
+    /* A range of memory: address and size in bytes. */
+    struct {
+        void* address;
+        size_t size;
+    } vm_mapped, vm_unmapped;
+    struct {
+        void* address;
+        size_t size;
+        ucs_memory_type_t mem_type;
+    } mem_type;
+} ucm_event_t;
+
+/**
+ * Told about an event. Must not set or unset handlers. Runs in the thread that changes memory,
+ * possibly inside an allocator: it must not allocate.
+ */
+typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* event, void* arg);
+
+/**
+ * Adds a handler. The same callback may be added several times.
+ *
+ * @param events    ucm_event_type_t bits, and flags.
+ * @param priority  handlers run in ascending order, those of one priority in the order added.
+ * @return UCS_OK; UCS_ERR_UNSUPPORTED when nobody reports one of the events (not with
+ *         UCM_EVENT_FLAG_NO_INSTALL); UCS_ERR_INVALID_PARAM; UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg);
+
+/** Removes events from handlers with this callback and argument. None runs afterwards. */
+void ucm_unset_event_handler(int events, ucm_event_callback_t cb, void* arg);
+
+/** Declares that the caller reports all events of these kinds from now on. */
+void ucm_set_external_event(int events);
+
+/** Takes the declaration back. */
+void ucm_unset_external_event(int events);
+
+/**
+ * Asks whether somebody could miss one of the events.
+ *
+ * @return UCS_OK when each is reported by its declared source, or is VM_MAPPED or VM_UNMAPPED and
+ *         has no handler that would rely on it; else UCS_ERR_UNSUPPORTED.
+ */
+ucs_status_t ucm_test_events(int events);
+
+/**
+ * Asks whether the declared sources keep their word. VM_MAPPED and VM_UNMAPPED are tried out with
+ * a page of memory.
+ *
+ * @return UCS_OK, or UCS_ERR_UNSUPPORTED when an event is not declared or did not arrive.
+ */
+ucs_status_t ucm_test_external_events(int events);
+
+/** Tells handlers that pages were mapped. */
+void ucm_vm_mmap(void* addr, size_t length);
+
+/** Tells handlers that pages are about to be unmapped, or that their contents go away. */
+void ucm_vm_munmap(void* addr, size_t length);
+
+/* The system calls, without any event. Arguments, results and errno as usual. */
+void* ucm_orig_mmap(void* addr, size_t length, int prot, int flags, int fd, off_t offset);
+int ucm_orig_munmap(void* addr, size_t length);
+void* ucm_orig_mremap(void* old_address, size_t old_size, size_t new_size, int flags);
+void* ucm_orig_shmat(int shmid, const void* shmaddr, int shmflg);
+int ucm_orig_shmdt(const void* shmaddr);
+void* ucm_orig_sbrk(intptr_t increment);
+int ucm_orig_brk(void* addr);
+int ucm_orig_madvise(void* addr, size_t length, int advice);
+
+/* The system calls, with their events. Arguments, results and errno as usual. */
+void* ucm_mmap(void* addr, size_t length, int prot, int flags, int fd, off_t offset);
+int ucm_munmap(void* addr, size_t length);
+void* ucm_mremap(void* old_address, size_t old_size, size_t new_size, int flags);
+void* ucm_shmat(int shmid, const void* shmaddr, int shmflg);
+int ucm_shmdt(const void* shmaddr);
+void* ucm_sbrk(intptr_t increment);
+int ucm_brk(void* addr);
+int ucm_madvise(void* addr, size_t length, int advice);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,99 @@
+// The C functions that register handlers, declare sources and report ranges.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+#include "ucm/event/handler_list.hpp"
+
+namespace ucm {
+namespace {
+
+constexpr int range_events = UCM_EVENT_VM_MAPPED | UCM_EVENT_VM_UNMAPPED;
+
+// What arrived for one page of memory; filled by whichever thread reports it.
+struct trial {
+    char* page;
+    int arrived;
+};
+
+void note_trial(ucm_event_type_t type, ucm_event_t* event, void* arg) {
+    auto& observed = *static_cast<trial*>(arg);
+    const auto* first = static_cast<const char*>(event->vm_unmapped.address);
+    if (type == UCM_EVENT_VM_MAPPED) {
+        // The address is not known before the call returns, so any mapping will do.
+        __atomic_fetch_or(&observed.arrived, UCM_EVENT_VM_MAPPED, __ATOMIC_RELAXED);
+    } else if (first <= observed.page && observed.page < first + event->vm_unmapped.size) {
+        __atomic_fetch_or(&observed.arrived, UCM_EVENT_VM_UNMAPPED, __ATOMIC_RELAXED);
+    }
+}
+
+// Maps and unmaps a page by the C library's functions, where a source would notice. Returns the
+// kinds of events that followed.
+int try_out(int events) noexcept {
+    const auto page_size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    trial observed{nullptr, 0};
+    if (handlers().add(events | UCM_EVENT_FLAG_NO_INSTALL, 0, note_trial, &observed) != UCS_OK) {
+        return 0;
+    }
+    void* page =
+        mmap(nullptr, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page != MAP_FAILED) {
+        observed.page = static_cast<char*>(page);
+        munmap(page, page_size);
+    }
+    handlers().remove(events, note_trial, &observed);
+    return __atomic_load_n(&observed.arrived, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+}  // namespace ucm
+
+ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg) {
+    if (cb == nullptr || (events & ~ucm::event_flags) == 0) return UCS_ERR_INVALID_PARAM;
+    return ucm::handlers().add(events, priority, cb, arg);
+}
+
+void ucm_unset_event_handler(int events, ucm_event_callback_t cb, void* arg) {
+    ucm::handlers().remove(events, cb, arg);
+}
+
+void ucm_set_external_event(int events) {
+    ucm::handlers().declare_external(events);
+}
+
+void ucm_unset_external_event(int events) {
+    ucm::handlers().withdraw_external(events);
+}
+
+ucs_status_t ucm_test_events(int events) {
+    events &= ~ucm::event_flags;
+    const int external = events & ucm::handlers().external();
+    if (ucm_test_external_events(external) != UCS_OK) return UCS_ERR_UNSUPPORTED;
+
+    // A range event that nobody waits for cannot be missed, so there is nothing to warn about.
+    const int rest = events & ~external;
+    const bool harmless =
+        (rest & ~ucm::range_events) == 0 && (rest & ucm::handlers().wanted()) == 0;
+    return harmless ? UCS_OK : UCS_ERR_UNSUPPORTED;
+}
+
+ucs_status_t ucm_test_external_events(int events) {
+    events &= ~ucm::event_flags;
+    if ((events & ~ucm::handlers().external()) != 0) return UCS_ERR_UNSUPPORTED;
+    const int to_try = events & ucm::range_events;
+    if (to_try == 0) return UCS_OK;
+    return (to_try & ~ucm::try_out(to_try)) == 0 ? UCS_OK : UCS_ERR_UNSUPPORTED;
+}
+
+void ucm_vm_mmap(void* addr, size_t length) {
+    ucm_event_t event;
+    event.vm_mapped = {addr, length};
+    ucm::handlers().dispatch(UCM_EVENT_VM_MAPPED, event);
+}
+
+void ucm_vm_munmap(void* addr, size_t length) {
+    ucm_event_t event;
+    event.vm_unmapped = {addr, length};
+    ucm::handlers().dispatch(UCM_EVENT_VM_UNMAPPED, event);
+}
