@@ -1,0 +1,46 @@
+// The C handles of UCT and what they stand for. The only casts between the two.
+#pragma once
+
+#include "ucs/config/source.hpp"
+#include "uct/api/component.hpp"
+#include "uct/api/uct.h"
+
+// Option values of the caller's. Owned by who read them.
+struct uct_md_config {
+    ucs::config::source values;
+};
+
+// A component with its options. Owned by the caller.
+struct uct_md {
+    const uct::component& component;
+    ucs::config::source values;
+};
+
+namespace uct::capi {
+
+// Components are built in and never change; the C interface has no const handles.
+inline uct_component_h to_handle(const component* object) noexcept {
+    return reinterpret_cast<uct_component_h>(const_cast<component*>(object));
+}
+
+inline const component& from_handle(uct_component_h handle) noexcept {
+    return *reinterpret_cast<const component*>(handle);
+}
+
+// Runs `body` so that no exception leaves it; running out of memory is the only one expected.
+template<class Body>
+ucs_status_t guarded(Body&& body) noexcept {
+    try {
+        return body();
+    } catch (...) {
+        return UCS_ERR_NO_MEMORY;
+    }
+}
+
+// Copies a name into a fixed array, cut to its size and always terminated.
+template<std::size_t Size>
+void copy_name(char (&into)[Size], std::string_view name) noexcept {
+    into[name.copy(into, Size - 1)] = '\0';
+}
+
+}  // namespace uct::capi
