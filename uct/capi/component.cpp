@@ -28,7 +28,8 @@ void fill_domains(const uct::component& component, uct_component_attr_t& attr) {
 ucs_status_t uct_query_components(uct_component_h** components_p, unsigned* num_components_p) {
     if (components_p == nullptr || num_components_p == nullptr) return UCS_ERR_INVALID_PARAM;
     const auto components = uct::builtin_components();
-    auto* list = static_cast<uct_component_h*>(std::calloc(components.size(), sizeof(*list)));
+    auto* list =
+        static_cast<uct_component_h*>(std::calloc(components.size(), sizeof(uct_component_h)));
     if (list == nullptr) return UCS_ERR_NO_MEMORY;
     for (std::size_t i = 0; i < components.size(); ++i)
         list[i] = uct::capi::to_handle(components[i]);
