@@ -1,0 +1,81 @@
+// What a ucp_datatype_t says.
+#pragma once
+
+#include <ucp/api/ucp_dt.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "ucs/type/result.hpp"
+
+namespace ucp::dt {
+
+// Classes that operations accept; every other value of the class bits is invalid.
+enum class kind : std::uint8_t {
+    contig = UCP_DATATYPE_CONTIG,
+    iov = UCP_DATATYPE_IOV,
+    generic = UCP_DATATYPE_GENERIC,
+};
+
+// A datatype made by ucp_dt_create_generic. Immutable, any thread; owned by the program through
+// the ucp_datatype_t, which is this object's address with the class bits set.
+struct alignas(UCP_DATATYPE_CLASS_MASK + 1) generic {
+    ucp_generic_dt_ops_t ops;
+    void* context;
+};
+
+[[nodiscard]] constexpr unsigned class_bits(ucp_datatype_t datatype) noexcept {
+    return static_cast<unsigned>(datatype & UCP_DATATYPE_CLASS_MASK);
+}
+[[nodiscard]] constexpr bool is_contig(ucp_datatype_t datatype) noexcept {
+    return class_bits(datatype) == UCP_DATATYPE_CONTIG;
+}
+[[nodiscard]] constexpr bool is_iov(ucp_datatype_t datatype) noexcept {
+    return datatype == UCP_DATATYPE_IOV;
+}
+[[nodiscard]] constexpr bool is_generic(ucp_datatype_t datatype) noexcept {
+    return class_bits(datatype) == UCP_DATATYPE_GENERIC && datatype != UCP_DATATYPE_GENERIC;
+}
+[[nodiscard]] constexpr bool is_valid(ucp_datatype_t datatype) noexcept {
+    return is_contig(datatype) || is_iov(datatype) || is_generic(datatype);
+}
+
+// Bytes of one element of a contiguous datatype.
+[[nodiscard]] constexpr std::size_t element_size(ucp_datatype_t datatype) noexcept {
+    return static_cast<std::size_t>(datatype >> UCP_DATATYPE_SHIFT);
+}
+
+// count elements of a contiguous datatype. False: more than an address space holds.
+[[nodiscard]] inline bool contig_length(ucp_datatype_t datatype, std::size_t count,
+                                        std::size_t& length) noexcept {
+    return !__builtin_mul_overflow(element_size(datatype), count, &length);
+}
+
+// Sum of the pieces, or UCS_ERR_INVALID_PARAM (logged): no array, a piece without memory, or a sum
+// that overflows.
+[[nodiscard]] ucs::result<std::size_t> iov_length(const ucp_dt_iov_t* pieces, std::size_t count);
+
+// The object of a generic datatype.
+[[nodiscard]] inline const generic* generic_of(ucp_datatype_t datatype) noexcept {
+    const auto address = static_cast<std::uintptr_t>(datatype - UCP_DATATYPE_GENERIC);
+    return reinterpret_cast<const generic*>(address);
+}
+
+// ucp_dt_create_generic. Callbacks may be missing: an operation that needs one is refused.
+[[nodiscard]] ucs::result<ucp_datatype_t> create_generic(const ucp_generic_dt_ops_t& ops,
+                                                         void* context);
+
+// ucp_dt_destroy: does nothing for other classes.
+void destroy(ucp_datatype_t datatype) noexcept;
+
+// ucp_dt_query: how many bytes `count` elements at `buffer` pack to. `buffer` may be nullptr for
+// contiguous datatypes and for generic ones whose size does not depend on the data.
+[[nodiscard]] ucs::result<std::size_t> packed_size(ucp_datatype_t datatype, const void* buffer,
+                                                   std::size_t count);
+
+// UCS_ERR_INVALID_PARAM after a log line that names the call and what is wrong with the datatype.
+ucs_status_t reject(const char* call, ucp_datatype_t datatype, const void* buffer,
+                    std::size_t count, const char* why) noexcept;
+
+}  // namespace ucp::dt

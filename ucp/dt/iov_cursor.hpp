@@ -1,0 +1,42 @@
+// A position in a list of pieces.
+#pragma once
+
+#include <ucp/api/ucp_dt.h>
+
+#include <cstddef>
+#include <span>
+
+#include "uct/api/types.hpp"
+
+namespace ucp::dt {
+
+// Part of a buffer as pieces of memory.
+struct piece_list {
+    std::size_t count = 0;   // pieces written
+    std::size_t length = 0;  // bytes they cover; fewer than asked for when there was no more room
+};
+
+// Moves along the pieces in either direction, so sequential access costs O(pieces) in total.
+// The pieces belong to the program. Owner context.
+class iov_cursor {
+public:
+    explicit iov_cursor(const ucp_dt_iov_t* pieces) noexcept : pieces_(pieces) {}
+
+    // Copies `length` bytes that start at `offset` of the list; they lie within it.
+    void read(std::size_t offset, void* into, std::size_t length) noexcept;
+    void write(std::size_t offset, const void* from, std::size_t length) noexcept;
+
+    // Pieces without bytes are left out.
+    piece_list pieces(std::size_t offset, std::size_t length, std::span<uct::iov> out) noexcept;
+
+private:
+    void seek(std::size_t offset) noexcept;
+    template<class Function>
+    void visit(std::size_t offset, std::size_t length, Function f) noexcept;
+
+    const ucp_dt_iov_t* pieces_;
+    std::size_t index_ = 0;
+    std::size_t start_ = 0;  // offset of the first byte of piece index_
+};
+
+}  // namespace ucp::dt

@@ -1,0 +1,84 @@
+// Where the data of a receive goes.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "ucp/dt/datatype.hpp"
+#include "ucp/dt/iov_cursor.hpp"
+
+namespace ucp::dt {
+
+// Fills the program's buffer of a receive through its datatype. Lives in a request, which calls
+// finish when the operation ends, however it ends; trivially destructible. Offsets are in packed
+// bytes and may come in any order. Owner context.
+class recv_buffer {
+public:
+    recv_buffer() noexcept {}
+
+    // UCS_OK, or UCS_ERR_INVALID_PARAM (logged); then finish does nothing.
+    ucs_status_t init(void* buffer, std::size_t count, ucp_datatype_t datatype) noexcept {
+        if (is_contig(datatype)) [[likely]] {
+            kind_ = kind::contig;
+            base_ = buffer;
+            if (contig_length(datatype, count, capacity_) && (buffer != nullptr || capacity_ == 0))
+                [[likely]]
+                return UCS_OK;
+        }
+        return init_other(buffer, count, datatype);
+    }
+
+    // The longest message that fits, in packed bytes.
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+    // Stores packed bytes that belong at `offset`. UCS_ERR_MESSAGE_TRUNCATED when they reach
+    // beyond the capacity (then nothing is stored), or the error of a generic datatype.
+    ucs_status_t unpack(const void* from, std::size_t offset, std::size_t length) noexcept {
+        if (offset > capacity_ || length > capacity_ - offset) [[unlikely]]
+            return UCS_ERR_MESSAGE_TRUNCATED;
+        if (kind_ != kind::contig) [[unlikely]]
+            return unpack_other(from, offset, length);
+        if (length > 0) std::memcpy(static_cast<std::byte*>(base_) + offset, from, length);
+        return UCS_OK;
+    }
+
+    // Where the data goes in one piece, or nullptr. nullptr also for a contiguous receive of
+    // nothing to nowhere.
+    [[nodiscard]] void* contiguous() const noexcept {
+        return kind_ == kind::contig ? base_ : nullptr;
+    }
+
+    // Whether pieces works: the data can be received where it belongs.
+    [[nodiscard]] bool in_memory() const noexcept { return kind_ != kind::generic; }
+
+    // The pieces of memory for up to `length` packed bytes from `offset` on. Only when
+    // in_memory().
+    piece_list pieces(std::size_t offset, std::size_t length, std::span<uct::iov> out) noexcept;
+
+    // Ends the use of the buffer. Further calls do nothing.
+    void finish() noexcept {
+        if (kind_ == kind::generic) [[unlikely]]
+            finish_generic();
+    }
+
+private:
+    ucs_status_t init_other(void* buffer, std::size_t count, ucp_datatype_t datatype) noexcept;
+    ucs_status_t init_generic(void* buffer, std::size_t count, ucp_datatype_t datatype) noexcept;
+    ucs_status_t unpack_other(const void* from, std::size_t offset, std::size_t length) noexcept;
+    void finish_generic() noexcept;
+
+    std::size_t capacity_ = 0;
+    union {
+        void* base_ = nullptr;  // contig
+        iov_cursor cursor_;     // iov
+        struct {
+            const generic* type;
+            void* state;
+        } generic_;  // generic
+    };
+    kind kind_ = kind::contig;
+};
+static_assert(sizeof(recv_buffer) <= 48);
+
+}  // namespace ucp::dt

@@ -1,0 +1,101 @@
+// Posted receives that wait for their message.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ucp/tag/match/fifo_table.hpp"
+
+namespace ucp::tag {
+
+// Part of a receive request. Who posts it fills in tag and mask; they must not change while it is
+// queued.
+struct expected_entry {
+    std::uint64_t tag = 0;
+    std::uint64_t mask = 0;
+    std::uint64_t sequence = 0;  // order of posting, set by add
+    fifo_links<expected_entry> links{};
+};
+static_assert(sizeof(expected_entry) <= 48);
+
+// Finds the earliest posted receive for a message. One hash table per mask in use; a message is
+// looked up in each of them, so the cost grows with the number of different masks that are posted
+// at the same time (one to four in MPI programs), not with the number of receives. Owns no entry;
+// owner context.
+class expected_queue {
+public:
+    expected_queue() noexcept = default;
+    expected_queue(const expected_queue&) = delete;
+    expected_queue& operator=(const expected_queue&) = delete;
+
+    [[nodiscard]] std::size_t size() const noexcept { return posted_ - gone_; }
+    [[nodiscard]] bool empty() const noexcept { return posted_ == gone_; }
+
+    // The first few masks and their first receives need no memory; a table that grows and a new
+    // mask beside more than `resident` others do, once.
+    void add(expected_entry& entry) noexcept {
+        if (last_->mask() != entry.mask) [[unlikely]]
+            select(entry.mask);
+        entry.sequence = posted_++;
+        last_->add(entry);
+    }
+
+    // Takes out and returns the earliest posted entry with (entry.tag & entry.mask) ==
+    // (tag & entry.mask), or nullptr.
+    [[nodiscard]] expected_entry* match(std::uint64_t tag) noexcept {
+        if (used_ != 1) [[unlikely]]
+            return match_any(tag);
+        expected_entry** place = resident_[0].find(tag);
+        expected_entry* entry = *place;
+        if (entry == nullptr) return nullptr;
+        resident_[0].take(place);
+        ++gone_;
+        return entry;
+    }
+
+    // Takes out an entry that is queued.
+    void remove(expected_entry& entry) noexcept;
+
+    // Calls f(entry) for every entry in no particular order; f must not change the queue.
+    template<class Function>
+    void for_each(Function f) const {
+        for (std::size_t i = 0; i < used_; ++i)
+            at(i).for_each(f);
+    }
+
+    // Forgets every entry, then hands each to f, which may destroy it but not use the queue.
+    template<class Function>
+    void clear(Function f) {
+        gone_ = posted_;
+        for (std::size_t i = 0; i < used_; ++i) {
+            at(i).for_each(f);
+            at(i).clear();
+        }
+    }
+
+private:
+    using table = fifo_table<expected_entry>;
+    static constexpr std::size_t resident = 8;
+
+    table& at(std::size_t i) noexcept { return i < resident ? resident_[i] : *more_[i - resident]; }
+    const table& at(std::size_t i) const noexcept {
+        return i < resident ? resident_[i] : *more_[i - resident];
+    }
+    table& table_of(std::uint64_t mask) noexcept;
+    void select(std::uint64_t mask) noexcept;
+    expected_entry* match_any(std::uint64_t tag) noexcept;
+    void trim() noexcept;
+
+    // Tables [0, used_) may hold entries, each mask in one table at most. `last_` is one of them.
+    table* last_ = &resident_[0];
+    std::size_t used_ = 1;
+    std::uint64_t posted_ = 0;
+    std::uint64_t gone_ = 0;
+    std::array<table, resident> resident_;
+    std::vector<std::unique_ptr<table>> more_;
+};
+
+}  // namespace ucp::tag

@@ -1,0 +1,98 @@
+// Messages that arrived before their receive was posted.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <cstddef>
+#include <cstdint>
+
+#include "ucp/tag/match/fifo_table.hpp"
+#include "ucp/tag/match/mask_indexes.hpp"
+
+namespace ucp::tag {
+
+// Part of a stored message. Who stores it fills in the tag.
+struct unexpected_entry {
+    std::uint64_t tag = 0;
+    fifo_links<unexpected_entry> links{};
+    mask_node* nodes = nullptr;  // this entry in the indexes of further masks
+    boost::intrusive::list_member_hook<
+        boost::intrusive::link_mode<boost::intrusive::link_mode_type::normal_link>>
+        arrival_hook{};
+};
+static_assert(sizeof(unexpected_entry) <= 64);
+
+// Finds the earliest arrived message for a receive. All messages are in one list by arrival and in
+// one hash table, whose mask is the most specific one that receives use. Receives with other masks
+// walk the list; a mask that does so again and again over a long list gets an index of its own.
+// Owns no entry; owner context.
+class unexpected_queue {
+public:
+    unexpected_queue() noexcept = default;
+    unexpected_queue(const unexpected_queue&) = delete;
+    unexpected_queue& operator=(const unexpected_queue&) = delete;
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+
+    // Allocates nothing while no mask has an index of its own, but when the table grows.
+    void add(unexpected_entry& entry) noexcept {
+        if (size_++ == 0) table_.set_mask(specific_);
+        arrivals_.push_back(entry);
+        table_.add(entry);
+        if (!indexes_.empty()) [[unlikely]]
+            indexes_.add(entry, size_);
+    }
+
+    // The earliest arrived entry with (entry.tag & mask) == (tag & mask), or nullptr. It stays
+    // queued.
+    [[nodiscard]] unexpected_entry* find(std::uint64_t tag, std::uint64_t mask) const noexcept {
+        if (size_ == 0) return nullptr;
+        if (mask == table_.mask()) return *table_.find(tag);
+        return find_other(tag, mask);
+    }
+
+    // Takes out an entry that is queued.
+    void remove(unexpected_entry& entry) noexcept {
+        --size_;
+        arrivals_.erase(arrivals_.iterator_to(entry));
+        table_.remove(entry);
+        if (entry.nodes != nullptr) [[unlikely]]
+            indexes_.remove(entry);
+    }
+
+    // Calls f(entry) for every entry by arrival; f may remove its own entry and no other.
+    template<class Function>
+    void for_each(Function f) {
+        for (auto next = arrivals_.begin(); next != arrivals_.end();)
+            f(*next++);
+    }
+
+    // Number of masks that have an index of their own at present.
+    [[nodiscard]] std::size_t index_count() const noexcept { return indexes_.count(); }
+
+private:
+    using arrival_list = boost::intrusive::list<
+        unexpected_entry,
+        boost::intrusive::member_hook<unexpected_entry, decltype(unexpected_entry::arrival_hook),
+                                      &unexpected_entry::arrival_hook>,
+        boost::intrusive::constant_time_size<false>>;
+
+    unexpected_entry* find_other(std::uint64_t tag, std::uint64_t mask) const noexcept;
+    struct found {
+        unexpected_entry* entry;
+        std::size_t steps;
+    };
+    found walk_all(std::uint64_t tag, std::uint64_t mask) const noexcept;
+    found walk_key(std::uint64_t tag, std::uint64_t mask) const noexcept;
+    void build_index(std::uint64_t mask) const noexcept;
+
+    fifo_table<unexpected_entry> table_;
+    std::size_t size_ = 0;
+    mutable arrival_list arrivals_;
+    // What lookups teach: no lookup changes which entry another one finds.
+    mutable std::uint64_t specific_ = ~std::uint64_t{0};
+    mutable int specific_bits_ = 0;
+    mutable mask_indexes indexes_;
+};
+
+}  // namespace ucp::tag
