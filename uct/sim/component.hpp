@@ -1,0 +1,25 @@
+// The simulated transport as a component.
+#pragma once
+
+#include "uct/api/component.hpp"
+#include "uct/sim/fabric.hpp"
+
+namespace uct::sim {
+
+// Opens interfaces on one fabric: resource "sim", device "node". Not in the registry; a test
+// hands it to whatever takes a list of components. Owned by the test, destroyed before the fabric.
+class sim_component final : public component {
+public:
+    explicit sim_component(fabric& network) noexcept : fabric_(network) {}
+
+    const char* name() const noexcept override { return "sim"; }
+    const ucs::config::table* options() const noexcept override { return nullptr; }
+    listing query(const ucs::config::source& config) const override;
+    ucs::result<std::unique_ptr<iface>> open(const resource& where,
+                                             const iface_params& params) const override;
+
+private:
+    fabric& fabric_;
+};
+
+}  // namespace uct::sim

@@ -1,0 +1,175 @@
+#include "uct/sim/fabric.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace uct::sim {
+
+namespace {
+
+// Virtual time does not start at 0, which code may take for "never".
+constexpr ucs::time::nanoseconds start_of_time = 1'000'000'000;
+
+// Some salt, so that an address of another fabric is not taken for one of this.
+std::uint32_t mix(std::uint64_t value) noexcept {
+    return static_cast<std::uint32_t>(random(value).next() >> 32U);
+}
+
+}  // namespace
+
+fabric::fabric(std::uint64_t seed, const parameters& network)
+    : seed_(seed), network_(network), dice_(seed), now_(start_of_time), outer_(current_) {
+    current_ = this;
+    ucs::time::set_clock(virtual_now);
+}
+
+fabric::~fabric() {
+    assert(current_ == this);
+    current_ = outer_;
+    ucs::time::set_clock(outer_ != nullptr ? virtual_now : nullptr);
+}
+
+ucs::time::nanoseconds fabric::virtual_now() noexcept {
+    return current_->now_;
+}
+
+bool fabric::step() {
+    if (events_.empty()) return false;
+    event next = events_.pop();
+    now_ = std::max(now_, next.when);
+    happen(next);
+    return true;
+}
+
+void fabric::advance(ucs::time::nanoseconds duration) {
+    const ucs::time::nanoseconds until = now_ + duration;
+    while (!events_.empty() && events_.next_time() <= until)
+        step();
+    now_ = until;
+}
+
+std::optional<node_id> fabric::find_node(std::uint64_t worker_uid, std::size_t nth) const noexcept {
+    for (const auto& candidate : nodes_) {
+        if (candidate->worker_uid == worker_uid && nth-- == 0) return candidate->id;
+    }
+    return std::nullopt;
+}
+
+node& fabric::join(std::uint64_t worker_uid) {
+    const auto id = static_cast<node_id>(nodes_.size());
+    nodes_.push_back(std::make_unique<node>(id, worker_uid));
+    record(event_kind::opened, *nodes_.back());
+    return *nodes_.back();
+}
+
+std::uint32_t fabric::check_word(node_id id) const noexcept {
+    return mix((seed_ << 20U) ^ id ^ 0x73696dU);
+}
+
+ucs::result<node_id> fabric::parse_address(std::span<const std::byte> address) const {
+    std::array<std::uint32_t, 2> words{};
+    if (address.size() != sizeof words) return UCS_ERR_INVALID_ADDR;
+    std::memcpy(words.data(), address.data(), sizeof words);
+    if (words[0] >= nodes_.size() || words[1] != check_word(words[0])) {
+        return UCS_ERR_INVALID_ADDR;
+    }
+    return node_id{words[0]};
+}
+
+link_ptr fabric::connect(node& from, node_id to, sim_ep& owner) {
+    auto fresh = std::make_shared<link>(next_link_++, from.id, to, &owner);
+    from.out.emplace(fresh->number, fresh);
+    nodes_[to]->in.emplace(fresh->number, fresh);
+    fresh->connected_at = now_ + dice_.between(0, network_.max_connect_time);
+    if (!nodes_[to]->alive) {
+        schedule({.when = now_ + network_.detection_time,
+                  .what = action::fail,
+                  .on = fresh,
+                  .status = UCS_ERR_CONNECTION_RESET});
+    } else if (fresh->connected_at > now_) {
+        schedule({.when = fresh->connected_at, .what = action::connect, .on = fresh});
+    }
+    return fresh;
+}
+
+void fabric::disconnect(link& which) {
+    record(event_kind::ep_destroyed, which);
+    which.owner = nullptr;
+    nodes_[which.from]->out.erase(which.number);
+    nodes_[which.to]->in.erase(which.number);
+    // The messages were accepted, so they still arrive, but their memory is the caller's again.
+    for (const operation_ptr& message : which.wire)
+        message->gather();
+}
+
+bool fabric::rma_refused(node_id from, node_id to) {
+    const pair both{from, to};
+    if (network_.rma_refused > 0 && rma_decided_.insert(both).second &&
+        dice_.chance(network_.rma_refused)) {
+        refused_.insert(both);
+    }
+    return refused_.contains(both);
+}
+
+ucs_status_t fabric::admit(const link_ptr& on) {
+    if (on->failure != UCS_OK) return on->failure;
+    if (!nodes_[on->from]->alive) return UCS_ERR_CONNECTION_RESET;
+    const bool refused = dice_.chance(network_.refusal);
+    if (now_ < on->connected_at || on->window_use() >= network_.tx_window || refused) {
+        record(event_kind::refused, *on);
+        // Nothing else may be under way that would make the sender try again.
+        if (refused) schedule({.when = now_ + 1, .what = action::wake, .on = on});
+        return UCS_ERR_NO_RESOURCE;
+    }
+    if (!must_fail(*on)) return UCS_OK;
+    if (dice_.chance(0.5)) {
+        schedule({.when = now_ + travel_time(0),
+                  .what = action::fail,
+                  .on = on,
+                  .status = UCS_ERR_ENDPOINT_TIMEOUT});
+        return UCS_OK;
+    }
+    fail(on, UCS_ERR_ENDPOINT_TIMEOUT);
+    return on->failure;
+}
+
+void fabric::post(const link_ptr& on, operation_ptr what) {
+    what->serial = on->next_serial++;
+    record(event_kind::posted, *on, what->length);
+    on->outstanding.push_back(what);
+    if (what->kind == op_kind::flush) return;
+    const ucs::time::nanoseconds there = now_ + travel_time(what->length);
+    if (what->kind == op_kind::message) {
+        on->wire.push_back(std::move(what));
+        on->last_arrival = std::max(on->last_arrival + 1, there);
+        schedule({.when = on->last_arrival, .what = action::arrive, .on = on});
+    } else {
+        schedule({.when = there, .what = action::access, .on = on, .which = std::move(what)});
+    }
+}
+
+void fabric::consumed_message(node& at) {
+    --at.queued_messages;
+    if (at.held_back.empty()) return;
+    const link_ptr next = at.held_back.front();
+    at.held_back.pop_front();
+    arrive(next);
+}
+
+ucs::time::nanoseconds fabric::travel_time(std::size_t bytes) {
+    ucs::time::nanoseconds time = dice_.between(network_.min_latency, network_.max_latency);
+    if (dice_.chance(network_.delay_probability)) time += dice_.between(0, network_.max_delay);
+    return time + static_cast<ucs::time::nanoseconds>(static_cast<double>(bytes) * 1e9 /
+                                                      network_.bandwidth);
+}
+
+void fabric::record(event_kind kind, const link& on, std::uint64_t detail) noexcept {
+    history_.add({now_, kind, on.from, on.to, on.number, detail});
+}
+
+void fabric::record(event_kind kind, const node& at, std::uint64_t detail) noexcept {
+    history_.add({now_, kind, at.id, at.id, 0, detail});
+}
+
+}  // namespace uct::sim

@@ -1,0 +1,111 @@
+// A network in virtual time, inside one process.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "ucs/type/result.hpp"
+#include "uct/sim/event_queue.hpp"
+#include "uct/sim/node.hpp"
+#include "uct/sim/random.hpp"
+#include "uct/sim/trace.hpp"
+
+namespace uct::sim {
+
+// Connects the interfaces that are opened on it (see component.hpp) and decides, from its seed,
+// what happens when. A test calls `step` to make the next event happen and the `progress` of its
+// workers in any order (or lets driver.hpp do both); the same seed and calls give the same run.
+// Installs its clock as the clock of the library while it lives; fabrics nest. Created and
+// destroyed by the test, outlives everything opened on it. One thread only.
+class fabric {
+public:
+    explicit fabric(std::uint64_t seed, const parameters& network = {});
+    ~fabric();
+    fabric(const fabric&) = delete;
+    fabric& operator=(const fabric&) = delete;
+
+    [[nodiscard]] ucs::time::nanoseconds now() const noexcept { return now_; }
+    [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+    [[nodiscard]] const parameters& network() const noexcept { return network_; }
+    [[nodiscard]] const trace& history() const noexcept { return history_; }
+    [[nodiscard]] random& dice() noexcept { return dice_; }
+
+    // Lets time pass to the next event and makes it happen; false when there is none.
+    bool step();
+    [[nodiscard]] std::size_t pending_events() const noexcept { return events_.size(); }
+    // Lets time pass, with all that happens meanwhile. For timers of workers.
+    void advance(ucs::time::nanoseconds duration);
+
+    // Which node a worker's n-th interface on this fabric is.
+    [[nodiscard]] std::optional<node_id> find_node(std::uint64_t worker_uid,
+                                                   std::size_t nth = 0) const noexcept;
+
+    // get_zcopy and put_zcopy from one node to another return UCS_ERR_UNSUPPORTED.
+    void refuse_rma(node_id from, node_id to) { refused_.insert({from, to}); }
+
+    // The n-th operation (1: the next) that `from` posts to `to` makes its endpoint fail.
+    void fail_at_operation(node_id from, node_id to, std::uint64_t nth);
+    // Every endpoint of `from` to `to` fails at that time, counted from now.
+    void fail_after(node_id from, node_id to, ucs::time::nanoseconds delay);
+
+    // The worker dies: its interfaces neither send nor receive from then on, messages on their way
+    // are lost from some point on, and its peers' endpoints fail after parameters::detection_time.
+    // The test must not run the worker any more, but may destroy it.
+    void kill(std::uint64_t worker_uid);
+    void kill_after(std::uint64_t worker_uid, ucs::time::nanoseconds delay);
+
+private:
+    friend class sim_iface;
+    friend class sim_ep;
+
+    // For interfaces and endpoints.
+    node& join(std::uint64_t worker_uid);
+    void leave(node& which);
+    [[nodiscard]] std::uint32_t check_word(node_id id) const noexcept;
+    [[nodiscard]] ucs::result<node_id> parse_address(std::span<const std::byte> address) const;
+    link_ptr connect(node& from, node_id to, sim_ep& owner);
+    void disconnect(link& which);
+    [[nodiscard]] ucs_status_t admit(const link_ptr& on);
+    [[nodiscard]] bool rma_refused(node_id from, node_id to);
+    void post(const link_ptr& on, operation_ptr what);
+    void consumed_message(node& at);
+    void record(event_kind kind, const link& on, std::uint64_t detail = 0) noexcept;
+    void record(event_kind kind, const node& at, std::uint64_t detail = 0) noexcept;
+
+    // Events.
+    void schedule(event what);
+    void happen(event& what);
+    void arrive(const link_ptr& on);
+    void access(const link_ptr& on, const operation_ptr& which);
+    void complete_soon(const link_ptr& on, const operation_ptr& which);
+    void complete(const link_ptr& on, const operation_ptr& which);
+    void fail_links(const event& what);
+    void fail(const link_ptr& on, ucs_status_t status);
+    void lose_peers(node& gone);
+    void lose_wire_tail(link& on);
+    [[nodiscard]] bool must_fail(const link& on);
+    [[nodiscard]] ucs::time::nanoseconds travel_time(std::size_t bytes);
+
+    static ucs::time::nanoseconds virtual_now() noexcept;
+    static inline fabric* current_ = nullptr;
+
+    const std::uint64_t seed_;
+    const parameters network_;
+    random dice_;
+    trace history_;
+    ucs::time::nanoseconds now_;
+    fabric* const outer_;
+    event_queue events_;
+    std::uint64_t next_order_ = 0;
+    std::uint64_t next_link_ = 0;
+    std::vector<std::unique_ptr<node>> nodes_;
+
+    using pair = std::pair<node_id, node_id>;
+    std::set<pair> refused_;
+    std::set<pair> rma_decided_;
+    std::map<pair, std::uint64_t> failing_operation_;  // operations left until the failure
+};
+
+}  // namespace uct::sim

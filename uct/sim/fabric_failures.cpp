@@ -1,0 +1,105 @@
+// How links fail and workers die.
+#include "uct/sim/fabric.hpp"
+
+namespace uct::sim {
+
+void fabric::fail_at_operation(node_id from, node_id to, std::uint64_t nth) {
+    failing_operation_[{from, to}] = nth;
+}
+
+void fabric::fail_after(node_id from, node_id to, ucs::time::nanoseconds delay) {
+    schedule({.when = now_ + delay,
+              .what = action::fail,
+              .status = UCS_ERR_ENDPOINT_TIMEOUT,
+              .from = from,
+              .to = to});
+}
+
+bool fabric::must_fail(const link& on) {
+    const auto found = failing_operation_.find({on.from, on.to});
+    if (found != failing_operation_.end() && --found->second == 0) {
+        failing_operation_.erase(found);
+        return true;
+    }
+    return dice_.chance(network_.ep_failure);
+}
+
+void fabric::fail_links(const event& what) {
+    if (what.on != nullptr) {
+        fail(what.on, what.status);
+        return;
+    }
+    if (what.from >= nodes_.size()) return;
+    for (const auto& [number, candidate] : nodes_[what.from]->out) {
+        if (candidate->to == what.to) fail(candidate, what.status);
+    }
+}
+
+void fabric::fail(const link_ptr& on, ucs_status_t status) {
+    node& sender = *nodes_[on->from];
+    if (on->owner == nullptr || on->failure != UCS_OK || !sender.alive) return;
+    record(event_kind::ep_failed, *on, static_cast<std::uint64_t>(status));
+    on->failure = status;
+    lose_wire_tail(*on);
+    sender.due.push_back({due_item::kind::failure, on, {}});
+    if (!network_.both_ways || !nodes_[on->to]->alive) return;
+    for (const auto& [number, opposite] : nodes_[on->to]->out) {
+        if (opposite->to == on->from && opposite->failure == UCS_OK) {
+            schedule({.when = now_ + travel_time(0),
+                      .what = action::fail,
+                      .on = opposite,
+                      .status = UCS_ERR_CONNECTION_RESET});
+        }
+    }
+}
+
+void fabric::lose_wire_tail(link& on) {
+    // A connection breaks at some byte: what is before it still arrives.
+    on.wire.resize(dice_.below(on.wire.size() + 1));
+    for (const operation_ptr& message : on.wire)
+        message->gather();
+    if (on.landing && dice_.chance(0.5)) {
+        node& target = *nodes_[on.to];
+        for (; !on.arrived.empty(); on.arrived.pop_front())
+            consumed_message(target);
+        on.wire.clear();
+        on.landing = false;
+    }
+}
+
+void fabric::kill_after(std::uint64_t worker_uid, ucs::time::nanoseconds delay) {
+    schedule({.when = now_ + delay, .what = action::die, .worker_uid = worker_uid});
+}
+
+void fabric::kill(std::uint64_t worker_uid) {
+    for (const auto& candidate : nodes_) {
+        if (candidate->worker_uid != worker_uid || !candidate->alive) continue;
+        record(event_kind::node_died, *candidate);
+        for (const auto& [number, broken] : candidate->out)
+            lose_wire_tail(*broken);
+        lose_peers(*candidate);
+    }
+}
+
+void fabric::leave(node& which) {
+    if (!which.alive) return;
+    record(event_kind::node_left, which);
+    lose_peers(which);
+}
+
+void fabric::lose_peers(node& gone) {
+    gone.alive = false;
+    gone.due.clear();
+    gone.held_back.clear();
+    gone.queued_messages = 0;
+    for (const auto& [number, towards] : gone.in) {
+        towards->arrived.clear();
+        towards->landing = false;
+        schedule({.when = now_ + network_.detection_time,
+                  .what = action::fail,
+                  .on = towards,
+                  .status = UCS_ERR_CONNECTION_RESET});
+    }
+}
+
+}  // namespace uct::sim

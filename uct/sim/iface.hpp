@@ -1,0 +1,35 @@
+// Simulated interface.
+#pragma once
+
+#include "uct/base/base_iface.hpp"
+#include "uct/sim/fabric.hpp"
+
+namespace uct::sim {
+
+// One node of a fabric. Owned by the worker; the fabric outlives it. Owner context.
+class sim_iface final : public base_iface {
+public:
+    sim_iface(const resource& where, const iface_params& params, fabric& network);
+    ~sim_iface() override { fabric_.leave(node_); }
+
+    unsigned progress() override;
+    void pack_address(std::span<std::byte> into) const override;
+    reachability check_reachable(std::span<const std::byte> address) const override;
+    ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
+
+    [[nodiscard]] node& here() noexcept { return node_; }
+
+private:
+    void handle(const due_item& item);
+    void receive(const link_ptr& on);
+    [[nodiscard]] bool landed_or_dropped(const link_ptr& on, const operation& message,
+                                         const am_handler& to);
+    void deliver_whole(const link_ptr& on, const operation& message);
+    void end_operation(const link_ptr& on, const operation& which);
+    void end_all(const link_ptr& on);
+
+    fabric& fabric_;
+    node& node_;
+};
+
+}  // namespace uct::sim

@@ -1,0 +1,33 @@
+// A simulated interface as the fabric sees it.
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "uct/sim/link.hpp"
+
+namespace uct::sim {
+
+// Something that happened and waits for the interface's next progress.
+struct due_item {
+    enum class kind : std::uint8_t { message, completion, failure, connected } what;
+    link_ptr on;
+    operation_ptr which;  // of a completion
+};
+
+// Owned by the fabric, lives as long as it, also after its interface is gone.
+struct node {
+    node(node_id id_, std::uint64_t uid) noexcept : id(id_), worker_uid(uid) {}
+
+    const node_id id;
+    const std::uint64_t worker_uid;
+    bool alive = true;
+
+    std::deque<due_item> due;
+    std::size_t queued_messages = 0;        // counts against parameters::rx_queue
+    std::deque<link_ptr> held_back;         // an entry per message that found the queue full
+    std::map<std::uint64_t, link_ptr> out;  // links of its endpoints, by number
+    std::map<std::uint64_t, link_ptr> in;   // links of endpoints that point here
+};
+
+}  // namespace uct::sim

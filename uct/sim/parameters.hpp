@@ -1,0 +1,62 @@
+// What a simulated network is like.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ucs/time/clock.hpp"
+#include "uct/api/iface.hpp"
+#include "uct/api/types.hpp"
+
+namespace uct::sim {
+
+// Number of a simulated interface: 0 for the first that was opened on the fabric, and so on.
+using node_id = std::uint32_t;
+
+inline constexpr std::uint32_t every_op =
+    static_cast<std::uint32_t>(op::am_short) | static_cast<std::uint32_t>(op::am_bcopy) |
+    static_cast<std::uint32_t>(op::am_zcopy) | static_cast<std::uint32_t>(op::get_zcopy) |
+    static_cast<std::uint32_t>(op::put_zcopy);
+
+// Times in virtual nanoseconds, sizes in bytes, probabilities from 0 to 1. The defaults are a
+// well-behaved network with variable latency.
+struct parameters {
+    // What the interfaces offer.
+    op_mask ops{every_op};
+    std::size_t max_short = 64;
+    std::size_t max_bcopy = 8192;
+    std::size_t max_zcopy = 65536;
+    std::size_t max_zcopy_header = 128;
+    std::size_t max_iov = 4;
+    std::size_t max_rma = std::size_t{1} << 30U;
+    scope reach = scope::network;
+    bool lands = false;             // receive through am_handler::locate
+    std::size_t landing_piece = 0;  // longest piece that lands at once; 0: random pieces
+    unsigned devices = 1;           // resources "node", or "node0", "node1", ...
+
+    // Links. One endpoint is one link; its messages stay in order.
+    ucs::time::nanoseconds min_latency = 500;
+    ucs::time::nanoseconds max_latency = 2000;
+    double bandwidth = 10e9;       // bytes per second
+    double delay_probability = 0;  // of a message that takes up to max_delay longer
+    ucs::time::nanoseconds max_delay = 200'000;
+    ucs::time::nanoseconds max_connect_time = 0;  // operations before it find no resource
+
+    // Back-pressure.
+    unsigned tx_window = 16;  // operations of one endpoint that did not end
+    unsigned rx_queue = 256;  // messages that wait in one interface; the rest waits in the links
+    double refusal = 0;       // probability of UCS_ERR_NO_RESOURCE without a reason
+    unsigned progress_batch = 16;  // most events in one call of progress; the number is random
+
+    // Local completions.
+    ucs::time::nanoseconds max_completion_delay = 1000;
+    double immediate_completion = 0;  // probability that a zcopy returns UCS_OK at once
+
+    // Failures.
+    double ep_failure = 0;   // probability that an operation makes its endpoint fail
+    double rma_refused = 0;  // probability that a pair of nodes refuses get and put
+    bool both_ways = true;   // a failed link takes the link of the opposite direction with it
+    ucs::time::nanoseconds detection_time = 10'000;  // from a death to the failure of endpoints
+};
+
+}  // namespace uct::sim

@@ -1,0 +1,41 @@
+// Random numbers of a simulation.
+#pragma once
+
+#include <cstdint>
+
+namespace uct::sim {
+
+// The splitmix64 generator: the same numbers from the same seed with every compiler and library,
+// which the standard's distributions do not promise. Value type.
+class random {
+public:
+    explicit random(std::uint64_t seed) noexcept : state_(seed) {}
+
+    std::uint64_t next() noexcept {
+        std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+        z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+        z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+        return z ^ (z >> 31U);
+    }
+
+    // In [0, bound); 0 for bound 0. The bias of the modulus does not matter for schedules.
+    std::uint64_t below(std::uint64_t bound) noexcept { return bound == 0 ? 0 : next() % bound; }
+
+    // In [low, high].
+    std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept {
+        return low >= high ? low : low + below(high - low + 1);
+    }
+
+    // True with the given probability. Draws a number only when the answer is open, so that a
+    // feature that is switched off does not change the schedule of the others.
+    bool chance(double probability) noexcept {
+        if (probability <= 0) return false;
+        if (probability >= 1) return true;
+        return static_cast<double>(next() >> 11U) * 0x1.0p-53 < probability;
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+}  // namespace uct::sim
