@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ucs/type/result.hpp"
+
+namespace ucs::log {
+enum class level : std::uint8_t;
+}
 
 namespace ucs::config {
 
@@ -31,8 +36,17 @@ enum class ternary { no, yes, try_, automatic };
 struct allow_list {
     bool negated = false;
     std::vector<std::string> names{"all"};
+
+    // "all" is a name that every name equals.
+    [[nodiscard]] bool allows(std::string_view name) const noexcept {
+        for (const std::string& listed : names) {
+            if (listed == name || listed == "all") return !negated;
+        }
+        return negated;
+    }
 };
 
+// "a,b,c"; the empty text gives no names.
 using names = std::vector<std::string>;
 
 // How one member type reads from and prints as text. `parse` writes into `field` only on success.
@@ -55,6 +69,9 @@ struct option {
     const value_type* type;
     void* (*field)(void* settings);
     bool hidden = false;
+
+    // Reads a text without a settings struct; `printed`, unless null, gets the value as printed.
+    ucs_status_t (*check)(std::string_view text, std::string* printed) = nullptr;
 };
 
 // Makes an option of a member: make_option<&tcp_config::tx_segment>("TCP_TX_SEG_SIZE", "8k", "…").

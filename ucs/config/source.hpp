@@ -24,9 +24,11 @@ struct text_value {
 class source {
 public:
     // Reads the environment and ucx.conf. `prefix` may be empty ("MPI" gives MPI_UCX_<NAME>).
-    // `file` empty means PREFIX/etc/ucx/ucx.conf, then /etc/ucx/ucx.conf, then $UCX_CONFIG_DIR;
-    // a named file that cannot be read is an error, a missing default one is not. A file that
-    // exists but cannot be read or parsed gives one warning and is left out.
+    // `file` empty means etc/ucx/ucx.conf below the library's installation, then
+    // /etc/ucx/ucx.conf, then ucx.conf in the folder $UCX_CONFIG_DIR, the later ones stronger; a
+    // named file that cannot be read is an error, a missing default one is not. A default file
+    // that exists but cannot be read gives one warning and is left out; lines that are not
+    // NAME=VALUE give one warning per file and are left out.
     static result<source> read(std::string_view prefix, std::string_view file);
 
     // A source with no environment and no file (tests, sim).
@@ -41,15 +43,24 @@ public:
     // known name.
     void warn_unknown(std::span<const table* const> known) const;
 
+    // Every name with a text, sorted by name.
+    [[nodiscard]] const std::map<std::string, text_value, std::less<>>& values() const noexcept {
+        return values_;
+    }
+
     [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
 
 private:
+    void read_environment();
+    ucs_status_t read_file(const std::string& path, bool required);
+
     std::string prefix_;
     std::map<std::string, text_value, std::less<>> values_;
 };
 
 // Fills `settings` from `from` by `options`: a missing text falls back to the default, a wrong
-// one is logged as an error that names the variable, the text and the expected form.
+// one is logged as an error that names the variable, the text and the expected form. All options
+// are looked at; the first error is returned, and a wrong option has its default.
 ucs_status_t load(void* settings, const table& options, const source& from);
 
 // The same into a fresh struct whose table is returned by `Settings::options()`.
@@ -63,7 +74,8 @@ result<Settings> load(const source& from) {
 }
 
 // Sets NAME after checking it against the tables: UCS_ERR_NO_ELEM for an unknown name,
-// UCS_ERR_INVALID_PARAM (and a log line with the expected form) for a malformed value.
+// UCS_ERR_INVALID_PARAM (and a log line with the expected form) for a malformed value. Names of
+// foreign_names.hpp are stored without a check.
 ucs_status_t modify(source& target, std::span<const table* const> known, std::string_view name,
                     std::string_view text);
 
@@ -76,7 +88,11 @@ enum print_flags : unsigned {
     print_comment_default = 16,
 };
 
-// The text of `UCX_<NAME>=<value>` lines that clients parse; with docs as comments above each.
+// A value that an option was found to have, as text: what the program would read.
+[[nodiscard]] std::string value_text(const source& from, const option& which);
+
+// The text of `UCX_<NAME>=<value>` lines that clients parse; with docs as comments above each. A
+// filter leaves only options whose name contains it.
 std::string print(const source& from, std::span<const table* const> known, std::string_view title,
                   unsigned flags, std::string_view filter = {});
 

@@ -58,7 +58,7 @@ private:
     mutable std::atomic<std::uint32_t> cached_{0};  // generation << level_bits | level
 };
 
-// Writes one message whatever its level; each of its lines becomes one write(2). Callers use the
+// Writes one message whatever its level; it reaches the output by one write(2). Callers use the
 // functions below, which look at the level first.
 void write(const component& source, level severity, std::string_view text) noexcept;
 void vwrite(const component& source, level severity, fmt::string_view format,

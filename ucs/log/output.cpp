@@ -52,7 +52,7 @@ bool output::open(const std::string& target, std::size_t size_limit, unsigned ba
     const std::lock_guard lock(change_);
     limit_ = ~std::size_t{0};
     if (target.empty() || target == "-" || target == "stdout" || target == "stderr") {
-        fd_ = target == "stderr" ? STDERR_FILENO : STDOUT_FILENO;
+        fd_ = target == "-" || target == "stdout" ? STDOUT_FILENO : STDERR_FILENO;
         return true;
     }
     path_ = expand_file_name(target);

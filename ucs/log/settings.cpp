@@ -1,5 +1,21 @@
 #include "ucs/log/settings.hpp"
 
+#include "ucs/log/level.hpp"
+
+template <>
+const ucs::config::value_type& ucs::config::value_type_of<ucs::log::level_text>() {
+    static constexpr value_type type{
+        "a level (fatal error warn diag info debug trace req data async func poll), or "
+        "COMPONENT:LEVEL, several separated by commas",
+        [](std::string_view text, void* field) {
+            if (!log::level_map::parse(text)) return UCS_ERR_INVALID_PARAM;
+            static_cast<log::level_text*>(field)->text = text;
+            return UCS_OK;
+        },
+        [](const void* field) { return static_cast<const log::level_text*>(field)->text; }};
+    return type;
+}
+
 namespace ucs::log {
 
 const config::table& settings::options() {
@@ -14,9 +30,9 @@ const config::table& settings::options() {
                 "Components can have levels of their own: warn,ucp.wireup:debug,uct.tcp:trace."),
             make_option<&settings::file>(
                 "LOG_FILE", "",
-                "Where messages go: a file name, or stdout or stderr, or empty for the standard\n"
-                "output. In a file name %h stands for the host, %p for the process id, %e for\n"
-                "the name of the executable, %t for the time in seconds, %% for a percent sign."),
+                "Where messages go: a file name, or stdout (also written -) or stderr. Empty means\n"
+                "stderr. In a file name %h stands for the host, %p for the process id, %e for the\n"
+                "name of the executable, %t for the time in seconds and %% for a percent sign."),
             make_option<&settings::file_size>(
                 "LOG_FILE_SIZE", "inf",
                 "Size at which a log file is closed and a new one started."),

@@ -9,9 +9,14 @@
 
 namespace ucs::log {
 
+// The text of a level_map, checked when it is read.
+struct level_text {
+    std::string text = "warn";
+};
+
 // UCX_LOG_*: read from the environment and ucx.conf with the first message.
 struct settings {
-    std::string levels = "warn";
+    level_text levels;
     std::string file;
     config::memunits file_size{config::memunits::inf};
     unsigned backups = 0;
@@ -38,3 +43,6 @@ protected:
 void set_sink(sink* taker) noexcept;
 
 }  // namespace ucs::log
+
+template <>
+const ucs::config::value_type& ucs::config::value_type_of<ucs::log::level_text>();

@@ -1,0 +1,141 @@
+#include "ucs/config/source.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "ucs/arch/cpu.hpp"
+#include "ucs/config/ini_file.hpp"
+#include "ucs/config/once.hpp"
+#include "ucs/config/text.hpp"
+#include "ucs/log/log.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace ucs::config {
+namespace {
+
+constinit log::component self{"ucs.config"};
+
+constexpr std::size_t max_file_size = 1 << 20;
+
+// The whole file, or errno's value.
+int read_whole(const std::string& path, std::string& text) {
+    const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) return errno;
+    char block[4096];
+    while (true) {
+        const ssize_t count = ::read(fd.get(), block, sizeof(block));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return errno;
+        if (count == 0) return 0;
+        text.append(block, static_cast<std::size_t>(count));
+        if (text.size() > max_file_size) return EFBIG;
+    }
+}
+
+// etc/ucx/ucx.conf of the installation that this code was loaded from: LIB/../etc.
+std::string installed_file() {
+    Dl_info here{};
+    if (::dladdr(reinterpret_cast<const void*>(&installed_file), &here) == 0) return {};
+    char* resolved = ::realpath(here.dli_fname, nullptr);
+    if (resolved == nullptr) return {};
+    std::string path(resolved);
+    std::free(resolved);
+    for (int level = 0; level < 2; ++level) {
+        const std::size_t slash = path.rfind('/');
+        if (slash == path.npos) return {};
+        path.resize(slash);
+    }
+    return path + "/etc/ucx/ucx.conf";
+}
+
+machine_facts this_machine() {
+    const arch::cpu_identity& cpu = arch::cpu();
+    return {arch::vendor_name(cpu.vendor), arch::model_name(cpu.model)};
+}
+
+}  // namespace
+
+result<source> source::read(std::string_view prefix, std::string_view file) {
+    source made;
+    made.prefix_ = prefix;
+    if (file.empty()) {
+        const std::string installed = installed_file();
+        if (!installed.empty()) (void)made.read_file(installed, false);
+        if (installed != "/etc/ucx/ucx.conf") (void)made.read_file("/etc/ucx/ucx.conf", false);
+        if (const char* folder = std::getenv("UCX_CONFIG_DIR"); folder != nullptr && *folder) {
+            (void)made.read_file(std::string(folder) + "/ucx.conf", false);
+        }
+    } else if (ucs_status_t status = made.read_file(std::string(file), true); status != UCS_OK) {
+        return status;
+    }
+    made.read_environment();
+    return made;
+}
+
+source source::empty() {
+    return {};
+}
+
+ucs_status_t source::read_file(const std::string& path, bool required) {
+    std::string text;
+    if (const int error = read_whole(path, text); error != 0) {
+        if (required) {
+            log::error(self, "cannot read the configuration file {}: {}", path,
+                       std::strerror(error));
+            return error == ENOENT ? UCS_ERR_NO_ELEM : UCS_ERR_IO_ERROR;
+        }
+        if (error != ENOENT && error != ENOTDIR && first_time("unreadable " + path)) {
+            log::warn(self, "cannot read {}: {}; it is left out", path, std::strerror(error));
+        }
+        return UCS_OK;
+    }
+    ini_content content = parse_ini(text, this_machine());
+    if (content.bad_lines != 0 && first_time("malformed " + path)) {
+        log::warn(self, "{}:{}: \"{:.100}\" is not NAME=VALUE; {} such line(s) are left out", path,
+                  content.first_bad_line, content.first_bad_text, content.bad_lines);
+    }
+    for (auto& setting : content.settings) {
+        values_.insert_or_assign(std::move(setting.name),
+                                 text_value{std::move(setting.text), origin::file,
+                                            path + ":" + std::to_string(setting.line)});
+    }
+    return UCS_OK;
+}
+
+void source::read_environment() {
+    const std::string own = prefix_.empty() ? "" : prefix_ + "_UCX_";
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+        const std::string_view text(*variable);
+        const std::size_t equal = text.find('=');
+        if (equal == text.npos) continue;
+        std::string_view name = text.substr(0, equal);
+        const std::string where(name);
+        const bool prefixed = !own.empty() && name.starts_with(own);
+        if (!prefixed && !name.starts_with("UCX_")) continue;
+        name.remove_prefix(prefixed ? own.size() : 4);
+        if (name.empty()) continue;
+        const auto found = values_.find(name);
+        if (found != values_.end() && found->second.from == origin::prefixed_environment) continue;
+        values_.insert_or_assign(
+            std::string(name),
+            text_value{std::string(text.substr(equal + 1)),
+                       prefixed ? origin::prefixed_environment : origin::environment, where});
+    }
+}
+
+void source::set(std::string_view name, std::string_view text) {
+    values_.insert_or_assign(std::string(name),
+                             text_value{std::string(text), origin::program, "the program"});
+}
+
+const text_value* source::find(std::string_view name) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? nullptr : &found->second;
+}
+
+}  // namespace ucs::config

@@ -1,0 +1,58 @@
+#include "ucs/config/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ucs::config {
+namespace {
+
+char lower(char c) noexcept {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) noexcept {
+    constexpr std::string_view blanks = " \t\r\n\v\f";
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == text.npos) return {};
+    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+bool same_text(std::string_view left, std::string_view right) noexcept {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [](char a, char b) { return lower(a) == lower(b); });
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    if (trim(text).empty()) return parts;
+    while (true) {
+        const std::size_t end = text.find(separator);
+        parts.emplace_back(trim(text.substr(0, end)));
+        if (end == text.npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+    const std::size_t width = right.size() + 1;
+    std::vector<std::size_t> before(width), above(width), row(width);
+    for (std::size_t j = 0; j < width; ++j)
+        row[j] = j;
+    for (std::size_t i = 1; i <= left.size(); ++i) {
+        std::swap(before, above);
+        std::swap(above, row);
+        row[0] = i;
+        for (std::size_t j = 1; j < width; ++j) {
+            const bool differ = left[i - 1] != right[j - 1];
+            row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (differ ? 1U : 0U)});
+            if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
+                row[j] = std::min(row[j], before[j - 2] + 1);
+            }
+        }
+    }
+    return row[right.size()];
+}
+
+}  // namespace ucs::config

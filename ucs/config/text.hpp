@@ -1,0 +1,22 @@
+// Small text functions for option values.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ucs::config {
+
+[[nodiscard]] std::string_view trim(std::string_view text) noexcept;
+
+// ASCII letters of either case are equal.
+[[nodiscard]] bool same_text(std::string_view left, std::string_view right) noexcept;
+
+// The trimmed parts between `separator`s; no parts for an empty text.
+[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
+
+// Least number of inserted, removed, changed or swapped neighbouring characters between the two.
+[[nodiscard]] std::size_t edit_distance(std::string_view left, std::string_view right);
+
+}  // namespace ucs::config

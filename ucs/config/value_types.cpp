@@ -1,0 +1,229 @@
+// How each plain member type reads from text and prints.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "ucs/config/option.hpp"
+#include "ucs/config/text.hpp"
+#include "ucs/config/units.hpp"
+#include "ucs/log/level.hpp"
+
+namespace ucs::config {
+namespace {
+
+template<class T>
+ucs_status_t store(void* field, std::optional<T> value) {
+    if (!value) return UCS_ERR_INVALID_PARAM;
+    *static_cast<T*>(field) = std::move(*value);
+    return UCS_OK;
+}
+
+template<class T>
+const T& get(const void* field) {
+    return *static_cast<const T*>(field);
+}
+
+std::optional<bool> parse_bool(std::string_view text) {
+    for (const char* yes : {"y", "yes", "on", "1", "true"}) {
+        if (same_text(trim(text), yes)) return true;
+    }
+    for (const char* no : {"n", "no", "off", "0", "false"}) {
+        if (same_text(trim(text), no)) return false;
+    }
+    return std::nullopt;
+}
+
+template<class T>
+std::optional<T> parse_number(std::string_view text) {
+    text = trim(text);
+    T value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+template<class T>
+std::optional<T> parse_unsigned(std::string_view text) {
+    if (same_text(trim(text), "inf")) return std::numeric_limits<T>::max();
+    return parse_number<T>(text);
+}
+
+template<class T>
+std::string print_unsigned(const void* field) {
+    const T value = get<T>(field);
+    return value == std::numeric_limits<T>::max() ? "inf" : fmt::format("{}", value);
+}
+
+std::optional<ternary> parse_ternary(std::string_view text) {
+    if (same_text(trim(text), "try")) return ternary::try_;
+    if (same_text(trim(text), "auto")) return ternary::automatic;
+    const auto flag = parse_bool(text);
+    if (!flag) return std::nullopt;
+    return *flag ? ternary::yes : ternary::no;
+}
+
+std::string print_ternary(const void* field) {
+    switch (get<ternary>(field)) {
+        case ternary::no:
+            return "n";
+        case ternary::yes:
+            return "y";
+        case ternary::try_:
+            return "try";
+        case ternary::automatic:
+            break;
+    }
+    return "auto";
+}
+
+std::optional<names> parse_names(std::string_view text) {
+    names parsed = split(text, ',');
+    for (const std::string& name : parsed) {
+        if (name.empty()) return std::nullopt;
+    }
+    return parsed;
+}
+
+std::string join(const names& list) {
+    return fmt::format("{}", fmt::join(list, ","));
+}
+
+std::optional<allow_list> parse_allow_list(std::string_view text) {
+    text = trim(text);
+    allow_list parsed;
+    if (text.starts_with('^')) {
+        parsed.negated = true;
+        text.remove_prefix(1);
+    }
+    auto listed = parse_names(text);
+    if (!listed || listed->empty()) return std::nullopt;
+    parsed.names = std::move(*listed);
+    return parsed;
+}
+
+}  // namespace
+
+template<>
+const value_type& value_type_of<bool>() {
+    static constexpr value_type type{
+        "y or n (also yes, no, on, off, 1, 0, true, false)",
+        [](std::string_view text, void* field) { return store(field, parse_bool(text)); },
+        [](const void* field) { return std::string(get<bool>(field) ? "y" : "n"); }};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<int>() {
+    static constexpr value_type type{
+        "an integer",
+        [](std::string_view text, void* field) { return store(field, parse_number<int>(text)); },
+        [](const void* field) { return fmt::format("{}", get<int>(field)); }};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<unsigned>() {
+    static constexpr value_type type{"a non-negative integer, or inf",
+                                     [](std::string_view text, void* field) {
+                                         return store(field, parse_unsigned<unsigned>(text));
+                                     },
+                                     print_unsigned<unsigned>};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<std::size_t>() {
+    static constexpr value_type type{"a non-negative integer, or inf",
+                                     [](std::string_view text, void* field) {
+                                         return store(field, parse_unsigned<std::size_t>(text));
+                                     },
+                                     print_unsigned<std::size_t>};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<double>() {
+    static constexpr value_type type{
+        "a number",
+        [](std::string_view text, void* field) { return store(field, parse_number<double>(text)); },
+        [](const void* field) { return fmt::format("{}", get<double>(field)); }};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<std::string>() {
+    static constexpr value_type type{"any text",
+                                     [](std::string_view text, void* field) {
+                                         return store(field, std::optional(std::string(text)));
+                                     },
+                                     [](const void* field) { return get<std::string>(field); }};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<memunits>() {
+    static constexpr value_type type{
+        "a number of bytes with an optional unit (8192, 8k, 1.5m, 2gb), or inf, or auto",
+        [](std::string_view text, void* field) {
+            const auto bytes = parse_bytes(text);
+            return store(field, bytes ? std::optional(memunits{*bytes}) : std::nullopt);
+        },
+        [](const void* field) { return print_bytes(get<memunits>(field).bytes); }};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<duration>() {
+    static constexpr value_type type{
+        "a time with an optional unit (1.5s, 10ms, 5us, 100ns, 1m, 1h; plain: seconds), or inf, "
+        "or auto",
+        [](std::string_view text, void* field) {
+            const auto seconds = parse_seconds(text);
+            return store(field, seconds ? std::optional(duration{*seconds}) : std::nullopt);
+        },
+        [](const void* field) { return print_seconds(get<duration>(field).seconds); }};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<ternary>() {
+    static constexpr value_type type{
+        "y, n, try or auto",
+        [](std::string_view text, void* field) { return store(field, parse_ternary(text)); },
+        print_ternary};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<allow_list>() {
+    static constexpr value_type type{
+        "names separated by commas, ^ before the first for all but these, or all",
+        [](std::string_view text, void* field) { return store(field, parse_allow_list(text)); },
+        [](const void* field) {
+            const auto& list = get<allow_list>(field);
+            return (list.negated ? "^" : "") + join(list.names);
+        }};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<names>() {
+    static constexpr value_type type{
+        "names separated by commas",
+        [](std::string_view text, void* field) { return store(field, parse_names(text)); },
+        [](const void* field) { return join(get<names>(field)); }};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<log::level>() {
+    static constexpr value_type type{
+        "fatal, error, warn, diag, info, debug, trace, req, data, async, func or poll",
+        [](std::string_view text, void* field) { return store(field, log::parse_level(text)); },
+        [](const void* field) { return std::string(log::level_name(get<log::level>(field))); }};
+    return type;
+}
+
+}  // namespace ucs::config

@@ -1,0 +1,138 @@
+#include "ucs/log/log.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <mutex>
+
+#include "ucs/config/source.hpp"
+#include "ucs/log/format.hpp"
+#include "ucs/log/level.hpp"
+#include "ucs/log/output.hpp"
+#include "ucs/log/settings.hpp"
+
+namespace ucs::log {
+namespace {
+
+constinit component self{"ucs.log"};
+
+// Everything behind log(): made by the first message or configure(), never destroyed, because
+// other objects log from their destructors until the very end.
+struct engine {
+    std::mutex lock;  // guards levels
+    level_map levels;
+    output out;
+};
+
+engine& the_engine() {
+    static engine& instance = *new engine;
+    return instance;
+}
+
+constinit std::once_flag configured;
+constinit thread_local bool configuring = false;
+constinit std::atomic<sink*> installed_sink{nullptr};
+
+void adopt(level_map levels) {
+    engine& here = the_engine();
+    const std::lock_guard lock(here.lock);
+    here.levels = std::move(levels);
+    // Zero stands for "never resolved" in a component, so it is left out when the count wraps.
+    constexpr std::uint32_t last = ~std::uint32_t{0} >> 4;
+    const std::uint32_t current = generation.load(std::memory_order_relaxed);
+    generation.store(current == last ? 1 : current + 1, std::memory_order_relaxed);
+}
+
+ucs_status_t apply(const settings& wanted) {
+    auto levels = level_map::parse(wanted.levels.text);
+    if (!levels) {
+        error(self, "log level \"{}\" is not one", wanted.levels.text);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    adopt(std::move(*levels));
+    if (!the_engine().out.open(wanted.file, wanted.file_size.bytes, wanted.backups)) {
+        error(self, "cannot open the log file \"{}\": {}; messages go to stderr",
+              expand_file_name(wanted.file), std::strerror(errno));
+        return UCS_ERR_IO_ERROR;
+    }
+    return UCS_OK;
+}
+
+// The first message configures logging. Reading the configuration may log in turn: those
+// messages see the default settings.
+void configure_once() noexcept {
+    if (configuring) return;
+    configuring = true;
+    try {
+        std::call_once(configured, [] {
+            auto from = config::source::read("", "");
+            settings wanted;
+            if (from) (void)config::load(&wanted, settings::options(), *from);
+            (void)apply(wanted);
+        });
+    } catch (...) {
+        // Out of memory: the defaults stay in force.
+    }
+    configuring = false;
+}
+
+}  // namespace
+
+ucs_status_t configure(const settings& wanted) {
+    std::call_once(configured, [] {});
+    return apply(wanted);
+}
+
+ucs_status_t set_level(std::string_view text) {
+    configure_once();
+    auto levels = level_map::parse(text);
+    if (!levels) {
+        error(self, "set_level(\"{}\"): not a log level", text);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    adopt(std::move(*levels));
+    return UCS_OK;
+}
+
+void set_sink(sink* taker) noexcept {
+    installed_sink.store(taker, std::memory_order_release);
+}
+
+std::uint32_t component::resolve() const noexcept {
+    configure_once();
+    engine& here = the_engine();
+    const std::lock_guard lock(here.lock);
+    const std::uint32_t value = generation.load(std::memory_order_relaxed) << level_bits |
+                                static_cast<std::uint32_t>(here.levels.of(name_));
+    cached_.store(value, std::memory_order_relaxed);
+    return value;
+}
+
+void write(const component& source, level severity, std::string_view text) noexcept {
+    configure_once();
+    try {
+        if (sink* taker = installed_sink.load(std::memory_order_acquire)) {
+            taker->message(source, severity, text);
+            return;
+        }
+        fmt::memory_buffer line;
+        format_lines(line, source, severity, text);
+        the_engine().out.write({line.data(), line.size()});
+    } catch (...) {
+        the_engine().out.write("a log message was lost: out of memory\n");
+    }
+}
+
+void vwrite(const component& source, level severity, fmt::string_view format,
+            fmt::format_args args) noexcept {
+    try {
+        fmt::memory_buffer text;
+        fmt::vformat_to(fmt::appender(text), format, args);
+        write(source, severity, {text.data(), text.size()});
+    } catch (...) {
+        write(source, severity, {format.data(), format.size()});
+    }
+}
+
+}  // namespace ucs::log

@@ -1,0 +1,32 @@
+#include "ucs/time/clock.hpp"
+
+#include <time.h>
+
+namespace ucs::time {
+namespace {
+
+constinit std::atomic<clock_function> virtual_clock{nullptr};
+
+nanoseconds read(clockid_t clock) noexcept {
+    timespec value{};
+    (void)::clock_gettime(clock, &value);
+    return static_cast<nanoseconds>(value.tv_sec) * second +
+           static_cast<nanoseconds>(value.tv_nsec);
+}
+
+}  // namespace
+
+nanoseconds now() noexcept {
+    const clock_function clock = virtual_clock.load(std::memory_order_relaxed);
+    return clock == nullptr ? read(CLOCK_MONOTONIC) : clock();
+}
+
+void set_clock(clock_function clock) noexcept {
+    virtual_clock.store(clock, std::memory_order_relaxed);
+}
+
+nanoseconds since_epoch() noexcept {
+    return read(CLOCK_REALTIME);
+}
+
+}  // namespace ucs::time
