@@ -8,23 +8,23 @@
 /* Linkage brackets for headers shared by C and C++. In the library's own build, which hides every
    symbol, they also mark what stays visible. */
 #ifdef HAWSER_EXPORT_C_DECLS
-#define UCS_VISIBLE_BEGIN _Pragma("GCC visibility push(default)")
-#define UCS_VISIBLE_END _Pragma("GCC visibility pop")
+#define HAWSER_VISIBLE_BEGIN _Pragma("GCC visibility push(default)")
+#define HAWSER_VISIBLE_END _Pragma("GCC visibility pop")
 #else
-#define UCS_VISIBLE_BEGIN
-#define UCS_VISIBLE_END
+#define HAWSER_VISIBLE_BEGIN
+#define HAWSER_VISIBLE_END
 #endif
 
 #ifdef __cplusplus
 #define BEGIN_C_DECLS \
     extern "C" {      \
-    UCS_VISIBLE_BEGIN
-#define END_C_DECLS \
-    UCS_VISIBLE_END \
+    HAWSER_VISIBLE_BEGIN
+#define END_C_DECLS    \
+    HAWSER_VISIBLE_END \
     }
 #else
-#define BEGIN_C_DECLS UCS_VISIBLE_BEGIN
-#define END_C_DECLS UCS_VISIBLE_END
+#define BEGIN_C_DECLS HAWSER_VISIBLE_BEGIN
+#define END_C_DECLS HAWSER_VISIBLE_END
 #endif
 
 /* Fails to compile when a constant condition is false; usable as a statement. */
@@ -82,6 +82,7 @@
 #define ucs_field_type(_type, _field) ucs_typeof(((_type*)0)->_field)
 #define ucs_container_of(_ptr, _type, _member) \
     ((_type*)((char*)(void*)(_ptr)-ucs_offsetof(_type, _member)))
+#define ucs_derived_of(_ptr, _type) ucs_container_of(_ptr, _type, super)
 
 /* Hints to the optimiser. */
 #define ucs_compiler_fence() __asm__ volatile("" ::: "memory")

@@ -1,0 +1,32 @@
+#include "ucs/arch/cpu.hpp"
+#include "ucs/config/units.hpp"
+#include "ucs/sys/text_file.hpp"
+
+namespace ucs::arch {
+
+cache_sizes read_caches(const std::string& root, unsigned index) {
+    const std::string base =
+        root + "/sys/devices/system/cpu/cpu" + std::to_string(index) + "/cache/index";
+    cache_sizes found;
+    for (unsigned i = 0; i < 16; ++i) {
+        const std::string folder = base + std::to_string(i);
+        const auto level = sys::read_number(folder + "/level");
+        if (!level) break;
+        const auto type = sys::read_text(folder + "/type");
+        const auto size = sys::read_text(folder + "/size");
+        const auto bytes = size ? config::parse_bytes(*size) : std::nullopt;
+        if (!type || !bytes) continue;
+        if (*level == 1 && *type == "Data") found.l1_data = *bytes;
+        if (*level == 1 && *type == "Instruction") found.l1_instruction = *bytes;
+        if (*level == 2) found.l2 = *bytes;
+        if (*level == 3) {
+            found.l3 = *bytes;
+            const auto cpus = sys::read_text(folder + "/shared_cpu_list");
+            const auto list = cpus ? sys::parse_cpu_list(*cpus) : std::nullopt;
+            found.l3_sharers = list ? static_cast<unsigned>(list->size()) : 0;
+        }
+    }
+    return found;
+}
+
+}  // namespace ucs::arch

@@ -1,0 +1,196 @@
+#include "ucs/async/event_loop.hpp"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unordered_map>
+
+#include "ucs/async/eventfd.hpp"
+#include "ucs/log/log.hpp"
+#include "ucs/time/timer_heap.hpp"
+
+namespace ucs::async {
+namespace {
+
+constinit log::component self{"ucs.async"};
+
+// A descriptor's registration. Shared with the dispatch that runs its handler, which may remove it.
+struct watch {
+    std::uint32_t serial;
+    event_loop::fd_handler handler;
+};
+
+struct timer {
+    time::nanoseconds interval;
+    bool once;
+    std::shared_ptr<event_loop::timer_handler> handler;
+};
+
+constexpr std::uint64_t wake_key = ~std::uint64_t{0};
+
+constexpr std::uint64_t key_of(int fd, std::uint32_t serial) noexcept {
+    return static_cast<std::uint64_t>(serial) << 32 | static_cast<std::uint32_t>(fd);
+}
+
+}  // namespace
+
+struct event_loop::state {
+    state(unique_fd epoll_fd, eventfd wake_fd)
+        : epoll(std::move(epoll_fd)), waker(std::move(wake_fd)) {}
+
+    unsigned dispatch(const epoll_event& event);
+    unsigned run_timers();
+    [[nodiscard]] int wait_time(int timeout_ms) const;
+
+    unique_fd epoll;
+    eventfd waker;
+    // The serial tells an event of a descriptor from one of an earlier descriptor of that number.
+    std::uint32_t last_serial = 0;
+    std::unordered_map<int, std::shared_ptr<watch>> watches;
+    time::timer_heap<timer> timers;
+};
+
+event_loop::event_loop() noexcept = default;
+event_loop::~event_loop() = default;
+
+result<std::unique_ptr<event_loop>> event_loop::create() {
+    unique_fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll) {
+        log::error(self, "epoll_create1() failed: {}", std::strerror(errno));
+        return UCS_ERR_IO_ERROR;
+    }
+    auto waker = eventfd::create();
+    if (!waker) return waker.status();
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = wake_key}};
+    if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, waker->fd(), &event) != 0) {
+        log::error(self, "epoll_ctl(ADD, eventfd) failed: {}", std::strerror(errno));
+        return UCS_ERR_IO_ERROR;
+    }
+    std::unique_ptr<event_loop> loop(new event_loop);
+    loop->state_ = std::make_unique<state>(std::move(epoll), *std::move(waker));
+    return loop;
+}
+
+ucs_status_t event_loop::add(int fd, std::uint32_t epoll_events, fd_handler handler) {
+    auto entry = std::make_shared<watch>(watch{++state_->last_serial, std::move(handler)});
+    epoll_event event{.events = epoll_events, .data = {.u64 = key_of(fd, entry->serial)}};
+    if (::epoll_ctl(state_->epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+        const int error = errno;
+        log::error(self, "epoll_ctl(ADD, fd {}, events {:#x}) failed: {}", fd, epoll_events,
+                   std::strerror(error));
+        return error == EEXIST                      ? UCS_ERR_ALREADY_EXISTS
+               : error == ENOMEM || error == ENOSPC ? UCS_ERR_NO_MEMORY
+                                                    : UCS_ERR_INVALID_PARAM;
+    }
+    state_->watches.insert_or_assign(fd, std::move(entry));
+    return UCS_OK;
+}
+
+ucs_status_t event_loop::modify(int fd, std::uint32_t epoll_events) {
+    const auto found = state_->watches.find(fd);
+    if (found == state_->watches.end()) {
+        log::error(self, "fd {} is not watched, its events cannot be set to {:#x}", fd,
+                   epoll_events);
+        return UCS_ERR_NO_ELEM;
+    }
+    epoll_event event{.events = epoll_events, .data = {.u64 = key_of(fd, found->second->serial)}};
+    if (::epoll_ctl(state_->epoll.get(), EPOLL_CTL_MOD, fd, &event) != 0) {
+        log::error(self, "epoll_ctl(MOD, fd {}, events {:#x}) failed: {}", fd, epoll_events,
+                   std::strerror(errno));
+        return UCS_ERR_IO_ERROR;
+    }
+    return UCS_OK;
+}
+
+void event_loop::remove(int fd) noexcept {
+    if (state_->watches.erase(fd) == 0) return;
+    // Fails when the owner closed the descriptor first; then epoll has forgotten it already.
+    (void)::epoll_ctl(state_->epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+event_loop::timer_id event_loop::add_timer(time::nanoseconds interval, timer_handler handler,
+                                           bool once) {
+    return state_->timers.add(
+        time::now() + interval,
+        {interval, once, std::make_shared<timer_handler>(std::move(handler))});
+}
+
+void event_loop::remove_timer(timer_id id) noexcept {
+    state_->timers.remove(id);
+}
+
+unsigned event_loop::state::dispatch(const epoll_event& event) {
+    if (event.data.u64 == wake_key) {
+        waker.drain();
+        return 0;
+    }
+    const auto found = watches.find(static_cast<int>(static_cast<std::uint32_t>(event.data.u64)));
+    if (found == watches.end()) return 0;
+    const std::shared_ptr<watch> entry = found->second;
+    if (entry->serial != event.data.u64 >> 32) return 0;
+    entry->handler(event.events);
+    return 1;
+}
+
+unsigned event_loop::state::run_timers() {
+    if (timers.empty()) return 0;
+    const time::nanoseconds now = time::now();
+    unsigned count = 0;
+    // No more rounds than timers: an interval of zero must not keep us here.
+    for (std::size_t left = timers.size(); left != 0 && !timers.empty(); --left) {
+        if (timers.next_deadline() > now) break;
+        const timer_id id = timers.next();
+        const timer& due = *timers.find(id);
+        const auto handler = due.handler;
+        if (due.once) {
+            timers.remove(id);
+        } else {
+            timers.reschedule(id, now + due.interval);
+        }
+        (*handler)();
+        ++count;
+    }
+    return count;
+}
+
+int event_loop::state::wait_time(int timeout_ms) const {
+    if (timeout_ms == 0 || timers.empty()) return timeout_ms;
+    const time::nanoseconds now = time::now();
+    const time::nanoseconds due = timers.next_deadline();
+    if (due <= now) return 0;
+    // Rounded up: waking early would spin until the timer is due.
+    const time::nanoseconds ms = (due - now - 1) / time::millisecond + 1;
+    const int limit = timeout_ms < 0 ? 1'000'000 : timeout_ms;
+    return ms > static_cast<time::nanoseconds>(limit) ? limit : static_cast<int>(ms);
+}
+
+unsigned event_loop::poll(int timeout_ms) {
+    std::array<epoll_event, 32> events;
+    const int ready = ::epoll_wait(state_->epoll.get(), events.data(),
+                                   static_cast<int>(events.size()), state_->wait_time(timeout_ms));
+    if (ready < 0 && errno != EINTR) {
+        log::error(self, "epoll_wait() failed: {}", std::strerror(errno));
+    }
+    unsigned count = 0;
+    for (int i = 0; i < ready; ++i) {
+        count += state_->dispatch(events[static_cast<std::size_t>(i)]);
+    }
+    return count + state_->run_timers();
+}
+
+void event_loop::wake() noexcept {
+    state_->waker.signal();
+}
+
+int event_loop::fd() const noexcept {
+    return state_->epoll.get();
+}
+
+std::size_t event_loop::size() const noexcept {
+    return state_->watches.size();
+}
+
+}  // namespace ucs::async

@@ -1,0 +1,155 @@
+#include "ucs/async/thread.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "ucs/log/log.hpp"
+
+namespace ucs::async {
+namespace {
+
+constinit log::component self{"ucs.async"};
+
+// A thread inherits the mask of its creator.
+class all_signals_blocked {
+public:
+    all_signals_blocked() noexcept {
+        sigset_t all;
+        sigfillset(&all);
+        (void)::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~all_signals_blocked() { (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    all_signals_blocked(const all_signals_blocked&) = delete;
+    all_signals_blocked& operator=(const all_signals_blocked&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+}  // namespace
+
+struct thread::worker {
+    explicit worker(std::unique_ptr<event_loop> made) : loop(std::move(made)) {}
+
+    void start() {
+        const all_signals_blocked guard;
+        handle = std::thread([this] { main(); });
+    }
+
+    void main() {
+        (void)::pthread_setname_np(::pthread_self(), "ucx-async");
+        while (run_posted()) {
+            loop->poll(-1);
+        }
+    }
+
+    // False when it is time to end.
+    bool run_posted() {
+        std::vector<function> batch;
+        bool go_on = true;
+        {
+            const std::lock_guard guard(lock);
+            batch.swap(posted);
+            go_on = !stopping || !batch.empty();
+        }
+        for (const function& work : batch)
+            work(*loop);
+        if (!batch.empty()) loop->wake();  // come back for what the batch posted
+        return go_on;
+    }
+
+    const pid_t process = ::getpid();
+    std::unique_ptr<event_loop> loop;
+    std::mutex lock;  // guards posted and stopping
+    std::vector<function> posted;
+    bool stopping = false;
+    std::thread handle;
+};
+
+thread::worker* thread::live() const noexcept {
+    worker* found = current_.load(std::memory_order_acquire);
+    return found != nullptr && found->process == ::getpid() ? found : nullptr;
+}
+
+result<thread::worker*> thread::ensure() {
+    worker* seen = current_.load(std::memory_order_acquire);
+    if (seen != nullptr && seen->process == ::getpid()) return seen;
+    auto loop = event_loop::create();
+    if (!loop) return loop.status();
+    auto fresh = std::make_unique<worker>(std::move(*loop));
+    try {
+        // Started only when it is ours: of several first posts one wins.
+        if (!current_.compare_exchange_strong(seen, fresh.get(), std::memory_order_acq_rel)) {
+            return seen;
+        }
+        fresh->start();
+    } catch (const std::system_error& failure) {
+        log::error(self, "cannot start the async thread: {}", failure.what());
+        current_.store(nullptr, std::memory_order_release);
+        return UCS_ERR_NO_RESOURCE;
+    }
+    return fresh.release();
+}
+
+ucs_status_t thread::post(function work) {
+    const auto target = ensure();
+    if (!target) return target.status();
+    {
+        const std::lock_guard guard((*target)->lock);
+        (*target)->posted.push_back(std::move(work));
+    }
+    (*target)->loop->wake();
+    return UCS_OK;
+}
+
+ucs_status_t thread::run(function work) {
+    if (is_current()) {
+        work(*live()->loop);
+        return UCS_OK;
+    }
+    std::mutex lock;
+    std::condition_variable changed;
+    bool finished = false;
+    const ucs_status_t status = post([&](event_loop& loop) {
+        work(loop);
+        const std::lock_guard guard(lock);
+        finished = true;
+        changed.notify_one();
+    });
+    if (status != UCS_OK) return status;
+    std::unique_lock guard(lock);
+    changed.wait(guard, [&] { return finished; });
+    return UCS_OK;
+}
+
+void thread::stop() noexcept {
+    worker* found = live();
+    if (found == nullptr) return;
+    {
+        const std::lock_guard guard(found->lock);
+        found->stopping = true;
+    }
+    found->loop->wake();
+    found->handle.join();
+    current_.store(nullptr, std::memory_order_release);
+    delete found;
+}
+
+bool thread::running() const noexcept {
+    return live() != nullptr;
+}
+
+bool thread::is_current() const noexcept {
+    const worker* found = live();
+    return found != nullptr && found->handle.get_id() == std::this_thread::get_id();
+}
+
+}  // namespace ucs::async

@@ -1,0 +1,133 @@
+// Objects behind 64-bit ids that strangers may send us.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace ucs::datastruct {
+
+// Slot map: id = generation << 32 | index. Add, remove and find are O(1), find of any 64-bit value
+// is safe, and an id of a removed element is not found until its slot was used 2^31 times. No valid
+// id is 0. Elements keep their address: slots live in chunks that never move. Owner context only.
+template<class T>
+class id_table {
+public:
+    using id = std::uint64_t;
+
+    id_table() noexcept = default;
+    id_table(const id_table&) = delete;
+    id_table& operator=(const id_table&) = delete;
+    id_table(id_table&& other) noexcept
+        : chunks_(std::move(other.chunks_)),
+          free_(std::exchange(other.free_, none)),
+          used_(std::exchange(other.used_, 0)),
+          size_(std::exchange(other.size_, 0)) {}
+    ~id_table() { clear(); }
+
+    // The id of a new element made from `args`.
+    template<class... Args>
+    id emplace(Args&&... args) {
+        if (free_ == none) grow();
+        const std::uint32_t index = free_;
+        slot& place = at(index);
+        ::new (static_cast<void*>(place.bytes)) T(std::forward<Args>(args)...);
+        free_ = place.next_free;
+        ++place.generation;  // odd: occupied
+        ++size_;
+        return static_cast<id>(place.generation) << 32 | index;
+    }
+    id add(T value) { return emplace(std::move(value)); }
+
+    // nullptr unless `handle` names an element that is here now.
+    [[nodiscard]] T* find(id handle) noexcept {
+        slot* place = occupied(handle);
+        return place == nullptr ? nullptr : place->object();
+    }
+    [[nodiscard]] const T* find(id handle) const noexcept {
+        return const_cast<id_table*>(this)->find(handle);
+    }
+
+    // Destroys the element; false when there is none of this id.
+    bool remove(id handle) noexcept {
+        slot* place = occupied(handle);
+        if (place == nullptr) return false;
+        vacate(*place, static_cast<std::uint32_t>(handle));
+        return true;
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+
+    // Calls visit(id, T&) for every element. `visit` may remove any element and add some; whether
+    // it sees those is not said.
+    template<class Visit>
+    void for_each(Visit&& visit) {
+        for (std::uint32_t index = 0; index < used_; ++index) {
+            slot& place = at(index);
+            if ((place.generation & 1) != 0) {
+                visit(static_cast<id>(place.generation) << 32 | index, *place.object());
+            }
+        }
+    }
+
+    // Removes everything. Ids given out before stay invalid.
+    void clear() noexcept {
+        for (std::uint32_t index = 0; index < used_; ++index) {
+            if ((at(index).generation & 1) != 0) vacate(at(index), index);
+        }
+    }
+
+private:
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+    static constexpr std::uint32_t chunk_bits = 6;
+    static constexpr std::uint32_t chunk_slots = 1U << chunk_bits;
+
+    struct slot {
+        std::uint32_t generation = 0;  // odd while occupied
+        std::uint32_t next_free = none;
+        alignas(T) std::byte bytes[sizeof(T)];
+        T* object() noexcept { return std::launder(reinterpret_cast<T*>(bytes)); }
+    };
+
+    slot& at(std::uint32_t index) noexcept {
+        return chunks_[index >> chunk_bits][index & (chunk_slots - 1)];
+    }
+
+    slot* occupied(id handle) noexcept {
+        const auto index = static_cast<std::uint32_t>(handle);
+        const auto generation = static_cast<std::uint32_t>(handle >> 32);
+        if (index >= used_ || (generation & 1) == 0) return nullptr;
+        slot& place = at(index);
+        return place.generation == generation ? &place : nullptr;
+    }
+
+    void vacate(slot& place, std::uint32_t index) noexcept {
+        ++place.generation;  // before the destructor, which may come back here
+        --size_;
+        place.object()->~T();
+        place.next_free = free_;
+        free_ = index;
+    }
+
+    void grow() {
+        if (used_ > none - chunk_slots) throw std::bad_alloc();
+        chunks_.push_back(std::make_unique<slot[]>(chunk_slots));
+        for (std::uint32_t i = chunk_slots; i-- > 0;) {
+            at(used_ + i).next_free = free_;
+            free_ = used_ + i;
+        }
+        used_ += chunk_slots;
+    }
+
+    std::vector<std::unique_ptr<slot[]>> chunks_;
+    std::uint32_t free_ = none;
+    std::uint32_t used_ = 0;  // slots there are
+    std::size_t size_ = 0;
+};
+
+}  // namespace ucs::datastruct

@@ -1,0 +1,48 @@
+// Names for the Boost.Intrusive containers that we use.
+//
+// An intrusive container links elements through a hook that is a member of the element, so
+// inserting allocates nothing, cannot fail, and removing needs no search. The container never owns
+// its elements. An element may be in one container per hook. Hooks check nothing in release
+// builds; an `auto_unlink_hook` leaves its list when the element is destroyed, at the price of a
+// list that does not know its size. Hash tables bring their bucket array from outside.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/slist.hpp>
+#include <boost/intrusive/unordered_set.hpp>
+
+namespace ucs::datastruct {
+
+namespace bi = boost::intrusive;
+
+using list_hook = bi::list_member_hook<bi::link_mode<bi::safe_link>>;
+using auto_unlink_hook = bi::list_member_hook<bi::link_mode<bi::auto_unlink>>;
+using queue_hook = bi::slist_member_hook<bi::link_mode<bi::safe_link>>;
+using hash_hook = bi::unordered_set_member_hook<bi::link_mode<bi::safe_link>>;
+
+// Doubly linked, O(1) removal of any element, no size().
+template<class T, list_hook T::*Hook>
+using list = bi::list<T, bi::member_hook<T, list_hook, Hook>, bi::constant_time_size<false>>;
+
+// The same with size().
+template<class T, list_hook T::*Hook>
+using counted_list = bi::list<T, bi::member_hook<T, list_hook, Hook>, bi::constant_time_size<true>>;
+
+// Its elements leave by being destroyed.
+template<class T, auto_unlink_hook T::*Hook>
+using auto_list =
+    bi::list<T, bi::member_hook<T, auto_unlink_hook, Hook>, bi::constant_time_size<false>>;
+
+// Singly linked first-in first-out queue: push_back, front, pop_front.
+template<class T, queue_hook T::*Hook>
+using queue = bi::slist<T, bi::member_hook<T, queue_hook, Hook>, bi::cache_last<true>,
+                        bi::constant_time_size<false>>;
+
+// Hash table with equal keys allowed; KeyOf has `using type` and `operator()(const T&)`. The
+// number of buckets must be a power of two.
+template<class T, hash_hook T::*Hook, class KeyOf, class Hash>
+using hash_multiset =
+    bi::unordered_multiset<T, bi::member_hook<T, hash_hook, Hook>, bi::key_of_value<KeyOf>,
+                           bi::hash<Hash>, bi::power_2_buckets<true>, bi::constant_time_size<true>>;
+
+}  // namespace ucs::datastruct

@@ -1,0 +1,42 @@
+#include "ucs/sys/lock.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ucs/arch/pause.hpp"
+
+namespace ucs::sys {
+namespace {
+
+constexpr int spins = 64;   // a holder that runs leaves within some hundred nanoseconds
+constexpr int yields = 16;  // a holder that was preempted on this core needs the core
+
+void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) noexcept {
+    static_assert(sizeof(word) == sizeof(std::uint32_t));
+    (void)::syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+void recursive_lock::lock_slow() noexcept {
+    for (int round = 0; round < spins + yields; ++round) {
+        if (round < spins) {
+            arch::pause();
+        } else {
+            arch::yield();
+        }
+        if (state_.load(std::memory_order_relaxed) == free && try_lock()) return;
+    }
+    // Whoever slept takes the lock as contended: others may sleep too.
+    while (state_.exchange(contended, std::memory_order_acquire) != free) {
+        futex(state_, FUTEX_WAIT_PRIVATE, contended);
+    }
+    take(this_thread());
+}
+
+void recursive_lock::wake_one() noexcept {
+    futex(state_, FUTEX_WAKE_PRIVATE, 1);
+}
+
+}  // namespace ucs::sys

@@ -1,0 +1,54 @@
+#include "ucs/sys/uuid.hpp"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "ucs/time/clock.hpp"
+
+namespace ucs::sys {
+namespace {
+
+constinit std::atomic<std::uint64_t> calls{0};
+
+void weak_bytes(char* into, std::size_t size) noexcept {
+    std::uint64_t state = mix(static_cast<std::uint64_t>(::getpid())) ^ time::since_epoch() ^
+                          mix(calls.fetch_add(1, std::memory_order_relaxed)) ^
+                          reinterpret_cast<std::uintptr_t>(into);
+    while (size != 0) {
+        state = mix(state);
+        const std::size_t part = std::min(size, sizeof(state));
+        std::memcpy(into, &state, part);
+        into += part;
+        size -= part;
+    }
+}
+
+}  // namespace
+
+void random_bytes(void* into, std::size_t size) noexcept {
+    auto* at = static_cast<char*>(into);
+    while (size != 0) {
+        const ssize_t count = ::getrandom(at, size, 0);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) {
+            weak_bytes(at, size);
+            return;
+        }
+        at += count;
+        size -= static_cast<std::size_t>(count);
+    }
+}
+
+std::uint64_t random_id() noexcept {
+    std::uint64_t id = 0;
+    while (id == 0)
+        random_bytes(&id, sizeof(id));
+    return id;
+}
+
+}  // namespace ucs::sys

@@ -1,0 +1,24 @@
+// Random identities.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ucs::sys {
+
+// Fills memory from the kernel's generator; where that is refused, from clock, process and
+// address bits, which are unique enough for names but no secret. Any thread.
+void random_bytes(void* into, std::size_t size) noexcept;
+
+// A 64-bit id that no other object in the world has, as far as chance allows; never 0.
+[[nodiscard]] std::uint64_t random_id() noexcept;
+
+// Steele's splitmix64 step: spreads the bits of a counter or a seed.
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t value) noexcept {
+    value += 0x9e3779b97f4a7c15U;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31);
+}
+
+}  // namespace ucs::sys
