@@ -1,0 +1,238 @@
+/*
+ * Every way to send (blocking, synchronous, ready, buffered, their non-blocking and persistent
+ * forms) around a ring, at sizes on both sides of the usual protocol switches, with every way to
+ * wait.
+ */
+#include "check.h"
+
+static int next, previous;
+
+static uint64_t seed_of(int sender, int mode, size_t size) {
+    return (uint64_t)sender * 1000003 + (uint64_t)mode * 101 + size;
+}
+
+enum { mode_send, mode_ssend, mode_bsend, mode_rsend, mode_count };
+
+static void post_blocking(int mode, const void* data, int n) {
+    switch (mode) {
+        case mode_send:
+            MPI_OK(MPI_Send(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
+            break;
+        case mode_ssend:
+            MPI_OK(MPI_Ssend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
+            break;
+        case mode_bsend:
+            MPI_OK(MPI_Bsend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
+            break;
+        default:
+            MPI_OK(MPI_Rsend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD));
+            break;
+    }
+}
+
+static void post_nonblocking(int mode, const void* data, int n, MPI_Request* request) {
+    switch (mode) {
+        case mode_send:
+            MPI_OK(MPI_Isend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
+            break;
+        case mode_ssend:
+            MPI_OK(MPI_Issend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
+            break;
+        case mode_bsend:
+            MPI_OK(MPI_Ibsend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
+            break;
+        default:
+            MPI_OK(MPI_Irsend(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
+            break;
+    }
+}
+
+static void make_persistent(int mode, const void* data, int n, MPI_Request* request) {
+    switch (mode) {
+        case mode_send:
+            MPI_OK(MPI_Send_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
+            break;
+        case mode_ssend:
+            MPI_OK(MPI_Ssend_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
+            break;
+        case mode_bsend:
+            MPI_OK(MPI_Bsend_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
+            break;
+        default:
+            MPI_OK(MPI_Rsend_init(data, n, MPI_BYTE, next, mode, MPI_COMM_WORLD, request));
+            break;
+    }
+}
+
+static void check_status(const MPI_Status* status, int mode, size_t size) {
+    int count = -1;
+    MPI_OK(MPI_Get_count(status, MPI_BYTE, &count));
+    CHECK((size_t)count == size, "count %d, wanted %zu", count, size);
+    CHECK(status->MPI_SOURCE == previous, "source %d, wanted %d", status->MPI_SOURCE, previous);
+    CHECK(status->MPI_TAG == mode, "tag %d, wanted %d", status->MPI_TAG, mode);
+}
+
+static void run_blocking(int mode, size_t size) {
+    unsigned char *out = buffer_new(size), *in = buffer_new(size);
+    MPI_Request request;
+    MPI_Status status;
+    pattern_fill(out, size, seed_of(rank, mode, size));
+    /* A ready send needs the receive posted first; a synchronous ring would lock up without it. */
+    if (mode == mode_rsend || rank % 2 == 0) {
+        MPI_OK(MPI_Irecv(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &request));
+        if (mode == mode_rsend) MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+        post_blocking(mode, out, (int)size);
+        MPI_OK(MPI_Wait(&request, &status));
+    } else {
+        MPI_OK(MPI_Recv(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &status));
+        post_blocking(mode, out, (int)size);
+    }
+    check_status(&status, mode, size);
+    CHECK_PATTERN(in, size, seed_of(previous, mode, size));
+    buffer_free(out);
+    buffer_free(in);
+}
+
+/* Waits for both requests in one of five ways. */
+static void complete_two(MPI_Request requests[2], MPI_Status statuses[2], int way) {
+    int flag = 0, index, done = 0, indices[2];
+    MPI_Status some[2];
+    switch (way % 5) {
+        case 0:
+            MPI_OK(MPI_Waitall(2, requests, statuses));
+            break;
+        case 1:
+            while (!flag)
+                MPI_OK(MPI_Testall(2, requests, &flag, statuses));
+            break;
+        case 2:
+            for (int i = 0; i < 2; ++i) {
+                MPI_OK(MPI_Waitany(2, requests, &index, &some[0]));
+                statuses[index] = some[0];
+            }
+            break;
+        case 3:
+            while (done < 2) {
+                int count = 0;
+                MPI_OK(MPI_Waitsome(2, requests, &count, indices, some));
+                for (int i = 0; i < count; ++i)
+                    statuses[indices[i]] = some[i];
+                done += count;
+            }
+            break;
+        default:
+            for (int i = 0; i < 2; ++i)
+                for (flag = 0; !flag;)
+                    MPI_OK(MPI_Test(&requests[i], &flag, &statuses[i]));
+            break;
+    }
+}
+
+static void run_nonblocking(int mode, size_t size, int way) {
+    unsigned char *out = buffer_new(size), *in = buffer_new(size);
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    pattern_fill(out, size, seed_of(rank, mode, size) + 7);
+    MPI_OK(MPI_Irecv(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &requests[0]));
+    if (mode == mode_rsend) MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+    post_nonblocking(mode, out, (int)size, &requests[1]);
+    complete_two(requests, statuses, way);
+    check_status(&statuses[0], mode, size);
+    CHECK_PATTERN(in, size, seed_of(previous, mode, size) + 7);
+    buffer_free(out);
+    buffer_free(in);
+}
+
+static void run_persistent(int mode, size_t size) {
+    enum { rounds = 3 };
+    unsigned char *out = buffer_new(size), *in = buffer_new(size);
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    MPI_OK(MPI_Recv_init(in, (int)size, MPI_BYTE, previous, mode, MPI_COMM_WORLD, &requests[0]));
+    make_persistent(mode, out, (int)size, &requests[1]);
+    for (unsigned round = 0; round < rounds; ++round) {
+        pattern_fill(out, size, seed_of(rank, mode, size) + 11 + round);
+        memset(in, untouched, size);
+        if (mode == mode_rsend) {
+            MPI_OK(MPI_Start(&requests[0]));
+            MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+            MPI_OK(MPI_Start(&requests[1]));
+        } else {
+            MPI_OK(MPI_Startall(2, requests));
+        }
+        complete_two(requests, statuses, (int)round);
+        check_status(&statuses[0], mode, size);
+        CHECK_PATTERN(in, size, seed_of(previous, mode, size) + 11 + round);
+    }
+    MPI_OK(MPI_Request_free(&requests[0]));
+    MPI_OK(MPI_Request_free(&requests[1]));
+    buffer_free(out);
+    buffer_free(in);
+}
+
+static void run_sendrecv(size_t size) {
+    unsigned char *out = buffer_new(size), *in = buffer_new(size);
+    MPI_Status status;
+    pattern_fill(out, size, seed_of(rank, 50, size));
+    MPI_OK(MPI_Sendrecv(out, (int)size, MPI_BYTE, next, 50, in, (int)size, MPI_BYTE, previous, 50,
+                        MPI_COMM_WORLD, &status));
+    check_status(&status, 50, size);
+    CHECK_PATTERN(in, size, seed_of(previous, 50, size));
+    MPI_OK(MPI_Sendrecv_replace(out, (int)size, MPI_BYTE, next, 51, previous, 51, MPI_COMM_WORLD,
+                                &status));
+    check_status(&status, 51, size);
+    CHECK_PATTERN(out, size, seed_of(previous, 50, size));
+    buffer_free(out);
+    buffer_free(in);
+}
+
+/* A synchronous send may not complete while its receive is not posted, however long one looks. */
+static void synchronous_waits_for_match(size_t size) {
+    enum { tag_data = 60, tag_go = 61, looks = 2000 };
+    if (rank > 1) return;
+    unsigned char* data = buffer_new(size);
+    if (rank == 0) {
+        MPI_Request request;
+        int flag = 0;
+        pattern_fill(data, size, size);
+        MPI_OK(MPI_Issend(data, (int)size, MPI_BYTE, 1, tag_data, MPI_COMM_WORLD, &request));
+        for (int i = 0; i < looks; ++i) {
+            MPI_OK(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+            CHECK(!flag, "complete although nobody receives (size %zu)", size);
+        }
+        MPI_OK(MPI_Send(NULL, 0, MPI_BYTE, 1, tag_go, MPI_COMM_WORLD));
+        MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    } else {
+        MPI_OK(MPI_Recv(NULL, 0, MPI_BYTE, 0, tag_go, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        MPI_OK(MPI_Recv(data, (int)size, MPI_BYTE, 0, tag_data, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK_PATTERN(data, size, size);
+    }
+    buffer_free(data);
+}
+
+int main(int argc, char** argv) {
+    static const size_t sizes[] = {0,     1,     7,      8,      63,           64,    255,
+                                   1000,  4095,  8191,   8192,   8193,         16385, 65535,
+                                   65536, 65537, 100001, 262144, (1 << 20) + 3};
+    enum { size_count = sizeof(sizes) / sizeof(*sizes), attached = (3 << 20) + 8192 };
+    test_begin(&argc, &argv, "p2p_modes", MPI_THREAD_SINGLE);
+    CHECK(ranks >= 2, "needs two ranks");
+    next = (rank + 1) % ranks;
+    previous = (rank + ranks - 1) % ranks;
+    void* space = malloc(attached);
+    int attached_size = 0;
+    MPI_OK(MPI_Buffer_attach(space, attached));
+    for (int i = 0; i < size_count; ++i) {
+        for (int mode = 0; mode < mode_count; ++mode) {
+            run_blocking(mode, sizes[i]);
+            run_nonblocking(mode, sizes[i], i + mode);
+            run_persistent(mode, sizes[i]);
+        }
+        run_sendrecv(sizes[i]);
+        synchronous_waits_for_match(sizes[i]);
+    }
+    MPI_OK(MPI_Buffer_detach(&space, &attached_size));
+    CHECK(attached_size == attached, "detached %d bytes", attached_size);
+    free(space);
+    return test_end();
+}

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Runs one MPI program on a given libucp under the distribution's unmodified Open MPI.
+
+The run counts as passed when mpirun ends with 0 within the limit, the program says so itself, every rank
+proves that pml/ucx and exactly the given library served it (provider.h; for packages that cannot prove it
+themselves, the runner looks into /proc/PID/maps of their ranks), and no process is left. A run that passes
+its limit is a failure: the stacks of all ranks are printed (with gdb where installed), then all are ended.
+Exit code 77 means skipped, with the reason on a line that starts with SKIP.
+"""
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SKIPPED = 77
+HPCC_INPUT = HERE / "hpccinf.txt"
+
+
+def skip(reason):
+    print(f"SKIP: {reason}")
+    sys.exit(SKIPPED)
+
+
+def tool(name, package):
+    path = shutil.which(name)
+    if path is None:
+        skip(f"{name} is not installed (package {package})")
+    return path
+
+
+def python_with_mpi4py():
+    """The first Python that can load mpi4py; the one in PATH need not be the distribution's."""
+    for python in ("/usr/bin/python3", sys.executable):
+        if subprocess.run([python, "-c", "import mpi4py.MPI as m; m.Get_version"], check=False,
+                          capture_output=True, env={**os.environ, **ROOT_ENV}).returncode == 0:
+            return python
+    return skip("mpi4py is not installed (package python3-mpi4py)")
+
+
+def package_command(program, folder):
+    """Command and the text that its output must hold, for the packages of Debian."""
+    if program == "netpipe":
+        # -i: check the data instead of the speed (a failed check ends it with an error); -u: largest message.
+        return [tool("NPopenmpi", "netpipe-openmpi"), "-i", "-u", "1000000"], "Integrity check passed"
+    if program == "hpcc":
+        shutil.copy(HPCC_INPUT, folder / "hpccinf.txt")
+        return [tool("hpcc", "hpcc")], None
+    return [python_with_mpi4py(), str(HERE / "mpi4py_traffic.py")], r"^PASS mpi4py"
+
+
+def descendants(pid):
+    """Process ids below pid, by what the kernel lists, deepest last."""
+    found, todo = [], [pid]
+    while todo:
+        try:
+            tasks = list(Path(f"/proc/{todo.pop()}/task").iterdir())
+        except OSError:
+            continue
+        for task in tasks:
+            try:
+                children = [int(c) for c in (task / "children").read_text().split()]
+            except OSError:
+                continue
+            found += children
+            todo += children
+    return found
+
+
+def mapped_libucp(pid):
+    """The libucp files that a process has mapped."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    except OSError:
+        return set()
+    return {m.group(0) for m in (re.search(r"/\S*libucp\.so\S*", line) for line in lines) if m}
+
+
+def show_stacks(pids):
+    gdb = shutil.which("gdb")
+    for pid in pids:
+        try:
+            name = Path(f"/proc/{pid}/comm").read_text().strip()
+            where = Path(f"/proc/{pid}/wchan").read_text().strip()
+        except OSError:
+            continue
+        print(f"--- process {pid} ({name}), kernel: {where or '-'}", flush=True)
+        if gdb is None:
+            continue
+        try:
+            subprocess.run([gdb, "-p", str(pid), "-batch", "-nx", "-ex", "set pagination off",
+                            "-ex", "thread apply all backtrace 25"], timeout=30, check=False,
+                           stderr=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            print("gdb did not end in 30 s")
+
+
+def end_all(process):
+    """Ends mpirun and everything below it, ranks first; returns when none of them is left."""
+    pids = descendants(process.pid)
+    for pid in pids + [process.pid]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+
+
+ROOT_ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def environment(args, libucp):
+    env = {**os.environ, **ROOT_ENV, "HAWSER_EXPECT_LIBUCP": str(libucp)}
+    old = env.get("LD_LIBRARY_PATH")
+    env["LD_LIBRARY_PATH"] = str(args.lib) + (f":{old}" if old else "")
+    if args.tls:
+        env["UCX_TLS"] = args.tls
+    else:
+        env.pop("UCX_TLS", None)
+    # Open MPI and its helpers are not instrumented and keep memory until exit: only our own code counts.
+    env.setdefault("ASAN_OPTIONS", "detect_leaks=0")
+    env.setdefault("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:halt_on_error=1")
+    return env
+
+
+def mpirun(args, command):
+    settings = {"pml": "ucx", "opal_common_ucx_tls": "any", "opal_common_ucx_devices": "any",
+                "coll": "tuned,libnbc,basic,inter,self",
+                # Programs with more threads or ranks than cores must not wait for a time slice each turn.
+                "mpi_yield_when_idle": "1", "orte_abort_print_stack": "1"}
+    line = [tool("mpirun", "openmpi-bin"), "--oversubscribe", "-np", str(args.np)]
+    for name, value in settings.items():
+        line += ["--mca", name, value]
+    return line + command
+
+
+def wait(process, args, wanted, seen, strange):
+    """Waits for mpirun and looks, meanwhile, which libucp its ranks have mapped; false: out of time."""
+    end = time.monotonic() + args.timeout
+    while process.poll() is None:
+        for pid in descendants(process.pid):
+            files = mapped_libucp(pid)
+            if files == {wanted}:
+                seen.add(pid)
+            elif files:
+                strange[pid] = files
+        if time.monotonic() > end:
+            return False
+        try:
+            process.wait(0.1)
+        except subprocess.TimeoutExpired:
+            pass
+    return True
+
+
+def hpcc_result(folder):
+    """None when HPCC says that all its checks passed, else what is wrong."""
+    try:
+        text = (folder / "hpccoutf.txt").read_text()
+    except OSError:
+        return "hpccoutf.txt was not written"
+    failed = re.search(r"^\s*(\d+) tests completed and failed residual checks", text, re.M)
+    if "Success=1" not in text:
+        return "hpccoutf.txt does not say Success=1"
+    if failed and int(failed.group(1)) > 0:
+        return f"{failed.group(1)} residual checks failed"
+    return None
+
+
+def verdict(args, code, output, wanted, seen, strange, pattern, folder):
+    """None when the run is good, else the reason."""
+    if code != 0:
+        return f"mpirun ended with {code}"
+    if strange:
+        return f"ranks have mapped other libraries: {strange}"
+    if args.program == "hpcc":
+        reason = hpcc_result(folder)
+    else:
+        reason = None if re.search(pattern, output, re.M) else f"the output has no /{pattern}/"
+    if reason is None and args.program in PACKAGES and not seen:
+        reason = f"no rank was seen with {wanted} mapped"
+    return reason
+
+
+PACKAGES = ("netpipe", "hpcc", "mpi4py")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lib", type=Path, required=True, help="folder of the libucp.so.0 to run on")
+    parser.add_argument("--bin", type=Path, help="folder of the test programs")
+    parser.add_argument("--program", required=True, help="name of a test program, or one of "
+                        + ", ".join(PACKAGES))
+    parser.add_argument("--np", type=int, default=2, help="number of ranks")
+    parser.add_argument("--tls", default="", help="value of UCX_TLS; empty: unset")
+    parser.add_argument("--timeout", type=float, default=120, help="limit in seconds")
+    args = parser.parse_args()
+    libucp = args.lib / "libucp.so.0"
+    if not libucp.exists():
+        sys.exit(f"{libucp} does not exist: build the library first")
+    wanted = str(libucp.resolve())
+    with tempfile.TemporaryDirectory(prefix="hawser-mpi-") as name:
+        folder = Path(name)
+        if args.program in PACKAGES:
+            command, pattern = package_command(args.program, folder)
+        else:
+            command, pattern = [str(args.bin / args.program)], rf"^PASS {args.program}: [1-9]\d* checks"
+        return run(args, mpirun(args, command), libucp, wanted, pattern, folder)
+
+
+def run(args, command, libucp, wanted, pattern, folder):
+    seen, strange = set(), {}
+    output_path = folder / "output"
+    print("+ UCX_TLS=" + (args.tls or "(unset)"), " ".join(command), flush=True)
+    started = time.monotonic()
+    with output_path.open("wb") as sink:
+        process = subprocess.Popen(command, env=environment(args, libucp.resolve()), cwd=folder,
+                                   stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
+        in_time = False
+        try:
+            in_time = wait(process, args, wanted, seen, strange)
+            if not in_time:
+                print(f"no end after {args.timeout:.0f} s; this is where it stands:", flush=True)
+                show_stacks(descendants(process.pid))
+        finally:
+            end_all(process)
+    output = output_path.read_text(errors="replace")
+    print(output[-20000:])
+    reason = f"no end after {args.timeout:.0f} s" if not in_time else verdict(
+        args, process.returncode, output, wanted, seen, strange, pattern, folder)
+    if reason:
+        print(f"FAIL {args.program} with {args.np} ranks: {reason}")
+        return 1
+    print(f"ok in {time.monotonic() - started:.1f} s; {len(seen)} processes seen with only {wanted} mapped")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
