@@ -21,6 +21,10 @@ namespace uct {
 //
 // Failure: an endpoint that failed returns its error from every operation. Each operation in
 // flight ends with the error, then the interface's error handler is called once, from progress.
+//
+// Destruction: active messages that were accepted still arrive, unless the endpoint failed or the
+// peer sees a failure. Operations in flight end with UCS_ERR_CANCELED before the destructor
+// returns, so their memory is the caller's again. Queued requests are purged before.
 class ep : public ucs::vfs::object {
 public:
     virtual ~ep() = default;

@@ -48,7 +48,10 @@ struct completion {
 
 // A send that found no resource and waits in its endpoint's queue. When resources are back the
 // transport takes it out of the queue and calls `progress`: UCS_ERR_NO_RESOURCE puts it back at
-// the front, any other status means that the request is gone and must not be touched.
+// the front, any other status means that the request is gone and must not be touched. `progress`
+// may send on its endpoint past the queue, so it must not run code that sends something else
+// there (a user's callback): that would overtake the requests behind it. It may not destroy the
+// endpoint.
 struct pending_request {
     ucs_status_t (*progress)(pending_request& self);
     boost::intrusive::list_member_hook<> pending_hook;

@@ -6,6 +6,8 @@ namespace uct {
 
 base_ep::~base_ep() {
     if (waiting_hook.is_linked()) {
+        // Right also while dispatch_all_waiting holds it in a list of its own: intrusive lists
+        // without a counter unlink a node without looking at the list.
         iface_.waiting_.erase(iface_.waiting_.iterator_to(*this));
     }
     std::erase_if(iface_.failures_, [this](const auto& f) { return f.which == this; });

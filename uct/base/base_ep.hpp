@@ -9,9 +9,9 @@ namespace uct {
 
 class base_iface;
 
-// Base of all endpoints: queue of sends that wait for resources, failure state. Transports call
-// dispatch_pending when resources are back and check must_queue before accepting an active
-// message. Owner context.
+// Base of all endpoints: queue of sends that wait for resources, and whether its failure was
+// reported. Transports check must_queue before accepting an active message; the interface's
+// dispatch_waiting, called from progress, lets queued requests try again. Owner context.
 class base_ep : public ep {
 public:
     explicit base_ep(base_iface& owner) noexcept : iface_(owner) {}
@@ -42,6 +42,7 @@ private:
     queue pending_;
     bool queued_ = false;
     bool dispatching_ = false;
+    bool failure_noted_ = false;
 };
 
 }  // namespace uct

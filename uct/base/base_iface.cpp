@@ -35,6 +35,8 @@ void base_iface::set_am_handler(am_id id, const am_handler& handler) {
 }
 
 void base_iface::note_failure(base_ep& which, ucs_status_t status) {
+    if (which.failure_noted_) return;
+    which.failure_noted_ = true;
     failures_.push_back({&which, status});
 }
 

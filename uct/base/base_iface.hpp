@@ -41,7 +41,8 @@ protected:
     }
 
     // Notes that an endpoint failed; report_failures, called from progress, tells the error
-    // handler. Split so that no operation calls back into the protocol layer.
+    // handler. Split so that no operation calls back into the protocol layer. An endpoint fails
+    // once: what is noted after its first failure is ignored.
     void note_failure(base_ep& which, ucs_status_t status);
     unsigned report_failures();
 

@@ -1,0 +1,31 @@
+#include "uct/self/iface.hpp"
+#include "uct/self/self.hpp"
+
+namespace uct {
+
+namespace {
+
+class component_of_self final : public component {
+public:
+    const char* name() const noexcept override { return "self"; }
+    const ucs::config::table* options() const noexcept override { return nullptr; }
+
+    listing query(const ucs::config::source&) const override {
+        return {.usable = {{.transport = "self", .device = "memory", .type = device_type::self}},
+                .unusable = {}};
+    }
+
+    ucs::result<std::unique_ptr<iface>> open(const resource& where,
+                                             const iface_params& params) const override {
+        return std::unique_ptr<iface>(std::make_unique<self_iface>(where, params));
+    }
+};
+
+}  // namespace
+
+const component& self_component() noexcept {
+    static const component_of_self instance;
+    return instance;
+}
+
+}  // namespace uct

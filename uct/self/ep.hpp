@@ -1,0 +1,32 @@
+// Endpoint of the loopback transport.
+#pragma once
+
+#include "uct/self/iface.hpp"
+
+namespace uct {
+
+// Sends to its own interface. Every operation ends in its call, so there is nothing to flush and
+// nothing that could fail later. Owner context.
+class self_ep final : public base_ep {
+public:
+    explicit self_ep(self_iface& owner) noexcept : base_ep(owner), messages_(owner.messages()) {}
+
+    ucs_status_t am_short(am_id id, std::uint64_t header, const void* payload,
+                          std::size_t length) override;
+    ssize_t am_bcopy(am_id id, pack_function pack, void* arg) override;
+    ucs_status_t get_zcopy(std::span<const iov> into, std::uint64_t remote_address,
+                           completion* done) override;
+    ucs_status_t put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
+                           completion* done) override;
+    std::string peer_name() const override { return "self"; }
+
+private:
+    // Room for a message, or nullptr when the ring is full or older sends wait.
+    [[nodiscard]] message_ring::record* begin(std::size_t max_length) noexcept {
+        return must_queue() ? nullptr : messages_.reserve(max_length);
+    }
+
+    message_ring& messages_;
+};
+
+}  // namespace uct

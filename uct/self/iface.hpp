@@ -1,0 +1,28 @@
+// Interface of the loopback transport.
+#pragma once
+
+#include "uct/base/base_iface.hpp"
+#include "uct/self/message_ring.hpp"
+
+namespace uct {
+
+// Messages that the worker sends to itself, queued between the send and the next progress, so
+// that no handler ever runs inside a send call. Owner context.
+class self_iface final : public base_iface {
+public:
+    static constexpr std::size_t max_message = 8192;
+
+    self_iface(const resource& where, const iface_params& params);
+
+    unsigned progress() override;
+    void pack_address(std::span<std::byte> into) const override;
+    reachability check_reachable(std::span<const std::byte> address) const override;
+    ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
+
+    [[nodiscard]] message_ring& messages() noexcept { return messages_; }
+
+private:
+    message_ring messages_;
+};
+
+}  // namespace uct

@@ -1,0 +1,80 @@
+// First-in first-out store of messages of different lengths.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "uct/api/types.hpp"
+
+namespace uct {
+
+// Ring of records in one block of memory, each contiguous and 16-byte aligned. A ring that runs
+// empty starts again at its beginning, so that light traffic stays in the same few cache lines
+// and untouched pages are never backed by memory. Owned by self_iface, owner context.
+class message_ring {
+public:
+    struct record {
+        alignas(16) std::uint32_t length;
+        am_id id;
+        [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+    };
+
+    explicit message_ring(std::size_t capacity)
+        : memory_(new block[capacity / sizeof(block)]), capacity_(capacity) {}
+
+    // Room for a message of up to `max_length` bytes behind the newest one, or nullptr. The record
+    // joins the ring with `commit`.
+    [[nodiscard]] record* reserve(std::size_t max_length) noexcept {
+        const std::size_t need = footprint(max_length);
+        if (count_ == 0) head_ = tail_ = 0;
+        const bool wrapped = count_ > 0 && tail_ <= head_;
+        if (wrapped) return head_ - tail_ >= need ? at(tail_) : nullptr;
+        if (capacity_ - tail_ >= need) return at(tail_);
+        if (head_ < need) return nullptr;
+        end_ = tail_;
+        return at(0);
+    }
+
+    void commit(record& reserved, am_id id, std::size_t length) noexcept {
+        reserved.length = static_cast<std::uint32_t>(length);
+        reserved.id = id;
+        tail_ = position(reserved) + footprint(length);
+        ++count_;
+    }
+
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    [[nodiscard]] record& front() noexcept { return *at(head_); }
+
+    void pop() noexcept {
+        head_ += footprint(front().length);
+        // The oldest record was the last before the gap at the end of the block.
+        if (--count_ > 0 && tail_ <= head_ && head_ == end_) head_ = 0;
+    }
+
+private:
+    struct block {
+        alignas(16) std::array<std::byte, 16> bytes;
+    };
+
+    static std::size_t footprint(std::size_t length) noexcept {
+        return sizeof(record) + (length + 15) / 16 * 16;
+    }
+    record* at(std::size_t where) noexcept {
+        return reinterpret_cast<record*>(memory_[where / sizeof(block)].bytes.data());
+    }
+    std::size_t position(const record& r) const noexcept {
+        return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&r) -
+                                        memory_[0].bytes.data());
+    }
+
+    std::unique_ptr<block[]> memory_;
+    const std::size_t capacity_;
+    std::size_t head_ = 0;  // oldest record
+    std::size_t tail_ = 0;  // behind the newest one
+    std::size_t end_ = 0;   // while wrapped: where the records before the gap end
+    std::size_t count_ = 0;
+};
+
+}  // namespace uct
