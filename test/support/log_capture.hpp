@@ -1,0 +1,65 @@
+// Messages that the code under test logs.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ucs/log/settings.hpp"
+
+namespace test {
+
+// While it lives, log messages come here instead of to the output. Threads of the test may log.
+class log_capture final : public ucs::log::sink {
+public:
+    log_capture() { ucs::log::set_sink(this); }
+    ~log_capture() { ucs::log::set_sink(nullptr); }
+    log_capture(const log_capture&) = delete;
+    log_capture& operator=(const log_capture&) = delete;
+
+    void message(const ucs::log::component& source, ucs::log::level severity,
+                 std::string_view text) override {
+        const std::lock_guard guard(lock_);
+        entries_.push_back({source.name(), severity, std::string(text)});
+    }
+
+    // Number of messages that contain `part`, of this severity or more severe.
+    [[nodiscard]] std::size_t count(std::string_view part,
+                                    ucs::log::level limit = ucs::log::level::trace_poll) const {
+        const std::lock_guard guard(lock_);
+        std::size_t found = 0;
+        for (const entry& each : entries_) {
+            found += each.severity <= limit && each.text.find(part) != std::string::npos ? 1U : 0U;
+        }
+        return found;
+    }
+
+    [[nodiscard]] std::size_t size() const {
+        const std::lock_guard guard(lock_);
+        return entries_.size();
+    }
+
+    // Everything, one message a line: for INFO() in a test.
+    [[nodiscard]] std::string text() const {
+        const std::lock_guard guard(lock_);
+        std::string all;
+        for (const entry& each : entries_) (((all += each.component) += ": ") += each.text) += '\n';
+        return all;
+    }
+
+    void clear() {
+        const std::lock_guard guard(lock_);
+        entries_.clear();
+    }
+
+private:
+    struct entry {
+        std::string component;
+        ucs::log::level severity;
+        std::string text;
+    };
+    mutable std::mutex lock_;
+    std::vector<entry> entries_;
+};
+
+}  // namespace test
