@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "ucp/address/address.hpp"
+#include "ucp/address/dictionary.hpp"
+#include "ucp/address/text.hpp"
+#include "ucp/address/wire.hpp"
+#include "ucs/log/log.hpp"
+
+namespace ucp::address {
+
+namespace {
+
+constinit ucs::log::component log_source("ucp.address");
+
+using bytes = std::vector<std::byte>;
+
+// Appends numbers and texts to a byte vector.
+class writer {
+public:
+    void u8(std::uint64_t value) { out_.push_back(static_cast<std::byte>(value & 0xff)); }
+    void u16(std::uint64_t value) { little_endian(value, 2); }
+    void u64(std::uint64_t value) { little_endian(value, 8); }
+    void put(std::size_t at, std::uint64_t value, std::size_t size) {
+        for (std::size_t i = 0; i < size; ++i)
+            out_[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
+    }
+    void variable(std::uint32_t value) {
+        for (; value >= 0x80; value >>= 7)
+            u8(value | 0x80);
+        u8(value);
+    }
+    void text(std::string_view value) {
+        u8(value.size());
+        for (const char c : value)
+            out_.push_back(static_cast<std::byte>(c));
+    }
+    void raw(const bytes& value) { out_.insert(out_.end(), value.begin(), value.end()); }
+    void extend(std::size_t size) { out_.resize(out_.size() + size); }
+
+    bytes& out() { return out_; }
+
+private:
+    void little_endian(std::uint64_t value, std::size_t size) {
+        extend(size);
+        put(out_.size() - size, value, size);
+    }
+
+    bytes out_;
+};
+
+bytes pack_entry(const entry& from) {
+    writer out;
+    const std::uint8_t transport = dictionary::transport_number(from.transport);
+    out.u8(static_cast<std::uint64_t>(from.scope) << wire::scope_shift | transport);
+    if (transport == wire::literal_name) out.text(from.transport);
+    const std::uint8_t device = dictionary::device_number(from.device);
+    out.u8(device);
+    if (device == wire::literal_name) out.text(from.device);
+    for (const float number : {from.latency, from.bandwidth, from.overhead})
+        out.u16(wire::encode_number(number));
+    out.u8(from.iface_address.size());
+    out.raw(from.iface_address);
+    return std::move(out.out());
+}
+
+bool can_be_packed(const entry& which) {
+    const bool fits = !which.transport.empty() && which.transport.size() <= max_resource_name &&
+                      which.device.size() <= max_resource_name &&
+                      which.iface_address.size() <= max_iface_address &&
+                      is_resource_name(which.transport) && is_resource_name(which.device);
+    if (!fits) {
+        ucs::log::error(log_source,
+                        "worker address: {}/{} is left out: names have up to {} printable "
+                        "characters, its address ({} bytes) up to {}",
+                        which.transport, which.device, max_resource_name,
+                        which.iface_address.size(), max_iface_address);
+    }
+    return fits;
+}
+
+struct candidate {
+    const entry* from;
+    bytes packed;
+};
+
+// The entry that a peer misses least: the slowest one of a reach that another entry has too, so
+// that every peer that was reachable stays so; the slowest of all when there is no such entry.
+std::vector<candidate>::iterator least_useful(std::vector<candidate>& all) {
+    const auto is_spare = [&all](const candidate& which) {
+        return std::count_if(all.begin(), all.end(), [&which](const candidate& other) {
+                   return other.from->scope == which.from->scope;
+               }) > 1;
+    };
+    return std::min_element(all.begin(), all.end(), [&](const candidate& a, const candidate& b) {
+        const bool a_is_spare = is_spare(a);
+        return a_is_spare != is_spare(b) ? a_is_spare : a.from->bandwidth < b.from->bandwidth;
+    });
+}
+
+// Leaves out entries until the rest fits into `room` bytes and the entry counter.
+void shrink(std::vector<candidate>& all, std::size_t room) {
+    std::size_t size = 0;
+    for (const candidate& each : all)
+        size += each.packed.size();
+    while (size > room || all.size() > 255) {
+        const auto loser = least_useful(all);
+        ucs::log::diag(log_source, "worker address: {}/{} is left out, {} bytes are the limit",
+                       loser->from->transport, loser->from->device, max_packed_size);
+        size -= loser->packed.size();
+        all.erase(loser);
+    }
+}
+
+std::string clean_name(std::string_view name) {
+    std::string clean(name.substr(0, max_name));
+    std::replace_if(clean.begin(), clean.end(), is_control, '_');
+    return clean;
+}
+
+}  // namespace
+
+float quantise(float value) noexcept {
+    return wire::decode_number(wire::encode_number(value));
+}
+
+std::vector<std::byte> pack(const worker_address& from, bool net_only) {
+    std::vector<candidate> chosen;
+    for (const entry& each : from.entries) {
+        if (net_only && each.scope != uct::scope::network) continue;
+        if (can_be_packed(each)) chosen.push_back({&each, pack_entry(each)});
+    }
+    writer out;
+    out.extend(wire::header_size);
+    out.u64(from.uid);
+    out.variable(from.flags);
+    out.text(clean_name(from.name));
+    shrink(chosen, max_packed_size - out.out().size() - 1);
+    out.u8(chosen.size());
+    for (const candidate& each : chosen)
+        out.raw(each.packed);
+
+    out.put(0, wire::magic[0], 1);
+    out.put(1, wire::magic[1], 1);
+    out.put(wire::version_at, wire::version, 1);
+    out.put(wire::length_at, out.out().size(), 2);
+    out.put(wire::check_at, wire::header_check(out.out()), 1);
+    out.put(wire::crc_at, wire::checksum(out.out()), 4);
+    return std::move(out.out());
+}
+
+}  // namespace ucp::address

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "ucp/address/address.hpp"
+#include "ucp/address/dictionary.hpp"
+#include "ucp/address/text.hpp"
+#include "ucp/address/wire.hpp"
+#include "ucs/log/log.hpp"
+
+namespace ucp::address {
+
+namespace {
+
+constinit ucs::log::component log_source("ucp.address");
+
+using view = std::span<const std::byte>;
+
+std::uint64_t little_endian(view bytes) noexcept {
+    std::uint64_t value = 0;
+    for (std::size_t i = bytes.size(); i-- > 0;)
+        value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
+    return value;
+}
+
+ucs_status_t invalid(const char* why, std::size_t at) noexcept {
+    ucs::log::error(log_source, "invalid worker address: {} (byte {})", why, at);
+    return UCS_ERR_INVALID_ADDR;
+}
+
+// Takes values off the front of a packed address. The first value that is not there or not legal
+// is reported; from then on everything reads as zero or empty.
+class reader {
+public:
+    reader(view bytes, std::size_t begin) noexcept : bytes_(bytes), at_(begin) {}
+
+    [[nodiscard]] bool ok() const noexcept { return ok_; }
+    [[nodiscard]] std::size_t left() const noexcept { return bytes_.size() - at_; }
+
+    void fail(const char* why) noexcept {
+        if (std::exchange(ok_, false)) static_cast<void>(invalid(why, at_));
+    }
+
+    view take(std::size_t size, const char* what) noexcept {
+        if (ok_ && size > left()) fail(what);
+        if (!ok_) return {};
+        at_ += size;
+        return bytes_.subspan(at_ - size, size);
+    }
+    std::uint8_t u8(const char* what) noexcept {
+        return static_cast<std::uint8_t>(little_endian(take(1, what)));
+    }
+    std::uint16_t u16(const char* what) noexcept {
+        return static_cast<std::uint16_t>(little_endian(take(2, what)));
+    }
+    std::uint64_t u64(const char* what) noexcept { return little_endian(take(8, what)); }
+
+    std::uint32_t variable(const char* what) noexcept {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0; shift < 35; shift += 7) {
+            const std::uint8_t part = u8(what);
+            value |= std::uint64_t{part & 0x7fU} << shift;
+            if ((part & 0x80) == 0) break;
+            if (shift == 28) fail(what);
+        }
+        if (value > 0xffffffffU) fail(what);
+        return static_cast<std::uint32_t>(value);
+    }
+    std::string_view text(std::size_t most, const char* what) noexcept {
+        const std::size_t size = u8(what);
+        if (size > most) fail(what);
+        const view characters = take(size, what);
+        return {reinterpret_cast<const char*>(characters.data()), characters.size()};
+    }
+
+private:
+    view bytes_;
+    std::size_t at_;
+    bool ok_ = true;
+};
+
+using lookup = std::string_view (*)(std::uint8_t);
+
+std::string read_resource(reader& in, std::uint8_t number, lookup name_of, const char* what) {
+    if (number != wire::literal_name) {
+        const std::string_view known = name_of(number);
+        if (known.empty()) in.fail(what);
+        return std::string(known);
+    }
+    const std::string_view name = in.text(max_resource_name, what);
+    if (!is_resource_name(name)) in.fail(what);
+    return std::string(name);
+}
+
+float read_number(reader& in, const char* what) noexcept {
+    const std::uint16_t bits = in.u16(what);
+    if (bits > wire::largest_number) in.fail(what);
+    return wire::decode_number(bits);
+}
+
+entry read_entry(reader& in) {
+    entry into;
+    const std::uint8_t first = in.u8("transport of an entry");
+    const unsigned reach = first >> wire::scope_shift;
+    if (reach > static_cast<unsigned>(uct::scope::network)) in.fail("unknown scope");
+    into.scope = static_cast<uct::scope>(reach);
+    into.transport = read_resource(in, first & wire::known_name_mask, dictionary::transport_name,
+                                   "name of a transport");
+    if (into.transport.empty()) in.fail("a transport without a name");
+    const std::uint8_t device = in.u8("device of an entry");
+    into.device = read_resource(in, device, dictionary::device_name, "name of a device");
+    into.latency = read_number(in, "latency");
+    into.bandwidth = read_number(in, "bandwidth");
+    into.overhead = read_number(in, "overhead");
+    const view address = in.take(in.u8("length of an interface address"), "interface address");
+    into.iface_address.assign(address.begin(), address.end());
+    return into;
+}
+
+ucs::result<worker_address> read_body(view packed) {
+    reader in(packed, wire::header_size);
+    worker_address into;
+    into.uid = in.u64("uid");
+    into.flags = in.variable("flags");
+    into.name = in.text(max_name, "name of the worker");
+    if (std::any_of(into.name.begin(), into.name.end(), is_control)) in.fail("name of the worker");
+    const std::size_t count = in.u8("number of entries");
+    for (std::size_t i = 0; i < count && in.ok(); ++i)
+        into.entries.push_back(read_entry(in));
+    if (in.ok() && in.left() > 0) in.fail("bytes after the last entry");
+    if (!in.ok()) return UCS_ERR_INVALID_ADDR;
+    return into;
+}
+
+// The bytes of the address that begins at `start`, of which `size` may be read: header, length and
+// checksum are right, and so is the version.
+ucs::result<view> delimit(const std::byte* start, std::size_t size) {
+    if (start == nullptr) return invalid("there is none", 0);
+    for (std::size_t i = 0; i < sizeof wire::magic; ++i) {
+        if (i >= size || start[i] != std::byte{wire::magic[i]})
+            return invalid("it does not begin like one", i);
+    }
+    if (size < wire::header_size) return invalid("cut inside the header", size);
+    const view header(start, wire::header_size);
+    if (header[wire::check_at] != std::byte{wire::header_check(header)})
+        return invalid("the header is damaged", wire::check_at);
+    const std::size_t length = little_endian(header.subspan(wire::length_at, 2));
+    if (length < wire::header_size || length > max_packed_size)
+        return invalid("impossible length", wire::length_at);
+    if (length > size) return invalid("cut", size);
+    const view packed(start, length);
+    if (little_endian(header.subspan(wire::crc_at, 4)) != wire::checksum(packed))
+        return invalid("the checksum does not fit the contents", wire::crc_at);
+    const unsigned version = std::to_integer<unsigned>(header[wire::version_at]);
+    if (version > wire::version) {
+        ucs::log::error(log_source, "worker address of version {}, newer than {}", version,
+                        unsigned{wire::version});
+        return UCS_ERR_UNSUPPORTED;
+    }
+    if (version < wire::version) return invalid("outdated version", wire::version_at);
+    return packed;
+}
+
+ucs::result<worker_address> parse_some(const std::byte* start, std::size_t size) {
+    const ucs::result<view> packed = delimit(start, size);
+    if (!packed.ok()) return packed.status();
+    return read_body(*packed);
+}
+
+}  // namespace
+
+ucs::result<worker_address> parse(const void* packed) {
+    return parse_some(static_cast<const std::byte*>(packed), max_packed_size);
+}
+
+ucs::result<worker_address> parse(std::span<const std::byte> bytes) {
+    return parse_some(bytes.data(), bytes.size());
+}
+
+ucs::result<std::size_t> packed_length(const void* packed) {
+    const ucs::result<view> found = delimit(static_cast<const std::byte*>(packed), max_packed_size);
+    if (!found.ok()) return found.status();
+    return (*found).size();
+}
+
+}  // namespace ucp::address
