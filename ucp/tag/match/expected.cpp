@@ -29,6 +29,35 @@ void expected_queue::select(std::uint64_t mask) noexcept {
     last_ = unused;
 }
 
+void expected_queue::add_to_tables(expected_entry& entry) noexcept {
+    // One tail call for what is rare keeps the rest free of saved registers.
+    if (lone_ != nullptr || last_->mask() != entry.mask) [[unlikely]] {
+        prepare_tables(entry);
+        return;
+    }
+    last_->add(entry);
+}
+
+void expected_queue::prepare_tables(expected_entry& entry) noexcept {
+    if (expected_entry* first = std::exchange(lone_, nullptr)) {
+        if (last_->mask() != first->mask) select(first->mask);
+        last_->add(*first);
+    }
+    if (last_->mask() != entry.mask) select(entry.mask);
+    last_->add(entry);
+}
+
+expected_entry* expected_queue::match_in_tables(std::uint64_t tag) noexcept {
+    if (used_ != 1) [[unlikely]]
+        return match_any(tag);
+    expected_entry** place = resident_[0].find(tag);
+    expected_entry* entry = *place;
+    if (entry == nullptr) return nullptr;
+    resident_[0].take(place);
+    ++gone_;
+    return entry;
+}
+
 expected_entry* expected_queue::match_any(std::uint64_t tag) noexcept {
     table* from = nullptr;
     expected_entry** earliest = nullptr;
@@ -50,6 +79,11 @@ expected_entry* expected_queue::match_any(std::uint64_t tag) noexcept {
 }
 
 void expected_queue::remove(expected_entry& entry) noexcept {
+    if (lone_ == &entry) {
+        lone_ = nullptr;
+        ++gone_;
+        return;
+    }
     table& from = table_of(entry.mask);
     from.remove(entry);
     ++gone_;

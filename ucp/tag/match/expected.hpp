@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "ucp/tag/match/fifo_table.hpp"
@@ -21,10 +22,10 @@ struct expected_entry {
 };
 static_assert(sizeof(expected_entry) <= 48);
 
-// Finds the earliest posted receive for a message. One hash table per mask in use; a message is
-// looked up in each of them, so the cost grows with the number of different masks that are posted
-// at the same time (one to four in MPI programs), not with the number of receives. Owns no entry;
-// owner context.
+// Finds the earliest posted receive for a message. A receive that is alone is compared directly.
+// Several are in one hash table per mask in use; a message is looked up in each of them, so the
+// cost grows with the number of different masks that are posted at the same time (one to four in
+// MPI programs), not with the number of receives. Owns no entry; owner context.
 class expected_queue {
 public:
     expected_queue() noexcept = default;
@@ -37,21 +38,22 @@ public:
     // The first few masks and their first receives need no memory; a table that grows and a new
     // mask beside more than `resident` others do, once.
     void add(expected_entry& entry) noexcept {
-        if (last_->mask() != entry.mask) [[unlikely]]
-            select(entry.mask);
+        const bool alone = empty();
         entry.sequence = posted_++;
-        last_->add(entry);
+        if (alone) {
+            lone_ = &entry;
+        } else {
+            add_to_tables(entry);
+        }
     }
 
     // Takes out and returns the earliest posted entry with (entry.tag & entry.mask) ==
     // (tag & entry.mask), or nullptr.
     [[nodiscard]] expected_entry* match(std::uint64_t tag) noexcept {
-        if (used_ != 1) [[unlikely]]
-            return match_any(tag);
-        expected_entry** place = resident_[0].find(tag);
-        expected_entry* entry = *place;
-        if (entry == nullptr) return nullptr;
-        resident_[0].take(place);
+        expected_entry* const entry = lone_;
+        if (entry == nullptr) return empty() ? nullptr : match_in_tables(tag);
+        if (((entry->tag ^ tag) & entry->mask) != 0) return nullptr;
+        lone_ = nullptr;
         ++gone_;
         return entry;
     }
@@ -62,6 +64,7 @@ public:
     // Calls f(entry) for every entry in no particular order; f must not change the queue.
     template<class Function>
     void for_each(Function f) const {
+        if (lone_ != nullptr) f(*lone_);
         for (std::size_t i = 0; i < used_; ++i)
             at(i).for_each(f);
     }
@@ -70,6 +73,7 @@ public:
     template<class Function>
     void clear(Function f) {
         gone_ = posted_;
+        if (expected_entry* entry = std::exchange(lone_, nullptr)) f(*entry);
         for (std::size_t i = 0; i < used_; ++i) {
             at(i).for_each(f);
             at(i).clear();
@@ -86,14 +90,18 @@ private:
     }
     table& table_of(std::uint64_t mask) noexcept;
     void select(std::uint64_t mask) noexcept;
+    void add_to_tables(expected_entry& entry) noexcept;
+    void prepare_tables(expected_entry& entry) noexcept;
+    expected_entry* match_in_tables(std::uint64_t tag) noexcept;
     expected_entry* match_any(std::uint64_t tag) noexcept;
     void trim() noexcept;
 
+    expected_entry* lone_ = nullptr;  // the only entry, when it is in no table
+    std::uint64_t posted_ = 0;
+    std::uint64_t gone_ = 0;
     // Tables [0, used_) may hold entries, each mask in one table at most. `last_` is one of them.
     table* last_ = &resident_[0];
     std::size_t used_ = 1;
-    std::uint64_t posted_ = 0;
-    std::uint64_t gone_ = 0;
     std::array<table, resident> resident_;
     std::vector<std::unique_ptr<table>> more_;
 };

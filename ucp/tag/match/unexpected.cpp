@@ -12,6 +12,19 @@ bool matches(const unexpected_entry& entry, std::uint64_t tag, std::uint64_t mas
 
 }  // namespace
 
+void unexpected_queue::add_to_tables(unexpected_entry& entry) noexcept {
+    if (lone_ != nullptr) {
+        table_.set_mask(specific_);
+        unexpected_entry& first = *lone_;
+        lone_ = nullptr;
+        table_.add(first);
+        indexes_.add(first, size_);
+    }
+    table_.add(entry);
+    if (!indexes_.empty()) [[unlikely]]
+        indexes_.add(entry, size_);
+}
+
 unexpected_entry* unexpected_queue::find_other(std::uint64_t tag,
                                                std::uint64_t mask) const noexcept {
     // The most specific mask in use keys the table from the next time that it is empty.

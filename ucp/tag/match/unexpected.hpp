@@ -21,10 +21,10 @@ struct unexpected_entry {
 };
 static_assert(sizeof(unexpected_entry) <= 64);
 
-// Finds the earliest arrived message for a receive. All messages are in one list by arrival and in
-// one hash table, whose mask is the most specific one that receives use. Receives with other masks
-// walk the list; a mask that does so again and again over a long list gets an index of its own.
-// Owns no entry; owner context.
+// Finds the earliest arrived message for a receive. All messages are in one list by arrival and,
+// unless there is only one, in one hash table, whose mask is the most specific one that receives
+// use. Receives with other masks walk the list; a mask that does so again and again over a long
+// list gets an index of its own. Owns no entry; owner context.
 class unexpected_queue {
 public:
     unexpected_queue() noexcept = default;
@@ -36,17 +36,19 @@ public:
 
     // Allocates nothing while no mask has an index of its own, but when the table grows.
     void add(unexpected_entry& entry) noexcept {
-        if (size_++ == 0) table_.set_mask(specific_);
         arrivals_.push_back(entry);
-        table_.add(entry);
-        if (!indexes_.empty()) [[unlikely]]
-            indexes_.add(entry, size_);
+        if (size_++ == 0) {
+            lone_ = &entry;
+        } else {
+            add_to_tables(entry);
+        }
     }
 
     // The earliest arrived entry with (entry.tag & mask) == (tag & mask), or nullptr. It stays
     // queued.
     [[nodiscard]] unexpected_entry* find(std::uint64_t tag, std::uint64_t mask) const noexcept {
         if (size_ == 0) return nullptr;
+        if (lone_ != nullptr) return ((lone_->tag ^ tag) & mask) == 0 ? lone_ : nullptr;
         if (mask == table_.mask()) return *table_.find(tag);
         return find_other(tag, mask);
     }
@@ -55,6 +57,10 @@ public:
     void remove(unexpected_entry& entry) noexcept {
         --size_;
         arrivals_.erase(arrivals_.iterator_to(entry));
+        if (lone_ != nullptr) {
+            lone_ = nullptr;
+            return;
+        }
         table_.remove(entry);
         if (entry.nodes != nullptr) [[unlikely]]
             indexes_.remove(entry);
@@ -77,6 +83,7 @@ private:
                                       &unexpected_entry::arrival_hook>,
         boost::intrusive::constant_time_size<false>>;
 
+    void add_to_tables(unexpected_entry& entry) noexcept;
     unexpected_entry* find_other(std::uint64_t tag, std::uint64_t mask) const noexcept;
     struct found {
         unexpected_entry* entry;
@@ -86,8 +93,9 @@ private:
     found walk_key(std::uint64_t tag, std::uint64_t mask) const noexcept;
     void build_index(std::uint64_t mask) const noexcept;
 
-    fifo_table<unexpected_entry> table_;
     std::size_t size_ = 0;
+    unexpected_entry* lone_ = nullptr;  // the only entry, when it is in no table
+    fifo_table<unexpected_entry> table_;
     mutable arrival_list arrivals_;
     // What lookups teach: no lookup changes which entry another one finds.
     mutable std::uint64_t specific_ = ~std::uint64_t{0};
