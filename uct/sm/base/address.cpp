@@ -1,0 +1,34 @@
+#include "uct/sm/base/address.hpp"
+
+#include <cstring>
+
+namespace uct::sm {
+namespace {
+
+// Process ids are positive ints; anything else would mean "a group" or "everybody" to the kernel.
+constexpr std::uint32_t max_pid = 0x7fffffff;
+
+template<class Address>
+std::optional<Address> parse(std::span<const std::byte> from) {
+    Address address;
+    if (from.size() != sizeof address) return std::nullopt;
+    std::memcpy(&address, from.data(), sizeof address);
+    const bool zeros = (address.zero[0] | address.zero[1] | address.zero[2]) == 0;
+    const bool sane = address.pid > 0 && address.pid <= max_pid && address.host != 0;
+    if (address.version != address_version || !zeros || !sane) return std::nullopt;
+    return address;
+}
+
+}  // namespace
+
+std::optional<posix_address> parse_posix_address(std::span<const std::byte> from) {
+    return parse<posix_address>(from);
+}
+
+std::optional<cma_address> parse_cma_address(std::span<const std::byte> from) {
+    auto address = parse<cma_address>(from);
+    if (address && (address->cookie_at == 0 || address->zero_tail != 0)) return std::nullopt;
+    return address;
+}
+
+}  // namespace uct::sm

@@ -1,0 +1,26 @@
+// Options of the posix transport.
+#pragma once
+
+#include "ucs/config/option.hpp"
+#include "ucs/config/source.hpp"
+#include "uct/sm/posix/ring_layout.hpp"
+
+namespace uct::posix {
+
+// What UCX_POSIX_* says. Plain value, read once per interface.
+struct config {
+    unsigned fifo_size = 0;
+    ucs::config::memunits seg_size;
+    ucs::config::memunits bulk_size;
+    unsigned max_poll = 0;
+    ucs::config::duration latency;
+    ucs::config::memunits bandwidth;
+    ucs::config::duration overhead;
+
+    [[nodiscard]] static const ucs::config::table& options();
+
+    // The ring that these options describe; impossible ones are logged with the reason.
+    [[nodiscard]] ucs::result<ring_geometry> geometry() const;
+};
+
+}  // namespace uct::posix

@@ -1,0 +1,83 @@
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "uct/sm/posix/log.hpp"
+#include "uct/sm/posix/posix_iface.hpp"
+
+namespace uct::posix {
+
+namespace {
+// Per look at the socket, so that a flood of connections does not keep messages waiting.
+constexpr unsigned accepts_at_once = 64;
+}  // namespace
+
+void posix_iface::accept_all() {
+    for (unsigned i = 0; i < accepts_at_once; ++i) {
+        ucs::unique_fd socket{
+            ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+        if (!socket) return accept_failed(errno);
+        accept_complained_ = false;
+        admit(std::move(socket));
+    }
+}
+
+void posix_iface::accept_failed(int error) {
+    // The connection stays in the queue of the socket and is tried again with the next look, so
+    // one line is enough.
+    if (error == EAGAIN || error == EINTR || error == ECONNABORTED || accept_complained_) return;
+    accept_complained_ = true;
+    ucs::log::error(posix_log, "accept4 failed, peers must wait: {}", std::strerror(error));
+}
+
+void posix_iface::admit(ucs::unique_fd socket) {
+    const auto peer = peer_of(socket.get());
+    if (!peer) return;
+    const uid_t own = ::geteuid();
+    if (peer->uid != own && peer->uid != 0) {
+        ucs::log::warn(posix_log,
+                       "a connection from pid {} is refused: it belongs to user {}, and only user "
+                       "{} and root are let in",
+                       peer->pid, peer->uid, own);
+        return send_goodbye(socket.get(), goodbye_reason::refused);
+    }
+    greeting_.push_back(std::make_unique<incoming>(std::move(socket), *peer));
+    incoming& from = *greeting_.back();
+    if (events_.add(from.socket(), EPOLLIN | EPOLLRDHUP,
+                    [this, &from](std::uint32_t) { on_socket_event(from); }) != UCS_OK) {
+        from.end(goodbye_reason::refused);
+        greeting_.pop_back();
+        return;
+    }
+    on_socket_event(from);  // the hello is usually there already
+}
+
+void posix_iface::on_socket_event(incoming& from) {
+    const incoming::state before = from.now();
+    from.on_socket_event();
+    if (from.now() == before) return;
+    if (from.now() == incoming::state::open) {
+        const auto at = std::find_if(greeting_.begin(), greeting_.end(),
+                                     [&](const auto& each) { return each.get() == &from; });
+        rings_.push_back(std::move(*at));
+        greeting_.erase(at);
+        return;
+    }
+    events_.remove(from.socket());
+    if (before == incoming::state::greeting) {
+        std::erase_if(greeting_, [&](const auto& each) { return each.get() == &from; });
+    } else {
+        attention_ = true;  // progress drains and drops it
+    }
+}
+
+void posix_iface::remove(incoming& from) noexcept {
+    events_.remove(from.socket());
+    std::erase_if(rings_, [&](const auto& each) { return each.get() == &from; });
+    first_ = 0;
+}
+
+}  // namespace uct::posix

@@ -1,0 +1,75 @@
+#include "uct/sm/posix/outgoing.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "uct/sm/posix/log.hpp"
+
+namespace uct::posix {
+
+outgoing::outgoing(segment memory, ucs::unique_fd memfd, ucs::unique_fd socket, const hello& said,
+                   std::uint64_t socket_id) noexcept
+    : memory_(std::move(memory)),
+      memfd_(std::move(memfd)),
+      socket_(std::move(socket)),
+      socket_id_(socket_id),
+      hello_(said) {}
+
+ucs::result<std::unique_ptr<outgoing>> outgoing::create(const ring_geometry& geometry,
+                                                        std::uint64_t worker_uid,
+                                                        std::uint64_t socket_id) {
+    auto memory = segment::create(geometry.segment_size());
+    if (!memory) return memory.status();
+    ucs::unique_fd socket = make_socket();
+    if (!socket) {
+        const int error = errno;
+        ucs::log::error(posix_log, "socket(AF_UNIX) failed: {}", std::strerror(error));
+        return status_of_errno(error);
+    }
+    hello said;
+    said.worker_uid = worker_uid;
+    said.pid = static_cast<std::uint32_t>(::getpid());
+    said.slots = geometry.slots;
+    said.bulk_size = geometry.bulk_size;
+    said.max_message = geometry.max_message;
+    said.segment_size = geometry.segment_size();
+    return std::unique_ptr<outgoing>(new outgoing(std::move(memory->memory), std::move(memory->fd),
+                                                  std::move(socket), said, socket_id));
+}
+
+ucs_status_t outgoing::introduce() {
+    ucs_status_t status = UCS_OK;
+    if (step_ == step::connect) status = connect();
+    if (status == UCS_OK && step_ == step::greet) status = greet();
+    return status;
+}
+
+ucs_status_t outgoing::connect() {
+    const int error = connect_to(socket_.get(), socket_id_);
+    if (error == EAGAIN || error == EINTR) return UCS_INPROGRESS;  // its backlog is full
+    if (error != 0) return failed("connect", error);
+    step_ = step::greet;
+    return UCS_OK;
+}
+
+ucs_status_t outgoing::greet() {
+    const int error = send_hello(socket_.get(), hello_, memfd_.get());
+    // ETOOMANYREFS: this user has too many descriptors on the way; it passes as peers accept.
+    if (error == EAGAIN || error == EINTR || error == ETOOMANYREFS) return UCS_INPROGRESS;
+    if (error != 0) return failed("sendmsg(hello)", error);
+    step_ = step::introduced;
+    memfd_.reset();
+    return UCS_OK;
+}
+
+ucs_status_t outgoing::failed(const char* call, int error) const {
+    ucs::log::warn(posix_log, "{} to the abstract socket hawser-posix-{:016x} failed: {}", call,
+                   socket_id_,
+                   error == ECONNREFUSED ? "nobody listens there, the peer has closed or died"
+                                         : std::strerror(error));
+    return status_of_errno(error);
+}
+
+}  // namespace uct::posix

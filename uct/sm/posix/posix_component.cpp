@@ -1,0 +1,50 @@
+#include "uct/sm/posix/posix_component.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "uct/sm/posix/posix_iface.hpp"
+
+namespace uct::posix {
+namespace {
+
+// Empty when everything is there that the transport needs.
+std::string why_not() {
+    if (!make_memfd()) return fmt::format("memfd_create failed: {}", std::strerror(errno));
+    if (!make_socket()) {
+        return fmt::format("Unix sockets are not available: {}", std::strerror(errno));
+    }
+    if (sm::read_host_identity().net_namespace == 0)
+        return "/proc does not tell the network namespace";
+    return {};
+}
+
+class component_of_posix final : public component {
+public:
+    const char* name() const noexcept override { return "posix"; }
+    const ucs::config::table* options() const noexcept override { return &config::options(); }
+
+    listing query(const ucs::config::source&) const override {
+        std::string reason = why_not();
+        if (!reason.empty()) {
+            return {.usable = {}, .unusable = {{name(), "memory", std::move(reason)}}};
+        }
+        return {.usable = {{name(), "memory", device_type::shared_memory}}, .unusable = {}};
+    }
+
+    ucs::result<std::unique_ptr<iface>> open(const resource& where,
+                                             const iface_params& params) const override {
+        return posix_iface::open(where, params);
+    }
+};
+
+}  // namespace
+
+const component& posix_component() noexcept {
+    static const component_of_posix instance;
+    return instance;
+}
+
+}  // namespace uct::posix

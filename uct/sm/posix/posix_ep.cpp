@@ -1,0 +1,127 @@
+#include "uct/sm/posix/posix_ep.hpp"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include "uct/sm/posix/log.hpp"
+#include "uct/sm/posix/posix_iface.hpp"
+
+namespace uct::posix {
+
+posix_ep::posix_ep(posix_iface& owner, const sm::posix_address& peer) noexcept
+    : base_ep(owner), socket_id_(peer.socket_id), pid_(peer.pid) {}
+
+posix_ep::~posix_ep() {
+    if (connection_ == nullptr) return;
+    writer_.close();
+    const auto canceled = connection_->take_flushes();
+    if (connection_->introduced()) {
+        drop_connection();
+    } else {
+        owner().forget_retry(*this);
+        owner().adopt(std::move(connection_));
+    }
+    for (completion* done : canceled)
+        done->finish(UCS_ERR_CANCELED);
+}
+
+posix_iface& posix_ep::owner() noexcept {
+    return static_cast<posix_iface&>(iface_);
+}
+
+const posix_iface& posix_ep::owner() const noexcept {
+    return static_cast<const posix_iface&>(iface_);
+}
+
+ucs_status_t posix_ep::connect() {
+    auto made = outgoing::create(owner().geometry(), owner().worker_uid(), socket_id_);
+    if (!made) {
+        fail(made.status());
+        return error_;
+    }
+    connection_ = std::move(*made);
+    const ucs_status_t status = connection_->introduce();
+    if (status == UCS_INPROGRESS) {
+        owner().add_retry(*this);
+    } else if (status != UCS_OK || watch() != UCS_OK) {
+        fail(status != UCS_OK ? status : UCS_ERR_NO_MEMORY);
+        return error_;
+    }
+    writer_ = ring_writer{owner().geometry(), connection_->base()};
+    return UCS_OK;
+}
+
+bool posix_ep::retry() {
+    const ucs_status_t status = connection_->introduce();
+    if (status == UCS_INPROGRESS) return false;
+    if (status != UCS_OK) {
+        fail(status);
+    } else if (watch() != UCS_OK) {
+        fail(UCS_ERR_NO_MEMORY);
+    } else {
+        owner().finish_later(connection_->take_flushes(), UCS_OK);
+    }
+    return true;
+}
+
+ucs_status_t posix_ep::watch() {
+    return owner().events().add(connection_->socket(), EPOLLIN | EPOLLRDHUP,
+                                [this](std::uint32_t) { on_socket_event(); });
+}
+
+void posix_ep::on_socket_event() {
+    const packet got = receive_packet(connection_->socket());
+    if (got.type == packet::kind::nothing_yet) return;
+    const auto reason =
+        got.type == packet::kind::message ? parse_goodbye(got.content()) : std::nullopt;
+    if (reason == goodbye_reason::closing) {
+        ucs::log::debug(posix_log, "{}: closed its interface", peer_name());
+        return fail(UCS_ERR_NOT_CONNECTED);
+    }
+    const char* what = !reason                             ? "is gone without a goodbye"
+                       : reason == goodbye_reason::refused ? "refused the connection"
+                                                           : "found garbage in the ring";
+    ucs::log::warn(posix_log, "{}: {}", peer_name(), what);
+    fail(reason == goodbye_reason::refused ? UCS_ERR_REJECTED : UCS_ERR_CONNECTION_RESET);
+}
+
+void posix_ep::fail(ucs_status_t status) {
+    if (error_ != UCS_OK) return;
+    error_ = status;
+    writer_ = ring_writer{};
+    if (connection_ != nullptr) {
+        owner().finish_later(connection_->take_flushes(), status);
+        drop_connection();
+    }
+    owner().endpoint_failed(*this, status);
+}
+
+void posix_ep::drop_connection() {
+    if (connection_->introduced()) owner().events().remove(connection_->socket());
+    owner().forget_retry(*this);
+    connection_.reset();
+}
+
+ucs_status_t posix_ep::flush(completion* done) {
+    if (error_ != UCS_OK) return error_;
+    if (connection_ == nullptr || connection_->introduced()) return UCS_OK;
+    if (done == nullptr) return UCS_ERR_NO_RESOURCE;
+    connection_->add_flush(*done);
+    return UCS_INPROGRESS;
+}
+
+std::string posix_ep::peer_name() const {
+    return fmt::format("pid {}", pid_);
+}
+
+void posix_ep::describe(ucs::vfs::directory& into) const {
+    base_ep::describe(into);
+    into.file("sent", [this] { return std::to_string(writer_.sent()); });
+    into.file("state", [this]() -> std::string {
+        if (error_ != UCS_OK) return ucs_status_string(error_);
+        if (connection_ == nullptr) return "idle";
+        return connection_->introduced() ? "connected" : "connecting";
+    });
+}
+
+}  // namespace uct::posix

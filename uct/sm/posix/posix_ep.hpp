@@ -1,0 +1,62 @@
+// Sends to one peer through a ring of its own.
+#pragma once
+
+#include <boost/intrusive/list_hook.hpp>
+
+#include "uct/base/base_ep.hpp"
+#include "uct/sm/base/address.hpp"
+#include "uct/sm/posix/outgoing.hpp"
+#include "uct/sm/posix/ring_writer.hpp"
+
+namespace uct::posix {
+
+class posix_iface;
+
+// Endpoint of the posix transport. Until the first send it has no ring, no descriptor and no
+// connection. Messages go into the ring at once, whether or not the peer has accepted it yet. The
+// socket tells when the peer is gone. Owned by the protocol layer, owner context.
+class posix_ep final : public base_ep {
+public:
+    posix_ep(posix_iface& owner, const sm::posix_address& peer) noexcept;
+    ~posix_ep() override;
+
+    ucs_status_t am_short(am_id id, std::uint64_t header, const void* payload,
+                          std::size_t length) override;
+    ssize_t am_bcopy(am_id id, pack_function pack, void* arg) override;
+
+    // What is in the ring reaches the peer even when this process ends, so a flush waits only
+    // while the peer has not been given the ring.
+    ucs_status_t flush(completion* done) override;
+
+    [[nodiscard]] std::string peer_name() const override;
+    void describe(ucs::vfs::directory& into) const override;
+
+    // Tries again to hand the ring to the peer. True: no more tries are needed.
+    bool retry();
+
+    // Hook for the interface's list of endpoints whose ring the peer does not have yet.
+    boost::intrusive::list_member_hook<> retry_hook;
+
+private:
+    [[nodiscard]] posix_iface& owner() noexcept;
+    [[nodiscard]] const posix_iface& owner() const noexcept;
+
+    ucs_status_t send_slow(am_id id, std::uint64_t header, const void* payload, std::size_t length);
+    [[nodiscard]] ucs_status_t need_slot();
+    [[nodiscard]] std::byte* need_bulk(std::size_t capacity);
+    [[nodiscard]] ucs_status_t connect();
+    [[nodiscard]] ucs_status_t watch();
+    void on_socket_event();
+    void fail(ucs_status_t status);
+    void drop_connection();
+
+    ring_writer writer_;
+    std::unique_ptr<outgoing> connection_;
+    const std::uint64_t socket_id_;
+    const std::uint32_t pid_;
+    ucs_status_t error_ = UCS_OK;
+};
+
+static_assert(sizeof(posix_ep) <= 256, "idle endpoints must stay cheap");
+
+}  // namespace uct::posix

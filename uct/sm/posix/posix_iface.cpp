@@ -1,0 +1,155 @@
+#include "uct/sm/posix/posix_iface.hpp"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "ucs/sys/uuid.hpp"
+#include "uct/base/implemented_ops.hpp"
+#include "uct/sm/posix/log.hpp"
+
+namespace uct::posix {
+
+namespace {
+constexpr std::size_t default_bandwidth = std::size_t{12} << 30;
+}
+
+ucs::result<std::unique_ptr<iface>> posix_iface::open(const resource& where,
+                                                      const iface_params& params) {
+    auto options = ucs::config::load<config>(params.config);
+    if (!options) return options.status();
+    const auto geometry = options->geometry();
+    if (!geometry) return geometry.status();
+    const std::uint64_t id = ucs::sys::random_id();
+    auto listener = listen_on(id);
+    if (!listener) return listener.status();
+
+    const int fd = listener->get();
+    std::unique_ptr<posix_iface> made{new posix_iface(
+        where, params,
+        parts{*options, *geometry, sm::read_host_identity(), id, std::move(*listener)})};
+    const ucs_status_t status =
+        params.events.add(fd, EPOLLIN, [self = made.get()](std::uint32_t) { self->accept_all(); });
+    if (status != UCS_OK) return status;
+    return std::unique_ptr<iface>(std::move(made));
+}
+
+posix_iface::posix_iface(const resource& where, const iface_params& params, parts made)
+    : base_iface(where, params),
+      budget_(made.options.max_poll > 0 ? made.options.max_poll : 1),
+      geometry_(made.geometry),
+      host_(made.host),
+      socket_id_(made.socket_id),
+      listener_(std::move(made.listener)) {
+    set_attributes(made.options);
+}
+
+void posix_iface::set_attributes(const config& options) {
+    attr_.ops = implemented_ops<posix_ep>();
+    attr_.max_bcopy = geometry_.max_message;
+    attr_.max_short = geometry_.max_message - sizeof(std::uint64_t);
+    attr_.address_length = sizeof(sm::posix_address);
+    attr_.latency = options.latency.seconds;
+    attr_.bandwidth = static_cast<double>(options.bandwidth.is_auto() ? default_bandwidth
+                                                                      : options.bandwidth.bytes);
+    attr_.overhead = options.overhead.seconds;
+    attr_.reach = scope::host;
+    attr_.cost = poll_cost::memory;
+}
+
+posix_iface::~posix_iface() {
+    // Those who are in the queue still get the goodbye that tells an orderly end from a death.
+    accept_all();
+    events_.remove(listener_.get());
+    for (auto* list : {&greeting_, &rings_}) {
+        for (const auto& from : *list) {
+            events_.remove(from->socket());
+            from->end(goodbye_reason::closing);
+        }
+    }
+    for (const auto& orphan : orphans_) {
+        if (orphan->introduce() != UCS_OK) {
+            ucs::log::warn(posix_log,
+                           "messages of a closed endpoint are lost: the peer has not accepted its "
+                           "connection");
+        }
+    }
+}
+
+void posix_iface::pack_address(std::span<std::byte> into) const {
+    sm::posix_address address;
+    address.pid = static_cast<std::uint32_t>(::getpid());
+    address.host = host_.host;
+    address.socket_id = socket_id_;
+    address.net_namespace = host_.net_namespace;
+    address.user_namespace = host_.user_namespace;
+    address.uid = ::geteuid();
+    address.pid_namespace = host_.pid_namespace;
+    std::memcpy(into.data(), &address, sizeof address);
+}
+
+reachability posix_iface::check_reachable(std::span<const std::byte> address) const {
+    const auto peer = sm::parse_posix_address(address);
+    if (!peer) return {"its posix address is malformed or of another version"};
+    if (peer->host != host_.host) return {"it runs on another host"};
+    if (peer->net_namespace == 0 || peer->net_namespace != host_.net_namespace) {
+        return {"it is in another network namespace, where its socket cannot be reached"};
+    }
+    // User ids of another user namespace say nothing; there the peer's own check decides.
+    const std::uint32_t own = ::geteuid();
+    if (peer->user_namespace == host_.user_namespace && peer->uid != own && own != 0) {
+        return {fmt::format("it belongs to user {} and this process to user {}", peer->uid, own)};
+    }
+    return {};
+}
+
+ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byte> address) {
+    const reachability answer = check_reachable(address);
+    if (!answer.ok()) {
+        ucs::log::error(posix_log, "no endpoint to a peer that cannot be reached: {}",
+                        answer.why_not);
+        return UCS_ERR_UNREACHABLE;
+    }
+    return std::unique_ptr<ep>(
+        std::make_unique<posix_ep>(*this, *sm::parse_posix_address(address)));
+}
+
+void posix_iface::endpoint_failed(posix_ep& which, ucs_status_t status) {
+    note_failure(which, status);
+    attention_ = true;
+}
+
+void posix_iface::add_retry(posix_ep& which) {
+    if (!which.retry_hook.is_linked()) retry_.push_back(which);
+    attention_ = true;
+}
+
+void posix_iface::forget_retry(posix_ep& which) noexcept {
+    if (which.retry_hook.is_linked()) retry_.erase(retry_.iterator_to(which));
+}
+
+void posix_iface::adopt(std::unique_ptr<outgoing> orphan) {
+    orphans_.push_back(std::move(orphan));
+    attention_ = true;
+}
+
+void posix_iface::finish_later(std::vector<completion*> what, ucs_status_t status) {
+    for (completion* done : what)
+        finished_.emplace_back(done, status);
+    if (!what.empty()) attention_ = true;
+}
+
+void posix_iface::describe(ucs::vfs::directory& into) const {
+    base_iface::describe(into);
+    into.file("socket", [this] { return fmt::format("@hawser-posix-{:016x}", socket_id_); });
+    into.folder("rings", [this](ucs::vfs::directory& rings) {
+        for (const auto& from : rings_) {
+            rings.file(fmt::format("{}-{}", from->peer().pid, from->socket()),
+                       [&ring = from->ring()] { return std::to_string(ring.received()); });
+        }
+    });
+}
+
+}  // namespace uct::posix

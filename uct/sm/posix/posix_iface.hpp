@@ -1,0 +1,90 @@
+// Receives for one worker through shared memory.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <vector>
+
+#include "uct/base/base_iface.hpp"
+#include "uct/sm/base/host.hpp"
+#include "uct/sm/posix/config.hpp"
+#include "uct/sm/posix/incoming.hpp"
+#include "uct/sm/posix/posix_ep.hpp"
+
+namespace uct::posix {
+
+// Interface of the posix transport: a listening socket for senders and the rings that they
+// brought. Sockets are looked at by the worker's event loop, rings by progress, which makes no
+// system call. Owned by the worker, owner context.
+class posix_iface final : public base_iface {
+public:
+    // What is gathered before an interface can exist.
+    struct parts {
+        config options;
+        ring_geometry geometry;
+        sm::host_identity host;
+        std::uint64_t socket_id = 0;
+        ucs::unique_fd listener;
+    };
+
+    static ucs::result<std::unique_ptr<iface>> open(const resource& where,
+                                                    const iface_params& params);
+    ~posix_iface() override;
+
+    unsigned progress() override;
+    void pack_address(std::span<std::byte> into) const override;
+    [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const override;
+    ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
+    void describe(ucs::vfs::directory& into) const override;
+
+    // For endpoints.
+    [[nodiscard]] const ring_geometry& geometry() const noexcept { return geometry_; }
+    [[nodiscard]] std::uint64_t worker_uid() const noexcept { return worker_uid_; }
+    [[nodiscard]] ucs::async::event_loop& events() noexcept { return events_; }
+    void endpoint_failed(posix_ep& which, ucs_status_t status);
+    void add_retry(posix_ep& which);
+    void forget_retry(posix_ep& which) noexcept;
+    void adopt(std::unique_ptr<outgoing> orphan);
+    // Ends completions from progress, so that no operation calls back.
+    void finish_later(std::vector<completion*> what, ucs_status_t status);
+
+private:
+    posix_iface(const resource& where, const iface_params& params, parts made);
+    void set_attributes(const config& options);
+
+    // Connections (connections.cpp).
+    void accept_all();
+    void admit(ucs::unique_fd socket);
+    void accept_failed(int error);
+    void on_socket_event(incoming& from);
+    void remove(incoming& from) noexcept;
+
+    // Messages (posix_iface_datapath.cpp).
+    unsigned receive(incoming& from);
+    unsigned attend();
+    void retry_connections();
+    void drop_drained();
+    unsigned finish_completions();
+
+    using retry_list = boost::intrusive::list<
+        posix_ep,
+        boost::intrusive::member_hook<posix_ep, boost::intrusive::list_member_hook<>,
+                                      &posix_ep::retry_hook>,
+        boost::intrusive::constant_time_size<false>>;
+
+    std::vector<std::unique_ptr<incoming>> rings_;  // open or draining
+    std::size_t first_ = 0;                         // where the next round begins
+    unsigned budget_;
+    bool attention_ = false;  // progress has more to do than to look at rings
+    bool accept_complained_ = false;
+
+    std::vector<std::unique_ptr<incoming>> greeting_;
+    retry_list retry_;
+    std::vector<std::unique_ptr<outgoing>> orphans_;
+    std::vector<std::pair<completion*, ucs_status_t>> finished_;
+    const ring_geometry geometry_;
+    const sm::host_identity host_;
+    const std::uint64_t socket_id_;
+    const ucs::unique_fd listener_;
+};
+
+}  // namespace uct::posix

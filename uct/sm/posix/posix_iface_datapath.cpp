@@ -1,0 +1,87 @@
+#include "uct/sm/posix/log.hpp"
+#include "uct/sm/posix/posix_iface.hpp"
+
+namespace uct::posix {
+
+unsigned posix_iface::progress() {
+    unsigned count = 0;
+    const std::size_t rings = rings_.size();
+    for (std::size_t left = rings; left > 0; --left) {
+        incoming& from = *rings_[first_];
+        if (from.ring().ready()) {
+            count += receive(from);
+            if (count >= budget_) left = 1;  // the next call begins with the next ring
+        }
+        if (++first_ == rings) first_ = 0;
+    }
+    count += dispatch_waiting();
+    if (attention_) [[unlikely]]
+        count += attend();
+    return count;
+}
+
+// Handlers may create and destroy endpoints but cannot change the rings: those come and go only
+// with socket events and at the end of progress.
+unsigned posix_iface::receive(incoming& from) {
+    ring_reader& ring = from.ring();
+    unsigned count = 0;
+    do {
+        ring_message message;
+        if (!ring.take(message)) [[unlikely]] {
+            ucs::log::error(posix_log, "pid {} wrote garbage into its ring, it is cut off",
+                            from.peer().pid);
+            from.end(goodbye_reason::corrupted);
+            attention_ = true;
+            break;
+        }
+        deliver(message.id, message.data, message.length);
+        ring.release();
+    } while (++count < budget_ && ring.ready());
+    return count;
+}
+
+unsigned posix_iface::attend() {
+    attention_ = false;
+    retry_connections();
+    drop_drained();
+    // Queued sends of a failed endpoint end before its failure is told.
+    const unsigned count = dispatch_waiting();
+    return count + finish_completions() + report_failures();
+}
+
+unsigned posix_iface::finish_completions() {
+    std::vector<std::pair<completion*, ucs_status_t>> taken;
+    taken.swap(finished_);
+    for (const auto& [done, status] : taken)
+        done->finish(status);
+    return static_cast<unsigned>(taken.size());
+}
+
+void posix_iface::retry_connections() {
+    retry_list taken;
+    taken.swap(retry_);
+    while (!taken.empty()) {
+        posix_ep& which = taken.front();
+        taken.pop_front();
+        if (!which.retry()) retry_.push_back(which);
+    }
+    std::erase_if(orphans_,
+                  [](const auto& orphan) { return orphan->introduce() != UCS_INPROGRESS; });
+    if (!retry_.empty() || !orphans_.empty()) attention_ = true;
+}
+
+void posix_iface::drop_drained() {
+    for (std::size_t i = rings_.size(); i-- > 0;) {
+        incoming& from = *rings_[i];
+        if (from.now() == incoming::state::draining) {
+            if (from.ring().ready()) {
+                attention_ = true;
+                continue;
+            }
+            from.drained();
+        }
+        if (from.now() == incoming::state::ended) remove(from);
+    }
+}
+
+}  // namespace uct::posix

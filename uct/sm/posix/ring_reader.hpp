@@ -1,0 +1,104 @@
+// The receiving side of a ring.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+
+#include "uct/sm/posix/ring_layout.hpp"
+
+namespace uct::posix {
+
+// A message where it lies in the ring.
+struct ring_message {
+    am_id id = 0;
+    void* data = nullptr;
+    std::size_t length = 0;
+};
+
+// Takes messages out of a segment that an untrusted process writes: every number is read once and
+// checked before use, so garbage gives an error and never an access outside the segment. The
+// bytes of a message may still change while they are looked at. Owner context.
+class ring_reader {
+public:
+    ring_reader() noexcept = default;
+    ring_reader(const ring_geometry& geometry, std::byte* segment) noexcept
+        : next_(reinterpret_cast<slot*>(segment + sizeof(ring_control))),
+          slots_(next_),
+          slots_end_(next_ + geometry.slots),
+          publish_mask_(geometry.slots / 4 - 1),
+          bulk_(segment + geometry.bulk_offset()),
+          control_(reinterpret_cast<ring_control*>(segment)),
+          bulk_size_(geometry.bulk_size) {}
+
+    // Whether the next slot has been published.
+    [[nodiscard]] bool ready() const noexcept {
+        return ((std::atomic_ref(next_->word).load(std::memory_order_relaxed) ^ phase_) & 1) == 0;
+    }
+
+    // Reads the next message. Needs ready. False: the sender wrote nonsense, give the ring up.
+    [[nodiscard]] bool take(ring_message& message) noexcept {
+        const std::uint64_t word = std::atomic_ref(next_->word).load(std::memory_order_acquire);
+        message.id = slot_word::id(word);
+        message.length = slot_word::length(word);
+        if ((word & slot_word::flags_mask) == 0) [[likely]] {
+            message.data = next_->body;
+            return message.length <= inline_message;
+        }
+        return take_bulk(word, message);
+    }
+
+    // Gives the place of the message taken last back to the sender, who is told now and then.
+    void release() noexcept {
+        ++consumed_;
+        if (++next_ == slots_end_) {
+            next_ = slots_;
+            phase_ ^= 1;
+        }
+        if ((consumed_ & publish_mask_) == 0 || bulk_consumed_ - bulk_told_ >= bulk_size_ / 4) {
+            tell();
+        }
+    }
+
+    // Whether the sender said that it closes. Meaningful once its process is known to be gone.
+    [[nodiscard]] bool closed_in_order() const noexcept {
+        return std::atomic_ref(control_->closed).load(std::memory_order_acquire) == 1;
+    }
+
+    [[nodiscard]] std::uint64_t received() const noexcept { return consumed_; }
+
+private:
+    [[nodiscard]] bool take_bulk(std::uint64_t word, ring_message& message) noexcept {
+        std::uint64_t position = 0;
+        static_assert(alignof(slot) >= alignof(std::uint64_t));
+        position = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(next_->body))
+                       .load(std::memory_order_relaxed);
+        const std::uint64_t offset = position & (bulk_size_ - 1);
+        const bool sane = (word & slot_word::flags_mask) == slot_word::bulk_flag &&
+                          position % cache_line == 0 && position - bulk_consumed_ <= bulk_size_ &&
+                          message.length <= bulk_size_ - offset;
+        if (!sane) return false;
+        message.data = bulk_ + offset;
+        bulk_consumed_ = position + round_up(message.length, cache_line);
+        return true;
+    }
+
+    void tell() noexcept {
+        std::atomic_ref(control_->bulk_consumed).store(bulk_consumed_, std::memory_order_release);
+        std::atomic_ref(control_->slots_consumed).store(consumed_, std::memory_order_release);
+        bulk_told_ = bulk_consumed_;
+    }
+
+    slot* next_ = nullptr;
+    std::uint64_t phase_ = 1;
+    slot* slots_ = nullptr;
+    slot* slots_end_ = nullptr;
+    std::uint64_t consumed_ = 0;
+    std::uint64_t publish_mask_ = 0;
+    std::uint64_t bulk_consumed_ = 0;  // moves with take, told with release
+    std::uint64_t bulk_told_ = 0;
+    std::byte* bulk_ = nullptr;
+    ring_control* control_ = nullptr;
+    std::uint64_t bulk_size_ = 0;
+};
+
+}  // namespace uct::posix

@@ -1,0 +1,105 @@
+// The sending side of a ring.
+#pragma once
+
+#include <atomic>
+#include <cassert>
+#include <cstring>
+
+#include "uct/sm/posix/ring_layout.hpp"
+#include "uct/sm/posix/small_copy.hpp"
+
+namespace uct::posix {
+
+// Writes messages into a segment that another process reads. The counters of the reader are
+// untrusted and looked at only when room runs out. Owned by an endpoint, owner context. A default
+// constructed writer has no room, ever.
+class ring_writer {
+public:
+    ring_writer() noexcept = default;
+    ring_writer(const ring_geometry& geometry, std::byte* segment) noexcept
+        : slots_(reinterpret_cast<slot*>(segment + sizeof(ring_control))),
+          slot_mask_(geometry.slots - 1),
+          phase_shift_(static_cast<std::uint32_t>(std::countr_zero(geometry.slots))),
+          limit_(geometry.slots),
+          bulk_(segment + geometry.bulk_offset()),
+          control_(reinterpret_cast<ring_control*>(segment)),
+          bulk_size_(geometry.bulk_size) {}
+
+    [[nodiscard]] bool has_slot() const noexcept { return tail_ != limit_; }
+
+    // Needs has_slot. `length` is at most inline_message - 8.
+    void put_inline(am_id id, std::uint64_t header, const void* payload,
+                    std::size_t length) noexcept {
+        slot& into = slots_[tail_ & slot_mask_];
+        std::memcpy(into.body, &header, sizeof header);
+        copy_small<inline_message - sizeof header>(into.body + sizeof header, payload, length);
+        publish(into, id, 0, sizeof header + length);
+    }
+
+    // Room for a message of up to `capacity` bytes in one piece, or nullptr. Taken by commit.
+    [[nodiscard]] std::byte* reserve(std::size_t capacity) noexcept {
+        const std::uint64_t offset = bulk_tail_ & (bulk_size_ - 1);
+        const std::uint64_t padding = offset + capacity > bulk_size_ ? bulk_size_ - offset : 0;
+        if (bulk_tail_ + padding + capacity - bulk_consumed_ > bulk_size_) return nullptr;
+        bulk_tail_ += padding;
+        return bulk_ + (bulk_tail_ & (bulk_size_ - 1));
+    }
+
+    // Sends what was written at the last reserve. Needs has_slot.
+    void commit(am_id id, std::size_t length) noexcept {
+        slot& into = slots_[tail_ & slot_mask_];
+        if (length <= inline_message) {
+            // One line less to move, and the bulk bytes stay free.
+            copy_small<inline_message>(into.body, bulk_ + (bulk_tail_ & (bulk_size_ - 1)), length);
+            publish(into, id, 0, length);
+            return;
+        }
+        std::memcpy(into.body, &bulk_tail_, sizeof bulk_tail_);
+        bulk_tail_ += round_up(length, cache_line);
+        publish(into, id, slot_word::bulk_flag, length);
+    }
+
+    // Looks how far the reader has come. False when its counters are impossible.
+    [[nodiscard]] bool refresh() noexcept {
+        if (control_ == nullptr) return true;
+        const std::uint64_t slots =
+            std::atomic_ref(control_->slots_consumed).load(std::memory_order_acquire);
+        const std::uint64_t bulk =
+            std::atomic_ref(control_->bulk_consumed).load(std::memory_order_acquire);
+        if (tail_ - slots > slot_mask_ + std::uint64_t{1}) return false;
+        if (bulk_tail_ - bulk > bulk_size_) return false;
+        limit_ = slots + slot_mask_ + 1;
+        bulk_consumed_ = bulk;
+        return true;
+    }
+
+    // Marks an orderly end: whoever sees the sender gone knows that it meant it.
+    void close() noexcept {
+        if (control_ != nullptr) {
+            std::atomic_ref(control_->closed).store(1, std::memory_order_release);
+        }
+    }
+
+    [[nodiscard]] std::uint64_t sent() const noexcept { return tail_; }
+
+private:
+    void publish(slot& into, am_id id, std::uint64_t flags, std::size_t length) noexcept {
+        const std::uint64_t phase = (tail_ >> phase_shift_ & 1) ^ 1;
+        std::atomic_ref(into.word).store(slot_word::make(phase, id, flags, length),
+                                         std::memory_order_release);
+        ++tail_;
+    }
+
+    slot* slots_ = nullptr;
+    std::uint32_t slot_mask_ = 0;
+    std::uint32_t phase_shift_ = 0;
+    std::uint64_t tail_ = 0;   // slots written
+    std::uint64_t limit_ = 0;  // where room ends, as far as known
+    std::byte* bulk_ = nullptr;
+    std::uint64_t bulk_tail_ = 0;      // where the next message goes
+    std::uint64_t bulk_consumed_ = 0;  // as far as known
+    ring_control* control_ = nullptr;
+    std::uint64_t bulk_size_ = 0;
+};
+
+}  // namespace uct::posix

@@ -1,0 +1,62 @@
+// A piece of memory that two processes share.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "ucs/type/result.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace uct::posix {
+
+// Owns one shared mapping. The memory is a sealed memfd: nobody can shrink it, so touching it
+// cannot raise SIGBUS, and it vanishes with its last user. Move only; owner context.
+class segment {
+public:
+    segment() noexcept = default;
+    segment(segment&& other) noexcept
+        : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    segment& operator=(segment&& other) noexcept {
+        std::swap(base_, other.base_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~segment();
+
+    struct created;
+    // Makes `size` bytes of zeros; no page is touched. Failures are logged.
+    static ucs::result<created> create(std::size_t size);
+
+    struct attached;
+    // Maps what a peer sent after checking that it is a sealed memfd of `size` bytes.
+    static attached attach(int fd, std::size_t size);
+
+    [[nodiscard]] std::byte* base() const noexcept { return base_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+private:
+    segment(std::byte* base, std::size_t size) noexcept : base_(base), size_(size) {}
+    std::byte* base_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// A new segment and the descriptor to pass on.
+struct segment::created {
+    segment memory;
+    ucs::unique_fd fd;
+};
+
+// A peer's segment; `why_not` says in words what is wrong with it when there is none.
+struct segment::attached {
+    segment memory;
+    std::string why_not;
+};
+
+// A sealable memfd, or a descriptor of -1 with errno set.
+[[nodiscard]] ucs::unique_fd make_memfd() noexcept;
+
+// The status that errno stands for when a resource could not be had.
+[[nodiscard]] ucs_status_t status_of_errno(int error) noexcept;
+
+}  // namespace uct::posix
