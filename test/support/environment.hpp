@@ -14,9 +14,7 @@ public:
         if (const char* old = std::getenv(name)) old_ = old;
         value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
     }
-    ~env() {
-        old_ ? ::setenv(name_.c_str(), old_->c_str(), 1) : ::unsetenv(name_.c_str());
-    }
+    ~env() { old_ ? ::setenv(name_.c_str(), old_->c_str(), 1) : ::unsetenv(name_.c_str()); }
     env(const env&) = delete;
     env& operator=(const env&) = delete;
 

@@ -43,7 +43,8 @@ public:
     [[nodiscard]] std::string text() const {
         const std::lock_guard guard(lock_);
         std::string all;
-        for (const entry& each : entries_) (((all += each.component) += ": ") += each.text) += '\n';
+        for (const entry& each : entries_)
+            (((all += each.component) += ": ") += each.text) += '\n';
         return all;
     }
 

@@ -1,0 +1,80 @@
+#include "ucs/topology/machine.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "ucs/sys/text_file.hpp"
+
+namespace ucs::topology {
+namespace {
+
+// The kernel separates the numbers of a distance file by blanks.
+std::vector<unsigned> parse_distances(const std::string& text) {
+    std::vector<unsigned> distances;
+    const char* at = text.data();
+    const char* end = at + text.size();
+    while (at != end) {
+        unsigned value = 0;
+        const auto [stop, error] = std::from_chars(at, end, value);
+        if (error != std::errc{}) return {};
+        distances.push_back(value);
+        at = std::find_if(stop, end, [](char c) { return c != ' '; });
+    }
+    return distances;
+}
+
+std::vector<unsigned> cpu_list_file(const std::string& path) {
+    const auto text = sys::read_text(path);
+    const auto cpus = text ? sys::parse_cpu_list(*text) : std::nullopt;
+    return cpus.value_or(std::vector<unsigned>{});
+}
+
+}  // namespace
+
+machine machine::read(const std::string& root) {
+    machine found;
+    const std::string system = root + "/sys/devices/system";
+    found.online_ = cpu_list_file(system + "/cpu/online");
+    for (const unsigned id : cpu_list_file(system + "/node/online")) {
+        const std::string folder = system + "/node/node" + std::to_string(id);
+        const auto distances = sys::read_text(folder + "/distance");
+        found.nodes_.push_back({static_cast<int>(id), cpu_list_file(folder + "/cpulist"),
+                                parse_distances(distances.value_or(""))});
+    }
+    if (found.nodes_.empty()) found.nodes_.push_back({0, found.online_, {10}});
+    return found;
+}
+
+const machine::node* machine::find(int id) const noexcept {
+    const auto at = std::find_if(nodes_.begin(), nodes_.end(),
+                                 [id](const node& each) { return each.id == id; });
+    return at == nodes_.end() ? nullptr : &*at;
+}
+
+int machine::node_of_cpu(unsigned cpu) const noexcept {
+    for (const node& each : nodes_) {
+        if (std::find(each.cpus.begin(), each.cpus.end(), cpu) != each.cpus.end()) return each.id;
+    }
+    return -1;
+}
+
+unsigned machine::distance(int from, int to) const noexcept {
+    const node* start = find(from);
+    const node* end = find(to);
+    if (start == nullptr || end == nullptr) return 0;
+    const auto index = static_cast<std::size_t>(end - nodes_.data());
+    return index < start->distances.size() ? start->distances[index] : 0;
+}
+
+int current_node() noexcept {
+    unsigned cpu = 0;
+    unsigned node = 0;
+    if (::syscall(SYS_getcpu, &cpu, &node, nullptr) != 0) return -1;
+    return static_cast<int>(node);
+}
+
+}  // namespace ucs::topology

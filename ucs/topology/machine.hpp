@@ -1,0 +1,41 @@
+// NUMA nodes and processors of this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ucs::topology {
+
+// A snapshot of ROOT/sys/devices/system. A kernel without NUMA gives one node with all CPUs.
+// Immutable value, any thread. (The kernel's files say all that libnuma would, and they can be
+// replaced by a folder in tests.)
+class machine {
+public:
+    struct node {
+        int id;
+        std::vector<unsigned> cpus;
+        std::vector<unsigned> distances;  // to nodes() in their order; 10 is the node itself
+    };
+
+    [[nodiscard]] static machine read(const std::string& root = "/");
+
+    [[nodiscard]] const std::vector<node>& nodes() const noexcept { return nodes_; }
+    [[nodiscard]] const std::vector<unsigned>& online_cpus() const noexcept { return online_; }
+
+    // -1: unknown CPU.
+    [[nodiscard]] int node_of_cpu(unsigned cpu) const noexcept;
+
+    // The firmware's relative distance of two nodes by id: 10 local, 0 unknown.
+    [[nodiscard]] unsigned distance(int from, int to) const noexcept;
+
+private:
+    [[nodiscard]] const node* find(int id) const noexcept;
+
+    std::vector<node> nodes_;
+    std::vector<unsigned> online_;
+};
+
+// NUMA node of the CPU that this thread runs on; -1: unknown. A hint: the thread may move.
+[[nodiscard]] int current_node() noexcept;
+
+}  // namespace ucs::topology

@@ -1,0 +1,33 @@
+// Network interfaces as the kernel describes them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ucs/topology/pci_address.hpp"
+
+namespace ucs::topology {
+
+// What ROOT/sys/class/net/NAME says. Immutable value, any thread.
+struct net_device {
+    std::string name;
+    std::string path;         // resolved folder in /sys/devices
+    std::string state;        // "up", "down", "unknown" (loopback says that)
+    std::string driver;       // of the hardware, "mlx5_core"; empty for virtual interfaces
+    unsigned speed_mbps = 0;  // 0: the driver does not say
+    unsigned mtu = 0;
+    int numa_node = -1;
+    bool is_virtual = false;  // no hardware behind it: lo, veth, bridges, tunnels
+    bool is_loopback = false;
+    std::optional<pci_address> pci;
+
+    // Nothing when there is no such interface.
+    [[nodiscard]] static std::optional<net_device> read(const std::string& name,
+                                                        const std::string& root = "/");
+};
+
+// All interfaces, sorted by name.
+[[nodiscard]] std::vector<net_device> net_devices(const std::string& root = "/");
+
+}  // namespace ucs::topology
