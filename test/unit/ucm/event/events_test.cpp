@@ -1,0 +1,164 @@
+// Handlers, declared sources, and the two questions that programs ask.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "test/unit/ucm/event/recorder.hpp"
+
+namespace {
+
+std::atomic<bool> report_unmaps{false};
+char some_memory[64];
+
+}  // namespace
+
+// Takes the place of the C library's function in this process, like the hooks of an MPI library.
+extern "C" __attribute__((visibility("default"))) int munmap(void* addr, size_t length) noexcept {
+    if (report_unmaps) ucm_vm_munmap(addr, length);
+    return static_cast<int>(syscall(SYS_munmap, addr, length));
+}
+
+TEST_CASE("a handler for events that nobody reports is refused") {
+    test::recorder seen;
+    test::scoped_handler handler(seen, UCM_EVENT_VM_UNMAPPED);
+    CHECK(handler.status() == UCS_ERR_UNSUPPORTED);
+    ucm_vm_munmap(some_memory, sizeof(some_memory));
+    CHECK(seen.entries.empty());
+}
+
+TEST_CASE("a handler that takes what comes gets what is reported") {
+    test::recorder seen;
+    test::scoped_handler handler(seen, UCM_EVENT_VM_UNMAPPED | UCM_EVENT_FLAG_NO_INSTALL);
+    REQUIRE(handler.status() == UCS_OK);
+    ucm_vm_munmap(some_memory, 17);
+    ucm_vm_mmap(some_memory, 5);
+    REQUIRE(seen.entries.size() == 1);
+    CHECK(seen.entries[0].type == UCM_EVENT_VM_UNMAPPED);
+    CHECK(seen.entries[0].event.vm_unmapped.address == some_memory);
+    CHECK(seen.entries[0].event.vm_unmapped.size == 17);
+}
+
+TEST_CASE("a declared source makes handlers possible until it withdraws") {
+    test::recorder seen;
+    {
+        test::scoped_external source(UCM_EVENT_VM_UNMAPPED);
+        test::scoped_handler handler(seen, UCM_EVENT_VM_UNMAPPED);
+        CHECK(handler.status() == UCS_OK);
+        test::scoped_handler other(seen, UCM_EVENT_VM_UNMAPPED | UCM_EVENT_VM_MAPPED);
+        CHECK(other.status() == UCS_ERR_UNSUPPORTED);
+        ucm_vm_munmap(some_memory, 1);
+        CHECK(seen.entries.size() == 1);
+    }
+    test::scoped_handler handler(seen, UCM_EVENT_VM_UNMAPPED);
+    CHECK(handler.status() == UCS_ERR_UNSUPPORTED);
+}
+
+TEST_CASE("handlers without events or callback are wrong") {
+    CHECK(ucm_set_event_handler(UCM_EVENT_VM_MAPPED, 0, nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
+    test::recorder seen;
+    test::scoped_handler none(seen, UCM_EVENT_FLAG_NO_INSTALL);
+    CHECK(none.status() == UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("handlers run by priority, then in the order added") {
+    constexpr int events = UCM_EVENT_VM_MAPPED | UCM_EVENT_FLAG_NO_INSTALL;
+    test::recorder seen;
+    test::scoped_handler a(seen, events, 10, 1);
+    test::scoped_handler b(seen, events, -5, 2);
+    test::scoped_handler c(seen, events, 10, 3);
+    test::scoped_handler d(seen, events, 0, 4);
+    ucm_vm_mmap(some_memory, 1);
+    REQUIRE(seen.entries.size() == 4);
+    CHECK(seen.entries[0].who == 2);
+    CHECK(seen.entries[1].who == 4);
+    CHECK(seen.entries[2].who == 1);
+    CHECK(seen.entries[3].who == 3);
+}
+
+TEST_CASE("a part of a handler's events can be removed") {
+    constexpr int both = UCM_EVENT_VM_MAPPED | UCM_EVENT_VM_UNMAPPED;
+    static test::recorder seen;
+    seen.entries.clear();
+    const auto note = [](ucm_event_type_t type, ucm_event_t* event, void*) {
+        seen.entries.push_back({type, *event, 0});
+    };
+    REQUIRE(ucm_set_event_handler(both | UCM_EVENT_FLAG_NO_INSTALL, 0, note, nullptr) == UCS_OK);
+    ucm_unset_event_handler(UCM_EVENT_VM_MAPPED, note, nullptr);
+    ucm_vm_mmap(some_memory, 1);
+    ucm_vm_munmap(some_memory, 1);
+    CHECK(seen.entries.size() == 1);
+    ucm_unset_event_handler(both, note, nullptr);
+    ucm_vm_munmap(some_memory, 1);
+    CHECK(seen.entries.size() == 1);
+}
+
+TEST_CASE("unmapped ranges are nobody's worry while nobody waits for them") {
+    CHECK(ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_OK);
+    test::recorder seen;
+    test::scoped_handler handler(seen, UCM_EVENT_VM_UNMAPPED | UCM_EVENT_FLAG_NO_INSTALL);
+    CHECK(ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_ERR_UNSUPPORTED);
+    CHECK(ucm_test_events(UCM_EVENT_VM_MAPPED) == UCS_OK);
+}
+
+TEST_CASE("events of single calls are not supported without a source") {
+    CHECK(ucm_test_events(UCM_EVENT_MUNMAP) == UCS_ERR_UNSUPPORTED);
+    CHECK(ucm_test_events(UCM_EVENT_MEM_TYPE_FREE) == UCS_ERR_UNSUPPORTED);
+    test::scoped_external source(UCM_EVENT_MUNMAP);
+    CHECK(ucm_test_events(UCM_EVENT_MUNMAP) == UCS_OK);
+}
+
+TEST_CASE("external events must be declared, and arrive") {
+    CHECK(ucm_test_external_events(UCM_EVENT_VM_UNMAPPED) == UCS_ERR_UNSUPPORTED);
+    test::scoped_external source(UCM_EVENT_VM_UNMAPPED);
+    CHECK(ucm_test_external_events(UCM_EVENT_VM_UNMAPPED) == UCS_ERR_UNSUPPORTED);
+    CHECK(ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_ERR_UNSUPPORTED);
+    report_unmaps = true;
+    CHECK(ucm_test_external_events(UCM_EVENT_VM_UNMAPPED) == UCS_OK);
+    CHECK(ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_OK);
+    report_unmaps = false;
+}
+
+TEST_CASE("a handler may change memory itself") {
+    static int depth = 0;
+    depth = 0;
+    const auto recurse = [](ucm_event_type_t, ucm_event_t*, void*) {
+        if (++depth < 5) ucm_vm_munmap(some_memory, 1);
+    };
+    constexpr int events = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_FLAG_NO_INSTALL;
+    REQUIRE(ucm_set_event_handler(events, 0, recurse, nullptr) == UCS_OK);
+    ucm_vm_munmap(some_memory, 1);
+    ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, recurse, nullptr);
+    CHECK(depth == 5);
+}
+
+TEST_CASE("no handler runs after it was removed, whatever other threads do") {
+    constexpr int events = UCM_EVENT_VM_MAPPED | UCM_EVENT_FLAG_NO_INSTALL;
+    struct target {
+        std::atomic<bool> alive{true};
+        std::atomic<bool> late{false};
+    };
+    const auto touch = [](ucm_event_type_t, ucm_event_t*, void* arg) {
+        auto& told = *static_cast<target*>(arg);
+        if (!told.alive) told.late = true;
+    };
+    std::atomic<bool> stop{false};
+    std::thread teller([&] {
+        while (!stop)
+            ucm_vm_mmap(some_memory, 1);
+    });
+    bool late = false;
+    for (int i = 0; i < 2000; ++i) {
+        target told;
+        REQUIRE(ucm_set_event_handler(events, 0, touch, &told) == UCS_OK);
+        ucm_unset_event_handler(UCM_EVENT_VM_MAPPED, touch, &told);
+        told.alive = false;
+        late = late || told.late;
+    }
+    stop = true;
+    teller.join();
+    CHECK_FALSE(late);
+}
