@@ -1,0 +1,91 @@
+#include "tools/common/text.hpp"
+
+#include <charconv>
+#include <cmath>
+
+namespace tools {
+namespace {
+
+// Power of two behind the number, or nullopt for an unknown unit.
+std::optional<unsigned> unit_shift(std::string_view unit) noexcept {
+    if (!unit.empty() && (unit.back() == 'b' || unit.back() == 'B')) unit.remove_suffix(1);
+    if (unit.empty()) return 0;
+    if (unit.size() > 1) return std::nullopt;
+    switch (unit.front()) {
+        case 'k':
+        case 'K':
+            return 10;
+        case 'm':
+        case 'M':
+            return 20;
+        case 'g':
+        case 'G':
+            return 30;
+        case 't':
+        case 'T':
+            return 40;
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_count(std::string_view text) noexcept {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end) return std::nullopt;
+    return value;
+}
+
+std::optional<std::uint64_t> parse_size(std::string_view text) noexcept {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const std::optional<std::uint64_t> number = parse_count(text.substr(0, digits));
+    const std::optional<unsigned> shift = unit_shift(text.substr(digits));
+    if (!number || !shift) return std::nullopt;
+    if (*number > (~std::uint64_t{0} >> *shift)) return std::nullopt;
+    return *number << *shift;
+}
+
+std::optional<double> parse_real(std::string_view text) noexcept {
+    double value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+    if (error != std::errc{} || stop != end || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> pieces;
+    for (;;) {
+        const std::size_t at = text.find(separator);
+        pieces.push_back(text.substr(0, at));
+        if (at == std::string_view::npos) return pieces;
+        text.remove_prefix(at + 1);
+    }
+}
+
+std::vector<std::string_view> words(std::string_view line) {
+    constexpr std::string_view blanks = " \t\r\n";
+    std::vector<std::string_view> found;
+    for (;;) {
+        const std::size_t begin = line.find_first_not_of(blanks);
+        if (begin == std::string_view::npos) return found;
+        line.remove_prefix(begin);
+        const std::size_t length = std::min(line.find_first_of(blanks), line.size());
+        found.push_back(line.substr(0, length));
+        line.remove_prefix(length);
+    }
+}
+
+std::string with_thousands(std::uint64_t value) {
+    std::string text = std::to_string(value);
+    for (std::size_t at = text.size(); at > 3;) {
+        at -= 3;
+        text.insert(at, 1, ',');
+    }
+    return text;
+}
+
+}  // namespace tools

@@ -1,0 +1,31 @@
+// Numbers and lists in command lines and files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools {
+
+// Each parser takes the whole text: anything left over, a sign, or a value out of range gives
+// nullopt.
+[[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view text) noexcept;
+
+// Bytes, with k, m, g or t (powers of 1024) and an optional b behind: "8", "64k", "1mb".
+[[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text) noexcept;
+
+// A finite decimal number.
+[[nodiscard]] std::optional<double> parse_real(std::string_view text) noexcept;
+
+// "a,b,,c" gives four pieces, an empty text gives one empty piece.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+
+// Words between blanks and tabs.
+[[nodiscard]] std::vector<std::string_view> words(std::string_view line);
+
+// 1234567 gives "1,234,567".
+[[nodiscard]] std::string with_thousands(std::uint64_t value);
+
+}  // namespace tools

@@ -1,0 +1,86 @@
+#include "tools/perf/core/batch.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "tools/common/failure.hpp"
+#include "tools/common/text.hpp"
+#include "tools/perf/core/test_options.hpp"
+
+namespace tools::perf {
+namespace {
+
+constexpr std::size_t max_file = 1 << 20;
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+        throw usage_error(fmt::format("-b: cannot open {}: {}", path, std::strerror(errno)));
+    }
+    std::string text(max_file + 1, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (file.bad() || (file.fail() && !file.eof())) {
+        throw usage_error(fmt::format("-b: cannot read {}", path));
+    }
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    if (text.size() > max_file) throw usage_error(fmt::format("-b: {} is too large", path));
+    return text;
+}
+
+void add_combinations(const test_case& so_far, std::span<const batch_file> files,
+                      std::vector<test_case>& all) {
+    if (files.empty()) {
+        check(so_far.params);
+        all.push_back(so_far);
+        return;
+    }
+    for (const batch_line& line : files.front().lines) {
+        test_case next = so_far;
+        next.names.push_back(line.name);
+        try {
+            apply_test_words(next.params, line.words);
+            add_combinations(next, files.subspan(1), all);
+        } catch (const usage_error& error) {
+            throw usage_error(
+                fmt::format("{}:{}: {}", files.front().path, line.line_number, error.what()));
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<batch_line> parse_batch(std::string_view text) {
+    std::vector<batch_line> lines;
+    unsigned number = 0;
+    for (const std::string_view raw : split(text, '\n')) {
+        ++number;
+        const std::vector<std::string_view> parts = words(raw);
+        if (parts.empty() || parts.front().front() == '#') continue;
+        batch_line line;
+        line.name = parts.front();
+        line.words.assign(parts.begin() + 1, parts.end());
+        line.line_number = number;
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+batch_file read_batch(const std::string& path) {
+    batch_file file;
+    file.path = path;
+    file.title = path.substr(path.rfind('/') + 1);
+    file.lines = parse_batch(read_file(path));
+    if (file.lines.empty()) throw usage_error(fmt::format("-b: {} names no test", path));
+    return file;
+}
+
+std::vector<test_case> combine(const test_params& base, std::span<const batch_file> files) {
+    std::vector<test_case> all;
+    add_combinations({{}, base}, files, all);
+    return all;
+}
+
+}  // namespace tools::perf

@@ -1,0 +1,78 @@
+// Times the iterations of one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "tools/perf/core/measurement.hpp"
+#include "tools/perf/core/sampler.hpp"
+#include "tools/perf/core/ticks.hpp"
+
+namespace tools::perf {
+
+// What a meter is to compute and how often it may report.
+struct meter_setup {
+    quantity what = quantity::latency;
+    std::size_t message_size = 0;
+    double rank = 50;
+    unsigned thread = 0;
+    bool progress_rows = false;  // one about every second
+};
+
+// Receives the rows of a running test. Any thread.
+class row_sink {
+public:
+    virtual void progress(unsigned thread, const measurement& row) = 0;
+
+protected:
+    ~row_sink() = default;
+};
+
+// One thread owns it. step() is part of the measured loop: it reads the counter, keeps a sample
+// and compares.
+class meter {
+public:
+    meter(const meter_setup& setup, row_sink& rows) noexcept : setup_(setup), rows_(rows) {}
+
+    void start() noexcept;
+
+    // An iteration is over.
+    void step() noexcept {
+        const std::uint64_t now = read_ticks();
+        samples_.add(now - previous_);
+        previous_ = now;
+        ++done_;
+        if (now >= next_row_) [[unlikely]] {
+            report(now);
+        }
+    }
+
+    // No more iterations.
+    void finish() noexcept;
+
+    // The row of the whole run.
+    [[nodiscard]] measurement result() const;
+
+    // Ends of the run by the real clock, to join the runs of several threads.
+    [[nodiscard]] std::uint64_t start_ns() const noexcept { return start_ns_; }
+    [[nodiscard]] std::uint64_t end_ns() const noexcept { return end_ns_; }
+    [[nodiscard]] std::uint64_t iterations() const noexcept { return done_; }
+
+private:
+    void report(std::uint64_t now) noexcept;
+    [[nodiscard]] measurement row_until(std::uint64_t now_ticks) const;
+
+    const meter_setup setup_;
+    row_sink& rows_;
+    std::uint64_t previous_ = 0;
+    std::uint64_t done_ = 0;
+    std::uint64_t next_row_ = ~std::uint64_t{0};
+    std::uint64_t start_ticks_ = 0;
+    std::uint64_t last_row_ticks_ = 0;
+    std::uint64_t last_row_done_ = 0;
+    std::uint64_t row_interval_ = 0;
+    std::uint64_t start_ns_ = 0;
+    std::uint64_t end_ns_ = 0;
+    sampler samples_;
+};
+
+}  // namespace tools::perf

@@ -1,0 +1,48 @@
+// What one test is to do, on both sides alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tools::perf {
+
+enum class thread_mode : std::uint8_t { single, serialized, multi };
+enum class layout : std::uint8_t { contig, iov };
+enum class error_handling : std::uint8_t { none, peer };
+enum class receive_mode : std::uint8_t { recv, recv_data };
+
+// Value type. The client fills it from its command line and batch files and sends it to the
+// server as the same words; see test_options.hpp.
+struct test_params {
+    std::string test;                              // -t
+    std::vector<std::size_t> pieces{8};            // -s: sizes of the parts of one message
+    std::size_t stride = 0;                        // -i: distance between parts, 0: back to back
+    std::uint64_t iterations = 1'000'000;          // -n
+    std::uint64_t warmup = 10'000;                 // -w
+    std::uint32_t outstanding = 0;                 // -O, 0: the test's own choice
+    double rank = 50.0;                            // -R, percent
+    std::uint32_t threads = 1;                     // -T
+    bool shared_worker = false;                    // -T n,shared
+    thread_mode threading = thread_mode::single;   // -M
+    layout send_layout = layout::contig;           // -D
+    layout recv_layout = layout::contig;           // -D
+    error_handling errors = error_handling::none;  // -e
+    receive_mode receive = receive_mode::recv;     // -r
+    bool wildcard = false;                         // -C
+    bool unexpected = false;                       // -U
+    bool validate = false;                         // -V
+    bool extra_info = false;                       // -X
+
+    // Bytes of one message.
+    [[nodiscard]] std::size_t message_size() const noexcept;
+
+    // Bytes from the start of the first to the end of the last part in memory.
+    [[nodiscard]] std::size_t extent() const noexcept;
+
+    // Warm-up actually run: at most a tenth of the iterations, so that long messages stay quick.
+    [[nodiscard]] std::uint64_t warmup_iterations() const noexcept;
+};
+
+}  // namespace tools::perf

@@ -1,0 +1,69 @@
+#include "tools/perf/help.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/perf/core/workload.hpp"
+
+namespace tools::perf {
+namespace {
+
+constexpr const char* introduction =
+    R"(Usage: ucx_perftest [options]          wait for a client and run what it asks for
+       ucx_perftest host [options]     run a test against the server on that host
+       ucx_perftest -l [options]       run a test within one process
+
+What to run
+  -t test      one of the tests below
+  -s sizes     message size; several, separated by commas, are the parts of one message:
+               8, 64k, 1m, 16,48,8192, and 1024:16 for sixteen parts of 1024 bytes (8)
+  -n count     iterations (1000000)
+  -w count     iterations before the measured ones, at most a tenth of -n (10000)
+  -O count     messages in flight (latency tests 1, bandwidth tests 32)
+  -b file      run every line of a batch file: a name, then options; given again, every
+               combination of lines. A '#' begins a comment line
+  -R percent   which percentile to print (50)
+  -V           check every byte of every received message
+
+How
+  -c list      processors to run on, such as 0,2-3; with one for each thread, one each
+  -T n         threads, each with its own worker; n,shared: all on one worker (needs -M multi)
+  -M mode      thread mode of the workers: single, serialized or multi (single)
+  -D s[,r]     layout of the message at sender and receiver: contig or iov (contig)
+  -i bytes     distance between the parts of an iov message (0: back to back)
+  -C           receive with a tag mask that accepts any tag
+  -U           receive only what a probe has seen, so that every message comes unexpected
+  -r mode      recv or recv_data; the latter for stream tests (recv)
+  -m type      memory of the messages, sender[,receiver]: host (host)
+  -e [mode]    error handling of the endpoints: none, or peer (as -e alone) (none)
+  -E mode      waiting: poll (poll)
+
+Connection
+  -p port      TCP port by which client and server find each other (13337)
+  -6           use IPv6 for it
+  -l           loopback, no second process
+
+Output
+  -f           only the final row of each test
+  -v           comma separated values
+  -N           thousands separators
+  -X           what the library says about an operation of the test, behind the final row
+  -q           no table header; the server prints nothing
+  -h           this text
+
+Columns: "average" covers the time since the row before, "overall" the whole run. Latency is
+half a round trip; a MB is 2^20 bytes. Transports are chosen by UCX_TLS and UCX_NET_DEVICES.
+
+Tests
+)";
+
+}  // namespace
+
+std::string help_text() {
+    std::string text = introduction;
+    for (const test_row& row : all_tests()) {
+        text += fmt::format("  {:<14} {}\n", row.name, row.title);
+    }
+    return text;
+}
+
+}  // namespace tools::perf

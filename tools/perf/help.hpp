@@ -1,0 +1,10 @@
+// The text of -h.
+#pragma once
+
+#include <string>
+
+namespace tools::perf {
+
+[[nodiscard]] std::string help_text();
+
+}  // namespace tools::perf

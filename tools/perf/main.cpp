@@ -1,0 +1,51 @@
+// ucx_perftest: measures latency and bandwidth of the public UCP functions.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "tools/common/failure.hpp"
+#include "tools/perf/core/program_options.hpp"
+#include "tools/perf/core/ticks.hpp"
+#include "tools/perf/help.hpp"
+#include "tools/perf/session.hpp"
+
+namespace {
+
+using namespace tools::perf;
+
+void run(const program_options& options) {
+    switch (options.role) {
+        case part::help:
+            fmt::print("{}", help_text());
+            return;
+        case part::server:
+            return run_server(options);
+        case part::client:
+            return run_client(options);
+        case part::loopback:
+            return run_loopback(options);
+    }
+}
+
+// Ends without destroying what a failed test left behind: that could wait for a lost peer.
+[[noreturn]] void give_up(int status, const char* text, const char* hint) {
+    std::fflush(stdout);
+    fmt::print(stderr, "ucx_perftest: {}{}\n", text, hint);
+    std::_Exit(status);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    static_cast<void>(nanoseconds_per_tick());
+    try {
+        run(parse_program_options({argv + 1, argv + argc}));
+    } catch (const tools::usage_error& error) {
+        give_up(tools::exit_usage, error.what(), " (-h shows the options)");
+    } catch (const std::exception& error) {
+        give_up(tools::exit_failure, error.what(), "");
+    }
+    return std::fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,62 @@
+// Wire format of the control connection between client and server.
+//
+// offset size
+//      0    4  magic "HWPF"
+//      4    2  version of this format, 1
+//      6    2  type of frame
+//      8    4  bytes of content that follow, at most max_content
+//
+// Little endian. Another magic or version ends the connection: both sides must be of one build
+// generation, there is no negotiation. Content:
+//   hello, barrier, finish  nothing
+//   test       strings, each ended by a zero byte: the batch label, then the option words
+//   addresses  per thread: 4 bytes length, then the worker address
+//   failure    text for people
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tools::perf {
+
+enum class frame_type : std::uint16_t { hello = 1, test, addresses, barrier, failure, finish };
+
+inline constexpr std::size_t frame_header_size = 12;
+inline constexpr std::size_t max_content = std::size_t{16} << 20;
+
+struct frame_header {
+    frame_type type{};
+    std::uint32_t length = 0;
+};
+
+struct frame {
+    frame_type type{};
+    std::vector<std::byte> content;
+};
+
+[[nodiscard]] std::array<std::byte, frame_header_size> pack_header(frame_header header) noexcept;
+
+// nullopt for anything that is not a header of this format.
+[[nodiscard]] std::optional<frame_header> parse_header(
+    std::span<const std::byte, frame_header_size> bytes) noexcept;
+
+// Zero-ended strings. nullopt when the last one has no end.
+[[nodiscard]] std::vector<std::byte> pack_strings(std::span<const std::string> strings);
+[[nodiscard]] std::optional<std::vector<std::string>> parse_strings(
+    std::span<const std::byte> content);
+
+// Length-prefixed blobs. nullopt when lengths and content disagree.
+using blob = std::vector<std::byte>;
+[[nodiscard]] std::vector<std::byte> pack_blobs(std::span<const blob> blobs);
+[[nodiscard]] std::optional<std::vector<blob>> parse_blobs(std::span<const std::byte> content);
+
+// Text from a peer with everything that is not printable ASCII replaced, at most 500 bytes.
+[[nodiscard]] std::string printable(std::span<const std::byte> content);
+
+}  // namespace tools::perf

@@ -1,0 +1,168 @@
+#include "tools/perf/session.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "tools/common/failure.hpp"
+#include "tools/perf/affinity.hpp"
+#include "tools/perf/core/batch.hpp"
+#include "tools/perf/core/test_options.hpp"
+#include "tools/perf/net/peer_watch.hpp"
+#include "tools/perf/net/socket.hpp"
+#include "tools/perf/reporter.hpp"
+#include "tools/perf/test_run.hpp"
+
+namespace tools::perf {
+namespace {
+
+constexpr std::chrono::seconds hello_timeout{10};
+
+struct plan {
+    std::vector<std::string> titles;  // of the batch files
+    std::vector<test_case> cases;
+};
+
+plan make_plan(const program_options& options) {
+    plan made;
+    std::vector<batch_file> files;
+    for (const std::string& path : options.batch) {
+        files.push_back(read_batch(path));
+        made.titles.push_back(files.back().title);
+    }
+    made.cases = combine(options.test, files);
+    for (const test_case& one : made.cases)
+        find_test(one.params.test).check(one.params);
+    check_cpus(options.cpus);
+    return made;
+}
+
+std::string label_of(const test_case& one) {
+    return fmt::format("{}", fmt::join(one.names, "/"));
+}
+
+void print_now(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+}
+
+// Tells the peer why this side gives up. Best effort: it may be gone.
+void report_to_peer(control& peer, const std::string& text) noexcept {
+    try {
+        peer.send(frame_type::failure, std::as_bytes(std::span(text)));
+    } catch (...) {
+        // The failure itself is what the user is told.
+    }
+}
+
+// Runs `body` with the watch on the connection; turns a lost peer into words and a failure of
+// this side into a frame for the peer.
+template<class Body>
+void with_watch(control& peer, Body&& body) {
+    stop_flag stop;
+    const peer_watch watch(peer.fd(), stop);
+    try {
+        body(stop);
+    } catch (const stopped&) {
+        throw failure(peer.last_words().value_or("the peer is gone"));
+    } catch (const std::exception& error) {
+        report_to_peer(peer, error.what());
+        throw;
+    }
+}
+
+void run_cases(const plan& planned, const program_options& options, control* peer,
+               stop_flag& stop) {
+    reporter printer(options.style);
+    const test_params& first = planned.cases.front().params;
+    printer.header(find_test(first.test).what, first.rank, planned.titles);
+    for (const test_case& one : planned.cases) {
+        if (peer != nullptr) {
+            std::vector<std::string> words = to_words(one.params);
+            words.insert(words.begin(), label_of(one));
+            peer->send(frame_type::test, pack_strings(words));
+        }
+        printer.begin_test(one.names);
+        const bool rows = !options.style.final_only && !options.style.csv;
+        const run_environment environment{peer != nullptr ? side::initiator : side::both,
+                                          peer,
+                                          &printer,
+                                          rows,
+                                          options.cpus,
+                                          stop};
+        const outcome done = test_run(one.params, environment).run();
+        printer.final(one.params.threads, one.names, done.result, done.extra_info);
+    }
+}
+
+// The client's words are untrusted: they go through the same parser as a command line.
+test_params parse_request(const frame& request, std::string& label) {
+    const auto words = parse_strings(request.content);
+    if (!words || words->empty()) throw failure("the client sent a malformed test request");
+    label = printable(std::as_bytes(std::span(words->front())));
+    test_params params;
+    apply_test_words(params, std::span(*words).subspan(1));
+    check(params);
+    find_test(params.test).check(params);
+    return params;
+}
+
+void serve_tests(const program_options& options, control& client, stop_flag& stop) {
+    for (;;) {
+        const frame request =
+            client.receive(frame_type::test, nullptr, std::optional(frame_type::finish));
+        if (request.type == frame_type::finish) break;
+        std::string label;
+        const test_params params = parse_request(request, label);
+        if (!options.style.quiet) {
+            const std::string title(find_test(params.test).title);
+            print_now(server_box({title, params.message_size(), label}, true));
+        }
+        const run_environment environment{side::responder, &client,      nullptr,
+                                          false,           options.cpus, stop};
+        test_run(params, environment).run();
+    }
+    client.send(frame_type::finish);
+}
+
+}  // namespace
+
+void run_server(const program_options& options) {
+    check_cpus(options.cpus);
+    const ucs::unique_fd listener = listen_on(options.port, options.ipv6);
+    if (!options.style.quiet) print_now("Waiting for connection...\n");
+    accepted client = accept_one(listener);
+    if (!options.style.quiet) {
+        print_now(fmt::format("Accepted connection from {}\n", client.peer));
+    }
+    control connection(std::move(client.fd));
+    static_cast<void>(connection.receive_within(frame_type::hello, hello_timeout));
+    connection.send(frame_type::hello);
+    with_watch(connection, [&](stop_flag& stop) { serve_tests(options, connection, stop); });
+}
+
+void run_client(const program_options& options) {
+    const plan planned = make_plan(options);
+    control server(connect_to(options.host, options.port, options.ipv6));
+    server.send(frame_type::hello);
+    static_cast<void>(server.receive_within(frame_type::hello, hello_timeout));
+    with_watch(server, [&](stop_flag& stop) {
+        run_cases(planned, options, &server, stop);
+        server.send(frame_type::finish);
+        static_cast<void>(server.receive(frame_type::finish));
+    });
+}
+
+void run_loopback(const program_options& options) {
+    const plan planned = make_plan(options);
+    const test_params& first = planned.cases.front().params;
+    if (!options.style.quiet && !options.style.csv) {
+        const std::string title(find_test(first.test).title);
+        print_now(server_box({title, first.message_size(), {}}, false));
+    }
+    stop_flag stop;
+    run_cases(planned, options, nullptr, stop);
+}
+
+}  // namespace tools::perf

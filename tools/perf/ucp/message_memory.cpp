@@ -1,0 +1,76 @@
+#include "tools/perf/ucp/message_memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "tools/common/failure.hpp"
+
+namespace tools::perf {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+std::size_t rounded_up(std::size_t size) noexcept {
+    return (size / page + 1) * page;
+}
+
+}  // namespace
+
+message_memory::message_memory(const test_params& params, layout form, std::size_t slots)
+    : iov_(form == layout::iov),
+      message_size_(params.message_size()),
+      pieces_per_slot_(iov_ ? params.pieces.size() : 1) {
+    const std::size_t per_slot = rounded_up(iov_ ? params.extent() : message_size_);
+    mapped_ = per_slot * slots;
+    memory_ = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED || mapped_ / slots != per_slot) {
+        throw failure(fmt::format("no memory for {} messages of {} bytes: {}", slots, message_size_,
+                                  std::strerror(errno)));
+    }
+    std::memset(memory_, 0, mapped_);
+    pieces_.reserve(slots * pieces_per_slot_);
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+        add_slot(static_cast<std::byte*>(memory_) + slot * per_slot, params);
+    }
+}
+
+message_memory::~message_memory() {
+    ::munmap(memory_, mapped_);
+}
+
+void message_memory::add_slot(std::byte* base, const test_params& params) {
+    if (!iov_) {
+        pieces_.push_back({base, message_size_});
+        return;
+    }
+    std::size_t offset = 0;
+    for (const std::size_t size : params.pieces) {
+        pieces_.push_back({base + offset, size});
+        offset += params.stride == 0 ? size : params.stride;
+    }
+}
+
+void message_memory::fill(std::size_t slot, const pattern& content) noexcept {
+    std::size_t offset = 0;
+    for (const ucp_dt_iov_t& piece : pieces(slot)) {
+        content.fill({static_cast<std::byte*>(piece.buffer), piece.length}, offset);
+        offset += piece.length;
+    }
+}
+
+std::optional<std::size_t> message_memory::find_difference(std::size_t slot,
+                                                           const pattern& content) noexcept {
+    std::size_t offset = 0;
+    for (const ucp_dt_iov_t& piece : pieces(slot)) {
+        const auto wrong = content.find_difference(
+            {static_cast<const std::byte*>(piece.buffer), piece.length}, offset);
+        if (wrong) return wrong;
+        offset += piece.length;
+    }
+    return std::nullopt;
+}
+
+}  // namespace tools::perf

@@ -1,0 +1,54 @@
+// Memory of the messages of one direction, laid out as -D, -s and -i say.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tools/perf/core/pattern.hpp"
+#include "tools/perf/core/test_params.hpp"
+
+namespace tools::perf {
+
+// `slots` buffers of one message each, every byte touched. Owned by a channel, one thread.
+class message_memory {
+public:
+    // Throws failure when there is not enough memory.
+    message_memory(const test_params& params, layout form, std::size_t slots);
+    ~message_memory();
+    message_memory(const message_memory&) = delete;
+    message_memory& operator=(const message_memory&) = delete;
+
+    // Arguments for the library.
+    [[nodiscard]] void* buffer(std::size_t slot) noexcept {
+        return iov_ ? static_cast<void*>(pieces(slot).data()) : pieces(slot).front().buffer;
+    }
+    [[nodiscard]] std::size_t count() const noexcept {
+        return iov_ ? pieces_per_slot_ : message_size_;
+    }
+    [[nodiscard]] ucp_datatype_t datatype() const noexcept {
+        return iov_ ? static_cast<ucp_datatype_t>(UCP_DATATYPE_IOV) : ucp_dt_make_contig(1);
+    }
+
+    void fill(std::size_t slot, const pattern& content) noexcept;
+    [[nodiscard]] std::optional<std::size_t> find_difference(std::size_t slot,
+                                                             const pattern& content) noexcept;
+
+private:
+    [[nodiscard]] std::span<ucp_dt_iov_t> pieces(std::size_t slot) noexcept {
+        return std::span(pieces_).subspan(slot * pieces_per_slot_, pieces_per_slot_);
+    }
+    void add_slot(std::byte* base, const test_params& params);
+
+    const bool iov_;
+    const std::size_t message_size_;
+    const std::size_t pieces_per_slot_;
+    std::size_t mapped_ = 0;
+    void* memory_ = nullptr;
+    std::vector<ucp_dt_iov_t> pieces_;
+};
+
+}  // namespace tools::perf

@@ -1,0 +1,44 @@
+// Waiting for the library to do something.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <cstdint>
+
+#include "tools/perf/core/stop_flag.hpp"
+
+namespace tools::perf {
+
+// Progresses a worker until a condition holds. One thread. With nothing to do for a while it
+// yields the processor, which only matters with more threads than processors, and looks whether
+// the test was stopped.
+class progress_loop {
+public:
+    progress_loop(ucp_worker_h worker, const stop_flag& stop) noexcept
+        : worker_(worker), stop_(stop) {}
+
+    template<class Done>
+    void until(Done&& done) {
+        while (!done())
+            once();
+    }
+
+    void once() {
+        if (ucp_worker_progress(worker_) != 0) {
+            idle_ = 0;
+        } else if (++idle_ >= idle_limit) [[unlikely]] {
+            pause();
+        }
+    }
+
+private:
+    static constexpr std::uint32_t idle_limit = 4096;
+
+    void pause();
+
+    ucp_worker_h worker_;
+    const stop_flag& stop_;
+    std::uint32_t idle_ = 0;
+};
+
+}  // namespace tools::perf
