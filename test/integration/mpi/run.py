@@ -29,7 +29,8 @@ def skip(reason):
 
 
 def tool(name, package):
-    path = shutil.which(name)
+    # Where MPICH is installed as well, the plain name may be its.
+    path = shutil.which(f"{name}.openmpi") or shutil.which(name)
     if path is None:
         skip(f"{name} is not installed (package {package})")
     return path
@@ -124,8 +125,9 @@ def environment(args, libucp):
     else:
         env.pop("UCX_TLS", None)
     # Open MPI and its helpers are not instrumented and keep memory until exit: only our own code counts.
-    env.setdefault("ASAN_OPTIONS", "detect_leaks=0")
-    env.setdefault("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:halt_on_error=1")
+    for name, more in (("ASAN_OPTIONS", "detect_leaks=0"),
+                       ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:halt_on_error=1")):
+        env[name] = ":".join(text for text in (env.get(name), more) if text)
     return env
 
 

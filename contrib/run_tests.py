@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Builds the presets and runs all tests, stage by stage; contrib/run-tests starts it.
+
+Stages, in this order: format layers headers symbols unit conformance sim abi integration mpi fuzz asan tsan.
+The last line is always "N passed, N failed, N skipped"; every skipped test is listed before it with its
+reason. The exit code is 0 only when nothing failed.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = ["ucm/all", "ucs/all", "uct/all", "ucp/all", "tools/all"]
+# A test that says nothing about its own limit ends after this many seconds.
+TEST_LIMIT = "300"
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+class Results:
+    """What passed, failed and was skipped so far; each test has one line."""
+
+    def __init__(self):
+        self.passed, self.failed, self.skipped = 0, [], []
+
+    def add(self, name, reason=None):
+        if reason is None:
+            self.passed += 1
+        else:
+            self.failed.append(f"{name}: {reason}")
+
+    def skip(self, name, reason):
+        self.skipped.append(f"{name}: {reason}")
+
+    def add_junit(self, stage, path):
+        """Counts every test of a ctest result file; False when it holds none."""
+        cases = list(xml.parse(path).getroot().iter("testcase"))
+        for case in cases:
+            name = f"{stage}: {case.get('name')}"
+            output = case.findtext("system-out") or ""
+            skipped = case.find("skipped")
+            message = skipped.get("message", "") if skipped is not None else ""
+            if case.get("status") == "run":
+                self.add(name)
+            elif message.startswith(("SKIP_", "Disabled")) or case.get("status") == "disabled":
+                said = re.search(r"^SKIP: (.*)$", output, re.M)
+                self.skip(name, said.group(1) if said else message or "disabled")
+            else:
+                failure = case.find("failure")
+                text = failure.get("message", "") if failure is not None else ""
+                self.add(name, text or message or "failed")
+        return bool(cases)
+
+    def finish(self):
+        for title, lines in (("Skipped", self.skipped), ("Failed", self.failed)):
+            if lines:
+                print(f"\n{title}:", *lines, sep="\n  ")
+        print(f"\n{self.passed} passed, {len(self.failed)} failed, {len(self.skipped)} skipped")
+        return 1 if self.failed or not self.passed else 0
+
+
+class Run:
+    """One run of the stages; knows which presets are built already."""
+
+    def __init__(self, args):
+        self.args, self.results = args, Results()
+        self.jobs = str(args.jobs)
+        self.configured, self.broken = set(), set()
+        self.env = {**os.environ, **SANITIZERS, "HAWSER_SEEDS": str(args.seeds)}
+
+    def call(self, line, **more):
+        print("+", " ".join(str(word) for word in line), flush=True)
+        return subprocess.run(line, cwd=ROOT, env=self.env, check=False, **more).returncode
+
+    def build(self, preset, *folders):
+        """Configures the preset once and builds the libraries and the test folders; False on failure."""
+        if preset in self.broken:
+            return False
+        if preset not in self.configured:
+            if self.call(["cmake", "--preset", preset, "-DHAWSER_TESTS=ON"]) != 0:
+                self.broken.add(preset)
+                return False
+            self.configured.add(preset)
+        targets = LAYERS + [f"test/{folder}/all" for folder in folders]
+        return self.call(["cmake", "--build", "--preset", preset, "-j", self.jobs, "--target",
+                          *targets]) == 0
+
+    def script(self, name, *arguments):
+        code = self.call([ROOT / "contrib" / name, *arguments])
+        self.results.add(f"contrib/{name}", None if code == 0 else f"ended with {code}")
+
+    def ctest(self, stage, preset, folder, *selection, jobs=None):
+        """Builds one test folder and runs its tests, each counted on its own."""
+        if not (ROOT / "test" / folder / "CMakeLists.txt").is_file():
+            self.results.skip(stage, f"there is no test/{folder} in this version")
+            return
+        if not self.build(preset, folder):
+            self.results.add(f"{stage}: build of test/{folder}", f"preset {preset} does not build")
+            return
+        junit = ROOT / "build" / preset / f"results-{stage}-{folder}.xml"
+        junit.unlink(missing_ok=True)
+        self.call(["ctest", "--test-dir", f"build/{preset}/test/{folder}", "--output-on-failure",
+                   "--no-tests=ignore", "--timeout", TEST_LIMIT, "-j", jobs or self.jobs,
+                   "--output-junit", junit, *selection])
+        if not junit.is_file():
+            self.results.add(f"{stage}: test/{folder}", "ctest wrote no results")
+        elif not self.results.add_junit(stage, junit):
+            self.results.skip(f"{stage}: test/{folder}", "no test fits " + (" ".join(selection) or "here"))
+
+    def fuzz(self):
+        """Replays the collected inputs, then lets each target search for the given time."""
+        if not (ROOT / "test/fuzz/CMakeLists.txt").is_file():
+            self.results.skip("fuzz", "there is no test/fuzz in this version")
+            return
+        if not self.build("clang", "fuzz"):
+            self.results.add("fuzz: build", "preset clang does not build")
+            return
+        programs = sorted(path for path in (ROOT / "build/clang/test/fuzz").rglob("*fuzz*")
+                          if path.is_file() and os.access(path, os.X_OK) and "CMakeFiles" not in path.parts
+                          and not path.suffix)
+        if not programs:
+            self.results.add("fuzz", "no target was built")
+        for program in programs:
+            self.fuzz_one(program)
+
+    def fuzz_one(self, program):
+        found = ROOT / "build/clang/fuzz-corpus" / program.name
+        found.mkdir(parents=True, exist_ok=True)
+        kept = [path for path in (ROOT / "test/fuzz/corpus").glob("*")
+                if path.is_dir() and program.name in (path.name, f"fuzz_{path.name}", f"{path.name}_fuzz")]
+        code = self.call([program, f"-max_total_time={self.args.fuzz_seconds}", "-timeout=20",
+                          "-rss_limit_mb=2048", "-verbosity=0", "-print_final_stats=1",
+                          f"-artifact_prefix={found.parent}/{program.name}-", found, *kept])
+        self.results.add(f"fuzz: {program.name}", None if code == 0 else
+                         f"ended with {code}; the input is {found.parent}/{program.name}-*")
+
+    def sanitizer(self, preset):
+        for folder in ("unit", "conformance", "sim"):
+            self.ctest(preset, preset, folder)
+        self.ctest(preset, preset, "integration", "-L", "short", jobs="1")
+
+    def symbols(self):
+        if self.build("dev"):
+            self.script("check-symbols", "build/dev")
+        else:
+            self.results.add("contrib/check-symbols", "preset dev does not build")
+
+    def stages(self):
+        """Name and action of every stage, in order."""
+        mpi = ["-L", "mpi"] + (["-L", "short"] if self.args.quick else [])
+        return {
+            "format": lambda: self.script("check-format"),
+            "layers": lambda: self.script("check-layers"),
+            "headers": lambda: self.script("check-headers"),
+            "symbols": self.symbols,
+            "unit": lambda: self.ctest("unit", "dev", "unit"),
+            "conformance": lambda: self.ctest("conformance", "dev", "conformance"),
+            "sim": lambda: self.ctest("sim", "dev", "sim"),
+            # The exports that count are those of the libraries that people install.
+            "abi": lambda: self.ctest("abi", "release", "abi"),
+            "integration": lambda: self.ctest("integration", "dev", "integration", "-LE", "mpi", jobs="1"),
+            "mpi": lambda: self.ctest("mpi", "release", "integration", *mpi, jobs="1"),
+            "fuzz": self.fuzz,
+            "asan": lambda: self.sanitizer("asan"),
+            "tsan": lambda: self.sanitizer("tsan"),
+        }
+
+
+STAGES = ["format", "layers", "headers", "symbols", "unit", "conformance", "sim", "abi", "integration",
+          "mpi", "fuzz", "asan", "tsan"]
+SLOW = ["fuzz", "asan", "tsan"]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="contrib/run-tests", description="Installs packages, builds, and "
+                                     "runs every test. The last line is: N passed, N failed, N skipped")
+    parser.add_argument("--quick", action="store_true", help="leave out " + ", ".join(SLOW)
+                        + " and all MPI runs but the short ones")
+    parser.add_argument("--long", action="store_true", help="ten times the seeds and ten minutes per fuzz target")
+    parser.add_argument("--only", action="append", choices=STAGES, metavar="NAME",
+                        help="run only this stage (repeatable): " + ", ".join(STAGES))
+    parser.add_argument("--seeds", type=int, help="seeds of the randomised tests (HAWSER_SEEDS; default 10)")
+    parser.add_argument("--no-install", action="store_true", help="do not install packages")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="parallel jobs")
+    args = parser.parse_args()
+    if args.seeds is None:
+        args.seeds = 100 if args.long else 10
+    args.fuzz_seconds = 600 if args.long else 60
+    return args
+
+
+def main():
+    args = arguments()
+    run = Run(args)
+    actions = run.stages()
+    wanted = args.only or [name for name in STAGES if not (args.quick and name in SLOW)]
+    for name in STAGES:
+        if name not in wanted:
+            if not args.only:
+                run.results.skip(name, "left out by --quick")
+            continue
+        print(f"\n=== {name} ===", flush=True)
+        started = time.monotonic()
+        actions[name]()
+        print(f"=== {name}: {time.monotonic() - started:.0f} s ===", flush=True)
+    return run.results.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
