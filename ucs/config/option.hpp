@@ -86,7 +86,14 @@ option make_option(const char* name, const char* default_value, const char* help
             h,
             &value_type_of<Value>(),
             [](void* settings) -> void* { return &(static_cast<Settings*>(settings)->*Member); },
-            hide};
+            hide,
+            [](std::string_view text, std::string* printed) {
+                Value value{};
+                const value_type& type = value_type_of<Value>();
+                const ucs_status_t status = type.parse(text, &value);
+                if (status == UCS_OK && printed != nullptr) *printed = type.print(&value);
+                return status;
+            }};
     }(Member, name, default_value, help, hidden);
 }
 

@@ -1,0 +1,229 @@
+#include "ucs/async/event_loop.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <thread>
+
+#include "test/support/log_capture.hpp"
+#include "ucs/async/eventfd.hpp"
+
+using ucs::async::event_loop;
+
+namespace {
+
+ucs::time::nanoseconds virtual_now = 0;
+
+// Time stands still and moves on command.
+struct virtual_time {
+    virtual_time() {
+        virtual_now = 1000;
+        ucs::time::set_clock(+[]() noexcept { return virtual_now; });
+    }
+    ~virtual_time() { ucs::time::set_clock(nullptr); }
+};
+
+struct socket_pair {
+    socket_pair() {
+        int fds[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+        left = ucs::unique_fd(fds[0]);
+        right = ucs::unique_fd(fds[1]);
+    }
+    void send() const { REQUIRE(::write(right.get(), "x", 1) == 1); }
+    void receive() const {
+        char byte = 0;
+        REQUIRE(::read(left.get(), &byte, 1) == 1);
+    }
+    ucs::unique_fd left;
+    ucs::unique_fd right;
+};
+
+std::unique_ptr<event_loop> make_loop() {
+    auto made = event_loop::create();
+    REQUIRE(made);
+    return std::move(*made);
+}
+
+}  // namespace
+
+TEST_CASE("a readable descriptor calls its handler until it is read") {
+    const auto loop = make_loop();
+    const socket_pair pair;
+    unsigned calls = 0;
+    REQUIRE(loop->add(pair.left.get(), EPOLLIN, [&](std::uint32_t events) {
+        CHECK((events & EPOLLIN) != 0);
+        ++calls;
+    }) == UCS_OK);
+    CHECK(loop->size() == 1);
+    CHECK(loop->poll(0) == 0);
+    pair.send();
+    CHECK(loop->poll(-1) == 1);
+    CHECK(loop->poll(0) == 1);
+    pair.receive();
+    CHECK(loop->poll(0) == 0);
+    CHECK(calls == 2);
+    REQUIRE(loop->modify(pair.left.get(), EPOLLOUT) == UCS_OK);
+    pair.send();
+    loop->remove(pair.left.get());
+    loop->remove(pair.left.get());
+    CHECK(loop->poll(0) == 0);
+    CHECK(loop->size() == 0);
+}
+
+TEST_CASE("a handler may remove its own and every other descriptor") {
+    const auto loop = make_loop();
+    const socket_pair pairs[3];
+    unsigned calls = 0;
+    for (const socket_pair& pair : pairs) {
+        pair.send();
+        // The text in the handler is gone if the handler dies while it runs.
+        const std::string text(100, 'x');
+        REQUIRE(loop->add(pair.left.get(), EPOLLIN, [&, text](std::uint32_t) {
+            for (const socket_pair& each : pairs)
+                loop->remove(each.left.get());
+            ++calls;
+            CHECK(text.size() == 100);
+        }) == UCS_OK);
+    }
+    CHECK(loop->poll(0) == 1);
+    CHECK(calls == 1);
+    CHECK(loop->size() == 0);
+}
+
+TEST_CASE("an event of a closed descriptor does not reach the next one of its number") {
+    const auto loop = make_loop();
+    socket_pair first;
+    socket_pair second;
+    unsigned wrong = 0;
+    ucs::unique_fd reused;
+    const int number = second.left.get();
+    // Whichever handler runs first replaces the other descriptor, whose event is already fetched.
+    const auto replace = [&](socket_pair& other) {
+        return [&](std::uint32_t) {
+            const int fd = other.left.get();
+            loop->remove(fd);
+            ucs::unique_fd fresh(::dup2(first.right.get(), fd));
+            (void)other.left.release();
+            reused = std::move(fresh);
+            REQUIRE(loop->add(fd, EPOLLIN, [&](std::uint32_t) { ++wrong; }) == UCS_OK);
+        };
+    };
+    first.send();
+    second.send();
+    REQUIRE(loop->add(first.left.get(), EPOLLIN, replace(second)) == UCS_OK);
+    REQUIRE(loop->add(number, EPOLLIN, replace(first)) == UCS_OK);
+    CHECK(loop->poll(0) == 1);
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("wrong descriptors are refused with a message") {
+    const auto loop = make_loop();
+    const socket_pair pair;
+    test::log_capture captured;
+    CHECK(loop->add(-1, EPOLLIN, [](std::uint32_t) {}) == UCS_ERR_INVALID_PARAM);
+    CHECK(loop->modify(pair.left.get(), EPOLLIN) == UCS_ERR_NO_ELEM);
+    REQUIRE(loop->add(pair.left.get(), EPOLLIN, [](std::uint32_t) {}) == UCS_OK);
+    CHECK(loop->add(pair.left.get(), EPOLLIN, [](std::uint32_t) {}) == UCS_ERR_ALREADY_EXISTS);
+    CHECK(captured.count("epoll_ctl", ucs::log::level::error) == 2);
+    CHECK(loop->size() == 1);
+}
+
+TEST_CASE("timers run when due, in order, and not before") {
+    const virtual_time clock;
+    const auto loop = make_loop();
+    std::string log;
+    loop->add_timer(100, [&] { log += 'a'; });
+    loop->add_timer(
+        50, [&] { log += 'b'; }, true);
+    virtual_now += 49;
+    CHECK(loop->poll(0) == 0);
+    virtual_now += 1;
+    CHECK(loop->poll(0) == 1);
+    virtual_now += 50;
+    CHECK(loop->poll(0) == 1);
+    virtual_now += 99;
+    CHECK(loop->poll(0) == 0);
+    virtual_now += 1;
+    CHECK(loop->poll(0) == 1);
+    CHECK(log == "baa");
+}
+
+TEST_CASE("a timer may remove itself, others and add new ones") {
+    const virtual_time clock;
+    const auto loop = make_loop();
+    std::string log;
+    event_loop::timer_id first = 0;
+    event_loop::timer_id second = 0;
+    first = loop->add_timer(10, [&] {
+        log += 'a';
+        loop->remove_timer(first);
+        loop->remove_timer(second);
+        loop->add_timer(
+            10, [&] { log += 'c'; }, true);
+    });
+    second = loop->add_timer(10, [&] { log += 'b'; });
+    virtual_now += 10;
+    CHECK(loop->poll(0) == 1);
+    virtual_now += 10;
+    CHECK(loop->poll(0) == 1);
+    virtual_now += 1000;
+    CHECK(loop->poll(0) == 0);
+    CHECK(log == "ac");
+}
+
+TEST_CASE("an interval of zero runs once per poll") {
+    const virtual_time clock;
+    const auto loop = make_loop();
+    unsigned calls = 0;
+    loop->add_timer(0, [&] { ++calls; });
+    CHECK(loop->poll(0) == 1);
+    CHECK(loop->poll(0) == 1);
+    CHECK(calls == 2);
+}
+
+TEST_CASE("a waiting poll ends when a timer is due, though nothing else happens") {
+    const auto loop = make_loop();
+    bool ran = false;
+    loop->add_timer(
+        2 * ucs::time::millisecond, [&] { ran = true; }, true);
+    while (!ran)
+        loop->poll(-1);
+    CHECK(ran);
+}
+
+TEST_CASE("wake ends a poll that waits without limit") {
+    const auto loop = make_loop();
+    std::thread waker([&] { loop->wake(); });
+    CHECK(loop->poll(-1) == 0);
+    waker.join();
+}
+
+TEST_CASE("the loop's descriptor is readable when a handler would be called") {
+    const auto outer = make_loop();
+    const auto inner = make_loop();
+    const socket_pair pair;
+    unsigned calls = 0;
+    REQUIRE(inner->add(pair.left.get(), EPOLLIN, [&](std::uint32_t) {
+        pair.receive();
+        ++calls;
+    }) == UCS_OK);
+    REQUIRE(outer->add(inner->fd(), EPOLLIN, [&](std::uint32_t) { inner->poll(0); }) == UCS_OK);
+    CHECK(outer->poll(0) == 0);
+    pair.send();
+    CHECK(outer->poll(0) == 1);
+    CHECK(outer->poll(0) == 0);
+    CHECK(calls == 1);
+}
+
+TEST_CASE("an eventfd is signalled until drained") {
+    auto event = ucs::async::eventfd::create();
+    REQUIRE(event);
+    CHECK_FALSE(event->drain());
+    event->signal();
+    event->signal();
+    CHECK(event->drain());
+    CHECK_FALSE(event->drain());
+}

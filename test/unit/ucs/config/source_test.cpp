@@ -1,0 +1,217 @@
+#include "ucs/config/source.hpp"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+
+#include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
+#include "test/support/temp_dir.hpp"
+#include "ucs/config/foreign_names.hpp"
+#include "ucs/config/general.hpp"
+#include "ucs/config/known.hpp"
+#include "ucs/log/log.hpp"
+
+namespace config = ucs::config;
+using config::origin;
+
+namespace {
+
+struct sample {
+    config::memunits threshold;
+    unsigned retries = 0;
+    bool eager = false;
+    std::string title;
+
+    static const config::table& options() {
+        using config::make_option;
+        static const config::table table{
+            "Sample settings",
+            {make_option<&sample::threshold>("SAMPLE_THRESH", "8k", "Where it begins.\nIn bytes."),
+             make_option<&sample::retries>("SAMPLE_RETRIES", "3", "How often."),
+             make_option<&sample::eager>("SAMPLE_EAGER", "y", "Whether at once."),
+             make_option<&sample::title>("SAMPLE_TITLE", "none", "What to call it.", true)}};
+        return table;
+    }
+};
+
+const config::table* const known[] = {&sample::options()};
+
+config::source read(std::string_view prefix = "", std::string_view file = "") {
+    auto made = config::source::read(prefix, file);
+    REQUIRE(made);
+    return *std::move(made);
+}
+
+}  // namespace
+
+TEST_CASE("settings without texts have their defaults") {
+    const auto loaded = config::load<sample>(config::source::empty());
+    REQUIRE(loaded);
+    CHECK(loaded->threshold.bytes == 8192);
+    CHECK(loaded->retries == 3);
+    CHECK(loaded->eager);
+    CHECK(loaded->title == "none");
+}
+
+TEST_CASE("the prefixed variable goes before the plain one and that before the file") {
+    const test::temp_dir folder;
+    const std::string file =
+        folder.write("ucx.conf", "SAMPLE_THRESH=1k\nSAMPLE_RETRIES=10\nUCX_SAMPLE_TITLE=file\n");
+    const test::env plain("UCX_SAMPLE_RETRIES", "20");
+    const test::env also("UCX_SAMPLE_TITLE", "environment");
+    const test::env prefixed("MPI_UCX_SAMPLE_TITLE", "mpi");
+    const config::source from = read("MPI", file);
+    CHECK(from.prefix() == "MPI");
+    CHECK(from.find("SAMPLE_THRESH")->from == origin::file);
+    CHECK(from.find("SAMPLE_THRESH")->where == file + ":1");
+    CHECK(from.find("SAMPLE_RETRIES")->from == origin::environment);
+    CHECK(from.find("SAMPLE_RETRIES")->where == "UCX_SAMPLE_RETRIES");
+    CHECK(from.find("SAMPLE_TITLE")->from == origin::prefixed_environment);
+    CHECK(from.find("SAMPLE_NOTHING") == nullptr);
+    const auto loaded = config::load<sample>(from);
+    REQUIRE(loaded);
+    CHECK(loaded->threshold.bytes == 1024);
+    CHECK(loaded->retries == 20);
+    CHECK(loaded->title == "mpi");
+    CHECK(config::load<sample>(read("", file))->title == "environment");
+}
+
+TEST_CASE("UCX_CONFIG_DIR names a folder with a ucx.conf") {
+    const test::temp_dir folder;
+    folder.write("ucx.conf", "SAMPLE_RETRIES=11\n");
+    const test::env dir("UCX_CONFIG_DIR", folder.path().c_str());
+    CHECK(config::load<sample>(read())->retries == 11);
+}
+
+TEST_CASE("a source is a snapshot of the environment") {
+    const config::source before = read();
+    const test::env late("UCX_SAMPLE_RETRIES", "20");
+    CHECK(before.find("SAMPLE_RETRIES") == nullptr);
+}
+
+TEST_CASE("a named file that is not there is an error") {
+    test::log_capture captured;
+    CHECK(config::source::read("", "/no/such/ucx.conf").status() == UCS_ERR_NO_ELEM);
+    CHECK(captured.count("/no/such/ucx.conf", ucs::log::level::error) == 1);
+}
+
+TEST_CASE("an unreadable default file gives one warning and is left out") {
+    const test::temp_dir folder;
+    REQUIRE(::mkdir((folder / "ucx.conf").c_str(), 0700) == 0);  // reading a folder fails
+    const test::env dir("UCX_CONFIG_DIR", folder.path().c_str());
+    test::log_capture captured;
+    (void)read();
+    (void)read();
+    INFO(captured.text());
+    CHECK(captured.count(folder / "ucx.conf", ucs::log::level::warn) == 1);
+}
+
+TEST_CASE("malformed lines give one warning with their place, the others count") {
+    const test::temp_dir folder;
+    const std::string file = folder.write("ucx.conf", "\nwhat is this\nSAMPLE_RETRIES=4\n!!\n");
+    test::log_capture captured;
+    CHECK(config::load<sample>(read("", file))->retries == 4);
+    (void)read("", file);
+    CHECK(captured.count(file + ":2:", ucs::log::level::warn) == 1);
+    CHECK(captured.size() == 1);
+}
+
+TEST_CASE("a wrong value is an error that names variable, text and form") {
+    const test::env wrong("UCX_SAMPLE_RETRIES", "many");
+    const test::env also("UCX_SAMPLE_THRESH", "8x");
+    test::log_capture captured;
+    sample settings;
+    CHECK(config::load(&settings, sample::options(), read()) == UCS_ERR_INVALID_PARAM);
+    CHECK(captured.count("UCX_SAMPLE_RETRIES: \"many\"", ucs::log::level::error) == 1);
+    CHECK(captured.count("expected a non-negative integer") == 1);
+    CHECK(captured.count("UCX_SAMPLE_THRESH: \"8x\"") == 1);
+    CHECK(settings.retries == 3);
+    CHECK(settings.threshold.bytes == 8192);
+    CHECK(config::load<sample>(read()).status() == UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("modify checks the name and the value") {
+    test::log_capture captured;
+    config::source target = config::source::empty();
+    CHECK(config::modify(target, known, "SAMPLE_RETRIES", "9") == UCS_OK);
+    CHECK(config::modify(target, known, "SAMPLE_RETRIES", "x") == UCS_ERR_INVALID_PARAM);
+    CHECK(captured.count("UCX_SAMPLE_RETRIES: \"x\"", ucs::log::level::error) == 1);
+    CHECK(config::modify(target, known, "SAMPLE_TRIES", "9") == UCS_ERR_NO_ELEM);
+    CHECK(config::modify(target, known, "IB_PCI_RELAXED_ORDERING", "try") == UCS_OK);
+    CHECK(config::load<sample>(target)->retries == 9);
+    CHECK(target.find("SAMPLE_RETRIES")->from == origin::program);
+}
+
+TEST_CASE("names that programs set for other builds are accepted") {
+    for (const char* name :
+         {"NET_DEVICES", "RNDV_THRESH", "MAX_RMA_RAILS", "IB_PCI_RELAXED_ORDERING", "RC_FENCE",
+          "RC_GDA_NUM_CHANNELS", "MAX_HCA_PER_GPU", "RNDV_PIPELINE_ERROR_HANDLING",
+          "ADDRESS_VERSION", "MAX_COMPONENT_MDS", "MEMTYPE_COPY_ENABLE", "TLS", "RNDV_SCHEME",
+          "MEMTYPE_REG_WHOLE_ALLOC_TYPES", "ZCOPY_THRESH", "CUDA_COPY_BW", "DISTANCE_BW"}) {
+        INFO(name);
+        CHECK(config::is_foreign_name(name));
+    }
+    CHECK_FALSE(config::is_foreign_name("SAMPLE_RETRIES"));
+    CHECK_FALSE(config::is_foreign_name(""));
+}
+
+TEST_CASE("unknown variables are warned of once, with the nearest name") {
+    const test::env slip("UCX_SAMPLE_RETRIS", "4");
+    const test::env foreign("UCX_RC_TIMEOUT", "1s");
+    const test::env right("UCX_SAMPLE_EAGER", "n");
+    const test::env general("UCX_LOG_FILE_ROTATE", "0");
+    const test::env odd("UCX_QQQQQQQQ", "1");
+    test::log_capture captured;
+    read().warn_unknown(known);
+    read().warn_unknown(known);
+    INFO(captured.text());
+    CHECK(captured.count("did you mean UCX_SAMPLE_RETRIES?", ucs::log::level::warn) == 1);
+    CHECK(captured.count("UCX_QQQQQQQQ") == 1);
+    CHECK(captured.count("did you mean") == 1);
+    CHECK(captured.size() == 2);
+}
+
+TEST_CASE("warnings of unknown variables can be switched off") {
+    const test::env unknown("UCX_SAMPLE_SILENT", "4");
+    const test::env off("UCX_WARN_UNUSED_ENV_VARS", "n");
+    test::log_capture captured;
+    read().warn_unknown(known);
+    CHECK(captured.size() == 0);
+}
+
+TEST_CASE("an unknown name in a file is warned of with its place") {
+    const test::temp_dir folder;
+    const std::string file = folder.write("ucx.conf", "SAMPLE_EAGR=y\n");
+    test::log_capture captured;
+    read("", file).warn_unknown(known);
+    CHECK(captured.count(file + ":1: UCX_SAMPLE_EAGR", ucs::log::level::warn) == 1);
+    CHECK(captured.count("UCX_SAMPLE_EAGER?") == 1);
+}
+
+TEST_CASE("printed values are lines that clients parse") {
+    config::source from = config::source::empty();
+    from.set("SAMPLE_THRESH", "64kb");
+    CHECK(config::print(from, known, "Title", config::print_values) ==
+          "UCX_SAMPLE_THRESH=64K\nUCX_SAMPLE_RETRIES=3\nUCX_SAMPLE_EAGER=y\n");
+    CHECK(config::print(from, known, "Title", config::print_values | config::print_hidden,
+                        "TITLE") == "UCX_SAMPLE_TITLE=none\n");
+    CHECK(config::print(from, known, "Title", config::print_values | config::print_comment_default,
+                        "RETRIES") == "# UCX_SAMPLE_RETRIES=3\n");
+    CHECK(config::print(from, known, "Title", config::print_header) == "#\n# Title\n#\n\n");
+    const std::string doc =
+        config::print(from, known, "Title", config::print_values | config::print_doc, "THRESH");
+    CHECK(doc.find("# Where it begins.\n# In bytes.\n") != doc.npos);
+    CHECK(doc.find("# Default: 8k\n") != doc.npos);
+    CHECK(doc.find("\nUCX_SAMPLE_THRESH=64K\n") != doc.npos);
+}
+
+TEST_CASE("every option of the services has a right default and a help text") {
+    for (const config::table* table : config::general_tables()) {
+        for (const config::option& each : table->options) {
+            INFO(each.name);
+            CHECK(each.check(each.default_value, nullptr) == UCS_OK);
+            CHECK(std::string_view(each.help).size() > 20);
+        }
+    }
+}

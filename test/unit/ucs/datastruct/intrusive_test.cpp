@@ -1,0 +1,62 @@
+#include "ucs/datastruct/intrusive.hpp"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+namespace ds = ucs::datastruct;
+
+namespace {
+
+struct element {
+    int key;
+    ds::list_hook in_list{};
+    ds::auto_unlink_hook in_auto{};
+    ds::queue_hook in_queue{};
+    ds::hash_hook in_hash{};
+};
+
+struct key_of {
+    using type = int;
+    int operator()(const element& each) const noexcept { return each.key; }
+};
+struct hash_of {
+    std::size_t operator()(int key) const noexcept { return static_cast<std::size_t>(key); }
+};
+
+}  // namespace
+
+TEST_CASE("an element is in one container per hook at a time") {
+    std::vector<element> elements(3);
+    for (int i = 0; i < 3; ++i)
+        elements[static_cast<std::size_t>(i)].key = i;
+    ds::list<element, &element::in_list> list;
+    ds::queue<element, &element::in_queue> queue;
+    using table = ds::hash_multiset<element, &element::in_hash, key_of, hash_of>;
+    table::bucket_type buckets[8];
+    table hash(table::bucket_traits(buckets, 8));
+    for (element& each : elements) {
+        list.push_back(each);
+        queue.push_back(each);
+        hash.insert(each);
+    }
+    list.erase(list.iterator_to(elements[1]));
+    CHECK(list.front().key == 0);
+    CHECK(list.back().key == 2);
+    queue.pop_front();
+    CHECK(queue.front().key == 1);
+    CHECK(&*hash.find(2) == &elements[2]);
+    CHECK(hash.find(10) == hash.end());
+    list.clear();
+    queue.clear();
+    hash.clear();
+}
+
+TEST_CASE("an element leaves an auto_list by being destroyed") {
+    ds::auto_list<element, &element::in_auto> list;
+    {
+        element each{1};
+        list.push_back(each);
+        CHECK_FALSE(list.empty());
+    }
+    CHECK(list.empty());
+}

@@ -1,0 +1,51 @@
+#include "ucs/topology/machine.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "test/support/temp_dir.hpp"
+
+using ucs::topology::machine;
+
+TEST_CASE("nodes, processors and distances of a machine with two sockets") {
+    const test::temp_dir root;
+    root.write("sys/devices/system/cpu/online", "0-7\n");
+    root.write("sys/devices/system/node/online", "0,2\n");
+    root.write("sys/devices/system/node/node0/cpulist", "0-3\n");
+    root.write("sys/devices/system/node/node0/distance", "10 21\n");
+    root.write("sys/devices/system/node/node2/cpulist", "4-7\n");
+    root.write("sys/devices/system/node/node2/distance", "21 10\n");
+    const machine found = machine::read(root.path());
+    REQUIRE(found.nodes().size() == 2);
+    CHECK(found.online_cpus().size() == 8);
+    CHECK(found.node_of_cpu(5) == 2);
+    CHECK(found.node_of_cpu(99) == -1);
+    CHECK(found.distance(0, 2) == 21);
+    CHECK(found.distance(2, 2) == 10);
+    CHECK(found.distance(0, 1) == 0);
+}
+
+TEST_CASE("a kernel without NUMA is one node") {
+    const test::temp_dir root;
+    root.write("sys/devices/system/cpu/online", "0-1\n");
+    const machine found = machine::read(root.path());
+    REQUIRE(found.nodes().size() == 1);
+    CHECK(found.node_of_cpu(1) == 0);
+    CHECK(found.distance(0, 0) == 10);
+}
+
+TEST_CASE("damaged files leave facts out and break nothing") {
+    const test::temp_dir root;
+    root.write("sys/devices/system/cpu/online", "zero\n");
+    root.write("sys/devices/system/node/online", "0-1\n");
+    root.write("sys/devices/system/node/node0/distance", "10 far\n");
+    const machine found = machine::read(root.path());
+    CHECK(found.nodes().size() == 2);
+    CHECK(found.distance(0, 1) == 0);
+    CHECK(found.node_of_cpu(0) == -1);
+}
+
+TEST_CASE("this machine has a node with processors") {
+    const machine here = machine::read();
+    REQUIRE_FALSE(here.nodes().empty());
+    CHECK_FALSE(here.online_cpus().empty());
+}
