@@ -4,13 +4,15 @@
 
 #include "uct/self/self.hpp"
 #include "uct/sm/posix/posix_component.hpp"
+#include "uct/tcp/tcp.hpp"
 
 namespace uct {
 
 std::span<const component* const> builtin_components() noexcept {
-    static const std::array<const component*, 2> all{
+    static const std::array<const component*, 3> all{
         &self_component(),
         &posix::posix_component(),
+        &tcp_component(),
     };
     return all;
 }

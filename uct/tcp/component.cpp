@@ -1,0 +1,44 @@
+#include "uct/tcp/iface.hpp"
+#include "uct/tcp/tcp.hpp"
+
+namespace uct {
+
+namespace {
+
+class component_of_tcp final : public component {
+public:
+    const char* name() const noexcept override { return "tcp"; }
+    const ucs::config::table* options() const noexcept override {
+        return &tcp::settings::options();
+    }
+
+    listing query(const ucs::config::source& config) const override {
+        const auto options = ucs::config::load<tcp::settings>(config);
+        const bool use_bridges = !options || options->use_bridges;
+        listing found;
+        for (const tcp::device& one : tcp::list_devices()) {
+            std::string reason = one.why_unusable(use_bridges);
+            if (!options) reason = "its options are wrong";
+            if (reason.empty()) {
+                found.usable.push_back({name(), one.name, device_type::network, one.numa_node});
+            } else {
+                found.unusable.push_back({name(), one.name, std::move(reason)});
+            }
+        }
+        return found;
+    }
+
+    ucs::result<std::unique_ptr<iface>> open(const resource& where,
+                                             const iface_params& params) const override {
+        return tcp::iface::open(where, params);
+    }
+};
+
+}  // namespace
+
+const component& tcp_component() noexcept {
+    static const component_of_tcp instance;
+    return instance;
+}
+
+}  // namespace uct

@@ -1,0 +1,257 @@
+#include "uct/tcp/connection.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cerrno>
+
+#include "uct/tcp/iface.hpp"
+
+namespace uct::tcp {
+
+namespace {
+
+// After this time without endpoints a side proposes to close the connection.
+constexpr ucs::time::nanoseconds unused_before_parting = 1'000'000'000;
+
+// Reads that a connection which failed in sending gets, to deliver what the peer sent before.
+constexpr unsigned last_reads = 1024;
+
+}  // namespace
+
+connection::connection(iface& owner, std::uint64_t peer_id)
+    : owner_(owner), peer_id_(peer_id), rx_(owner.pool(), owner.handlers()), tx_(owner.pool()) {}
+
+connection::~connection() {
+    close_socket();
+    std::vector<completion*> ended;
+    if (completion* done = tx_.clear(); done != nullptr) ended.push_back(done);
+    for (const waiting_flush& flush : flushes_)
+        ended.push_back(flush.done);
+    for (completion* done : ended)
+        done->finish(UCS_ERR_CANCELED);
+}
+
+void connection::attach(ep& user, std::vector<reach::path> paths) {
+    users_.push_back(user);
+    if (paths_.empty()) paths_ = std::move(paths);
+}
+
+void connection::detach(ep& user) {
+    users_.erase(users_.iterator_to(user));
+    if (!users_.empty()) return;
+    due_ = ucs::time::now() + unused_before_parting;
+    owner_.attend(*this);
+}
+
+bool connection::move(event what) {
+    const auto next = next_state(state_, what);
+    if (!next) {
+        ucs::log::error(log, "connection to {}: '{}' must not happen when {}", peer_name(),
+                        name_of(what), name_of(state_));
+        return false;
+    }
+    ucs::log::trace(log, "connection to {}: {} -> {}", peer_name(), name_of(state_),
+                    name_of(*next));
+    state_ = *next;
+    return true;
+}
+
+void connection::fail(ucs_status_t status) {
+    if (state_ == state::failed) return;
+    move(event::broken);
+    failure_ = status;
+    owner_.attend(*this);
+}
+
+ucs_status_t connection::fail_sending(int error) {
+    ucs::log::diag(log, "send() to {}: {}", peer_name(), error_text(error));
+    drain_first_ = true;
+    fail(UCS_ERR_CONNECTION_RESET);
+    return failure_;
+}
+
+ucs_status_t connection::why_not() {
+    if (state_ == state::failed) return failure_;
+    if (state_ == state::idle && move(event::wanted)) start();
+    return state_ == state::failed ? failure_ : UCS_ERR_NO_RESOURCE;
+}
+
+ucs_status_t connection::flush(completion* done) {
+    if (state_ == state::failed) return failure_;
+    if (tx_.empty()) return UCS_OK;
+    flushes_.push_back({tx_.queued(), done});
+    return UCS_INPROGRESS;
+}
+
+unsigned connection::on_socket(std::uint32_t epoll_events) {
+    switch (state_) {
+        case state::connecting:
+            on_connected();
+            return 1;
+        case state::greeting:
+            read_answer();
+            return 1;
+        case state::established:
+        case state::parting:
+            break;
+        default:
+            return 0;
+    }
+    unsigned events = 0;
+    if ((epoll_events & EPOLLOUT) != 0) events += send_queued();
+    if ((epoll_events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && state_ != state::failed) {
+        events += receive();
+    }
+    return events;
+}
+
+unsigned connection::settle() {
+    if (state_ == state::failed) return failure_told_ ? 0 : finish_failure();
+    // Nobody waits for an attempt any more.
+    if (!has_users() && (state_ == state::connecting || state_ == state::greeting ||
+                         state_ == state::backing_off)) {
+        fail(UCS_ERR_CANCELED);
+    }
+    return 0;
+}
+
+unsigned connection::finish_failure() {
+    failure_told_ = true;
+    if (drain_first_) drain();
+    close_socket();
+    std::vector<completion*> ended;
+    if (completion* done = tx_.clear(); done != nullptr) ended.push_back(done);
+    for (const waiting_flush& flush : flushes_)
+        ended.push_back(flush.done);
+    flushes_.clear();
+    for (ep& user : users_)
+        owner_.report(user, failure_);
+    for (completion* done : ended)
+        done->finish(failure_);
+    return 1;
+}
+
+void connection::drain() {
+    // The peer may have sent messages and then closed; they count.
+    for (unsigned reads = 0; reads < last_reads; ++reads) {
+        const std::span<iovec> space = rx_.space();
+        const ssize_t got = ::readv(fd_.get(), space.data(), static_cast<int>(space.size()));
+        unsigned events = 0;
+        if (got <= 0 || rx_.consume(static_cast<std::size_t>(got), events) != UCS_OK) break;
+    }
+    if ((rx_.take_control() >> static_cast<unsigned>(wire::frame_kind::leave) & 1U) != 0) {
+        failure_ = UCS_ERR_NOT_CONNECTED;
+    }
+}
+
+void connection::on_control(unsigned kinds) {
+    const auto came = [kinds](wire::frame_kind kind) {
+        return (kinds >> static_cast<unsigned>(kind) & 1U) != 0;
+    };
+    if (came(wire::frame_kind::leave)) {
+        ucs::log::debug(log, "{} closed its interface", peer_name());
+        fail(UCS_ERR_NOT_CONNECTED);
+        return;
+    }
+    if (came(wire::frame_kind::part)) on_part();
+    if (came(wire::frame_kind::part_denied) && state_ == state::parting) move(event::part_denied);
+    if (came(wire::frame_kind::part_granted) && state_ == state::parting) part_now();
+}
+
+void connection::on_part() {
+    if (state_ == state::parting) {
+        part_now();  // both asked at once
+    } else if (has_users() || !tx_.empty()) {
+        send_control(wire::frame_kind::part_denied);
+    } else {
+        send_control(wire::frame_kind::part_granted);
+        if (state_ == state::established) part_now();
+    }
+}
+
+void connection::part_now() {
+    if (!move(event::parted)) return;
+    close_socket();
+    owner_.attend(*this);
+}
+
+void connection::on_end_of_stream() {
+    if (state_ == state::parting && !has_users()) {
+        part_now();
+        return;
+    }
+    if (has_users()) {
+        ucs::log::diag(log, "{} ended without closing the connection", peer_name());
+    }
+    fail(UCS_ERR_CONNECTION_RESET);
+}
+
+void connection::on_tick(ucs::time::nanoseconds now) {
+    if (now < due_) return;
+    switch (state_) {
+        case state::connecting:
+            attempt_failed("connect()", ETIMEDOUT);
+            break;
+        case state::backing_off:
+            if (move(event::retry)) start();
+            break;
+        case state::established:
+            if (!has_users() && tx_.empty() && move(event::ask_to_part)) {
+                send_control(wire::frame_kind::part);
+            }
+            break;
+        default:
+            break;
+    }
+}
+
+std::array<std::byte, wire::frame_header_size> connection::control_frame(wire::frame_kind kind) {
+    const wire::frame_header header{0, 0, kind, wire::frame_mark};
+    return std::bit_cast<std::array<std::byte, sizeof header>>(header);
+}
+
+void connection::send_control(wire::frame_kind kind) {
+    const auto frame = control_frame(kind);
+    if (!tx_.has_room(frame.size())) {
+        owed_ = kind;
+        return;
+    }
+    const bool alone = tx_.empty();
+    tx_.append(frame);
+    if (alone) send_queued();
+    if (!tx_.empty() && state_ != state::failed) watch(EPOLLIN | EPOLLOUT);
+}
+
+void connection::say_goodbye() {
+    if (state_ == state::established || state_ == state::parting) {
+        send_control(wire::frame_kind::leave);
+    }
+}
+
+bool connection::unsent() const noexcept {
+    return (state_ == state::established || state_ == state::parting) && !tx_.empty();
+}
+
+bool connection::is_removable() const noexcept {
+    return !has_users() && (state_ == state::idle || (state_ == state::failed && failure_told_));
+}
+
+bool connection::needs_ticks() const noexcept {
+    return state_ == state::connecting || state_ == state::backing_off ||
+           (state_ == state::established && !has_users());
+}
+
+void connection::watch(std::uint32_t events) {
+    if (events == watched_) return;
+    owner_.watch(fd_.get(), watched_ == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, events, *this);
+    watched_ = events;
+}
+
+std::string connection::peer_name() const {
+    if (!name_.empty()) return name_;
+    if (paths_.empty()) return fmt::format("interface {:x}", peer_id_);
+    return socket_address(paths_[path_].to.ip, paths_[path_].to.port).text();
+}
+
+}  // namespace uct::tcp

@@ -1,0 +1,142 @@
+// One socket between a pair of interfaces, and what surrounds it.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <boost/intrusive/list.hpp>
+#include <vector>
+
+#include "ucs/time/clock.hpp"
+#include "ucs/type/unique_fd.hpp"
+#include "uct/tcp/connection_state.hpp"
+#include "uct/tcp/ep.hpp"
+#include "uct/tcp/receiver.hpp"
+#include "uct/tcp/route.hpp"
+#include "uct/tcp/send_queue.hpp"
+
+namespace uct::tcp {
+
+class iface;
+
+// Carries the messages of both directions between two interfaces, connects on the first send and
+// lives on when endpoints come and go. Endpoints attach to it; the interface owns it. Operations
+// never call back: what they find is told by settle(), from progress. Owner context.
+class connection {
+public:
+    connection(iface& owner, std::uint64_t peer_id);
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+    ~connection();
+
+    // --- endpoints
+    void attach(ep& user, std::vector<reach::path> paths);
+    void detach(ep& user);
+    [[nodiscard]] bool has_users() const noexcept { return !users_.empty(); }
+
+    // --- sending; see ep.hpp for the statuses
+    [[nodiscard]] bool can_send(std::size_t frame_bytes) const noexcept {
+        return state_ == state::established && tx_.has_room(frame_bytes);
+    }
+    // Why can_send is false, as the status of an operation. Connects when nobody has yet.
+    ucs_status_t why_not();
+    // Sends a frame whose body of `length` bytes lies behind room for the header and before room
+    // for padding. Needs can_send.
+    ucs_status_t send_frame(am_id id, std::byte* frame, std::size_t length);
+    ucs_status_t send_zcopy(am_id id, std::span<const std::byte> header,
+                            std::span<const iov> payload, completion* done);
+    ucs_status_t flush(completion* done);
+
+    // --- progress
+    // One read; returns the number of messages, or of other things that happened.
+    unsigned receive();
+    unsigned on_socket(std::uint32_t epoll_events);
+    // Does what could not be done where it was noticed. Handlers and completions run in here.
+    unsigned settle();
+    void on_tick(ucs::time::nanoseconds now);
+
+    // --- greetings of the peer (see door.hpp)
+    enum class verdict { welcome, lost_race, stale, wait };
+    [[nodiscard]] verdict judge(const wire::greeting& hello) const noexcept;
+    void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt);
+    void give_up(ucs_status_t status) { fail(status); }
+
+    // --- closing the interface
+    void say_goodbye();
+    [[nodiscard]] bool unsent() const noexcept;
+    [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+    [[nodiscard]] bool is_watched() const noexcept { return watched_ != 0; }
+    unsigned send_queued();
+
+    [[nodiscard]] state where() const noexcept { return state_; }
+    [[nodiscard]] std::uint64_t peer_id() const noexcept { return peer_id_; }
+    [[nodiscard]] bool is_dead() const noexcept { return state_ == state::failed && !attended_; }
+    [[nodiscard]] bool is_removable() const noexcept;
+    [[nodiscard]] bool needs_ticks() const noexcept;
+    [[nodiscard]] std::string peer_name() const;
+
+    bool attended_ = false;  // the interface's: waits for settle()
+
+private:
+    struct waiting_flush {
+        std::uint64_t until;  // bytes sent
+        completion* done;
+    };
+
+    bool move(event what);
+    void fail(ucs_status_t status);
+    ucs_status_t fail_sending(int error);
+
+    // connection_setup.cpp
+    void start();
+    bool open_socket(const reach::path& way);
+    void on_connected();
+    void read_answer();
+    void on_answer(const wire::greeting& answer);
+    void attempt_failed(const char* what, int error);
+    void retry_after(ucs::time::nanoseconds pause);
+    void close_socket() noexcept;
+
+    // connection.cpp
+    unsigned finish_failure();
+    void drain();
+    void on_control(unsigned kinds);
+    void on_part();
+    void on_end_of_stream();
+    void part_now();
+    static std::array<std::byte, wire::frame_header_size> control_frame(wire::frame_kind kind);
+    void send_control(wire::frame_kind kind);
+    void watch(std::uint32_t events);
+
+    // connection_datapath.cpp
+    ssize_t write_some() noexcept;
+    void keep_rest(const std::byte* from, std::size_t count);
+    unsigned finish_flushes();
+
+    using user_list = boost::intrusive::list<
+        ep, boost::intrusive::member_hook<ep, boost::intrusive::list_member_hook<>,
+                                          &ep::connection_hook>>;
+
+    iface& owner_;
+    const std::uint64_t peer_id_;
+    ucs::unique_fd fd_;
+    state state_ = state::idle;
+    std::uint32_t watched_ = 0;
+    receiver rx_;
+    send_queue tx_;
+    user_list users_;
+    std::vector<waiting_flush> flushes_;
+    std::vector<reach::path> paths_;
+    std::size_t path_ = 0;  // the one to try
+    unsigned attempts_ = 0;
+    std::uint32_t peer_attempt_ = 0;
+    ucs::time::nanoseconds due_ = 0;  // of the timer of the state
+    ucs_status_t failure_ = UCS_OK;
+    bool failure_told_ = false;
+    bool drain_first_ = false;
+    std::optional<wire::frame_kind> owed_;  // control frame to send behind what is under way
+    std::size_t answered_ = 0;
+    std::array<std::byte, wire::greeting_size> answer_{};
+    std::string name_;
+};
+
+}  // namespace uct::tcp

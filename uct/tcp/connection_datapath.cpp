@@ -1,0 +1,136 @@
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "uct/tcp/connection.hpp"
+#include "uct/tcp/iface.hpp"
+
+namespace uct::tcp {
+
+namespace {
+
+constexpr int send_flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+
+bool would_block(int error) noexcept {
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS;
+}
+
+}  // namespace
+
+ucs_status_t connection::send_frame(am_id id, std::byte* frame, std::size_t length) {
+    const wire::frame_header header{static_cast<std::uint32_t>(length), id,
+                                    wire::frame_kind::message, wire::frame_mark};
+    const std::size_t total = wire::frame_size(length);
+    std::memcpy(frame, &header, sizeof header);
+    for (std::size_t at = wire::frame_header_size + length; at < total; ++at) {
+        frame[at] = std::byte{0};
+    }
+    if (!tx_.empty()) {
+        tx_.append({frame, total});
+        return UCS_OK;
+    }
+    const ssize_t sent = ::send(fd_.get(), frame, total, send_flags);
+    if (sent == static_cast<ssize_t>(total)) return UCS_OK;
+    if (sent < 0 && !would_block(errno)) return fail_sending(errno);
+    const std::size_t gone = sent < 0 ? 0 : static_cast<std::size_t>(sent);
+    keep_rest(frame + gone, total - gone);
+    return UCS_OK;
+}
+
+void connection::keep_rest(const std::byte* from, std::size_t count) {
+    tx_.append({from, count});
+    watch(EPOLLIN | EPOLLOUT);
+}
+
+ssize_t connection::write_some() noexcept {
+    const std::span<iovec> pieces = tx_.pieces();
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = pieces.size();
+    return ::sendmsg(fd_.get(), &message, send_flags);
+}
+
+ucs_status_t connection::send_zcopy(am_id id, std::span<const std::byte> header,
+                                    std::span<const iov> payload, completion* done) {
+    zcopy_message& message = tx_.next_zcopy();
+    message.compose(id, header, payload, header.size() + total_length(payload), nullptr);
+    const bool alone = tx_.empty();
+    tx_.start_zcopy();
+    if (alone) {
+        const ssize_t sent = write_some();
+        if (sent < 0 && !would_block(errno)) {
+            const int error = errno;
+            static_cast<void>(tx_.clear());
+            return fail_sending(error);
+        }
+        if (sent > 0) static_cast<void>(tx_.advance(static_cast<std::size_t>(sent)));
+        if (tx_.empty()) return UCS_OK;
+        watch(EPOLLIN | EPOLLOUT);
+    }
+    message.done = done;
+    return UCS_INPROGRESS;
+}
+
+unsigned connection::send_queued() {
+    completion* ended = nullptr;
+    while (!tx_.empty()) {
+        const std::size_t wanted = tx_.waiting();
+        const ssize_t sent = write_some();
+        if (sent < 0) {
+            if (!would_block(errno)) fail_sending(errno);
+            break;
+        }
+        ended = tx_.advance(static_cast<std::size_t>(sent));
+        if (static_cast<std::size_t>(sent) < wanted) break;
+        if (owed_) tx_.append(control_frame(*std::exchange(owed_, std::nullopt)));
+    }
+    if (tx_.empty() && state_ != state::failed) watch(EPOLLIN);
+    const unsigned events = finish_flushes();
+    if (ended == nullptr) return events;
+    ended->finish(UCS_OK);
+    return events + 1;
+}
+
+unsigned connection::finish_flushes() {
+    if (flushes_.empty()) return 0;
+    std::vector<completion*> ended;
+    std::erase_if(flushes_, [&](const waiting_flush& flush) {
+        const bool over = flush.until <= tx_.sent();
+        if (over) ended.push_back(flush.done);
+        return over;
+    });
+    for (completion* done : ended)
+        done->finish(UCS_OK);
+    return static_cast<unsigned>(ended.size());
+}
+
+unsigned connection::receive() {
+    const std::span<iovec> space = rx_.space();
+    const ssize_t got = space.size() == 1
+                            ? ::recv(fd_.get(), space[0].iov_base, space[0].iov_len, MSG_DONTWAIT)
+                            : ::readv(fd_.get(), space.data(), static_cast<int>(space.size()));
+    unsigned events = 0;
+    if (got > 0) [[likely]] {
+        if (rx_.consume(static_cast<std::size_t>(got), events) != UCS_OK) {
+            ucs::log::error(log, "{} sent what is no frame; the connection is closed", peer_name());
+            fail(UCS_ERR_CONNECTION_RESET);
+            return events + 1;
+        }
+        if (const unsigned kinds = rx_.take_control(); kinds != 0) [[unlikely]] {
+            on_control(kinds);
+            ++events;
+        }
+        return events + (events == 0 ? 1U : 0U);
+    }
+    if (got < 0 && would_block(errno)) return 0;
+    if (got < 0) {
+        ucs::log::diag(log, "recv() from {}: {}", peer_name(), error_text(errno));
+        fail(UCS_ERR_CONNECTION_RESET);
+    } else {
+        on_end_of_stream();
+    }
+    return 1;
+}
+
+}  // namespace uct::tcp

@@ -1,0 +1,206 @@
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "uct/tcp/connection.hpp"
+#include "uct/tcp/iface.hpp"
+
+namespace uct::tcp {
+
+namespace {
+
+constexpr ucs::time::nanoseconds millisecond = 1'000'000;
+constexpr ucs::time::nanoseconds longest_pause = 1000 * millisecond;
+
+// Who lost a race waits for the winner's connection; when that does not come it tries again.
+constexpr ucs::time::nanoseconds race_pause = 1000 * millisecond;
+
+ucs::time::nanoseconds in_nanoseconds(const ucs::config::duration& time) noexcept {
+    return static_cast<ucs::time::nanoseconds>(std::clamp(time.seconds, 0.001, 1e9) * 1e9);
+}
+
+// Errors that do not get better by trying the same again.
+bool is_final(int error) noexcept {
+    return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH ||
+           error == EACCES || error == EPERM || error == EAFNOSUPPORT || error == EINVAL;
+}
+
+bool out_of_something(int error) noexcept {
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+}  // namespace
+
+void connection::start() {
+    if (paths_.empty()) {
+        ucs::log::error(log, "{} left and has no address to connect to again", peer_name());
+        fail(UCS_ERR_UNREACHABLE);
+        return;
+    }
+    const reach::path& way = paths_[path_];
+    if (!open_socket(way)) return;
+    due_ = ucs::time::now() + in_nanoseconds(owner_.options().connect_timeout);
+    owner_.need_ticks();
+    const socket_address target(way.to.ip, way.to.port);
+    if (::connect(fd_.get(), target.data(), target.size()) == 0) {
+        on_connected();
+    } else if (errno == EINPROGRESS) {
+        watch(EPOLLOUT);
+    } else {
+        attempt_failed("connect()", errno);
+    }
+}
+
+bool connection::open_socket(const reach::path& way) {
+    fd_ = open_stream(way.to.ip.family());
+    if (!fd_) {
+        attempt_failed("socket()", errno);
+        return false;
+    }
+    tune(fd_.get(), owner_.options());
+    if (!owner_.options().bind_source || owner_.is_loopback()) return true;
+    const int yes = 1;
+    static_cast<void>(
+        ::setsockopt(fd_.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes));
+    const socket_address source(way.from, 0);
+    if (::bind(fd_.get(), source.data(), source.size()) == 0) return true;
+    attempt_failed("bind()", errno);
+    return false;
+}
+
+void connection::on_connected() {
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) {
+        attempt_failed("connect()", error);
+        return;
+    }
+    if (!move(event::connected)) return;
+    answered_ = 0;
+    std::array<std::byte, wire::greeting_size> hello;
+    wire::greeting{.kind = wire::greeting_kind::hello,
+                   .attempt = owner_.next_attempt(),
+                   .from = owner_.id(),
+                   .to = peer_id_}
+        .pack(hello);
+    // An empty send buffer takes it whole.
+    const ssize_t sent = ::send(fd_.get(), hello.data(), hello.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent != static_cast<ssize_t>(hello.size())) {
+        attempt_failed("send() of the greeting", sent < 0 ? errno : EPIPE);
+        return;
+    }
+    watch(EPOLLIN);
+}
+
+void connection::read_answer() {
+    const ssize_t got =
+        ::recv(fd_.get(), answer_.data() + answered_, answer_.size() - answered_, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) {
+        attempt_failed("recv() of the answer", got < 0 ? errno : ECONNRESET);
+        return;
+    }
+    answered_ += static_cast<std::size_t>(got);
+    if (answered_ < answer_.size()) return;
+    const wire::parsed_greeting parsed = wire::parse_greeting(answer_);
+    if (parsed.error != wire::greeting_error::none || parsed.value.from != peer_id_ ||
+        parsed.value.to != owner_.id()) {
+        ucs::log::error(log, "{} answers like no interface of this version", peer_name());
+        fail(UCS_ERR_UNREACHABLE);
+        return;
+    }
+    on_answer(parsed.value);
+}
+
+void connection::on_answer(const wire::greeting& answer) {
+    if (answer.kind == wire::greeting_kind::welcome) {
+        peer_attempt_ = answer.attempt;
+        attempts_ = 0;
+        name_ = remote_address(fd_.get()).text();
+        move(event::welcomed);
+        return;
+    }
+    switch (answer.reason) {
+        case wire::refusal_reason::lost_race:
+            close_socket();
+            if (move(event::gave_way)) retry_after(race_pause);
+            break;
+        case wire::refusal_reason::stale:
+            attempt_failed("greeting", EALREADY);
+            break;
+        default:
+            ucs::log::error(log, "{} refused the connection: {}", peer_name(),
+                            answer.reason == wire::refusal_reason::not_me
+                                ? "the interface that listened there is gone"
+                                : "it runs another version");
+            fail(UCS_ERR_UNREACHABLE);
+    }
+}
+
+void connection::attempt_failed(const char* what, int error) {
+    close_socket();
+    const bool final_error = is_final(error);
+    if (final_error && path_ + 1 < paths_.size()) {
+        ucs::log::diag(log, "{} to {}: {}; the next address is tried", what, peer_name(),
+                       error_text(error));
+        ++path_;
+        if (move(event::gave_way)) retry_after(0);
+        return;
+    }
+    if (final_error || ++attempts_ > owner_.options().max_connect_attempts) {
+        ucs::log::error(log, "{} to {}: {}; given up after {} attempts", what, peer_name(),
+                        error_text(error), std::max(attempts_, 1U));
+        fail(UCS_ERR_UNREACHABLE);
+        return;
+    }
+    if (out_of_something(error) && attempts_ == 1) {
+        ucs::log::warn(log, "{} to {}: {}; trying again", what, peer_name(), error_text(error));
+    }
+    if (move(event::gave_way)) {
+        retry_after(std::min(longest_pause, (10 * millisecond) << std::min(attempts_, 7U)));
+    }
+}
+
+void connection::retry_after(ucs::time::nanoseconds pause) {
+    due_ = ucs::time::now() + pause;
+    owner_.need_ticks();
+}
+
+void connection::close_socket() noexcept {
+    if (!fd_) return;
+    owner_.forget_socket(*this);
+    watched_ = 0;  // closing takes it out of the epoll set
+    fd_.reset();
+}
+
+connection::verdict connection::judge(const wire::greeting& hello) const noexcept {
+    switch (state_) {
+        case state::greeting:
+            return owner_.id() < hello.from ? verdict::lost_race : verdict::welcome;
+        case state::established:
+        case state::parting:
+            // Numbers wrap, so they are compared by their distance.
+            return static_cast<std::int32_t>(hello.attempt - peer_attempt_) > 0 ? verdict::wait
+                                                                                : verdict::stale;
+        case state::failed:
+            return verdict::wait;
+        default:
+            return verdict::welcome;
+    }
+}
+
+void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt) {
+    if (!move(event::accepted)) return;
+    close_socket();
+    fd_ = std::move(socket);
+    peer_attempt_ = peer_attempt;
+    attempts_ = 0;
+    name_ = remote_address(fd_.get()).text();
+    watch(EPOLLIN);
+    due_ = ucs::time::now() + race_pause;
+    owner_.need_ticks();
+}
+
+}  // namespace uct::tcp

@@ -1,0 +1,60 @@
+#include "uct/tcp/connection_state.hpp"
+
+#include <array>
+
+namespace uct::tcp {
+
+namespace {
+
+struct transition {
+    state from;
+    event what;
+    state to;
+};
+
+constexpr transition table[] = {
+    {state::idle, event::wanted, state::connecting},
+    {state::idle, event::accepted, state::established},
+    {state::idle, event::broken, state::failed},
+    {state::connecting, event::connected, state::greeting},
+    {state::connecting, event::accepted, state::established},
+    {state::connecting, event::gave_way, state::backing_off},
+    {state::connecting, event::broken, state::failed},
+    {state::greeting, event::welcomed, state::established},
+    {state::greeting, event::accepted, state::established},
+    {state::greeting, event::gave_way, state::backing_off},
+    {state::greeting, event::broken, state::failed},
+    {state::backing_off, event::retry, state::connecting},
+    {state::backing_off, event::accepted, state::established},
+    {state::backing_off, event::broken, state::failed},
+    {state::established, event::ask_to_part, state::parting},
+    {state::established, event::parted, state::idle},
+    {state::established, event::broken, state::failed},
+    {state::parting, event::part_denied, state::established},
+    {state::parting, event::parted, state::idle},
+    {state::parting, event::broken, state::failed},
+};
+
+constexpr std::array state_names{"idle",        "connecting", "greeting", "backing off",
+                                 "established", "parting",    "failed"};
+constexpr std::array event_names{"wanted", "connected",   "welcomed",    "accepted", "gave way",
+                                 "retry",  "ask to part", "part denied", "parted",   "broken"};
+
+}  // namespace
+
+std::optional<state> next_state(state from, event what) noexcept {
+    for (const transition& row : table) {
+        if (row.from == from && row.what == what) return row.to;
+    }
+    return std::nullopt;
+}
+
+const char* name_of(state which) noexcept {
+    return state_names[static_cast<std::size_t>(which)];
+}
+
+const char* name_of(event which) noexcept {
+    return event_names[static_cast<std::size_t>(which)];
+}
+
+}  // namespace uct::tcp

@@ -1,0 +1,189 @@
+#include "uct/tcp/iface.hpp"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "ucs/sys/uuid.hpp"
+#include "uct/base/implemented_ops.hpp"
+
+namespace uct::tcp {
+
+namespace {
+
+constexpr std::size_t short_payload = 4096;
+constexpr std::size_t longest_zcopy = std::size_t{8} << 20;
+constexpr std::size_t smallest_segment = 1024;
+constexpr std::size_t largest_segment = std::size_t{1} << 20;
+
+std::size_t tx_segment(const settings& options) noexcept {
+    const std::size_t wanted = options.tx_segment.is_auto() ? 16384 : options.tx_segment.bytes;
+    return std::clamp(wanted, smallest_segment, largest_segment) & ~std::size_t{7};
+}
+
+// A buffer holds one read, or the messages that wait for a full socket.
+std::size_t buffer_bytes(const settings& options) noexcept {
+    const std::size_t rx = options.rx_segment.is_auto() ? 65536 : options.rx_segment.bytes;
+    return std::max(std::min(rx, std::size_t{16} << 20) & ~std::size_t{7},
+                    2 * wire::frame_size(std::max(tx_segment(options), short_payload + 8)));
+}
+
+std::vector<int> families(const settings& options) {
+    std::vector<int> order;
+    for (const std::string& name : options.family_order) {
+        const int family = name == "inet" ? AF_INET : name == "inet6" ? AF_INET6 : AF_UNSPEC;
+        if (family == AF_UNSPEC) {
+            ucs::log::error(log,
+                            "UCX_TCP_AF_PRIO: '{}' is not an address family; inet and inet6 "
+                            "are",
+                            name);
+        } else if (std::find(order.begin(), order.end(), family) == order.end()) {
+            order.push_back(family);
+        }
+    }
+    return order;
+}
+
+// The device without the addresses whose families are not wanted.
+device only_wanted(device own, const std::vector<int>& order) {
+    const auto wanted = [&](int family) {
+        return std::find(order.begin(), order.end(), family) != order.end();
+    };
+    if (!wanted(AF_INET)) own.v4 = {};
+    if (!wanted(AF_INET6)) own.v6 = {};
+    return own;
+}
+
+}  // namespace
+
+ucs::result<std::unique_ptr<uct::iface>> iface::open(const resource& where,
+                                                     const iface_params& params) {
+    auto options = ucs::config::load<settings>(params.config);
+    if (!options) return options.status();
+    const std::vector<device> all = list_devices();
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [&](const device& d) { return d.name == where.device; });
+    if (at == all.end()) {
+        ucs::log::error(log, "there is no network interface {}", where.device);
+        return UCS_ERR_NO_DEVICE;
+    }
+    const device own = only_wanted(*at, families(*options));
+    if (const std::string reason = own.why_unusable(true); !reason.empty()) {
+        ucs::log::error(log, "{} cannot be used: {}", where.device, reason);
+        return UCS_ERR_NO_DEVICE;
+    }
+    ucs::unique_fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+    if (!epoll) {
+        ucs::log::error(log, "epoll_create1(): {}", error_text(errno));
+        return UCS_ERR_IO_ERROR;
+    }
+    std::unique_ptr<iface> made(
+        new iface(where, params, own, std::move(*options), std::move(epoll)));
+    if (const ucs_status_t status = made->open_door(); status != UCS_OK) return status;
+    return std::unique_ptr<uct::iface>(std::move(made));
+}
+
+iface::iface(const resource& where, const iface_params& params, const device& own, settings options,
+             ucs::unique_fd epoll)
+    : base_iface(where, params),
+      options_(std::move(options)),
+      device_index_(own.index),
+      reach_(own, network_identity(), families(options_), routes_),
+      pool_(buffer_bytes(options_)),
+      scratch_(std::make_unique<std::byte[]>(
+          wire::frame_size(std::max(tx_segment(options_), short_payload + 8)))),
+      epoll_(std::move(epoll)),
+      door_(*this, params.events) {
+    address_.iface_id = ucs::sys::random_id();
+    address_.network_id = network_identity();
+    address_.loopback = own.kind == device_kind::loopback;
+    address_.v4 = own.v4;
+    address_.v6 = own.v6;
+    set_attributes(own);
+}
+
+void iface::set_attributes(const device& own) {
+    const device_cost cost = estimate(own.kind, own.speed);
+    attr_.ops = implemented_ops<ep>();
+    attr_.max_short = short_payload;
+    attr_.max_bcopy = tx_segment(options_);
+    attr_.max_zcopy = std::clamp(options_.max_zcopy.bytes, attr_.max_bcopy, longest_zcopy);
+    attr_.max_zcopy_header = max_zcopy_header;
+    attr_.max_iov = std::clamp(options_.max_pieces, std::size_t{1}, max_zcopy_pieces);
+    attr_.address_length = address_.packed_size();
+    attr_.latency = cost.latency;
+    attr_.bandwidth = cost.bandwidth;
+    attr_.overhead = 1e-6;
+    attr_.reach = scope::network;
+    attr_.cost = poll_cost::system_call;
+    attr_.lands = true;
+}
+
+ucs_status_t iface::open_door() {
+    if (const ucs_status_t status = door_.open(options_, address_.v4, address_.v6);
+        status != UCS_OK) {
+        return status;
+    }
+    // Sockets are served by progress; here they only wake a worker that sleeps.
+    return events_.add(epoll_.get(), EPOLLIN, [](std::uint32_t) {});
+}
+
+void iface::pack_address(std::span<std::byte> into) const {
+    address_.pack(into);
+}
+
+reachability iface::check_reachable(std::span<const std::byte> bytes) const {
+    const auto peer = address::parse(bytes, device_index_);
+    if (!peer) return {"its tcp address is malformed"};
+    return {reach_.to(*peer).why_not};
+}
+
+ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte> bytes) {
+    const auto peer = address::parse(bytes, device_index_);
+    if (!peer) {
+        ucs::log::error(log, "{}: a peer's address of {} bytes is malformed", where_.device,
+                        bytes.size());
+        return UCS_ERR_INVALID_ADDR;
+    }
+    const reach::answer& way = reach_.to(*peer);
+    if (!way.why_not.empty()) {
+        ucs::log::error(log, "{} cannot reach a peer: {}", where_.device, way.why_not);
+        return UCS_ERR_UNREACHABLE;
+    }
+    connection& link = connection_to(peer->iface_id);
+    auto made = std::make_unique<ep>(*this, link);
+    link.attach(*made, way.paths);
+    return std::unique_ptr<uct::ep>(std::move(made));
+}
+
+connection& iface::connection_to(std::uint64_t peer_id) {
+    std::unique_ptr<connection>& slot = peers_[peer_id];
+    if (slot != nullptr && slot->where() == state::failed) {
+        others_.push_back(std::move(slot));
+    }
+    if (slot == nullptr) slot = std::make_unique<connection>(*this, peer_id);
+    return *slot;
+}
+
+connection& iface::connection_for_greeting(std::uint64_t peer_id) {
+    if (peer_id != id()) return connection_to(peer_id);
+    // A send to itself has two ends here; peers_ holds the sending one.
+    others_.push_back(std::make_unique<connection>(*this, peer_id));
+    return *others_.back();
+}
+
+void iface::describe(ucs::vfs::directory& into) const {
+    base_iface::describe(into);
+    into.file("connections", [this] { return std::to_string(sockets_); });
+    into.file("address", [this] {
+        std::string text;
+        for (const listen_point* point : {&address_.v4, &address_.v6}) {
+            if (point->ip.is_none()) continue;
+            text += socket_address(point->ip, point->port).text() + "\n";
+        }
+        return text;
+    });
+}
+
+}  // namespace uct::tcp

@@ -1,0 +1,93 @@
+// One network device, opened by a worker.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "uct/base/base_iface.hpp"
+#include "uct/tcp/connection.hpp"
+#include "uct/tcp/door.hpp"
+#include "uct/tcp/network_identity.hpp"
+#include "uct/tcp/route_query.hpp"
+#include "uct/tcp/settings.hpp"
+#include "uct/tcp/socket.hpp"
+
+namespace uct::tcp {
+
+// Owns the connections to all peers, at most one per peer interface and direction-less, and the
+// door by which peers come in. Owned by the worker; owner context.
+class iface final : public base_iface {
+public:
+    static ucs::result<std::unique_ptr<uct::iface>> open(const resource& where,
+                                                         const iface_params& params);
+    ~iface() override;
+
+    unsigned progress() override;
+    void pack_address(std::span<std::byte> into) const override;
+    [[nodiscard]] reachability check_reachable(std::span<const std::byte> bytes) const override;
+    ucs::result<std::unique_ptr<uct::ep>> create_ep(std::span<const std::byte> bytes) override;
+    void describe(ucs::vfs::directory& into) const override;
+
+    // --- for connections and the door
+    [[nodiscard]] std::uint64_t id() const noexcept { return address_.iface_id; }
+    [[nodiscard]] const settings& options() const noexcept { return options_; }
+    [[nodiscard]] bool is_loopback() const noexcept { return address_.loopback; }
+    [[nodiscard]] buffer_pool& pool() noexcept { return pool_; }
+    [[nodiscard]] receiver::handlers handlers() const noexcept {
+        return receiver::handlers(&handler(0), am_id_count);
+    }
+    // Room for one frame of the longest copied message.
+    [[nodiscard]] std::byte* scratch() noexcept { return scratch_.get(); }
+
+    [[nodiscard]] std::uint32_t next_attempt() noexcept { return ++attempt_; }
+    [[nodiscard]] std::uint32_t last_attempt() const noexcept { return attempt_; }
+
+    void watch(int fd, int operation, std::uint32_t events, connection& link);
+    void forget_socket(const connection& link) noexcept;
+    void attend(connection& link);
+    void report(ep& user, ucs_status_t status) { note_failure(user, status); }
+    void need_ticks();
+
+    // The connection that a greeting of that interface is about; a new one if there is none.
+    [[nodiscard]] connection& connection_for_greeting(std::uint64_t peer_id);
+
+private:
+    iface(const resource& where, const iface_params& params, const device& own, settings options,
+          ucs::unique_fd epoll);
+    ucs_status_t open_door();
+    void set_attributes(const device& own);
+    connection& connection_to(std::uint64_t peer_id);
+
+    // iface_progress.cpp
+    unsigned poll_sockets();
+    unsigned settle_all();
+    void remove_if_over(connection& link);
+    void on_tick();
+    void close_gently();
+
+    settings options_;
+    address address_;
+    std::uint32_t device_index_;
+    kernel_routes routes_;
+    mutable reach reach_;
+    buffer_pool pool_;
+    buffer scratch_;
+    ucs::unique_fd epoll_;
+    std::uint32_t attempt_ = 0;
+    unsigned sockets_ = 0;       // in epoll_
+    connection* hot_ = nullptr;  // the last one that something came from
+    unsigned hot_misses_ = 0;
+    unsigned until_poll_ = 0;
+    std::unordered_map<std::uint64_t, std::unique_ptr<connection>> peers_;
+    // Failed ones whose endpoints still exist, and the receiving ends of sends to itself.
+    std::vector<std::unique_ptr<connection>> others_;
+    std::vector<connection*> attended_;
+    ucs::async::event_loop::timer_id timer_ = 0;
+    bool ticking_ = false;
+    door door_;
+};
+
+}  // namespace uct::tcp

@@ -1,0 +1,158 @@
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "uct/tcp/iface.hpp"
+
+namespace uct::tcp {
+
+namespace {
+
+constexpr ucs::time::nanoseconds tick_interval = 10'000'000;
+constexpr unsigned most_events = 64;
+
+// The connection that spoke last is read without asking epoll first, which saves a system call
+// per message; after so many vain reads it is no longer expected to speak.
+constexpr unsigned most_misses = 256;
+
+// Reads of the hot connection per look at all others.
+constexpr unsigned reads_per_poll_alone = 16;
+constexpr unsigned reads_per_poll = 2;
+
+}  // namespace
+
+unsigned iface::progress() {
+    unsigned events = 0;
+    if (hot_ != nullptr) {
+        connection& link = *hot_;
+        const unsigned came = link.receive();
+        events += came;
+        hot_misses_ = came > 0 ? 0 : hot_misses_ + 1;
+        if (hot_misses_ > most_misses) hot_ = nullptr;
+    }
+    if (sockets_ > 0 && (hot_ == nullptr || until_poll_-- == 0)) {
+        events += poll_sockets();
+        until_poll_ = sockets_ == 1 ? reads_per_poll_alone : reads_per_poll;
+    }
+    events += dispatch_waiting();
+    if (!attended_.empty()) [[unlikely]]
+        events += settle_all();
+    return events + report_failures();
+}
+
+unsigned iface::poll_sockets() {
+    std::array<epoll_event, most_events> ready;
+    const int limit = static_cast<int>(std::clamp(options_.max_poll, 1U, most_events));
+    const int count = ::epoll_wait(epoll_.get(), ready.data(), limit, 0);
+    unsigned events = 0;
+    for (int i = 0; i < count; ++i) {
+        const epoll_event& one = ready[static_cast<std::size_t>(i)];
+        auto& link = *static_cast<connection*>(one.data.ptr);
+        events += link.on_socket(one.events);
+        const bool talks = link.where() == state::established || link.where() == state::parting;
+        if ((one.events & EPOLLIN) != 0 && talks) {
+            hot_ = &link;
+            hot_misses_ = 0;
+        }
+    }
+    return events;
+}
+
+void iface::watch(int fd, int operation, std::uint32_t events, connection& link) {
+    epoll_event wanted{};
+    wanted.events = events;
+    wanted.data.ptr = &link;
+    if (::epoll_ctl(epoll_.get(), operation, fd, &wanted) != 0) {
+        ucs::log::error(log, "epoll_ctl({}, {}): {}", operation, fd, error_text(errno));
+        link.give_up(UCS_ERR_IO_ERROR);
+        return;
+    }
+    if (operation == EPOLL_CTL_ADD) ++sockets_;
+}
+
+void iface::forget_socket(const connection& link) noexcept {
+    if (hot_ == &link) hot_ = nullptr;
+    if (link.is_watched()) --sockets_;
+}
+
+void iface::attend(connection& link) {
+    if (link.attended_) return;
+    link.attended_ = true;
+    attended_.push_back(&link);
+}
+
+unsigned iface::settle_all() {
+    unsigned events = 0;
+    // What is attended from here on waits for the next call, so that this one ends.
+    std::vector<connection*> now;
+    now.swap(attended_);
+    for (connection* link : now) {
+        link->attended_ = false;
+        events += link->settle();
+        if (link->needs_ticks()) need_ticks();
+        if (!link->attended_) remove_if_over(*link);
+    }
+    return events;
+}
+
+void iface::remove_if_over(connection& link) {
+    if (!link.is_removable()) return;
+    if (const auto at = peers_.find(link.peer_id());
+        at != peers_.end() && at->second.get() == &link) {
+        peers_.erase(at);
+        return;
+    }
+    std::erase_if(others_, [&](const auto& other) { return other.get() == &link; });
+}
+
+void iface::need_ticks() {
+    if (ticking_) return;
+    ticking_ = true;
+    timer_ = events_.add_timer(tick_interval, [this] { on_tick(); });
+}
+
+void iface::on_tick() {
+    const ucs::time::nanoseconds now = ucs::time::now();
+    bool again = false;
+    for (const auto& [peer, link] : peers_) {
+        if (link->needs_ticks()) link->on_tick(now);
+        again |= link->needs_ticks();
+    }
+    door_.on_tick(now);
+    if (again || door_.needs_ticks()) return;
+    ticking_ = false;
+    events_.remove_timer(timer_);
+}
+
+iface::~iface() {
+    close_gently();
+    if (ticking_) events_.remove_timer(timer_);
+    events_.remove(epoll_.get());
+    attended_.clear();
+}
+
+void iface::close_gently() {
+    std::vector<connection*> unsent;
+    for (const auto& [peer, link] : peers_) {
+        link->say_goodbye();
+        if (link->unsent()) unsent.push_back(link.get());
+    }
+    const auto patience =
+        static_cast<ucs::time::nanoseconds>(std::clamp(options_.linger.seconds, 0.0, 60.0) * 1e9);
+    const ucs::time::nanoseconds end = ucs::time::now() + patience;
+    while (!unsent.empty() && ucs::time::now() < end) {
+        std::vector<pollfd> waiting;
+        for (const connection* link : unsent)
+            waiting.push_back({link->descriptor(), POLLOUT, 0});
+        ::poll(waiting.data(), waiting.size(), 10);
+        for (connection* link : unsent)
+            link->send_queued();
+        std::erase_if(unsent, [](const connection* link) { return !link->unsent(); });
+    }
+}
+
+}  // namespace uct::tcp

@@ -1,0 +1,87 @@
+#include "uct/tcp/route.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace uct::tcp {
+
+namespace {
+
+// A peer that comes and goes under ever new ports must not fill the memory.
+constexpr std::size_t most_known = 4096;
+
+}  // namespace
+
+reach::reach(const device& own, std::uint64_t network_id, std::vector<int> families,
+             route_source& routes)
+    : device_(own), network_id_(network_id), families_(std::move(families)), routes_(routes) {}
+
+const reach::answer& reach::to(const address& peer) {
+    const key which{peer.network_id, peer.loopback, peer.v4.ip,
+                    peer.v6.ip,      peer.v4.port,  peer.v6.port};
+    if (const auto at = known_.find(which); at != known_.end()) return at->second;
+    if (known_.size() >= most_known) known_.clear();
+    return known_.emplace(which, decide(peer)).first->second;
+}
+
+reach::answer reach::decide(const address& peer) {
+    const bool same_network = peer.network_id == network_id_;
+    const bool loopback = device_.kind == device_kind::loopback;
+    if (loopback != peer.loopback) {
+        return {{},
+                loopback ? "lo reaches only other lo interfaces"
+                         : "the peer's interface is lo, which only lo reaches"};
+    }
+    if (loopback && !same_network) {
+        return {{}, "it is lo of another host or network namespace"};
+    }
+    answer made;
+    for (const int family : families_) {
+        const listen_point& target = family == AF_INET ? peer.v4 : peer.v6;
+        const ip_address& source = own(family).ip;
+        if (target.ip.is_none() || source.is_none()) continue;
+        std::string reason = loopback ? std::string{} : why_not(source, target, same_network);
+        if (reason.empty()) {
+            made.paths.push_back({source, target});
+        } else if (made.why_not.empty()) {
+            made.why_not = std::move(reason);
+        }
+    }
+    if (!made.paths.empty()) {
+        made.why_not.clear();
+    } else if (made.why_not.empty()) {
+        made.why_not = "both sides have no address family in common";
+    }
+    return made;
+}
+
+std::string reach::why_not(const ip_address& source, const listen_point& target,
+                           bool same_network) {
+    const std::string to = target.ip.text();
+    if (source.is_link_local() != target.ip.is_link_local()) {
+        return fmt::format("{} is link-local and {} is not",
+                           target.ip.is_link_local() ? to : source.text(),
+                           target.ip.is_link_local() ? source.text() : to);
+    }
+    const route found = routes_.find(source, target.ip);
+    switch (found.type) {
+        case route::kind::unknown:
+            return {};  // connecting will show
+        case route::kind::none:
+            return fmt::format("there is no route to {}: {}", to, found.error);
+        case route::kind::local:
+            // Every host may have a docker0 with the same address.
+            if (!same_network) return fmt::format("{} is an address of this host as well", to);
+            if (target.ip == source) return {};
+            return fmt::format("{} belongs to another interface of this host than {}", to,
+                               device_.name);
+        case route::kind::forward:
+            break;
+    }
+    if (found.interface_index == device_.index) return {};
+    return fmt::format("the route to {} goes through {}, not {}", to, found.interface_name,
+                       device_.name);
+}
+
+}  // namespace uct::tcp

@@ -1,0 +1,73 @@
+// Can an interface reach an address, by the kernel's routing table.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "uct/tcp/address.hpp"
+#include "uct/tcp/device.hpp"
+
+namespace uct::tcp {
+
+// What the kernel would do with a packet.
+struct route {
+    enum class kind : std::uint8_t { none, local, forward, unknown } type = kind::none;
+    std::uint32_t interface_index = 0;  // by which it leaves
+    std::string interface_name{};
+    std::string error{};  // why there is none
+};
+
+// Asks for routes; the kernel's table or a test's. Owner context.
+class route_source {
+public:
+    virtual ~route_source() = default;
+    // Route of a packet from `source` to `target`.
+    virtual route find(const ip_address& source, const ip_address& target) = 0;
+};
+
+// Decides whether the peers of one interface can be reached, and by which address. Answers of the
+// kernel are cached per address. Owned by the interface; owner context.
+class reach {
+public:
+    reach(const device& own, std::uint64_t network_id, std::vector<int> families,
+          route_source& routes);
+
+    // Own and peer's address to connect with, in the order to try; or why there is none.
+    struct path {
+        ip_address from;
+        listen_point to;
+    };
+    struct answer {
+        std::vector<path> paths;
+        std::string why_not;
+    };
+    [[nodiscard]] const answer& to(const address& peer);
+
+    // Forgets the cached answers: routes may have changed.
+    void forget() noexcept { known_.clear(); }
+
+private:
+    [[nodiscard]] answer decide(const address& peer);
+    [[nodiscard]] std::string why_not(const ip_address& source, const listen_point& target,
+                                      bool same_network);
+    [[nodiscard]] const listen_point& own(int family) const noexcept {
+        return family == AF_INET ? device_.v4 : device_.v6;
+    }
+
+    struct key {
+        std::uint64_t network_id;
+        bool loopback;
+        ip_address v4, v6;
+        std::uint16_t port4, port6;
+        auto operator<=>(const key&) const noexcept = default;
+    };
+
+    device device_;
+    std::uint64_t network_id_;
+    std::vector<int> families_;
+    route_source& routes_;
+    std::map<key, answer> known_;
+};
+
+}  // namespace uct::tcp

@@ -1,0 +1,109 @@
+#include "uct/tcp/route_query.hpp"
+
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "uct/tcp/socket.hpp"
+
+namespace uct::tcp {
+
+namespace {
+
+constexpr std::size_t longest_answer = 4096;
+
+struct request {
+    nlmsghdr head;
+    rtmsg body;
+    std::array<std::byte, 2 * (sizeof(rtattr) + 16)> attributes;
+};
+
+void add(request& to, unsigned short type, std::span<const std::byte> value) noexcept {
+    const std::size_t at = NLMSG_ALIGN(to.head.nlmsg_len);
+    rtattr attribute{};
+    attribute.rta_type = type;
+    attribute.rta_len = static_cast<unsigned short>(RTA_LENGTH(value.size()));
+    auto* place = reinterpret_cast<std::byte*>(&to) + at;
+    std::memcpy(place, &attribute, sizeof attribute);
+    std::memcpy(place + RTA_LENGTH(0), value.data(), value.size());
+    to.head.nlmsg_len = static_cast<std::uint32_t>(at + RTA_ALIGN(attribute.rta_len));
+}
+
+route from_message(const rtmsg* body, std::size_t length) {
+    route found;
+    found.type = body->rtm_type == RTN_LOCAL     ? route::kind::local
+                 : body->rtm_type == RTN_UNICAST ? route::kind::forward
+                                                 : route::kind::none;
+    if (found.type == route::kind::none) found.error = "it is no unicast address";
+    auto rest = static_cast<unsigned>(length - NLMSG_LENGTH(sizeof *body));
+    for (const rtattr* at = RTM_RTA(const_cast<rtmsg*>(body)); RTA_OK(at, rest);
+         at = RTA_NEXT(const_cast<rtattr*>(at), rest)) {
+        if (at->rta_type != RTA_OIF || RTA_PAYLOAD(at) < sizeof(std::uint32_t)) continue;
+        std::memcpy(&found.interface_index, RTA_DATA(const_cast<rtattr*>(at)),
+                    sizeof found.interface_index);
+    }
+    std::array<char, IF_NAMESIZE> name{};
+    if (::if_indextoname(found.interface_index, name.data()) != nullptr) {
+        found.interface_name = name.data();
+    }
+    return found;
+}
+
+}  // namespace
+
+route kernel_routes::find(const ip_address& source, const ip_address& target) {
+    if (!open() || !ask(source, target)) return {.type = route::kind::unknown};
+    return read_answer();
+}
+
+bool kernel_routes::open() noexcept {
+    if (netlink_) return true;
+    netlink_.reset(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+    if (!netlink_) {
+        ucs::log::diag(log, "socket(AF_NETLINK): {}; routes are not checked", error_text(errno));
+    }
+    return static_cast<bool>(netlink_);
+}
+
+bool kernel_routes::ask(const ip_address& source, const ip_address& target) noexcept {
+    request question{};
+    question.head.nlmsg_len = NLMSG_LENGTH(sizeof question.body);
+    question.head.nlmsg_type = RTM_GETROUTE;
+    question.head.nlmsg_flags = NLM_F_REQUEST;
+    question.head.nlmsg_seq = ++sequence_;
+    question.body.rtm_family = static_cast<unsigned char>(target.family());
+    question.body.rtm_dst_len = static_cast<unsigned char>(8 * target.bytes().size());
+    question.body.rtm_src_len = question.body.rtm_dst_len;
+    add(question, RTA_DST, target.bytes());
+    add(question, RTA_SRC, source.bytes());
+    const ssize_t sent = ::send(netlink_.get(), &question, question.head.nlmsg_len, 0);
+    if (sent == static_cast<ssize_t>(question.head.nlmsg_len)) return true;
+    ucs::log::diag(log, "RTM_GETROUTE to {}: {}; the route is not checked", target.text(),
+                   error_text(errno));
+    return false;
+}
+
+route kernel_routes::read_answer() const {
+    alignas(nlmsghdr) std::array<std::byte, longest_answer> bytes;
+    // The kernel answers within send(), so nothing is waited for.
+    const ssize_t got = ::recv(netlink_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    const auto* head = reinterpret_cast<const nlmsghdr*>(bytes.data());
+    if (got < 0 || !NLMSG_OK(head, static_cast<std::size_t>(got)) || head->nlmsg_seq != sequence_) {
+        return {.type = route::kind::unknown};
+    }
+    if (head->nlmsg_type == NLMSG_ERROR && head->nlmsg_len >= NLMSG_LENGTH(sizeof(nlmsgerr))) {
+        nlmsgerr error{};
+        std::memcpy(&error, NLMSG_DATA(head), sizeof error);
+        return {.type = route::kind::none, .error = error_text(-error.error)};
+    }
+    if (head->nlmsg_type != RTM_NEWROUTE || head->nlmsg_len < NLMSG_LENGTH(sizeof(rtmsg))) {
+        return {.type = route::kind::unknown};
+    }
+    return from_message(static_cast<const rtmsg*>(NLMSG_DATA(head)), head->nlmsg_len);
+}
+
+}  // namespace uct::tcp

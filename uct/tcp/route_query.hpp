@@ -1,0 +1,24 @@
+// The kernel's routing table.
+#pragma once
+
+#include "ucs/type/unique_fd.hpp"
+#include "uct/tcp/route.hpp"
+
+namespace uct::tcp {
+
+// Asks by netlink (RTM_GETROUTE). Where netlink is forbidden every route is `unknown`. Owned by
+// the interface; owner context.
+class kernel_routes final : public route_source {
+public:
+    route find(const ip_address& source, const ip_address& target) override;
+
+private:
+    bool open() noexcept;
+    bool ask(const ip_address& source, const ip_address& target) noexcept;
+    route read_answer() const;
+
+    ucs::unique_fd netlink_;
+    std::uint32_t sequence_ = 0;
+};
+
+}  // namespace uct::tcp

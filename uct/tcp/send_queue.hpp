@@ -1,0 +1,94 @@
+// What a connection still has to hand to its socket.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <array>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "uct/api/types.hpp"
+#include "uct/tcp/buffer_pool.hpp"
+#include "uct/tcp/wire.hpp"
+
+namespace uct::tcp {
+
+// Longest header and most pieces of one zero-copy message.
+inline constexpr std::size_t max_zcopy_header = 256;
+inline constexpr std::size_t max_zcopy_pieces = 16;
+
+// A message that goes from the caller's memory: frame header and message header (copied), the
+// caller's pieces, padding. Reused for one message after the other.
+struct zcopy_message {
+    static constexpr std::size_t max_parts = max_zcopy_pieces + 2;
+
+    alignas(8) std::array<std::byte, wire::frame_header_size + max_zcopy_header> prefix;
+    std::array<iovec, max_parts> parts;
+    std::size_t first = 0;  // parts before it are sent
+    std::size_t count = 0;
+    std::size_t bytes = 0;  // that are not sent
+    completion* done = nullptr;
+
+    void compose(am_id id, std::span<const std::byte> header, std::span<const iov> payload,
+                 std::size_t length, completion* when_sent) noexcept;
+};
+
+// Bytes that the socket did not take, then at most one zero-copy message behind them. Knows no
+// socket. Part of a connection; owner context.
+class send_queue {
+public:
+    // Most pieces that pieces() names.
+    static constexpr std::size_t max_pieces = zcopy_message::max_parts + 1;
+
+    explicit send_queue(buffer_pool& pool) noexcept : pool_(pool) {}
+    send_queue(const send_queue&) = delete;
+    send_queue& operator=(const send_queue&) = delete;
+    ~send_queue() { drop_buffer(); }
+
+    [[nodiscard]] bool empty() const noexcept { return begin_ == end_ && !zcopy_active_; }
+
+    // A frame of that many bytes can be appended.
+    [[nodiscard]] bool has_room(std::size_t bytes) const noexcept {
+        return !zcopy_active_ && bytes <= pool_.buffer_size() - (end_ - begin_);
+    }
+    [[nodiscard]] bool has_zcopy() const noexcept { return zcopy_active_; }
+
+    // Appends frames or the rest of one; needs has_room.
+    void append(std::span<const std::byte> bytes);
+
+    // The zero-copy message that may be composed and sent next; needs !has_zcopy().
+    [[nodiscard]] zcopy_message& next_zcopy();
+    void start_zcopy() noexcept { zcopy_active_ = true; }
+
+    // What to send next, in order.
+    [[nodiscard]] std::span<iovec> pieces() noexcept;
+
+    // Takes out the first `count` bytes, which the socket took. Returns the completion of the
+    // zero-copy message if that ended and has one; the caller tells it last.
+    [[nodiscard]] completion* advance(std::size_t count) noexcept;
+
+    // Forgets everything; returns the completion that has to be told of it, or nullptr.
+    [[nodiscard]] completion* clear() noexcept;
+
+    // All bytes ever queued; flush waits until sent() reaches what queued() was.
+    [[nodiscard]] std::uint64_t queued() const noexcept { return sent_ + waiting(); }
+    [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
+    [[nodiscard]] std::size_t waiting() const noexcept {
+        return end_ - begin_ + (zcopy_active_ ? zcopy_->bytes : 0);
+    }
+
+private:
+    void drop_buffer() noexcept;
+
+    buffer_pool& pool_;
+    buffer buffer_;
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    std::uint64_t sent_ = 0;
+    std::unique_ptr<zcopy_message> zcopy_;
+    bool zcopy_active_ = false;
+    std::array<iovec, max_pieces> pieces_{};
+};
+
+}  // namespace uct::tcp

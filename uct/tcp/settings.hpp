@@ -1,0 +1,45 @@
+// Options of the tcp transport, UCX_TCP_*.
+#pragma once
+
+#include "ucs/config/option.hpp"
+
+namespace uct::tcp {
+
+// Ports that may be listened on; 0-0 leaves the choice to the system.
+struct port_range {
+    std::uint16_t first = 0;
+    std::uint16_t last = 0;
+};
+
+// Value type, read once per interface. Sizes in bytes.
+struct settings {
+    ucs::config::memunits tx_segment;
+    ucs::config::memunits rx_segment;
+    ucs::config::memunits max_zcopy;
+    std::size_t max_pieces = 0;
+    ucs::config::memunits send_buffer;
+    ucs::config::memunits receive_buffer;
+    bool no_delay = true;
+    bool bind_source = true;
+    bool use_bridges = true;
+    port_range ports;
+    ucs::config::names family_order;
+    unsigned max_connect_attempts = 0;
+    unsigned syn_count = 0;
+    unsigned max_poll = 0;
+    ucs::config::duration connect_timeout;
+    ucs::config::duration greeting_timeout;
+    ucs::config::duration linger;
+    ucs::config::duration keep_idle;
+    ucs::config::duration keep_interval;
+    unsigned keep_count = 0;
+
+    static const ucs::config::table& options();
+};
+
+}  // namespace uct::tcp
+
+namespace ucs::config {
+template<>
+const value_type& value_type_of<uct::tcp::port_range>();
+}  // namespace ucs::config

@@ -1,0 +1,108 @@
+#include "uct/tcp/socket.hpp"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <system_error>
+
+namespace uct::tcp {
+
+constinit const ucs::log::component log{"uct.tcp"};
+
+namespace {
+
+void set(int fd, int level, int name, int value, const char* what) noexcept {
+    if (::setsockopt(fd, level, name, &value, sizeof value) != 0) {
+        ucs::log::diag(log, "setsockopt({}, {}) on descriptor {}: {}; the kernel's value stays",
+                       what, value, fd, error_text(errno));
+    }
+}
+
+void set_buffer(int fd, int name, const ucs::config::memunits& wanted, const char* what) noexcept {
+    if (wanted.is_auto()) return;
+    constexpr std::size_t largest = std::size_t{1} << 30;
+    set(fd, SOL_SOCKET, name, static_cast<int>(std::min(wanted.bytes, largest)), what);
+}
+
+int whole_seconds(const ucs::config::duration& time) noexcept {
+    return static_cast<int>(std::clamp(time.seconds, 1.0, 32767.0));
+}
+
+void keep_alive(int fd, const settings& options) noexcept {
+    if (!(options.keep_idle.seconds <= 1e9)) return;  // inf, or auto (NaN)
+    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE");
+    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(options.keep_idle), "TCP_KEEPIDLE");
+    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, whole_seconds(options.keep_interval), "TCP_KEEPINTVL");
+    if (options.keep_count > 0) {
+        set(fd, IPPROTO_TCP, TCP_KEEPCNT, static_cast<int>(std::min(options.keep_count, 127U)),
+            "TCP_KEEPCNT");
+    }
+}
+
+// Binds to some port of the range, starting at a random one so that processes spread.
+bool bind_in_range(int fd, const ip_address& ip, const port_range& ports) {
+    const unsigned count = static_cast<unsigned>(ports.last - ports.first) + 1;
+    const unsigned start = std::random_device{}() % count;
+    for (unsigned i = 0; i < count; ++i) {
+        const auto port = static_cast<std::uint16_t>(ports.first + (start + i) % count);
+        const socket_address at(ip, port);
+        if (::bind(fd, at.data(), at.size()) == 0) return true;
+        if (errno != EADDRINUSE && errno != EACCES) return false;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string error_text(int error) {
+    return std::generic_category().message(error);
+}
+
+ucs::unique_fd open_stream(int family) noexcept {
+    return ucs::unique_fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+void tune(int fd, const settings& options) noexcept {
+    set(fd, IPPROTO_TCP, TCP_NODELAY, options.no_delay ? 1 : 0, "TCP_NODELAY");
+    if (options.syn_count > 0) {
+        set(fd, IPPROTO_TCP, TCP_SYNCNT, static_cast<int>(std::min(options.syn_count, 127U)),
+            "TCP_SYNCNT");
+    }
+    set_buffer(fd, SO_SNDBUF, options.send_buffer, "SO_SNDBUF");
+    set_buffer(fd, SO_RCVBUF, options.receive_buffer, "SO_RCVBUF");
+    keep_alive(fd, options);
+}
+
+ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& options) {
+    ucs::unique_fd fd = open_stream(ip.family());
+    // Buffer sizes count from the first packet, so they are set before a connection exists.
+    if (fd) {
+        set_buffer(fd.get(), SO_SNDBUF, options.send_buffer, "SO_SNDBUF");
+        set_buffer(fd.get(), SO_RCVBUF, options.receive_buffer, "SO_RCVBUF");
+        if (ip.family() == AF_INET6) set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1, "IPV6_V6ONLY");
+    }
+    if (!fd || !bind_in_range(fd.get(), ip, options.ports) || ::listen(fd.get(), SOMAXCONN) != 0) {
+        const int error = errno;
+        ucs::log::error(log, "cannot listen on {}, ports {}-{}: {}", ip.text(), options.ports.first,
+                        options.ports.last, error_text(error));
+        return error == EADDRINUSE ? UCS_ERR_BUSY : UCS_ERR_IO_ERROR;
+    }
+    return fd;
+}
+
+socket_address local_address(int fd) noexcept {
+    socket_address at;
+    if (::getsockname(fd, at.data(), at.size_to_fill()) != 0) return {};
+    return at;
+}
+
+socket_address remote_address(int fd) noexcept {
+    socket_address at;
+    if (::getpeername(fd, at.data(), at.size_to_fill()) != 0) return {};
+    return at;
+}
+
+}  // namespace uct::tcp

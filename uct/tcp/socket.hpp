@@ -1,0 +1,33 @@
+// Making sockets the way this transport uses them.
+#pragma once
+
+#include "ucs/log/log.hpp"
+#include "ucs/type/result.hpp"
+#include "ucs/type/unique_fd.hpp"
+#include "uct/tcp/ip_address.hpp"
+#include "uct/tcp/settings.hpp"
+
+namespace uct::tcp {
+
+extern const ucs::log::component log;
+
+// "Connection refused" for an errno.
+[[nodiscard]] std::string error_text(int error);
+
+// Non-blocking stream socket of a family, or -1 and errno.
+[[nodiscard]] ucs::unique_fd open_stream(int family) noexcept;
+
+// Options of a connection: no delay, keep-alive, buffer sizes. What the kernel refuses is logged
+// and left as it is.
+void tune(int fd, const settings& options) noexcept;
+
+// A socket that listens on `ip`, at a port of the configured range. Errors are logged.
+[[nodiscard]] ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& options);
+
+// The socket's own address.
+[[nodiscard]] socket_address local_address(int fd) noexcept;
+
+// The peer's address.
+[[nodiscard]] socket_address remote_address(int fd) noexcept;
+
+}  // namespace uct::tcp

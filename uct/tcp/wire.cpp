@@ -1,0 +1,57 @@
+#include "uct/tcp/wire.hpp"
+
+#include <cstring>
+
+#include "uct/api/types.hpp"
+#include "uct/tcp/bytes.hpp"
+
+namespace uct::tcp::wire {
+
+void greeting::pack(std::span<std::byte, greeting_size> into) const noexcept {
+    field_writer(into)
+        .put(magic)
+        .put(version)
+        .put(static_cast<std::uint16_t>(kind))
+        .put(attempt)
+        .put(from)
+        .put(to)
+        .put(static_cast<std::uint32_t>(reason))
+        .put(std::uint32_t{0});
+}
+
+parsed_greeting parse_greeting(std::span<const std::byte, greeting_size> from) noexcept {
+    field_reader in(from);
+    parsed_greeting parsed;
+    if (in.get<std::uint64_t>() != magic) {
+        parsed.error = greeting_error::foreign;
+        return parsed;
+    }
+    const auto its_version = in.get<std::uint16_t>();
+    const auto kind = in.get<std::uint16_t>();
+    parsed.value.attempt = in.get<std::uint32_t>();
+    parsed.value.from = in.get<std::uint64_t>();
+    parsed.value.to = in.get<std::uint64_t>();
+    const auto reason = in.get<std::uint32_t>();
+    parsed.value.kind = static_cast<greeting_kind>(kind);
+    parsed.value.reason = static_cast<refusal_reason>(reason);
+    if (its_version != version) {
+        parsed.error = greeting_error::other_version;
+    } else if (kind < 1 || kind > 3 || reason > 4 || parsed.value.from == 0) {
+        parsed.error = greeting_error::malformed;
+    }
+    return parsed;
+}
+
+std::optional<frame_header> parse_frame(
+    std::span<const std::byte, frame_header_size> from) noexcept {
+    frame_header header;
+    std::memcpy(&header, from.data(), sizeof header);
+    const bool good =
+        header.mark == frame_mark && header.length <= max_body && header.id < am_id_count &&
+        static_cast<std::uint8_t>(header.kind) <= last_frame_kind &&
+        (header.kind == frame_kind::message || (header.length == 0 && header.id == 0));
+    if (!good) return std::nullopt;
+    return header;
+}
+
+}  // namespace uct::tcp::wire
