@@ -3,15 +3,17 @@
 #include <array>
 
 #include "uct/self/self.hpp"
+#include "uct/sm/cma/cma_component.hpp"
 #include "uct/sm/posix/posix_component.hpp"
 #include "uct/tcp/tcp.hpp"
 
 namespace uct {
 
 std::span<const component* const> builtin_components() noexcept {
-    static const std::array<const component*, 3> all{
+    static const std::array<const component*, 4> all{
         &self_component(),
         &posix::posix_component(),
+        &cma::cma_component(),
         &tcp_component(),
     };
     return all;

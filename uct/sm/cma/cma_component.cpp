@@ -1,0 +1,37 @@
+#include "uct/sm/cma/cma_component.hpp"
+
+#include "uct/sm/cma/cma_iface.hpp"
+#include "uct/sm/cma/permission.hpp"
+
+namespace uct::cma {
+namespace {
+
+class component_of_cma final : public component {
+public:
+    const char* name() const noexcept override { return "cma"; }
+    const ucs::config::table* options() const noexcept override { return &config::options(); }
+
+    listing query(const ucs::config::source& config_source) const override {
+        const auto options = ucs::config::load<config>(config_source);
+        std::string reason =
+            options ? why_not_here(options->allow_peers) : "its options are not valid";
+        if (!reason.empty()) {
+            return {.usable = {}, .unusable = {{name(), "memory", std::move(reason)}}};
+        }
+        return {.usable = {{name(), "memory", device_type::shared_memory}}, .unusable = {}};
+    }
+
+    ucs::result<std::unique_ptr<iface>> open(const resource& where,
+                                             const iface_params& params) const override {
+        return cma_iface::open(where, params);
+    }
+};
+
+}  // namespace
+
+const component& cma_component() noexcept {
+    static const component_of_cma instance;
+    return instance;
+}
+
+}  // namespace uct::cma

@@ -1,0 +1,34 @@
+// Reads and writes the memory of one process.
+#pragma once
+
+#include "uct/base/base_ep.hpp"
+#include "uct/sm/base/address.hpp"
+#include "uct/sm/cma/remote_copy.hpp"
+
+namespace uct::cma {
+
+// Endpoint of the cma transport: single copy by the kernel, done when the call returns. A peer
+// that does not let us in makes every operation return UCS_ERR_UNSUPPORTED from then on, which is
+// no failure: the caller copies in another way. Owned by the protocol layer, owner context.
+class cma_ep final : public base_ep {
+public:
+    cma_ep(base_iface& owner, const sm::cma_address& peer, std::size_t limit) noexcept;
+
+    ucs_status_t get_zcopy(std::span<const iov> into, std::uint64_t remote_address,
+                           completion* done) override;
+    ucs_status_t put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
+                           completion* done) override;
+
+    [[nodiscard]] std::string peer_name() const override;
+    void describe(ucs::vfs::directory& into) const override;
+
+private:
+    ucs_status_t judge(const copy_outcome& outcome, const char* call, std::uint64_t remote_address,
+                       std::size_t length);
+
+    const remote_process peer_;
+    const std::size_t limit_;
+    bool refused_ = false;
+};
+
+}  // namespace uct::cma

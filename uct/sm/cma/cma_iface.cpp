@@ -1,0 +1,82 @@
+#include "uct/sm/cma/cma_iface.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "ucs/sys/uuid.hpp"
+#include "uct/base/implemented_ops.hpp"
+#include "uct/sm/base/address.hpp"
+#include "uct/sm/cma/cma_ep.hpp"
+#include "uct/sm/cma/log.hpp"
+#include "uct/sm/cma/permission.hpp"
+
+namespace uct::cma {
+namespace {
+
+constexpr std::size_t smallest_segment = 4096;
+
+std::size_t or_default(ucs::config::memunits value, std::size_t otherwise) noexcept {
+    return value.is_auto() ? otherwise : value.bytes;
+}
+
+}  // namespace
+
+ucs::result<std::unique_ptr<iface>> cma_iface::open(const resource& where,
+                                                    const iface_params& params) {
+    const auto options = ucs::config::load<config>(params.config);
+    if (!options) return options.status();
+    if (options->allow_peers) allow_peers();
+    return std::unique_ptr<iface>(new cma_iface(where, params, *options));
+}
+
+cma_iface::cma_iface(const resource& where, const iface_params& params, const config& options)
+    : base_iface(where, params),
+      host_(sm::read_host_identity()),
+      limit_(std::max(or_default(options.seg_size, config::default_segment), smallest_segment)),
+      cookie_(ucs::sys::random_id()) {
+    attr_.ops = implemented_ops<cma_ep>();
+    attr_.max_iov = piece_cursor::max_pieces;
+    attr_.max_rma = ~std::size_t{0};
+    attr_.address_length = sizeof(sm::cma_address);
+    attr_.latency = options.latency.seconds;
+    attr_.bandwidth = static_cast<double>(or_default(options.bandwidth, config::default_bandwidth));
+    attr_.overhead = options.overhead.seconds;
+    attr_.reach = scope::host;
+    attr_.cost = poll_cost::memory;
+}
+
+void cma_iface::pack_address(std::span<std::byte> into) const {
+    sm::cma_address address;
+    address.pid = static_cast<std::uint32_t>(::getpid());
+    address.host = host_.host;
+    address.cookie_at = reinterpret_cast<std::uint64_t>(&cookie_);
+    address.cookie = cookie_;
+    address.pid_namespace = host_.pid_namespace;
+    std::memcpy(into.data(), &address, sizeof address);
+}
+
+reachability cma_iface::check_reachable(std::span<const std::byte> address) const {
+    const auto peer = sm::parse_cma_address(address);
+    if (!peer) return {"its cma address is malformed or of another version"};
+    if (peer->host != host_.host) return {"it runs on another host"};
+    if (peer->pid_namespace == 0 || peer->pid_namespace != host_.pid_namespace) {
+        return {
+            "it is in another process id namespace, where its process id means another process"};
+    }
+    return {};
+}
+
+ucs::result<std::unique_ptr<ep>> cma_iface::create_ep(std::span<const std::byte> address) {
+    const reachability answer = check_reachable(address);
+    if (!answer.ok()) {
+        ucs::log::error(cma_log, "no endpoint to a peer that cannot be reached: {}",
+                        answer.why_not);
+        return UCS_ERR_UNREACHABLE;
+    }
+    return std::unique_ptr<ep>(
+        std::make_unique<cma_ep>(*this, *sm::parse_cma_address(address), limit_));
+}
+
+}  // namespace uct::cma

@@ -1,0 +1,10 @@
+// Where the cma transport logs.
+#pragma once
+
+#include "ucs/log/log.hpp"
+
+namespace uct::cma {
+
+inline constinit const ucs::log::component cma_log{"uct.cma"};
+
+}  // namespace uct::cma
