@@ -103,6 +103,18 @@ public:
         }
     }
 
+    // Keys in the fullest bucket: what the unluckiest lookup walks over. Looks at every bucket.
+    [[nodiscard]] std::size_t longest_chain() const noexcept {
+        std::size_t longest = 0;
+        for (std::size_t i = 0; i <= bucket_mask_; ++i) {
+            std::size_t length = 0;
+            for (const Node* oldest = buckets_[i]; oldest != nullptr; oldest = oldest->links.chain)
+                ++length;
+            longest = length > longest ? length : longest;
+        }
+        return longest;
+    }
+
     // Forgets every node.
     void clear() noexcept {
         for (std::size_t i = 0; i <= bucket_mask_; ++i)

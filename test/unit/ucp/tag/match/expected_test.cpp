@@ -1,0 +1,204 @@
+#include "ucp/tag/match/expected.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <list>
+#include <random>
+#include <set>
+#include <vector>
+
+using ucp::tag::expected_entry;
+using ucp::tag::expected_queue;
+
+namespace {
+
+// The rule itself: a list in posting order.
+class naive_queue {
+public:
+    void add(expected_entry& entry) { entries_.push_back(&entry); }
+    expected_entry* match(std::uint64_t tag) {
+        const auto found = std::find_if(entries_.begin(), entries_.end(), [tag](const auto* each) {
+            return (each->tag & each->mask) == (tag & each->mask);
+        });
+        if (found == entries_.end()) return nullptr;
+        expected_entry* entry = *found;
+        entries_.erase(found);
+        return entry;
+    }
+    void remove(expected_entry& entry) { entries_.remove(&entry); }
+    [[nodiscard]] std::size_t size() const { return entries_.size(); }
+    expected_entry& at(std::size_t i) {
+        return **std::next(entries_.begin(), static_cast<std::ptrdiff_t>(i));
+    }
+
+private:
+    std::list<expected_entry*> entries_;
+};
+
+struct scenario {
+    std::uint64_t seed;
+    std::size_t masks;
+    std::size_t tags;  // different tags
+    std::size_t fill;  // entries around which the length swings
+    std::size_t steps = 4000;
+};
+
+class model_run {
+public:
+    explicit model_run(const scenario& what)
+        : what_(what), random_(what.seed), masks_{~std::uint64_t{0}} {
+        while (masks_.size() < what.masks)
+            masks_.push_back(masks_.size() == 1 ? 0 : random_());
+        for (std::size_t i = 0; i < 2 * what.fill + 64; ++i)
+            free_.push_back(&store_.emplace_back());
+    }
+
+    void run() {
+        for (std::size_t i = 0; i < what_.steps; ++i) {
+            INFO("seed " << what_.seed << ", masks " << what_.masks << ", step " << i);
+            const bool grow = i / (2 * what_.fill + 1) % 2 == 0;
+            const std::size_t dice = random_() % 100;
+            if (dice < (grow ? 65U : 25U)) {
+                post();
+            } else if (dice < 95) {
+                match();
+            } else {
+                cancel();
+            }
+            REQUIRE(real_.size() == naive_.size());
+            REQUIRE(real_.empty() == (naive_.size() == 0));
+        }
+        check_for_each();
+    }
+
+private:
+    std::uint64_t tag() {
+        const std::uint64_t value = random_() % what_.tags;
+        return value << 40 | value << 20 | value;
+    }
+    void post() {
+        if (free_.empty()) return;
+        expected_entry& entry = *free_.back();
+        free_.pop_back();
+        entry.tag = tag() | (random_() % 4) << 60;  // some bits that masks leave out
+        entry.mask = masks_[random_() % masks_.size()];
+        real_.add(entry);
+        naive_.add(entry);
+    }
+    void match() {
+        const std::uint64_t wanted = tag() | (random_() % 4) << 60;
+        expected_entry* found = real_.match(wanted);
+        REQUIRE(found == naive_.match(wanted));
+        if (found != nullptr) free_.push_back(found);
+    }
+    void cancel() {
+        if (naive_.size() == 0) return;
+        expected_entry& entry = naive_.at(random_() % naive_.size());
+        real_.remove(entry);
+        naive_.remove(entry);
+        free_.push_back(&entry);
+    }
+    void check_for_each() {
+        std::set<const expected_entry*> seen;
+        real_.for_each([&seen](const expected_entry& each) { seen.insert(&each); });
+        REQUIRE(seen.size() == naive_.size());
+        for (std::size_t i = 0; i < naive_.size(); ++i)
+            REQUIRE(seen.count(&naive_.at(i)) == 1);
+    }
+
+    scenario what_;
+    std::mt19937_64 random_;
+    std::vector<std::uint64_t> masks_;
+    std::list<expected_entry> store_;
+    std::vector<expected_entry*> free_;
+    expected_queue real_;
+    naive_queue naive_;
+};
+
+}  // namespace
+
+TEST_CASE("posted receives match as a list in posting order does", "[ucp][tag]") {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        for (const std::size_t masks : {1U, 2U, 4U, 8U, 9U, 40U, 300U}) {
+            model_run({.seed = seed, .masks = masks, .tags = 3, .fill = 5}).run();
+            model_run({.seed = seed, .masks = masks, .tags = 50, .fill = 60}).run();
+            model_run({.seed = seed, .masks = masks, .tags = 2, .fill = 200}).run();
+        }
+    }
+}
+
+TEST_CASE("tables of posted receives grow and shrink in use", "[ucp][tag]") {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        model_run({.seed = seed, .masks = 1, .tags = 100000, .fill = 1500, .steps = 8000}).run();
+        model_run({.seed = seed, .masks = 4, .tags = 100000, .fill = 1500, .steps = 8000}).run();
+    }
+}
+
+TEST_CASE("a lone receive follows the same rules as many", "[ucp][tag]") {
+    expected_queue queue;
+    expected_entry entry{.tag = 0x1200, .mask = 0xff00};
+    REQUIRE(queue.match(0x1200) == nullptr);
+    queue.add(entry);
+    REQUIRE(queue.size() == 1);
+    REQUIRE(queue.match(0x1300) == nullptr);
+    REQUIRE(queue.size() == 1);
+    REQUIRE(queue.match(0x12ff) == &entry);
+    REQUIRE(queue.empty());
+    queue.add(entry);
+    queue.remove(entry);
+    REQUIRE(queue.match(0x1200) == nullptr);
+}
+
+TEST_CASE("a wildcard posted first wins over an exact receive posted later", "[ucp][tag]") {
+    expected_queue queue;
+    expected_entry any{.tag = 0, .mask = 0};
+    expected_entry exact{.tag = 5, .mask = ~std::uint64_t{0}};
+    queue.add(any);
+    queue.add(exact);
+    REQUIRE(queue.match(5) == &any);
+    queue.add(any);
+    REQUIRE(queue.match(5) == &exact);
+    REQUIRE(queue.match(5) == &any);
+    REQUIRE(queue.match(5) == nullptr);
+}
+
+TEST_CASE("100,000 receives are found, whichever way they leave", "[ucp][tag]") {
+    expected_queue queue;
+    std::vector<expected_entry> entries(100000);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        entries[i].tag = i % 2 == 0 ? i : 1;  // every second one has the same tag
+        entries[i].mask = ~std::uint64_t{0};
+        queue.add(entries[i]);
+    }
+    for (std::size_t i = entries.size(); i-- > 0;) {
+        if (i % 4 == 3) queue.remove(entries[i]);
+    }
+    for (std::size_t i = 1; i < entries.size(); i += 4)
+        REQUIRE(queue.match(1) == &entries[i]);
+    REQUIRE(queue.match(1) == nullptr);
+    for (std::size_t i = 0; i < entries.size(); i += 2)
+        REQUIRE(queue.match(i) == &entries[i]);
+    REQUIRE(queue.empty());
+}
+
+TEST_CASE("clearing hands out every entry and leaves a usable queue", "[ucp][tag]") {
+    for (const std::size_t count : {0U, 1U, 2U, 100U}) {
+        expected_queue queue;
+        std::list<expected_entry> entries(count);
+        for (expected_entry& each : entries) {
+            each.mask = count % 3;
+            queue.add(each);
+        }
+        std::size_t cleared = 0;
+        queue.clear([&cleared](expected_entry& each) {
+            each = {};
+            ++cleared;
+        });
+        REQUIRE(cleared == count);
+        REQUIRE(queue.empty());
+        REQUIRE(queue.match(0) == nullptr);
+        expected_entry again;
+        queue.add(again);
+        REQUIRE(queue.match(9) == &again);
+    }
+}

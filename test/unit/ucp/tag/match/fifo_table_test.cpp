@@ -1,0 +1,90 @@
+#include "ucp/tag/match/fifo_table.hpp"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <vector>
+
+namespace {
+
+struct item {
+    std::uint64_t tag = 0;
+    ucp::tag::fifo_links<item> links{};
+};
+using table = ucp::tag::fifo_table<item>;
+
+std::vector<item> items_with(std::size_t count,
+                             const std::function<std::uint64_t(std::uint64_t)>& tag_of) {
+    std::vector<item> items(count);
+    for (std::size_t i = 0; i < count; ++i)
+        items[i].tag = tag_of(i);
+    return items;
+}
+
+}  // namespace
+
+TEST_CASE("equal keys leave a table in the order in which they came", "[ucp][tag]") {
+    table t(0xff);
+    std::vector<item> items = items_with(1000, [](std::uint64_t i) { return i << 8 | 7; });
+    for (item& each : items)
+        t.add(each);
+    REQUIRE(t.keys() == 1);
+    REQUIRE(t.longest_chain() == 1);
+    for (item& each : items) {
+        item** place = t.find(7);
+        REQUIRE(*place == &each);
+        t.take(place);
+    }
+    REQUIRE(t.empty());
+    REQUIRE(*t.find(7) == nullptr);
+}
+
+TEST_CASE("removal from anywhere keeps the order of the rest", "[ucp][tag]") {
+    table t;
+    std::vector<item> items = items_with(5, [](std::uint64_t) { return 3; });
+    for (item& each : items)
+        t.add(each);
+    for (const std::size_t gone : {2U, 0U, 4U})
+        t.remove(items[gone]);
+    for (const std::size_t left : {1U, 3U}) {
+        item** place = t.find(3);
+        REQUIRE(*place == &items[left]);
+        t.take(place);
+    }
+    REQUIRE(t.empty());
+}
+
+TEST_CASE("patterns of tags that programs use spread over the buckets", "[ucp][tag]") {
+    using pattern = std::pair<const char*, std::function<std::uint64_t(std::uint64_t)>>;
+    const std::vector<pattern> patterns = {
+        {"sequence", [](std::uint64_t i) { return i; }},
+        {"multiples of 4096", [](std::uint64_t i) { return i * 4096; }},
+        {"high 24 bits", [](std::uint64_t i) { return i << 40; }},
+        {"source rank in the middle", [](std::uint64_t i) { return i << 20 | 5; }},
+        {"source rank and tag", [](std::uint64_t i) { return (i % 128) << 20 | (i / 128) << 40; }},
+        {"high bits only", [](std::uint64_t i) { return i << 44 | 0xffff; }},
+    };
+    for (const pattern& each : patterns) {
+        INFO(each.first);
+        table t;
+        std::vector<item> items = items_with(50000, each.second);
+        for (item& one : items)
+            t.add(one);
+        REQUIRE(t.keys() == items.size());
+        REQUIRE(t.buckets() >= items.size());
+        REQUIRE(t.longest_chain() <= 12);
+    }
+}
+
+TEST_CASE("for_each reaches every node once and lets it be reused", "[ucp][tag]") {
+    table t(0xf);
+    std::vector<item> items = items_with(300, [](std::uint64_t i) { return i * i; });
+    for (item& each : items)
+        t.add(each);
+    std::size_t seen = 0;
+    t.for_each([&seen](item& each) {
+        each.links = {};
+        each.tag = ~std::uint64_t{0};
+        ++seen;
+    });
+    REQUIRE(seen == items.size());
+}
