@@ -1,0 +1,57 @@
+#include "tools/common/option_scanner.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tools/common/failure.hpp"
+
+using tools::option_scanner;
+
+namespace {
+
+// "f s=8 | host" for what a scanner found.
+std::string scan(const std::vector<std::string>& arguments) {
+    option_scanner scanner(arguments, "fv", "sn");
+    std::string found;
+    while (const auto option = scanner.next()) {
+        found += option->letter;
+        if (!option->value.empty()) found += "=" + option->value;
+        found += ' ';
+    }
+    for (const std::string& operand : scanner.operands())
+        found += "| " + operand;
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("options stand in any order around operands") {
+    CHECK(scan({"host", "-f", "-s", "8"}) == "f s=8 | host");
+    CHECK(scan({"-s8", "host", "-v"}) == "s=8 v | host");
+    CHECK(scan({"-fvs", "8,9"}) == "f v s=8,9 ");
+    CHECK(scan({"-s", "-8"}) == "s=-8 ");
+}
+
+TEST_CASE("two dashes end the options, one is an operand") {
+    CHECK(scan({"-f", "--", "-v"}) == "f | -v");
+    CHECK(scan({"-"}) == "| -");
+}
+
+TEST_CASE("unknown letters and missing values are named") {
+    CHECK_THROWS_WITH(scan({"-x"}), "unknown option -x");
+    CHECK_THROWS_WITH(scan({"-f", "-s"}), "option -s needs a value");
+    CHECK_THROWS_AS(scan({"-fx"}), tools::usage_error);
+}
+
+TEST_CASE("an optional value is taken only when it is one of the known words") {
+    const std::vector<std::string> with{"-f", "peer"};
+    option_scanner first(with, "f", "");
+    REQUIRE(first.next());
+    CHECK(first.take_if_one_of({"none", "peer"}) == "peer");
+
+    const std::vector<std::string> without{"-f", "host"};
+    option_scanner second(without, "f", "");
+    REQUIRE(second.next());
+    CHECK_FALSE(second.take_if_one_of({"none", "peer"}).has_value());
+    CHECK_FALSE(second.next());
+    CHECK(second.operands() == std::vector<std::string>{"host"});
+}

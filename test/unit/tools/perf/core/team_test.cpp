@@ -1,0 +1,35 @@
+#include "tools/perf/core/team.hpp"
+
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+using namespace tools::perf;
+
+TEST_CASE("nobody leaves a meeting before all have come") {
+    constexpr unsigned size = 4;
+    constexpr int rounds = 200;
+    stop_flag stop;
+    meeting_point meeting(size);
+    std::atomic<int> arrivals{0};
+    std::atomic<bool> early{false};
+    run_team(size, stop, [&](unsigned) {
+        for (int round = 1; round <= rounds; ++round) {
+            arrivals.fetch_add(1);
+            meeting.wait(stop, [] {});
+            if (arrivals.load() < round * static_cast<int>(size)) early = true;
+        }
+    });
+    CHECK_FALSE(early);
+    CHECK(arrivals == rounds * static_cast<int>(size));
+}
+
+TEST_CASE("the first failure ends everybody and is the one that is told") {
+    stop_flag stop;
+    meeting_point meeting(3);
+    const auto failing = [&](unsigned index) {
+        if (index == 1) throw std::runtime_error("broken");
+        meeting.wait(stop, [] {});
+    };
+    CHECK_THROWS_WITH(run_team(3, stop, failing), "broken");
+    CHECK(stop.requested());
+}

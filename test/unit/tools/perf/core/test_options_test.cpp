@@ -1,0 +1,109 @@
+#include "tools/perf/core/test_options.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tools/common/failure.hpp"
+
+using namespace tools::perf;
+
+namespace {
+
+test_params parse(const std::vector<std::string>& words) {
+    test_params params;
+    apply_test_words(params, words);
+    return params;
+}
+
+}  // namespace
+
+TEST_CASE("every option of a test reaches its parameter") {
+    const test_params params =
+        parse({"-t", "tag_bw",    "-s", "8:2",  "-i", "16",       "-n", "7",     "-w", "3",
+               "-O", "9",         "-R", "99.9", "-T", "2,shared", "-M", "multi", "-D", "iov,contig",
+               "-r", "recv_data", "-e", "peer", "-C", "-U",       "-V", "-X"});
+    CHECK(params.test == "tag_bw");
+    CHECK(params.pieces == std::vector<std::size_t>{8, 8});
+    CHECK(params.stride == 16);
+    CHECK(params.iterations == 7);
+    CHECK(params.warmup == 3);
+    CHECK(params.outstanding == 9);
+    CHECK(params.rank == 99.9);
+    CHECK(params.threads == 2);
+    CHECK(params.shared_worker);
+    CHECK(params.threading == thread_mode::multi);
+    CHECK(params.send_layout == layout::iov);
+    CHECK(params.recv_layout == layout::contig);
+    CHECK(params.receive == receive_mode::recv_data);
+    CHECK(params.errors == error_handling::peer);
+    CHECK((params.wildcard && params.unexpected && params.validate && params.extra_info));
+}
+
+TEST_CASE("parameters survive the way to the server") {
+    const test_params sent =
+        parse({"-t", "tag_lat", "-s", "1k:16,3", "-i", "2048", "-n", "5", "-R", "12.5", "-T",
+               "3,shared", "-M", "multi", "-D", "contig,iov", "-e", "-U", "-V"});
+    CHECK(to_words(parse(to_words(sent))) == to_words(sent));
+    CHECK(parse(to_words(sent)).pieces == sent.pieces);
+    CHECK(to_words(parse(to_words(test_params{}))) == to_words(test_params{}));
+}
+
+TEST_CASE("error handling may be named or not") {
+    CHECK(parse({"-e"}).errors == error_handling::peer);
+    CHECK(parse({"-e", "peer"}).errors == error_handling::peer);
+    CHECK(parse({"-e", "none"}).errors == error_handling::none);
+    CHECK(parse({"-e", "-C"}).wildcard);
+}
+
+TEST_CASE("one layout is the sender's") {
+    CHECK(parse({"-D", "iov"}).send_layout == layout::iov);
+    CHECK(parse({"-D", "iov"}).recv_layout == layout::contig);
+}
+
+TEST_CASE("wrong values are refused") {
+    const std::vector<std::vector<std::string>> wrong{{"-n", "0"},
+                                                      {"-n", "many"},
+                                                      {"-w", "-1"},
+                                                      {"-O", "70000"},
+                                                      {"-R", "100.5"},
+                                                      {"-R", "x"},
+                                                      {"-T", "0"},
+                                                      {"-T", "2,other"},
+                                                      {"-T", "2,shared,"},
+                                                      {"-M", "some"},
+                                                      {"-D", "iov,contig,iov"},
+                                                      {"-D", "flat"},
+                                                      {"-r", "recvs"},
+                                                      {"-m", "cuda"},
+                                                      {"-m", "host,host,host"},
+                                                      {"-E", "sleep"},
+                                                      {"-E", "doze"},
+                                                      {"-I"},
+                                                      {"-i", "-4"},
+                                                      {"stray"}};
+    for (const auto& words : wrong) {
+        INFO(words.front() << ' ' << words.back());
+        CHECK_THROWS_AS(parse(words), tools::usage_error);
+    }
+}
+
+TEST_CASE("contradictions are found") {
+    const auto checked = [](std::vector<std::string> words) {
+        words.insert(words.begin(), {"-t", "tag_lat"});
+        check(parse(words));
+    };
+    CHECK_NOTHROW(checked({"-T", "2,shared", "-M", "multi"}));
+    CHECK_THROWS_AS(checked({"-T", "2,shared"}), tools::usage_error);
+    CHECK_THROWS_AS(checked({"-T", "2,shared", "-M", "multi", "-C"}), tools::usage_error);
+    CHECK_NOTHROW(checked({"-s", "8:4", "-i", "8"}));
+    CHECK_THROWS_AS(checked({"-s", "8:4", "-i", "7"}), tools::usage_error);
+    CHECK_THROWS_AS(checked({"-s", "8:4096", "-i", "1099511627776"}), tools::usage_error);
+    CHECK_THROWS_AS(check(test_params{}), tools::usage_error);
+}
+
+TEST_CASE("message size, extent and warm-up follow from the parameters") {
+    const test_params params = parse({"-s", "100,20", "-i", "128", "-n", "25", "-w", "10000"});
+    CHECK(params.message_size() == 120);
+    CHECK(params.extent() == 148);
+    CHECK(params.warmup_iterations() == 3);
+    CHECK(parse({"-n", "1000000"}).warmup_iterations() == 10000);
+}

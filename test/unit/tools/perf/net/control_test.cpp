@@ -1,0 +1,110 @@
+#include "tools/perf/net/control.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <thread>
+
+#include "tools/common/failure.hpp"
+#include "tools/perf/net/peer_watch.hpp"
+
+using namespace tools::perf;
+
+namespace {
+
+struct pair_of_controls {
+    pair_of_controls() {
+        std::array<int, 2> fds{};
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()) == 0);
+        left = std::make_unique<control>(ucs::unique_fd(fds[0]));
+        right = std::make_unique<control>(ucs::unique_fd(fds[1]));
+    }
+    std::unique_ptr<control> left;
+    std::unique_ptr<control> right;
+};
+
+struct counting_idle final : idle_work {
+    void operator()() override { ++calls; }
+    unsigned calls = 0;
+};
+
+}  // namespace
+
+TEST_CASE("frames arrive whole and in order, also large ones") {
+    pair_of_controls pair;
+    const std::vector<std::byte> large(1 << 20, std::byte{42});
+    std::thread sender([&] {
+        pair.left->send(frame_type::hello);
+        pair.left->send(frame_type::addresses, large);
+    });
+    CHECK(pair.right->receive(frame_type::hello).content.empty());
+    CHECK(pair.right->receive(frame_type::addresses).content == large);
+    sender.join();
+}
+
+TEST_CASE("a frame at the wrong moment is a failure that names both") {
+    pair_of_controls pair;
+    pair.left->send(frame_type::barrier);
+    CHECK_THROWS_WITH(pair.right->receive(frame_type::test),
+                      "the peer sent a barrier frame where a test frame belongs");
+    pair.left->send(frame_type::finish);
+    CHECK(pair.right->receive(frame_type::test, nullptr, frame_type::finish).type ==
+          frame_type::finish);
+}
+
+TEST_CASE("both sides pass a barrier and work while they wait") {
+    pair_of_controls pair;
+    counting_idle left;
+    counting_idle right;
+    std::thread other([&] {
+        for (int round = 0; round < 100; ++round)
+            pair.left->barrier(left);
+    });
+    for (int round = 0; round < 100; ++round)
+        pair.right->barrier(right);
+    other.join();
+    CHECK(left.calls + right.calls > 0);
+}
+
+TEST_CASE("a closed connection is a failure") {
+    pair_of_controls pair;
+    pair.left.reset();
+    CHECK_THROWS_AS(pair.right->receive(frame_type::hello), tools::failure);
+}
+
+TEST_CASE("bytes of another protocol are a failure") {
+    pair_of_controls pair;
+    REQUIRE(::send(pair.left->fd(), "GET / HTTP/1.1\r\n\r\n", 18, 0) == 18);
+    CHECK_THROWS_WITH(pair.right->receive(frame_type::hello),
+                      "the peer does not speak this version of the test protocol");
+}
+
+TEST_CASE("silence ends after the limit") {
+    pair_of_controls pair;
+    CHECK_THROWS_AS(pair.right->receive_within(frame_type::hello, std::chrono::milliseconds(1)),
+                    tools::failure);
+}
+
+TEST_CASE("the last words of a peer are found behind other frames") {
+    pair_of_controls pair;
+    const std::string text = "disk\nfull";
+    pair.left->send(frame_type::barrier);
+    pair.left->send(frame_type::failure, std::as_bytes(std::span(text)));
+    pair.left.reset();
+    CHECK(pair.right->last_words() == "the peer reports: disk?full");
+    CHECK_FALSE(pair.right->last_words().has_value());
+}
+
+TEST_CASE("the watch stops the test when the connection ends") {
+    pair_of_controls pair;
+    stop_flag stop;
+    const peer_watch watch(pair.right->fd(), stop);
+    CHECK_FALSE(stop.requested());
+    pair.left.reset();
+    while (!stop.requested())
+        std::this_thread::yield();
+    CHECK(stop.requested());
+}
