@@ -1,0 +1,41 @@
+// Refusing impossible arguments, and keeping exceptions inside.
+#pragma once
+
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "ucp/core/log.hpp"
+#include "ucs/type/status.h"
+
+namespace ucp::capi {
+
+// Logs which call got what wrong argument; for `return refuse(…)`.
+inline ucs_status_t refuse(const char* call, const char* why) noexcept {
+    ucs::log::error(core_log, "{}: {}", call, why);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+// Runs the body of a C function; no exception crosses the boundary.
+template<class Body>
+ucs_status_t guarded(const char* call, Body&& body) noexcept {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(core_log, "{}: out of memory", call);
+        return UCS_ERR_NO_MEMORY;
+    } catch (const std::exception& unexpected) {
+        ucs::log::error(core_log, "{}: {}", call, unexpected.what());
+        return UCS_ERR_IO_ERROR;
+    }
+}
+
+// Copies a name into one of the fixed fields of the attribute structs.
+template<std::size_t Size>
+void copy_name(char (&into)[Size], std::string_view name) noexcept {
+    const std::size_t length = std::min(name.size(), Size - 1);
+    std::memcpy(into, name.data(), length);
+    into[length] = '\0';
+}
+
+}  // namespace ucp::capi

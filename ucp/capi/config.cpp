@@ -1,0 +1,66 @@
+// ucp_config_t: reading, changing and printing options.
+#include <cstdio>
+
+#include "ucp/capi/check.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucs/config/foreign_names.hpp"
+
+namespace {
+
+using namespace ucp;
+using namespace ucp::capi;
+
+std::string_view text_or_empty(const char* text) {
+    return text == nullptr ? "" : text;
+}
+
+ucs_status_t read(const char* prefix, const char* file, ucp_config_t** config_p) {
+    auto source = ucs::config::source::read(text_or_empty(prefix), text_or_empty(file));
+    if (!source) return source.status();
+    // Values that are wrong are refused here already, where the user looks for the cause.
+    if (auto options = ucs::config::load<config>(*source); !options) return options.status();
+    *config_p = new ucp_config{std::move(*source)};
+    return UCS_OK;
+}
+
+ucs_status_t modify(ucp_config& target, std::string_view name, std::string_view value) {
+    const auto tables = option_tables();
+    const ucs_status_t status = ucs::config::modify(target.source, tables, name, value);
+    if (status != UCS_ERR_NO_ELEM) return status;
+    // Clients set options of transports that this build has not, and treat refusal as fatal.
+    if (ucs::config::is_foreign_name(name)) return UCS_OK;
+    ucs::log::error(core_log, "ucp_config_modify: there is no option UCX_{}", name);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+}  // namespace
+
+extern "C" {
+
+ucs_status_t ucp_config_read(const char* env_prefix, const char* filename,
+                             ucp_config_t** config_p) {
+    if (config_p == nullptr) return refuse("ucp_config_read", "config_p is NULL");
+    return guarded("ucp_config_read", [&] { return read(env_prefix, filename, config_p); });
+}
+
+void ucp_config_release(ucp_config_t* config) {
+    delete config;
+}
+
+ucs_status_t ucp_config_modify(ucp_config_t* config, const char* name, const char* value) {
+    if (config == nullptr || name == nullptr || value == nullptr) {
+        return refuse("ucp_config_modify", "config, name or value is NULL");
+    }
+    return guarded("ucp_config_modify", [&] { return modify(*config, name, value); });
+}
+
+void ucp_config_print(const ucp_config_t* config, FILE* stream, const char* title,
+                      ucs_config_print_flags_t print_flags) {
+    if (config == nullptr || stream == nullptr) return;
+    const auto tables = option_tables();
+    const std::string text =
+        ucs::config::print(config->source, tables, text_or_empty(title), print_flags);
+    std::fputs(text.c_str(), stream);
+}
+
+}  // extern "C"

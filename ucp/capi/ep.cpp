@@ -1,0 +1,186 @@
+// ucp_ep_h: creation, closing, flush, attributes, text.
+#include "ucp/capi/check.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/capi/legacy.hpp"
+#include "ucp/core/complete.hpp"
+
+namespace {
+
+using namespace ucp;
+using namespace ucp::capi;
+
+ep_params read(const ucp_ep_params_t& from) {
+    const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
+    ep_params params;
+    if (has(UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE)) params.error_mode = from.err_mode;
+    if (has(UCP_EP_PARAM_FIELD_ERR_HANDLER)) params.error_handler = from.err_handler;
+    if (has(UCP_EP_PARAM_FIELD_USER_DATA)) params.user_data = from.user_data;
+    if (has(UCP_EP_PARAM_FIELD_FLAGS)) {
+        params.no_loopback = (from.flags & UCP_EP_PARAMS_FLAGS_NO_LOOPBACK) != 0;
+    }
+    if (has(UCP_EP_PARAM_FIELD_NAME) && from.name != nullptr) params.name = from.name;
+    return params;
+}
+
+ucs_status_t create(worker& owner, const ucp_ep_params_t& params, ucp_ep_h* ep_p) {
+    constexpr std::uint64_t by_socket =
+        UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_CONN_REQUEST;
+    if ((params.field_mask & by_socket) != 0) {
+        ucs::log::error(core_log,
+                        "ucp_ep_create: endpoints by socket address or connection "
+                        "request do not exist in this version");
+        return UCS_ERR_UNSUPPORTED;
+    }
+    if ((params.field_mask & UCP_EP_PARAM_FIELD_REMOTE_ADDRESS) == 0 || params.address == nullptr) {
+        return refuse("ucp_ep_create", "params.address is missing");
+    }
+    auto made = owner.create_ep(params.address, read(params));
+    if (!made) return made.status();
+    *ep_p = handle(**made);
+    return UCS_OK;
+}
+
+ucs_status_ptr_t flush(ep& which, const operation& params, bool close_after) {
+    request* waiting = begin_call(which.owner(), params);
+    if (waiting == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    set_send_callback(*waiting, params);
+    waiting->start_flush().close_after = close_after;
+    const ucs_status_t status = which.start_flush(*waiting);
+    if (status != UCS_INPROGRESS) complete(*waiting, status);
+    return end_call(*waiting, params);
+}
+
+ucs_status_ptr_t close(ep& which, const operation& params) {
+    if ((params.flags() & UCP_EP_CLOSE_FLAG_FORCE) != 0) {
+        which.close_forced();
+        return nullptr;
+    }
+    ucs_status_ptr_t result = flush(which, params, true);
+    // The handle is dead from here on: no error callback, whatever happens to the flush.
+    if (UCS_PTR_IS_PTR(result) && UCS_PTR_STATUS(result) == UCS_INPROGRESS &&
+        !request::of(result).is_completed()) {
+        which.detach_user();
+    } else {
+        which.close_flushed();
+    }
+    return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+ucs_status_t ucp_ep_create(ucp_worker_h handle, const ucp_ep_params_t* params, ucp_ep_h* ep_p) {
+    if (handle == nullptr || params == nullptr || ep_p == nullptr) {
+        return refuse("ucp_ep_create", "worker, params or ep_p is NULL");
+    }
+    worker& owner = from(handle);
+    const worker_guard guard(owner.lock());
+    return guarded("ucp_ep_create", [&] { return create(owner, *params, ep_p); });
+}
+
+ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h handle, const ucp_request_param_t* param) {
+    ep& which = from(handle);
+    const worker_guard guard(which.owner().lock());
+    return close(which, operation(*param));
+}
+
+ucs_status_ptr_t ucp_ep_close_nb(ucp_ep_h handle, unsigned mode) {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = mode == UCP_EP_CLOSE_MODE_FORCE ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+    return ucp_ep_close_nbx(handle, &param);
+}
+
+ucs_status_ptr_t ucp_disconnect_nb(ucp_ep_h handle) {
+    return ucp_ep_close_nb(handle, UCP_EP_CLOSE_MODE_FLUSH);
+}
+
+void ucp_ep_destroy(ucp_ep_h handle) {
+    worker& owner = from(handle).owner();
+    wait_for(owner, ucp_ep_close_nb(handle, UCP_EP_CLOSE_MODE_FLUSH));
+}
+
+ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h handle, const ucp_request_param_t* param) {
+    ep& which = from(handle);
+    const worker_guard guard(which.owner().lock());
+    return flush(which, operation(*param), false);
+}
+
+ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h handle, unsigned, ucp_send_callback_t cb) {
+    const ucp_request_param_t param = legacy_send(cb);
+    return ucp_ep_flush_nbx(handle, &param);
+}
+
+ucs_status_t ucp_ep_flush(ucp_ep_h handle) {
+    const ucp_request_param_t param{};
+    return wait_for(from(handle).owner(), ucp_ep_flush_nbx(handle, &param));
+}
+
+ucs_status_ptr_t ucp_ep_modify_nb(ucp_ep_h handle, const ucp_ep_params_t* params) {
+    if (handle == nullptr || params == nullptr) {
+        return UCS_STATUS_PTR(refuse("ucp_ep_modify_nb", "ep or params is NULL"));
+    }
+    ep& which = from(handle);
+    const worker_guard guard(which.owner().lock());
+    constexpr std::uint64_t changeable =
+        UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_USER_DATA;
+    if ((params->field_mask & ~changeable) != 0) {
+        return UCS_STATUS_PTR(
+            refuse("ucp_ep_modify_nb", "only the error handler and the user data can change"));
+    }
+    const auto has = [params](std::uint64_t bit) { return (params->field_mask & bit) != 0; };
+    which.modify(has(UCP_EP_PARAM_FIELD_ERR_HANDLER) ? &params->err_handler : nullptr,
+                 has(UCP_EP_PARAM_FIELD_USER_DATA) ? &params->user_data : nullptr);
+    return nullptr;
+}
+
+void ucp_ep_print_info(ucp_ep_h handle, FILE* stream) {
+    if (handle == nullptr || stream == nullptr) return;
+    ep& which = from(handle);
+    const worker_guard guard(which.owner().lock());
+    std::fputs(which.info().c_str(), stream);
+}
+
+ucs_status_t ucp_ep_query(ucp_ep_h handle, ucp_ep_attr_t* attr) {
+    if (handle == nullptr || attr == nullptr) return refuse("ucp_ep_query", "ep or attr is NULL");
+    ep& which = from(handle);
+    const worker_guard guard(which.owner().lock());
+    const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
+    if (wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR) || wants(UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR)) {
+        return UCS_ERR_NOT_CONNECTED;
+    }
+    if (wants(UCP_EP_ATTR_FIELD_NAME)) copy_name(attr->name, which.name());
+    if (wants(UCP_EP_ATTR_FIELD_USER_DATA)) attr->user_data = which.user_data();
+    if (!wants(UCP_EP_ATTR_FIELD_TRANSPORTS)) return UCS_OK;
+    ucp_transports_t& list = attr->transports;
+    const auto names = which.remote().lane_names();
+    const std::size_t count = std::min<std::size_t>(list.num_entries, names.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        // The caller's entries may be longer than ours.
+        auto* entry = reinterpret_cast<ucp_transport_entry_t*>(
+            reinterpret_cast<std::byte*>(list.entries) + i * list.entry_size);
+        entry->transport_name = names[i].transport;
+        entry->device_name = names[i].device;
+    }
+    list.num_entries = static_cast<unsigned>(count);
+    return UCS_OK;
+}
+
+ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h handle, const ucp_ep_evaluate_perf_param_t* param,
+                                  ucp_ep_evaluate_perf_attr_t* attr) {
+    if (handle == nullptr || param == nullptr || attr == nullptr ||
+        (param->field_mask & UCP_EP_PERF_PARAM_FIELD_MESSAGE_SIZE) == 0) {
+        return refuse("ucp_ep_evaluate_perf", "ep, attr or the message size is missing");
+    }
+    ep& which = from(handle);
+    const worker_guard guard(which.owner().lock());
+    if (const ucs_status_t status = which.remote().connect(); status != UCS_OK) return status;
+    if ((attr->field_mask & UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME) != 0) {
+        attr->estimated_time =
+            which.remote().protocols().predict({false, true}, param->message_size);
+    }
+    return UCS_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,41 @@
+// The only place where C handles and C++ objects are cast into each other.
+#pragma once
+
+#include "ucp/api/ucp.h"
+#include "ucp/core/context.hpp"
+#include "ucp/core/worker.hpp"
+
+// The C handle of a configuration is this object itself.
+struct ucp_config {
+    ucs::config::source source;
+};
+
+namespace ucp::capi {
+
+inline context& from(ucp_context_h handle) noexcept {
+    return *reinterpret_cast<context*>(handle);
+}
+inline worker& from(ucp_worker_h handle) noexcept {
+    return *reinterpret_cast<worker*>(handle);
+}
+inline ep& from(ucp_ep_h handle) noexcept {
+    return *reinterpret_cast<ep*>(handle);
+}
+inline message& from(ucp_tag_message_h handle) noexcept {
+    return *reinterpret_cast<message*>(handle);
+}
+
+inline ucp_context_h handle(context& object) noexcept {
+    return reinterpret_cast<ucp_context_h>(&object);
+}
+inline ucp_worker_h handle(worker& object) noexcept {
+    return reinterpret_cast<ucp_worker_h>(&object);
+}
+inline ucp_ep_h handle(ep& object) noexcept {
+    return reinterpret_cast<ucp_ep_h>(&object);
+}
+inline ucp_tag_message_h handle(message* object) noexcept {
+    return reinterpret_cast<ucp_tag_message_h>(object);
+}
+
+}  // namespace ucp::capi

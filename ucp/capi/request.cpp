@@ -1,0 +1,126 @@
+// Requests in the user's hands.
+#include <fmt/format.h>
+
+#include "ucp/capi/check.hpp"
+#include "ucp/capi/handles.hpp"
+
+namespace {
+
+using namespace ucp;
+using namespace ucp::capi;
+
+std::string_view kind_name(request_kind kind) {
+    static constexpr std::string_view names[] = {"unused", "tag send", "tag receive", "flush",
+                                                 "worker flush"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+std::string description(const request& of) {
+    std::string text =
+        fmt::format("{}, {}", kind_name(of.kind),
+                    ucs_status_string(of.is_completed() ? of.status : UCS_INPROGRESS));
+    if (of.kind == request_kind::send) {
+        const send_state& send = of.state.send;
+        text += fmt::format(", tag {:#x}, {} of {} bytes handed over{}{}", send.tag, send.offset,
+                            send.buffer.length(), send.proto != nullptr ? ", protocol " : "",
+                            send.proto != nullptr ? send.proto->name : "");
+    } else if (of.kind == request_kind::recv) {
+        const recv_state& recv = of.state.recv;
+        text += fmt::format(", tag {:#x} mask {:#x}, room for {} bytes", recv.tag, recv.mask,
+                            recv.buffer.capacity());
+    }
+    return text;
+}
+
+// Gives the request back; a running operation goes on, with or without its callback.
+void give_back(request& done, bool keep_callback) {
+    if (done.is_completed()) {
+        if ((done.flags & request::user_memory) == 0) done.owner->requests().put(done);
+        return;
+    }
+    if (!keep_callback) {
+        done.flags = static_cast<std::uint16_t>(done.flags & ~request::has_callback);
+    }
+    if ((done.flags & request::user_memory) == 0) done.flags |= request::released;
+}
+
+}  // namespace
+
+extern "C" {
+
+ucs_status_t ucp_request_check_status(void* handle) {
+    const request& of = request::of(handle);
+    if (!of.is_completed()) return UCS_INPROGRESS;
+    return of.status;
+}
+
+int ucp_request_is_completed(void* handle) {
+    return request::of(handle).is_completed() ? 1 : 0;
+}
+
+ucs_status_t ucp_tag_recv_request_test(void* handle, ucp_tag_recv_info_t* info) {
+    const request& of = request::of(handle);
+    if (!of.is_completed()) return UCS_INPROGRESS;
+    if (of.kind == request_kind::recv && info != nullptr) *info = of.state.recv.info;
+    return of.status;
+}
+
+ucs_status_t ucp_request_test(void* handle, ucp_tag_recv_info_t* info) {
+    return ucp_tag_recv_request_test(handle, info);
+}
+
+ucs_status_t ucp_request_query(void* handle, ucp_request_attr_t* attr) {
+    if (handle == nullptr || attr == nullptr) {
+        return refuse("ucp_request_query", "request or attr is NULL");
+    }
+    const request& of = request::of(handle);
+    const worker_guard guard(of.owner->lock());
+    const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
+    if (wants(UCP_REQUEST_ATTR_FIELD_STATUS)) attr->status = ucp_request_check_status(handle);
+    if (wants(UCP_REQUEST_ATTR_FIELD_MEM_TYPE)) attr->mem_type = UCS_MEMORY_TYPE_HOST;
+    if (!wants(UCP_REQUEST_ATTR_FIELD_INFO_STRING)) return UCS_OK;
+    if (!wants(UCP_REQUEST_ATTR_FIELD_INFO_STRING_SIZE) || attr->debug_string == nullptr ||
+        attr->debug_string_size == 0) {
+        return refuse("ucp_request_query", "debug_string needs debug_string_size");
+    }
+    return guarded("ucp_request_query", [&] {
+        const std::string text = description(of);
+        const std::size_t length = std::min(text.size(), attr->debug_string_size - 1);
+        std::memcpy(attr->debug_string, text.data(), length);
+        attr->debug_string[length] = '\0';
+        return UCS_OK;
+    });
+}
+
+void ucp_request_cancel(ucp_worker_h worker, void* handle) {
+    if (handle == nullptr) return;
+    ucp::worker& owner = from(worker);
+    const worker_guard guard(owner.lock());
+    owner.matcher().cancel(request::of(handle));
+}
+
+void ucp_request_free(void* handle) {
+    request& done = request::of(handle);
+    const worker_guard guard(done.owner->lock());
+    give_back(done, false);
+}
+
+void ucp_request_release(void* handle) {
+    request& done = request::of(handle);
+    const worker_guard guard(done.owner->lock());
+    give_back(done, true);
+}
+
+void* ucp_request_alloc(ucp_worker_h worker) {
+    ucp::worker& owner = from(worker);
+    const worker_guard guard(owner.lock());
+    request* fresh = owner.requests().get();
+    if (fresh == nullptr) return nullptr;
+    fresh->owner = &owner;
+    fresh->kind = request_kind::none;
+    fresh->status = UCS_OK;
+    fresh->flags = request::completed;
+    return fresh->handle();
+}
+
+}  // extern "C"

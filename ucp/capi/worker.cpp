@@ -1,0 +1,149 @@
+// ucp_worker_h: creation, address, progress, flush, text.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "ucp/capi/check.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/capi/legacy.hpp"
+#include "ucp/core/complete.hpp"
+
+namespace {
+
+using namespace ucp;
+using namespace ucp::capi;
+
+worker_params read(const ucp_worker_params_t& from) {
+    const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
+    worker_params params;
+    if (has(UCP_WORKER_PARAM_FIELD_THREAD_MODE)) params.thread_mode = from.thread_mode;
+    if (has(UCP_WORKER_PARAM_FIELD_USER_DATA)) params.user_data = from.user_data;
+    if (has(UCP_WORKER_PARAM_FIELD_CLIENT_ID)) params.client_id = from.client_id;
+    if (has(UCP_WORKER_PARAM_FIELD_NAME) && from.name != nullptr) params.name = from.name;
+    // Other bits are not looked at: some programs set them from uninitialised memory.
+    params.ignore_request_leak = has(UCP_WORKER_PARAM_FIELD_FLAGS) &&
+                                 (from.flags & UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK) != 0;
+    return params;
+}
+
+ucs_status_t create(const context& of, worker_params params, ucp_worker_h* worker_p) {
+    if (params.thread_mode >= UCS_THREAD_MODE_LAST) {
+        return refuse("ucp_worker_create", "there is no such thread mode");
+    }
+    auto made = worker::create(of, std::move(params));
+    if (!made) return made.status();
+    *worker_p = handle(*made->release());
+    return UCS_OK;
+}
+
+// A copy that ucp_worker_release_address frees.
+ucs_status_t copy_address(const worker& of, bool net_only, ucp_address_t** address_p,
+                          std::size_t* length_p) {
+    const auto& packed = of.address(net_only);
+    void* copy = std::malloc(packed.size());
+    if (copy == nullptr) return UCS_ERR_NO_MEMORY;
+    std::memcpy(copy, packed.data(), packed.size());
+    *address_p = static_cast<ucp_address_t*>(copy);
+    *length_p = packed.size();
+    return UCS_OK;
+}
+
+ucs_status_ptr_t flush(worker& owner, const operation& params) {
+    request* group = begin_call(owner, params);
+    if (group == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    set_send_callback(*group, params);
+    const ucs_status_t status = owner.start_flush(*group);
+    if (status != UCS_INPROGRESS) complete(*group, status);
+    return end_call(*group, params);
+}
+
+}  // namespace
+
+extern "C" {
+
+ucs_status_t ucp_worker_create(ucp_context_h context, const ucp_worker_params_t* params,
+                               ucp_worker_h* worker_p) {
+    if (context == nullptr || params == nullptr || worker_p == nullptr) {
+        return refuse("ucp_worker_create", "context, params or worker_p is NULL");
+    }
+    return guarded("ucp_worker_create",
+                   [&] { return create(from(context), read(*params), worker_p); });
+}
+
+void ucp_worker_destroy(ucp_worker_h handle) {
+    delete &from(handle);
+}
+
+ucs_status_t ucp_worker_query(ucp_worker_h handle, ucp_worker_attr_t* attr) {
+    if (handle == nullptr || attr == nullptr) {
+        return refuse("ucp_worker_query", "worker or attr is NULL");
+    }
+    worker& object = from(handle);
+    const worker_guard guard(object.lock());
+    const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
+    if (wants(UCP_WORKER_ATTR_FIELD_THREAD_MODE)) attr->thread_mode = object.params().thread_mode;
+    if (wants(UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER)) attr->max_am_header = 0;
+    if (wants(UCP_WORKER_ATTR_FIELD_NAME)) copy_name(attr->name, object.params().name);
+    if (wants(UCP_WORKER_ATTR_FIELD_MAX_INFO_STRING)) attr->max_debug_string = 256;
+    if (!wants(UCP_WORKER_ATTR_FIELD_ADDRESS)) return UCS_OK;
+    const bool net_only = wants(UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS) &&
+                          (attr->address_flags & UCP_WORKER_ADDRESS_FLAG_NET_ONLY) != 0;
+    return copy_address(object, net_only, &attr->address, &attr->address_length);
+}
+
+void ucp_worker_print_info(ucp_worker_h handle, FILE* stream) {
+    if (handle == nullptr || stream == nullptr) return;
+    worker& object = from(handle);
+    const worker_guard guard(object.lock());
+    std::fputs(object.info().c_str(), stream);
+}
+
+ucs_status_t ucp_worker_get_address(ucp_worker_h handle, ucp_address_t** address_p,
+                                    size_t* address_length_p) {
+    if (handle == nullptr || address_p == nullptr || address_length_p == nullptr) {
+        return refuse("ucp_worker_get_address", "worker, address_p or address_length_p is NULL");
+    }
+    return copy_address(from(handle), false, address_p, address_length_p);
+}
+
+void ucp_worker_release_address(ucp_worker_h, ucp_address_t* address) {
+    std::free(address);
+}
+
+ucs_status_t ucp_worker_address_query(ucp_address_t* address, ucp_worker_address_attr_t* attr) {
+    if (address == nullptr || attr == nullptr) {
+        return refuse("ucp_worker_address_query", "address or attr is NULL");
+    }
+    return guarded("ucp_worker_address_query", [&] {
+        const auto parsed = ucp::address::parse(static_cast<const void*>(address));
+        if (!parsed) return parsed.status();
+        if ((attr->field_mask & UCP_WORKER_ADDRESS_ATTR_FIELD_UID) != 0) {
+            attr->worker_uid = parsed->uid;
+        }
+        return UCS_OK;
+    });
+}
+
+unsigned ucp_worker_progress(ucp_worker_h handle) {
+    worker& object = from(handle);
+    const worker_guard guard(object.lock());
+    return object.progress();
+}
+
+ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h handle, const ucp_request_param_t* param) {
+    worker& object = from(handle);
+    const worker_guard guard(object.lock());
+    return flush(object, operation(*param));
+}
+
+ucs_status_ptr_t ucp_worker_flush_nb(ucp_worker_h handle, unsigned, ucp_send_callback_t cb) {
+    const ucp_request_param_t param = legacy_send(cb);
+    return ucp_worker_flush_nbx(handle, &param);
+}
+
+ucs_status_t ucp_worker_flush(ucp_worker_h handle) {
+    const ucp_request_param_t param{};
+    return wait_for(from(handle), ucp_worker_flush_nbx(handle, &param));
+}
+
+}  // extern "C"

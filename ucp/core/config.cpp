@@ -1,0 +1,70 @@
+#include "ucp/core/config.hpp"
+
+#include "ucs/config/enum_type.hpp"
+
+namespace ucs::config {
+
+namespace {
+inline constexpr enum_name<ucp::rndv_scheme> rndv_scheme_names[] = {
+    {"auto", ucp::rndv_scheme::automatic},
+    {"get_zcopy", ucp::rndv_scheme::get_zcopy},
+    {"am", ucp::rndv_scheme::am},
+    {"put_zcopy", ucp::rndv_scheme::am},  // until a transport writes remote memory by itself
+};
+}  // namespace
+
+template<>
+const value_type& value_type_of<ucp::rndv_scheme>() {
+    return enum_type<rndv_scheme_names>();
+}
+
+}  // namespace ucs::config
+
+namespace ucp {
+
+using ucs::config::make_option;
+
+const ucs::config::table& config::options() {
+    static const ucs::config::table table{
+        "UCP: protocols",
+        {
+            make_option<&config::transports>(
+                "TLS", "all",
+                "Transports to use: a comma separated list, '^' in front to exclude the listed "
+                "ones instead. 'sm' and 'shm' stand for posix and cma. Example: 'sm,self'."),
+            make_option<&config::devices>(
+                "NET_DEVICES", "all",
+                "Network devices to use, such as 'eth0,eth1'; '^' in front excludes."),
+            make_option<&config::rndv_threshold>(
+                "RNDV_THRESH", "auto",
+                "Message size from which rendezvous is used. 'auto': where the predicted costs "
+                "say so; 'inf': never, as far as another protocol can serve."),
+            make_option<&config::bcopy_threshold>(
+                "BCOPY_THRESH", "auto",
+                "Message size up to which data goes inside the send call (short protocol)."),
+            make_option<&config::zcopy_threshold>(
+                "ZCOPY_THRESH", "auto",
+                "Size of a fragment from which it is sent from where it lies instead of being "
+                "copied into the transport's buffer."),
+            make_option<&config::scheme>(
+                "RNDV_SCHEME", "auto",
+                "How the data of a rendezvous moves: 'get_zcopy' lets the receiver read the "
+                "sender's memory, 'am' streams it through the transport."),
+            make_option<&config::fragment>("RNDV_FRAG_SIZE", "512k",
+                                           "Largest piece sent from where it lies in one message."),
+            make_option<&config::proto_info>(
+                "PROTO_INFO", "n",
+                "Print, for every new pair of lanes, which protocol serves which size and why."),
+            make_option<&config::probe_host>(
+                "HOST_PROBE", "y",
+                "Measure the cost of copies on this host at the first start and keep the figures "
+                "in the user's cache folder. With 'n' built-in figures are used."),
+            make_option<&config::poll_slow_every>(
+                "POLL_SLOW_EVERY", "16",
+                "How many polls of shared memory pass between two polls of transports that need a "
+                "system call, while both are in use."),
+        }};
+    return table;
+}
+
+}  // namespace ucp

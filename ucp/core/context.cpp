@@ -1,0 +1,199 @@
+#include "ucp/core/context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucs/config/general.hpp"
+#include "uct/base/registry.hpp"
+
+namespace ucp {
+
+struct context::worker_list {
+    std::mutex lock;  // workers come and go on any thread
+    std::vector<const worker*> live;
+};
+
+namespace {
+
+// Names that stand for several transports in UCX_TLS.
+bool stands_for(std::string_view listed, std::string_view transport) {
+    const bool shared_memory = transport == "posix" || transport == "cma";
+    if ((listed == "sm" || listed == "shm") && shared_memory) return true;
+    return listed == "mm" && transport == "posix";
+}
+
+bool listed(const ucs::config::allow_list& list, std::string_view transport) {
+    const bool found =
+        std::any_of(list.names.begin(), list.names.end(), [&](const std::string& name) {
+            return name == "all" || name == transport || stands_for(name, transport);
+        });
+    return found != list.negated;
+}
+
+// Transports of the UCX family that are not in this build: naming them is no slip of the pen.
+bool known_elsewhere(std::string_view name) {
+    static constexpr std::string_view names[] = {
+        "all",      "sm",      "shm",       "mm",       "sysv",    "xpmem", "knem",      "ib",
+        "rc",       "rc_v",    "rc_x",      "rc_verbs", "rc_mlx5", "ud",    "ud_v",      "ud_x",
+        "ud_verbs", "ud_mlx5", "dc",        "dc_x",     "dc_mlx5", "cuda",  "cuda_copy", "cuda_ipc",
+        "gdr_copy", "rocm",    "rocm_copy", "rocm_ipc", "rdmacm",  "tcp",   "self",      "cma",
+        "posix",    "ugni",    "ze",        "ze_copy",  "ze_ipc",  "srd",   "gga",       "aux"};
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+void warn_of_unknown(const ucs::config::allow_list& list, const char* option,
+                     const std::set<std::string, std::less<>>& known) {
+    for (const std::string& name : list.names) {
+        if (known.contains(name) || known_elsewhere(name)) continue;
+        std::string have;
+        for (const std::string& each : known)
+            have += (have.empty() ? "" : ", ") + each;
+        ucs::log::warn(core_log, "{} names '{}', which does not exist here; there is: {}", option,
+                       name, have);
+    }
+}
+
+std::string default_name() {
+    static std::atomic<unsigned> count{0};
+    return fmt::format("context_{}", count.fetch_add(1));
+}
+
+}  // namespace
+
+context::context(const context_params& params, ucs::config::source source, config options)
+    : params_(params),
+      source_(std::move(source)),
+      config_(std::move(options)),
+      costs_(measure_host(config_.probe_host)),
+      workers_(std::make_unique<worker_list>()) {
+    if (params_.name.empty()) params_.name = default_name();
+}
+
+context::~context() {
+    ucs::vfs::remove_root(*this);
+}
+
+ucs::result<std::unique_ptr<context>> context::create(
+    const context_params& params, ucs::config::source source,
+    std::span<const uct::component* const> components) {
+    auto options = ucs::config::load<config>(source);
+    if (!options) return options.status();
+    std::unique_ptr<context> made(new (std::nothrow)
+                                      context(params, std::move(source), std::move(*options)));
+    if (made == nullptr) return UCS_ERR_NO_MEMORY;
+    if (const ucs_status_t status = made->find_resources(components); status != UCS_OK) {
+        return status;
+    }
+    ucs::vfs::add_root(fmt::format("ucp/context/{}", made->name()), *made);
+    return made;
+}
+
+ucs_status_t context::find_resources(std::span<const uct::component* const> components) {
+    std::set<std::string, std::less<>> transports;
+    std::set<std::string, std::less<>> devices;
+    for (const uct::component* component : components) {
+        transports.insert(component->name());
+        if (!listed(config_.transports, component->name())) {
+            refused_.push_back({component->name(), "*", "excluded by UCX_TLS"});
+            continue;
+        }
+        uct::listing found = component->query(source_);
+        for (uct::unusable_resource& each : found.unusable) {
+            refused_.push_back(
+                {std::move(each.transport), std::move(each.device), std::move(each.reason)});
+        }
+        for (uct::resource& each : found.usable) {
+            const bool network = each.type == uct::device_type::network;
+            if (network) devices.insert(each.device);
+            if (network && !config_.devices.allows(each.device)) {
+                refused_.push_back({each.transport, each.device, "excluded by UCX_NET_DEVICES"});
+                continue;
+            }
+            resources_.push_back({component, std::move(each)});
+        }
+    }
+    warn_of_unknown(config_.transports, "UCX_TLS", transports);
+    warn_of_unknown(config_.devices, "UCX_NET_DEVICES", devices);
+    const bool any = std::any_of(resources_.begin(), resources_.end(),
+                                 [](const auto& each) { return each.where.transport != "cma"; });
+    if (any) return UCS_OK;
+    std::string why;
+    for (const refused_resource& each : refused_)
+        why += fmt::format("{}{}/{}: {}", why.empty() ? "" : "; ", each.transport, each.device,
+                           each.reason);
+    ucs::log::error(core_log, "no transport is usable: {}", why);
+    return UCS_ERR_NO_DEVICE;
+}
+
+void context::attach(const worker& shown) const {
+    const std::lock_guard guard(workers_->lock);
+    workers_->live.push_back(&shown);
+}
+
+void context::detach(const worker& shown) const {
+    const std::lock_guard guard(workers_->lock);
+    std::erase(workers_->live, &shown);
+}
+
+std::string context::info() const {
+    // One memory domain per component; device numbers count the distinct names.
+    std::vector<std::string> domains;
+    std::vector<std::string> devices;
+    const auto number_of = [](std::vector<std::string>& names, const std::string& name) {
+        const auto place = std::find(names.begin(), names.end(), name);
+        const auto index = static_cast<std::size_t>(place - names.begin());
+        if (place == names.end()) names.push_back(name);
+        return index;
+    };
+    std::string list;
+    for (std::size_t i = 0; i < resources_.size(); ++i) {
+        const uct::resource& where = resources_[i].where;
+        list += fmt::format("#  resource {:<2} : md {:<2} dev {:<2} flags -- {}/{}\n", i,
+                            number_of(domains, where.transport), number_of(devices, where.device),
+                            where.transport, where.device);
+    }
+    std::string text = "#\n# UCP context\n#\n";
+    for (std::size_t i = 0; i < domains.size(); ++i)
+        text += fmt::format("#     component {:<2} : {}\n", i, domains[i]);
+    for (std::size_t i = 0; i < domains.size(); ++i)
+        text += fmt::format("#            md {:<2} : component {} {}\n", i, i, domains[i]);
+    text += "#\n" + list + "#\n";
+    for (const refused_resource& each : refused_)
+        text +=
+            fmt::format("#  left out    : {}/{}: {}\n", each.transport, each.device, each.reason);
+    text += fmt::format(
+        "#  host costs  : copy {:.1f} GB/s in cache, {:.1f} GB/s beyond, single copy {} ({})\n#\n",
+        costs_.copy_cached * 1e-9, costs_.copy_memory * 1e-9,
+        costs_.single_copy_works ? fmt::format("{:.1f} GB/s + {:.2f} us", costs_.single_copy * 1e-9,
+                                               costs_.single_copy_overhead * 1e6)
+                                 : "refused by the system",
+        costs_.origin);
+    return text;
+}
+
+void context::describe(ucs::vfs::directory& into) const {
+    into.file("info", [this] { return info(); });
+    into.folder("worker", [this](ucs::vfs::directory& list) {
+        const std::lock_guard guard(workers_->lock);
+        for (const worker* each : workers_->live)
+            list.folder(each->params().name, *each);
+    });
+}
+
+std::vector<const ucs::config::table*> option_tables() {
+    std::vector<const ucs::config::table*> tables{&config::options()};
+    for (const uct::component* component : uct::builtin_components()) {
+        if (component->options() != nullptr) tables.push_back(component->options());
+    }
+    for (const ucs::config::table* general : ucs::config::general_tables())
+        tables.push_back(general);
+    return tables;
+}
+
+}  // namespace ucp

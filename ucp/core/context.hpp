@@ -1,0 +1,88 @@
+// Configuration and transports of one use of the library.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ucp/core/config.hpp"
+#include "ucp/core/request_pool.hpp"
+#include "ucp/proto/host_costs.hpp"
+#include "ucs/config/source.hpp"
+#include "ucs/vfs/directory.hpp"
+#include "uct/api/component.hpp"
+
+namespace ucp {
+
+// What ucp_init was asked for, with defaults.
+struct context_params {
+    std::uint64_t features = 0;
+    request_pool::user_area request_area;
+    std::uint64_t tag_sender_mask = 0;
+    bool workers_shared = false;
+    std::size_t estimated_eps = 0;
+    std::size_t estimated_ppn = 0;
+    std::string name;
+};
+
+// A transport on a device that the configuration allows, and the component that opens it.
+struct usable_resource {
+    const uct::component* component;
+    uct::resource where;
+};
+
+// A transport that is not used, for people.
+struct refused_resource {
+    std::string transport;
+    std::string device;
+    std::string reason;
+};
+
+// Root object: reads the options, finds the transports. Outlives its workers. Immutable after
+// creation, so any thread may read it.
+class context final : public ucs::vfs::object {
+public:
+    // `components` are the transports to choose from: the built-in ones, or a simulation.
+    static ucs::result<std::unique_ptr<context>> create(
+        const context_params& params, ucs::config::source source,
+        std::span<const uct::component* const> components);
+    ~context();
+
+    [[nodiscard]] const context_params& params() const noexcept { return params_; }
+    [[nodiscard]] const config& options() const noexcept { return config_; }
+    [[nodiscard]] const ucs::config::source& source() const noexcept { return source_; }
+    [[nodiscard]] const std::vector<usable_resource>& resources() const noexcept {
+        return resources_;
+    }
+    [[nodiscard]] const std::vector<refused_resource>& refused() const noexcept { return refused_; }
+    [[nodiscard]] const host_costs& costs() const noexcept { return costs_; }
+    [[nodiscard]] const std::string& name() const noexcept { return params_.name; }
+
+    // Text for ucp_context_print_info; its "resource" lines are parsed by MPI libraries.
+    [[nodiscard]] std::string info() const;
+
+    void describe(ucs::vfs::directory& into) const override;
+
+private:
+    friend class worker;
+    context(const context_params& params, ucs::config::source source, config options);
+    ucs_status_t find_resources(std::span<const uct::component* const> components);
+
+    // Workers show themselves in the object tree.
+    void attach(const worker& shown) const;
+    void detach(const worker& shown) const;
+
+    context_params params_;
+    const ucs::config::source source_;
+    const config config_;
+    std::vector<usable_resource> resources_;
+    std::vector<refused_resource> refused_;
+    host_costs costs_;
+    struct worker_list;
+    std::unique_ptr<worker_list> workers_;
+};
+
+// Every option table of the library, for ucp_config_read, modify and print.
+[[nodiscard]] std::vector<const ucs::config::table*> option_tables();
+
+}  // namespace ucp

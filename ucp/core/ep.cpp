@@ -1,0 +1,290 @@
+#include "ucp/core/ep.hpp"
+
+#include <fmt/format.h>
+
+#include "ucp/core/complete.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/tag/send.hpp"
+#include "ucp/wireup/messages.hpp"
+
+namespace ucp {
+
+using wireup::action;
+using wireup::event;
+using wireup::state;
+
+ep::ep(worker& owner, peer& to, std::uint64_t number)
+    : owner_(owner), remote_(to), number_(number) {
+    id_ = owner.register_ep(*this);
+    to.attach(*this);
+}
+
+ep::~ep() {
+    remote_.detach(*this);
+}
+
+void ep::adopt(const ep_params& params) {
+    user_owned_ = true;
+    error_mode_ = params.error_mode;
+    error_handler_ = params.error_handler;
+    user_data_ = params.user_data;
+    no_loopback_ = params.no_loopback;
+    name_ = params.name;
+}
+
+void ep::modify(const ucp_err_handler_t* handler, void* const* user_data) noexcept {
+    if (handler != nullptr) error_handler_ = *handler;
+    if (user_data != nullptr) user_data_ = *user_data;
+}
+
+void ep::submit(request& send) {
+    add_send(send);
+    if (failure_ != UCS_OK) {
+        finish_send(send, failure_);
+        return;
+    }
+    if (lane_ != nullptr) [[likely]] {
+        start_send(send);
+        return;
+    }
+    // Sends that wait for the connection have no transport yet: they stay in sends_ and are
+    // started in order by become_ready.
+    send.pending.progress = nullptr;
+    handle(event::use);
+}
+
+void ep::add_send(request& send) noexcept {
+    send.via = this;
+    send.sequence = sequence_++;
+    sends_.push_back(send);
+}
+
+const uct::iface_attr& ep::lane_attr() const noexcept {
+    return remote_.am_attr();
+}
+
+void ep::unqueue(request& send) {
+    if (!send.pending.pending_hook.is_linked() || lane_ == nullptr) return;
+    // The queue is shared with other endpoints to this peer: all but this one go back in order.
+    struct purging {
+        uct::ep* lane;
+        uct::pending_request* leave_out;
+    } job{lane_, &send.pending};
+    lane_->pending_purge(
+        [](uct::pending_request& queued, void* arg) {
+            auto& purge = *static_cast<purging*>(arg);
+            if (&queued != purge.leave_out) purge.lane->pending_add(queued);
+        },
+        &job);
+}
+
+void ep::handle(event what, ucs_status_t status) {
+    const wireup::transition taken = wireup::step(state_, what);
+    if (taken.next != state_) {
+        ucs::log::debug(wireup_log, "endpoint {:x} to worker {:x}: {} on {} -> {}", id_,
+                        remote_.uid(), wireup::name(state_), wireup::name(what),
+                        wireup::name(taken.next));
+    }
+    state_ = taken.next;
+    switch (taken.todo) {
+        case action::none:
+            break;
+        case action::send_request:
+            connect();
+            return;
+        case action::become_ready:
+            become_ready();
+            break;
+        case action::become_ready_and_reply:
+            wireup::send_reply(*this);
+            become_ready();
+            break;
+        case action::reply:
+            wireup::send_reply(*this);
+            break;
+        case action::reply_and_close:
+            wireup::send_reply(*this);
+            wireup::send_close(*this);
+            break;
+        case action::send_close:
+            wireup::send_close(*this);
+            break;
+        case action::tell_user:
+            peer_closed();
+            return;
+        case action::fail:
+            fail(status);
+            return;
+        case action::unexpected:
+            ucs::log::warn(wireup_log,
+                           "worker {:x} sent a connection message that does not fit: {} in state "
+                           "{}; it was ignored",
+                           remote_.uid(), wireup::name(what), wireup::name(state_));
+            break;
+    }
+    if (state_ == state::closed) owner_.destroy_later(*this);
+}
+
+void ep::connect() {
+    const ucs_status_t status = remote_.connect();
+    if (status != UCS_OK) {
+        handle(event::failure, status);
+        return;
+    }
+    if (remote_.uid() == owner_.uid() && !no_loopback_) {
+        remote_id_ = id_;
+        state_ = state::ready;
+        become_ready();
+        return;
+    }
+    wireup::send_request(*this);
+}
+
+void ep::connect_again() {
+    if (state_ == state::requested || state_ == state::abandoned) wireup::send_request(*this);
+}
+
+void ep::become_ready() {
+    lane_ = &remote_.am();
+    protocols_ = &remote_.protocols();
+    max_short_ = protocols_->max_short();
+    run_waiting();
+    check_flushes();
+}
+
+void ep::refresh_protocols() noexcept {
+    if (lane_ == nullptr || failure_ != UCS_OK) return;
+    protocols_ = &remote_.protocols();
+    max_short_ = protocols_->max_short();
+}
+
+void ep::run_waiting() {
+    // Starting a send may complete it and run user code that starts more or closes the endpoint:
+    // take the next one that never started, each time anew. New ones are started by submit.
+    for (auto next = sends_.begin(); next != sends_.end();) {
+        request& waiting = *next;
+        if (waiting.pending.progress != nullptr) {
+            ++next;
+            continue;
+        }
+        const std::uint64_t sequence = waiting.sequence;
+        start_send(waiting);
+        next = sends_.begin();
+        while (next != sends_.end() && next->sequence <= sequence)
+            ++next;
+    }
+}
+
+void ep::peer_closed() {
+    if (!user_owned_) {
+        handle(event::local_close);
+        return;
+    }
+    if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
+    failure_ = UCS_ERR_CONNECTION_RESET;
+    max_short_ = -1;
+    abort_all(failure_);
+    tell_user(failure_);
+}
+
+void ep::fail(ucs_status_t status) {
+    failure_ = status;
+    max_short_ = -1;
+    abort_all(status);
+    if (user_owned_) {
+        tell_user(status);
+    } else {
+        handle(event::local_close);
+    }
+}
+
+void ep::tell_user(ucs_status_t status) {
+    if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE || error_handler_.cb == nullptr) return;
+    const ucp_err_handler_t handler = error_handler_;
+    error_handler_.cb = nullptr;  // once
+    void* arg = user_data_ != nullptr ? user_data_ : handler.arg;
+    handler.cb(arg, reinterpret_cast<ucp_ep_h>(this), status);
+}
+
+void ep::abort_all(ucs_status_t status) {
+    owner_.matcher().forget_sender(*this);
+    while (!sends_.empty())
+        abort_send(sends_.front(), status);
+    while (!recvs_.empty())
+        owner_.matcher().abort_receive(recvs_.front(), status);
+    while (!flushes_.empty()) {
+        request& flush = flushes_.front();
+        flushes_.pop_front();
+        end_flush(flush, flush.state.flush.close_after ? UCS_OK : status);
+    }
+}
+
+ucs_status_t ep::start_flush(request& flush) {
+    flush.via = this;
+    flush.state.flush.until = sequence_;
+    if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
+    if (sends_.empty() && state_ != state::requested) return UCS_OK;
+    flushes_.push_back(flush);
+    return UCS_INPROGRESS;
+}
+
+void ep::check_flushes() {
+    while (!flushes_.empty()) {
+        request& flush = flushes_.front();
+        const bool pending = !sends_.empty() && sends_.front().sequence < flush.state.flush.until;
+        if (pending || state_ == state::requested) return;
+        flushes_.pop_front();
+        end_flush(flush, UCS_OK);
+    }
+}
+
+void ep::end_flush(request& flush, ucs_status_t status) {
+    const bool close = flush.state.flush.close_after;
+    request* group = flush.state.flush.group;
+    complete(flush, status);
+    if (group != nullptr && --group->state.group.left == 0) complete(*group, UCS_OK);
+    if (close) close_flushed();
+}
+
+void ep::detach_user() noexcept {
+    user_owned_ = false;
+    error_handler_.cb = nullptr;
+}
+
+void ep::close_flushed() {
+    detach_user();
+    handle(event::local_close);
+}
+
+void ep::close_forced() {
+    detach_user();
+    max_short_ = -1;
+    if (failure_ == UCS_OK) failure_ = UCS_ERR_CANCELED;
+    abort_all(UCS_ERR_CANCELED);
+    handle(event::local_close);
+}
+
+std::string ep::info() const {
+    std::string text = "#\n# UCP endpoint\n#\n";
+    text +=
+        fmt::format("#               peer: worker {:x}, {}\n", remote_.uid(), remote_.peer_name());
+    text += fmt::format("#              state: {}\n", wireup::name(state_));
+    text += fmt::format("#     error handling: {}\n",
+                        error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");
+    text += remote_.explain();
+    return text;
+}
+
+void ep::describe(ucs::vfs::directory& into) const {
+    into.file("peer_name", [this] { return remote_.peer_name(); });
+    into.file("state", [this] { return std::string(wireup::name(state_)); });
+    into.file("error_mode", [this] {
+        return std::string(error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");
+    });
+    into.file("pending_sends", [this] { return std::to_string(sends_.size()); });
+    into.file("pending_receives", [this] { return std::to_string(recvs_.size()); });
+    into.file("info", [this] { return info(); });
+}
+
+}  // namespace ucp

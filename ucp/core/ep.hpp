@@ -1,0 +1,141 @@
+// A connection of a worker to one peer worker.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ucp/core/request.hpp"
+#include "ucp/proto/selection.hpp"
+#include "ucp/wireup/state.hpp"
+#include "ucs/vfs/directory.hpp"
+
+namespace ucp {
+
+class peer;
+
+// What ucp_ep_create was asked for, with defaults. The address itself goes to the peer object.
+struct ep_params {
+    ucp_err_handling_mode_t error_mode = UCP_ERR_HANDLING_MODE_NONE;
+    ucp_err_handler_t error_handler{nullptr, nullptr};
+    void* user_data = nullptr;
+    bool no_loopback = false;
+    std::string_view name;
+};
+
+// One endpoint. Owned by the worker, which destroys it when both the user and the peer are done
+// with it; the peer object behind it is shared by all endpoints to the same worker. Kept small:
+// nothing is set up before the first use. Owner context.
+class ep final : public ucs::vfs::object {
+public:
+    ep(worker& owner, peer& to, std::uint64_t number);
+    ~ep();
+    ep(const ep&) = delete;
+    ep& operator=(const ep&) = delete;
+
+    // --- datapath ---
+    // Longest payload for am_short, -1 when the endpoint is not ready: the one check of the send
+    // path.
+    [[nodiscard]] std::ptrdiff_t max_short() const noexcept { return max_short_; }
+    [[nodiscard]] uct::ep& lane() const noexcept { return *lane_; }
+    [[nodiscard]] worker& owner() const noexcept { return owner_; }
+    [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+    [[nodiscard]] std::uint64_t remote_id() const noexcept { return remote_id_; }
+    [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
+    [[nodiscard]] peer& remote() const noexcept { return remote_; }
+    [[nodiscard]] std::uint64_t next_message() noexcept { return ++messages_; }
+
+    // Starts a send: at once when ready, else after the connection stands. The request is already
+    // in `starting` state.
+    void submit(request& send);
+
+    // Registers and unregisters operations that end with this endpoint when it fails.
+    void add_send(request& send) noexcept;
+    void add_recv(request& recv) noexcept { recvs_.push_back(recv); }
+    void remove_send(request& send) noexcept { sends_.erase(sends_.iterator_to(send)); }
+    void check_flushes();
+    // Takes a send out of the lane's queue, if it waits there.
+    void unqueue(request& send);
+    [[nodiscard]] const uct::iface_attr& lane_attr() const noexcept;
+    void remove_recv(request& recv) noexcept { recvs_.erase(recvs_.iterator_to(recv)); }
+
+    // --- control ---
+    // Adopts an endpoint that a peer's request made before the user asked for one.
+    void adopt(const ep_params& params);
+    // New error handling or user data (ucp_ep_modify_nb).
+    void modify(const ucp_err_handler_t* handler, void* const* user_data) noexcept;
+    [[nodiscard]] bool owned_by_user() const noexcept { return user_owned_; }
+
+    // Drives the connection; see wireup/state.hpp.
+    void handle(wireup::event what, ucs_status_t status = UCS_OK);
+    [[nodiscard]] wireup::state connection() const noexcept { return state_; }
+    void set_remote_id(std::uint64_t id) noexcept { remote_id_ = id; }
+    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+    // UCS_OK: everything before is done. UCS_INPROGRESS: `flush` is told later.
+    ucs_status_t start_flush(request& flush);
+
+    // Detaches the user. Forced: what runs completes with UCS_ERR_CANCELED. The object lives on
+    // until the peer closed as well.
+    void close_forced();
+    void close_flushed();
+    void detach_user() noexcept;
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] void* user_data() const noexcept { return user_data_; }
+    [[nodiscard]] ucs_status_t failure() const noexcept { return failure_; }
+    [[nodiscard]] ucp_err_handling_mode_t error_mode() const noexcept { return error_mode_; }
+    [[nodiscard]] std::string info() const;
+    void describe(ucs::vfs::directory& into) const override;
+
+    ucs::datastruct::list_hook peer_hook;  // in the peer's list of endpoints
+
+    // The worker goes: everything ends without callbacks to the peer.
+    void abort_for_destruction() { abort_all(UCS_ERR_CANCELED); }
+    // Whether a user's ucp_ep_create may take this endpoint, which a peer's request made.
+    [[nodiscard]] bool adoptable() const noexcept {
+        return state_ == wireup::state::ready && failure_ == UCS_OK;
+    }
+    // The lane was replaced before the connection stood.
+    void connect_again();
+    // The peer's lanes changed what they can do.
+    void refresh_protocols() noexcept;
+
+private:
+    void connect();
+    void become_ready();
+    void peer_closed();
+    void fail(ucs_status_t status);
+    void abort_all(ucs_status_t status);
+    void tell_user(ucs_status_t status);
+    void end_flush(request& flush, ucs_status_t status);
+    void run_waiting();
+
+    using operations = ucs::datastruct::list<request, &request::active_hook>;
+
+    worker& owner_;
+    std::ptrdiff_t max_short_ = -1;
+    uct::ep* lane_ = nullptr;
+    const protocol_table* protocols_ = nullptr;
+    std::uint64_t id_ = 0;
+    std::uint64_t remote_id_ = 0;
+    std::uint64_t messages_ = 0;
+    std::uint64_t sequence_ = 0;
+    peer& remote_;
+    operations sends_;    // running, in order of their sequence
+    operations recvs_;    // matched receives that wait for this peer
+    operations flushes_;  // in order of their `until`
+    std::uint64_t number_;
+    wireup::state state_ = wireup::state::idle;
+    bool user_owned_ = false;
+    bool no_loopback_ = false;
+    ucs_status_t failure_ = UCS_OK;
+    ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
+    ucp_err_handler_t error_handler_{nullptr, nullptr};
+    void* user_data_ = nullptr;
+    std::string name_;
+};
+
+// Thousands of endpoints are normal.
+static_assert(sizeof(ep) <= 256);
+
+}  // namespace ucp

@@ -1,0 +1,240 @@
+#include "ucp/core/peer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ucp/core/control.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/wireup/select.hpp"
+
+namespace ucp {
+
+namespace {
+
+std::vector<wireup::local_interface> interfaces_of(const worker& owner,
+                                                   const std::vector<std::size_t>& excluded) {
+    std::vector<wireup::local_interface> list;
+    const auto& resources = owner.owner().resources();
+    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
+        if (owner.interface(i) == nullptr) continue;
+        const bool failed = std::find(excluded.begin(), excluded.end(), i) != excluded.end();
+        list.push_back({owner.interface(i), resources[i].where.transport, resources[i].where.device,
+                        i, failed});
+    }
+    return list;
+}
+
+std::string joined(const std::vector<std::string>& notes) {
+    std::string text;
+    for (const std::string& note : notes) {
+        if (!text.empty()) text += "; ";
+        text += note;
+    }
+    return text;
+}
+
+}  // namespace
+
+peer::peer(worker& owner, std::uint64_t uid, std::vector<std::byte> packed_address)
+    : owner_(owner), uid_(uid), packed_(std::move(packed_address)) {}
+
+peer::~peer() {
+    disconnect();
+}
+
+ucs_status_t peer::connect() {
+    if (am_.endpoint != nullptr) return UCS_OK;
+    const auto remote = address::parse(std::span<const std::byte>(packed_));
+    if (!remote) return remote.status();
+    const auto local = interfaces_of(owner_, excluded_);
+    const wireup::lane_selection chosen = wireup::select_lanes(local, *remote);
+    if (!chosen.am) {
+        ucs::log::error(wireup_log, "worker {:x} ({}) is unreachable: {}", uid_, remote->name,
+                        joined(chosen.notes));
+        return UCS_ERR_UNREACHABLE;
+    }
+    const auto open = [this](const wireup::lane_choice& choice, lane& into) {
+        auto made = owner_.interface(choice.resource)->create_ep(choice.address);
+        if (!made) return made.status();
+        into = {std::move(*made), choice.resource};
+        owner_.track_lane(*into.endpoint, this);
+        owner_.activate(choice.resource);
+        return UCS_OK;
+    };
+    if (const ucs_status_t status = open(*chosen.am, am_); status != UCS_OK) {
+        excluded_.push_back(chosen.am->resource);
+        return connect();  // ends: every turn excludes one more
+    }
+    if (chosen.rma && rma_dropped_.empty()) {
+        if (open(*chosen.rma, rma_) != UCS_OK) rma_dropped_ = "its endpoint could not be made";
+    }
+    const bool has_rma = rma_.endpoint != nullptr;
+    protocols_ =
+        &owner_.protocols(am_attr(), has_rma ? &owner_.interface(rma_.resource)->attr() : nullptr);
+    return UCS_OK;
+}
+
+const uct::iface_attr& peer::am_attr() const noexcept {
+    return owner_.interface(am_.resource)->attr();
+}
+
+void peer::disconnect() {
+    empty_queue();
+    for (lane* each : {&am_, &rma_}) {
+        if (each->endpoint == nullptr) continue;
+        owner_.track_lane(*each->endpoint, nullptr);
+        each->endpoint.reset();
+    }
+}
+
+void peer::drop_rma(const char* why) {
+    if (rma_.endpoint == nullptr || !rma_dropped_.empty()) return;
+    rma_dropped_ = why;
+    ucs::log::info(wireup_log, "worker {:x}: {} is not used any more: {}; data is copied instead",
+                   uid_, owner_.owner().resources()[rma_.resource].where.transport, why);
+    protocols_ = &owner_.protocols(am_attr(), nullptr);
+    for (ep& each : endpoints_)
+        each.refresh_protocols();
+}
+
+bool peer::any_ready() const noexcept {
+    return std::any_of(endpoints_.begin(), endpoints_.end(), [](const ep& each) {
+        return each.connection() != wireup::state::idle &&
+               each.connection() != wireup::state::requested;
+    });
+}
+
+void peer::lane_failed(const uct::ep& which, ucs_status_t status) {
+    if (&which == rma_.endpoint.get()) {
+        drop_rma(ucs_status_string(status));
+        return;
+    }
+    const auto& where = owner_.owner().resources()[am_.resource].where;
+    excluded_.push_back(am_.resource);
+    if (any_ready()) {
+        ucs::log::info(wireup_log, "the connection to worker {:x} over {}/{} was lost: {}", uid_,
+                       where.transport, where.device, ucs_status_string(status));
+        fail_all(status);
+        return;
+    }
+    ucs::log::info(wireup_log, "worker {:x} could not be reached over {}/{} ({}): trying another",
+                   uid_, where.transport, where.device, ucs_status_string(status));
+    disconnect();
+    if (connect() != UCS_OK) {
+        fail_all(UCS_ERR_UNREACHABLE);
+        return;
+    }
+    for (ep& each : endpoints_)
+        each.connect_again();
+}
+
+void peer::fail_all(ucs_status_t status) {
+    dead_ = true;
+    owner_.forget(*this);
+    hold();  // the last endpoint may go while we walk
+    empty_queue();
+    std::vector<ep*> all;
+    for (ep& each : endpoints_)
+        all.push_back(&each);
+    for (ep* each : all)
+        each->handle(wireup::event::failure, status);
+    release();
+}
+
+// Sends are ended by their endpoints, which hold them too.
+void peer::empty_queue() {
+    if (am_.endpoint == nullptr) return;
+    am_.endpoint->pending_purge(
+        [](uct::pending_request& queued, void*) {
+            if (control_message::is(queued)) control_message::drop(queued);
+        },
+        nullptr);
+}
+
+void peer::send_control(uct::am_id id, std::span<const std::byte> header,
+                        std::span<const std::byte> body) {
+    if (am_.endpoint == nullptr || dead_) return;
+    control_message::send(*this, id, header, body);
+}
+
+void peer::attach(ep& user) noexcept {
+    hold();
+    endpoints_.push_back(user);
+    if (user.number() >= next_number_) next_number_ = user.number() + 1;
+}
+
+void peer::detach(ep& user) noexcept {
+    endpoints_.erase(endpoints_.iterator_to(user));
+    release();
+}
+
+ep* peer::find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexcept {
+    for (ep& each : endpoints_) {
+        if (each.connection() == wireup::state::ready && each.remote_id() == remote_ep) {
+            return &each;  // asked again over another lane
+        }
+    }
+    for (ep& each : endpoints_) {
+        const bool unmatched = each.connection() == wireup::state::idle ||
+                               each.connection() == wireup::state::requested ||
+                               each.connection() == wireup::state::abandoned;
+        if (unmatched && each.number() == number) return &each;
+    }
+    return nullptr;
+}
+
+ep* peer::first_unowned() noexcept {
+    for (ep& each : endpoints_) {
+        if (!each.owned_by_user() && each.adoptable()) return &each;
+    }
+    return nullptr;
+}
+
+void peer::release() noexcept {
+    if (--references_ == 0) owner_.destroy_later(*this);
+}
+
+std::string peer::peer_name() const {
+    return am_.endpoint != nullptr ? am_.endpoint->peer_name() : "not connected yet";
+}
+
+std::vector<peer::lane_name> peer::lane_names() const {
+    std::vector<lane_name> names;
+    const auto& resources = owner_.owner().resources();
+    for (const lane* each : {&am_, &rma_}) {
+        if (each->endpoint == nullptr) continue;
+        const uct::resource& where = resources[each->resource].where;
+        names.push_back({where.transport.c_str(), where.device.c_str()});
+    }
+    return names;
+}
+
+std::string peer::explain() const {
+    std::string text;
+    const auto remote = address::parse(std::span<const std::byte>(packed_));
+    if (!remote) return text;
+    const auto selection = wireup::select_lanes(interfaces_of(owner_, excluded_), *remote);
+    const auto& resources = owner_.owner().resources();
+    const auto line = [&](std::size_t index, const lane& each, const char* role) {
+        const uct::resource& where = resources[each.resource].where;
+        text += fmt::format("#            lane[{}]: {}:{}/{} {}, {}\n", index, each.resource,
+                            where.transport, where.device, role, each.endpoint->peer_name());
+    };
+    if (am_.endpoint != nullptr) line(0, am_, "am");
+    if (rma_.endpoint != nullptr) line(1, rma_, rma_dropped_.empty() ? "rma" : "rma (dropped)");
+    text += "#\n# Why these transports:\n";
+    for (const std::string& note : selection.notes)
+        text += fmt::format("#   {}\n", note);
+    for (const refused_resource& each : owner_.owner().refused())
+        text += fmt::format("#   {}/{}: not used, {}\n", each.transport, each.device, each.reason);
+    if (!rma_dropped_.empty()) text += fmt::format("#   memory access: {}\n", rma_dropped_);
+    if (protocols_ != nullptr) {
+        text += "#\n# Protocols by message size:\n";
+        text += protocols_->explain();
+    }
+    return text;
+}
+
+}  // namespace ucp

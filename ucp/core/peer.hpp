@@ -1,0 +1,96 @@
+// A remote worker, as all endpoints to it see it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ucp/address/address.hpp"
+#include "ucp/core/ep.hpp"
+#include "ucs/datastruct/intrusive.hpp"
+#include "uct/api/iface.hpp"
+
+namespace ucp {
+
+// Interned by the worker's uid: every endpoint to the same worker shares its lanes. Lanes are set
+// up at first use. Owned by the worker, kept while endpoints or queued control messages refer to
+// it. Owner context.
+class peer {
+public:
+    peer(worker& owner, std::uint64_t uid, std::vector<std::byte> packed_address);
+    ~peer();
+    peer(const peer&) = delete;
+    peer& operator=(const peer&) = delete;
+
+    [[nodiscard]] worker& owner() const noexcept { return owner_; }
+    [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
+
+    // Chooses lanes and makes their transport endpoints, unless there are some.
+    ucs_status_t connect();
+    [[nodiscard]] bool connected() const noexcept { return am_.endpoint != nullptr; }
+
+    [[nodiscard]] uct::ep& am() const noexcept { return *am_.endpoint; }
+    [[nodiscard]] uct::ep* rma() const noexcept { return rma_.endpoint.get(); }
+    [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
+    [[nodiscard]] const uct::iface_attr& am_attr() const noexcept;
+
+    // Single copy was refused by the system: receivers ask for the data instead, from now on.
+    void drop_rma(const char* why);
+
+    // A lane failed. Before the first endpoint is ready another one is tried.
+    void lane_failed(const uct::ep& which, ucs_status_t status);
+
+    // Sends a control message, at once or when there is room.
+    void send_control(uct::am_id id, std::span<const std::byte> header,
+                      std::span<const std::byte> body = {});
+
+    void attach(ep& user) noexcept;
+    void detach(ep& user) noexcept;
+    [[nodiscard]] std::uint64_t next_number() noexcept { return next_number_++; }
+    // Our endpoint that a request of the peer belongs to: the one with the same number that is not
+    // connected yet, or the one that a repeated request made. nullptr: a new one is needed.
+    [[nodiscard]] ep* find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexcept;
+    // An endpoint that the peer's request made and that no user has asked for yet.
+    [[nodiscard]] ep* first_unowned() noexcept;
+    [[nodiscard]] std::string peer_name() const;
+
+    void hold() noexcept { ++references_; }
+    void release() noexcept;
+    [[nodiscard]] bool in_use() const noexcept { return references_ > 0; }
+
+    // Names of the transports in use, for ucp_ep_query. Point into the context.
+    struct lane_name {
+        const char* transport;
+        const char* device;
+    };
+    [[nodiscard]] std::vector<lane_name> lane_names() const;
+
+    // Lanes, and why the other transports were not chosen, in words.
+    [[nodiscard]] std::string explain() const;
+    [[nodiscard]] bool dead() const noexcept { return dead_; }
+
+private:
+    struct lane {
+        std::unique_ptr<uct::ep> endpoint;
+        std::size_t resource = 0;
+    };
+    void disconnect();
+    void fail_all(ucs_status_t status);
+    void empty_queue();
+    [[nodiscard]] bool any_ready() const noexcept;
+
+    worker& owner_;
+    const std::uint64_t uid_;
+    std::vector<std::byte> packed_;  // the address, for connecting and explaining
+    lane am_;
+    lane rma_;
+    std::string rma_dropped_;  // why there is no single copy any more
+    const protocol_table* protocols_ = nullptr;
+    std::vector<std::size_t> excluded_;  // resources whose lane to this peer failed
+    ucs::datastruct::list<ep, &ep::peer_hook> endpoints_;
+    std::uint64_t next_number_ = 0;
+    unsigned references_ = 0;
+    bool dead_ = false;
+};
+
+}  // namespace ucp

@@ -1,0 +1,146 @@
+// The object behind a request handle.
+#pragma once
+
+#include <boost/intrusive/parent_from_member.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "ucp/api/ucp.h"
+#include "ucp/dt/recv_buffer.hpp"
+#include "ucp/dt/send_buffer.hpp"
+#include "ucp/tag/match/expected.hpp"
+#include "ucs/datastruct/intrusive.hpp"
+#include "uct/api/types.hpp"
+
+namespace ucp {
+
+class ep;
+class peer;
+class worker;
+struct protocol;
+struct request;
+
+// What a tagged send needs while it runs.
+struct send_state {
+    dt::send_buffer buffer;
+    std::uint64_t tag = 0;
+    std::uint64_t local_id = 0;   // names this request towards the peer; 0: none
+    std::uint64_t remote_id = 0;  // the peer's receive request (rendezvous)
+    std::size_t offset = 0;       // bytes handed to the transport
+    std::size_t end = 0;          // bytes to send in this phase
+    const protocol* proto = nullptr;
+    uct::completion parts{.done = nullptr, .count = 0};  // pieces in flight
+    void (*fragments_done)(request& send) = nullptr;     // all pieces have left
+    peer* holds = nullptr;                               // aborted: kept until the pieces have left
+    bool sync = false;                                   // completes when matched
+    bool guarded = false;                                // `parts` counts the sending loop itself
+    bool aborted = false;                                // only waits for its pieces
+    bool started = false;                                // the first fragment has left
+    bool sent = false;                                   // all fragments have left
+    bool short_pack = false;                             // the user's packing function gave nothing
+};
+
+// What a tagged receive needs while it runs.
+struct recv_state : tag::expected_entry {
+    dt::recv_buffer buffer;
+    ucp_tag_recv_info_t info{};
+    std::uint64_t local_id = 0;   // names this request towards the sender (rendezvous)
+    std::uint64_t remote_id = 0;  // the sender's request
+    std::uint64_t remote_address = 0;
+    std::size_t offset = 0;  // bytes received, or asked for
+    uct::completion parts{.done = nullptr, .count = 0};
+    ucs_status_t outcome = UCS_OK;  // kept while the rest of the message is drained
+};
+
+// Waits for what was started before it on an endpoint.
+struct flush_state {
+    std::uint64_t until = 0;          // sequence numbers below it must be done
+    bool close_after = false;         // the endpoint is closed as soon as that is so
+    struct request* group = nullptr;  // the flush of the whole worker that this is part of
+};
+
+// Waits for the flushes of several endpoints.
+struct group_state {
+    unsigned left = 0;
+};
+
+enum class request_kind : std::uint8_t { none, send, recv, flush, group };
+
+// One operation in flight. Lives in the worker's pool with the user's area right behind it, or in
+// memory of the user's (then never returned to the pool). The handle that the C interface shows
+// points at the user's area. Owner context.
+struct alignas(16) request {
+    enum flag : std::uint16_t {
+        completed = 1U << 0,
+        released = 1U << 1,      // the user gave it back: to the pool when it ends
+        has_callback = 1U << 2,  // `callback` is to be called
+        user_memory = 1U << 3,   // memory of the user's
+        starting = 1U << 4,      // inside the call that started it: no callback from there
+        matched = 1U << 5,       // a receive that has its message: cannot be canceled
+        internal = 1U << 6,      // nobody outside knows it: to the pool when it ends
+    };
+
+    union any_callback {
+        ucp_send_nbx_callback_t send;
+        ucp_tag_recv_nbx_callback_t recv;
+    };
+
+    ucs_status_t status;
+    request_kind kind;
+    std::uint16_t flags;
+    worker* owner;
+    any_callback callback;
+    void* user_data;
+    ep* via;                 // endpoint of a send, or of a matched receive that needs it
+    std::uint64_t sequence;  // order of sends on `via`, for flush
+    ucs::datastruct::list_hook active_hook;  // in via's list of running operations
+    uct::pending_request pending;
+
+    union slot {
+        slot() {}
+        ~slot() {}
+        send_state send;
+        recv_state recv;
+        flush_state flush;
+        group_state group;
+    } state;
+
+    static request& of(void* handle) noexcept { return *(static_cast<request*>(handle) - 1); }
+    static request& of(uct::pending_request& queued) noexcept {
+        return *boost::intrusive::get_parent_from_member(&queued, &request::pending);
+    }
+    static request& of(recv_state& recv) noexcept { return of_slot(&recv); }
+    static request& of(send_state& send) noexcept { return of_slot(&send); }
+
+    [[nodiscard]] void* handle() noexcept { return this + 1; }
+    [[nodiscard]] bool is_completed() const noexcept { return (flags & completed) != 0; }
+
+    send_state& start_send() noexcept {
+        kind = request_kind::send;
+        return *::new (&state.send) send_state();
+    }
+    recv_state& start_recv() noexcept {
+        kind = request_kind::recv;
+        return *::new (&state.recv) recv_state();
+    }
+    flush_state& start_flush() noexcept {
+        kind = request_kind::flush;
+        return *::new (&state.flush) flush_state();
+    }
+    group_state& start_group() noexcept {
+        kind = request_kind::group;
+        return *::new (&state.group) group_state();
+    }
+
+private:
+    static request& of_slot(void* in_slot) noexcept {
+        return *boost::intrusive::get_parent_from_member(static_cast<slot*>(in_slot),
+                                                         &request::state);
+    }
+};
+
+// Users put it on their stack for every blocking call.
+static_assert(sizeof(request) <= 256 && sizeof(request) % 16 == 0);
+
+}  // namespace ucp

@@ -1,0 +1,51 @@
+#include "ucp/core/request_pool.hpp"
+
+#include <algorithm>
+
+namespace ucp {
+
+namespace {
+
+constexpr std::size_t alignment = 64;  // of every request: no two share a cache line
+
+constexpr std::size_t round_up(std::size_t value) noexcept {
+    return (value + alignment - 1) / alignment * alignment;
+}
+
+std::byte* aligned(std::byte* place) noexcept {
+    return reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(place)));
+}
+
+}  // namespace
+
+request_pool::request_pool(const user_area& user) noexcept
+    : user_(user),
+      stride_(round_up(sizeof(request) + user.size)),
+      per_chunk_(std::max<std::size_t>(8, chunk_bytes / stride_)) {}
+
+request_pool::~request_pool() {
+    if (user_.cleanup == nullptr) return;
+    for (const auto& chunk : chunks_) {
+        std::byte* place = aligned(chunk.get());
+        for (std::size_t i = 0; i < per_chunk_; ++i, place += stride_) {
+            user_.cleanup(reinterpret_cast<request*>(place)->handle());
+        }
+    }
+}
+
+bool request_pool::grow() noexcept {
+    std::unique_ptr<std::byte[]> chunk(new (std::nothrow)
+                                           std::byte[per_chunk_ * stride_ + alignment]);
+    if (chunk == nullptr) return false;
+    std::byte* place = aligned(chunk.get());
+    for (std::size_t i = 0; i < per_chunk_; ++i, place += stride_) {
+        auto* fresh = ::new (place) request;
+        if (user_.init != nullptr) user_.init(fresh->handle());
+        next_of(*fresh) = free_;
+        free_ = fresh;
+    }
+    chunks_.push_back(std::move(chunk));
+    return true;
+}
+
+}  // namespace ucp

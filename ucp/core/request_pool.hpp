@@ -1,0 +1,63 @@
+// Requests of one worker.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "ucp/core/request.hpp"
+
+namespace ucp {
+
+// Recycles requests together with the user's area behind them. The user's init callback runs once
+// per object, when memory for it is made, and cleanup once, when the pool goes: what users keep in
+// their area survives reuse. Owned by the worker. Owner context.
+class request_pool {
+public:
+    struct user_area {
+        std::size_t size = 0;
+        ucp_request_init_callback_t init = nullptr;
+        ucp_request_cleanup_callback_t cleanup = nullptr;
+    };
+
+    explicit request_pool(const user_area& user) noexcept;
+    ~request_pool();
+    request_pool(const request_pool&) = delete;
+    request_pool& operator=(const request_pool&) = delete;
+
+    // nullptr when there is no memory. The header is unset but for `flags`, which is 0.
+    [[nodiscard]] request* get() noexcept {
+        if (free_ == nullptr && !grow()) return nullptr;
+        request* taken = free_;
+        free_ = next_of(*taken);
+        taken->flags = 0;
+        ++in_use_;
+        return taken;
+    }
+
+    void put(request& given) noexcept {
+        next_of(given) = free_;
+        free_ = &given;
+        --in_use_;
+    }
+
+    // Requests taken and not given back.
+    [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
+
+private:
+    // A free request keeps the next one where a used one keeps its callback's argument.
+    static request*& next_of(request& free) noexcept {
+        return reinterpret_cast<request*&>(free.user_data);
+    }
+    bool grow() noexcept;
+
+    static constexpr std::size_t chunk_bytes = 32 * 1024;
+    const user_area user_;
+    const std::size_t stride_;
+    const std::size_t per_chunk_;
+    request* free_ = nullptr;
+    std::size_t in_use_ = 0;
+    std::vector<std::unique_ptr<std::byte[]>> chunks_;
+};
+
+}  // namespace ucp

@@ -1,0 +1,341 @@
+#include "ucp/core/worker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ucp/core/complete.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/rndv/receive.hpp"
+#include "ucp/wireup/messages.hpp"
+#include "ucs/sys/uuid.hpp"
+
+namespace ucp {
+
+ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
+                                                    const worker_params& params) {
+    auto events = ucs::async::event_loop::create();
+    if (!events) return events.status();
+    std::unique_ptr<worker> made(new (std::nothrow) worker(of, params, std::move(*events)));
+    if (made == nullptr) return UCS_ERR_NO_MEMORY;
+    if (const ucs_status_t status = made->open_interfaces(); status != UCS_OK) return status;
+    made->pack_addresses();
+    of.attach(*made);
+    return made;
+}
+
+worker::worker(const context& of, const worker_params& params,
+               std::unique_ptr<ucs::async::event_loop> events)
+    : context_(of),
+      lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
+      requests_(of.params().request_area),
+      matcher_(std::make_unique<tag_matcher>(*this)),
+      params_(params),
+      uid_(ucs::sys::random_id()),
+      events_(std::move(events)) {}
+
+worker::~worker() {
+    context_.detach(*this);
+    std::vector<ep*> all;
+    ep_ids_.for_each([&all](std::uint64_t, ep* each) { all.push_back(each); });
+    for (ep* each : all) {
+        each->detach_user();
+        each->abort_for_destruction();
+    }
+    for (ep* each : all)
+        destroy_later(*each);
+    empty_trash();
+    peers_.clear();
+    dead_peers_.clear();
+    matcher_.reset();
+    interfaces_.clear();
+    if (requests_.in_use() > 0 && !params_.ignore_request_leak) {
+        ucs::log::warn(core_log,
+                       "worker {} is destroyed while {} requests were not freed; free every "
+                       "request that an operation returned",
+                       params_.name, requests_.in_use());
+    }
+}
+
+ucs_status_t worker::open_interfaces() {
+    const auto& resources = context_.resources();
+    interfaces_.resize(resources.size());
+    not_opened_.resize(resources.size());
+    unsigned opened = 0;
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+        const uct::iface_params params{*events_, context_.source(), uid_};
+        auto made = resources[i].component->open(resources[i].where, params);
+        if (!made) {
+            not_opened_[i] = ucs_status_string(made.status());
+            ucs::log::warn(core_log, "{}/{} could not be opened and is left out: {}",
+                           resources[i].where.transport, resources[i].where.device, not_opened_[i]);
+            continue;
+        }
+        interfaces_[i] = std::move(*made);
+        uct::iface& fresh = *interfaces_[i];
+        wireup::listen(*this, fresh);
+        matcher_->listen(fresh);
+        rndv_listen(*this, fresh);
+        fresh.set_error_handler({[](void* arg, uct::ep& which, ucs_status_t status) {
+                                     auto& self = *static_cast<worker*>(arg);
+                                     const auto found = self.lanes_.find(&which);
+                                     if (found != self.lanes_.end())
+                                         found->second->lane_failed(which, status);
+                                 },
+                                 this});
+        // Peers may write to shared memory at any time; sockets are noticed by the slow polls.
+        const bool receives = fresh.attr().ops.has(uct::op::am_short);
+        if (receives && fresh.attr().cost == uct::poll_cost::memory &&
+            resources[i].where.type != uct::device_type::self) {
+            activate(i);
+        }
+        ++opened;
+    }
+    if (opened > 0) return UCS_OK;
+    ucs::log::error(core_log, "no transport could be opened, see the warnings above");
+    return UCS_ERR_NO_DEVICE;
+}
+
+void worker::activate(std::size_t resource) {
+    uct::iface* which = interfaces_[resource].get();
+    if (!which->attr().ops.has(uct::op::am_short)) return;
+    auto& list = which->attr().cost == uct::poll_cost::memory ? fast_ : slow_;
+    if (std::find(list.begin(), list.end(), which) != list.end()) return;
+    list.push_back(which);
+    set_turns();
+}
+
+void worker::set_turns() {
+    const unsigned shared = std::max(1U, context_.options().poll_slow_every);
+    // Without shared memory in use there is nothing else to poll.
+    const bool alone = std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) {
+        return lane.second->am_attr().cost == uct::poll_cost::memory;
+    });
+    slow_turn_ = slow_.empty() ? event_turns : (alone ? 1 : shared);
+}
+
+unsigned worker::progress_slow() {
+    unsigned events = empty_trash();
+    for (uct::iface* polled : slow_)
+        events += polled->progress();
+    until_events_ += turn_;
+    turn_ = 0;
+    if (until_events_ >= event_turns || (slow_.empty() && fast_.empty())) {
+        until_events_ = 0;
+        events += events_->poll(0);
+        events += poll_quiet();
+    }
+    return events;
+}
+
+// Interfaces that carry nothing of ours yet may have been reached by a peer.
+unsigned worker::poll_quiet() {
+    unsigned events = 0;
+    for (std::size_t i = 0; i < interfaces_.size(); ++i) {
+        uct::iface* quiet = interfaces_[i].get();
+        if (quiet == nullptr || std::find(fast_.begin(), fast_.end(), quiet) != fast_.end() ||
+            std::find(slow_.begin(), slow_.end(), quiet) != slow_.end()) {
+            continue;
+        }
+        const unsigned found = quiet->progress();
+        if (found > 0) activate(i);
+        events += found;
+    }
+    return events;
+}
+
+void worker::pack_addresses() {
+    address::worker_address address;
+    address.uid = uid_;
+    address.name = params_.name;
+    const auto& resources = context_.resources();
+    for (std::size_t i = 0; i < interfaces_.size(); ++i) {
+        if (interfaces_[i] == nullptr) continue;
+        const uct::iface_attr& attr = interfaces_[i]->attr();
+        address::entry entry{resources[i].where.transport,
+                             resources[i].where.device,
+                             attr.reach,
+                             static_cast<float>(attr.latency),
+                             static_cast<float>(attr.bandwidth),
+                             static_cast<float>(attr.overhead),
+                             std::vector<std::byte>(attr.address_length)};
+        interfaces_[i]->pack_address(entry.iface_address);
+        address.entries.push_back(std::move(entry));
+    }
+    full_address_ = address::pack(address, false);
+    net_address_ = address::pack(address, true);
+}
+
+const protocol_table& worker::protocols(const uct::iface_attr& am, const uct::iface_attr* rma) {
+    for (const table_key& known : tables_) {
+        if (known.am == &am && known.rma == rma) return *known.table;
+    }
+    const lane_set lanes{&am, rma, &context_.costs(), &context_.options()};
+    tables_.push_back({&am, rma, std::make_unique<protocol_table>(lanes)});
+    if (context_.options().proto_info) {
+        const std::string text = tables_.back().table->explain();
+        std::fprintf(stderr, "# protocols of worker %s\n%s", params_.name.c_str(), text.c_str());
+    }
+    return *tables_.back().table;
+}
+
+void worker::track_lane(const uct::ep& lane, peer* owner) {
+    if (owner == nullptr) {
+        lanes_.erase(&lane);
+    } else {
+        lanes_[&lane] = owner;
+    }
+}
+
+peer* worker::intern(std::uint64_t uid, std::span<const std::byte> packed) {
+    const auto known = peers_.find(uid);
+    if (known != peers_.end()) return known->second.get();
+    auto fresh =
+        std::make_unique<peer>(*this, uid, std::vector<std::byte>(packed.begin(), packed.end()));
+    return (peers_[uid] = std::move(fresh)).get();
+}
+
+ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& params) {
+    const auto length = address::packed_length(packed_address);
+    if (!length) return length.status();
+    const std::span bytes(static_cast<const std::byte*>(packed_address), *length);
+    const auto parsed = address::parse(bytes);
+    if (!parsed) return parsed.status();
+    peer* to = intern(parsed->uid, bytes);
+    ep* made = to->first_unowned();
+    if (made == nullptr || to->uid() == uid_) made = new ep(*this, *to, to->next_number());
+    made->adopt(params);
+    return made;
+}
+
+ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte> address) {
+    const auto parsed = address::parse(address);
+    if (!parsed || parsed->uid != request.uid) {
+        ucs::log::warn(wireup_log,
+                       "a connection request of worker {:x} with a wrong address was "
+                       "dropped",
+                       request.uid);
+        return nullptr;
+    }
+    // Two endpoints of one worker that want to reach each other (NO_LOOPBACK) pair up.
+    const std::uint64_t number =
+        request.peer_ep_or_number ^ (request.uid == uid_ ? std::uint64_t{1} : 0);
+    peer* from = intern(request.uid, address);
+    ep* mine = from->find_for_request(number, request.ep);
+    if (mine == nullptr) mine = new ep(*this, *from, number);
+    if (mine->connection() == wireup::state::idle && from->connect() != UCS_OK) {
+        if (!mine->owned_by_user()) destroy_later(*mine);
+        return nullptr;
+    }
+    return mine;
+}
+
+void worker::refuse(std::uint64_t uid, std::uint64_t their_ep, std::span<const std::byte> address) {
+    const auto parsed = address::parse(address);
+    if (!parsed || parsed->uid != uid) return;
+    peer* to = intern(uid, address);
+    to->hold();
+    if (to->connect() == UCS_OK) wireup::send_refusal(*to, their_ep);
+    to->release();
+}
+
+void worker::destroy_later(ep& done) {
+    if (std::find(trash_eps_.begin(), trash_eps_.end(), &done) == trash_eps_.end()) {
+        trash_eps_.push_back(&done);
+    }
+    turn_ = slow_turn_;  // the next progress looks after it
+}
+
+void worker::destroy_later(peer& done) {
+    trash_peers_.push_back(&done);
+    turn_ = slow_turn_;
+}
+
+unsigned worker::empty_trash() {
+    while (!trash_eps_.empty()) {
+        ep* gone = trash_eps_.back();
+        trash_eps_.pop_back();
+        ep_ids_.remove(gone->id());
+        delete gone;
+    }
+    std::vector<peer*> peers;
+    peers.swap(trash_peers_);
+    for (peer* gone : peers) {
+        if (gone->in_use()) continue;  // somebody came back, or it is listed twice
+        const auto known = peers_.find(gone->uid());
+        if (known != peers_.end() && known->second.get() == gone) peers_.erase(known);
+        std::erase_if(dead_peers_, [gone](const auto& dead) { return dead.get() == gone; });
+    }
+    return 0;
+}
+
+void worker::forget(peer& dead) {
+    const auto known = peers_.find(dead.uid());
+    if (known == peers_.end() || known->second.get() != &dead) return;
+    dead_peers_.push_back(std::move(known->second));
+    peers_.erase(known);
+}
+
+ucs_status_t worker::start_flush(request& group) {
+    group_state& state = group.start_group();
+    state.left = 1;
+    std::vector<ep*> all;
+    ep_ids_.for_each([&all](std::uint64_t, ep* each) { all.push_back(each); });
+    for (ep* each : all) {
+        request* part = requests_.get();
+        if (part == nullptr) return UCS_ERR_NO_MEMORY;
+        part->flags = request::internal;
+        part->status = UCS_INPROGRESS;
+        part->owner = this;
+        part->start_flush().group = &group;
+        if (each->start_flush(*part) == UCS_INPROGRESS) {
+            ++state.left;
+        } else {
+            requests_.put(*part);
+        }
+    }
+    return --state.left == 0 ? UCS_OK : UCS_INPROGRESS;
+}
+
+std::string worker::info() const {
+    std::string text = "#\n# UCP worker ";
+    text += fmt::format("'{}'\n#\n", params_.name);
+    text += fmt::format("#                 uid: {:x}\n", uid_);
+    text += fmt::format("#             address: {} bytes, {} bytes for other hosts\n",
+                        full_address_.size(), net_address_.size());
+    text += fmt::format("#           endpoints: {}\n", ep_ids_.size());
+    const auto& resources = context_.resources();
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+        const uct::resource& where = resources[i].where;
+        text += fmt::format("#    interface {:<2}    : {}/{}{}\n", i, where.transport, where.device,
+                            interfaces_[i] == nullptr ? ", left out: " + not_opened_[i] : "");
+    }
+    text += "#\n";
+    return text;
+}
+
+void worker::describe(ucs::vfs::directory& into) const {
+    into.file("thread_mode", [this] {
+        static constexpr const char* names[] = {"single", "serialized", "multi"};
+        return std::string(names[params_.thread_mode]);
+    });
+    into.file("num_all_eps", [this] { return std::to_string(ep_ids_.size()); });
+    into.file("expected", [this] { return std::to_string(matcher_->expected_count()); });
+    into.file("unexpected", [this] { return std::to_string(matcher_->unexpected_count()); });
+    into.file("requests", [this] { return std::to_string(requests_.in_use()); });
+    into.folder("ep", [this](ucs::vfs::directory& eps) {
+        const_cast<worker*>(this)->ep_ids_.for_each(
+            [&eps](std::uint64_t id, ep* each) { eps.folder(fmt::format("{:x}", id), *each); });
+    });
+    into.folder("iface", [this](ucs::vfs::directory& list) {
+        const auto& resources = context_.resources();
+        for (std::size_t i = 0; i < interfaces_.size(); ++i) {
+            if (interfaces_[i] == nullptr) continue;
+            list.folder(
+                fmt::format("{}_{}", resources[i].where.transport, resources[i].where.device),
+                *interfaces_[i]);
+        }
+    });
+}
+
+}  // namespace ucp

@@ -1,0 +1,147 @@
+// The progress engine: interfaces, endpoints, requests, matching.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ucp/core/context.hpp"
+#include "ucp/core/ep.hpp"
+#include "ucp/core/peer.hpp"
+#include "ucp/core/request_pool.hpp"
+#include "ucp/tag/matcher.hpp"
+#include "ucp/wireup/wire.hpp"
+#include "ucs/async/event_loop.hpp"
+#include "ucs/datastruct/id_table.hpp"
+#include "ucs/sys/lock.hpp"
+
+namespace ucp {
+
+// What ucp_worker_create was asked for, with defaults.
+struct worker_params {
+    ucs_thread_mode_t thread_mode = UCS_THREAD_MODE_SINGLE;
+    void* user_data = nullptr;
+    std::string name;
+    std::uint64_t client_id = 0;
+    bool ignore_request_leak = false;
+};
+
+// Owns its interfaces, endpoints and requests. In thread mode MULTI every call from outside holds
+// `lock()`; otherwise the caller sees to it that one thread at a time is inside.
+class worker final : public ucs::vfs::object {
+public:
+    static ucs::result<std::unique_ptr<worker>> create(const context& of,
+                                                       const worker_params& params);
+    ~worker();
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+
+    // --- datapath ---
+    [[nodiscard]] ucs::sys::optional_lock& lock() noexcept { return lock_; }
+    unsigned progress() {
+        unsigned events = 0;
+        for (uct::iface* polled : fast_)
+            events += polled->progress();
+        if (++turn_ >= slow_turn_) [[unlikely]]
+            events += progress_slow();
+        return events;
+    }
+    [[nodiscard]] request_pool& requests() noexcept { return requests_; }
+    [[nodiscard]] tag_matcher& matcher() noexcept { return *matcher_; }
+    ucs::datastruct::id_table<request*>& send_ids() noexcept { return send_ids_; }
+    ucs::datastruct::id_table<request*>& recv_ids() noexcept { return recv_ids_; }
+
+    // The endpoint that a peer named, or nullptr.
+    [[nodiscard]] ep* find_ep(std::uint64_t id) noexcept {
+        ep** found = ep_ids_.find(id);
+        return found == nullptr ? nullptr : *found;
+    }
+
+    // --- endpoints and peers ---
+    ucs::result<ep*> create_ep(const void* packed_address, const ep_params& params);
+    std::uint64_t register_ep(ep& fresh) { return ep_ids_.add(&fresh); }
+    // The endpoint that belongs to the peer's request; made when there is none yet.
+    ep* accept(const wire::wireup_header& request, std::span<const std::byte> address);
+    // Tells a worker that asked for one of this address's earlier owners.
+    void refuse(std::uint64_t uid, std::uint64_t their_ep, std::span<const std::byte> address);
+    // Destroyed at the end of the current progress: callers may be inside of it.
+    void destroy_later(ep& done);
+    void destroy_later(peer& done);
+    void forget(peer& dead);
+    void track_lane(const uct::ep& lane, peer* owner);
+
+    // --- whole worker ---
+    ucs_status_t start_flush(request& group);
+    [[nodiscard]] const std::vector<std::byte>& address(bool net_only) const noexcept {
+        return net_only ? net_address_ : full_address_;
+    }
+    [[nodiscard]] const context& owner() const noexcept { return context_; }
+    [[nodiscard]] const worker_params& params() const noexcept { return params_; }
+    [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
+    [[nodiscard]] uct::iface* interface(std::size_t resource) const noexcept {
+        return interfaces_[resource].get();
+    }
+    [[nodiscard]] std::size_t interface_count() const noexcept { return interfaces_.size(); }
+    // The table for a pair of lanes; `rma` may be nullptr.
+    const protocol_table& protocols(const uct::iface_attr& am, const uct::iface_attr* rma);
+    // From now on the interface carries traffic that is not covered by the slow polls.
+    void activate(std::size_t resource);
+
+    [[nodiscard]] std::string info() const;
+    void describe(ucs::vfs::directory& into) const override;
+    [[nodiscard]] std::size_t endpoint_count() const noexcept { return ep_ids_.size(); }
+
+private:
+    worker(const context& of, const worker_params& params,
+           std::unique_ptr<ucs::async::event_loop> events);
+    ucs_status_t open_interfaces();
+    void pack_addresses();
+    unsigned progress_slow();
+    unsigned empty_trash();
+    unsigned poll_quiet();
+    void set_turns();
+    // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
+    peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
+
+    // How often the event loop (new connections, liveness) is looked at, in calls of progress.
+    static constexpr unsigned event_turns = 128;
+
+    std::vector<uct::iface*> fast_;
+    unsigned turn_ = 0;
+    unsigned slow_turn_ = event_turns;
+    unsigned until_events_ = 0;
+    std::vector<uct::iface*> slow_;  // in use, and a poll is a system call
+    const context& context_;
+    ucs::sys::optional_lock lock_;
+    request_pool requests_;
+    std::unique_ptr<tag_matcher> matcher_;
+    ucs::datastruct::id_table<request*> send_ids_;
+    ucs::datastruct::id_table<request*> recv_ids_;
+    ucs::datastruct::id_table<ep*> ep_ids_;
+
+    const worker_params params_;
+    const std::uint64_t uid_;
+    std::unique_ptr<ucs::async::event_loop> events_;
+    std::vector<std::unique_ptr<uct::iface>> interfaces_;  // by resource; empty: could not open
+    std::vector<std::string> not_opened_;
+    std::vector<std::byte> full_address_;
+    std::vector<std::byte> net_address_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<peer>> peers_;
+    std::vector<std::unique_ptr<peer>> dead_peers_;  // out of the map, still referred to
+    std::unordered_map<const uct::ep*, peer*> lanes_;
+    struct table_key {
+        const uct::iface_attr* am;
+        const uct::iface_attr* rma;
+        std::unique_ptr<protocol_table> table;
+    };
+    std::vector<table_key> tables_;
+    std::vector<ep*> trash_eps_;
+    std::vector<peer*> trash_peers_;
+};
+
+// Holds the worker's lock for the duration of a call from outside.
+using worker_guard = std::lock_guard<ucs::sys::optional_lock>;
+
+}  // namespace ucp

@@ -1,0 +1,178 @@
+#include "ucp/proto/host_costs.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "ucs/log/log.hpp"
+#include "ucs/time/clock.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace ucp {
+
+namespace {
+
+constinit const ucs::log::component host_log{"ucp.host"};
+constexpr int format_version = 1;
+constexpr std::size_t cached_size = 256 * 1024;
+constexpr std::size_t memory_size = 4 * 1024 * 1024;
+
+template<class Work>
+double seconds_of(Work&& work) {
+    const auto start = ucs::time::now();
+    work();
+    return static_cast<double>(ucs::time::now() - start) * 1e-9;
+}
+
+// The best of a few rounds: disturbances only ever add time.
+template<class Work>
+double best_of(int rounds, Work&& work) {
+    double best = 1;
+    for (int i = 0; i < rounds; ++i)
+        best = std::min(best, seconds_of(work));
+    return std::max(best, 1e-9);
+}
+
+// Reading the own memory through the kernel costs what reading a peer's does.
+bool read_self(std::byte* into, const std::byte* from, std::size_t length) {
+    iovec local{into, length};
+    iovec remote{const_cast<std::byte*>(from), length};
+    return ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(length);
+}
+
+void measure_copies(host_costs& costs, std::byte* a, std::byte* b) {
+    const auto copy = [&](std::size_t length) {
+        return best_of(4, [=] { std::memcpy(b, a, length); });
+    };
+    copy(memory_size);  // touches every page
+    costs.copy_cached = static_cast<double>(cached_size) / copy(cached_size);
+    costs.copy_memory = static_cast<double>(memory_size) / copy(memory_size);
+    costs.copy_memory = std::min(costs.copy_memory, costs.copy_cached);
+}
+
+void measure_single_copy(host_costs& costs, std::byte* a, std::byte* b) {
+    costs.single_copy_works = read_self(b, a, 64);
+    if (!costs.single_copy_works) return;
+    costs.single_copy_overhead = best_of(8, [=] { read_self(b, a, 64); });
+    const std::size_t length = memory_size / 4;
+    const double whole = best_of(3, [=] { read_self(b, a, length); });
+    costs.single_copy =
+        static_cast<double>(length) / std::max(whole - costs.single_copy_overhead, whole / 10);
+}
+
+std::size_t second_level_cache() {
+    const long size = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return size > 0 ? static_cast<std::size_t>(size) : std::size_t{1} << 20;
+}
+
+host_costs measure_now() {
+    host_costs costs;
+    costs.cache_size = second_level_cache();
+    const std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[2 * memory_size]());
+    if (memory == nullptr) return costs;
+    measure_copies(costs, memory.get(), memory.get() + memory_size);
+    measure_single_copy(costs, memory.get(), memory.get() + memory_size);
+    costs.origin = "measured now";
+    return costs;
+}
+
+// Names the machine: figures of another processor or kernel are not ours.
+std::string hardware_identity() {
+    std::string text;
+    if (std::FILE* info = std::fopen("/proc/cpuinfo", "re"); info != nullptr) {
+        char line[256];
+        while (std::fgets(line, sizeof line, info) != nullptr) {
+            if (std::strncmp(line, "model name", 10) == 0) {
+                text = line;
+                break;
+            }
+        }
+        std::fclose(info);
+    }
+    utsname system{};
+    if (::uname(&system) == 0) text += system.release;
+    text += fmt::format("/{}/{}", ::sysconf(_SC_NPROCESSORS_CONF), second_level_cache());
+    std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a: only a file name
+    for (const char c : text)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    return fmt::format("{:016x}", hash);
+}
+
+std::string cache_folder() {
+    if (const char* base = std::getenv("XDG_CACHE_HOME"); base != nullptr && *base == '/') {
+        return fmt::format("{}/hawser", base);
+    }
+    if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+        return fmt::format("{}/.cache/hawser", home);
+    }
+    return {};
+}
+
+bool plausible(const host_costs& costs) {
+    const auto rate = [](double value) { return value > 1e7 && value < 1e13; };
+    return rate(costs.copy_cached) && rate(costs.copy_memory) && rate(costs.single_copy) &&
+           costs.single_copy_overhead > 0 && costs.single_copy_overhead < 1;
+}
+
+bool load(const std::string& path, host_costs& costs) {
+    std::FILE* file = std::fopen(path.c_str(), "re");
+    if (file == nullptr) return false;
+    int version = 0;
+    int works = 0;
+    host_costs read;
+    const int fields = std::fscanf(file, "hawser-host %d %lg %lg %zu %lg %lg %d", &version,
+                                   &read.copy_cached, &read.copy_memory, &read.cache_size,
+                                   &read.single_copy_overhead, &read.single_copy, &works);
+    std::fclose(file);
+    if (fields != 7 || version != format_version || !plausible(read)) return false;
+    read.single_copy_works = works != 0;
+    read.origin = fmt::format("measured before, kept in {}", path);
+    costs = read;
+    return true;
+}
+
+// Many processes of one job may do this at once: write aside, then rename. Failing is fine.
+void save(const std::string& folder, const std::string& path, const host_costs& costs) {
+    const std::string parent = folder.substr(0, folder.rfind('/'));
+    ::mkdir(parent.c_str(), 0700);
+    ::mkdir(folder.c_str(), 0700);
+    const std::string aside = fmt::format("{}.{}", path, ::getpid());
+    ucs::unique_fd fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!fd) return;
+    const std::string text =
+        fmt::format("hawser-host {} {:.6g} {:.6g} {} {:.6g} {:.6g} {}\n", format_version,
+                    costs.copy_cached, costs.copy_memory, costs.cache_size,
+                    costs.single_copy_overhead, costs.single_copy, costs.single_copy_works ? 1 : 0);
+    const bool written =
+        ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (!written || ::rename(aside.c_str(), path.c_str()) != 0) {
+        ucs::log::debug(host_log, "the measured host figures could not be kept in {}: {}", path,
+                        std::strerror(errno));
+        ::unlink(aside.c_str());
+    }
+}
+
+}  // namespace
+
+host_costs measure_host(bool allowed) {
+    if (!allowed) return {};
+    const std::string folder = cache_folder();
+    const std::string path = fmt::format("{}/host-{}", folder, hardware_identity());
+    host_costs costs;
+    if (!folder.empty() && load(path, costs)) return costs;
+    costs = measure_now();
+    if (!folder.empty() && plausible(costs)) save(folder, path, costs);
+    return costs;
+}
+
+}  // namespace ucp

@@ -1,0 +1,56 @@
+// One way to carry out an operation, and what it is predicted to cost.
+#pragma once
+
+#include <cstddef>
+
+#include "ucp/core/config.hpp"
+#include "ucp/proto/host_costs.hpp"
+#include "uct/api/iface.hpp"
+
+namespace ucp {
+
+struct request;
+
+// What an endpoint has to send with. `rma` is nullptr without a single-copy lane.
+struct lane_set {
+    const uct::iface_attr* am;
+    const uct::iface_attr* rma;
+    const host_costs* costs;
+    const config* options;
+};
+
+// What distinguishes sends, beside their length.
+struct send_class {
+    bool sync;        // completes when matched
+    bool contiguous;  // one piece of memory; else pieces or the user's packing functions
+};
+
+// Prediction for one message: from the start of the send to its completion at the receiver.
+struct estimate {
+    double seconds = 0;
+    const char* why_not = nullptr;  // set: cannot be used, and why, in words
+
+    static estimate refused(const char* reason) noexcept { return {0, reason}; }
+};
+
+// A protocol is one file and one row of all_protocols(). Functions run in owner context.
+struct protocol {
+    const char* name;     // "rndv/ring"
+    const char* summary;  // what it does, for people
+
+    // Pure: may it serve such a message on such lanes, and at what cost?
+    estimate (*probe)(const lane_set& lanes, const send_class& what, std::size_t length);
+
+    // Sends as much as it can. UCS_OK: nothing more to send for now; the request may be gone.
+    // UCS_ERR_NO_RESOURCE: call again when the transport has room. An error of the lane ends
+    // the request inside and counts as UCS_OK.
+    ucs_status_t (*progress)(request& send);
+
+    // Gives up what the protocol itself holds (ids, pieces in flight); the caller completes.
+    void (*abort)(request& send);
+
+    // Rendezvous needs no memory at the receiver: a tie is decided in its favour.
+    bool rendezvous;
+};
+
+}  // namespace ucp

@@ -1,0 +1,148 @@
+#include "ucp/proto/selection.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "ucp/tag/protocols.hpp"
+
+namespace ucp {
+
+namespace {
+
+// An eager message may have to be stored at the receiver until it is wanted. Rendezvous never
+// does, so it is preferred when it costs no more than this above the cheapest eager protocol.
+constexpr double rendezvous_tolerance = 1.07;
+
+constexpr std::size_t largest = ~std::size_t{0};
+
+std::string size_text(std::size_t bytes) {
+    if (bytes == largest) return "inf";
+    if (bytes >= (1U << 20) && bytes % (1U << 20) == 0) return fmt::format("{}M", bytes >> 20);
+    if (bytes >= (1U << 10) && bytes % (1U << 10) == 0) return fmt::format("{}K", bytes >> 10);
+    return fmt::format("{}", bytes);
+}
+
+// Sizes at which the protocols are compared: every power of two and three steps in between.
+std::size_t next_sample(std::size_t length) noexcept {
+    if (length < 16) return length + 1;
+    return length + std::max<std::size_t>(1, std::bit_floor(length) / 4);
+}
+constexpr std::size_t last_sample = std::size_t{1} << 40;
+
+std::string cost_text(const estimate& cost) {
+    if (cost.why_not != nullptr) return cost.why_not;
+    return fmt::format("{:.2f} us", cost.seconds * 1e6);
+}
+
+}  // namespace
+
+protocol_table::protocol_table(const lane_set& lanes) : lanes_(lanes) {
+    for (const bool sync : {false, true}) {
+        for (const bool contiguous : {false, true}) {
+            const send_class what{sync, contiguous};
+            classes_[index(what)] = build(what);
+        }
+    }
+    const range& first = classes_[index({false, true})].front();
+    if (first.chosen == &eager_short) {
+        max_short_ = static_cast<std::ptrdiff_t>(std::min(first.last, lanes.am->max_short));
+    }
+}
+
+const protocol* protocol_table::best(send_class what, std::size_t length) const {
+    const protocol* chosen[2] = {nullptr, nullptr};  // eager, rendezvous
+    double cost[2] = {0, 0};
+    for (const protocol* candidate : all_protocols()) {
+        const estimate predicted = candidate->probe(lanes_, what, length);
+        if (predicted.why_not != nullptr) continue;
+        const std::size_t kind = candidate->rendezvous ? 1 : 0;
+        if (chosen[kind] == nullptr || predicted.seconds < cost[kind]) {
+            chosen[kind] = candidate;
+            cost[kind] = predicted.seconds;
+        }
+    }
+    if (chosen[0] == nullptr || chosen[1] == nullptr) {
+        return chosen[0] == nullptr ? chosen[1] : chosen[0];
+    }
+    const auto& threshold = lanes_.options->rndv_threshold;
+    const bool rendezvous =
+        threshold.is_auto() ? cost[1] <= cost[0] * rendezvous_tolerance : length >= threshold.bytes;
+    return chosen[rendezvous ? 1 : 0];
+}
+
+protocol_table::ranges protocol_table::build(send_class what) const {
+    ranges list;
+    std::size_t length = 0;
+    const protocol* current = best(what, 0);
+    while (length < last_sample) {
+        const std::size_t next = next_sample(length);
+        const protocol* follower = best(what, next);
+        if (follower != current) {
+            // The exact border lies between two samples.
+            std::size_t low = length;
+            std::size_t high = next;
+            while (high - low > 1) {
+                const std::size_t middle = low + (high - low) / 2;
+                if (best(what, middle) == current) {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            list.push_back({low, current});
+            current = best(what, high);
+            length = high;
+            continue;
+        }
+        length = next;
+    }
+    list.push_back({largest, current});
+    return list;
+}
+
+double protocol_table::predict(send_class what, std::size_t length) const {
+    return select(what, length).probe(lanes_, what, length).seconds;
+}
+
+void protocol_table::explain_class(send_class what, const char* title, std::string& text) const {
+    text += fmt::format("#   {}:\n", title);
+    std::size_t first = 0;
+    for (const range& each : classes_[index(what)]) {
+        // A size in the middle of the range, the same for all who compare.
+        const std::size_t sample =
+            each.last == largest ? std::max<std::size_t>(first * 4, 4096) : (first + each.last) / 2;
+        text += fmt::format("#     {:>8}..{:<8} {:<12} {}\n", size_text(first),
+                            size_text(each.last), each.chosen->name, each.chosen->summary);
+        text += fmt::format("#                        predicted {} at {} bytes",
+                            cost_text(each.chosen->probe(lanes_, what, sample)), sample);
+        for (const protocol* other : all_protocols()) {
+            if (other == each.chosen) continue;
+            text +=
+                fmt::format("; {}: {}", other->name, cost_text(other->probe(lanes_, what, sample)));
+        }
+        text += '\n';
+        first = each.last + 1;
+    }
+}
+
+std::string protocol_table::explain() const {
+    std::string text;
+    explain_class({false, true}, "tag send, contiguous", text);
+    explain_class({false, false}, "tag send, iov or generic", text);
+    explain_class({true, true}, "synchronous tag send, contiguous", text);
+    text += fmt::format(
+        "#   rendezvous is preferred up to {:.0f}% above the cheapest eager protocol, because it "
+        "needs no memory at the receiver{}\n",
+        (rendezvous_tolerance - 1) * 100,
+        lanes_.options->rndv_threshold.is_auto() ? "" : "; UCX_RNDV_THRESH overrides the border");
+    return text;
+}
+
+std::span<const protocol* const> all_protocols() noexcept {
+    static constexpr const protocol* all[] = {&eager_short, &eager_bcopy, &eager_multi, &rndv_get,
+                                              &rndv_stream};
+    return all;
+}
+
+}  // namespace ucp

@@ -1,0 +1,29 @@
+// The receiving side of rendezvous.
+#pragma once
+
+#include "ucp/core/request.hpp"
+#include "uct/api/iface.hpp"
+
+namespace ucp {
+
+class ep;
+class worker;
+
+// An announced message as its receiver knows it.
+struct announced {
+    std::uint64_t total;
+    std::uint64_t request;  // of the sender
+    std::uint64_t address;  // where the data can be read, or 0
+};
+
+// Moves the data of a matched message into the receive's buffer: reads it where a lane can, else
+// asks for it. `from` is the endpoint to the sender.
+void rndv_receive(request& receive, ep& from, const announced& what);
+
+// Registers the handlers of data requests, data and final statuses.
+void rndv_listen(worker& owner, uct::iface& on);
+
+// Gives up what a matched receive holds.
+void rndv_release(request& receive) noexcept;
+
+}  // namespace ucp

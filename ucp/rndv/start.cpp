@@ -1,0 +1,38 @@
+#include "ucp/rndv/start.hpp"
+
+#include <cstring>
+
+namespace ucp {
+
+namespace {
+
+struct packing {
+    request* send;
+    bool readable;
+};
+
+std::size_t pack_rts(void* arg, void* into, std::size_t) {
+    const auto& job = *static_cast<packing*>(arg);
+    request& send = *job.send;
+    send_state& state = send.state.send;
+    assign_id(send);
+    const auto address =
+        job.readable ? reinterpret_cast<std::uint64_t>(state.buffer.contiguous()) : 0;
+    const wire::rts_header header{state.tag, state.buffer.length(), send.via->remote_id(),
+                                  state.local_id, address};
+    std::memcpy(into, &header, sizeof header);
+    return sizeof header;
+}
+
+}  // namespace
+
+ucs_status_t send_rts(request& send, bool readable) {
+    packing job{&send, readable};
+    const ssize_t sent = send.via->lane().am_bcopy(wire::rndv_rts, pack_rts, &job);
+    if (sent >= 0) return UCS_OK;
+    if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
+    finish_send(send, static_cast<ucs_status_t>(sent));
+    return UCS_OK;
+}
+
+}  // namespace ucp

@@ -1,0 +1,244 @@
+// What the matcher does with arriving messages. Everything here comes from a peer and is checked.
+#include <cstring>
+
+#include "ucp/core/complete.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/rndv/receive.hpp"
+#include "ucp/tag/matcher.hpp"
+#include "ucp/tag/send.hpp"
+
+namespace ucp {
+
+namespace {
+
+void malformed(const char* what, std::size_t length) {
+    ucs::log::warn(proto_log, "a malformed {} message of {} bytes was dropped", what, length);
+}
+
+template<class Header>
+bool read_header(const std::byte* data, std::size_t length, const char* what, Header& header) {
+    if (length < sizeof header) {
+        malformed(what, length);
+        return false;
+    }
+    std::memcpy(&header, data, sizeof header);
+    return true;
+}
+
+std::unique_ptr<std::byte[]> copy_of(const std::byte* data, std::size_t length) {
+    std::unique_ptr<std::byte[]> copy(new std::byte[length]);
+    std::memcpy(copy.get(), data, length);
+    return copy;
+}
+
+}  // namespace
+
+void tag_matcher::deliver(request& receive, std::uint64_t tag, const void* data,
+                          std::size_t length) {
+    recv_state& state = receive.state.recv;
+    state.info = {tag, length};
+    finish_receive(receive, state.buffer.unpack(data, 0, length));
+}
+
+void tag_matcher::on_eager_only(const std::byte* data, std::size_t length) {
+    wire::eager_only_header header;
+    if (!read_header(data, length, "eager", header)) return;
+    tag::expected_entry* posted = expected_.match(header.tag);
+    if (posted != nullptr) [[likely]] {
+        deliver(request::of(static_cast<recv_state&>(*posted)), header.tag, data + sizeof header,
+                length - sizeof header);
+        return;
+    }
+    store_eager(header.tag, data + sizeof header, length - sizeof header);
+}
+
+void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::size_t length) {
+    message* stored = new_message(tag, message::kind::eager);
+    stored->total = length;
+    if (length <= message::inline_capacity) {
+        stored->inline_length = length;
+        std::memcpy(stored->inline_data, data, length);
+    } else {
+        stored->fragments.push_back({0, length, copy_of(data, length)});
+    }
+    stored->queued = true;
+    unexpected_.add(*stored);
+}
+
+void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
+    wire::eager_first_header header;
+    if (!read_header(data, length, "first fragment", header)) return;
+    const std::size_t payload = length - sizeof header;
+    if (payload > header.total) {
+        malformed("first fragment", length);
+        return;
+    }
+    start_assembly(header, data + sizeof header, payload);
+}
+
+void tag_matcher::start_assembly(const wire::eager_first_header& header, const std::byte* data,
+                                 std::size_t length) {
+    assembly fresh{header.ep, header.message, header.total, length, nullptr, nullptr};
+    tag::expected_entry* posted = expected_.match(header.tag);
+    request* receive = nullptr;
+    if (posted != nullptr) {
+        receive = &request::of(static_cast<recv_state&>(*posted));
+        recv_state& state = receive->state.recv;
+        receive->flags |= request::matched;
+        state.info = {header.tag, header.total};
+        if (header.ack != 0) acknowledge(header.ep, header.ack);
+        state.outcome = header.total > state.buffer.capacity()
+                            ? UCS_ERR_MESSAGE_TRUNCATED
+                            : state.buffer.unpack(data, 0, length);
+        state.offset = length;
+    } else {
+        message* stored = new_message(header.tag, message::kind::eager);
+        stored->total = header.total;
+        stored->ep = header.ep;
+        stored->request = header.ack;
+        if (length > 0) stored->fragments.push_back({0, length, copy_of(data, length)});
+        stored->queued = true;
+        unexpected_.add(*stored);
+        fresh.stored = stored;
+    }
+    if (length == header.total) {
+        if (receive != nullptr) finish_receive(*receive, receive->state.recv.outcome);
+        return;
+    }
+    const auto [place, inserted] = assemblies_.try_emplace({header.ep, header.message}, fresh);
+    if (!inserted) {
+        malformed("repeated first fragment", length);
+        if (receive != nullptr) finish_receive(*receive, UCS_ERR_IO_ERROR);
+        return;
+    }
+    if (receive != nullptr) {
+        attach_assembly(*receive, place->second);
+    } else {
+        fresh.stored->unfinished = &place->second;
+    }
+}
+
+assembly* tag_matcher::find_assembly(const wire::eager_data_header& header, std::size_t length) {
+    const auto found = assemblies_.find({header.ep, header.message});
+    if (found == assemblies_.end()) return nullptr;
+    assembly& into = found->second;
+    if (header.offset != into.received || length > into.total - into.received) return nullptr;
+    return &into;
+}
+
+void tag_matcher::on_eager_data(const std::byte* data, std::size_t length) {
+    wire::eager_data_header header;
+    if (!read_header(data, length, "fragment", header)) return;
+    const std::size_t payload = length - sizeof header;
+    assembly* into = find_assembly(header, payload);
+    if (into == nullptr) {
+        ucs::log::debug(proto_log, "a fragment at offset {} of no known message was dropped",
+                        header.offset);
+        return;
+    }
+    add_fragment(*into, data + sizeof header, payload);
+}
+
+void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_t length) {
+    if (into.receiver != nullptr) {
+        recv_state& state = into.receiver->state.recv;
+        if (state.outcome == UCS_OK) {
+            state.outcome = state.buffer.unpack(data, into.received, length);
+        }
+    } else if (into.stored != nullptr) {
+        into.stored->fragments.push_back({into.received, length, copy_of(data, length)});
+    }
+    into.received += length;
+    if (into.received == into.total) finish_assembly(into);
+}
+
+void tag_matcher::finish_assembly(assembly& done) {
+    request* receiver = done.receiver;
+    if (done.stored != nullptr) done.stored->unfinished = nullptr;
+    assemblies_.erase({done.ep, done.number});
+    if (receiver != nullptr) finish_receive(*receiver, receiver->state.recv.outcome);
+}
+
+void* tag_matcher::locate_eager_data(const void* data, std::size_t length) {
+    wire::eager_data_header header;
+    std::memcpy(&header, data, sizeof header);
+    const assembly* into = find_assembly(header, length);
+    if (into == nullptr || into->receiver == nullptr) return nullptr;
+    recv_state& state = into->receiver->state.recv;
+    void* base = state.buffer.contiguous();
+    if (base == nullptr || state.outcome != UCS_OK) return nullptr;
+    return static_cast<std::byte*>(base) + into->received;
+}
+
+void tag_matcher::landed_eager_data(const void* data, std::size_t length) {
+    wire::eager_data_header header;
+    std::memcpy(&header, data, sizeof header);
+    assembly* into = find_assembly(header, length);
+    if (into == nullptr) return;
+    into->received += length;
+    if (into->received == into->total) finish_assembly(*into);
+}
+
+void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
+    wire::ack_header header;
+    if (!read_header(data, length, "acknowledgement", header)) return;
+    request* send = find_send(owner_, header.request);
+    if (send == nullptr || !send->state.send.sync) return;
+    eager_acknowledged(*send);
+}
+
+void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
+    wire::rts_header header;
+    if (!read_header(data, length, "rendezvous", header)) return;
+    tag::expected_entry* posted = expected_.match(header.tag);
+    if (posted != nullptr) {
+        request& receive = request::of(static_cast<recv_state&>(*posted));
+        receive.flags |= request::matched;
+        receive.state.recv.info = {header.tag, header.total};
+        rendezvous(receive, header.ep, {header.total, header.request, header.address});
+        return;
+    }
+    message* stored = new_message(header.tag, message::kind::rendezvous);
+    stored->total = header.total;
+    stored->ep = header.ep;
+    stored->request = header.request;
+    stored->address = header.address;
+    stored->queued = true;
+    unexpected_.add(*stored);
+}
+
+// Adapters from the transport's function pointers.
+class tag_handlers {
+public:
+    template<void (tag_matcher::*Handler)(const std::byte*, std::size_t)>
+    static void deliver(void* arg, void* data, std::size_t length) {
+        (static_cast<tag_matcher*>(arg)->*Handler)(static_cast<const std::byte*>(data), length);
+    }
+    template<void (tag_matcher::*Handler)(const std::byte*, std::size_t)>
+    static uct::am_handler plain(tag_matcher& self) {
+        return {.deliver = deliver<Handler>, .arg = &self};
+    }
+    static void* locate(void* arg, const void* header, std::size_t length) {
+        return static_cast<tag_matcher*>(arg)->locate_eager_data(header, length);
+    }
+    static void landed(void* arg, const void* header, std::size_t length) {
+        static_cast<tag_matcher*>(arg)->landed_eager_data(header, length);
+    }
+    static void install(tag_matcher& self, uct::iface& on) {
+        on.set_am_handler(wire::eager_only, plain<&tag_matcher::on_eager_only>(self));
+        on.set_am_handler(wire::eager_first, plain<&tag_matcher::on_eager_first>(self));
+        on.set_am_handler(wire::eager_ack, plain<&tag_matcher::on_eager_ack>(self));
+        on.set_am_handler(wire::rndv_rts, plain<&tag_matcher::on_rts>(self));
+        uct::am_handler data = plain<&tag_matcher::on_eager_data>(self);
+        data.landing_header = sizeof(wire::eager_data_header);
+        data.locate = locate;
+        data.landed = landed;
+        on.set_am_handler(wire::eager_data, data);
+    }
+};
+
+void tag_matcher::listen(uct::iface& on) {
+    tag_handlers::install(*this, on);
+}
+
+}  // namespace ucp

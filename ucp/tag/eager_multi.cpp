@@ -1,0 +1,82 @@
+// The message in a row of fragments, without asking the receiver; also every synchronous eager
+// send, because its first fragment says whom to tell when it was matched.
+#include <cstring>
+
+#include "ucp/proto/pipeline.hpp"
+#include "ucp/tag/protocols.hpp"
+#include "ucp/tag/send.hpp"
+
+namespace ucp {
+
+namespace {
+
+estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
+    if (length == 0 && !what.sync) return estimate::refused("an empty message has no fragments");
+    const double answer = what.sync ? lanes.am->latency + lanes.am->overhead : 0;
+    return {pipeline_seconds(lanes, length) + answer};
+}
+
+void write_data_header(const request& send, void* into) {
+    const send_state& state = send.state.send;
+    const wire::eager_data_header header{send.via->remote_id(), state.remote_id, state.offset};
+    std::memcpy(into, &header, sizeof header);
+}
+
+constexpr fragment_writer data_fragments{wire::eager_data, sizeof(wire::eager_data_header),
+                                         write_data_header};
+
+// Everything has left; a synchronous send still waits for the acknowledgement.
+void all_sent(request& send) {
+    send.state.send.sent = true;
+    if (send.state.send.local_id == 0) finish_send(send, UCS_OK);
+}
+
+std::size_t pack_first(void* arg, void* into, std::size_t capacity) {
+    request& send = *static_cast<request*>(arg);
+    send_state& state = send.state.send;
+    if (state.sync) assign_id(send);
+    state.remote_id = send.via->next_message();
+    const wire::eager_first_header header{state.tag, state.buffer.length(), send.via->remote_id(),
+                                          state.remote_id, state.local_id};
+    std::memcpy(into, &header, sizeof header);
+    state.offset = state.buffer.pack(static_cast<std::byte*>(into) + sizeof header, 0,
+                                     capacity - sizeof header);
+    return sizeof header + state.offset;
+}
+
+ucs_status_t send_first(request& send) {
+    // Counted from before the first byte leaves: the acknowledgement may come within the call.
+    begin_fragments(send, send.state.send.buffer.length(), all_sent);
+    const ssize_t sent = send.via->lane().am_bcopy(wire::eager_first, pack_first, &send);
+    return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+}
+
+ucs_status_t progress(request& send) {
+    if (!send.state.send.started) {
+        const ucs_status_t status = send_first(send);
+        if (status == UCS_ERR_NO_RESOURCE) return status;
+        if (status != UCS_OK) {
+            send.state.send.parts.count = 0;
+            finish_send(send, status);
+            return UCS_OK;
+        }
+        send.state.send.started = true;
+    }
+    return send_fragments(send, data_fragments);
+}
+
+void abort(request&) {}
+
+}  // namespace
+
+constinit const protocol eager_multi{
+    "eager/multi", "copied in fragments, sender and receiver at the same time",
+    probe,         progress,
+    abort,         false};
+
+void eager_acknowledged(request& send) {
+    release_id(send);
+    if (send.state.send.sent) finish_send(send, UCS_OK);
+}
+
+}  // namespace ucp

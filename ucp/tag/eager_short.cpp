@@ -1,0 +1,35 @@
+// The whole message inside the send call, header and data in one piece of the transport.
+#include "ucp/tag/protocols.hpp"
+#include "ucp/tag/send.hpp"
+
+namespace ucp {
+
+namespace {
+
+estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
+    if (what.sync) return estimate::refused("does not tell when it was matched");
+    if (!what.contiguous && length > 0) return estimate::refused("needs contiguous data");
+    if (length > lanes.am->max_short) return estimate::refused("longer than the transport allows");
+    const auto& threshold = lanes.options->bcopy_threshold;
+    if (!threshold.is_auto() && length > threshold.bytes) {
+        return estimate::refused("above UCX_BCOPY_THRESH");
+    }
+    return {lanes.am->latency + lanes.am->overhead};
+}
+
+ucs_status_t progress(request& send) {
+    send_state& state = send.state.send;
+    const ucs_status_t status = send.via->lane().am_short(
+        wire::eager_only, state.tag, state.buffer.contiguous(), state.buffer.length());
+    if (status != UCS_ERR_NO_RESOURCE) finish_send(send, status);
+    return status == UCS_ERR_NO_RESOURCE ? status : UCS_OK;
+}
+
+void abort(request&) {}
+
+}  // namespace
+
+constinit const protocol eager_short{
+    "eager/short", "sent inside the call, together with its header", probe, progress, abort, false};
+
+}  // namespace ucp

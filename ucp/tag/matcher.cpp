@@ -1,0 +1,247 @@
+#include "ucp/tag/matcher.hpp"
+
+#include <cstring>
+
+#include "ucp/core/complete.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/rndv/receive.hpp"
+
+namespace ucp {
+
+namespace {
+
+// More are returned to the heap: a burst must not pin memory for ever.
+constexpr std::size_t max_spare = 256;
+
+recv_state& recv_of(request& receive) noexcept {
+    return receive.state.recv;
+}
+
+}  // namespace
+
+tag_matcher::~tag_matcher() {
+    unexpected_.for_each([this](tag::unexpected_entry& entry) {
+        unexpected_.remove(entry);
+        delete static_cast<message*>(&entry);
+    });
+}
+
+message* tag_matcher::new_message(std::uint64_t tag, message::kind type) {
+    message* fresh;
+    if (spare_.empty()) {
+        fresh = new message;
+    } else {
+        fresh = spare_.back().release();
+        spare_.pop_back();
+        fresh->ep = fresh->request = fresh->address = 0;
+        fresh->status = UCS_OK;
+        fresh->unfinished = nullptr;
+        fresh->inline_length = 0;
+    }
+    fresh->tag = tag;
+    fresh->type = type;
+    return fresh;
+}
+
+void tag_matcher::free_message(message& done) noexcept {
+    done.fragments.clear();
+    if (spare_.size() < max_spare) {
+        spare_.emplace_back(&done);
+    } else {
+        delete &done;
+    }
+}
+
+request* tag_matcher::start(void* buffer, std::size_t count, const operation& params,
+                            ucs_status_t& status) {
+    request* receive = begin_call(owner_, params);
+    if (receive == nullptr) {
+        status = UCS_ERR_NO_MEMORY;
+        return nullptr;
+    }
+    receive->callback.recv = params.recv_callback();
+    if (receive->callback.recv != nullptr) receive->flags |= request::has_callback;
+    recv_state& state = receive->start_recv();
+    status = state.buffer.init(buffer, count, params.datatype());
+    if (status == UCS_OK) return receive;
+    refuse_call(*receive, status);
+    return nullptr;
+}
+
+ucs_status_ptr_t tag_matcher::end(request& receive, const operation& params) {
+    if (receive.is_completed() && params.tag_info() != nullptr) {
+        *params.tag_info() = recv_of(receive).info;
+    }
+    return end_call(receive, params);
+}
+
+ucs_status_ptr_t tag_matcher::receive(void* buffer, std::size_t count, ucp_tag_t tag,
+                                      ucp_tag_t mask, const operation& params) {
+    tag::unexpected_entry* arrived = unexpected_.find(tag, mask);
+    if (arrived == nullptr && params.force_immediate()) [[unlikely]]
+        return UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE);
+    ucs_status_t status;
+    request* receive = start(buffer, count, params, status);
+    if (receive == nullptr) return UCS_STATUS_PTR(status);
+    if (arrived == nullptr) {
+        recv_state& state = recv_of(*receive);
+        state.tag = tag;
+        state.mask = mask;
+        expected_.add(state);
+        receive->flags = static_cast<std::uint16_t>(receive->flags & ~request::starting);
+        return receive->handle();
+    }
+    unexpected_.remove(*arrived);
+    take(*receive, static_cast<message&>(*arrived));
+    return end(*receive, params);
+}
+
+message* tag_matcher::probe(ucp_tag_t tag, ucp_tag_t mask, bool remove, ucp_tag_recv_info_t& info) {
+    tag::unexpected_entry* arrived = unexpected_.find(tag, mask);
+    if (arrived == nullptr) return nullptr;
+    auto* found = static_cast<message*>(arrived);
+    info = {found->tag, found->total};
+    if (remove) {
+        unexpected_.remove(*found);
+        found->queued = false;
+    }
+    return found;
+}
+
+ucs_status_ptr_t tag_matcher::receive_probed(void* buffer, std::size_t count, message& taken,
+                                             const operation& params) {
+    ucs_status_t status;
+    request* receive = start(buffer, count, params, status);
+    if (receive == nullptr) return UCS_STATUS_PTR(status);
+    take(*receive, taken);
+    return end(*receive, params);
+}
+
+void tag_matcher::take(request& receive, message& stored) {
+    recv_state& state = recv_of(receive);
+    receive.flags |= request::matched;
+    state.info = {stored.tag, stored.total};
+    if (stored.status != UCS_OK) {
+        const ucs_status_t status = stored.status;
+        free_message(stored);
+        finish_receive(receive, status);
+        return;
+    }
+    if (stored.type == message::kind::rendezvous) {
+        const std::uint64_t from = stored.ep;
+        const announced what{stored.total, stored.request, stored.address};
+        free_message(stored);
+        rendezvous(receive, from, what);
+        return;
+    }
+    take_eager(receive, stored);
+}
+
+void tag_matcher::take_eager(request& receive, message& stored) {
+    recv_state& state = recv_of(receive);
+    if (stored.request != 0) acknowledge(stored.ep, stored.request);
+    if (stored.total > state.buffer.capacity()) state.outcome = UCS_ERR_MESSAGE_TRUNCATED;
+    const auto unpack = [&state](const void* data, std::size_t offset, std::size_t length) {
+        if (state.outcome == UCS_OK) state.outcome = state.buffer.unpack(data, offset, length);
+        state.offset += length;
+    };
+    if (stored.inline_length > 0) unpack(stored.inline_data, 0, stored.inline_length);
+    for (const message::fragment& piece : stored.fragments)
+        unpack(piece.data.get(), piece.offset, piece.length);
+    assembly* unfinished = stored.unfinished;
+    free_message(stored);
+    if (unfinished == nullptr) {
+        finish_receive(receive, state.outcome);
+        return;
+    }
+    unfinished->stored = nullptr;
+    attach_assembly(receive, *unfinished);
+}
+
+void tag_matcher::attach_assembly(request& receive, assembly& more) {
+    more.receiver = &receive;
+    ep* from = owner_.find_ep(more.ep);
+    receive.via = from;
+    if (from != nullptr) from->add_recv(receive);
+}
+
+void tag_matcher::finish_receive(request& receive, ucs_status_t status) {
+    recv_of(receive).buffer.finish();
+    if (receive.via != nullptr) {
+        rndv_release(receive);
+        receive.via->remove_recv(receive);
+    }
+    complete(receive, status);
+}
+
+void tag_matcher::cancel(request& receive) {
+    if (receive.kind != request_kind::recv || receive.is_completed() ||
+        (receive.flags & request::matched) != 0) {
+        return;
+    }
+    expected_.remove(recv_of(receive));
+    finish_receive(receive, UCS_ERR_CANCELED);
+}
+
+void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
+    for (auto& [key, unfinished] : assemblies_) {
+        if (unfinished.receiver == &receive) unfinished.receiver = nullptr;
+    }
+    if (recv_of(receive).parts.count == 0) {
+        finish_receive(receive, status);
+        return;
+    }
+    // A lane still writes into the buffer: the receive ends when it has told that it is done.
+    recv_of(receive).outcome = status;
+    rndv_release(receive);
+    receive.via->remove_recv(receive);
+    receive.via = nullptr;
+}
+
+void tag_matcher::forget_sender(const ep& failed) {
+    const ucs_status_t status = UCS_ERR_CONNECTION_RESET;
+    unexpected_.for_each([&](tag::unexpected_entry& entry) {
+        auto& stored = static_cast<message&>(entry);
+        const bool lost = stored.ep == failed.id() && (stored.unfinished != nullptr ||
+                                                       stored.type == message::kind::rendezvous);
+        if (!lost) return;
+        unexpected_.remove(entry);
+        free_message(stored);
+    });
+    for (auto next = assemblies_.begin(); next != assemblies_.end();) {
+        assembly& unfinished = next->second;
+        if (unfinished.ep != failed.id()) {
+            ++next;
+            continue;
+        }
+        if (unfinished.stored != nullptr && !unfinished.stored->queued) {
+            unfinished.stored->status = status;  // a probe holds it
+            unfinished.stored->unfinished = nullptr;
+        }
+        next = assemblies_.erase(next);
+    }
+}
+
+void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announced& what) {
+    ep* from = owner_.find_ep(ep_id);
+    if (from == nullptr || from->failure() != UCS_OK) {
+        ucs::log::warn(proto_log,
+                       "a message of {} bytes with tag {:#x} was announced by a peer that is gone "
+                       "since; its receive fails",
+                       what.total, recv_of(receive).info.sender_tag);
+        finish_receive(receive, UCS_ERR_CONNECTION_RESET);
+        return;
+    }
+    receive.via = from;
+    from->add_recv(receive);
+    rndv_receive(receive, *from, what);
+}
+
+void tag_matcher::acknowledge(std::uint64_t ep_id, std::uint64_t sender_request) {
+    ep* from = owner_.find_ep(ep_id);
+    if (from == nullptr || from->failure() != UCS_OK) return;
+    const wire::ack_header header{sender_request};
+    from->remote().send_control(wire::eager_ack, std::as_bytes(std::span(&header, 1)));
+}
+
+}  // namespace ucp

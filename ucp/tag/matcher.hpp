@@ -1,0 +1,93 @@
+// Receiving tagged messages: matching, storing, assembling.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ucp/core/operation.hpp"
+#include "ucp/core/request.hpp"
+#include "ucp/rndv/receive.hpp"
+#include "ucp/tag/assembly.hpp"
+#include "ucp/tag/match/expected.hpp"
+#include "ucp/tag/match/unexpected.hpp"
+#include "ucp/tag/message.hpp"
+#include "ucp/tag/wire.hpp"
+#include "uct/api/iface.hpp"
+
+namespace ucp {
+
+// Brings posted receives and arriving messages together. Owned by its worker; owner context.
+class tag_matcher {
+public:
+    explicit tag_matcher(worker& owner) noexcept : owner_(owner) {}
+    ~tag_matcher();
+    tag_matcher(const tag_matcher&) = delete;
+    tag_matcher& operator=(const tag_matcher&) = delete;
+
+    // Registers the handlers of all tag messages.
+    void listen(uct::iface& on);
+
+    // See ucp_tag_recv_nbx, ucp_tag_probe_nb, ucp_tag_msg_recv_nbx.
+    ucs_status_ptr_t receive(void* buffer, std::size_t count, ucp_tag_t tag, ucp_tag_t mask,
+                             const operation& params);
+    message* probe(ucp_tag_t tag, ucp_tag_t mask, bool remove, ucp_tag_recv_info_t& info);
+    ucs_status_ptr_t receive_probed(void* buffer, std::size_t count, message& taken,
+                                    const operation& params);
+
+    // A posted receive completes with UCS_ERR_CANCELED; a matched one goes on.
+    void cancel(request& receive);
+
+    // Ends a matched receive whose sender is gone.
+    void abort_receive(request& receive, ucs_status_t status);
+
+    // Drops what a failed sender left unfinished: announcements and half messages.
+    void forget_sender(const ep& failed);
+
+    // Ends a receive that has its message (or failed): used by the rendezvous protocols as well.
+    void finish_receive(request& receive, ucs_status_t status);
+
+    [[nodiscard]] std::size_t expected_count() const noexcept { return expected_.size(); }
+    [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
+
+private:
+    request* start(void* buffer, std::size_t count, const operation& params, ucs_status_t& status);
+    ucs_status_ptr_t end(request& receive, const operation& params);
+
+    // Gives a stored message to a receive; consumes the message.
+    void take(request& receive, message& stored);
+    void take_eager(request& receive, message& stored);
+    void rendezvous(request& receive, std::uint64_t ep, const announced& what);
+    // The rest of a fragmented message goes into this receive.
+    void attach_assembly(request& receive, assembly& more);
+
+    // Arrivals, one per message id of wire.hpp.
+    void on_eager_only(const std::byte* data, std::size_t length);
+    void on_eager_first(const std::byte* data, std::size_t length);
+    void on_eager_data(const std::byte* data, std::size_t length);
+    void on_eager_ack(const std::byte* data, std::size_t length);
+    void on_rts(const std::byte* data, std::size_t length);
+    void* locate_eager_data(const void* header, std::size_t length);
+    void landed_eager_data(const void* header, std::size_t length);
+
+    void store_eager(std::uint64_t tag, const std::byte* data, std::size_t length);
+    void deliver(request& receive, std::uint64_t tag, const void* data, std::size_t length);
+    void start_assembly(const wire::eager_first_header& header, const std::byte* data,
+                        std::size_t length);
+    void add_fragment(assembly& into, const std::byte* data, std::size_t length);
+    void finish_assembly(assembly& done);
+    void acknowledge(std::uint64_t ep, std::uint64_t sender_request);
+    assembly* find_assembly(const wire::eager_data_header& header, std::size_t length);
+
+    message* new_message(std::uint64_t tag, message::kind type);
+    void free_message(message& done) noexcept;
+
+    friend class tag_handlers;
+
+    worker& owner_;
+    tag::expected_queue expected_;
+    tag::unexpected_queue unexpected_;
+    assembly_map assemblies_;
+    std::vector<std::unique_ptr<message>> spare_;  // recycled objects
+};
+
+}  // namespace ucp

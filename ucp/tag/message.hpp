@@ -1,0 +1,44 @@
+// A message that arrived before its receive was posted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ucp/tag/match/unexpected.hpp"
+#include "ucs/type/status.h"
+
+namespace ucp {
+
+struct assembly;
+
+// Stored by the matcher until a receive or a probe takes it. Takes the space that its data needs:
+// a small message is one recycled object, a longer one owns memory of just its length. Owner
+// context.
+struct message : tag::unexpected_entry {
+    enum class kind : std::uint8_t { eager, rendezvous };
+
+    static constexpr std::size_t inline_capacity = 128;
+
+    // A fragment of a longer message.
+    struct fragment {
+        std::size_t offset;
+        std::size_t length;
+        std::unique_ptr<std::byte[]> data;
+    };
+
+    std::uint64_t total = 0;
+    std::uint64_t ep = 0;       // whom to answer; 0: nobody waits for an answer
+    std::uint64_t request = 0;  // the sender's request that waits for ack, data request or status
+    std::uint64_t address = 0;  // rendezvous: where the data can be read, or 0
+    kind type = kind::eager;
+    ucs_status_t status = UCS_OK;    // set when the sender failed meanwhile
+    bool queued = false;             // false: a probe took it out
+    assembly* unfinished = nullptr;  // more fragments are to come
+    std::size_t inline_length = 0;
+    std::vector<fragment> fragments;
+    alignas(8) std::byte inline_data[inline_capacity];
+};
+
+}  // namespace ucp

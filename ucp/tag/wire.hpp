@@ -1,0 +1,89 @@
+// Messages between workers: layout first.
+//
+// Version rule: the worker address carries the protocol version, and workers of different versions
+// do not connect, so messages carry none. All fields are in host byte order; hosts of different
+// byte order refuse each other by the address's magic number.
+//
+//   id            header (bytes)                                        then
+//   eager_only    tag 8                                                 data
+//   eager_first   tag 8, total 8, ep 8, message 8, ack 8                first data
+//   eager_data    ep 8, message 8, offset 8                             data
+//   eager_ack     request 8                                             -
+//   rndv_rts      tag 8, total 8, ep 8, request 8, address 8            -
+//   rndv_rtr      request 8, reply 8                                    -
+//   rndv_data     reply 8, offset 8                                     data
+//   rndv_ats      request 8, status 8                                   -
+//   wireup        see ucp/wireup/wire.hpp
+//
+// `ep` is the receiver's endpoint id, given to the sender by wireup; `message` counts the sender's
+// fragmented messages on that endpoint; `ack`, `request` and `reply` are ids of requests, 0 for
+// none. Ids are looked up in tables: a wrong one finds nothing and the message is dropped.
+#pragma once
+
+#include <cstdint>
+
+#include "uct/api/types.hpp"
+
+namespace ucp::wire {
+
+enum id : uct::am_id {
+    wireup = 1,
+    eager_only = 2,
+    eager_first = 3,
+    eager_data = 4,
+    eager_ack = 5,
+    rndv_rts = 6,
+    rndv_rtr = 7,
+    rndv_data = 8,
+    rndv_ats = 9,
+};
+
+struct eager_only_header {
+    std::uint64_t tag;
+};
+
+struct eager_first_header {
+    std::uint64_t tag;
+    std::uint64_t total;
+    std::uint64_t ep;
+    std::uint64_t message;
+    std::uint64_t ack;  // not 0: tell this request when matched
+};
+
+struct eager_data_header {
+    std::uint64_t ep;
+    std::uint64_t message;
+    std::uint64_t offset;
+};
+
+struct ack_header {
+    std::uint64_t request;
+};
+
+struct rts_header {
+    std::uint64_t tag;
+    std::uint64_t total;
+    std::uint64_t ep;
+    std::uint64_t request;
+    std::uint64_t address;  // 0: memory cannot be read directly
+};
+
+struct rtr_header {
+    std::uint64_t request;
+    std::uint64_t reply;
+};
+
+struct data_header {
+    std::uint64_t reply;
+    std::uint64_t offset;
+};
+
+struct ats_header {
+    std::uint64_t request;
+    std::int64_t status;  // of the transfer, for the sender's completion
+};
+
+static_assert(sizeof(eager_first_header) == 40 && sizeof(eager_data_header) == 24 &&
+              sizeof(rts_header) == 40 && sizeof(data_header) == 16);
+
+}  // namespace ucp::wire

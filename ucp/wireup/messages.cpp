@@ -1,0 +1,119 @@
+#include "ucp/wireup/messages.hpp"
+
+#include <cstring>
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/tag/wire.hpp"
+#include "ucp/wireup/wire.hpp"
+
+namespace ucp::wireup {
+
+namespace {
+
+using wire::wireup_header;
+using wire::wireup_type;
+
+void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::byte> body = {}) {
+    const wireup_header header{type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
+    from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)), body);
+}
+
+// The request was meant for a worker that had this address before.
+void on_stray_request(worker& owner, const wireup_header& header,
+                      std::span<const std::byte> address) {
+    ucs::log::warn(wireup_log,
+                   "worker {:x} asked for worker {:x}, which is not here any more: refused",
+                   header.uid, header.peer_uid);
+    owner.refuse(header.uid, header.ep, address);
+}
+
+void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address) {
+    if (header.peer_uid != owner.uid()) {
+        on_stray_request(owner, header, address);
+        return;
+    }
+    ep* accepted = owner.accept(header, address);
+    if (accepted == nullptr) return;
+    accepted->set_remote_id(header.ep);
+    accepted->handle(event::request);
+}
+
+// An answer must come from the worker that the endpoint belongs to.
+ep* addressed(worker& owner, const wireup_header& header) {
+    ep* found = owner.find_ep(header.peer_ep_or_number);
+    if (found == nullptr || found->remote().uid() != header.uid) {
+        ucs::log::debug(wireup_log,
+                        "a connection message of worker {:x} for an endpoint that is "
+                        "gone was dropped",
+                        header.uid);
+        return nullptr;
+    }
+    return found;
+}
+
+void on_reply(ep& answered, const wireup_header& header) {
+    if (answered.connection() == state::requested || answered.connection() == state::abandoned) {
+        answered.set_remote_id(header.ep);
+    }
+    answered.handle(event::reply);
+}
+
+void on_message(void* arg, void* data, std::size_t length) {
+    auto& owner = *static_cast<worker*>(arg);
+    wireup_header header;
+    if (length < sizeof header) {
+        ucs::log::warn(wireup_log, "a connection message of {} bytes was dropped: too short",
+                       length);
+        return;
+    }
+    std::memcpy(&header, data, sizeof header);
+    const std::span body(static_cast<const std::byte*>(data) + sizeof header,
+                         length - sizeof header);
+    if (header.type == wireup_type::request) {
+        on_request(owner, header, body);
+        return;
+    }
+    ep* to = addressed(owner, header);
+    if (to == nullptr) return;
+    switch (header.type) {
+        case wireup_type::reply:
+            on_reply(*to, header);
+            return;
+        case wireup_type::close:
+            to->handle(event::peer_close);
+            return;
+        case wireup_type::refuse:
+            to->handle(event::failure, UCS_ERR_UNREACHABLE);
+            return;
+        case wireup_type::request:
+            return;
+    }
+    ucs::log::warn(wireup_log, "a connection message of unknown type {} was dropped",
+                   static_cast<unsigned>(header.type));
+}
+
+}  // namespace
+
+void send_request(ep& from) {
+    send(from, wireup_type::request, from.number(), from.owner().address(false));
+}
+
+void send_reply(ep& from) {
+    send(from, wireup_type::reply, from.remote_id());
+}
+
+void send_close(ep& from) {
+    send(from, wireup_type::close, from.remote_id());
+}
+
+void send_refusal(peer& to, std::uint64_t their_ep) {
+    const wireup_header header{wireup_type::refuse, {}, to.owner().uid(), to.uid(), 0, their_ep};
+    to.send_control(wire::wireup, std::as_bytes(std::span(&header, 1)));
+}
+
+void listen(worker& owner, uct::iface& on) {
+    on.set_am_handler(wire::wireup, {.deliver = on_message, .arg = &owner});
+}
+
+}  // namespace ucp::wireup

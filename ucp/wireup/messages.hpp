@@ -1,0 +1,27 @@
+// Sending and receiving connection messages.
+#pragma once
+
+#include "uct/api/iface.hpp"
+
+namespace ucp {
+class ep;
+class peer;
+class worker;
+}  // namespace ucp
+
+namespace ucp::wireup {
+
+// Introduces an endpoint to the peer: who we are, how to reach us.
+void send_request(ep& from);
+// Answers a request.
+void send_reply(ep& from);
+// The endpoint will send nothing more.
+void send_close(ep& from);
+
+// Answers a request for a worker that is not this one.
+void send_refusal(peer& to, std::uint64_t their_ep);
+
+// Registers the handler of connection messages.
+void listen(worker& owner, uct::iface& on);
+
+}  // namespace ucp::wireup

@@ -1,0 +1,29 @@
+// Connection messages: layout first.
+//
+//   request  type 1, pad 7, uid 8 (of the sender), peer_uid 8, ep 8 (the sender's endpoint id),
+//            number 8, then the sender's packed worker address
+//   reply    type 1, pad 7, uid 8, peer_uid 8, ep 8, peer_ep 8 (the receiver's endpoint id)
+//   close    like reply: the sender's endpoint `ep` will send nothing more
+//   refuse   like reply, ep 0: the request's peer_uid is not this worker
+//
+// `number` counts the endpoints that the sender made to this peer; both sides' endpoints of the
+// same number belong together, so simultaneous connects meet in one connection.
+#pragma once
+
+#include <cstdint>
+
+namespace ucp::wire {
+
+enum class wireup_type : std::uint8_t { request = 1, reply = 2, close = 3, refuse = 4 };
+
+struct wireup_header {
+    wireup_type type;
+    std::uint8_t pad[7];
+    std::uint64_t uid;
+    std::uint64_t peer_uid;
+    std::uint64_t ep;
+    std::uint64_t peer_ep_or_number;
+};
+static_assert(sizeof(wireup_header) == 40);
+
+}  // namespace ucp::wire
