@@ -1,7 +1,6 @@
 // Posted receives that wait for their message.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -100,9 +99,9 @@ private:
     std::uint64_t posted_ = 0;
     std::uint64_t gone_ = 0;
     // Tables [0, used_) may hold entries, each mask in one table at most. `last_` is one of them.
-    table* last_ = &resident_[0];
+    table* last_ = resident_;
     std::size_t used_ = 1;
-    std::array<table, resident> resident_;
+    table resident_[resident];
     std::vector<std::unique_ptr<table>> more_;
 };
 
