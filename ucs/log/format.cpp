@@ -29,7 +29,8 @@ void format_lines(fmt::memory_buffer& into, const component& source, level sever
                   std::string_view text) {
     const time::nanoseconds wall = time::since_epoch();
     const auto thread = static_cast<long>(::syscall(SYS_gettid));
-    while (text.ends_with('\n')) text.remove_suffix(1);
+    while (text.ends_with('\n'))
+        text.remove_suffix(1);
     do {
         const std::size_t end = text.find('\n');
         fmt::format_to(std::back_inserter(into), "[{}.{:06}] [{}:{}:{}] {:<12} {:<5} ",

@@ -7,7 +7,7 @@
 namespace ucs::log {
 namespace {
 
-constexpr std::array<const char*, 12> names{"fatal", "error", "warn", "diag", "info",  "debug",
+constexpr std::array<const char*, 12> names{"fatal", "error", "warn", "diag",  "info", "debug",
                                             "trace", "req",   "data", "async", "func", "poll"};
 
 bool same(std::string_view left, std::string_view right) noexcept {
@@ -16,16 +16,17 @@ bool same(std::string_view left, std::string_view right) noexcept {
 }
 
 std::string_view trim(std::string_view text) noexcept {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
+        text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
+        text.remove_suffix(1);
     return text;
 }
 
 // "ucp" covers "ucp" and "ucp.wireup" but not "ucpx"; the empty pattern covers everything.
 bool covers(std::string_view pattern, std::string_view name) noexcept {
-    return pattern.empty() ||
-           (name.starts_with(pattern) &&
-            (name.size() == pattern.size() || name[pattern.size()] == '.'));
+    return pattern.empty() || (name.starts_with(pattern) &&
+                               (name.size() == pattern.size() || name[pattern.size()] == '.'));
 }
 
 }  // namespace

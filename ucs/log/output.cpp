@@ -20,12 +20,23 @@ std::string expand_file_name(std::string_view pattern) {
             continue;
         }
         switch (pattern[++i]) {
-            case 'h': name += sys::host_name(); break;
-            case 'p': name += std::to_string(::getpid()); break;
-            case 'e': name += sys::executable_name(); break;
-            case 't': name += std::to_string(::time(nullptr)); break;
-            case '%': name += '%'; break;
-            default: (name += '%') += pattern[i];
+            case 'h':
+                name += sys::host_name();
+                break;
+            case 'p':
+                name += std::to_string(::getpid());
+                break;
+            case 'e':
+                name += sys::executable_name();
+                break;
+            case 't':
+                name += std::to_string(::time(nullptr));
+                break;
+            case '%':
+                name += '%';
+                break;
+            default:
+                (name += '%') += pattern[i];
         }
     }
     return name;

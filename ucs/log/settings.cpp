@@ -2,7 +2,7 @@
 
 #include "ucs/log/level.hpp"
 
-template <>
+template<>
 const ucs::config::value_type& ucs::config::value_type_of<ucs::log::level_text>() {
     static constexpr value_type type{
         "a level (fatal error warn diag info debug trace req data async func poll), or "
@@ -30,7 +30,8 @@ const config::table& settings::options() {
                 "Components can have levels of their own: warn,ucp.wireup:debug,uct.tcp:trace."),
             make_option<&settings::file>(
                 "LOG_FILE", "",
-                "Where messages go: a file name, or stdout (also written -) or stderr. Empty means\n"
+                "Where messages go: a file name, or stdout (also written -) or stderr. Empty "
+                "means\n"
                 "stderr. In a file name %h stands for the host, %p for the process id, %e for the\n"
                 "name of the executable, %t for the time in seconds and %% for a percent sign."),
             make_option<&settings::file_size>(

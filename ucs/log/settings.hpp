@@ -44,5 +44,5 @@ void set_sink(sink* taker) noexcept;
 
 }  // namespace ucs::log
 
-template <>
+template<>
 const ucs::config::value_type& ucs::config::value_type_of<ucs::log::level_text>();
