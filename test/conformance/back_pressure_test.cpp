@@ -1,0 +1,195 @@
+// UCS_ERR_NO_RESOURCE, the queue behind it, and the way back.
+#include "test/conformance/support/suite.hpp"
+
+namespace conformance {
+
+namespace {
+
+// A queued send of one message.
+struct queued_send : uct::pending_request {
+    queued_send(outgoing& m, uct::ep& e, const uct::iface_attr& l)
+        : uct::pending_request{.progress = run, .pending_hook = {}},
+          message(m),
+          via(e),
+          limits(l) {}
+    static ucs_status_t run(uct::pending_request& request) {
+        auto& self = static_cast<queued_send&>(request);
+        ++self.attempts;
+        const ucs_status_t status = self.message.post(self.via, self.limits);
+        if (status != UCS_ERR_NO_RESOURCE) self.finished = status;
+        return status;
+    }
+    outgoing& message;
+    uct::ep& via;
+    const uct::iface_attr& limits;
+    unsigned attempts = 0;
+    ucs_status_t finished = UCS_INPROGRESS;
+};
+
+// Endpoint between two sides whose sender was filled until it found no resource.
+struct filled {
+    explicit filled(network& n) : net(n), a(n.at(0)), b(n.at(1)), out(n), via(a.connect(b)) {
+        which = message_ops(a.attr()).back() == uct::op::am_zcopy ? uct::op::am_bcopy
+                                                                  : message_ops(a.attr()).back();
+        size = std::min<std::size_t>(lengths(a.attr(), which).max, 4000);
+    }
+
+    // No progress meanwhile, so it must end: a transport keeps no unbounded queue.
+    void fill() {
+        REQUIRE(out.send(a, *via, which, 1, make_message({1, sent++}, size)));
+        REQUIRE(net.run_until([&] { return b.inbox.size() == sent; }));
+        constexpr std::size_t limit = std::size_t{512} << 20U;
+        ucs_status_t status = UCS_OK;
+        while (status == UCS_OK && sent * size < limit)
+            status = out.try_send(a, *via, which, 1, make_message({1, sent}, size)) == UCS_OK
+                         ? (++sent, UCS_OK)
+                         : out.last_status();
+        REQUIRE(status == UCS_ERR_NO_RESOURCE);
+    }
+
+    void check_order(std::uint32_t count) {
+        REQUIRE(net.run_until([&] { return b.inbox.size() == count && out.all_ended(); }));
+        for (std::uint32_t i = 0; i < count; ++i)
+            REQUIRE(tag_of(b.inbox[i].data) == tag{1, i});
+    }
+
+    network& net;
+    side& a;
+    side& b;
+    sender out;
+    std::unique_ptr<uct::ep> via;
+    uct::op which{};
+    std::size_t size = 0;
+    std::uint32_t sent = 0;
+};
+
+bool no_messages(network& net) {
+    const auto ops = message_ops(net.at(0).attr());
+    return ops.empty() || (ops.size() == 1 && ops.front() == uct::op::am_zcopy);
+}
+
+void collect(uct::pending_request& request, void* into) {
+    static_cast<std::vector<uct::pending_request*>*>(into)->push_back(&request);
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(fills_up, "an endpoint that is not drained refuses, and takes messages again") {
+    if (no_messages(net)) return;
+    filled path(net);
+    path.fill();
+    path.check_order(path.sent);
+    REQUIRE(
+        path.out.send(path.a, *path.via, path.which, 1, make_message({1, path.sent}, path.size)));
+    path.check_order(path.sent + 1);
+}
+
+CONFORMANCE_CASE(pending_order, "queued sends go out in the order of queueing, once each") {
+    if (no_messages(net)) return;
+    filled path(net);
+    path.fill();
+    constexpr std::uint32_t waiting = 20;
+    std::vector<std::unique_ptr<outgoing>> messages;
+    std::vector<std::unique_ptr<queued_send>> requests;
+    for (std::uint32_t i = 0; i < waiting; ++i) {
+        messages.push_back(
+            std::make_unique<outgoing>(path.which, 1, make_message({1, path.sent + i}, 40)));
+        requests.push_back(std::make_unique<queued_send>(*messages[i], *path.via, path.a.attr()));
+        path.via->pending_add(*requests[i]);
+    }
+    path.check_order(path.sent + waiting);
+    for (const auto& request : requests) {
+        CHECK(request->finished == UCS_OK);
+        CHECK(request->attempts >= 1);
+    }
+    const unsigned attempts = requests.front()->attempts;
+    net.settle();
+    CHECK(requests.front()->attempts == attempts);
+}
+
+CONFORMANCE_CASE(queue_first, "new sends are refused while older ones are queued") {
+    if (no_messages(net)) return;
+    filled path(net);
+    path.fill();
+    outgoing late(path.which, 1, make_message({1, path.sent}, 40));
+    queued_send request(late, *path.via, path.a.attr());
+    path.via->pending_add(request);
+    std::uint32_t next = path.sent + 1;
+    // The receiver makes room; whatever the sender tries meanwhile must not overtake.
+    REQUIRE(net.run_until([&] {
+        if (request.finished != UCS_INPROGRESS) return true;
+        for (const uct::op each : message_ops(path.a.attr())) {
+            const ucs_status_t status =
+                path.out.try_send(path.a, *path.via, each, 1, make_message({1, next}, 40));
+            CHECK(status == UCS_ERR_NO_RESOURCE);
+        }
+        return false;
+    }));
+    CHECK(request.finished == UCS_OK);
+    REQUIRE(path.out.send(path.a, *path.via, path.which, 1, make_message({1, next}, 40)));
+    path.check_order(next + 1);
+}
+
+CONFORMANCE_CASE(purged, "purge hands every queued send back in order and the endpoint lives on") {
+    if (no_messages(net)) return;
+    filled path(net);
+    path.fill();
+    constexpr std::uint32_t waiting = 5;
+    std::vector<std::unique_ptr<outgoing>> messages;
+    std::vector<std::unique_ptr<queued_send>> requests;
+    for (std::uint32_t i = 0; i < waiting; ++i) {
+        messages.push_back(std::make_unique<outgoing>(path.which, 1, make_message({3, i}, 40)));
+        requests.push_back(std::make_unique<queued_send>(*messages[i], *path.via, path.a.attr()));
+        path.via->pending_add(*requests[i]);
+    }
+    std::vector<uct::pending_request*> back;
+    path.via->pending_purge(collect, &back);
+    REQUIRE(back.size() == waiting);
+    for (std::uint32_t i = 0; i < waiting; ++i)
+        CHECK(back[i] == requests[i].get());
+    back.clear();
+    path.via->pending_purge(collect, &back);
+    CHECK(back.empty());
+    REQUIRE(
+        path.out.send(path.a, *path.via, path.which, 1, make_message({1, path.sent}, path.size)));
+    path.check_order(path.sent + 1);
+    for (const auto& request : requests)
+        CHECK(request->attempts == 0);
+}
+
+CONFORMANCE_CASE(waiting_share, "endpoints that wait do not starve each other") {
+    if (no_messages(net)) return;
+    side& a = net.at(0);
+    side& b = net.at(1);
+    const uct::op which = message_ops(a.attr()).front();
+    std::vector<std::unique_ptr<outgoing>> messages;
+    std::vector<std::unique_ptr<queued_send>> requests;
+    std::vector<std::unique_ptr<uct::ep>> eps;
+    constexpr std::uint32_t streams = 4;
+    constexpr std::uint32_t each = 100;
+    for (std::uint32_t s = 0; s < streams; ++s)
+        eps.push_back(a.connect(b));
+    // Queued without trying first where the endpoint has a queue already.
+    for (std::uint32_t i = 0; i < each; ++i) {
+        for (std::uint32_t s = 0; s < streams; ++s) {
+            auto message = std::make_unique<outgoing>(which, 1, make_message({s, i}, 16));
+            const ucs_status_t status = message->post(*eps[s], a.attr());
+            REQUIRE((status == UCS_OK || status == UCS_ERR_NO_RESOURCE));
+            if (status == UCS_ERR_NO_RESOURCE) {
+                requests.push_back(std::make_unique<queued_send>(*message, *eps[s], a.attr()));
+                eps[s]->pending_add(*requests.back());
+            }
+            messages.push_back(std::move(message));
+        }
+    }
+    REQUIRE(net.run_until([&] { return b.inbox.size() == streams * each; }));
+    std::array<std::uint32_t, streams> next{};
+    for (const received& message : b.inbox) {
+        const tag who = tag_of(message.data);
+        REQUIRE(who.stream < streams);
+        REQUIRE(who.number == next[who.stream]++);
+    }
+    eps.clear();
+}
+
+}  // namespace conformance

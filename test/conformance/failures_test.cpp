@@ -1,0 +1,184 @@
+// Peers vanish, interfaces close in any order.
+#include "test/conformance/support/suite.hpp"
+
+namespace conformance {
+
+namespace {
+
+// Sends until the endpoint says that it failed. Some systems tell of a lost peer only to those
+// who send.
+bool send_until_failed(network& net, side& a, uct::ep& via, sender& out, uct::op which) {
+    std::uint32_t number = 100;
+    return net.run_until([&] {
+        const ucs_status_t status = out.try_send(a, via, which, 1, make_message({1, number}, 16));
+        if (status == UCS_OK) ++number;
+        return status != UCS_OK && status != UCS_ERR_NO_RESOURCE;
+    });
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(peer_vanishes,
+                 "a vanished peer fails its endpoint: handler once, operations refuse") {
+    if (net.one_side()) return;
+    side& a = net.at(0);
+    const auto ops = message_ops(a.attr());
+    if (ops.empty()) return;
+    sender out(net);
+    counted flushed;
+    const auto via = a.connect(net.at(1));
+    REQUIRE(out.send(a, *via, ops.front(), 1, make_message({1, 0}, 16)));
+    REQUIRE(net.run_until([&] { return net.at(1).inbox.size() == 1; }));
+    for (std::uint32_t i = 1; i < 30; ++i) {
+        const uct::op which = ops[i % ops.size()];
+        const std::size_t size = std::min<std::size_t>(lengths(a.attr(), which).max, 3000);
+        static_cast<void>(out.try_send(a, *via, which, 1, make_message({1, i}, size)));
+    }
+    const ucs_status_t flushing = via->flush(&flushed);
+    net.at(1).close();
+    net.remove(1);
+    REQUIRE(send_until_failed(net, a, *via, out, ops.front()));
+    REQUIRE(net.run_until([&] { return !a.failures.empty() && out.all_ended(); }));
+    if (flushing == UCS_INPROGRESS) REQUIRE(net.run_until([&] { return flushed.told == 1; }));
+    net.settle();
+    REQUIRE(a.failures.size() == 1);
+    CHECK(a.failures.front().which == via.get());
+    CHECK(a.failures.front().status < 0);
+    CHECK(out.each_told_once());
+    for (const uct::op each : ops) {
+        const ucs_status_t status = out.try_send(a, *via, each, 1, make_message({1, 999}, 16));
+        CHECK(status < 0);
+        CHECK(status != UCS_ERR_NO_RESOURCE);
+    }
+    CHECK(via->flush(nullptr) < 0);
+    net.settle();
+    CHECK(a.failures.size() == 1);
+}
+
+CONFORMANCE_CASE(destroyed_by_error_handler, "the error handler may destroy the failed endpoint") {
+    if (net.one_side()) return;
+    side& a = net.at(0);
+    const auto ops = message_ops(a.attr());
+    if (ops.empty()) return;
+    sender out(net);
+    auto via = a.connect(net.at(1));
+    auto other = a.connect(net.at(1));
+    for (uct::ep* each : {via.get(), other.get()})
+        REQUIRE(out.send(a, *each, ops.front(), 1, make_message({1, 0}, 16)));
+    REQUIRE(net.run_until([&] { return net.at(1).inbox.size() == 2; }));
+    a.on_failure = [&](const failure& what) { (what.which == via.get() ? via : other).reset(); };
+    net.remove(1);
+    std::uint32_t number = 1;
+    REQUIRE(net.run_until([&] {
+        for (auto* each : {&via, &other}) {
+            if (*each == nullptr) continue;
+            static_cast<void>(
+                out.try_send(a, **each, ops.front(), 1, make_message({1, number++}, 16)));
+        }
+        return via == nullptr && other == nullptr;
+    }));
+    CHECK(a.failures.size() == 2);
+    CHECK(out.all_ended());
+}
+
+CONFORMANCE_CASE(others_unharmed, "the failure of one peer leaves endpoints to others alone") {
+    if (net.one_side()) return;
+    side& a = net.at(0);
+    const auto ops = message_ops(a.attr());
+    if (ops.empty()) return;
+    sender out(net);
+    const auto lost = a.connect(net.at(1));
+    const auto kept = a.connect(net.at(2));
+    REQUIRE(out.send(a, *lost, ops.front(), 1, make_message({1, 0}, 16)));
+    REQUIRE(out.send(a, *kept, ops.front(), 1, make_message({2, 0}, 16)));
+    REQUIRE(
+        net.run_until([&] { return net.at(1).inbox.size() == 1 && net.at(2).inbox.size() == 1; }));
+    net.remove(1);
+    REQUIRE(send_until_failed(net, a, *lost, out, ops.front()));
+    for (std::uint32_t i = 1; i < 50; ++i)
+        REQUIRE(out.send(a, *kept, ops[i % ops.size()], 1, make_message({2, i}, 16)));
+    REQUIRE(net.run_until([&] { return net.at(2).inbox.size() == 50; }));
+    net.settle();
+    CHECK(a.failures.size() == 1);
+}
+
+CONFORMANCE_CASE(queued_on_failure, "sends that wait see the failure of their endpoint") {
+    if (net.one_side()) return;
+    side& a = net.at(0);
+    const auto ops = message_ops(a.attr());
+    if (ops.empty()) return;
+    sender out(net);
+    struct waiting : uct::pending_request {
+        uct::ep* via = nullptr;
+        ucs_status_t finished = UCS_INPROGRESS;
+    } request;
+    request.progress = [](uct::pending_request& r) {
+        auto& self = static_cast<waiting&>(r);
+        outgoing message(uct::op::am_bcopy, 1, make_message({1, 9}, 16));
+        static const uct::iface_attr unused;
+        const ucs_status_t status = message.post(*self.via, unused);
+        if (status != UCS_ERR_NO_RESOURCE) self.finished = status;
+        return status;
+    };
+    if (!a.attr().ops.has(uct::op::am_bcopy)) return;
+    const auto via = a.connect(net.at(1));
+    request.via = via.get();
+    REQUIRE(out.send(a, *via, uct::op::am_bcopy, 1, make_message({1, 0}, 16)));
+    REQUIRE(net.run_until([&] { return net.at(1).inbox.size() == 1; }));
+    const std::size_t size = std::min<std::size_t>(a.attr().max_bcopy, 4000);
+    std::uint32_t sent = 1;
+    constexpr std::size_t limit = std::size_t{512} << 20U;
+    while (sent * size < limit &&
+           out.try_send(a, *via, uct::op::am_bcopy, 1, make_message({1, sent}, size)) == UCS_OK)
+        ++sent;
+    REQUIRE(out.last_status() == UCS_ERR_NO_RESOURCE);
+    via->pending_add(request);
+    net.remove(1);
+    // Either the transport gives it another try, which tells the error, or it still waits when the
+    // handler runs and purge hands it back.
+    REQUIRE(net.run_until([&] { return !a.failures.empty(); }));
+    if (request.finished == UCS_INPROGRESS) {
+        unsigned back = 0;
+        via->pending_purge([](uct::pending_request&, void* n) { ++*static_cast<unsigned*>(n); },
+                           &back);
+        CHECK(back == 1);
+    }
+    CHECK(request.finished != UCS_ERR_NO_RESOURCE);
+}
+
+CONFORMANCE_CASE(sender_closes_first, "an interface may close before and after its peers") {
+    if (net.one_side()) return;
+    const auto ops = message_ops(net.at(0).attr());
+    if (ops.empty()) return;
+    for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {
+        sender out(net);
+        auto there = net.at(0).connect(net.at(1));
+        auto back = net.at(1).connect(net.at(0));
+        REQUIRE(out.send(net.at(0), *there, ops.front(), 1, make_message({1, 0}, 16)));
+        REQUIRE(out.send(net.at(1), *back, ops.front(), 1, make_message({2, 0}, 16)));
+        REQUIRE(net.run_until(
+            [&] { return net.at(0).inbox.size() == 1 && net.at(1).inbox.size() == 1; }));
+        (first == 0 ? there : back).reset();
+        net.remove(first);
+        net.settle();
+        (first == 0 ? back : there).reset();
+        net.remove(1 - first);
+    }
+}
+
+CONFORMANCE_CASE(unread_at_close, "an interface may close with messages that nobody read") {
+    if (net.one_side()) return;
+    side& a = net.at(0);
+    const auto ops = message_ops(a.attr());
+    if (ops.empty()) return;
+    sender out(net);
+    const auto via = a.connect(net.at(1));
+    REQUIRE(out.send(a, *via, ops.front(), 1, make_message({1, 0}, 16)));
+    for (std::uint32_t i = 1; i < 10; ++i)
+        static_cast<void>(out.try_send(a, *via, ops.back(), 1, make_message({1, i}, 16)));
+    net.remove(1);
+    net.settle();
+    CHECK(a.failures.size() <= 1);
+}
+
+}  // namespace conformance

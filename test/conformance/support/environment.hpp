@@ -1,0 +1,46 @@
+// What a transport needs so that the suite can run on it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "uct/api/component.hpp"
+
+namespace conformance {
+
+// One way to run the suite: a component, the resource to open and its options. Made anew for every
+// test case and outlives everything that the case opens.
+class environment {
+public:
+    virtual ~environment() = default;
+
+    [[nodiscard]] virtual const uct::component& transport() const = 0;
+    [[nodiscard]] virtual uct::resource where() const = 0;
+    [[nodiscard]] virtual ucs::config::source config() const;
+
+    // Workers reach only themselves, so sender and receiver are one interface.
+    [[nodiscard]] virtual bool reaches_only_itself() const { return false; }
+    // Message handlers take long messages in place (am_handler::locate).
+    [[nodiscard]] virtual bool landing() const { return false; }
+
+    // Called when no interface found anything to do: lets virtual time pass. False: time is real.
+    virtual bool pass_time() { return false; }
+    // A pair of interfaces may not use get and put; opened first and second.
+    virtual bool refuse_rma_of_first_pair() { return false; }
+    // What helps to understand a failed case (seed, last events).
+    [[nodiscard]] virtual std::string report() const { return {}; }
+};
+
+// A row of the table of transports. When the transport cannot work here, `make` is empty and
+// `why_not` says why.
+struct transport_row {
+    std::string name;
+    std::function<std::unique_ptr<environment>()> make;
+    std::string why_not;
+};
+
+[[nodiscard]] std::vector<transport_row> transport_table();
+
+}  // namespace conformance

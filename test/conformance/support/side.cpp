@@ -1,0 +1,118 @@
+#include "test/conformance/support/side.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace conformance {
+
+side::side(environment& where, std::uint64_t worker_uid)
+    : landing_(where.landing()), config_(where.config()) {
+    auto events = ucs::async::event_loop::create();
+    if (!events) throw std::runtime_error("cannot create an event loop");
+    events_ = std::move(*events);
+    auto opened = where.transport().open(
+        where.where(), {.events = *events_, .config = config_, .worker_uid = worker_uid});
+    if (!opened) {
+        throw std::runtime_error(std::string("cannot open the interface: ") +
+                                 ucs_status_string(opened.status()));
+    }
+    iface_ = std::move(*opened);
+    for (uct::am_id id = 0; id < recorded_ids; ++id)
+        record(id);
+    iface_->set_error_handler({.failed =
+                                   [](void* arg, uct::ep& which, ucs_status_t status) {
+                                       auto* self = static_cast<side*>(arg);
+                                       self->failures.push_back({&which, status});
+                                       if (self->on_failure) {
+                                           self->on_failure(self->failures.back());
+                                       }
+                                   },
+                               .arg = this});
+}
+
+side::~side() = default;
+
+unsigned side::progress() {
+    if (iface_ == nullptr) return 0;
+    const unsigned slow = events_->poll(0);
+    return slow + iface_->progress();
+}
+
+bytes side::address() const {
+    bytes written(iface_->attr().address_length);
+    iface_->pack_address(written);
+    return written;
+}
+
+std::unique_ptr<uct::ep> side::connect(const side& to) {
+    auto created = iface_->create_ep(to.address());
+    if (!created) {
+        throw std::runtime_error(std::string("cannot create an endpoint: ") +
+                                 ucs_status_string(created.status()));
+    }
+    return std::move(*created);
+}
+
+void side::record(uct::am_id id) {
+    slot& mine = slots_.insert_or_assign(id, slot{this, id}).first->second;
+    uct::am_handler handler{.deliver = deliver, .arg = &mine};
+    if (landing_) {
+        handler.landing_header = sizeof(std::uint64_t);
+        handler.locate = locate;
+        handler.landed = landed;
+    }
+    iface_->set_am_handler(id, handler);
+}
+
+std::size_t side::count(std::uint32_t stream) const {
+    return static_cast<std::size_t>(std::count_if(
+        inbox.begin(), inbox.end(),
+        [stream](const received& message) { return tag_of(message.data).stream == stream; }));
+}
+
+void side::take(received&& message) {
+    inbox.push_back(std::move(message));
+    if (on_message) {
+        // The callback may make the inbox grow.
+        const received copy = inbox.back();
+        on_message(copy);
+    }
+}
+
+void side::deliver(void* arg, void* data, std::size_t length) {
+    const slot& mine = *static_cast<slot*>(arg);
+    const auto* first = static_cast<const std::byte*>(data);
+    mine.owner->take({.id = mine.id,
+                      .data = bytes(first, first + length),
+                      .aligned = reinterpret_cast<std::uintptr_t>(data) % 8 == 0,
+                      .landed = false});
+    // Whoever is called owns the buffer for the call: writing to it must hurt nobody.
+    if (length > 0) std::memset(data, 0xee, length);
+}
+
+void* side::locate(void* arg, const void* header, std::size_t payload_length) {
+    side& self = *static_cast<slot*>(arg)->owner;
+    std::uint64_t word = 0;
+    std::memcpy(&word, header, sizeof word);
+    // Long ones only, so that both ways of delivery are used side by side.
+    constexpr std::size_t long_enough = 24;
+    if (payload_length < long_enough) return nullptr;
+    bytes& room = self.landing_now_[word];
+    if (room.empty()) room.resize(payload_length);
+    return room.data();
+}
+
+void side::landed(void* arg, const void* header, std::size_t payload_length) {
+    const slot& mine = *static_cast<slot*>(arg);
+    std::uint64_t word = 0;
+    std::memcpy(&word, header, sizeof word);
+    const bytes payload = std::move(mine.owner->landing_now_[word]);
+    mine.owner->landing_now_.erase(word);
+    received message{.id = mine.id, .data = bytes(sizeof word), .aligned = true, .landed = true};
+    std::memcpy(message.data.data(), &word, sizeof word);
+    message.data.insert(message.data.end(), payload.begin(), payload.end());
+    if (payload.size() != payload_length) message.data.clear();
+    mine.owner->take(std::move(message));
+}
+
+}  // namespace conformance

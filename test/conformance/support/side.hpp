@@ -1,0 +1,73 @@
+// One worker of a conformance test: its event loop, its interface and what it received.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "test/conformance/support/environment.hpp"
+#include "test/conformance/support/message.hpp"
+
+namespace conformance {
+
+struct received {
+    uct::am_id id = 0;
+    bytes data;
+    bool aligned = true;  // on 8 bytes; a landed message is where the test wanted it
+    bool landed = false;
+};
+
+struct failure {
+    uct::ep* which;
+    ucs_status_t status;
+};
+
+// Opens an interface and records all that is told to it. Created by `network`.
+class side {
+public:
+    side(environment& where, std::uint64_t worker_uid);
+    ~side();
+    side(const side&) = delete;
+    side& operator=(const side&) = delete;
+
+    unsigned progress();
+    [[nodiscard]] uct::iface& iface() { return *iface_; }
+    [[nodiscard]] const uct::iface_attr& attr() { return iface_->attr(); }
+    [[nodiscard]] bytes address() const;
+    [[nodiscard]] std::unique_ptr<uct::ep> connect(const side& to);
+
+    // Closes the interface while the rest stays.
+    void close() { iface_.reset(); }
+
+    // Records messages of this id (all sides do for the ids below `recorded_ids`).
+    void record(uct::am_id id);
+
+    // Messages of a stream in the inbox.
+    [[nodiscard]] std::size_t count(std::uint32_t stream) const;
+
+    std::vector<received> inbox;
+    std::vector<failure> failures;
+    // Called for every message, after it was recorded, if set.
+    std::function<void(const received&)> on_message;
+    std::function<void(const failure&)> on_failure;
+
+    static constexpr uct::am_id recorded_ids = 4;
+
+private:
+    struct slot {
+        side* owner;
+        uct::am_id id;
+    };
+    void take(received&& message);
+    static void deliver(void* arg, void* data, std::size_t length);
+    static void* locate(void* arg, const void* header, std::size_t payload_length);
+    static void landed(void* arg, const void* header, std::size_t payload_length);
+
+    const bool landing_;
+    std::unique_ptr<ucs::async::event_loop> events_;
+    const ucs::config::source config_;
+    std::map<uct::am_id, slot> slots_;
+    std::map<std::uint64_t, bytes> landing_now_;  // by the first 8 bytes of the message
+    std::unique_ptr<uct::iface> iface_;
+};
+
+}  // namespace conformance

@@ -1,0 +1,165 @@
+// Every transport that the suite runs on. A new transport adds its rows here.
+#include <array>
+
+#include "test/conformance/support/environment.hpp"
+#include "uct/base/registry.hpp"
+#include "uct/sim/component.hpp"
+
+namespace conformance {
+
+ucs::config::source environment::config() const {
+    return ucs::config::source::empty();
+}
+
+namespace {
+
+struct setting {
+    const char* name;
+    const char* text;
+};
+
+struct variant {
+    bool only_itself = false;
+    bool landing = false;
+    std::vector<setting> settings;
+};
+
+ucs::config::source source_of(const variant& how) {
+    ucs::config::source config = ucs::config::source::empty();
+    for (const setting& each : how.settings)
+        config.set(each.name, each.text);
+    return config;
+}
+
+// A transport of the registry on one of its devices.
+class built_in final : public environment {
+public:
+    built_in(const uct::component& transport, uct::resource where, variant how)
+        : transport_(transport), where_(std::move(where)), how_(std::move(how)) {}
+
+    const uct::component& transport() const override { return transport_; }
+    uct::resource where() const override { return where_; }
+    ucs::config::source config() const override { return source_of(how_); }
+    bool reaches_only_itself() const override { return how_.only_itself; }
+    bool landing() const override { return how_.landing; }
+
+private:
+    const uct::component& transport_;
+    const uct::resource where_;
+    const variant how_;
+};
+
+class simulated final : public environment {
+public:
+    simulated(std::uint64_t seed, const uct::sim::parameters& network)
+        : fabric_(seed, network), component_(fabric_) {}
+
+    const uct::component& transport() const override { return component_; }
+    uct::resource where() const override { return component_.query(config()).usable.front(); }
+    bool landing() const override { return fabric_.network().lands; }
+    bool pass_time() override {
+        if (!fabric_.step()) fabric_.advance(ucs::time::millisecond);
+        return true;
+    }
+    bool refuse_rma_of_first_pair() override {
+        fabric_.refuse_rma(0, 1);
+        return true;
+    }
+    std::string report() const override {
+        return "seed " + std::to_string(fabric_.seed()) + "\n" + fabric_.history().text();
+    }
+
+private:
+    uct::sim::fabric fabric_;
+    uct::sim::sim_component component_;
+};
+
+void add_built_in(std::vector<transport_row>& table, const std::string& row,
+                  const std::string& transport, const std::string& device,
+                  const variant& how = {}) {
+    const ucs::config::source config = source_of(how);
+    for (const uct::component* candidate : uct::builtin_components()) {
+        if (candidate->name() != transport) continue;
+        const uct::listing devices = candidate->query(config);
+        for (const uct::resource& found : devices.usable) {
+            if (!device.empty() && found.device != device) continue;
+            table.push_back({row,
+                             [candidate, found, how] {
+                                 return std::make_unique<built_in>(*candidate, found, how);
+                             },
+                             {}});
+            return;
+        }
+        std::string why = "it found no device " + device;
+        for (const uct::unusable_resource& found : devices.unusable)
+            why = found.reason;
+        table.push_back({row, {}, why});
+        return;
+    }
+    table.push_back({row, {}, "it is not built in"});
+}
+
+struct network_kind {
+    const char* name;
+    uct::sim::parameters network;
+};
+
+std::vector<network_kind> network_kinds() {
+    uct::sim::parameters rough;
+    rough.max_short = 32;
+    rough.max_bcopy = 1024;
+    rough.max_zcopy = 4096;
+    rough.max_zcopy_header = 16;
+    rough.max_latency = 50'000;
+    rough.delay_probability = 0.2;
+    rough.max_connect_time = 30'000;
+    rough.tx_window = 3;
+    rough.rx_queue = 4;
+    rough.refusal = 0.1;
+    rough.progress_batch = 2;
+    rough.max_completion_delay = 100'000;
+    rough.immediate_completion = 0.3;
+
+    uct::sim::parameters lands = rough;
+    lands.lands = true;
+    lands.max_zcopy_header = 64;
+
+    uct::sim::parameters one_slot;
+    one_slot.tx_window = 1;
+    one_slot.rx_queue = 1;
+    one_slot.progress_batch = 1;
+
+    uct::sim::parameters messages_only;
+    messages_only.ops = {};
+    messages_only.ops.add(uct::op::am_bcopy);
+
+    return {{"smooth", {}},
+            {"rough", rough},
+            {"landing", lands},
+            {"one slot", one_slot},
+            {"bcopy only", messages_only}};
+}
+
+}  // namespace
+
+std::vector<transport_row> transport_table() {
+    std::vector<transport_row> table;
+    add_built_in(table, "self", "self", "",
+                 {.only_itself = true, .landing = false, .settings = {}});
+    add_built_in(table, "posix", "posix", "");
+    add_built_in(table, "cma", "cma", "");
+    add_built_in(table, "tcp", "tcp", "lo");
+    constexpr std::uint64_t seeds = 4;
+    for (const network_kind& kind : network_kinds()) {
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+            table.push_back({std::string("sim ") + kind.name + " seed " + std::to_string(seed),
+                             [seed, network = kind.network] {
+                                 return std::make_unique<simulated>(seed, network);
+                             },
+                             {}});
+        }
+    }
+    return table;
+}
+
+}  // namespace conformance

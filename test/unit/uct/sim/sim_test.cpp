@@ -1,0 +1,251 @@
+// What only the simulation can do: repeat itself, fail on command, catch its users' mistakes.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "test/support/log_capture.hpp"
+#include "uct/sim/component.hpp"
+#include "uct/sim/driver.hpp"
+
+namespace {
+
+using uct::sim::fabric;
+using uct::sim::parameters;
+
+struct told : uct::completion {
+    unsigned times = 0;
+    told() : uct::completion{.done = [](uct::completion& c) { ++static_cast<told&>(c).times; }} {}
+};
+
+// A worker with one interface.
+struct worker {
+    worker(fabric& network, std::uint64_t uid)
+        : events(std::move(*ucs::async::event_loop::create())),
+          config(ucs::config::source::empty()) {
+        const uct::sim::sim_component component(network);
+        iface =
+            std::move(*component.open(component.query(config).usable.front(),
+                                      {.events = *events, .config = config, .worker_uid = uid}));
+        iface->set_am_handler(0, {.deliver =
+                                      [](void* arg, void* data, std::size_t length) {
+                                          auto& self = *static_cast<worker*>(arg);
+                                          const auto* text = static_cast<const char*>(data);
+                                          self.inbox.emplace_back(text, text + length);
+                                      },
+                                  .arg = this});
+        iface->set_error_handler({.failed =
+                                      [](void* arg, uct::ep&, ucs_status_t status) {
+                                          static_cast<worker*>(arg)->failures.push_back(status);
+                                      },
+                                  .arg = this});
+    }
+    std::unique_ptr<uct::ep> connect(const worker& to) {
+        std::vector<std::byte> address(to.iface->attr().address_length);
+        to.iface->pack_address(address);
+        return std::move(*iface->create_ep(address));
+    }
+    std::unique_ptr<ucs::async::event_loop> events;
+    ucs::config::source config;
+    std::unique_ptr<uct::iface> iface;
+    std::vector<std::string> inbox;
+    std::vector<ucs_status_t> failures;
+};
+
+parameters rough() {
+    parameters network;
+    network.delay_probability = 0.3;
+    network.refusal = 0.1;
+    network.tx_window = 4;
+    network.rx_queue = 3;
+    network.max_connect_time = 5000;
+    return network;
+}
+
+// Sends 50 messages each way and returns the digest of what happened.
+std::uint64_t play(std::uint64_t seed) {
+    fabric network(seed, rough());
+    worker a(network, 1);
+    worker b(network, 2);
+    const auto there = a.connect(b);
+    const auto back = b.connect(a);
+    uct::sim::driver loop(network);
+    unsigned sent_a = 0;
+    unsigned sent_b = 0;
+    loop.add([&] {
+        if (sent_a < 50 && there->am_short(0, sent_a, "xyz", 3) == UCS_OK) ++sent_a;
+        return a.iface->progress();
+    });
+    loop.add([&] {
+        if (sent_b < 50 && back->am_short(0, sent_b, nullptr, 0) == UCS_OK) ++sent_b;
+        return b.iface->progress();
+    });
+    const bool done = loop.run_until([&] { return a.inbox.size() == 50 && b.inbox.size() == 50; });
+    INFO(loop.report());
+    REQUIRE(done);
+    return network.history().digest();
+}
+
+}  // namespace
+
+TEST_CASE("sim: the same seed gives the same run, another seed another one") {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+        CHECK(play(seed) == play(seed));
+    CHECK(play(1) != play(2));
+}
+
+TEST_CASE("sim: its clock is the clock of the library while it lives, also nested") {
+    const ucs::time::nanoseconds real = ucs::time::now();
+    {
+        fabric outer(1);
+        outer.advance(12345);
+        CHECK(ucs::time::now() == outer.now());
+        {
+            fabric inner(2);
+            inner.advance(999'000);
+            CHECK(ucs::time::now() == inner.now());
+        }
+        CHECK(ucs::time::now() == outer.now());
+    }
+    CHECK(ucs::time::now() >= real);
+}
+
+TEST_CASE("sim: a zcopy reads its payload when it is carried, not when it is posted") {
+    fabric network(3);
+    worker a(network, 1);
+    worker b(network, 2);
+    told done;
+    std::string text = "early";
+    const auto via = a.connect(b);
+    const uct::iov piece{text.data(), text.size()};
+    REQUIRE(via->am_zcopy(0, {}, {&piece, 1}, &done) == UCS_INPROGRESS);
+    text = "later";
+    uct::sim::driver loop(network);
+    loop.add([&] { return a.iface->progress(); });
+    loop.add([&] { return b.iface->progress(); });
+    REQUIRE(loop.run_until([&] { return done.times == 1 && b.inbox.size() == 1; }));
+    CHECK(b.inbox.front() == "later");
+}
+
+TEST_CASE("sim: an endpoint fails at the operation that a test names") {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        CAPTURE(seed);
+        parameters one_way;
+        one_way.both_ways = false;
+        fabric network(seed, one_way);
+        worker a(network, 1);
+        worker b(network, 2);
+        const auto there = a.connect(b);
+        const auto back = b.connect(a);
+        network.fail_at_operation(0, 1, 3);
+        uct::sim::driver loop(network);
+        loop.add([&] { return a.iface->progress(); });
+        loop.add([&] { return b.iface->progress(); });
+        REQUIRE(there->am_short(0, 1, nullptr, 0) == UCS_OK);
+        REQUIRE(there->am_short(0, 2, nullptr, 0) == UCS_OK);
+        const ucs_status_t third = there->am_short(0, 3, nullptr, 0);
+        CHECK((third == UCS_OK || third == UCS_ERR_ENDPOINT_TIMEOUT));
+        REQUIRE(loop.run_until([&] { return !a.failures.empty(); }));
+        CHECK(there->am_short(0, 4, nullptr, 0) == UCS_ERR_ENDPOINT_TIMEOUT);
+        REQUIRE(loop.run_until_quiet());
+        CHECK(a.failures.size() == 1);
+        CHECK(b.failures.empty());
+        CHECK(b.inbox.size() <= 3);
+        CHECK(back->am_short(0, 5, nullptr, 0) == UCS_OK);
+    }
+}
+
+TEST_CASE("sim: a failure after a time takes both directions and ends what is in flight once") {
+    fabric network(4);
+    worker a(network, 1);
+    worker b(network, 2);
+    told done;
+    told flushed;
+    std::string text(60000, 'x');
+    const auto there = a.connect(b);
+    const auto back = b.connect(a);
+    const uct::iov piece{text.data(), text.size()};
+    network.fail_after(0, 1, 10);
+    REQUIRE(there->am_zcopy(0, {}, {&piece, 1}, &done) == UCS_INPROGRESS);
+    REQUIRE(there->flush(&flushed) == UCS_INPROGRESS);
+    uct::sim::driver loop(network);
+    loop.add([&] { return a.iface->progress(); });
+    loop.add([&] { return b.iface->progress(); });
+    REQUIRE(loop.run_until_quiet());
+    CHECK(done.times == 1);
+    CHECK(done.status == UCS_ERR_ENDPOINT_TIMEOUT);
+    CHECK(flushed.times == 1);
+    CHECK(flushed.status == UCS_ERR_ENDPOINT_TIMEOUT);
+    CHECK(a.failures.size() == 1);
+    CHECK(b.failures.size() == 1);
+}
+
+TEST_CASE("sim: a worker dies and its peers are told after the detection time") {
+    fabric network(5);
+    worker a(network, 1);
+    worker b(network, 2);
+    const auto there = a.connect(b);
+    const auto back = b.connect(a);
+    CHECK(network.find_node(2) == uct::sim::node_id{1});
+    network.kill_after(2, 1000);
+    network.advance(2000);
+    CHECK(back->am_short(0, 1, nullptr, 0) == UCS_ERR_CONNECTION_RESET);
+    CHECK(b.iface->progress() == 0);
+    CHECK(there->am_short(0, 1, nullptr, 0) == UCS_OK);
+    CHECK(a.failures.empty());
+    network.advance(network.network().detection_time);
+    static_cast<void>(a.iface->progress());
+    CHECK(a.failures.size() == 1);
+    CHECK(there->am_short(0, 1, nullptr, 0) == UCS_ERR_CONNECTION_RESET);
+    CHECK(b.inbox.empty());
+}
+
+TEST_CASE("sim: memory of a get is not touched after its endpoint is gone") {
+    fabric network(6);
+    worker a(network, 1);
+    worker b(network, 2);
+    told done;
+    std::uint64_t remote = 1;
+    auto local = std::make_unique<std::uint64_t>(2);
+    auto there = a.connect(b);
+    const uct::iov piece{local.get(), sizeof *local};
+    REQUIRE(there->get_zcopy({&piece, 1}, reinterpret_cast<std::uintptr_t>(&remote), &done) ==
+            UCS_INPROGRESS);
+    there.reset();
+    CHECK(done.times == 1);
+    CHECK(done.status == UCS_ERR_CANCELED);
+    CHECK(*local == 2);
+    local.reset();
+    network.advance(1'000'000);
+    static_cast<void>(a.iface->progress());
+    CHECK(done.times == 1);
+}
+
+TEST_CASE("sim: calls beyond the limits are errors that name the call") {
+    fabric network(7);
+    worker a(network, 1);
+    worker b(network, 2);
+    test::log_capture log;
+    const auto via = a.connect(b);
+    const std::string text(100'000, 'x');
+    CHECK(via->am_short(0, 0, text.data(), a.iface->attr().max_short + 1) == UCS_ERR_INVALID_PARAM);
+    CHECK(via->am_short(uct::am_id_count, 0, nullptr, 0) == UCS_ERR_INVALID_PARAM);
+    const uct::iov piece{const_cast<char*>(text.data()), text.size()};
+    told done;
+    CHECK(via->am_zcopy(0, {}, {&piece, 1}, &done) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("am_short") == 2);
+    CHECK(log.count("am_zcopy") == 1);
+}
+
+TEST_CASE("sim: the trace says what happened last") {
+    fabric network(8);
+    worker a(network, 1);
+    worker b(network, 2);
+    const auto via = a.connect(b);
+    REQUIRE(via->am_short(0, 1, nullptr, 0) == UCS_OK);
+    network.advance(1'000'000);
+    static_cast<void>(b.iface->progress());
+    const std::string text = network.history().text();
+    for (const char* word : {"opened", "posted", "arrived", "delivered"}) {
+        CAPTURE(word);
+        CHECK(text.find(word) != std::string::npos);
+    }
+}
