@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -44,7 +45,18 @@ struct thread::worker {
         handle = std::thread([this] { main(); });
     }
 
+    // Runs what was posted and joins.
+    void finish() {
+        {
+            const std::lock_guard guard(lock);
+            stopping = true;
+        }
+        loop->wake();
+        handle.join();
+    }
+
     void main() {
+        id = std::this_thread::get_id();
         (void)::pthread_setname_np(::pthread_self(), "ucx-async");
         while (run_posted()) {
             loop->poll(-1);
@@ -71,7 +83,8 @@ struct thread::worker {
     std::mutex lock;  // guards posted and stopping
     std::vector<function> posted;
     bool stopping = false;
-    std::thread handle;
+    std::thread handle;                 // of the one who started and who stops
+    std::atomic<std::thread::id> id{};  // for anybody
 };
 
 thread::worker* thread::live() const noexcept {
@@ -86,15 +99,15 @@ result<thread::worker*> thread::ensure() {
     if (!loop) return loop.status();
     auto fresh = std::make_unique<worker>(std::move(*loop));
     try {
-        // Started only when it is ours: of several first posts one wins.
-        if (!current_.compare_exchange_strong(seen, fresh.get(), std::memory_order_acq_rel)) {
-            return seen;
-        }
         fresh->start();
     } catch (const std::system_error& failure) {
         log::error(self, "cannot start the async thread: {}", failure.what());
-        current_.store(nullptr, std::memory_order_release);
         return UCS_ERR_NO_RESOURCE;
+    }
+    // Of several first posts one wins; only a running worker is ever seen by others.
+    if (!current_.compare_exchange_strong(seen, fresh.get(), std::memory_order_acq_rel)) {
+        fresh->finish();
+        return seen;
     }
     return fresh.release();
 }
@@ -133,12 +146,7 @@ ucs_status_t thread::run(function work) {
 void thread::stop() noexcept {
     worker* found = live();
     if (found == nullptr) return;
-    {
-        const std::lock_guard guard(found->lock);
-        found->stopping = true;
-    }
-    found->loop->wake();
-    found->handle.join();
+    found->finish();
     current_.store(nullptr, std::memory_order_release);
     delete found;
 }
@@ -149,7 +157,7 @@ bool thread::running() const noexcept {
 
 bool thread::is_current() const noexcept {
     const worker* found = live();
-    return found != nullptr && found->handle.get_id() == std::this_thread::get_id();
+    return found != nullptr && found->id == std::this_thread::get_id();
 }
 
 }  // namespace ucs::async
