@@ -7,7 +7,7 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/perf/core/program_options.hpp"
-#include "tools/perf/core/ticks.hpp"
+#include "tools/common/ticks.hpp"
 #include "tools/perf/help.hpp"
 #include "tools/perf/session.hpp"
 
@@ -39,7 +39,7 @@ void run(const program_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    static_cast<void>(nanoseconds_per_tick());
+    static_cast<void>(tools::nanoseconds_per_tick());
     try {
         run(parse_program_options({argv + 1, argv + argc}));
     } catch (const tools::usage_error& error) {

@@ -5,7 +5,7 @@
 
 #include "tools/perf/core/measurement.hpp"
 #include "tools/perf/core/sampler.hpp"
-#include "tools/perf/core/ticks.hpp"
+#include "tools/common/ticks.hpp"
 
 namespace tools::perf {
 

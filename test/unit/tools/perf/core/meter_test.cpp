@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+using namespace tools;
 using namespace tools::perf;
 
 namespace {

@@ -1,8 +1,8 @@
-#include "tools/perf/core/ticks.hpp"
+#include "tools/common/ticks.hpp"
 
 #include <ctime>
 
-namespace tools::perf {
+namespace tools {
 namespace {
 
 struct moment {
@@ -43,4 +43,4 @@ double nanoseconds_per_tick() noexcept {
     return static_cast<double>(now.ns - start.ns) / static_cast<double>(now.ticks - start.ticks);
 }
 
-}  // namespace tools::perf
+}  // namespace tools

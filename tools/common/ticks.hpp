@@ -7,7 +7,7 @@
 #include <x86intrin.h>
 #endif
 
-namespace tools::perf {
+namespace tools {
 
 // Nanoseconds of CLOCK_MONOTONIC.
 [[nodiscard]] std::uint64_t monotonic_ns() noexcept;
@@ -29,4 +29,4 @@ namespace tools::perf {
 // belongs near the start of the program. Any thread.
 [[nodiscard]] double nanoseconds_per_tick() noexcept;
 
-}  // namespace tools::perf
+}  // namespace tools

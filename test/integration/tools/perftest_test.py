@@ -1,0 +1,244 @@
+"""ucx_perftest: both processes, every option, and what happens when something is wrong."""
+
+import csv
+import io
+import os
+import re
+import signal
+import socket
+import tempfile
+import unittest
+
+from processes import LIMIT, PERFTEST, Pair, Server, free_port, run, start
+
+FEW = ("-n", "500", "-w", "50")
+FINAL = re.compile(r"^Final: +(\d+)( +\d+\.\d{3}){3}( +\d+\.\d{2}){2}( +\d+){2}$", re.M)
+CSV_HEADER = ["iterations", "50.0_percentile_lat", "avg_lat", "overall_lat", "avg_bw",
+              "overall_bw", "avg_mr", "overall_mr"]
+
+
+def write_batch(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+class Runs(unittest.TestCase):
+    """Tests that end well."""
+
+    def pair(self, *arguments, **how):
+        done = Pair(*arguments, **how)
+        self.assertEqual((done.client.returncode, done.server_status), (0, 0), done.said)
+        return done
+
+    def test_table_of_client_and_box_of_server(self):
+        done = self.pair("-t", "tag_lat", "-s", "8", *FEW)
+        lines = done.client.stdout.splitlines()
+        self.assertEqual(len(lines), 6)
+        self.assertTrue(all(len(line) == 108 for line in lines[:5]))
+        self.assertEqual(FINAL.search(done.client.stdout).group(1), "500")
+        self.assertIn("| Test:         tag match latency ", done.server_out)
+        self.assertIn("| Message size: 8 ", done.server_out)
+        self.assertRegex(done.server_out, r"^Waiting for connection\.\.\.\nAccepted connection from ")
+
+    def test_every_test_with_checked_data(self):
+        for test in ("tag_lat", "tag_bw", "tag_sync_lat", "tag_sync_bw"):
+            for size in ("0", "1", "8", "1000", "70000", "1m"):
+                with self.subTest(test=test, size=size):
+                    self.pair("-t", test, "-s", size, "-V", "-n", "60", "-w", "5")
+
+    def test_layouts_with_checked_data(self):
+        for layout in ("iov", "iov,contig", "contig,iov", "iov,iov"):
+            for sizes in ("1,2,3", "1024:16", "100000:3,7"):
+                with self.subTest(layout=layout, sizes=sizes):
+                    self.pair("-t", "tag_bw", "-D", layout, "-s", sizes, "-V", "-n", "60")
+        self.pair("-t", "tag_lat", "-D", "iov,iov", "-s", "8:5", "-i", "64", "-V", *FEW)
+
+    def test_matching_options_with_checked_data(self):
+        for options in (["-U"], ["-C"], ["-U", "-C"], ["-e"], ["-e", "none"], ["-O", "1"],
+                        ["-O", "100"], ["-r", "recv"], ["-m", "host"], ["-m", "host,host"],
+                        ["-E", "poll"]):
+            for test in ("tag_lat", "tag_bw", "tag_sync_bw"):
+                with self.subTest(test=test, options=options):
+                    self.pair("-t", test, "-s", "3000", "-V", *options, *FEW)
+
+    def test_threads_with_checked_data(self):
+        for options in (["-M", "single"], ["-M", "serialized"], ["-M", "multi"]):
+            with self.subTest(options=options):
+                self.pair("-t", "tag_bw", "-T", "2", "-V", *options, *FEW)
+        done = self.pair("-t", "tag_lat", "-T", "2,shared", "-M", "multi", "-V", *FEW)
+        self.assertRegex(done.client.stdout, r"Final: +500 +\d+\.\d{3} +\d+\.\d\d +\d+\n")
+
+    def test_processors(self):
+        cpu = str(min(os.sched_getaffinity(0)))
+        self.pair("-t", "tag_lat", "-c", cpu, *FEW, server_arguments=("-c", cpu))
+
+    def test_csv_can_be_read_by_its_header(self):
+        for options in ([], ["-f"], ["-T", "2"]):
+            with self.subTest(options=options):
+                done = self.pair("-t", "tag_bw", "-v", *options, *FEW)
+                header, row = csv.reader(io.StringIO(done.client.stdout))
+                self.assertEqual(header, CSV_HEADER)
+                self.assertEqual(len(row), len(header))
+                self.assertEqual(row[0], "500")
+                self.assertGreater(float(row[7]), 0)
+
+    def test_percentile_rank_and_separators(self):
+        done = self.pair("-t", "tag_lat", "-R", "99.9", "-N", "-n", "5000")
+        self.assertIn("| 99.9%ile |", done.client.stdout)
+        self.assertRegex(done.client.stdout, r"Final: +5,000 ")
+
+    def test_quiet(self):
+        done = self.pair("-t", "tag_lat", "-q", *FEW)
+        self.assertEqual(done.client.stdout.count("\n"), 1)
+
+    def test_extra_information(self):
+        done = self.pair("-t", "tag_lat", "-X", "-f", *FEW)
+        last = done.client.stdout.splitlines()[-1]
+        self.assertGreater(len(last), 108, last)
+
+    def test_batches_combine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tests = write_batch(folder, "tests", "lat -t tag_lat\n# no -t foo\nbw -t tag_bw\n")
+            sizes = write_batch(folder, "sizes", "s8 -s 8\ns9k -s 9k -n 100\n")
+            both = ("-b", tests, "-b", sizes)
+            names = ["lat/s8", "lat/s9k", "bw/s8", "bw/s9k"]
+            done = self.pair(*both, "-f", *FEW)
+            rows = done.client.stdout.splitlines()[5:]
+            self.assertEqual([row.split()[0] for row in rows], names)
+            self.assertEqual([row.split()[1] for row in rows], ["500", "100", "500", "100"])
+            done = self.pair(*both, *FEW)
+            titles = re.findall(r"^\+([a-z][^-]*)-+\+", done.client.stdout, re.M)
+            self.assertEqual(titles, names)
+            done = self.pair(*both, "-v", *FEW)
+            table = list(csv.reader(io.StringIO(done.client.stdout)))
+            self.assertEqual(table[0], ["tests", "sizes"] + CSV_HEADER)
+            self.assertEqual(["/".join(row[:2]) for row in table[1:]], names)
+
+    def test_ipv6(self):
+        try:
+            with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as probe:
+                probe.bind(("::1", 0))
+        except OSError:
+            self.skipTest("no IPv6 here")
+        self.pair("-t", "tag_lat", "-6", *FEW, host="::1", server_arguments=("-6",))
+
+    def test_loopback(self):
+        for test in ("tag_lat", "tag_bw", "tag_sync_lat", "tag_sync_bw"):
+            with self.subTest(test=test):
+                done = run(PERFTEST, "-l", "-t", test, "-V", "-s", "20000", *FEW)
+                self.assertEqual(done.returncode, 0, done)
+                self.assertRegex(done.stdout, FINAL)
+
+    def test_help_names_every_option(self):
+        done = run(PERFTEST, "-h")
+        self.assertEqual(done.returncode, 0)
+        for letter in "tsnwObRVcTMDiCUrmeEp6lfvNXqh":
+            self.assertRegex(done.stdout, rf"(?m)^  -{letter} ")
+
+
+class Mistakes(unittest.TestCase):
+    """Wrong command lines end at once with one line that says what is wrong."""
+
+    def refused(self, *arguments):
+        done = run(PERFTEST, *arguments)
+        self.assertEqual(done.returncode, 2, done)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("ucx_perftest: "), done.stderr)
+        return done.stderr
+
+    def test_wrong_values_are_named(self):
+        client = ("localhost", "-t", "tag_lat")
+        for options in (["-s", "abc"], ["-s", "8,,8"], ["-n", "0"], ["-w", "-3"], ["-R", "101"],
+                        ["-O", "x"], ["-T", "0"], ["-M", "some"], ["-D", "flat"], ["-r", "other"],
+                        ["-r", "recv_data"], ["-m", "cuda"], ["-E", "sleep"], ["-E", "doze"],
+                        ["-p", "0"], ["-c", "65000"], ["-c", "x"], ["-b", "/no/such/file"],
+                        ["-T", "2,shared"], ["-i", "4", "-s", "8:2"]):
+            with self.subTest(options=options):
+                self.assertIn(options[0], self.refused(*client, *options))
+
+    def test_wrong_combinations(self):
+        self.assertIn("-l", self.refused("localhost", "-l", "-t", "tag_lat"))
+        self.assertIn("-t", self.refused("localhost"))
+        self.assertIn("foo", self.refused("localhost", "-t", "foo"))
+        self.assertIn("-Z", self.refused("-Z"))
+        self.assertIn("-s", self.refused("localhost", "-s"))
+        self.assertIn("second", self.refused("first", "second", "-t", "tag_lat"))
+        self.assertIn("-d", self.refused("localhost", "-t", "tag_lat", "-d", "mlx5_0"))
+
+    def test_wrong_batch_line_is_located(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_batch(folder, "batch", "good -t tag_lat\nbad -t tag_lat -s x\n")
+            self.assertIn("batch:2:", self.refused("localhost", "-b", path))
+
+
+class LostPeers(unittest.TestCase):
+    """Whatever happens to one side, the other ends soon and says so."""
+
+    ENDLESS = ("-n", "1000000000")
+
+    def survivor(self, victim, options):
+        with Server() as server:
+            client = start("127.0.0.1", "-p", server.port, *options, *self.ENDLESS)
+            # The box is printed when the test begins.
+            while not server.process.stdout.readline().startswith("| Message size"):
+                self.assertIsNone(server.process.poll())
+            lost, left = ((server.process, client) if victim == "server"
+                          else (client, server.process))
+            lost.send_signal(signal.SIGKILL)
+            _, err = left.communicate(timeout=20)
+            if victim == "client":
+                client.communicate()
+            self.assertEqual(left.returncode, 1, err)
+            self.assertIn("ucx_perftest: ", err)
+
+    def test_killed_peer_ends_the_other_side(self):
+        for victim in ("server", "client"):
+            for options in (["-t", "tag_lat"], ["-t", "tag_bw", "-s", "1m"],
+                            ["-t", "tag_lat", "-e", "peer"], ["-t", "tag_bw", "-T", "2"]):
+                with self.subTest(victim=victim, options=options):
+                    self.survivor(victim, options)
+
+    def test_no_server(self):
+        done = run(PERFTEST, "127.0.0.1", "-p", str(free_port()), "-t", "tag_lat")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot connect to 127.0.0.1", done.stderr)
+
+    def test_port_in_use(self):
+        with Server() as server:
+            done = run(PERFTEST, "-p", server.port)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"port {server.port}", done.stderr)
+
+    def test_server_refuses_strangers(self):
+        requests = (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n", b"\0" * 64,
+                    b"HWPF\1\0\2\0\xff\xff\xff\xff", b"HWPF\1\0\1\0\0\0\0\0HWPF\1\0\2\0\4\0\0\0-t\0x")
+        for request in requests:
+            with self.subTest(request=request), Server() as server:
+                with socket.create_connection(("127.0.0.1", int(server.port))) as stranger:
+                    stranger.sendall(request)
+                    status, _, err = server.finish()
+                self.assertEqual(status, 1)
+                self.assertEqual(err.count("\n"), 1, err)
+
+    def test_server_refuses_impossible_tests(self):
+        def frame(kind, content):
+            return b"HWPF\1\0" + kind.to_bytes(2, "little") + len(content).to_bytes(4, "little") + content
+
+        for words in ([b"-t", b"foo"], [b"-t", b"tag_lat", b"-n", b"0"], [b"-p", b"1"], [b"host"]):
+            with self.subTest(words=words), Server() as server:
+                content = b"".join(word + b"\0" for word in [b"label", *words])
+                with socket.create_connection(("127.0.0.1", int(server.port))) as stranger:
+                    stranger.settimeout(LIMIT)
+                    stranger.sendall(frame(1, b"") + frame(2, content))
+                    status, _, err = server.finish()
+                    answer = b"".join(iter(lambda: stranger.recv(4096), b""))
+                self.assertNotEqual(status, 0)
+                self.assertTrue(err.startswith("ucx_perftest: "), err)
+                self.assertIn(b"HWPF\1\0\5\0", answer)  # a failure frame tells the client
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

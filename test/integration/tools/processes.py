@@ -1,0 +1,61 @@
+"""Starting the tools under test, always with a time limit."""
+
+import os
+import socket
+import subprocess
+
+PERFTEST = os.environ["PERFTEST_PROGRAM"]
+INFO = os.environ["INFO_PROGRAM"]
+LIMIT = 60  # seconds that any process may take
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+def run(program, *arguments, env=None):
+    """Runs a program to its end; the result has returncode, stdout and stderr."""
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=LIMIT,
+                          env={**os.environ, **(env or {})}, check=False)
+
+
+def start(*arguments):
+    return subprocess.Popen([PERFTEST, *arguments], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+class Server:
+    """A perftest server that waits for its client when the constructor returns."""
+
+    def __init__(self, *arguments):
+        self.port = str(free_port())
+        self.process = start("-p", self.port, *arguments)
+        self.first_line = self.process.stdout.readline()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def finish(self):
+        """Waits for its end; returns exit status, output and error output."""
+        out, err = self.process.communicate(timeout=LIMIT)
+        return self.process.returncode, self.first_line + out, err
+
+
+class Pair:
+    """What a server and a client did that ran one command line together."""
+
+    def __init__(self, *arguments, host="127.0.0.1", server_arguments=()):
+        with Server(*server_arguments) as server:
+            self.client = run(PERFTEST, host, "-p", server.port, *arguments)
+            self.server_status, self.server_out, self.server_err = server.finish()
+
+    @property
+    def said(self):
+        return f"client: {self.client}\nserver: {self.server_status} {self.server_err}"

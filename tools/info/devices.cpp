@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tools/common/failure.hpp"
+#include "tools/info/pages.hpp"
+#include "ucs/config/source.hpp"
+#include "uct/base/registry.hpp"
+
+namespace tools::info {
+namespace {
+
+std::string_view type_name(uct::device_type type) {
+    switch (type) {
+        case uct::device_type::self:
+            return "loopback";
+        case uct::device_type::shared_memory:
+            return "intra-node";
+        case uct::device_type::network:
+            return "network";
+        case uct::device_type::simulated:
+            return "simulated";
+    }
+    return "unknown";
+}
+
+std::string_view reach_name(uct::scope reach) {
+    switch (reach) {
+        case uct::scope::process:
+            return "this process";
+        case uct::scope::host:
+            return "this host";
+        case uct::scope::network:
+            return "the network";
+    }
+    return "unknown";
+}
+
+// "8K", "1M", "unlimited".
+std::string size_text(std::size_t size) {
+    if (size >= (std::size_t{1} << 62)) return "unlimited";
+    if (size != 0 && size % (1 << 20) == 0) return fmt::format("<= {}M", size >> 20);
+    if (size != 0 && size % 1024 == 0) return fmt::format("<= {}K", size >> 10);
+    return fmt::format("<= {}", size);
+}
+
+void print_line(std::string_view key, const std::string& value) {
+    fmt::print("# {:>20}: {}\n", key, value);
+}
+
+void print_operations(const uct::iface_attr& attr) {
+    const std::string pieces = fmt::format(", up to {} iov", attr.max_iov);
+    if (attr.ops.has(uct::op::put_zcopy)) {
+        print_line("put_zcopy", size_text(attr.max_rma) + pieces);
+    }
+    if (attr.ops.has(uct::op::get_zcopy)) {
+        print_line("get_zcopy", size_text(attr.max_rma) + pieces);
+    }
+    if (attr.ops.has(uct::op::am_short)) print_line("am_short", size_text(attr.max_short));
+    if (attr.ops.has(uct::op::am_bcopy)) print_line("am_bcopy", size_text(attr.max_bcopy));
+    if (!attr.ops.has(uct::op::am_zcopy)) return;
+    print_line("am_zcopy", size_text(attr.max_zcopy) + pieces);
+    print_line("am header", size_text(attr.max_zcopy_header));
+}
+
+void print_capabilities(const uct::iface_attr& attr) {
+    fmt::print("#\n#      capabilities:\n");
+    print_line("bandwidth", fmt::format("{:.2f}/ppn + 0.00 MB/sec", attr.bandwidth / 1048576));
+    print_line("latency", fmt::format("{:.0f} nsec", attr.latency * 1e9));
+    print_line("overhead", fmt::format("{:.0f} nsec", attr.overhead * 1e9));
+    print_operations(attr);
+    print_line("reaches", std::string(reach_name(attr.reach)));
+    print_line("connection", "to iface");
+    print_line("progress", attr.cost == uct::poll_cost::memory ? "by memory" : "by system call");
+    if (attr.lands) print_line("receives", "straight into the posted buffer");
+    fmt::print("# {:>21} {} bytes\n", "iface address:", attr.address_length);
+    fmt::print("# {:>21} {}\n", "error handling:", "peer failure");
+}
+
+void print_resource(const uct::component& from, const uct::resource& where,
+                    const uct::iface_params& params) {
+    fmt::print("#\n#      Transport: {}\n", where.transport);
+    fmt::print("#         Device: {}\n", where.device);
+    fmt::print("#           Type: {}\n", type_name(where.type));
+    fmt::print("#  System device: {}\n",
+               where.numa_node < 0 ? "<unknown>" : fmt::format("NUMA node {}", where.numa_node));
+    const auto opened = from.open(where, params);
+    if (opened.ok()) {
+        print_capabilities((*opened)->attr());
+    } else {
+        fmt::print("#\n#      cannot be opened: {}\n", ucs_status_string(opened.status()));
+    }
+    fmt::print("#\n");
+}
+
+void print_left_out(const uct::unusable_resource& without) {
+    fmt::print("#      Left out: {}{}{}: {}\n", without.transport,
+               without.device.empty() ? "" : "/", without.device, without.reason);
+}
+
+// Returns whether there was something to show.
+bool print_component(const uct::component& shown, const options& wanted,
+                     const uct::iface_params& params) {
+    const auto matches = [&](const std::string& transport) {
+        return wanted.transport.empty() || transport == wanted.transport;
+    };
+    const uct::listing found = shown.query(params.config);
+    bool began = false;
+    const auto begin = [&] {
+        if (!began) fmt::print("#\n# Memory domain: {0}\n#     Component: {0}\n", shown.name());
+        began = true;
+    };
+    for (const uct::resource& one : found.usable) {
+        if (!matches(one.transport)) continue;
+        begin();
+        print_resource(shown, one, params);
+    }
+    for (const uct::unusable_resource& one : found.unusable) {
+        if (!matches(one.transport)) continue;
+        begin();
+        print_left_out(one);
+    }
+    if (began) fmt::print("#\n");
+    return began;
+}
+
+}  // namespace
+
+void print_devices(const options& wanted) {
+    const auto config = ucs::config::source::read("", "");
+    if (!config)
+        throw failure(fmt::format("configuration: {}", ucs_status_string(config.status())));
+    const auto events = ucs::async::event_loop::create();
+    if (!events) throw failure(fmt::format("event loop: {}", ucs_status_string(events.status())));
+    const uct::iface_params params{**events, *config, 1};
+    bool any = false;
+    for (const uct::component* one : uct::builtin_components()) {
+        any = print_component(*one, wanted, params) || any;
+    }
+    if (!any) {
+        throw failure(
+            fmt::format("no transport \"{}\"; -d without -t shows all", wanted.transport));
+    }
+}
+
+}  // namespace tools::info

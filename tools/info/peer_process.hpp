@@ -1,0 +1,31 @@
+// Another process whose worker the endpoint page connects to.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "tools/info/options.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace tools::info {
+
+// A child that creates a context and a worker as `wanted` says, tells its address and progresses
+// until it is let go. Forked before this process creates anything of the library. Main thread.
+class peer_process {
+public:
+    explicit peer_process(const options& wanted);
+    ~peer_process();
+    peer_process(const peer_process&) = delete;
+    peer_process& operator=(const peer_process&) = delete;
+
+    // Waits for the child's worker. Throws failure when it has none.
+    [[nodiscard]] std::vector<std::byte> address() const;
+
+private:
+    ucs::unique_fd channel_;
+    pid_t child_ = -1;
+};
+
+}  // namespace tools::info
