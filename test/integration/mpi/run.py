@@ -136,6 +136,9 @@ def mpirun(args, command):
                 "coll": "tuned,libnbc,basic,inter,self",
                 # Programs with more threads or ranks than cores must not wait for a time slice each turn.
                 "mpi_yield_when_idle": "1", "orte_abort_print_stack": "1"}
+    if args.no_memory_hooks:
+        settings["opal_common_ucx_opal_mem_hooks"] = "0"
+        settings["memory"] = "^patcher"
     line = [tool("mpirun", "openmpi-bin"), "--oversubscribe", "-np", str(args.np)]
     for name, value in settings.items():
         line += ["--mca", name, value]
@@ -202,6 +205,8 @@ def main():
     parser.add_argument("--np", type=int, default=2, help="number of ranks")
     parser.add_argument("--tls", default="", help="value of UCX_TLS; empty: unset")
     parser.add_argument("--timeout", type=float, default=120, help="limit in seconds")
+    parser.add_argument("--no-memory-hooks", action="store_true", help="without Open MPI's memory hooks: "
+                        "they run in ending threads, which ThreadSanitizer has taken down already")
     args = parser.parse_args()
     libucp = args.lib / "libucp.so.0"
     if not libucp.exists():
