@@ -1,5 +1,8 @@
 #include "uct/sm/posix/posix_iface.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "test/unit/uct/sm/posix/fixture.hpp"
 
 using namespace uct;
@@ -23,4 +26,154 @@ TEST_CASE("posix: what is sent before the peer looked arrives in order and uncha
         CHECK(b.received[i].id == 1 + i % 2);
         CHECK(b.received[i].bytes == expected[i]);
     }
+}
+
+TEST_CASE("posix: a full ring queues sends and keeps their order", "[posix]") {
+    node a, b;
+    auto ep = a.connect_to(b);
+    struct request : pending_request {
+        uct::ep* to;
+        std::uint64_t number;
+    };
+    std::uint64_t sent = 0;
+    while (send(*ep, 1, sent, "") == UCS_OK)
+        ++sent;
+    CHECK(sent == 256);
+    request waiting{};
+    waiting.to = ep.get();
+    waiting.number = sent++;
+    waiting.progress = [](pending_request& self) {
+        auto& me = static_cast<request&>(self);
+        return me.to->am_short(1, me.number, nullptr, 0);
+    };
+    ep->pending_add(waiting);
+    while (b.progress() > 0) {
+    }
+    // There is room again, but what waits goes first.
+    CHECK(send(*ep, 1, 999, "") == UCS_ERR_NO_RESOURCE);
+    CHECK(a.progress() == 1);
+    CHECK(send(*ep, 1, sent++, "") == UCS_OK);
+    while (b.received.size() < sent)
+        b.progress();
+    for (std::uint64_t i = 0; i < sent; ++i)
+        CHECK(b.received[i].bytes == with_header(i, ""));
+}
+
+TEST_CASE("posix: what an endpoint sent arrives after the endpoint is gone", "[posix]") {
+    node a, b;
+    auto ep = a.connect_to(b);
+    for (std::uint64_t i = 0; i < 100; ++i)
+        REQUIRE(send(*ep, 1, i, std::string(100, 'x')) == UCS_OK);
+    ep.reset();
+    a.close();
+    while (b.received.size() < 100)
+        b.progress();
+    b.progress();
+    CHECK(b.received.back().bytes == with_header(99, std::string(100, 'x')));
+    CHECK(b.events().size() == 1);  // only the listening socket: the drained ring is dropped
+}
+
+TEST_CASE("posix: a peer that closes its interface is told as an orderly end", "[posix]") {
+    node a;
+    node b;
+    auto ep = a.connect_to(b);
+    REQUIRE(send(*ep, 1, 0, "") == UCS_OK);
+    SECTION("after it accepted") {
+        b.progress();
+    }
+    SECTION("before it looked at the connection") {}
+    b.close();
+    while (a.failures.empty())
+        a.progress();
+    REQUIRE(a.failures.size() == 1);
+    CHECK(a.failures[0].first == ep.get());
+    CHECK(a.failures[0].second == UCS_ERR_NOT_CONNECTED);
+    CHECK(send(*ep, 1, 0, "") == UCS_ERR_NOT_CONNECTED);
+    CHECK(send_packed(*ep, 1, "x") == UCS_ERR_NOT_CONNECTED);
+    CHECK(ep->flush(nullptr) == UCS_ERR_NOT_CONNECTED);
+}
+
+TEST_CASE("posix: an address of an interface that is gone fails at the first send", "[posix]") {
+    node a;
+    std::vector<std::byte> address;
+    {
+        node b;
+        address = b.address();
+    }
+    auto ep = a.connect_to(address);
+    CHECK(send(*ep, 1, 0, "") == UCS_ERR_CONNECTION_RESET);
+    a.progress();
+    REQUIRE(a.failures.size() == 1);
+    CHECK(a.failures[0].second == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("posix: handlers may create and destroy endpoints and send", "[posix]") {
+    node a, b;
+    auto ep = a.connect_to(b);
+    std::unique_ptr<uct::ep> back;
+    unsigned calls = 0;
+    b.on_message = [&] {
+        back = b.connect_to(a);
+        REQUIRE(send(*back, 2, ++calls, "") == UCS_OK);
+    };
+    for (std::uint64_t i = 0; i < 50; ++i)
+        REQUIRE(send(*ep, 1, i, "") == UCS_OK);
+    while (a.received.size() < 50) {
+        a.progress();
+        b.progress();
+    }
+    CHECK(calls == 50);
+}
+
+TEST_CASE("posix: unreachable addresses say why", "[posix]") {
+    node a, b;
+    auto address = b.address();
+    const auto why_not = [&] { return a.get().check_reachable(address).why_not; };
+    CHECK(why_not().empty());
+    address[8] ^= std::byte{1};
+    CHECK(why_not() == "it runs on another host");
+    address[8] ^= std::byte{1};
+    address[24] ^= std::byte{1};
+    CHECK(why_not().find("another network namespace") != std::string::npos);
+    address.pop_back();
+    CHECK(why_not().find("malformed") != std::string::npos);
+    CHECK(a.get().create_ep(address).status() == UCS_ERR_UNREACHABLE);
+}
+
+TEST_CASE("posix: wrong ring options are refused", "[posix]") {
+    auto events = std::move(*ucs::async::event_loop::create());
+    auto config = ucs::config::source::empty();
+    SECTION("messages too large") {
+        config.set("POSIX_SEG_SIZE", "1m");
+    }
+    SECTION("no slots") {
+        config.set("POSIX_FIFO_SIZE", "0");
+    }
+    SECTION("bulk bytes too many") {
+        config.set("POSIX_BULK_SIZE", "1g");
+    }
+    const auto opened = posix::posix_component().open(
+        {"posix", "memory", device_type::shared_memory}, {*events, config, 1});
+    CHECK(opened.status() == UCS_ERR_INVALID_PARAM);
+    CHECK(events->size() == 0);
+}
+
+TEST_CASE("posix: without descriptors the first send fails and nothing leaks", "[posix]") {
+    node a, b;
+    auto ep = a.connect_to(b);
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const int next = ::dup(0);
+    ::close(next);
+    rlimit none = before;
+    none.rlim_cur = static_cast<rlim_t>(next);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const ucs_status_t status = send(*ep, 1, 0, "");
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(status == UCS_ERR_NO_MEMORY);
+    const int after = ::dup(0);
+    ::close(after);
+    CHECK(after == next);
+    a.progress();
+    CHECK(a.failures.size() == 1);
 }

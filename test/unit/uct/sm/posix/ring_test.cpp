@@ -1,0 +1,224 @@
+#include <catch2/catch.hpp>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "uct/sm/posix/ring_reader.hpp"
+#include "uct/sm/posix/ring_writer.hpp"
+
+using namespace uct;
+using namespace uct::posix;
+
+namespace {
+
+constexpr ring_geometry small_ring{8, 4096, 1024};
+
+// Memory of a ring inside one process, with a guard behind it for the address sanitizer.
+struct ring_memory {
+    explicit ring_memory(const ring_geometry& geometry = small_ring)
+        : size(geometry.segment_size()),
+          bytes(static_cast<std::byte*>(::operator new (size, std::align_val_t{4096}))),
+          writer((std::memset(bytes.get(), 0, size), geometry), bytes.get()),
+          reader(geometry, bytes.get()) {}
+
+    struct release {
+        void operator()(std::byte* at) const { ::operator delete (at, std::align_val_t{4096}); }
+    };
+    std::size_t size;
+    std::unique_ptr<std::byte, release> bytes;
+    ring_writer writer;
+    ring_reader reader;
+};
+
+std::string text_of(std::uint64_t seed, std::size_t length) {
+    std::string text(length, '\0');
+    for (std::size_t i = 0; i < length; ++i)
+        text[i] = static_cast<char>(seed * 31 + i);
+    return text;
+}
+
+// Sends `text`, inline when it fits and `packed` does not ask for the bulk way. False: no room.
+bool send(ring_writer& writer, am_id id, const std::string& text, bool packed) {
+    if (!writer.has_slot() && (!writer.refresh() || !writer.has_slot())) return false;
+    if (!packed && text.size() >= 8 && text.size() <= inline_message) {
+        std::uint64_t header = 0;
+        std::memcpy(&header, text.data(), 8);
+        writer.put_inline(id, header, text.data() + 8, text.size() - 8);
+        return true;
+    }
+    std::byte* into = writer.reserve(small_ring.max_message);
+    if (into == nullptr && writer.refresh()) into = writer.reserve(small_ring.max_message);
+    if (into == nullptr) return false;
+    std::memcpy(into, text.data(), text.size());
+    writer.commit(id, text.size());
+    return true;
+}
+
+std::string receive(ring_reader& reader, am_id* id = nullptr) {
+    ring_message message;
+    REQUIRE(reader.ready());
+    REQUIRE(reader.take(message));
+    std::string text(static_cast<const char*>(message.data), message.length);
+    if (id != nullptr) *id = message.id;
+    reader.release();
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("posix ring: a writer without ring has no room and no counters to read", "[posix]") {
+    ring_writer writer;
+    CHECK_FALSE(writer.has_slot());
+    CHECK(writer.refresh());
+    CHECK_FALSE(writer.has_slot());
+}
+
+TEST_CASE("posix ring: copy_small copies exactly the length, for every length", "[posix]") {
+    for (std::size_t length = 0; length <= 56; ++length) {
+        const std::string from = text_of(7, length);
+        std::string into(64, '#');
+        copy_small<56>(into.data(), from.data(), length);
+        CHECK(into == from + std::string(64 - length, '#'));
+    }
+}
+
+TEST_CASE("posix ring: laps keep order and contents at every size", "[posix]") {
+    ring_memory ring;
+    for (std::uint64_t i = 0; i < 5000; ++i) {
+        const std::string text = text_of(i, i % 1025);
+        REQUIRE(send(ring.writer, static_cast<am_id>(i % 32), text, i % 3 == 0));
+        am_id id = 0;
+        REQUIRE(receive(ring.reader, &id) == text);
+        REQUIRE(id == i % 32);
+        REQUIRE_FALSE(ring.reader.ready());
+    }
+}
+
+TEST_CASE("posix ring: a full ring refuses until the reader gave slots back", "[posix]") {
+    ring_memory ring;
+    std::uint64_t sent = 0, got = 0;
+    while (send(ring.writer, 1, text_of(sent, 16), false))
+        ++sent;
+    CHECK(sent == small_ring.slots);
+    while (ring.reader.ready())
+        CHECK(receive(ring.reader) == text_of(got++, 16));
+    CHECK(got == sent);
+    CHECK(send(ring.writer, 1, text_of(sent, 16), false));
+}
+
+TEST_CASE("posix ring: full bulk bytes refuse, and the largest message fits again when drained",
+          "[posix]") {
+    ring_memory ring;
+    for (unsigned round = 0; round < 100; ++round) {
+        std::uint64_t sent = 0;
+        while (send(ring.writer, 1, text_of(sent, 1024 - 64 * (round % 3)), true))
+            ++sent;
+        CHECK(sent >= 2);
+        for (std::uint64_t got = 0; got < sent; ++got)
+            REQUIRE(receive(ring.reader) == text_of(got, 1024 - 64 * (round % 3)));
+        REQUIRE_FALSE(ring.reader.ready());
+    }
+}
+
+TEST_CASE("posix ring: impossible counters of the reader are found", "[posix]") {
+    ring_memory ring;
+    auto* control = reinterpret_cast<ring_control*>(ring.bytes.get());
+    SECTION("more slots consumed than sent") {
+        control->slots_consumed = 1;
+    }
+    SECTION("counters that ran backwards") {
+        control->slots_consumed = ~0ULL - 100;
+    }
+    SECTION("more bulk bytes consumed than sent") {
+        control->bulk_consumed = 64;
+    }
+    CHECK_FALSE(ring.writer.refresh());
+}
+
+TEST_CASE("posix ring: nonsense in a slot is refused", "[posix]") {
+    ring_memory ring;
+    auto* first = reinterpret_cast<slot*>(ring.bytes.get() + sizeof(ring_control));
+    std::uint64_t position = 0;
+    SECTION("inline message longer than a slot") {
+        first->word = slot_word::make(1, 1, 0, 57);
+    }
+    SECTION("unknown flags") {
+        first->word = slot_word::make(1, 1, 2U << 16, 8);
+    }
+    SECTION("bulk message longer than the bulk bytes") {
+        first->word = slot_word::make(1, 1, slot_word::bulk_flag, 4097);
+    }
+    SECTION("bulk message over the end") {
+        first->word = slot_word::make(1, 1, slot_word::bulk_flag, 128);
+        position = 4096 - 64;
+    }
+    SECTION("bulk position not aligned") {
+        first->word = slot_word::make(1, 1, slot_word::bulk_flag, 100);
+        position = 8;
+    }
+    SECTION("bulk position far ahead") {
+        first->word = slot_word::make(1, 1, slot_word::bulk_flag, 100);
+        position = 1ULL << 40;
+    }
+    std::memcpy(first->body, &position, sizeof position);
+    ring_message message;
+    REQUIRE(ring.reader.ready());
+    CHECK_FALSE(ring.reader.take(message));
+}
+
+TEST_CASE("posix ring: random garbage never leads outside the segment", "[posix]") {
+    const auto seed = GENERATE(1U, 2U, 3U, 4U);
+    std::mt19937_64 random{seed};
+    ring_memory ring;
+    for (unsigned i = 0; i < 20000; ++i) {
+        const std::size_t offset = random() % ring.size & ~std::size_t{7};
+        std::uint64_t value = random();
+        if (random() % 2 == 0) value &= 0xffffffff'0001ff01U >> (random() % 33);
+        std::memcpy(ring.bytes.get() + offset % 1024, &value, sizeof value);
+        (void)send(ring.writer, 1, text_of(i, random() % 1025), random() % 2 == 0);
+        ring_message message;
+        if (!ring.reader.ready() || !ring.reader.take(message)) continue;
+        const auto* data = static_cast<const std::byte*>(message.data);
+        INFO("seed " << seed << ", step " << i);
+        REQUIRE(data >= ring.bytes.get());
+        REQUIRE(data + message.length <= ring.bytes.get() + ring.size);
+        ring.reader.release();
+    }
+}
+
+TEST_CASE("posix ring: two threads see every message once, in order", "[posix]") {
+    ring_memory ring;
+    constexpr std::uint64_t count = 20000;
+    std::thread sender([&] {
+        for (std::uint64_t i = 0; i < count;) {
+            if (send(ring.writer, 1, text_of(i, i * 7 % 1025), i % 2 == 0)) {
+                ++i;
+            } else {
+                std::this_thread::yield();
+            }
+        }
+    });
+    std::uint64_t wrong = 0;
+    for (std::uint64_t i = 0; i < count;) {
+        if (!ring.reader.ready()) {
+            std::this_thread::yield();
+            continue;
+        }
+        ring_message message;
+        if (!ring.reader.take(message)) {
+            wrong = count;
+            break;
+        }
+        const std::string expected = text_of(i, i * 7 % 1025);
+        if (message.length != expected.size() ||
+            std::memcmp(message.data, expected.data(), message.length) != 0) {
+            ++wrong;
+        }
+        ring.reader.release();
+        ++i;
+    }
+    sender.join();
+    CHECK(wrong == 0);
+}

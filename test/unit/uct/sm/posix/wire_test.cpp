@@ -1,0 +1,92 @@
+#include "uct/sm/posix/wire.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <vector>
+
+using namespace uct::posix;
+
+namespace {
+
+hello good_hello() {
+    hello said;
+    said.pid = 1;
+    said.slots = 256;
+    said.bulk_size = 262144;
+    said.max_message = 8256;
+    said.segment_size = said.geometry().segment_size();
+    return said;
+}
+
+hello_answer parse(const hello& said) {
+    return parse_hello(std::as_bytes(std::span(&said, 1)));
+}
+
+}  // namespace
+
+TEST_CASE("posix hello: a good one is read back", "[posix]") {
+    const hello_answer answer = parse(good_hello());
+    REQUIRE(answer.value);
+    CHECK(answer.value->geometry() == ring_geometry{256, 262144, 8256});
+}
+
+TEST_CASE("posix hello: every wrong field is refused with a reason", "[posix]") {
+    hello said = good_hello();
+    SECTION("magic") {
+        said.magic ^= 1;
+    }
+    SECTION("version") {
+        said.version = 2;
+    }
+    SECTION("reserved field") {
+        said.zero = 1;
+    }
+    SECTION("slots not a power of two") {
+        said.slots = 255;
+    }
+    SECTION("no slots") {
+        said.slots = 0;
+    }
+    SECTION("too many slots") {
+        said.slots = 1U << 31;
+    }
+    SECTION("bulk size not a power of two") {
+        said.bulk_size -= 1;
+    }
+    SECTION("huge bulk size") {
+        said.bulk_size = 1U << 31;
+    }
+    SECTION("messages larger than the bulk bytes allow") {
+        said.max_message = 131072;
+    }
+    SECTION("segment smaller than the ring") {
+        said.segment_size -= 4096;
+    }
+    SECTION("segment larger than the ring") {
+        said.segment_size += 1;
+    }
+    const hello_answer answer = parse(said);
+    CHECK_FALSE(answer.value);
+    CHECK_FALSE(answer.why_not.empty());
+}
+
+TEST_CASE("posix hello: other lengths are refused", "[posix]") {
+    std::vector<std::byte> bytes(sizeof(hello) + 8);
+    const hello said = good_hello();
+    std::memcpy(bytes.data(), &said, sizeof said);
+    for (std::size_t length = 0; length <= bytes.size(); ++length) {
+        CHECK(parse_hello(std::span(bytes).first(length)).value.has_value() ==
+              (length == sizeof said));
+    }
+}
+
+TEST_CASE("posix goodbye: known reasons are read, anything else is not", "[posix]") {
+    goodbye said{.reason = goodbye_reason::refused};
+    CHECK(parse_goodbye(std::as_bytes(std::span(&said, 1))) == goodbye_reason::refused);
+    said.reason = static_cast<goodbye_reason>(77);
+    CHECK_FALSE(parse_goodbye(std::as_bytes(std::span(&said, 1))));
+    said = {};
+    said.magic = 0;
+    CHECK_FALSE(parse_goodbye(std::as_bytes(std::span(&said, 1))));
+    CHECK_FALSE(parse_goodbye({}));
+}
