@@ -1,0 +1,18 @@
+// Any bytes as hello, goodbye and address: parsed or refused, and what is accepted is sane.
+#include <cstdlib>
+
+#include "uct/sm/base/address.hpp"
+#include "uct/sm/posix/wire.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto bytes = std::as_bytes(std::span(data, size));
+    const auto answer = uct::posix::parse_hello(bytes);
+    if (answer.value && !answer.value->geometry().valid()) std::abort();
+    if (answer.value.has_value() != answer.why_not.empty()) std::abort();
+    (void)uct::posix::parse_goodbye(bytes);
+    const auto cma = uct::sm::parse_cma_address(bytes);
+    if (cma && static_cast<int>(cma->pid) <= 0) std::abort();
+    const auto posix = uct::sm::parse_posix_address(bytes);
+    if (posix && static_cast<int>(posix->pid) <= 0) std::abort();
+    return 0;
+}
