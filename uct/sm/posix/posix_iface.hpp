@@ -60,7 +60,7 @@ private:
 
     // Messages (posix_iface_datapath.cpp).
     unsigned receive(incoming& from);
-    unsigned attend();
+    [[gnu::noinline]] unsigned attend();
     void retry_connections();
     void drop_drained();
     unsigned finish_completions();
