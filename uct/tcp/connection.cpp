@@ -39,9 +39,28 @@ void connection::attach(ep& user, std::vector<reach::path> paths) {
 
 void connection::detach(ep& user) {
     users_.erase(users_.iterator_to(user));
+    end_operations_of(user);
     if (!users_.empty()) return;
     due_ = ucs::time::now() + unused_before_parting;
     owner_.attend(*this);
+}
+
+void connection::end_operations_of(const ep& user) {
+    std::vector<completion*> ended;
+    if (zcopy_user_ == &user) {
+        zcopy_user_ = nullptr;
+        if (completion* done = tx_.keep_zcopy(); done != nullptr) ended.push_back(done);
+    }
+    std::vector<completion*> flushed;
+    std::erase_if(flushes_, [&](const waiting_flush& flush) {
+        if (flush.user == &user) flushed.push_back(flush.done);
+        return flush.user == &user;
+    });
+    const bool lost = state_ == state::failed;
+    for (completion* done : ended)
+        done->finish(lost ? failure_ : UCS_OK);
+    for (completion* done : flushed)
+        done->finish(lost ? failure_ : UCS_ERR_CANCELED);
 }
 
 bool connection::move(event what) {
@@ -77,10 +96,11 @@ ucs_status_t connection::why_not() {
     return state_ == state::failed ? failure_ : UCS_ERR_NO_RESOURCE;
 }
 
-ucs_status_t connection::flush(completion* done) {
+ucs_status_t connection::flush(ep& user, completion* done) {
     if (state_ == state::failed) return failure_;
     if (tx_.empty()) return UCS_OK;
-    flushes_.push_back({tx_.queued(), done});
+    if (done == nullptr) return UCS_INPROGRESS;
+    flushes_.push_back({tx_.queued(), done, &user});
     return UCS_INPROGRESS;
 }
 

@@ -30,6 +30,8 @@ public:
 
     // --- endpoints
     void attach(ep& user, std::vector<reach::path> paths);
+    // Sends what the endpoint has under way from a copy: its memory and its completions are the
+    // caller's again.
     void detach(ep& user);
     [[nodiscard]] bool has_users() const noexcept { return !users_.empty(); }
 
@@ -42,9 +44,9 @@ public:
     // Sends a frame whose body of `length` bytes lies behind room for the header and before room
     // for padding. Needs can_send.
     ucs_status_t send_frame(am_id id, std::byte* frame, std::size_t length);
-    ucs_status_t send_zcopy(am_id id, std::span<const std::byte> header,
+    ucs_status_t send_zcopy(ep& user, am_id id, std::span<const std::byte> header,
                             std::span<const iov> payload, completion* done);
-    ucs_status_t flush(completion* done);
+    ucs_status_t flush(ep& user, completion* done);
 
     // --- progress
     // One read; returns the number of messages, or of other things that happened.
@@ -80,6 +82,7 @@ private:
     struct waiting_flush {
         std::uint64_t until;  // bytes sent
         completion* done;
+        const ep* user;
     };
 
     bool move(event what);
@@ -111,6 +114,7 @@ private:
     ssize_t write_some() noexcept;
     void keep_rest(const std::byte* from, std::size_t count);
     unsigned finish_flushes();
+    void end_operations_of(const ep& user);
 
     using user_list = boost::intrusive::list<
         ep, boost::intrusive::member_hook<ep, boost::intrusive::list_member_hook<>,
@@ -125,6 +129,7 @@ private:
     send_queue tx_;
     user_list users_;
     std::vector<waiting_flush> flushes_;
+    const ep* zcopy_user_ = nullptr;  // whose message is under way
     std::vector<reach::path> paths_;
     std::size_t path_ = 0;  // the one to try
     unsigned attempts_ = 0;

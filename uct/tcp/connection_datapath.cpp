@@ -51,7 +51,7 @@ ssize_t connection::write_some() noexcept {
     return ::sendmsg(fd_.get(), &message, send_flags);
 }
 
-ucs_status_t connection::send_zcopy(am_id id, std::span<const std::byte> header,
+ucs_status_t connection::send_zcopy(ep& user, am_id id, std::span<const std::byte> header,
                                     std::span<const iov> payload, completion* done) {
     zcopy_message& message = tx_.next_zcopy();
     message.compose(id, header, payload, header.size() + total_length(payload), nullptr);
@@ -69,6 +69,7 @@ ucs_status_t connection::send_zcopy(am_id id, std::span<const std::byte> header,
         watch(EPOLLIN | EPOLLOUT);
     }
     message.done = done;
+    zcopy_user_ = &user;
     return UCS_INPROGRESS;
 }
 

@@ -48,11 +48,11 @@ ucs_status_t ep::am_zcopy(am_id id, std::span<const std::byte> header, std::span
         length > limits.max_zcopy) {
         return UCS_ERR_INVALID_PARAM;
     }
-    return link_.send_zcopy(id, header, payload, done);
+    return link_.send_zcopy(*this, id, header, payload, done);
 }
 
 ucs_status_t ep::flush(completion* done) {
-    return link_.flush(done);
+    return link_.flush(*this, done);
 }
 
 std::string ep::peer_name() const {

@@ -78,7 +78,25 @@ completion* send_queue::advance(std::size_t count) noexcept {
     }
     if (zcopy_->bytes > 0) return nullptr;
     zcopy_active_ = false;
+    zcopy_->kept.reset();
     return std::exchange(zcopy_->done, nullptr);
+}
+
+completion* send_queue::keep_zcopy() {
+    if (!zcopy_active_) return nullptr;
+    zcopy_message& message = *zcopy_;
+    auto kept = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
+    std::byte* end = kept.get();
+    for (const iovec& part :
+         std::span(message.parts).subspan(message.first, message.count - message.first)) {
+        std::memcpy(end, part.iov_base, part.iov_len);
+        end += part.iov_len;
+    }
+    message.parts[0] = {kept.get(), message.bytes};
+    message.first = 0;
+    message.count = 1;
+    message.kept = std::move(kept);
+    return std::exchange(message.done, nullptr);
 }
 
 completion* send_queue::clear() noexcept {

@@ -27,7 +27,8 @@ struct zcopy_message {
     std::array<iovec, max_parts> parts;
     std::size_t first = 0;  // parts before it are sent
     std::size_t count = 0;
-    std::size_t bytes = 0;  // that are not sent
+    std::size_t bytes = 0;              // that are not sent
+    std::unique_ptr<std::byte[]> kept;  // the rest of a message whose memory was given back
     completion* done = nullptr;
 
     void compose(am_id id, std::span<const std::byte> header, std::span<const iov> payload,
@@ -67,6 +68,10 @@ public:
     // Takes out the first `count` bytes, which the socket took. Returns the completion of the
     // zero-copy message if that ended and has one; the caller tells it last.
     [[nodiscard]] completion* advance(std::size_t count) noexcept;
+
+    // Copies the rest of the zero-copy message, so that the caller's memory is free. Returns the
+    // completion that has to be told so, or nullptr.
+    [[nodiscard]] completion* keep_zcopy();
 
     // Forgets everything; returns the completion that has to be told of it, or nullptr.
     [[nodiscard]] completion* clear() noexcept;

@@ -1,0 +1,97 @@
+#include "uct/tcp/address.hpp"
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <vector>
+
+using namespace uct::tcp;
+
+namespace {
+
+constexpr std::array<std::byte, 4> four{std::byte{10}, std::byte{1}, std::byte{2}, std::byte{3}};
+constexpr std::array<std::byte, 16> six{std::byte{0xfd}, std::byte{0}, std::byte{7}};
+
+address sample(bool v4, bool v6) {
+    address made;
+    made.iface_id = 0x1122334455667788;
+    made.network_id = 42;
+    if (v4) made.v4 = {ip_address::v4(four), 4242, 24};
+    if (v6) made.v6 = {ip_address::v6(six, 0), 4243, 64};
+    return made;
+}
+
+std::vector<std::byte> packed(const address& from) {
+    std::vector<std::byte> bytes(from.packed_size());
+    from.pack(bytes);
+    return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("an address comes back as it was packed, whatever families it has") {
+    for (const auto& [v4, v6] : {std::pair{true, false}, {false, true}, {true, true}}) {
+        address before = sample(v4, v6);
+        before.loopback = v4;
+        const auto bytes = packed(before);
+        CHECK(bytes.size() <= address::max_size);
+        const auto after = address::parse(bytes, 0);
+        REQUIRE(after);
+        CHECK(after->iface_id == before.iface_id);
+        CHECK(after->network_id == before.network_id);
+        CHECK(after->loopback == before.loopback);
+        CHECK(after->v4.ip == before.v4.ip);
+        CHECK(after->v4.port == before.v4.port);
+        CHECK(after->v4.prefix == before.v4.prefix);
+        CHECK(after->v6.ip == before.v6.ip);
+        CHECK(after->v6.port == before.v6.port);
+    }
+}
+
+TEST_CASE("a cut or lengthened address is refused at every length") {
+    auto bytes = packed(sample(true, true));
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+        CHECK_FALSE(address::parse(std::span(bytes).first(length), 0));
+    }
+    bytes.push_back(std::byte{0});
+    CHECK_FALSE(address::parse(bytes, 0));
+}
+
+TEST_CASE("an address with another version, unknown flags, no family, port 0 or id 0 is refused") {
+    const auto good = packed(sample(true, false));
+    REQUIRE(address::parse(good, 0));
+    const auto with = [&](std::size_t at, int value) {
+        auto bytes = good;
+        bytes[at] = std::byte(value);
+        return address::parse(bytes, 0).has_value();
+    };
+    CHECK_FALSE(with(0, 2));
+    CHECK_FALSE(with(1, 1 | 8));
+    CHECK_FALSE(with(1, 0));
+    CHECK_FALSE(with(2, 33));
+    auto no_port = good;
+    no_port[20] = no_port[21] = std::byte{0};
+    CHECK_FALSE(address::parse(no_port, 0));
+    auto no_id = good;
+    std::fill(no_id.begin() + 4, no_id.begin() + 12, std::byte{0});
+    CHECK_FALSE(address::parse(no_id, 0));
+}
+
+TEST_CASE("random bytes never parse into an address that packs differently") {
+    std::mt19937 random(7);
+    for (int round = 0; round < 20000; ++round) {
+        std::vector<std::byte> bytes(random() % 50);
+        for (std::byte& byte : bytes)
+            byte = std::byte(random() % 4);
+        if (const auto parsed = address::parse(bytes, 0)) {
+            CHECK(parsed->packed_size() == bytes.size());
+        }
+    }
+}
+
+TEST_CASE("a link-local peer is reached through the own interface") {
+    constexpr std::array<std::byte, 16> local{std::byte{0xfe}, std::byte{0x80}};
+    CHECK(ip_address::v6(local, 3) != ip_address::v6(local, 4));
+    CHECK(ip_address::v6(six, 3) == ip_address::v6(six, 4));
+    CHECK(socket_address(ip_address::v6(local, 3), 80).text() == "[fe80::]:80");
+    CHECK(socket_address(ip_address::v4(four), 80).text() == "10.1.2.3:80");
+}

@@ -1,0 +1,182 @@
+// Workers with a tcp interface on lo, and peers that a test plays by hand.
+#pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "uct/tcp/address.hpp"
+#include "uct/tcp/network_identity.hpp"
+#include "uct/tcp/socket.hpp"
+#include "uct/tcp/tcp.hpp"
+#include "uct/tcp/wire.hpp"
+
+namespace tcp_test {
+
+using bytes = std::vector<std::byte>;
+
+inline bytes filled(std::size_t length, int value) {
+    return bytes(length, std::byte(value));
+}
+
+// An event loop, an interface on lo and what was told to it.
+class worker {
+    // Outlive the interface.
+    ucs::config::source config_ = ucs::config::source::empty();
+    std::unique_ptr<ucs::async::event_loop> events_;
+
+public:
+    // `name` without UCX_; nullptr for the defaults.
+    explicit worker(const char* name = nullptr, const std::string& text = {}) {
+        if (name != nullptr) config_.set(name, text);
+        events_ = std::move(*ucs::async::event_loop::create());
+        auto opened = uct::tcp_component().open(
+            {.transport = "tcp", .device = "lo", .type = uct::device_type::network},
+            {.events = *events_, .config = config_, .worker_uid = 1});
+        REQUIRE(opened);
+        iface = std::move(*opened);
+        iface->set_am_handler(1, {.deliver =
+                                      [](void* arg, void* data, std::size_t length) {
+                                          const auto* from = static_cast<std::byte*>(data);
+                                          static_cast<worker*>(arg)->inbox.emplace_back(
+                                              from, from + length);
+                                      },
+                                  .arg = this});
+        iface->set_error_handler({[](void* arg, uct::ep&, ucs_status_t status) {
+                                      static_cast<worker*>(arg)->failures.push_back(status);
+                                  },
+                                  this});
+    }
+
+    unsigned progress() { return events_->poll(0) + iface->progress(); }
+
+    [[nodiscard]] bytes address() const {
+        bytes packed(iface->attr().address_length);
+        iface->pack_address(packed);
+        return packed;
+    }
+    [[nodiscard]] uct::tcp::address parsed_address() const {
+        return *uct::tcp::address::parse(address(), 0);
+    }
+    [[nodiscard]] std::unique_ptr<uct::ep> connect(const bytes& to) {
+        auto made = iface->create_ep(to);
+        REQUIRE(made);
+        return std::move(*made);
+    }
+    // Open sockets to peers, from the object tree.
+    [[nodiscard]] unsigned connections() const {
+        ucs::vfs::directory tree;
+        iface->describe(tree);
+        for (const auto& entry : tree.entries()) {
+            if (entry.name == "connections") return static_cast<unsigned>(std::stoul(entry.read()));
+        }
+        FAIL("the interface does not show its connections");
+        return 0;
+    }
+
+    std::unique_ptr<uct::iface> iface;
+    std::vector<bytes> inbox;
+    std::vector<ucs_status_t> failures;
+};
+
+// Progress of everybody until `done`; false after very many turns without.
+inline bool run(std::initializer_list<worker*> all, const std::function<bool()>& done) {
+    for (int turn = 0; turn < 2'000'000; ++turn) {
+        if (done()) return true;
+        unsigned events = 0;
+        for (worker* one : all)
+            events += one->progress();
+        // The kernel may need this processor to carry the bytes.
+        if (events == 0) ::poll(nullptr, 0, turn % 64 == 0 ? 1 : 0);
+    }
+    return done();
+}
+
+inline ucs_status_t send(uct::ep& via, std::uint64_t number) {
+    return via.am_short(1, number, nullptr, 0);
+}
+
+inline std::uint64_t number_of(const bytes& message) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, message.data(), std::min(message.size(), sizeof number));
+    return number;
+}
+
+// A peer played by hand: a listening socket of its own, and connections to workers.
+class hand_made_peer {
+public:
+    hand_made_peer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        const uct::tcp::socket_address at(loopback(), 0);
+        REQUIRE(::bind(listener_.get(), at.data(), at.size()) == 0);
+        REQUIRE(::listen(listener_.get(), 16) == 0);
+    }
+
+    [[nodiscard]] bytes address() const {
+        uct::tcp::address made;
+        made.iface_id = id;
+        made.network_id = uct::tcp::network_identity();
+        made.loopback = true;
+        made.v4 = {loopback(), uct::tcp::local_address(listener_.get()).port(), 8};
+        bytes packed(made.packed_size());
+        made.pack(packed);
+        return packed;
+    }
+
+    // Takes the connection that a worker makes and lets it in.
+    ucs::unique_fd let_in(worker& who) {
+        REQUIRE(run({&who}, [&] { return readable(listener_.get()); }));
+        ucs::unique_fd fd(::accept(listener_.get(), nullptr, nullptr));
+        REQUIRE(run({&who}, [&] { return readable(fd.get()); }));
+        std::array<std::byte, uct::tcp::wire::greeting_size> hello;
+        REQUIRE(::recv(fd.get(), hello.data(), hello.size(), MSG_WAITALL) ==
+                static_cast<ssize_t>(hello.size()));
+        const auto parsed = uct::tcp::wire::parse_greeting(hello);
+        REQUIRE(parsed.error == uct::tcp::wire::greeting_error::none);
+        greet(fd.get(), uct::tcp::wire::greeting_kind::welcome, parsed.value.from, 0);
+        return fd;
+    }
+
+    void greet(int fd, uct::tcp::wire::greeting_kind kind, std::uint64_t to,
+               std::uint32_t attempt) const {
+        std::array<std::byte, uct::tcp::wire::greeting_size> packed;
+        uct::tcp::wire::greeting{.kind = kind, .attempt = attempt, .from = id, .to = to}.pack(
+            packed);
+        REQUIRE(::send(fd, packed.data(), packed.size(), MSG_NOSIGNAL) ==
+                static_cast<ssize_t>(packed.size()));
+    }
+
+    static bool readable(int fd) {
+        pollfd one{fd, POLLIN, 0};
+        return ::poll(&one, 1, 0) == 1;
+    }
+    static uct::tcp::ip_address loopback() {
+        return uct::tcp::ip_address::v4(
+            std::array<std::byte, 4>{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}});
+    }
+
+    const std::uint64_t id = 0x5eed;
+
+private:
+    ucs::unique_fd listener_;
+};
+
+// A plain connection to a worker's port.
+inline ucs::unique_fd knock(const worker& at) {
+    ucs::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const uct::tcp::socket_address target(hand_made_peer::loopback(), at.parsed_address().v4.port);
+    REQUIRE(::connect(fd.get(), target.data(), target.size()) == 0);
+    return fd;
+}
+
+// The other side closed the connection.
+inline bool ended(int fd) {
+    std::array<std::byte, 256> rest;
+    const ssize_t got = ::recv(fd, rest.data(), rest.size(), MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN);
+}
+
+}  // namespace tcp_test

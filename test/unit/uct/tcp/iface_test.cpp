@@ -1,0 +1,233 @@
+#include <random>
+
+#include "test/unit/uct/tcp/fixture.hpp"
+#include "ucs/time/clock.hpp"
+
+using namespace tcp_test;
+
+namespace {
+
+// Time that a test moves.
+ucs::time::nanoseconds virtual_now = 0;
+class virtual_time {
+public:
+    virtual_time() {
+        virtual_now = ucs::time::now();
+        ucs::time::set_clock(+[]() noexcept { return virtual_now; });
+    }
+    ~virtual_time() { ucs::time::set_clock(nullptr); }
+};
+
+bool sent(worker& from, uct::ep& via, worker& other, std::uint64_t number) {
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+    return run({&from, &other},
+               [&] {
+                   if (status == UCS_ERR_NO_RESOURCE) status = send(via, number);
+                   return status != UCS_ERR_NO_RESOURCE;
+               }) &&
+           status == UCS_OK;
+}
+
+}  // namespace
+
+TEST_CASE("messages go over IPv4 and over IPv6") {
+    const std::string family = GENERATE("inet", "inet6");
+    worker a("TCP_AF_PRIO", family);
+    worker b("TCP_AF_PRIO", family);
+    CHECK(a.parsed_address().v4.ip.is_none() == (family == "inet6"));
+    const auto there = a.connect(b.address());
+    const auto back = b.connect(a.address());
+    REQUIRE(sent(a, *there, b, 1));
+    REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == 1; }));
+    REQUIRE(sent(b, *back, a, 2));
+    REQUIRE(run({&a, &b}, [&] { return a.inbox.size() == 1; }));
+    CHECK(number_of(a.inbox[0]) == 2);
+    CHECK(a.connections() == 1);
+    CHECK(b.connections() == 1);
+}
+
+TEST_CASE("both sides connect at once: one connection stays and nothing is lost or doubled") {
+    for (unsigned seed = 1; seed <= 60; ++seed) {
+        CAPTURE(seed);
+        std::mt19937 random(seed);
+        worker a;
+        worker b;
+        const auto there = a.connect(b.address());
+        const auto back = b.connect(a.address());
+        std::uint64_t next_a = 0;
+        std::uint64_t next_b = 0;
+        constexpr std::uint64_t count = 20;
+        const bool done = run({}, [&] {
+            switch (random() % 4) {
+                case 0:
+                    a.progress();
+                    break;
+                case 1:
+                    b.progress();
+                    break;
+                case 2:
+                    if (next_a < count && send(*there, next_a) == UCS_OK) ++next_a;
+                    break;
+                default:
+                    if (next_b < count && send(*back, next_b) == UCS_OK) ++next_b;
+            }
+            return a.inbox.size() == count && b.inbox.size() == count;
+        });
+        REQUIRE(done);
+        for (std::uint64_t i = 0; i < count; ++i) {
+            CHECK(number_of(a.inbox[i]) == i);
+            CHECK(number_of(b.inbox[i]) == i);
+        }
+        CHECK(a.failures.empty());
+        CHECK(b.failures.empty());
+        REQUIRE(run({&a, &b}, [&] { return a.connections() == 1 && b.connections() == 1; }));
+    }
+}
+
+TEST_CASE("a worker can send to itself") {
+    worker a;
+    const auto self = a.connect(a.address());
+    REQUIRE(sent(a, *self, a, 5));
+    REQUIRE(run({&a}, [&] { return a.inbox.size() == 1; }));
+    CHECK(number_of(a.inbox[0]) == 5);
+}
+
+TEST_CASE("a peer that dies within a message is told once and ends what is under way") {
+    worker a;
+    hand_made_peer peer;
+    const auto via = a.connect(peer.address());
+    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+    ucs::unique_fd fd = peer.let_in(a);
+    REQUIRE(sent(a, *via, a, 1));
+
+    static unsigned told;
+    static ucs_status_t result;
+    told = 0;
+    uct::completion done{.done = [](uct::completion& self) {
+        ++told;
+        result = self.status;
+    }};
+    bytes payload = filled(1 << 20, 7);
+    const uct::iov piece{payload.data(), payload.size()};
+    ucs_status_t status = UCS_OK;
+    while (status == UCS_OK)
+        status = via->am_zcopy(1, {}, {&piece, 1}, &done);
+    REQUIRE(status == UCS_INPROGRESS);
+    CHECK(send(*via, 2) == UCS_ERR_NO_RESOURCE);
+
+    const auto half = filled(4, 1);
+    REQUIRE(::send(fd.get(), half.data(), half.size(), MSG_NOSIGNAL) == 4);
+    fd.reset();
+    REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
+    CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
+    CHECK(told == 1);
+    CHECK(result == UCS_ERR_CONNECTION_RESET);
+    CHECK(send(*via, 3) == UCS_ERR_CONNECTION_RESET);
+    CHECK(via->flush(nullptr) == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("an interface that is closed in order is told apart from one that died") {
+    worker a;
+    std::unique_ptr<uct::ep> via;
+    {
+        worker b;
+        via = a.connect(b.address());
+        REQUIRE(sent(a, *via, b, 1));
+    }
+    REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
+    CHECK(a.failures == std::vector{UCS_ERR_NOT_CONNECTED});
+}
+
+TEST_CASE("nobody listens at the address, or somebody else") {
+    worker a;
+    uct::tcp::address gone;
+    {
+        worker b;
+        gone = b.parsed_address();
+    }
+    worker other;
+    uct::tcp::address foreign = other.parsed_address();
+    foreign.iface_id ^= 1;
+    for (const uct::tcp::address& target : {gone, foreign}) {
+        a.failures.clear();
+        bytes packed(target.packed_size());
+        target.pack(packed);
+        const auto via = a.connect(packed);
+        ucs_status_t status = send(*via, 1);
+        REQUIRE(run({&a, &other}, [&] { return !a.failures.empty(); }));
+        CHECK(a.failures == std::vector{UCS_ERR_UNREACHABLE});
+        status = send(*via, 1);
+        CHECK(status == UCS_ERR_UNREACHABLE);
+    }
+}
+
+TEST_CASE("an unused connection is closed by agreement and made again when needed") {
+    const virtual_time time;
+    worker a;
+    worker b;
+    auto there = a.connect(b.address());
+    auto back = b.connect(a.address());
+    REQUIRE(sent(a, *there, b, 1));
+    REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == 1; }));
+
+    // One side still has an endpoint: the connection stays.
+    there.reset();
+    for (int i = 0; i < 400; ++i) {
+        virtual_now += 20'000'000;
+        a.progress();
+        b.progress();
+    }
+    CHECK(b.connections() == 1);
+    REQUIRE(sent(b, *back, a, 2));
+    back.reset();
+    REQUIRE(run({&a, &b}, [&] {
+        virtual_now += 1'000'000;
+        return a.connections() == 0 && b.connections() == 0;
+    }));
+    CHECK(a.inbox.size() == 1);
+
+    there = a.connect(b.address());
+    REQUIRE(sent(a, *there, b, 3));
+    REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == 2; }));
+    CHECK(a.failures.empty());
+    CHECK(b.failures.empty());
+}
+
+TEST_CASE("what was accepted arrives although the endpoint is gone") {
+    worker a;
+    worker b;
+    auto via = a.connect(b.address());
+    REQUIRE(sent(a, *via, b, 0));
+    std::uint64_t next = 1;
+    while (via->am_bcopy(
+               1,
+               [](void* arg, void* into, std::size_t capacity) {
+                   std::memcpy(into, arg, sizeof(std::uint64_t));
+                   return capacity;
+               },
+               &next) >= 0) {
+        ++next;
+    }
+    via.reset();
+    REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == next; }));
+    for (std::uint64_t i = 0; i < next; ++i)
+        CHECK(number_of(b.inbox[i]) == i);
+}
+
+TEST_CASE("flush ends when the kernel has taken everything") {
+    worker a;
+    worker b;
+    const auto via = a.connect(b.address());
+    CHECK(via->flush(nullptr) == UCS_OK);
+    REQUIRE(sent(a, *via, b, 0));
+    static bool over;
+    over = false;
+    uct::completion done{.done = [](uct::completion&) { over = true; }};
+    while (via->am_bcopy(
+               1, [](void*, void*, std::size_t capacity) { return capacity; }, nullptr) >= 0) {
+    }
+    REQUIRE(via->flush(&done) == UCS_INPROGRESS);
+    CHECK_FALSE(over);
+    REQUIRE(run({&a, &b}, [&] { return over; }));
+    CHECK(via->flush(nullptr) == UCS_OK);
+}

@@ -1,0 +1,178 @@
+#include "uct/tcp/receiver.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+#include <vector>
+
+using namespace uct::tcp;
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+// Handlers that keep what comes; messages of id 1 are offered a place of their own.
+class recorder {
+public:
+    recorder() {
+        for (uct::am_handler& handler : table)
+            handler = {.deliver = deliver, .arg = this};
+        table[1].landing_header = 8;
+        table[1].locate = locate;
+        table[1].landed = landed;
+    }
+
+    std::array<uct::am_handler, uct::am_id_count> table;
+    std::vector<bytes> came;
+    unsigned landings = 0;
+    bool take_place = true;
+    std::size_t questions = 0;
+    std::size_t refuse_from_question = ~std::size_t{0};
+
+private:
+    static void deliver(void* arg, void* data, std::size_t length) {
+        auto* self = static_cast<recorder*>(arg);
+        CHECK(reinterpret_cast<std::uintptr_t>(data) % 8 == 0);
+        const auto* begin = static_cast<std::byte*>(data);
+        self->came.emplace_back(begin, begin + length);
+    }
+    static void* locate(void* arg, const void*, std::size_t payload) {
+        auto* self = static_cast<recorder*>(arg);
+        if (!self->take_place || ++self->questions >= self->refuse_from_question) return nullptr;
+        self->place.resize(payload);
+        return self->place.data();
+    }
+    static void landed(void* arg, const void* header, std::size_t payload) {
+        auto* self = static_cast<recorder*>(arg);
+        CHECK(self->place.size() == payload);
+        const auto* begin = static_cast<const std::byte*>(header);
+        self->came.emplace_back(begin, begin + 8);
+        self->came.back().insert(self->came.back().end(), self->place.begin(), self->place.end());
+        ++self->landings;
+    }
+    bytes place;
+};
+
+void add_frame(bytes& stream, std::uint8_t id, const bytes& body,
+               wire::frame_kind kind = wire::frame_kind::message) {
+    const wire::frame_header header{static_cast<std::uint32_t>(body.size()), id, kind,
+                                    wire::frame_mark};
+    const std::size_t at = stream.size();
+    stream.resize(at + wire::frame_size(body.size()));
+    std::memcpy(stream.data() + at, &header, sizeof header);
+    std::copy(body.begin(), body.end(),
+              stream.begin() + static_cast<std::ptrdiff_t>(at + sizeof header));
+}
+
+// Feeds a stream in pieces of at most `most()` bytes, as a socket would.
+template<class Most>
+ucs_status_t feed(receiver& into, const bytes& stream, Most most) {
+    std::size_t at = 0;
+    while (at < stream.size()) {
+        std::size_t left = std::min<std::size_t>(most(), stream.size() - at);
+        std::size_t count = 0;
+        for (const iovec& piece : into.space()) {
+            const std::size_t step = std::min(left, piece.iov_len);
+            std::memcpy(piece.iov_base, stream.data() + at, step);
+            at += step;
+            count += step;
+            left -= step;
+        }
+        REQUIRE(count > 0);
+        unsigned events = 0;
+        if (const auto status = into.consume(count, events); status != UCS_OK) return status;
+    }
+    return UCS_OK;
+}
+
+}  // namespace
+
+TEST_CASE("messages arrive whole, in order and aligned, however the stream is cut") {
+    for (unsigned seed = 1; seed <= 300; ++seed) {
+        CAPTURE(seed);
+        std::mt19937 random(seed);
+        recorder handlers;
+        buffer_pool pool(512);
+        receiver stream(pool, handlers.table);
+        bytes wire;
+        std::vector<bytes> sent;
+        for (int i = 0; i < 40; ++i) {
+            bytes body(random() % (random() % 8 == 0 ? 9000 : 300));
+            for (std::byte& byte : body)
+                byte = std::byte(random());
+            add_frame(wire, static_cast<std::uint8_t>(random() % 3), body);
+            sent.push_back(std::move(body));
+        }
+        const std::size_t longest = 1 + random() % (seed % 3 == 0 ? 10 : 2000);
+        REQUIRE(feed(stream, wire, [&] { return 1 + random() % longest; }) == UCS_OK);
+        REQUIRE(handlers.came == sent);
+        CHECK_FALSE(stream.in_the_middle());
+    }
+}
+
+TEST_CASE("a long message lands where its handler says") {
+    recorder handlers;
+    buffer_pool pool(512);
+    receiver stream(pool, handlers.table);
+    bytes wire;
+    std::vector<bytes> sent;
+    for (const std::size_t length : {100000U, 100003U, 16U, 5000U, 9U}) {
+        sent.emplace_back(length, std::byte(length));
+        add_frame(wire, 1, sent.back());
+    }
+    REQUIRE(feed(stream, wire, [] { return 3000U; }) == UCS_OK);
+    CHECK(handlers.came == sent);
+    CHECK(handlers.landings >= 3);
+}
+
+TEST_CASE("a message that loses its place is dropped and the next one is not hurt") {
+    for (std::size_t question = 2; question < 12; ++question) {
+        recorder handlers;
+        handlers.refuse_from_question = question;
+        buffer_pool pool(512);
+        receiver stream(pool, handlers.table);
+        bytes wire;
+        add_frame(wire, 1, bytes(10003, std::byte{1}));
+        add_frame(wire, 2, bytes(77, std::byte{2}));
+        REQUIRE(feed(stream, wire, [] { return 900U; }) == UCS_OK);
+        REQUIRE_FALSE(handlers.came.empty());
+        CHECK(handlers.came.back() == bytes(77, std::byte{2}));
+        CHECK_FALSE(stream.in_the_middle());
+    }
+}
+
+TEST_CASE("an unwanted place means the ordinary way") {
+    recorder handlers;
+    handlers.take_place = false;
+    buffer_pool pool(512);
+    receiver stream(pool, handlers.table);
+    bytes wire;
+    add_frame(wire, 1, bytes(10003, std::byte{1}));
+    REQUIRE(feed(stream, wire, [] { return 100U; }) == UCS_OK);
+    REQUIRE(handlers.came.size() == 1);
+    CHECK(handlers.came[0] == bytes(10003, std::byte{1}));
+}
+
+TEST_CASE("control frames are reported and no message") {
+    recorder handlers;
+    buffer_pool pool(512);
+    receiver stream(pool, handlers.table);
+    bytes wire;
+    add_frame(wire, 2, bytes(5));
+    add_frame(wire, 0, {}, wire::frame_kind::leave);
+    REQUIRE(feed(stream, wire, [] { return 3U; }) == UCS_OK);
+    CHECK(handlers.came.size() == 1);
+    CHECK(stream.take_control() == 1U << static_cast<unsigned>(wire::frame_kind::leave));
+    CHECK(stream.take_control() == 0);
+}
+
+TEST_CASE("a stream that is no frame is refused, and what came before is delivered") {
+    recorder handlers;
+    buffer_pool pool(512);
+    receiver stream(pool, handlers.table);
+    bytes wire;
+    add_frame(wire, 2, bytes(5));
+    wire.resize(wire.size() + 64, std::byte{0x55});
+    CHECK(feed(stream, wire, [] { return 1000U; }) == UCS_ERR_INVALID_PARAM);
+    CHECK(handlers.came.size() == 1);
+}

@@ -1,0 +1,112 @@
+#include "uct/tcp/route.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace uct::tcp;
+
+namespace {
+
+// Gives one answer to every question and counts them.
+class fixed_routes final : public route_source {
+public:
+    route find(const ip_address&, const ip_address&) override {
+        ++asked;
+        return answer;
+    }
+    route answer;
+    unsigned asked = 0;
+};
+
+ip_address ip(int last) {
+    const std::array<std::byte, 4> bytes{std::byte{10}, std::byte{1}, std::byte{2},
+                                         std::byte(last)};
+    return ip_address::v4(bytes);
+}
+
+device eth0() {
+    device own;
+    own.name = "eth0";
+    own.index = 2;
+    own.v4 = {ip(1), 0, 24};
+    return own;
+}
+
+address peer(int last, std::uint64_t network = 2) {
+    address made;
+    made.iface_id = 5;
+    made.network_id = network;
+    made.v4 = {ip(last), 1000, 24};
+    return made;
+}
+
+constexpr std::uint64_t here = 1;
+
+}  // namespace
+
+TEST_CASE("a peer whose route leaves by the own interface is reachable") {
+    fixed_routes routes;
+    routes.answer = {route::kind::forward, 2, "eth0"};
+    reach from(eth0(), here, {AF_INET, AF_INET6}, routes);
+    const auto& answer = from.to(peer(3));
+    CHECK(answer.why_not.empty());
+    REQUIRE(answer.paths.size() == 1);
+    CHECK(answer.paths[0].to.ip == ip(3));
+    CHECK(answer.paths[0].from == ip(1));
+}
+
+TEST_CASE("a route by another interface, or none, is named in words") {
+    fixed_routes routes;
+    reach from(eth0(), here, {AF_INET}, routes);
+    routes.answer = {route::kind::forward, 3, "docker0"};
+    CHECK(from.to(peer(3)).why_not == "the route to 10.1.2.3 goes through docker0, not eth0");
+    from.forget();
+    routes.answer = {.type = route::kind::none, .error = "Network is unreachable"};
+    CHECK(from.to(peer(3)).why_not == "there is no route to 10.1.2.3: Network is unreachable");
+    CHECK(from.to(peer(3)).paths.empty());
+}
+
+TEST_CASE("an address that this host has as well is not the peer's") {
+    fixed_routes routes;
+    routes.answer = {route::kind::local, 1, "lo"};
+    reach from(eth0(), here, {AF_INET}, routes);
+    CHECK(from.to(peer(1)).why_not == "10.1.2.1 is an address of this host as well");
+    CHECK(from.to(peer(1, here)).why_not.empty());
+    CHECK(from.to(peer(9, here)).why_not ==
+          "10.1.2.9 belongs to another interface of this host than eth0");
+}
+
+TEST_CASE("where the kernel does not tell its routes, connecting has to show") {
+    fixed_routes routes;
+    routes.answer = {.type = route::kind::unknown};
+    reach from(eth0(), here, {AF_INET}, routes);
+    CHECK(from.to(peer(3)).paths.size() == 1);
+}
+
+TEST_CASE("lo reaches lo of the same network namespace and nothing else") {
+    fixed_routes routes;
+    device own = eth0();
+    own.kind = device_kind::loopback;
+    reach from(own, here, {AF_INET}, routes);
+    address same = peer(1, here);
+    CHECK_FALSE(from.to(same).why_not.empty());
+    same.loopback = true;
+    CHECK(from.to(same).why_not.empty());
+    same.network_id = here + 1;
+    CHECK(from.to(same).why_not == "it is lo of another host or network namespace");
+    CHECK(routes.asked == 0);
+}
+
+TEST_CASE("families that only one side has are no path") {
+    fixed_routes routes;
+    reach from(eth0(), here, {AF_INET6}, routes);
+    CHECK(from.to(peer(3)).why_not == "both sides have no address family in common");
+}
+
+TEST_CASE("the kernel is asked once per address") {
+    fixed_routes routes;
+    routes.answer = {route::kind::forward, 2, "eth0"};
+    reach from(eth0(), here, {AF_INET}, routes);
+    for (int i = 0; i < 10; ++i)
+        CHECK(from.to(peer(3)).why_not.empty());
+    CHECK(routes.asked == 1);
+}

@@ -1,0 +1,73 @@
+#include "uct/tcp/wire.hpp"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+
+using namespace uct::tcp::wire;
+
+namespace {
+
+std::array<std::byte, greeting_size> packed(const greeting& from) {
+    std::array<std::byte, greeting_size> bytes;
+    from.pack(bytes);
+    return bytes;
+}
+
+const greeting sample{.kind = greeting_kind::refusal,
+                      .attempt = 9,
+                      .from = 11,
+                      .to = 12,
+                      .reason = refusal_reason::lost_race};
+
+bool parses(frame_header header) {
+    std::array<std::byte, frame_header_size> bytes;
+    std::memcpy(bytes.data(), &header, sizeof header);
+    return parse_frame(bytes).has_value();
+}
+
+}  // namespace
+
+TEST_CASE("a greeting comes back as it was packed") {
+    const auto parsed = parse_greeting(packed(sample));
+    CHECK(parsed.error == greeting_error::none);
+    CHECK(parsed.value.kind == sample.kind);
+    CHECK(parsed.value.attempt == sample.attempt);
+    CHECK(parsed.value.from == sample.from);
+    CHECK(parsed.value.to == sample.to);
+    CHECK(parsed.value.reason == sample.reason);
+}
+
+TEST_CASE("foreign, malformed and newer greetings are told apart") {
+    auto bytes = packed(sample);
+    bytes[0] ^= std::byte{1};
+    CHECK(parse_greeting(bytes).error == greeting_error::foreign);
+    bytes = packed(sample);
+    bytes[8] = std::byte{2};
+    CHECK(parse_greeting(bytes).error == greeting_error::other_version);
+    bytes = packed(sample);
+    bytes[10] = std::byte{4};
+    CHECK(parse_greeting(bytes).error == greeting_error::malformed);
+    bytes = packed(sample);
+    bytes[32] = std::byte{5};
+    CHECK(parse_greeting(bytes).error == greeting_error::malformed);
+}
+
+TEST_CASE("frame headers with a wrong field are refused") {
+    const frame_header good{100, 3, frame_kind::message, frame_mark};
+    CHECK(parses(good));
+    CHECK(parses({max_body, 3, frame_kind::message, frame_mark}));
+    CHECK_FALSE(parses({max_body + 1, 3, frame_kind::message, frame_mark}));
+    CHECK_FALSE(parses({100, 32, frame_kind::message, frame_mark}));
+    CHECK_FALSE(parses({100, 3, static_cast<frame_kind>(5), frame_mark}));
+    CHECK_FALSE(parses({100, 3, frame_kind::message, 0}));
+    CHECK(parses({0, 0, frame_kind::leave, frame_mark}));
+    CHECK_FALSE(parses({1, 0, frame_kind::leave, frame_mark}));
+}
+
+TEST_CASE("frames are padded to whole words") {
+    CHECK(frame_size(0) == 8);
+    CHECK(frame_size(1) == 16);
+    CHECK(frame_size(8) == 16);
+    CHECK(frame_size(9) == 24);
+}
