@@ -16,7 +16,7 @@ struct config {
     ucs::config::memunits bcopy_threshold;
     ucs::config::memunits zcopy_threshold;
     rndv_scheme scheme = rndv_scheme::automatic;
-    std::size_t fragment = 0;
+    ucs::config::memunits fragment;
     bool proto_info = false;
     bool probe_host = true;
     unsigned poll_slow_every = 0;
