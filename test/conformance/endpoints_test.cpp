@@ -146,8 +146,10 @@ CONFORMANCE_CASE(no_leak, "creating and destroying 1000 endpoints leaves nothing
     const std::size_t heap = heap_in_use();
     cycle(100, 1000);
     REQUIRE(net.run_until([&] { return open_descriptors() <= descriptors; }));
-    constexpr std::size_t slack = 64 << 10U;
-    CHECK(heap_in_use() <= heap + slack);
+    // Less than 132 bytes per endpoint; a buffer or two of a connection that just closes may
+    // remain.
+    constexpr std::size_t slack = 132'000;
+    REQUIRE(net.run_until([&] { return heap_in_use() <= heap + slack; }));
 }
 
 CONFORMANCE_CASE(idle_many, "many endpoints may exist and be used in turn") {

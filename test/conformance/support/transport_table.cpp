@@ -99,6 +99,20 @@ void add_built_in(std::vector<transport_row>& table, const std::string& row,
     table.push_back({row, {}, "it is not built in"});
 }
 
+// Each row allows one address family; without an address of it on lo the row is left out.
+void add_tcp(std::vector<transport_row>& table) {
+    const setting v4{"TCP_AF_PRIO", "inet"};
+    const setting v6{"TCP_AF_PRIO", "inet6"};
+    // Small segments bring the borders of buffers into the reach of small messages.
+    const setting small_tx{"TCP_TX_SEG_SIZE", "1k"};
+    const setting small_rx{"TCP_RX_SEG_SIZE", "1k"};
+    add_built_in(table, "tcp v4", "tcp", "lo", {.settings = {v4}});
+    add_built_in(table, "tcp v6", "tcp", "lo", {.settings = {v6}});
+    add_built_in(table, "tcp v4 landing", "tcp", "lo", {.landing = true, .settings = {v4}});
+    add_built_in(table, "tcp v6 small landing", "tcp", "lo",
+                 {.landing = true, .settings = {v6, small_tx, small_rx}});
+}
+
 struct network_kind {
     const char* name;
     uct::sim::parameters network;
@@ -148,7 +162,7 @@ std::vector<transport_row> transport_table() {
                  {.only_itself = true, .landing = false, .settings = {}});
     add_built_in(table, "posix", "posix", "");
     add_built_in(table, "cma", "cma", "");
-    add_built_in(table, "tcp", "tcp", "lo");
+    add_tcp(table);
     constexpr std::uint64_t seeds = 4;
     for (const network_kind& kind : network_kinds()) {
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
