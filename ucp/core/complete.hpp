@@ -37,6 +37,7 @@ inline request* begin_call(worker& owner, const operation& params) noexcept {
     request* fresh;
     if (params.has_user_request()) {
         fresh = &request::of(params.user_request());
+        fresh->prepare_hooks();
         fresh->flags = request::user_memory | request::starting;
     } else {
         fresh = owner.requests().get();

@@ -116,6 +116,12 @@ struct alignas(16) request {
     [[nodiscard]] void* handle() noexcept { return this + 1; }
     [[nodiscard]] bool is_completed() const noexcept { return (flags & completed) != 0; }
 
+    // Memory of the user's holds anything before its first use.
+    void prepare_hooks() noexcept {
+        ::new (&active_hook) ucs::datastruct::list_hook();
+        ::new (&pending) uct::pending_request();
+    }
+
     send_state& start_send() noexcept {
         kind = request_kind::send;
         return *::new (&state.send) send_state();
