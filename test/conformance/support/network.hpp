@@ -30,6 +30,9 @@ public:
     void settle();
 
 private:
+    // Nobody found anything to do in this turn.
+    void wait(std::size_t turn);
+
     environment& where_;
     std::vector<std::unique_ptr<side>> sides_;
 };
