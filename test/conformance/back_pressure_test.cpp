@@ -63,19 +63,14 @@ struct filled {
     std::uint32_t sent = 0;
 };
 
-bool no_messages(network& net) {
-    const auto ops = message_ops(net.at(0).attr());
-    return ops.empty() || (ops.size() == 1 && ops.front() == uct::op::am_zcopy);
-}
-
 void collect(uct::pending_request& request, void* into) {
     static_cast<std::vector<uct::pending_request*>*>(into)->push_back(&request);
 }
 
 }  // namespace
 
-CONFORMANCE_CASE(fills_up, "an endpoint that is not drained refuses, and takes messages again") {
-    if (no_messages(net)) return;
+CONFORMANCE_CASE(fills_up, "an endpoint that is not drained refuses, and takes messages again",
+                 needs::copied_messages) {
     filled path(net);
     path.fill();
     path.check_order(path.sent);
@@ -84,8 +79,8 @@ CONFORMANCE_CASE(fills_up, "an endpoint that is not drained refuses, and takes m
     path.check_order(path.sent + 1);
 }
 
-CONFORMANCE_CASE(pending_order, "queued sends go out in the order of queueing, once each") {
-    if (no_messages(net)) return;
+CONFORMANCE_CASE(pending_order, "queued sends go out in the order of queueing, once each",
+                 needs::copied_messages) {
     filled path(net);
     path.fill();
     constexpr std::uint32_t waiting = 20;
@@ -107,8 +102,8 @@ CONFORMANCE_CASE(pending_order, "queued sends go out in the order of queueing, o
     CHECK(requests.front()->attempts == attempts);
 }
 
-CONFORMANCE_CASE(queue_first, "new sends are refused while older ones are queued") {
-    if (no_messages(net)) return;
+CONFORMANCE_CASE(queue_first, "new sends are refused while older ones are queued",
+                 needs::copied_messages) {
     filled path(net);
     path.fill();
     outgoing late(path.which, 1, make_message({1, path.sent}, 40));
@@ -130,8 +125,8 @@ CONFORMANCE_CASE(queue_first, "new sends are refused while older ones are queued
     path.check_order(next + 1);
 }
 
-CONFORMANCE_CASE(purged, "purge hands every queued send back in order and the endpoint lives on") {
-    if (no_messages(net)) return;
+CONFORMANCE_CASE(purged, "purge hands every queued send back in order and the endpoint lives on",
+                 needs::copied_messages) {
     filled path(net);
     path.fill();
     constexpr std::uint32_t waiting = 5;
@@ -157,8 +152,8 @@ CONFORMANCE_CASE(purged, "purge hands every queued send back in order and the en
         CHECK(request->attempts == 0);
 }
 
-CONFORMANCE_CASE(waiting_share, "endpoints that wait do not starve each other") {
-    if (no_messages(net)) return;
+CONFORMANCE_CASE(waiting_share, "endpoints that wait do not starve each other",
+                 needs::copied_messages) {
     side& a = net.at(0);
     side& b = net.at(1);
     const uct::op which = message_ops(a.attr()).front();

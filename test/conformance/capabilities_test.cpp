@@ -12,7 +12,8 @@ std::size_t pack_nothing(void* arg, void*, std::size_t) {
 
 }  // namespace
 
-CONFORMANCE_CASE(flags_match, "operations that are not flagged are refused as unsupported") {
+CONFORMANCE_CASE(flags_match, "operations that are not flagged are refused as unsupported",
+                 needs::nothing) {
     side& a = net.at(0);
     side& b = net.at(1);
     const auto via = a.connect(b);
@@ -42,7 +43,8 @@ CONFORMANCE_CASE(flags_match, "operations that are not flagged are refused as un
     CHECK(done.told == 0);
 }
 
-CONFORMANCE_CASE(limits, "limits belong to flagged operations and make sense together") {
+CONFORMANCE_CASE(limits, "limits belong to flagged operations and make sense together",
+                 needs::nothing) {
     const uct::iface_attr& attr = net.at(0).attr();
     if (attr.ops.has(uct::op::am_bcopy)) CHECK(attr.max_bcopy >= 64);
     if (attr.ops.has(uct::op::am_zcopy)) {
@@ -61,7 +63,8 @@ CONFORMANCE_CASE(limits, "limits belong to flagged operations and make sense tog
     CHECK(attr.overhead >= 0);
 }
 
-CONFORMANCE_CASE(flagged_work, "each flagged message operation carries a message to its handler") {
+CONFORMANCE_CASE(flagged_work, "each flagged message operation carries a message to its handler",
+                 needs::messages) {
     side& a = net.at(0);
     side& b = net.at(1);
     sender out(net);
@@ -78,7 +81,8 @@ CONFORMANCE_CASE(flagged_work, "each flagged message operation carries a message
     CHECK(out.each_told_once());
 }
 
-CONFORMANCE_CASE(description, "interfaces and endpoints describe themselves and name the peer") {
+CONFORMANCE_CASE(description, "interfaces and endpoints describe themselves and name the peer",
+                 needs::nothing) {
     side& a = net.at(0);
     const auto via = a.connect(net.at(1));
     CHECK_FALSE(via->peer_name().empty());

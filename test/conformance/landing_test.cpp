@@ -71,10 +71,9 @@ longest longest_message(const uct::iface_attr& attr) {
 
 }  // namespace
 
-CONFORMANCE_CASE(lands_whole, "a long message lands where the handler wants it") {
+CONFORMANCE_CASE(lands_whole, "a long message lands where the handler wants it", needs::landing) {
     side& a = net.at(0);
     side& b = net.at(1);
-    if (!a.attr().lands) return;
     sender out(net);
     landing_place place;
     const auto via = a.connect(b);
@@ -90,10 +89,9 @@ CONFORMANCE_CASE(lands_whole, "a long message lands where the handler wants it")
     CHECK(same);
 }
 
-CONFORMANCE_CASE(lands_not, "the handler may take a message the ordinary way") {
+CONFORMANCE_CASE(lands_not, "the handler may take a message the ordinary way", needs::landing) {
     side& a = net.at(0);
     side& b = net.at(1);
-    if (!a.attr().lands) return;
     sender out(net);
     landing_place place;
     place.take = false;
@@ -109,11 +107,10 @@ CONFORMANCE_CASE(lands_not, "the handler may take a message the ordinary way") {
     CHECK(same);
 }
 
-CONFORMANCE_CASE(short_for_landing,
-                 "a message that has no payload behind the header is delivered") {
+CONFORMANCE_CASE(short_for_landing, "a message that has no payload behind the header is delivered",
+                 needs::landing) {
     side& a = net.at(0);
     side& b = net.at(1);
-    if (!a.attr().lands) return;
     sender out(net);
     landing_place place;
     const auto via = a.connect(b);
@@ -129,10 +126,10 @@ CONFORMANCE_CASE(short_for_landing,
     CHECK(place.landed == 0);
 }
 
-CONFORMANCE_CASE(dropped_while_landing, "the handler may give up a message that is landing") {
+CONFORMANCE_CASE(dropped_while_landing, "the handler may give up a message that is landing",
+                 needs::landing) {
     side& a = net.at(0);
     side& b = net.at(1);
-    if (!a.attr().lands) return;
     sender out(net);
     const auto via = a.connect(b);
     const auto [which, length] = longest_message(a.attr());

@@ -39,10 +39,10 @@ void check_stream(const side& at, std::uint32_t stream, std::uint32_t count) {
 
 }  // namespace
 
-CONFORMANCE_CASE(mixed_order, "mixed operations of one endpoint keep their order") {
+CONFORMANCE_CASE(mixed_order, "mixed operations of one endpoint keep their order",
+                 needs::messages) {
     side& a = net.at(0);
     side& b = net.at(1);
-    if (message_ops(a.attr()).empty()) return;
     sender out(net);
     const auto via = a.connect(b);
     constexpr std::uint32_t count = 500;
@@ -52,10 +52,9 @@ CONFORMANCE_CASE(mixed_order, "mixed operations of one endpoint keep their order
     CHECK(out.each_told_once());
 }
 
-CONFORMANCE_CASE(both_directions, "both directions at once keep their order") {
+CONFORMANCE_CASE(both_directions, "both directions at once keep their order", needs::messages) {
     side& a = net.at(0);
     side& b = net.at(1);
-    if (message_ops(a.attr()).empty()) return;
     sender out(net);
     const auto there = a.connect(b);
     const auto back = b.connect(a);
@@ -72,9 +71,9 @@ CONFORMANCE_CASE(both_directions, "both directions at once keep their order") {
     check_stream(a, 2, rounds * each);
 }
 
-CONFORMANCE_CASE(many_to_one, "many endpoints to one interface keep each their order") {
+CONFORMANCE_CASE(many_to_one, "many endpoints to one interface keep each their order",
+                 needs::messages) {
     side& target = net.at(0);
-    if (message_ops(target.attr()).empty()) return;
     sender out(net);
     std::vector<std::unique_ptr<uct::ep>> eps;
     constexpr std::uint32_t sides = 5;
@@ -96,10 +95,10 @@ CONFORMANCE_CASE(many_to_one, "many endpoints to one interface keep each their o
     eps.clear();
 }
 
-CONFORMANCE_CASE(one_to_many, "an interface sends to many peers, and what each gets is its own") {
+CONFORMANCE_CASE(one_to_many, "an interface sends to many peers, and what each gets is its own",
+                 needs::messages | needs::two_sides) {
     constexpr std::uint32_t peers = 6;
     side& root = net.at(0);
-    if (message_ops(root.attr()).empty() || net.one_side()) return;
     sender out(net);
     std::vector<std::unique_ptr<uct::ep>> eps;
     for (std::uint32_t p = 0; p < peers; ++p)

@@ -27,8 +27,11 @@ public:
 
     // Called when no interface found anything to do: lets virtual time pass. False: time is real.
     virtual bool pass_time() { return false; }
-    // A pair of interfaces may not use get and put; opened first and second.
-    virtual bool refuse_rma_of_first_pair() { return false; }
+    // Remote memory that is not mapped is found out by the system, not by a crash.
+    [[nodiscard]] virtual bool checks_remote_memory() const { return false; }
+    // Whether get and put can be refused between the first and the second interface, and do it.
+    [[nodiscard]] virtual bool can_refuse_rma() const { return false; }
+    virtual void refuse_rma_of_first_pair() {}
     // What helps to understand a failed case (seed, last events).
     [[nodiscard]] virtual std::string report() const { return {}; }
 };

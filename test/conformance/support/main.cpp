@@ -9,6 +9,25 @@ std::vector<suite_case>& suite() {
     return cases;
 }
 
+unsigned offers(environment& where) {
+    network net(where);
+    const uct::iface_attr& attr = net.at(0).attr();
+    const auto flag = [&attr](uct::op which, unsigned need) {
+        return attr.ops.has(which) ? need : 0U;
+    };
+    unsigned all =
+        flag(uct::op::am_short, needs::am_short | needs::messages | needs::copied_messages) |
+        flag(uct::op::am_bcopy, needs::am_bcopy | needs::messages | needs::copied_messages) |
+        flag(uct::op::am_zcopy, needs::am_zcopy | needs::messages) |
+        flag(uct::op::get_zcopy, needs::get_zcopy) | flag(uct::op::put_zcopy, needs::put_zcopy);
+    if (!where.reaches_only_itself()) all |= needs::two_sides;
+    if (attr.lands) all |= needs::landing;
+    const bool any_rma = attr.ops.has(uct::op::get_zcopy) || attr.ops.has(uct::op::put_zcopy);
+    if (any_rma && where.can_refuse_rma()) all |= needs::refused_memory;
+    if (any_rma && where.checks_remote_memory()) all |= needs::checked_memory;
+    return all;
+}
+
 namespace {
 
 class case_on_transport final : public Catch::ITestInvoker {
@@ -58,7 +77,9 @@ int main(int argc, char** argv) {
             conformance::add(new conformance::left_out(row.why_not), row.name + ": left out here");
             continue;
         }
+        const unsigned offered = conformance::offers(*row.make());
         for (const conformance::suite_case& each : conformance::suite()) {
+            if ((each.required & ~offered) != 0) continue;
             conformance::add(new conformance::case_on_transport(row, each),
                              row.name + ": " + each.text);
         }

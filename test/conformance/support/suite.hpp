@@ -1,4 +1,5 @@
-// How a conformance case is written: CONFORMANCE_CASE(name, "what holds") { ... net ... }
+// How a conformance case is written: CONFORMANCE_CASE(name, "what holds", needs::...) { ... net ...
+// }
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -7,20 +8,44 @@
 
 namespace conformance {
 
+// What a case takes for granted; it is registered for the transports that have all of it.
+namespace needs {
+enum : unsigned {
+    nothing = 0,
+    two_sides = 1U << 0,        // a worker reaches others
+    messages = 1U << 1,         // any active message operation
+    copied_messages = 1U << 2,  // am_short or am_bcopy
+    am_short = 1U << 3,
+    am_bcopy = 1U << 4,
+    am_zcopy = 1U << 5,
+    get_zcopy = 1U << 6,
+    put_zcopy = 1U << 7,
+    landing = 1U << 8,
+    refused_memory = 1U << 9,   // environment::can_refuse_rma
+    checked_memory = 1U << 10,  // environment::checks_remote_memory
+};
+}
+
+// What the transport of an environment has, from the flags of an interface.
+[[nodiscard]] unsigned offers(environment& where);
+
 // A case of the suite. main registers each with Catch2 once per transport.
 struct suite_case {
     const char* text;
+    unsigned required;
     void (*body)(network& net);
 };
 [[nodiscard]] std::vector<suite_case>& suite();
 
 struct add_case {
-    add_case(const char* text, void (*body)(network&)) { suite().push_back({text, body}); }
+    add_case(const char* text, unsigned required, void (*body)(network&)) {
+        suite().push_back({text, required, body});
+    }
 };
 
 }  // namespace conformance
 
-#define CONFORMANCE_CASE(name, text)                             \
-    static void name(::conformance::network& net);               \
-    static const ::conformance::add_case add_##name{text, name}; \
+#define CONFORMANCE_CASE(name, text, required)                             \
+    static void name(::conformance::network& net);                         \
+    static const ::conformance::add_case add_##name{text, required, name}; \
     static void name(::conformance::network& net)

@@ -21,7 +21,8 @@ struct setting {
 struct variant {
     bool only_itself = false;
     bool landing = false;
-    std::vector<setting> settings;
+    bool checks_remote_memory = false;
+    std::vector<setting> settings{};
 };
 
 ucs::config::source source_of(const variant& how) {
@@ -42,6 +43,7 @@ public:
     ucs::config::source config() const override { return source_of(how_); }
     bool reaches_only_itself() const override { return how_.only_itself; }
     bool landing() const override { return how_.landing; }
+    bool checks_remote_memory() const override { return how_.checks_remote_memory; }
 
 private:
     const uct::component& transport_;
@@ -61,10 +63,8 @@ public:
         if (!fabric_.step()) fabric_.advance(ucs::time::millisecond);
         return true;
     }
-    bool refuse_rma_of_first_pair() override {
-        fabric_.refuse_rma(0, 1);
-        return true;
-    }
+    bool can_refuse_rma() const override { return true; }
+    void refuse_rma_of_first_pair() override { fabric_.refuse_rma(0, 1); }
     std::string report() const override {
         return "seed " + std::to_string(fabric_.seed()) + "\n" + fabric_.history().text();
     }
@@ -158,10 +158,9 @@ std::vector<network_kind> network_kinds() {
 
 std::vector<transport_row> transport_table() {
     std::vector<transport_row> table;
-    add_built_in(table, "self", "self", "",
-                 {.only_itself = true, .landing = false, .settings = {}});
+    add_built_in(table, "self", "self", "", {.only_itself = true});
     add_built_in(table, "posix", "posix", "");
-    add_built_in(table, "cma", "cma", "");
+    add_built_in(table, "cma", "cma", "", {.checks_remote_memory = true});
     add_tcp(table);
     constexpr std::uint64_t seeds = 4;
     for (const network_kind& kind : network_kinds()) {
