@@ -96,6 +96,7 @@ void print_resource(const uct::component& from, const uct::resource& where,
 void print_left_out(const uct::unusable_resource& without) {
     fmt::print("#      Left out: {}{}{}: {}\n", without.transport,
                without.device.empty() ? "" : "/", without.device, without.reason);
+    fmt::print("#\n");
 }
 
 // Returns whether there was something to show.
@@ -120,7 +121,6 @@ bool print_component(const uct::component& shown, const options& wanted,
         begin();
         print_left_out(one);
     }
-    if (began) fmt::print("#\n");
     return began;
 }
 

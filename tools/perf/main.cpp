@@ -6,8 +6,8 @@
 #include <exception>
 
 #include "tools/common/failure.hpp"
-#include "tools/perf/core/program_options.hpp"
 #include "tools/common/ticks.hpp"
+#include "tools/perf/core/program_options.hpp"
 #include "tools/perf/help.hpp"
 #include "tools/perf/session.hpp"
 

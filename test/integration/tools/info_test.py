@@ -41,10 +41,15 @@ class Pages(unittest.TestCase):
         text = self.page("-cf")
         self.assertRegex(text, r"(?m)^#")
         with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "ucx.conf"), "w", encoding="utf-8") as file:
-                file.write(text)
-            again = self.page("-cf", env={"UCX_CONFIG_DIR": folder})
-        self.assertEqual(again, text)
+            path = os.path.join(folder, "ucx.conf")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace("UCX_RNDV_THRESH=auto", "UCX_RNDV_THRESH=12k"))
+            done = run(INFO, "-c", env={"UCX_CONFIG_DIR": folder})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("UCX_RNDV_THRESH=12k\n", done.stdout)
+        usual = self.page("-c").splitlines()
+        changed = [line for line in done.stdout.splitlines() if line not in usual]
+        self.assertEqual(changed, ["UCX_RNDV_THRESH=12k"])
 
     def test_configuration_filter_and_comments(self):
         lines = self.page("-c", "-F", "rndv").splitlines()

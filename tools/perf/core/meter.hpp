@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "tools/common/ticks.hpp"
 #include "tools/perf/core/measurement.hpp"
 #include "tools/perf/core/sampler.hpp"
-#include "tools/common/ticks.hpp"
 
 namespace tools::perf {
 

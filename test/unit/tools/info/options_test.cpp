@@ -1,0 +1,49 @@
+#include "tools/info/options.hpp"
+
+#include <ucp/api/ucp.h>
+
+#include <catch2/catch.hpp>
+
+#include "tools/common/failure.hpp"
+
+using namespace tools::info;
+
+TEST_CASE("pages are chosen by their letters, also together") {
+    const options wanted = parse_options({"-vdT", "-s"});
+    CHECK((wanted.version && wanted.devices && wanted.topology && wanted.system));
+    CHECK_FALSE(wanted.config);
+    CHECK(parse_options({"-d", "-t", "tcp"}).transport == "tcp");
+}
+
+TEST_CASE("each way to print the configuration implies it") {
+    for (const char* option : {"-f", "-a", "-C"})
+        CHECK(parse_options({option}).config);
+    CHECK(parse_options({"-F", "RNDV"}).config);
+}
+
+TEST_CASE("features are letters that add up") {
+    const options wanted = parse_options({"-e", "-u", "tre", "-u", "a"});
+    CHECK(wanted.features ==
+          (UCP_FEATURE_TAG | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64));
+    CHECK(wanted.error_handling);
+}
+
+TEST_CASE("wrong command lines of ucx_info are refused") {
+    const std::vector<std::vector<std::string>> wrong{{},
+                                                      {"-p"},
+                                                      {"-p", "-u", "e"},
+                                                      {"-p", "-u", "z"},
+                                                      {"-v", "-t", "tcp"},
+                                                      {"-p", "-u", "t", "-n", "-1"},
+                                                      {"-p", "-u", "t", "-D", "gpu"},
+                                                      {"-p", "-u", "t", "-P", "far"},
+                                                      {"-v", "stray"},
+                                                      {"-A", "10.0.0.1"},
+                                                      {"-m", "1k"},
+                                                      {"-M"},
+                                                      {"-6"}};
+    for (const auto& arguments : wrong) {
+        INFO((arguments.empty() ? "nothing" : arguments.back()));
+        CHECK_THROWS_AS(parse_options(arguments), tools::usage_error);
+    }
+}
