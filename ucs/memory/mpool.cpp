@@ -36,7 +36,7 @@ chunk_source& chunk_source::heap() noexcept {
 
 mpool::mpool(const parameters& wanted) noexcept
     : next_count_(std::max<std::size_t>(wanted.grow_by, 1)), params_(wanted) {
-    params_.alignment = std::max(std::bit_ceil(params_.alignment), alignof(header));
+    params_.alignment = std::max(std::bit_ceil(params_.alignment), alignof(void*));
     assert(params_.align_offset <= params_.element_size);
     if (params_.source == nullptr) params_.source = &the_heap;
 }

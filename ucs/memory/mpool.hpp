@@ -83,7 +83,8 @@ public:
 
 private:
     // Before each element: the next free one while it is in the pool, its pool while it is out.
-    union header {
+    // Packed, because an align_offset may put elements on odd addresses.
+    union __attribute__((packed)) header {
         header* next;
         mpool* owner;
     };
