@@ -197,6 +197,8 @@ PACKAGES = ("netpipe", "hpcc", "mpi4py")
 
 
 def main():
+    # Whoever ends the runner ends its ranks too: the exception runs the cleanup.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lib", type=Path, required=True, help="folder of the libucp.so.0 to run on")
     parser.add_argument("--bin", type=Path, help="folder of the test programs")
