@@ -42,6 +42,7 @@ void connection::detach(ep& user) {
     end_operations_of(user);
     if (!users_.empty()) return;
     due_ = ucs::time::now() + unused_before_parting;
+    part_denied_ = false;
     owner_.attend(*this);
 }
 
@@ -128,9 +129,9 @@ unsigned connection::on_socket(std::uint32_t epoll_events) {
 
 unsigned connection::settle() {
     if (state_ == state::failed) return failure_told_ ? 0 : finish_failure();
-    // Nobody waits for an attempt any more.
-    if (!has_users() && (state_ == state::connecting || state_ == state::greeting ||
-                         state_ == state::backing_off)) {
+    // Nobody waits for an attempt any more. Once greeted, the peer may send on the connection
+    // already, so that one is made and then parted.
+    if (!has_users() && (state_ == state::connecting || state_ == state::backing_off)) {
         fail(UCS_ERR_CANCELED);
     }
     return 0;
@@ -175,7 +176,10 @@ void connection::on_control(unsigned kinds) {
         return;
     }
     if (came(wire::frame_kind::part)) on_part();
-    if (came(wire::frame_kind::part_denied) && state_ == state::parting) move(event::part_denied);
+    if (came(wire::frame_kind::part_denied) && state_ == state::parting) {
+        move(event::part_denied);
+        part_denied_ = true;
+    }
     if (came(wire::frame_kind::part_granted) && state_ == state::parting) part_now();
 }
 
@@ -192,6 +196,7 @@ void connection::on_part() {
 
 void connection::part_now() {
     if (!move(event::parted)) return;
+    static_cast<void>(tx_.clear());
     close_socket();
     owner_.attend(*this);
 }
@@ -217,7 +222,7 @@ void connection::on_tick(ucs::time::nanoseconds now) {
             if (move(event::retry)) start();
             break;
         case state::established:
-            if (!has_users() && tx_.empty() && move(event::ask_to_part)) {
+            if (!has_users() && !part_denied_ && tx_.empty() && move(event::ask_to_part)) {
                 send_control(wire::frame_kind::part);
             }
             break;
@@ -259,7 +264,7 @@ bool connection::is_removable() const noexcept {
 
 bool connection::needs_ticks() const noexcept {
     return state_ == state::connecting || state_ == state::backing_off ||
-           (state_ == state::established && !has_users());
+           (state_ == state::established && !has_users() && !part_denied_);
 }
 
 void connection::watch(std::uint32_t events) {

@@ -137,6 +137,7 @@ private:
     ucs::time::nanoseconds due_ = 0;  // of the timer of the state
     ucs_status_t failure_ = UCS_OK;
     bool failure_told_ = false;
+    bool part_denied_ = false;  // the peer will ask when it has no use for the connection
     bool drain_first_ = false;
     std::optional<wire::frame_kind> owed_;  // control frame to send behind what is under way
     std::size_t answered_ = 0;

@@ -122,9 +122,13 @@ unsigned connection::receive() {
             on_control(kinds);
             ++events;
         }
+        rx_.rest();
         return events + (events == 0 ? 1U : 0U);
     }
-    if (got < 0 && would_block(errno)) return 0;
+    if (got < 0 && would_block(errno)) {
+        rx_.rest();
+        return 0;
+    }
     if (got < 0) {
         ucs::log::diag(log, "recv() from {}: {}", peer_name(), error_text(errno));
         fail(UCS_ERR_CONNECTION_RESET);

@@ -120,6 +120,7 @@ void connection::on_answer(const wire::greeting& answer) {
         attempts_ = 0;
         name_ = remote_address(fd_.get()).text();
         move(event::welcomed);
+        if (!has_users()) owner_.need_ticks();
         return;
     }
     switch (answer.reason) {
@@ -166,6 +167,7 @@ void connection::attempt_failed(const char* what, int error) {
 void connection::retry_after(ucs::time::nanoseconds pause) {
     due_ = ucs::time::now() + pause;
     owner_.need_ticks();
+    if (!has_users()) owner_.attend(*this);
 }
 
 void connection::close_socket() noexcept {
@@ -173,6 +175,7 @@ void connection::close_socket() noexcept {
     owner_.forget_socket(*this);
     watched_ = 0;  // closing takes it out of the epoll set
     fd_.reset();
+    rx_.reset();
 }
 
 connection::verdict connection::judge(const wire::greeting& hello) const noexcept {
@@ -197,6 +200,7 @@ void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt) {
     fd_ = std::move(socket);
     peer_attempt_ = peer_attempt;
     attempts_ = 0;
+    part_denied_ = false;
     name_ = remote_address(fd_.get()).text();
     watch(EPOLLIN);
     due_ = ucs::time::now() + race_pause;

@@ -145,7 +145,16 @@ void receiver::make_room(std::size_t frame_bytes) {
 }
 
 void receiver::rest() noexcept {
-    if (!in_the_middle()) drop_buffer();
+    if (in_the_middle()) return;
+    drop_buffer();
+    begin_ = end_ = 0;
+}
+
+void receiver::reset() noexcept {
+    drop_buffer();
+    begin_ = end_ = padding_ = 0;
+    control_ = 0;
+    asked_ = landing_ = false;
 }
 
 void receiver::drop_buffer() noexcept {

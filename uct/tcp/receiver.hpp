@@ -46,6 +46,9 @@ public:
     // Gives the buffer back when nothing unfinished is in it.
     void rest() noexcept;
 
+    // Forgets what is unfinished: the stream ended, the next one starts with a frame.
+    void reset() noexcept;
+
     // A message has begun and is not complete.
     [[nodiscard]] bool in_the_middle() const noexcept {
         return landing_ || end_ > begin_ || padding_ > 0;

@@ -231,3 +231,52 @@ TEST_CASE("flush ends when the kernel has taken everything") {
     REQUIRE(run({&a, &b}, [&] { return over; }));
     CHECK(via->flush(nullptr) == UCS_OK);
 }
+
+TEST_CASE("a peer that still uses the connection is asked once whether it may close") {
+    const virtual_time time;
+    worker a;
+    hand_made_peer peer;
+    auto via = a.connect(peer.address());
+    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+    const ucs::unique_fd fd = peer.let_in(a);
+    REQUIRE(run({&a}, [&] { return send(*via, 1) == UCS_OK; }));
+    via.reset();
+
+    uct::tcp::wire::frame_header frame{};
+    std::array<std::byte, 16> message;
+    REQUIRE(::recv(fd.get(), message.data(), message.size(), MSG_WAITALL) == 16);
+    REQUIRE(run({&a}, [&] {
+        virtual_now += 1'000'000;
+        return hand_made_peer::readable(fd.get());
+    }));
+    REQUIRE(::recv(fd.get(), &frame, sizeof frame, MSG_WAITALL) == sizeof frame);
+    CHECK(frame.kind == uct::tcp::wire::frame_kind::part);
+    frame.kind = uct::tcp::wire::frame_kind::part_denied;
+    REQUIRE(::send(fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    for (int i = 0; i < 500; ++i) {
+        virtual_now += 20'000'000;
+        a.progress();
+    }
+    CHECK_FALSE(hand_made_peer::readable(fd.get()));
+    CHECK(a.connections() == 1);
+}
+
+// An endpoint that was destroyed while the peer was being greeted took the connection with it, and
+// what the peer had sent on it was lost.
+TEST_CASE("what a peer sends on a connection whose maker lost interest arrives") {
+    worker a;
+    hand_made_peer peer;
+    auto via = a.connect(peer.address());
+    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+    REQUIRE(run({&a}, [&] { return a.connections() == 1; }));
+    const ucs::unique_fd fd = peer.let_in(a);
+    via.reset();
+    struct {
+        uct::tcp::wire::frame_header head{8, 1, uct::tcp::wire::frame_kind::message,
+                                          uct::tcp::wire::frame_mark};
+        std::uint64_t body = 77;
+    } const frame;
+    REQUIRE(::send(fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    REQUIRE(run({&a}, [&] { return !a.inbox.empty(); }));
+    CHECK(number_of(a.inbox[0]) == 77);
+}
