@@ -1,7 +1,6 @@
 // First-in first-out store of messages of different lengths.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,7 +21,7 @@ public:
     };
 
     explicit message_ring(std::size_t capacity)
-        : memory_(new block[capacity / sizeof(block)]), capacity_(capacity) {}
+        : memory_(new std::byte[capacity]), capacity_(capacity) {}
 
     // Room for a message of up to `max_length` bytes behind the newest one, or nullptr. The record
     // joins the ring with `commit`.
@@ -54,22 +53,19 @@ public:
     }
 
 private:
-    struct block {
-        alignas(16) std::array<std::byte, 16> bytes;
-    };
+    static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= alignof(record));
 
     static std::size_t footprint(std::size_t length) noexcept {
         return sizeof(record) + (length + 15) / 16 * 16;
     }
     record* at(std::size_t where) noexcept {
-        return reinterpret_cast<record*>(memory_[where / sizeof(block)].bytes.data());
+        return reinterpret_cast<record*>(memory_.get() + where);
     }
     std::size_t position(const record& r) const noexcept {
-        return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&r) -
-                                        memory_[0].bytes.data());
+        return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&r) - memory_.get());
     }
 
-    std::unique_ptr<block[]> memory_;
+    std::unique_ptr<std::byte[]> memory_;
     const std::size_t capacity_;
     std::size_t head_ = 0;  // oldest record
     std::size_t tail_ = 0;  // behind the newest one
