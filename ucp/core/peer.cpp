@@ -80,6 +80,10 @@ const uct::iface_attr& peer::am_attr() const noexcept {
     return owner_.interface(am_.resource)->attr();
 }
 
+const uct::iface_attr& peer::rma_attr() const noexcept {
+    return owner_.interface(rma_.resource)->attr();
+}
+
 void peer::disconnect() {
     empty_queue();
     for (lane* each : {&am_, &rma_}) {

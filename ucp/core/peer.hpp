@@ -30,9 +30,13 @@ public:
     [[nodiscard]] bool connected() const noexcept { return am_.endpoint != nullptr; }
 
     [[nodiscard]] uct::ep& am() const noexcept { return *am_.endpoint; }
-    [[nodiscard]] uct::ep* rma() const noexcept { return rma_.endpoint.get(); }
+    // nullptr: there is none, or the system refused to use it.
+    [[nodiscard]] uct::ep* rma() const noexcept {
+        return rma_dropped_.empty() ? rma_.endpoint.get() : nullptr;
+    }
     [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
     [[nodiscard]] const uct::iface_attr& am_attr() const noexcept;
+    [[nodiscard]] const uct::iface_attr& rma_attr() const noexcept;  // only with rma()
 
     // Single copy was refused by the system: receivers ask for the data instead, from now on.
     void drop_rma(const char* why);

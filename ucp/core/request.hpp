@@ -9,6 +9,7 @@
 #include "ucp/api/ucp.h"
 #include "ucp/dt/recv_buffer.hpp"
 #include "ucp/dt/send_buffer.hpp"
+#include "ucp/rndv/rate_book.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/types.hpp"
@@ -48,8 +49,11 @@ struct recv_state : tag::expected_entry {
     std::uint64_t local_id = 0;   // names this request towards the sender (rendezvous)
     std::uint64_t remote_id = 0;  // the sender's request
     std::uint64_t remote_address = 0;
-    std::size_t offset = 0;  // bytes received, or asked for
+    std::uint64_t started = 0;  // when the transfer began, for rate_book
+    std::size_t offset = 0;     // bytes received, or asked for
     uct::completion parts{.done = nullptr, .count = 0};
+    rndv_method method = rndv_method::read;
+    bool peer_writes = false;       // the sender was asked to write a part
     ucs_status_t outcome = UCS_OK;  // kept while the rest of the message is drained
 };
 

@@ -30,6 +30,7 @@ worker::worker(const context& of, const worker_params& params,
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       requests_(of.params().request_area),
       matcher_(std::make_unique<tag_matcher>(*this)),
+      streaming_(of.costs().copy_cached / 2),
       params_(params),
       uid_(ucs::sys::random_id()),
       events_(std::move(events)) {}
@@ -124,8 +125,20 @@ unsigned worker::progress_slow() {
         until_events_ = 0;
         events += events_->poll(0);
         events += poll_quiet();
+        if (streaming_.outdated()) update_protocols();
     }
     return events;
+}
+
+// The tables stay where they are, so endpoints need not be told.
+void worker::update_protocols() {
+    streaming_.adopt();
+    for (table_key& known : tables_) {
+        *known.table = protocol_table(
+            {known.am, known.rma, &context_.costs(), &context_.options(), streaming_.used()});
+    }
+    ucs::log::debug(proto_log, "data streams at {:.1f} GB/s: protocols were selected anew",
+                    streaming_.used() * 1e-9);
 }
 
 // Interfaces that carry nothing of ours yet may have been reached by a peer.
@@ -170,7 +183,7 @@ const protocol_table& worker::protocols(const uct::iface_attr& am, const uct::if
     for (const table_key& known : tables_) {
         if (known.am == &am && known.rma == rma) return *known.table;
     }
-    const lane_set lanes{&am, rma, &context_.costs(), &context_.options()};
+    const lane_set lanes{&am, rma, &context_.costs(), &context_.options(), streaming_.used()};
     tables_.push_back({&am, rma, std::make_unique<protocol_table>(lanes)});
     if (context_.options().proto_info) {
         const std::string text = tables_.back().table->explain();

@@ -53,6 +53,9 @@ public:
     ucs::datastruct::id_table<request*>& send_ids() noexcept { return send_ids_; }
     ucs::datastruct::id_table<request*>& recv_ids() noexcept { return recv_ids_; }
 
+    [[nodiscard]] rate_book& rates() noexcept { return rates_; }
+    [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
+
     // The endpoint that a peer named, or nullptr.
     [[nodiscard]] ep* find_ep(std::uint64_t id) noexcept {
         ep** found = ep_ids_.find(id);
@@ -92,6 +95,9 @@ public:
     [[nodiscard]] std::string info() const;
     void describe(ucs::vfs::directory& into) const override;
     [[nodiscard]] std::size_t endpoint_count() const noexcept { return ep_ids_.size(); }
+    [[nodiscard]] std::size_t peer_count() const noexcept {
+        return peers_.size() + dead_peers_.size();
+    }
 
 private:
     worker(const context& of, const worker_params& params,
@@ -101,6 +107,7 @@ private:
     unsigned progress_slow();
     unsigned empty_trash();
     unsigned poll_quiet();
+    void update_protocols();
     void set_turns();
     // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
     peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
@@ -121,6 +128,8 @@ private:
     ucs::datastruct::id_table<request*> recv_ids_;
     ucs::datastruct::id_table<ep*> ep_ids_;
 
+    rate_book rates_;
+    stream_rate streaming_;
     const worker_params params_;
     const std::uint64_t uid_;
     std::unique_ptr<ucs::async::event_loop> events_;

@@ -7,15 +7,30 @@
 
 namespace ucp {
 
+// Copy in and copy out, one after the other: the receiver waits for the whole message.
+[[nodiscard]] inline double two_copies_seconds(const lane_set& lanes, std::size_t length) noexcept {
+    const double bytes = static_cast<double>(length);
+    const double out = lanes.am->reach == uct::scope::host ? lanes.stream_rate
+                                                           : lanes.costs->copy_bandwidth(length);
+    return bytes / lanes.costs->copy_bandwidth(length) + bytes / out;
+}
+
+// What one control message of a rendezvous costs: wire, processor, tables.
+[[nodiscard]] inline double control_seconds(const lane_set& lanes) noexcept {
+    constexpr double handling = 60e-9;
+    return lanes.am->latency + lanes.am->overhead + handling;
+}
+
 // Sender and receiver copy at the same time, one fragment apart: the time is that of one copy of
 // everything (the slower of copying and the wire) plus one more fragment to fill the pipe.
 [[nodiscard]] inline double pipeline_seconds(const lane_set& lanes, std::size_t length) noexcept {
     const uct::iface_attr& am = *lanes.am;
     const double fragment = static_cast<double>(std::min(length, am.max_bcopy));
     const double bytes = static_cast<double>(length);
-    // The ring stays in cache; only the users' buffers may not.
+    // Inside a host the processors' exchange of cache lines is the limit, which is observed.
     const double copy = lanes.costs->copy_bandwidth(length);
-    const double rate = am.reach == uct::scope::network ? std::min(copy, am.bandwidth) : copy;
+    const double rate =
+        std::min(copy, am.reach == uct::scope::network ? am.bandwidth : lanes.stream_rate);
     const double pieces = fragment > 0 ? bytes / fragment : 1;
     return am.latency + am.overhead * std::max(1.0, pieces) + fragment / rate + bytes / rate +
            2 * lanes.costs->copy_overhead * std::max(1.0, pieces);

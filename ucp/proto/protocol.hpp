@@ -17,6 +17,7 @@ struct lane_set {
     const uct::iface_attr* rma;
     const host_costs* costs;
     const config* options;
+    double stream_rate;  // bytes per second through shared memory, guessed or observed
 };
 
 // What distinguishes sends, beside their length.

@@ -1,8 +1,16 @@
 // Announce; the receiver reads the data out of the sender's memory and says when it has it.
+#include "ucp/proto/pipeline.hpp"
 #include "ucp/rndv/start.hpp"
 #include "ucp/tag/protocols.hpp"
 
 namespace ucp {
+
+double read_seconds(const lane_set& lanes, std::size_t length) noexcept {
+    const bool single_copy = lanes.rma->reach == uct::scope::host;
+    const double rate = single_copy ? lanes.costs->single_copy : lanes.rma->bandwidth;
+    const double start = single_copy ? lanes.costs->single_copy_overhead : lanes.rma->latency;
+    return start + static_cast<double>(length) / rate;
+}
 
 namespace {
 
@@ -11,12 +19,8 @@ estimate probe(const lane_set& lanes, const send_class& what, std::size_t length
     if (!what.contiguous) return estimate::refused("needs contiguous data");
     if (length == 0) return estimate::refused("an empty message has nothing to read");
     if (lanes.options->scheme == rndv_scheme::am) return estimate::refused("UCX_RNDV_SCHEME=am");
-    const bool single_copy = lanes.rma->reach == uct::scope::host;
-    const double rate = single_copy ? lanes.costs->single_copy : lanes.rma->bandwidth;
-    const double start = single_copy ? lanes.costs->single_copy_overhead : lanes.rma->latency;
     // Announcement, read, acknowledgement.
-    return {2 * (lanes.am->latency + lanes.am->overhead) + start +
-            static_cast<double>(length) / rate};
+    return {2 * control_seconds(lanes) + read_seconds(lanes, length)};
 }
 
 ucs_status_t progress(request& send) {
@@ -28,7 +32,7 @@ void abort(request&) {}
 }  // namespace
 
 constinit const protocol rndv_get{
-    "rndv/get", "announced, then read by the receiver straight from the sender's memory",
+    "rndv/get", "announced; the receiver reads the sender's memory, alone or one half each",
     probe,      progress,
     abort,      true};
 

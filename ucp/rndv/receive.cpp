@@ -5,7 +5,9 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
+#include "ucp/proto/pipeline.hpp"
 #include "ucp/rndv/start.hpp"
+#include "ucs/time/clock.hpp"
 
 namespace ucp {
 
@@ -22,18 +24,33 @@ void send_status(ep& to, std::uint64_t sender_request, ucs_status_t status) {
     to.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 
+double seconds_since(std::uint64_t start) noexcept {
+    return static_cast<double>(ucs::time::now() - start) * 1e-9;
+}
+
+void note_rate(const request& receive) {
+    const recv_state& state = receive.state.recv;
+    if (state.started == 0) return;
+    receive.owner->rates().observe(state.method, state.info.length, seconds_since(state.started));
+}
+
 // The sender is done as soon as it hears that its memory was read.
 void read_done(request& receive, ucs_status_t status) {
+    if (status == UCS_OK) note_rate(receive);
     send_status(*receive.via, receive.state.recv.remote_id, status);
     end_receive(receive, status);
 }
 
-void ask_for_data(request& receive) {
+void send_data_request(request& receive, std::uint64_t address, std::uint64_t from) {
     recv_state& state = receive.state.recv;
-    state.offset = 0;
     state.local_id = receive.owner->recv_ids().add(&receive);
-    const wire::rtr_header header{state.remote_id, state.local_id};
+    const wire::rtr_header header{state.remote_id, state.local_id, address, from};
     receive.via->remote().send_control(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)));
+}
+
+void ask_for_data(request& receive) {
+    receive.state.recv.offset = 0;
+    send_data_request(receive, 0, 0);
 }
 
 request& of_parts(uct::completion& parts) noexcept {
@@ -42,6 +59,8 @@ request& of_parts(uct::completion& parts) noexcept {
 
 // The system refused to read this peer's memory: nothing is lost but a choice.
 void fall_back(request& receive) {
+    rndv_release(receive);
+    receive.state.recv.started = 0;
     receive.via->remote().drop_rma("the system refused access to the peer's memory");
     ask_for_data(receive);
 }
@@ -60,14 +79,12 @@ void read_completed(uct::completion& parts) {
     }
 }
 
-// Reads everything, one list of pieces after the other.
-void read_data(request& receive, uct::ep& lane) {
+// Reads [state.offset, end), one list of pieces after the other.
+void read_until(request& receive, uct::ep& lane, std::size_t end) {
     recv_state& state = receive.state.recv;
-    state.parts = {.done = read_completed, .count = 1};
     std::array<uct::iov, max_pieces> pieces;
-    const std::size_t total = state.info.length;
-    while (state.offset < total && state.parts.status == UCS_OK) {
-        const dt::piece_list list = state.buffer.pieces(state.offset, total - state.offset, pieces);
+    while (state.offset < end && state.parts.status == UCS_OK) {
+        const dt::piece_list list = state.buffer.pieces(state.offset, end - state.offset, pieces);
         ++state.parts.count;
         const ucs_status_t status = lane.get_zcopy(
             std::span(pieces).first(list.count), state.remote_address + state.offset, &state.parts);
@@ -75,6 +92,44 @@ void read_data(request& receive, uct::ep& lane) {
         if (status != UCS_INPROGRESS) {
             --state.parts.count;
             if (status != UCS_OK) state.parts.status = status;
+        }
+    }
+}
+
+void read_data(request& receive, uct::ep& lane) {
+    recv_state& state = receive.state.recv;
+    state.parts = {.done = read_completed, .count = 1};
+    read_until(receive, lane, state.info.length);
+    state.parts.finish(UCS_OK);
+}
+
+// The sender writes the second half while we read the first. Pages are not shared, so that the
+// two do not wait for each other in the kernel.
+void split_data(request& receive, uct::ep& lane) {
+    constexpr std::size_t page = 4096;
+    recv_state& state = receive.state.recv;
+    const std::size_t middle = state.info.length / 2 / page * page;
+    state.parts = {.done = read_completed, .count = 2};  // one is the sender's part
+    state.peer_writes = true;
+    send_data_request(receive, reinterpret_cast<std::uint64_t>(state.buffer.contiguous()), middle);
+    read_until(receive, lane, middle);
+    state.parts.finish(UCS_OK);
+}
+
+// The sender has written its part, or could not.
+void on_atp(worker& owner, const wire::atp_header& header) {
+    request** found = owner.recv_ids().find(header.reply);
+    if (found == nullptr || !(*found)->state.recv.peer_writes) return;
+    request& receive = **found;
+    recv_state& state = receive.state.recv;
+    state.peer_writes = false;
+    rndv_release(receive);
+    if (header.status != UCS_OK && receive.via != nullptr) {
+        uct::ep* lane = receive.via->remote().rma();
+        if (lane != nullptr) {
+            read_until(receive, *lane, state.info.length);
+        } else {
+            state.parts.status = UCS_ERR_UNSUPPORTED;
         }
     }
     state.parts.finish(UCS_OK);
@@ -87,7 +142,11 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
         return;
     }
-    rndv_stream_data(*send, header.reply);
+    if (header.address != 0) {
+        rndv_write_part(*send, header);
+    } else {
+        rndv_stream_data(*send, header.reply);
+    }
 }
 
 void on_ats(worker& owner, const wire::ats_header& header) {
@@ -102,6 +161,7 @@ request* find_receive(worker& owner, const wire::data_header& header, std::size_
     request** found = owner.recv_ids().find(header.reply);
     if (found == nullptr) return nullptr;
     const recv_state& state = (*found)->state.recv;
+    if (state.peer_writes) return nullptr;
     if (header.offset != state.offset || length > state.info.length - state.offset) return nullptr;
     return *found;
 }
@@ -109,7 +169,12 @@ request* find_receive(worker& owner, const wire::data_header& header, std::size_
 void advance(request& receive, std::size_t length) {
     recv_state& state = receive.state.recv;
     state.offset += length;
-    if (state.offset == state.info.length) end_receive(receive, state.outcome);
+    if (state.offset != state.info.length) return;
+    if (state.outcome == UCS_OK && state.started != 0) {
+        note_rate(receive);
+        receive.owner->streaming().observe(state.info.length, seconds_since(state.started));
+    }
+    end_receive(receive, state.outcome);
 }
 
 template<class Header, void (*Handler)(worker&, const Header&)>
@@ -144,6 +209,32 @@ void deliver_data(void* arg, void* data, std::size_t length) {
     advance(*receive, payload);
 }
 
+// Below this the second message costs more than half a copy saves.
+constexpr std::size_t smallest_split = 64 * 1024;
+
+// By what was observed, else by what is predicted. Halves are shared only where the endpoint need
+// not survive its peer: a sender that is taken for dead must not write into memory any more.
+rndv_method choose(const request& receive, const ep& from) {
+    const recv_state& state = receive.state.recv;
+    worker& owner = *receive.owner;
+    const peer& remote = from.remote();
+    const config& options = owner.owner().options();
+    const lane_set lanes{&remote.am_attr(), &remote.rma_attr(), &owner.owner().costs(), &options,
+                         owner.streaming().used()};
+    const std::size_t length = state.info.length;
+    const bool in_process = remote.am_attr().reach == uct::scope::process;
+    const bool divisible = length >= smallest_split && state.buffer.contiguous() != nullptr &&
+                           from.error_mode() == UCP_ERR_HANDLING_MODE_NONE && !in_process &&
+                           remote.rma_attr().ops.has(uct::op::put_zcopy);
+    rate_book::seconds predicted{};
+    predicted[0] = read_seconds(lanes, length);
+    predicted[1] = divisible ? control_seconds(lanes) + read_seconds(lanes, length / 2) : -1;
+    predicted[2] = options.scheme == rndv_scheme::get_zcopy || in_process
+                       ? -1
+                       : control_seconds(lanes) + pipeline_seconds(lanes, length);
+    return owner.rates().choose(length, predicted);
+}
+
 void* locate_data(void* arg, const void* at, std::size_t length) {
     wire::data_header header;
     std::memcpy(&header, at, sizeof header);
@@ -176,11 +267,24 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
         return;
     }
     uct::ep* lane = from.remote().rma();
-    if (lane != nullptr && what.address != 0 && state.buffer.in_memory()) {
-        read_data(receive, *lane);
-    } else {
-        ask_for_data(receive);
+    const bool readable = lane != nullptr && what.address != 0 && state.buffer.in_memory();
+    state.method = readable ? choose(receive, from) : rndv_method::stream;
+    state.started = ucs::time::now();
+    switch (state.method) {
+        case rndv_method::read:
+            return read_data(receive, *lane);
+        case rndv_method::split:
+            return split_data(receive, *lane);
+        case rndv_method::stream:
+            return ask_for_data(receive);
     }
+}
+
+bool rndv_forget_peer(request& receive) noexcept {
+    recv_state& state = receive.state.recv;
+    if (!state.peer_writes) return state.parts.count != 0;
+    state.peer_writes = false;
+    return --state.parts.count != 0;
 }
 
 void rndv_release(request& receive) noexcept {
@@ -195,6 +299,8 @@ void rndv_listen(worker& owner, uct::iface& on) {
                       {.deliver = deliver_header<wire::rtr_header, on_rtr>, .arg = &owner});
     on.set_am_handler(wire::rndv_ats,
                       {.deliver = deliver_header<wire::ats_header, on_ats>, .arg = &owner});
+    on.set_am_handler(wire::rndv_atp,
+                      {.deliver = deliver_header<wire::atp_header, on_atp>, .arg = &owner});
     on.set_am_handler(wire::rndv_data, {.deliver = deliver_data,
                                         .landing_header = sizeof(wire::data_header),
                                         .locate = locate_data,

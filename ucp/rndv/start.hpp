@@ -9,7 +9,13 @@ namespace ucp {
 // As protocol::progress.
 ucs_status_t send_rts(request& send, bool readable);
 
+// Predicted seconds of reading so much of a peer's memory. Needs lanes.rma.
+[[nodiscard]] double read_seconds(const lane_set& lanes, std::size_t length) noexcept;
+
 // The receiver asked for the data: streams it into its request `reply`.
 void rndv_stream_data(request& send, std::uint64_t reply);
+
+// The receiver reads the first part itself and wants the rest written to its memory.
+void rndv_write_part(request& send, const wire::rtr_header& where);
 
 }  // namespace ucp

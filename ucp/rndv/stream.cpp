@@ -17,11 +17,14 @@ estimate probe(const lane_set& lanes, const send_class& what, std::size_t length
         return estimate::refused("UCX_RNDV_SCHEME=get_zcopy");
     }
     // Announcement and request, then the data.
-    return {2 * (lanes.am->latency + lanes.am->overhead) + pipeline_seconds(lanes, length)};
+    return {2 * control_seconds(lanes) + pipeline_seconds(lanes, length)};
 }
 
+// The receiver may know better how data moves fastest here.
 ucs_status_t progress(request& send) {
-    return send_rts(send, false);
+    const config& options = send.owner->owner().options();
+    return send_rts(
+        send, options.scheme == rndv_scheme::automatic && send.via->remote().rma() != nullptr);
 }
 
 void write_header(const request& send, void* into) {

@@ -6,10 +6,14 @@
 #include "ucp/rndv/receive.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/tag/send.hpp"
+#include "ucs/time/clock.hpp"
 
 namespace ucp {
 
 namespace {
+
+// Shorter messages say more about latency than about the rate.
+constexpr std::size_t observed_length = 12 * 1024;
 
 void malformed(const char* what, std::size_t length) {
     ucs::log::warn(proto_log, "a malformed {} message of {} bytes was dropped", what, length);
@@ -78,7 +82,7 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
 
 void tag_matcher::start_assembly(const wire::eager_first_header& header, const std::byte* data,
                                  std::size_t length) {
-    assembly fresh{header.ep, header.message, header.total, length, nullptr, nullptr};
+    assembly fresh{header.ep, header.message, header.total, length, length, 0, nullptr, nullptr};
     tag::expected_entry* posted = expected_.match(header.tag);
     request* receive = nullptr;
     if (posted != nullptr) {
@@ -105,6 +109,7 @@ void tag_matcher::start_assembly(const wire::eager_first_header& header, const s
         if (receive != nullptr) finish_receive(*receive, receive->state.recv.outcome);
         return;
     }
+    fresh.started = ucs::time::now();
     const auto [place, inserted] = assemblies_.try_emplace({header.ep, header.message}, fresh);
     if (!inserted) {
         malformed("repeated first fragment", length);
@@ -154,6 +159,10 @@ void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_
 
 void tag_matcher::finish_assembly(assembly& done) {
     request* receiver = done.receiver;
+    if (receiver != nullptr && done.total >= observed_length) {
+        const double took = static_cast<double>(ucs::time::now() - done.started) * 1e-9;
+        owner_.streaming().observe(done.total - done.first, took);
+    }
     if (done.stored != nullptr) done.stored->unfinished = nullptr;
     assemblies_.erase({done.ep, done.number});
     if (receiver != nullptr) finish_receive(*receiver, receiver->state.recv.outcome);

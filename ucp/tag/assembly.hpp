@@ -20,6 +20,8 @@ struct assembly {
     std::uint64_t number;  // of the message on that endpoint
     std::uint64_t total;
     std::uint64_t received;  // fragments of one endpoint come in order
+    std::uint64_t first;     // length of the first fragment
+    std::uint64_t started;   // when it came, ns
     request* receiver;       // or nullptr
     message* stored;         // or nullptr; both nullptr: the rest is dropped
 };

@@ -1,6 +1,7 @@
 // The whole message in one buffer of the transport, copied there.
 #include <cstring>
 
+#include "ucp/proto/pipeline.hpp"
 #include "ucp/tag/protocols.hpp"
 #include "ucp/tag/send.hpp"
 
@@ -13,13 +14,11 @@ estimate probe(const lane_set& lanes, const send_class& what, std::size_t length
     if (length + sizeof(wire::eager_only_header) > lanes.am->max_bcopy) {
         return estimate::refused("longer than one buffer of the transport");
     }
-    // Copy in and copy out follow each other: the receiver waits for the whole message.
-    const double copies = 2 * (lanes.costs->copy_overhead +
-                               static_cast<double>(length) / lanes.costs->copy_bandwidth(length));
     const double wire = lanes.am->reach == uct::scope::network
                             ? static_cast<double>(length) / lanes.am->bandwidth
                             : 0;
-    return {lanes.am->latency + lanes.am->overhead + copies + wire};
+    return {lanes.am->latency + lanes.am->overhead + lanes.costs->copy_overhead +
+            two_copies_seconds(lanes, length) + wire};
 }
 
 std::size_t pack(void* arg, void* into, std::size_t capacity) {

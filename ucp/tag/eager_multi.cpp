@@ -11,7 +11,9 @@ namespace ucp {
 namespace {
 
 estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
-    if (length == 0 && !what.sync) return estimate::refused("an empty message has no fragments");
+    if (!what.sync && length + sizeof(wire::eager_only_header) <= lanes.am->max_bcopy) {
+        return estimate::refused("fits one buffer of the transport");
+    }
     const double answer = what.sync ? lanes.am->latency + lanes.am->overhead : 0;
     return {pipeline_seconds(lanes, length) + answer};
 }

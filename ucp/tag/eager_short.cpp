@@ -1,4 +1,5 @@
 // The whole message inside the send call, header and data in one piece of the transport.
+#include "ucp/proto/pipeline.hpp"
 #include "ucp/tag/protocols.hpp"
 #include "ucp/tag/send.hpp"
 
@@ -14,7 +15,7 @@ estimate probe(const lane_set& lanes, const send_class& what, std::size_t length
     if (!threshold.is_auto() && length > threshold.bytes) {
         return estimate::refused("above UCX_BCOPY_THRESH");
     }
-    return {lanes.am->latency + lanes.am->overhead};
+    return {lanes.am->latency + lanes.am->overhead + two_copies_seconds(lanes, length)};
 }
 
 ucs_status_t progress(request& send) {

@@ -187,13 +187,16 @@ void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
     for (auto& [key, unfinished] : assemblies_) {
         if (unfinished.receiver == &receive) unfinished.receiver = nullptr;
     }
-    if (recv_of(receive).parts.count == 0) {
+    recv_state& state = recv_of(receive);
+    const bool peer_gone = receive.via->remote().dead();
+    const bool busy = peer_gone ? rndv_forget_peer(receive) : state.parts.count != 0;
+    if (!busy) {
         finish_receive(receive, status);
         return;
     }
-    // A lane still writes into the buffer: the receive ends when it has told that it is done.
-    recv_of(receive).outcome = status;
-    rndv_release(receive);
+    // Somebody still writes into the buffer: the receive ends when that is over.
+    state.outcome = status;
+    if (!state.peer_writes) rndv_release(receive);
     receive.via->remove_recv(receive);
     receive.via = nullptr;
 }

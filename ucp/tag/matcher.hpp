@@ -48,6 +48,7 @@ public:
 
     [[nodiscard]] std::size_t expected_count() const noexcept { return expected_.size(); }
     [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
+    [[nodiscard]] std::size_t assembly_count() const noexcept { return assemblies_.size(); }
 
 private:
     request* start(void* buffer, std::size_t count, const operation& params, ucs_status_t& status);

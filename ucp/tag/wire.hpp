@@ -10,9 +10,10 @@
 //   eager_data    ep 8, message 8, offset 8                             data
 //   eager_ack     request 8                                             -
 //   rndv_rts      tag 8, total 8, ep 8, request 8, address 8            -
-//   rndv_rtr      request 8, reply 8                                    -
+//   rndv_rtr      request 8, reply 8, address 8, from 8                 -
 //   rndv_data     reply 8, offset 8                                     data
 //   rndv_ats      request 8, status 8                                   -
+//   rndv_atp      reply 8, status 8                                     -
 //   wireup        see ucp/wireup/wire.hpp
 //
 // `ep` is the receiver's endpoint id, given to the sender by wireup; `message` counts the sender's
@@ -36,6 +37,7 @@ enum id : uct::am_id {
     rndv_rtr = 7,
     rndv_data = 8,
     rndv_ats = 9,
+    rndv_atp = 10,
 };
 
 struct eager_only_header {
@@ -71,6 +73,8 @@ struct rts_header {
 struct rtr_header {
     std::uint64_t request;
     std::uint64_t reply;
+    std::uint64_t address;  // 0: stream everything; else write what is behind `from` there
+    std::uint64_t from;     // offset in the message
 };
 
 struct data_header {
@@ -81,6 +85,11 @@ struct data_header {
 struct ats_header {
     std::uint64_t request;
     std::int64_t status;  // of the transfer, for the sender's completion
+};
+
+struct atp_header {
+    std::uint64_t reply;
+    std::int64_t status;  // of the sender's write; an error: the receiver reads that part too
 };
 
 static_assert(sizeof(eager_first_header) == 40 && sizeof(eager_data_header) == 24 &&
