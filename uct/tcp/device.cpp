@@ -55,7 +55,9 @@ device describe(const ifaddrs& entry) {
 std::uint8_t prefix_of(const sockaddr* mask) {
     if (mask == nullptr) return 0;
     int bits = 0;
-    for (const std::byte byte : ip_address::from(*mask).bytes())
+    // A name, because bytes() looks into it: a temporary would be gone inside the loop.
+    const ip_address as_address = ip_address::from(*mask);
+    for (const std::byte byte : as_address.bytes())
         bits += std::popcount(std::to_integer<unsigned>(byte));
     return static_cast<std::uint8_t>(bits);
 }
