@@ -55,14 +55,10 @@ ucs_status_ptr_t close(ep& which, const operation& params) {
         which.close_forced();
         return nullptr;
     }
-    ucs_status_ptr_t result = flush(which, params, true);
     // The handle is dead from here on: no error callback, whatever happens to the flush.
-    if (UCS_PTR_IS_PTR(result) && UCS_PTR_STATUS(result) == UCS_INPROGRESS &&
-        !request::of(result).is_completed()) {
-        which.detach_user();
-    } else {
-        which.close_flushed();
-    }
+    which.detach_user();
+    ucs_status_ptr_t result = flush(which, params, true);
+    if (!which.flushing()) which.close_flushed();
     return result;
 }
 

@@ -35,13 +35,13 @@ std::string description(const request& of) {
 // Gives the request back; a running operation goes on, with or without its callback.
 void give_back(request& done, bool keep_callback) {
     if (done.is_completed()) {
-        if ((done.flags & request::user_memory) == 0) done.owner->requests().put(done);
+        if (!done.flags.has(request_flags::user_memory)) done.owner->requests().put(done);
         return;
     }
     if (!keep_callback) {
-        done.flags = static_cast<std::uint16_t>(done.flags & ~request::has_callback);
+        done.flags.clear(request_flags::has_callback);
     }
-    if ((done.flags & request::user_memory) == 0) done.flags |= request::released;
+    if (!done.flags.has(request_flags::user_memory)) done.flags.set(request_flags::released);
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ void* ucp_request_alloc(ucp_worker_h worker) {
     fresh->owner = &owner;
     fresh->kind = request_kind::none;
     fresh->status = UCS_OK;
-    fresh->flags = request::completed;
+    fresh->flags.assign(request_flags::completed);
     return fresh->handle();
 }
 

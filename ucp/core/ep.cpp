@@ -4,6 +4,7 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
+#include "ucp/core/pending.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/tag/send.hpp"
 #include "ucp/wireup/messages.hpp"
@@ -44,7 +45,7 @@ void ep::submit(request& send) {
         finish_send(send, failure_);
         return;
     }
-    if (lane_ != nullptr) [[likely]] {
+    if (lane_ != nullptr && !draining_) [[likely]] {
         start_send(send);
         return;
     }
@@ -66,17 +67,7 @@ const uct::iface_attr& ep::lane_attr() const noexcept {
 
 void ep::unqueue(request& send) {
     if (!send.pending.pending_hook.is_linked() || lane_ == nullptr) return;
-    // The queue is shared with other endpoints to this peer: all but this one go back in order.
-    struct purging {
-        uct::ep* lane;
-        uct::pending_request* leave_out;
-    } job{lane_, &send.pending};
-    lane_->pending_purge(
-        [](uct::pending_request& queued, void* arg) {
-            auto& purge = *static_cast<purging*>(arg);
-            if (&queued != purge.leave_out) purge.lane->pending_add(queued);
-        },
-        &job);
+    remove_pending(*lane_, send.pending);
 }
 
 void ep::handle(event what, ucs_status_t status) {
@@ -148,8 +139,11 @@ void ep::connect_again() {
 void ep::become_ready() {
     lane_ = &remote_.am();
     protocols_ = &remote_.protocols();
-    max_short_ = protocols_->max_short();
+    draining_ = true;
     run_waiting();
+    draining_ = false;
+    // Only now: a send must not pass those that waited.
+    max_short_ = protocols_->max_short();
     check_flushes();
 }
 
@@ -160,19 +154,14 @@ void ep::refresh_protocols() noexcept {
 }
 
 void ep::run_waiting() {
-    // Starting a send may complete it and run user code that starts more or closes the endpoint:
-    // take the next one that never started, each time anew. New ones are started by submit.
+    // A send that ends at once leaves the list; user code runs later.
     for (auto next = sends_.begin(); next != sends_.end();) {
-        request& waiting = *next;
-        if (waiting.pending.progress != nullptr) {
-            ++next;
-            continue;
-        }
-        const std::uint64_t sequence = waiting.sequence;
+        request& waiting = *next++;
+        if (waiting.pending.progress != nullptr) continue;
+        const bool in_call = waiting.flags.has(request_flags::starting);
+        begin_quiet(waiting);
         start_send(waiting);
-        next = sends_.begin();
-        while (next != sends_.end() && next->sequence <= sequence)
-            ++next;
+        if (!in_call) end_quiet(waiting);
     }
 }
 
@@ -226,6 +215,7 @@ ucs_status_t ep::start_flush(request& flush) {
     if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
     if (sends_.empty() && state_ != state::requested) return UCS_OK;
     flushes_.push_back(flush);
+    close_pending_ = close_pending_ || flush.state.flush.close_after;
     return UCS_INPROGRESS;
 }
 
@@ -242,9 +232,14 @@ void ep::check_flushes() {
 void ep::end_flush(request& flush, ucs_status_t status) {
     const bool close = flush.state.flush.close_after;
     request* group = flush.state.flush.group;
-    complete(flush, status);
-    if (group != nullptr && --group->state.group.left == 0) complete(*group, UCS_OK);
-    if (close) close_flushed();
+    owner_.complete_in_order(flush, status);
+    if (group != nullptr && --group->state.group.left == 0) {
+        owner_.complete_in_order(*group, UCS_OK);
+    }
+    if (close) {
+        close_pending_ = false;
+        close_flushed();
+    }
 }
 
 void ep::detach_user() noexcept {

@@ -74,6 +74,9 @@ public:
     // UCS_OK: everything before is done. UCS_INPROGRESS: `flush` is told later.
     ucs_status_t start_flush(request& flush);
 
+    // A flush that closes the endpoint is still waiting.
+    [[nodiscard]] bool flushing() const noexcept { return close_pending_; }
+
     // Detaches the user. Forced: what runs completes with UCS_ERR_CANCELED. The object lives on
     // until the peer closed as well.
     void close_forced();
@@ -128,6 +131,8 @@ private:
     wireup::state state_ = wireup::state::idle;
     bool user_owned_ = false;
     bool no_loopback_ = false;
+    bool draining_ = false;       // become_ready starts what waited; others wait behind it
+    bool close_pending_ = false;  // a flush will close the endpoint
     ucs_status_t failure_ = UCS_OK;
     ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
     ucp_err_handler_t error_handler_{nullptr, nullptr};

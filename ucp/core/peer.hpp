@@ -34,6 +34,7 @@ public:
     [[nodiscard]] uct::ep* rma() const noexcept {
         return rma_dropped_.empty() ? rma_.endpoint.get() : nullptr;
     }
+    [[nodiscard]] uct::ep& rma_lane() const noexcept { return *rma_.endpoint; }
     [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
     [[nodiscard]] const uct::iface_attr& am_attr() const noexcept;
     [[nodiscard]] const uct::iface_attr& rma_attr() const noexcept;  // only with rma()

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "ucp/api/ucp.h"
+#include "ucp/core/request_flags.hpp"
 #include "ucp/dt/recv_buffer.hpp"
 #include "ucp/dt/send_buffer.hpp"
 #include "ucp/rndv/rate_book.hpp"
@@ -51,6 +52,7 @@ struct recv_state : tag::expected_entry {
     std::uint64_t remote_address = 0;
     std::uint64_t started = 0;  // when the transfer began, for rate_book
     std::size_t offset = 0;     // bytes received, or asked for
+    std::size_t end = 0;        // of what we read ourselves
     uct::completion parts{.done = nullptr, .count = 0};
     rndv_method method = rndv_method::read;
     bool peer_writes = false;       // the sender was asked to write a part
@@ -75,16 +77,6 @@ enum class request_kind : std::uint8_t { none, send, recv, flush, group };
 // memory of the user's (then never returned to the pool). The handle that the C interface shows
 // points at the user's area. Owner context.
 struct alignas(16) request {
-    enum flag : std::uint16_t {
-        completed = 1U << 0,
-        released = 1U << 1,      // the user gave it back: to the pool when it ends
-        has_callback = 1U << 2,  // `callback` is to be called
-        user_memory = 1U << 3,   // memory of the user's
-        starting = 1U << 4,      // inside the call that started it: no callback from there
-        matched = 1U << 5,       // a receive that has its message: cannot be canceled
-        internal = 1U << 6,      // nobody outside knows it: to the pool when it ends
-    };
-
     union any_callback {
         ucp_send_nbx_callback_t send;
         ucp_tag_recv_nbx_callback_t recv;
@@ -92,15 +84,11 @@ struct alignas(16) request {
 
     ucs_status_t status;
     request_kind kind;
-    std::uint16_t flags;
+    request_flags flags;
     worker* owner;
     any_callback callback;
     void* user_data;
-    ep* via;                 // endpoint of a send, or of a matched receive that needs it
-    std::uint64_t sequence;  // order of sends on `via`, for flush
-    ucs::datastruct::list_hook active_hook;  // in via's list of running operations
-    uct::pending_request pending;
-
+    ep* via;  // endpoint of a send, or of a matched receive that needs it
     union slot {
         slot() {}
         ~slot() {}
@@ -108,7 +96,11 @@ struct alignas(16) request {
         recv_state recv;
         flush_state flush;
         group_state group;
-    } state;
+    } state;  // behind little else: a receive is matched within two cache lines
+
+    std::uint64_t sequence;                  // order of sends on `via`, for flush
+    ucs::datastruct::list_hook active_hook;  // in via's list of running operations
+    uct::pending_request pending;
 
     static request& of(void* handle) noexcept { return *(static_cast<request*>(handle) - 1); }
     static request& of(uct::pending_request& queued) noexcept {
@@ -118,7 +110,7 @@ struct alignas(16) request {
     static request& of(send_state& send) noexcept { return of_slot(&send); }
 
     [[nodiscard]] void* handle() noexcept { return this + 1; }
-    [[nodiscard]] bool is_completed() const noexcept { return (flags & completed) != 0; }
+    [[nodiscard]] bool is_completed() const noexcept { return flags.is_completed(); }
 
     // Memory of the user's holds anything before its first use.
     void prepare_hooks() noexcept {
@@ -151,6 +143,6 @@ private:
 };
 
 // Users put it on their stack for every blocking call.
-static_assert(sizeof(request) <= 256 && sizeof(request) % 16 == 0);
+static_assert(sizeof(request) <= 272 && sizeof(request) % 16 == 0);
 
 }  // namespace ucp

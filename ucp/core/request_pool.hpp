@@ -30,7 +30,7 @@ public:
         if (free_ == nullptr && !grow()) return nullptr;
         request* taken = free_;
         free_ = next_of(*taken);
-        taken->flags = 0;
+        taken->flags.assign(0);
         ++in_use_;
         return taken;
     }

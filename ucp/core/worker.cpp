@@ -45,6 +45,7 @@ worker::~worker() {
     }
     for (ep* each : all)
         destroy_later(*each);
+    run_ended();
     empty_trash();
     peers_.clear();
     dead_peers_.clear();
@@ -101,18 +102,14 @@ void worker::activate(std::size_t resource) {
     uct::iface* which = interfaces_[resource].get();
     if (!which->attr().ops.has(uct::op::am_short)) return;
     auto& list = which->attr().cost == uct::poll_cost::memory ? fast_ : slow_;
-    if (std::find(list.begin(), list.end(), which) != list.end()) return;
-    list.push_back(which);
+    if (std::find(list.begin(), list.end(), which) == list.end()) list.push_back(which);
     set_turns();
 }
 
 void worker::set_turns() {
     const unsigned shared = std::max(1U, context_.options().poll_slow_every);
     // Without shared memory in use there is nothing else to poll.
-    const bool alone = std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) {
-        return lane.second->am_attr().cost == uct::poll_cost::memory;
-    });
-    slow_turn_ = slow_.empty() ? event_turns : (alone ? 1 : shared);
+    slow_turn_ = slow_.empty() ? event_turns : (shared_memory_lanes_ ? shared : 1);
 }
 
 unsigned worker::progress_slow() {
@@ -130,15 +127,32 @@ unsigned worker::progress_slow() {
     return events;
 }
 
-// The tables stay where they are, so endpoints need not be told.
 void worker::update_protocols() {
     streaming_.adopt();
     for (table_key& known : tables_) {
         *known.table = protocol_table(
             {known.am, known.rma, &context_.costs(), &context_.options(), streaming_.used()});
     }
+    ep_ids_.for_each([](std::uint64_t, ep* each) { each->refresh_protocols(); });
     ucs::log::debug(proto_log, "data streams at {:.1f} GB/s: protocols were selected anew",
                     streaming_.used() * 1e-9);
+}
+
+void worker::complete_in_order(request& done, ucs_status_t status) {
+    if (ended_.empty() || done.flags.has(request_flags::starting)) {
+        complete(done, status);
+        return;
+    }
+    done.status = status;
+    complete_later(done);
+}
+
+void worker::run_ended() {
+    while (!ended_.empty()) {
+        request& next = ended_.front();
+        ended_.pop_front();
+        complete(next, next.status);
+    }
 }
 
 // Interfaces that carry nothing of ours yet may have been reached by a peer.
@@ -193,6 +207,11 @@ const protocol_table& worker::protocols(const uct::iface_attr& am, const uct::if
 }
 
 void worker::track_lane(const uct::ep& lane, peer* owner) {
+    if (owner != nullptr) {
+        const uct::iface_attr& attr = owner->am_attr();
+        shared_memory_lanes_ = shared_memory_lanes_ || (attr.reach == uct::scope::host &&
+                                                        attr.cost == uct::poll_cost::memory);
+    }
     if (owner == nullptr) {
         lanes_.erase(&lane);
     } else {
@@ -294,10 +313,20 @@ ucs_status_t worker::start_flush(request& group) {
     state.left = 1;
     std::vector<ep*> all;
     ep_ids_.for_each([&all](std::uint64_t, ep* each) { all.push_back(each); });
-    for (ep* each : all) {
+    std::vector<request*> parts;
+    for (std::size_t i = 0; i < all.size(); ++i) {
         request* part = requests_.get();
-        if (part == nullptr) return UCS_ERR_NO_MEMORY;
-        part->flags = request::internal;
+        if (part == nullptr) {
+            for (request* unused : parts)
+                requests_.put(*unused);
+            return UCS_ERR_NO_MEMORY;
+        }
+        parts.push_back(part);
+    }
+    for (ep* each : all) {
+        request* part = parts.back();
+        parts.pop_back();
+        part->flags.assign(request_flags::internal);
         part->status = UCS_INPROGRESS;
         part->owner = this;
         part->start_flush().group = &group;

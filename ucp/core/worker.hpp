@@ -46,8 +46,14 @@ public:
             events += polled->progress();
         if (++turn_ >= slow_turn_) [[unlikely]]
             events += progress_slow();
+        if (!ended_.empty()) [[unlikely]]
+            run_ended();
         return events;
     }
+    // Tells the user at the end of the current progress; used where a callback that sends would
+    // pass sends that wait. complete_in_order does so only behind others of this kind.
+    void complete_later(request& ended) noexcept { ended_.push_back(ended); }
+    void complete_in_order(request& done, ucs_status_t status);
     [[nodiscard]] request_pool& requests() noexcept { return requests_; }
     [[nodiscard]] tag_matcher& matcher() noexcept { return *matcher_; }
     ucs::datastruct::id_table<request*>& send_ids() noexcept { return send_ids_; }
@@ -107,6 +113,7 @@ private:
     unsigned progress_slow();
     unsigned empty_trash();
     unsigned poll_quiet();
+    void run_ended();
     void update_protocols();
     void set_turns();
     // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
@@ -117,12 +124,14 @@ private:
 
     std::vector<uct::iface*> fast_;
     unsigned turn_ = 0;
+    bool shared_memory_lanes_ = false;
     unsigned slow_turn_ = event_turns;
     unsigned until_events_ = 0;
     std::vector<uct::iface*> slow_;  // in use, and a poll is a system call
     const context& context_;
     ucs::sys::optional_lock lock_;
     request_pool requests_;
+    ucs::datastruct::list<request, &request::active_hook> ended_;
     std::unique_ptr<tag_matcher> matcher_;
     ucs::datastruct::id_table<request*> send_ids_;
     ucs::datastruct::id_table<request*> recv_ids_;

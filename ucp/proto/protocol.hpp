@@ -47,9 +47,6 @@ struct protocol {
     // the request inside and counts as UCS_OK.
     ucs_status_t (*progress)(request& send);
 
-    // Gives up what the protocol itself holds (ids, pieces in flight); the caller completes.
-    void (*abort)(request& send);
-
     // Rendezvous needs no memory at the receiver: a tie is decided in its favour.
     bool rendezvous;
 };

@@ -131,6 +131,7 @@ std::string protocol_table::explain() const {
     explain_class({false, true}, "tag send, contiguous", text);
     explain_class({false, false}, "tag send, iov or generic", text);
     explain_class({true, true}, "synchronous tag send, contiguous", text);
+    explain_class({true, false}, "synchronous tag send, iov or generic", text);
     text += fmt::format(
         "#   rendezvous is preferred up to {:.0f}% above the cheapest eager protocol, because it "
         "needs no memory at the receiver{}\n",

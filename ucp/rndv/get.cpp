@@ -27,13 +27,10 @@ ucs_status_t progress(request& send) {
     return send_rts(send, true);
 }
 
-void abort(request&) {}
-
 }  // namespace
 
 constinit const protocol rndv_get{
-    "rndv/get", "announced; the receiver reads the sender's memory, alone or one half each",
-    probe,      progress,
-    abort,      true};
+    "rndv/get", "announced; the receiver reads the sender's memory, alone or one half each", probe,
+    progress, true};
 
 }  // namespace ucp

@@ -5,6 +5,7 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
+#include "ucp/core/pending.hpp"
 #include "ucp/proto/pipeline.hpp"
 #include "ucp/rndv/start.hpp"
 #include "ucs/time/clock.hpp"
@@ -79,41 +80,60 @@ void read_completed(uct::completion& parts) {
     }
 }
 
-// Reads [state.offset, end), one list of pieces after the other.
-void read_until(request& receive, uct::ep& lane, std::size_t end) {
+// Reads [state.offset, state.end), one list of pieces after the other. UCS_ERR_NO_RESOURCE: the
+// lane has no room now.
+ucs_status_t read_pieces(request& receive) {
     recv_state& state = receive.state.recv;
+    uct::ep& lane = *receive.via->remote().rma();
+    const uct::iface_attr& attr = receive.via->remote().rma_attr();
     std::array<uct::iov, max_pieces> pieces;
-    while (state.offset < end && state.parts.status == UCS_OK) {
-        const dt::piece_list list = state.buffer.pieces(state.offset, end - state.offset, pieces);
+    const auto room = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
+    while (state.offset < state.end && state.parts.status == UCS_OK) {
+        const std::size_t length = std::min(state.end - state.offset, attr.max_rma);
+        const dt::piece_list list = state.buffer.pieces(state.offset, length, room);
         ++state.parts.count;
         const ucs_status_t status = lane.get_zcopy(
-            std::span(pieces).first(list.count), state.remote_address + state.offset, &state.parts);
+            room.first(list.count), state.remote_address + state.offset, &state.parts);
+        if (status != UCS_INPROGRESS) --state.parts.count;
+        if (status == UCS_ERR_NO_RESOURCE) return status;
         state.offset += list.length;
-        if (status != UCS_INPROGRESS) {
-            --state.parts.count;
-            if (status != UCS_OK) state.parts.status = status;
-        }
+        if (status != UCS_OK && status != UCS_INPROGRESS) state.parts.status = status;
+    }
+    return UCS_OK;
+}
+
+ucs_status_t progress_read(uct::pending_request& queued) {
+    request& receive = request::of(queued);
+    const ucs_status_t status = read_pieces(receive);
+    if (status != UCS_ERR_NO_RESOURCE) receive.state.recv.parts.finish(UCS_OK);
+    return status;
+}
+
+// Reads up to `end`; one of state.parts is ours and ends with it.
+void read_until(request& receive, std::size_t end) {
+    receive.state.recv.end = end;
+    receive.pending.progress = progress_read;
+    if (progress_read(receive.pending) == UCS_ERR_NO_RESOURCE) {
+        receive.via->remote().rma()->pending_add(receive.pending);
     }
 }
 
-void read_data(request& receive, uct::ep& lane) {
+void read_data(request& receive) {
     recv_state& state = receive.state.recv;
     state.parts = {.done = read_completed, .count = 1};
-    read_until(receive, lane, state.info.length);
-    state.parts.finish(UCS_OK);
+    read_until(receive, state.info.length);
 }
 
 // The sender writes the second half while we read the first. Pages are not shared, so that the
 // two do not wait for each other in the kernel.
-void split_data(request& receive, uct::ep& lane) {
+void split_data(request& receive) {
     constexpr std::size_t page = 4096;
     recv_state& state = receive.state.recv;
     const std::size_t middle = state.info.length / 2 / page * page;
     state.parts = {.done = read_completed, .count = 2};  // one is the sender's part
     state.peer_writes = true;
     send_data_request(receive, reinterpret_cast<std::uint64_t>(state.buffer.contiguous()), middle);
-    read_until(receive, lane, middle);
-    state.parts.finish(UCS_OK);
+    read_until(receive, middle);
 }
 
 // The sender has written its part, or could not.
@@ -124,15 +144,12 @@ void on_atp(worker& owner, const wire::atp_header& header) {
     recv_state& state = receive.state.recv;
     state.peer_writes = false;
     rndv_release(receive);
-    if (header.status != UCS_OK && receive.via != nullptr) {
-        uct::ep* lane = receive.via->remote().rma();
-        if (lane != nullptr) {
-            read_until(receive, *lane, state.info.length);
-        } else {
-            state.parts.status = UCS_ERR_UNSUPPORTED;
-        }
+    if (header.status == UCS_OK || receive.via == nullptr) {
+        state.parts.finish(UCS_OK);
+        return;
     }
-    state.parts.finish(UCS_OK);
+    // Its part is asked for the ordinary way, after ours: everything once more.
+    state.parts.finish(UCS_ERR_UNSUPPORTED);
 }
 
 void on_rtr(worker& owner, const wire::rtr_header& header) {
@@ -144,14 +161,17 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
     }
     if (header.address != 0) {
         rndv_write_part(*send, header);
-    } else {
+    } else if (send->state.send.parts.count == 0) {
         rndv_stream_data(*send, header.reply);
     }
 }
 
 void on_ats(worker& owner, const wire::ats_header& header) {
     request* send = find_send(owner, header.request);
-    if (send == nullptr || !send->state.send.proto->rendezvous) return;
+    if (send == nullptr || !send->state.send.proto->rendezvous ||
+        send->state.send.parts.count != 0) {
+        return;
+    }
     const bool known = header.status <= 0 && header.status > UCS_ERR_LAST;
     finish_send(*send, known ? static_cast<ucs_status_t>(header.status) : UCS_ERR_IO_ERROR);
 }
@@ -170,7 +190,8 @@ void advance(request& receive, std::size_t length) {
     recv_state& state = receive.state.recv;
     state.offset += length;
     if (state.offset != state.info.length) return;
-    if (state.outcome == UCS_OK && state.started != 0) {
+    const bool in_host = receive.via->remote().am_attr().reach == uct::scope::host;
+    if (state.outcome == UCS_OK && state.started != 0 && in_host) {
         note_rate(receive);
         receive.owner->streaming().observe(state.info.length, seconds_since(state.started));
     }
@@ -272,12 +293,18 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
     state.started = ucs::time::now();
     switch (state.method) {
         case rndv_method::read:
-            return read_data(receive, *lane);
+            return read_data(receive);
         case rndv_method::split:
-            return split_data(receive, *lane);
+            return split_data(receive);
         case rndv_method::stream:
             return ask_for_data(receive);
     }
+}
+
+void rndv_unqueue(request& receive) {
+    if (!receive.pending.pending_hook.is_linked()) return;
+    remove_pending(receive.via->remote().rma_lane(), receive.pending);
+    --receive.state.recv.parts.count;
 }
 
 bool rndv_forget_peer(request& receive) noexcept {

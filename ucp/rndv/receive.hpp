@@ -23,6 +23,9 @@ void rndv_receive(request& receive, ep& from, const announced& what);
 // Registers the handlers of data requests, data and final statuses.
 void rndv_listen(worker& owner, uct::iface& on);
 
+// Takes a read that waits for room out of its lane's queue.
+void rndv_unqueue(request& receive);
+
 // The sender is gone: its part of the work will not be done. True while a lane of ours still
 // writes into the buffer.
 bool rndv_forget_peer(request& receive) noexcept;

@@ -38,17 +38,14 @@ ucs_status_t progress_data(request& send) {
     return send_fragments(send, fragments);
 }
 
-void abort(request&) {}
-
 // The second phase; never selected, so it has no prediction.
-constinit const protocol data_phase{"rndv/stream", "", nullptr, progress_data, abort, true};
+constinit const protocol data_phase{"rndv/stream", "", nullptr, progress_data, true};
 
 }  // namespace
 
 constinit const protocol rndv_stream{
-    "rndv/stream", "announced, then copied in fragments by both sides at the same time",
-    probe,         progress,
-    abort,         true};
+    "rndv/stream", "announced, then copied in fragments by both sides at the same time", probe,
+    progress, true};
 
 void rndv_stream_data(request& send, std::uint64_t reply) {
     send_state& state = send.state.send;

@@ -8,28 +8,51 @@ namespace ucp {
 
 namespace {
 
-void tell(request& send, std::uint64_t reply, ucs_status_t status) {
-    const wire::atp_header header{reply, status};
+// The receiver hears how the writing ended and tells the sender when it has read its own part.
+void part_written(uct::completion& parts) {
+    request& send =
+        request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
+    send_state& state = send.state.send;
+    if (state.aborted) {
+        finish_send(send, parts.status);
+        return;
+    }
+    const wire::atp_header header{state.remote_id, parts.status};
     send.via->remote().send_control(wire::rndv_atp, std::as_bytes(std::span(&header, 1)));
 }
 
-ucs_status_t write_now(request& send, const wire::rtr_header& where) {
+// Refusals and shortages alike: the receiver then gets everything another way.
+ucs_status_t write_pieces(request& send, std::uint64_t address) {
     send_state& state = send.state.send;
     uct::ep* lane = send.via->remote().rma();
-    const std::size_t total = state.buffer.length();
-    if (lane == nullptr || where.from > total || state.buffer.contiguous() == nullptr) {
-        return UCS_ERR_UNSUPPORTED;
+    if (lane == nullptr || state.buffer.contiguous() == nullptr) return UCS_ERR_UNSUPPORTED;
+    const std::size_t limit = send.via->remote().rma_attr().max_rma;
+    while (state.offset < state.end) {
+        std::array<uct::iov, 1> piece;
+        const dt::piece_list list =
+            state.buffer.pieces(state.offset, std::min(limit, state.end - state.offset), piece);
+        ++state.parts.count;
+        const ucs_status_t status = lane->put_zcopy(piece, address + state.offset, &state.parts);
+        if (status != UCS_INPROGRESS) --state.parts.count;
+        if (status != UCS_OK && status != UCS_INPROGRESS) return status;
+        state.offset += list.length;
     }
-    std::array<uct::iov, 1> piece;
-    state.buffer.pieces(where.from, total - where.from, piece);
-    // A lane that would finish later is not used for this: the other side reads instead.
-    return lane->put_zcopy(piece, where.address + where.from, nullptr);
+    return UCS_OK;
 }
 
 }  // namespace
 
 void rndv_write_part(request& send, const wire::rtr_header& where) {
-    tell(send, where.reply, write_now(send, where));
+    send_state& state = send.state.send;
+    if (state.parts.count != 0 || where.from > state.buffer.length()) {
+        ucs::log::warn(proto_log, "a request to write a part of a message does not fit: dropped");
+        return;
+    }
+    state.remote_id = where.reply;
+    state.offset = where.from;
+    state.end = state.buffer.length();
+    state.parts = {.done = part_written, .count = 1};
+    state.parts.finish(write_pieces(send, where.address));
 }
 
 }  // namespace ucp

@@ -73,7 +73,8 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
     wire::eager_first_header header;
     if (!read_header(data, length, "first fragment", header)) return;
     const std::size_t payload = length - sizeof header;
-    if (payload > header.total) {
+    const bool repeated = assemblies_.contains({header.ep, header.message});
+    if (payload > header.total || repeated) {
         malformed("first fragment", length);
         return;
     }
@@ -88,7 +89,7 @@ void tag_matcher::start_assembly(const wire::eager_first_header& header, const s
     if (posted != nullptr) {
         receive = &request::of(static_cast<recv_state&>(*posted));
         recv_state& state = receive->state.recv;
-        receive->flags |= request::matched;
+        receive->flags.set(request_flags::matched);
         state.info = {header.tag, header.total};
         if (header.ack != 0) acknowledge(header.ep, header.ack);
         state.outcome = header.total > state.buffer.capacity()
@@ -110,12 +111,7 @@ void tag_matcher::start_assembly(const wire::eager_first_header& header, const s
         return;
     }
     fresh.started = ucs::time::now();
-    const auto [place, inserted] = assemblies_.try_emplace({header.ep, header.message}, fresh);
-    if (!inserted) {
-        malformed("repeated first fragment", length);
-        if (receive != nullptr) finish_receive(*receive, UCS_ERR_IO_ERROR);
-        return;
-    }
+    const auto place = assemblies_.emplace(assembly_key{header.ep, header.message}, fresh).first;
     if (receive != nullptr) {
         attach_assembly(*receive, place->second);
     } else {
@@ -159,7 +155,8 @@ void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_
 
 void tag_matcher::finish_assembly(assembly& done) {
     request* receiver = done.receiver;
-    if (receiver != nullptr && done.total >= observed_length) {
+    if (receiver != nullptr && receiver->via != nullptr && done.total >= observed_length &&
+        receiver->via->remote().am_attr().reach == uct::scope::host) {
         const double took = static_cast<double>(ucs::time::now() - done.started) * 1e-9;
         owner_.streaming().observe(done.total - done.first, took);
     }
@@ -202,7 +199,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     tag::expected_entry* posted = expected_.match(header.tag);
     if (posted != nullptr) {
         request& receive = request::of(static_cast<recv_state&>(*posted));
-        receive.flags |= request::matched;
+        receive.flags.set(request_flags::matched);
         receive.state.recv.info = {header.tag, header.total};
         rendezvous(receive, header.ep, {header.total, header.request, header.address});
         return;

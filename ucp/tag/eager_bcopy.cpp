@@ -36,11 +36,9 @@ ucs_status_t progress(request& send) {
     return UCS_OK;
 }
 
-void abort(request&) {}
-
 }  // namespace
 
-constinit const protocol eager_bcopy{
-    "eager/bcopy", "copied into one buffer of the transport", probe, progress, abort, false};
+constinit const protocol eager_bcopy{"eager/bcopy", "copied into one buffer of the transport",
+                                     probe, progress, false};
 
 }  // namespace ucp

@@ -67,14 +67,11 @@ ucs_status_t progress(request& send) {
     return send_fragments(send, data_fragments);
 }
 
-void abort(request&) {}
-
 }  // namespace
 
-constinit const protocol eager_multi{
-    "eager/multi", "copied in fragments, sender and receiver at the same time",
-    probe,         progress,
-    abort,         false};
+constinit const protocol eager_multi{"eager/multi",
+                                     "copied in fragments, sender and receiver at the same time",
+                                     probe, progress, false};
 
 void eager_acknowledged(request& send) {
     release_id(send);

@@ -26,11 +26,9 @@ ucs_status_t progress(request& send) {
     return status == UCS_ERR_NO_RESOURCE ? status : UCS_OK;
 }
 
-void abort(request&) {}
-
 }  // namespace
 
 constinit const protocol eager_short{
-    "eager/short", "sent inside the call, together with its header", probe, progress, abort, false};
+    "eager/short", "sent inside the call, together with its header", probe, progress, false};
 
 }  // namespace ucp

@@ -60,7 +60,7 @@ request* tag_matcher::start(void* buffer, std::size_t count, const operation& pa
         return nullptr;
     }
     receive->callback.recv = params.recv_callback();
-    if (receive->callback.recv != nullptr) receive->flags |= request::has_callback;
+    if (receive->callback.recv != nullptr) receive->flags.set(request_flags::has_callback);
     recv_state& state = receive->start_recv();
     status = state.buffer.init(buffer, count, params.datatype());
     if (status == UCS_OK) return receive;
@@ -69,7 +69,7 @@ request* tag_matcher::start(void* buffer, std::size_t count, const operation& pa
 }
 
 ucs_status_ptr_t tag_matcher::end(request& receive, const operation& params) {
-    if (receive.is_completed() && params.tag_info() != nullptr) {
+    if (receive.flags.has(request_flags::ended) && params.tag_info() != nullptr) {
         *params.tag_info() = recv_of(receive).info;
     }
     return end_call(receive, params);
@@ -88,7 +88,7 @@ ucs_status_ptr_t tag_matcher::receive(void* buffer, std::size_t count, ucp_tag_t
         state.tag = tag;
         state.mask = mask;
         expected_.add(state);
-        receive->flags = static_cast<std::uint16_t>(receive->flags & ~request::starting);
+        receive->flags.clear(request_flags::starting);
         return receive->handle();
     }
     unexpected_.remove(*arrived);
@@ -119,7 +119,7 @@ ucs_status_ptr_t tag_matcher::receive_probed(void* buffer, std::size_t count, me
 
 void tag_matcher::take(request& receive, message& stored) {
     recv_state& state = recv_of(receive);
-    receive.flags |= request::matched;
+    receive.flags.set(request_flags::matched);
     state.info = {stored.tag, stored.total};
     if (stored.status != UCS_OK) {
         const ucs_status_t status = stored.status;
@@ -176,7 +176,7 @@ void tag_matcher::finish_receive(request& receive, ucs_status_t status) {
 
 void tag_matcher::cancel(request& receive) {
     if (receive.kind != request_kind::recv || receive.is_completed() ||
-        (receive.flags & request::matched) != 0) {
+        receive.flags.has(request_flags::matched)) {
         return;
     }
     expected_.remove(recv_of(receive));
@@ -188,6 +188,7 @@ void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
         if (unfinished.receiver == &receive) unfinished.receiver = nullptr;
     }
     recv_state& state = recv_of(receive);
+    rndv_unqueue(receive);
     const bool peer_gone = receive.via->remote().dead();
     const bool busy = peer_gone ? rndv_forget_peer(receive) : state.parts.count != 0;
     if (!busy) {
@@ -202,27 +203,27 @@ void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
 }
 
 void tag_matcher::forget_sender(const ep& failed) {
-    const ucs_status_t status = UCS_ERR_CONNECTION_RESET;
-    unexpected_.for_each([&](tag::unexpected_entry& entry) {
-        auto& stored = static_cast<message&>(entry);
-        const bool lost = stored.ep == failed.id() && (stored.unfinished != nullptr ||
-                                                       stored.type == message::kind::rendezvous);
-        if (!lost) return;
-        unexpected_.remove(entry);
-        free_message(stored);
-    });
     for (auto next = assemblies_.begin(); next != assemblies_.end();) {
-        assembly& unfinished = next->second;
+        const assembly& unfinished = next->second;
         if (unfinished.ep != failed.id()) {
             ++next;
             continue;
         }
-        if (unfinished.stored != nullptr && !unfinished.stored->queued) {
-            unfinished.stored->status = status;  // a probe holds it
-            unfinished.stored->unfinished = nullptr;
-        }
+        message* half = unfinished.stored;
         next = assemblies_.erase(next);
+        if (half == nullptr) continue;
+        half->unfinished = nullptr;
+        half->status = UCS_ERR_CONNECTION_RESET;  // for a probe that holds it
+        if (!half->queued) continue;
+        unexpected_.remove(*half);
+        free_message(*half);
     }
+    unexpected_.for_each([&](tag::unexpected_entry& entry) {
+        auto& stored = static_cast<message&>(entry);
+        if (stored.ep != failed.id() || stored.type != message::kind::rendezvous) return;
+        unexpected_.remove(entry);
+        free_message(stored);
+    });
 }
 
 void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announced& what) {
