@@ -1,88 +1,12 @@
-// Registers every case once per transport, then runs Catch2.
+// Catch2 itself, and main. A target of its own, because Catch2's code is not for our warnings.
 #define CATCH_CONFIG_RUNNER
-#include "test/conformance/support/suite.hpp"
+#include <catch2/catch.hpp>
 
 namespace conformance {
-
-std::vector<suite_case>& suite() {
-    static std::vector<suite_case> cases;
-    return cases;
+void register_cases();
 }
-
-unsigned offers(environment& where) {
-    network net(where);
-    const uct::iface_attr& attr = net.at(0).attr();
-    const auto flag = [&attr](uct::op which, unsigned need) {
-        return attr.ops.has(which) ? need : 0U;
-    };
-    unsigned all =
-        flag(uct::op::am_short, needs::am_short | needs::messages | needs::copied_messages) |
-        flag(uct::op::am_bcopy, needs::am_bcopy | needs::messages | needs::copied_messages) |
-        flag(uct::op::am_zcopy, needs::am_zcopy | needs::messages) |
-        flag(uct::op::get_zcopy, needs::get_zcopy) | flag(uct::op::put_zcopy, needs::put_zcopy);
-    if (!where.reaches_only_itself()) all |= needs::two_sides;
-    if (attr.lands) all |= needs::landing;
-    const bool any_rma = attr.ops.has(uct::op::get_zcopy) || attr.ops.has(uct::op::put_zcopy);
-    if (any_rma && where.can_refuse_rma()) all |= needs::refused_memory;
-    if (any_rma && where.checks_remote_memory()) all |= needs::checked_memory;
-    return all;
-}
-
-namespace {
-
-class case_on_transport final : public Catch::ITestInvoker {
-public:
-    case_on_transport(transport_row where, suite_case what)
-        : where_(std::move(where)), what_(what) {}
-
-    void invoke() const override {
-        const std::unique_ptr<environment> env = where_.make();
-        network net(*env);
-        try {
-            what_.body(net);
-        } catch (const std::exception& broken) {
-            FAIL(broken.what());
-        } catch (...) {
-            // A failed REQUIRE: say what led to it before the report of the case is closed.
-            if (const std::string story = env->report(); !story.empty()) WARN(story);
-            throw;
-        }
-    }
-
-private:
-    const transport_row where_;
-    const suite_case what_;
-};
-
-class left_out final : public Catch::ITestInvoker {
-public:
-    explicit left_out(std::string why) : why_(std::move(why)) {}
-    void invoke() const override { WARN("the suite does not run on it: " << why_); }
-
-private:
-    const std::string why_;
-};
-
-void add(Catch::ITestInvoker* what, const std::string& name) {
-    Catch::AutoReg(what, CATCH_INTERNAL_LINEINFO, Catch::StringRef(),
-                   Catch::NameAndTags{Catch::StringRef(name), Catch::StringRef("[conformance]")});
-}
-
-}  // namespace
-}  // namespace conformance
 
 int main(int argc, char** argv) {
-    for (const conformance::transport_row& row : conformance::transport_table()) {
-        if (!row.make) {
-            conformance::add(new conformance::left_out(row.why_not), row.name + ": left out here");
-            continue;
-        }
-        const unsigned offered = conformance::offers(*row.make());
-        for (const conformance::suite_case& each : conformance::suite()) {
-            if ((each.required & ~offered) != 0) continue;
-            conformance::add(new conformance::case_on_transport(row, each),
-                             row.name + ": " + each.text);
-        }
-    }
+    conformance::register_cases();
     return Catch::Session().run(argc, argv);
 }

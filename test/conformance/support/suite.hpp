@@ -29,13 +29,16 @@ enum : unsigned {
 // What the transport of an environment has, from the flags of an interface.
 [[nodiscard]] unsigned offers(environment& where);
 
-// A case of the suite. main registers each with Catch2 once per transport.
+// A case of the suite.
 struct suite_case {
     const char* text;
     unsigned required;
     void (*body)(network& net);
 };
 [[nodiscard]] std::vector<suite_case>& suite();
+
+// Called by main, once all cases have added themselves.
+void register_cases();
 
 struct add_case {
     add_case(const char* text, unsigned required, void (*body)(network&)) {
