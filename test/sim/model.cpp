@@ -1,0 +1,262 @@
+#include "test/sim/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sim_test {
+
+namespace {
+
+bool fits(ucp_tag_t tag, const operation_record& receive) {
+    return ((tag ^ receive.tag) & receive.mask) == 0;
+}
+
+std::size_t stream_of(ucp_tag_t tag) {
+    return static_cast<std::size_t>((tag & stream_mask) >> 32U);
+}
+
+}  // namespace
+
+const char* name(what kind) noexcept {
+    static constexpr const char* names[] = {"send", "receive", "flush", "worker flush", "close"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+operation_record& model::start(what kind, std::size_t worker) {
+    operation_record& fresh = operations_.emplace_back();
+    fresh.kind = kind;
+    fresh.worker = worker;
+    fresh.number = next_call();
+    return fresh;
+}
+
+std::size_t model::new_stream() {
+    streams_.emplace_back();
+    return streams_.size() - 1;
+}
+
+message_record& model::add_message(std::size_t stream, ucp_tag_t tag_class, std::size_t from,
+                                   std::size_t to, std::size_t length) {
+    message_record& fresh = messages_.emplace_back();
+    fresh.tag = (tag_class << 48U) | (ucp_tag_t{stream} << 32U) | streams_[stream].size();
+    fresh.from = from;
+    fresh.to = to;
+    fresh.length = length;
+    streams_[stream].push_back(&fresh);
+    by_tag_[fresh.tag] = &fresh;
+    return fresh;
+}
+
+void model::violation(std::string text) {
+    if (violation_.empty()) violation_ = std::move(text);
+}
+
+void model::forget(operation_record& which) {
+    which.forgotten = true;
+    if (which.kind == what::receive) forgotten_.push_back(&which);
+}
+
+void model::disturb(std::size_t a, std::size_t b) {
+    disturbed_.insert({std::min(a, b), std::max(a, b)});
+    touched_.insert(a);
+    touched_.insert(b);
+}
+
+void model::disturb_all(std::size_t a, std::size_t workers) {
+    for (std::size_t b = 0; b < workers; ++b)
+        disturb(a, b);
+}
+
+bool model::disturbed(std::size_t a, std::size_t b) const {
+    return disturbed_.contains({std::min(a, b), std::max(a, b)});
+}
+
+void model::ended(operation_record& which, ucs_status_t status) {
+    if (which.done) {
+        violation(fmt::format("ended twice: {}", text(which)));
+        return;
+    }
+    which.done = true;
+    which.done_at = next_call();
+    which.status = status;
+    if (status == UCS_INPROGRESS) violation(fmt::format("ended unfinished: {}", text(which)));
+    switch (which.kind) {
+        case what::send:
+            ended_send(which);
+            break;
+        case what::receive:
+            ended_receive(which);
+            break;
+        case what::flush:
+        case what::worker_flush:
+        case what::close:
+            ended_flush(which);
+            break;
+    }
+    // A peer may still read the memory of a send that was broken off.
+    if (which.kind == what::receive || status == UCS_OK) which.data.reset();
+}
+
+void model::ended_send(operation_record& send) {
+    const message_record& sent = *send.message;
+    if (send.status != UCS_OK && !disturbed(sent.from, sent.to)) {
+        violation(fmt::format("failed without a reason: {}", text(send)));
+    }
+}
+
+void model::ended_receive(operation_record& receive) {
+    const bool matched = receive.status == UCS_OK || receive.status == UCS_ERR_MESSAGE_TRUNCATED;
+    const auto found = by_tag_.find(receive.info.sender_tag);
+    if (!matched) {
+        const bool wanted = receive.status == UCS_ERR_CANCELED && receive.canceled;
+        if (!wanted && !disturbed(receive.worker)) {
+            violation(fmt::format("failed without a reason: {}", text(receive)));
+        }
+        if (!wanted && found != by_tag_.end()) found->second->taken_by = &receive;
+        return;
+    }
+    if (found == by_tag_.end()) {
+        violation(fmt::format("a message that was never sent: {}", text(receive)));
+        return;
+    }
+    message_record& got = *found->second;
+    if (got.taken_by != nullptr) {
+        violation(fmt::format("delivered twice, first by {}, now by {}", text(*got.taken_by),
+                              text(receive)));
+        return;
+    }
+    got.taken_by = &receive;
+    const bool too_long = got.length > receive.data->length();
+    if (!fits(got.tag, receive) || got.to != receive.worker) {
+        violation(fmt::format("does not match: {}", text(receive)));
+    } else if (receive.info.length != got.length) {
+        violation(fmt::format("wrong length, {} bytes were sent: {}", got.length, text(receive)));
+    } else if (too_long != (receive.status == UCS_ERR_MESSAGE_TRUNCATED)) {
+        violation(fmt::format("wrong status for {} bytes: {}", got.length, text(receive)));
+    } else if (!too_long && !receive.data->holds(got.tag, got.length)) {
+        violation(fmt::format("wrong data: {}", text(receive)));
+    }
+}
+
+void model::ended_flush(operation_record& flush) {
+    if (flush.status != UCS_OK && !disturbed(flush.worker)) {
+        violation(fmt::format("failed without a reason: {}", text(flush)));
+    }
+    if (flush.status != UCS_OK || flush.forced) return;
+    for (const operation_record* send : flush.waits_for) {
+        const bool asked = !send->has_callback && !send->released && send->handle != nullptr;
+        const bool ended = send->done || (asked && ucp_request_is_completed(send->handle) != 0);
+        if (!ended && !send->forgotten) {
+            violation(fmt::format("{} ended before {}", text(flush), text(*send)));
+        }
+    }
+}
+
+bool model::may_vanish(const message_record& message) const {
+    if (disturbed(message.from, message.to)) return true;
+    // A receive that nobody hears of may have taken it.
+    return std::any_of(forgotten_.begin(), forgotten_.end(), [&](const operation_record* each) {
+        return each->worker == message.to && fits(message.tag, *each);
+    });
+}
+
+bool model::all_ended() const {
+    return std::all_of(operations_.begin(), operations_.end(), [this](const operation_record& o) {
+        return o.done || o.forgotten || dead(o.worker);
+    });
+}
+
+bool model::all_delivered() const {
+    return std::all_of(messages_.begin(), messages_.end(), [this](const message_record& m) {
+        return m.taken_by != nullptr || dead(m.to) || dead(m.from) || may_vanish(m);
+    });
+}
+
+void model::check_everything() {
+    for (const message_record& each : messages_)
+        check_delivery(each);
+    for (const operation_record& each : operations_) {
+        const bool matched = each.kind == what::receive && each.done &&
+                             (each.status == UCS_OK || each.status == UCS_ERR_MESSAGE_TRUNCATED);
+        if (!matched || violated()) continue;
+        check_order(each);
+        check_fairness(each);
+    }
+}
+
+void model::check_delivery(const message_record& message) {
+    const operation_record& send = *message.sent_by;
+    if (dead(message.to) || dead(message.from)) return;
+    if (message.taken_by == nullptr) {
+        if (!may_vanish(message)) violation(fmt::format("never delivered: {}", text(send)));
+        return;
+    }
+    // A synchronous send ends when its message was matched, not before the receive was there.
+    if (message.synchronous && send.done && send.status == UCS_OK &&
+        send.done_at < message.taken_by->number) {
+        violation(
+            fmt::format("{} ended before {} was posted", text(send), text(*message.taken_by)));
+    }
+}
+
+// Of two messages of one endpoint that a receive fits, it gets the earlier one, unless a receive
+// that was there before took that.
+void model::check_order(const operation_record& receive) {
+    const ucp_tag_t tag = receive.info.sender_tag;
+    for (const message_record* earlier : streams_[stream_of(tag)]) {
+        if (earlier->tag == tag) return;
+        const bool same_way = fits(earlier->tag, receive) && earlier->to == receive.worker;
+        if (!same_way || may_vanish(*earlier)) continue;
+        if (earlier->taken_by == nullptr || earlier->taken_by->number > receive.number) {
+            violation(fmt::format("{} overtook message {:x}, which went to {}", text(receive),
+                                  earlier->tag,
+                                  earlier->taken_by ? text(*earlier->taken_by) : "nobody"));
+        }
+    }
+}
+
+// A receive that was posted before and fits as well must have had a message by then.
+void model::check_fairness(const operation_record& receive) {
+    for (const operation_record& before : operations_) {
+        if (before.number >= receive.number) continue;
+        if (before.kind != what::receive || before.worker != receive.worker) continue;
+        if (!fits(receive.info.sender_tag, before)) continue;
+        if (before.status == UCS_ERR_CANCELED && before.canceled &&
+            before.done_at > receive.done_at) {
+            violation(fmt::format("{} was passed over by {}", text(before), text(receive)));
+        }
+    }
+}
+
+std::string model::text(const operation_record& of) const {
+    std::string line = fmt::format("{} #{} of worker {}", name(of.kind), of.number, of.worker);
+    if (of.kind == what::send) {
+        line +=
+            fmt::format(" tag {:x}, {} bytes to worker {}{}", of.message->tag, of.message->length,
+                        of.message->to, of.message->synchronous ? ", synchronous" : "");
+    } else if (of.kind == what::receive) {
+        line += fmt::format(" tag {:x} mask {:x}, got {:x} of {} bytes", of.tag, of.mask,
+                            of.info.sender_tag, of.info.length);
+    } else {
+        line += fmt::format(" endpoint {}{}", of.endpoint, of.forced ? ", forced" : "");
+    }
+    return line + fmt::format(" ({}{}{}{})", of.done ? ucs_status_string(of.status) : "running",
+                              of.has_callback ? ", callback" : "",
+                              of.user_request ? ", own request" : "",
+                              of.canceled ? ", canceled" : "");
+}
+
+std::string model::pending_text() const {
+    std::string list;
+    for (const operation_record& each : operations_) {
+        if (!each.done && !each.forgotten && !dead(each.worker)) list += text(each) + "\n";
+    }
+    for (const message_record& each : messages_) {
+        const bool settled = each.taken_by != nullptr || dead(each.to) || dead(each.from);
+        if (!settled && !may_vanish(each)) list += "undelivered: " + text(*each.sent_by) + "\n";
+    }
+    return list;
+}
+
+}  // namespace sim_test

@@ -1,0 +1,307 @@
+#include "test/sim/process.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "ucp/capi/handles.hpp"
+
+namespace sim_test {
+
+using ucp::capi::handle;
+
+void request_areas::init(void* area) {
+    std::memset(area, 0x6d, size);
+    ++alive;
+}
+
+void request_areas::cleanup(void* area) {
+    if (intact(area)) --alive;
+}
+
+bool request_areas::intact(const void* area) noexcept {
+    const auto* bytes = static_cast<const unsigned char*>(area);
+    return std::all_of(bytes, bytes + size, [](unsigned char byte) { return byte == 0x6d; });
+}
+
+process::process(simulation& all, std::size_t number, std::shared_ptr<ucp::context> from)
+    : all_(all),
+      number_(number),
+      context_(std::move(from)),
+      left_(all.plan.actions),
+      callbacks_send_(all.dice.chance(0.5) ? 0.2 : 0) {
+    ucp::worker_params params;
+    params.name = fmt::format("w{}", number);
+    worker_ = std::move(*ucp::worker::create(*context_, params));
+    address_ = worker_->address(false);
+}
+
+process::~process() {
+    destroy();
+}
+
+void process::destroy() {
+    quiet_ = true;
+    left_ = 0;
+    if (worker_ == nullptr) return;
+    while (!probed_.empty())
+        take_probed();
+    worker_.reset();
+    for (const auto& each : endpoints_)
+        each->closed = true;
+}
+
+unsigned process::turn() {
+    if (worker_ == nullptr || all_.records.dead(number_)) return 0;
+    look_after();
+    if (left_ > 0 && all_.dice.chance(0.2)) {
+        --left_;
+        act();
+    }
+    if (draining_) drain();
+    return ucp_worker_progress(handle(*worker_));
+}
+
+operation_record& process::new_operation(what kind) {
+    operation_record& op = all_.records.start(kind, number_);
+    op.owner = this;
+    return op;
+}
+
+// Gives every operation the attributes that it can have, at random.
+ucp_request_param_t process::prepare(operation_record& op) {
+    ucp_request_param_t param;
+    std::memset(static_cast<void*>(&param), 0x5a, sizeof param);  // unmasked fields are garbage
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_USER_DATA;
+    param.user_data = &op;
+    if (all_.dice.chance(0.6)) {
+        op.has_callback = true;
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK;
+        if (op.kind == what::receive) {
+            param.cb.recv = on_receive;
+        } else {
+            param.cb.send = on_send;
+        }
+    }
+    if (all_.dice.chance(0.3)) {
+        op.user_request = true;
+        op.user_memory.assign(sizeof(ucp::request) / 8 + 8, 0xdeadbeefcafef00dULL);
+        auto* base = reinterpret_cast<std::byte*>(op.user_memory.data());
+        if (reinterpret_cast<std::uintptr_t>(base) % 16 != 0) base += 8;
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_REQUEST;
+        param.request = base + sizeof(ucp::request);
+        op.handle = param.request;
+    }
+    if (all_.dice.chance(0.2)) param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+    if (op.data != nullptr) {
+        const ucp_datatype_t type = op.data->datatype();
+        if (type != ucp_dt_make_contig(1) || all_.dice.chance(0.5)) {
+            param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+            param.datatype = type;
+        }
+    }
+    ++depth_;
+    return param;
+}
+
+void process::started(operation_record& op, ucs_status_ptr_t result, bool no_immediate) {
+    --depth_;
+    op.inside_call = false;
+    model& records = all_.records;
+    if (!UCS_PTR_IS_PTR(result)) {
+        if (op.callbacks > 0) {
+            records.violation(
+                fmt::format("callback of a call that ended at once: {}", records.text(op)));
+        }
+        const ucs_status_t status = UCS_PTR_RAW_STATUS(result);
+        if (no_immediate && status == UCS_OK) {
+            records.violation(fmt::format("NO_IMM_CMPL was ignored: {}", records.text(op)));
+        }
+        if (op.user_request && op.kind != what::close && status == UCS_OK) {
+            ucp_tag_recv_info_t info{};
+            const ucs_status_t seen = ucp_tag_recv_request_test(op.handle, &info);
+            const bool same = op.kind != what::receive || (info.length == op.info.length &&
+                                                           info.sender_tag == op.info.sender_tag);
+            if (seen != status || !same) {
+                records.violation(
+                    fmt::format("the own request does not show the result: {}", records.text(op)));
+            }
+        }
+        records.ended(op, status);
+        return;
+    }
+    if (op.handle != nullptr && op.handle != result) {
+        records.violation(fmt::format("another request was returned: {}", records.text(op)));
+    }
+    op.handle = result;
+    check_area(op);
+    if (!op.has_callback) asked_.push_back(&op);
+    if (op.has_callback && op.done) {
+        if (!op.user_request && !op.released) ucp_request_free(result);
+        op.released = true;
+    }
+}
+
+// The init callback of the context wrote a mark that must survive every reuse.
+void process::check_area(const operation_record& op) {
+    if (op.user_request) return;
+    if (!request_areas::intact(op.handle)) {
+        all_.records.violation(fmt::format("user area was overwritten: {}", all_.records.text(op)));
+    }
+}
+
+void process::heard(operation_record& op, void* request, ucs_status_t status) {
+    model& records = all_.records;
+    if (++op.callbacks > 1 || op.forgotten) {
+        records.violation(fmt::format("unexpected callback: {}", records.text(op)));
+        return;
+    }
+    if (op.handle != nullptr && op.handle != request) {
+        records.violation(fmt::format("callback with another request: {}", records.text(op)));
+    }
+    op.handle = request;
+    records.ended(op, status);
+    after_callback(op);
+}
+
+void process::after_callback(operation_record& op) {
+    // Released early, it goes back by itself. Inside the call the request is still to be returned.
+    if (!op.user_request && !op.released && !op.inside_call) {
+        op.released = true;
+        ucp_request_free(op.handle);
+    }
+    if (quiet_ || depth_ > 2 || !all_.dice.chance(callbacks_send_)) return;
+    if (op.kind == what::send && all_.dice.chance(0.5)) {
+        endpoint_record& again = *endpoints_[op.endpoint];
+        if (!again.closed && !all_.records.dead(again.to)) send(again);
+        return;
+    }
+    act();
+}
+
+void process::on_send(void* request, ucs_status_t status, void* arg) {
+    auto& op = *static_cast<operation_record*>(arg);
+    op.owner->heard(op, request, status);
+}
+
+void process::on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                         void* arg) {
+    auto& op = *static_cast<operation_record*>(arg);
+    op.info = *info;
+    op.owner->heard(op, request, status);
+}
+
+void process::on_error(void* arg, ucp_ep_h which, ucs_status_t status) {
+    auto& ep = *static_cast<endpoint_record*>(arg);
+    model& records = ep.owner->all_.records;
+    const std::string title = fmt::format("error callback ({}) of endpoint {} of worker {}",
+                                          ucs_status_string(status), ep.number, ep.owner->number_);
+    if (++ep.told > 1) records.violation(title + " came twice");
+    if (ep.closed) records.violation(title + " came after it was closed");
+    if (!ep.handles_errors) records.violation(title + " was not asked for");
+    if (ep.handle != which) records.violation(title + " names another endpoint");
+    if (!records.disturbed(ep.owner->number_, ep.to)) {
+        records.violation(title + " has no reason");
+    }
+    ep.failed = true;
+    if (ep.owner->all_.dice.chance(0.3)) ep.owner->close(ep, true);
+}
+
+// Operations without callback are asked, and their requests freed.
+void process::look_after() {
+    std::vector<operation_record*> ready;
+    std::erase_if(asked_, [&ready](operation_record* op) {
+        if (op->forgotten) return true;
+        if (ucp_request_is_completed(op->handle) == 0) return false;
+        ready.push_back(op);
+        return true;
+    });
+    for (operation_record* op : ready) {
+        const ucs_status_t status = ucp_request_check_status(op->handle);
+        if (op->kind == what::receive) ucp_tag_recv_request_test(op->handle, &op->info);
+        if (!op->user_request) ucp_request_free(op->handle);
+        op->released = true;
+        all_.records.ended(*op, status);
+    }
+}
+
+void process::cancel(operation_record& receive) {
+    receive.canceled = true;
+    ucp_request_cancel(handle(*worker_), receive.handle);
+}
+
+void process::start_draining() {
+    draining_ = true;
+    quiet_ = true;
+    while (!probed_.empty())
+        take_probed();
+    for (operation_record& op : all_.records.operations()) {
+        if (op.kind != what::receive || op.worker != number_ || op.done) continue;
+        if (op.forgotten || op.canceled || op.released) continue;
+        cancel(op);
+    }
+}
+
+void process::drain() {
+    ucp_tag_recv_info_t info{};
+    const ucp_tag_message_h found = ucp_tag_probe_nb(handle(*worker_), 0, 0, 0, &info);
+    if (found == nullptr) return;
+    receive(0, 0, info.length + all_.dice.below(2));
+}
+
+// Whoever handles errors was told of one before any of its operations failed.
+void process::check_told() {
+    for (const operation_record& op : all_.records.operations()) {
+        if (op.kind != what::send || op.worker != number_ || !op.done || op.status == UCS_OK)
+            continue;
+        const endpoint_record& ep = *endpoints_[op.endpoint];
+        if (ep.closed || !ep.handles_errors || ep.told == 1) continue;
+        all_.records.violation(
+            fmt::format("no error callback, but this failed: {}", all_.records.text(op)));
+    }
+}
+
+void process::close_everything() {
+    draining_ = false;
+    quiet_ = true;
+    for (const auto& each : endpoints_) {
+        if (!each->closed) close(*each, all_.dice.chance(0.3));
+    }
+}
+
+std::string process::leftovers() {
+    if (worker_ == nullptr) return {};
+    std::string text;
+    const auto count = [&text](const char* what, std::size_t number) {
+        if (number > 0) text += fmt::format("{} {}, ", number, what);
+    };
+    count("requests", worker_->requests().in_use());
+    count("send ids", worker_->send_ids().size());
+    count("receive ids", worker_->recv_ids().size());
+    count("endpoints", worker_->endpoint_count());
+    count("peers", worker_->peer_count());
+    count("posted receives", worker_->matcher().expected_count());
+    count("stored messages", worker_->matcher().unexpected_count());
+    count("half messages", worker_->matcher().assembly_count());
+    return text;
+}
+
+std::string process::state_text() {
+    if (worker_ == nullptr) return fmt::format("worker {} is gone\n", number_);
+    std::string text = worker_->info();
+    text += fmt::format("# left: {}\n", leftovers());
+    for (const auto& each : endpoints_) {
+        text += fmt::format("# endpoint {} to worker {}: ", each->number, each->to);
+        if (each->closed) {
+            text += "closed\n";
+        } else {
+            text +=
+                fmt::format("{}{}\n", ucp::wireup::name(ucp::capi::from(each->handle).connection()),
+                            each->failed ? ", failed" : "");
+        }
+    }
+    return text;
+}
+
+}  // namespace sim_test

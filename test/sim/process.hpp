@@ -1,0 +1,130 @@
+// One simulated process: a worker, its endpoints, and the program that uses them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "test/sim/model.hpp"
+#include "test/sim/scenario.hpp"
+#include "ucp/core/context.hpp"
+#include "ucp/core/worker.hpp"
+#include "uct/sim/component.hpp"
+
+namespace sim_test {
+
+class process;
+
+// The program's view of an endpoint.
+struct endpoint_record {
+    process* owner = nullptr;
+    std::size_t number = 0;  // in its process
+    std::size_t to = 0;
+    std::size_t stream = 0;
+    ucp_ep_h handle = nullptr;
+    bool handles_errors = false;
+    bool failed = false;  // the program was told
+    bool closed = false;  // the handle may not be used any more
+    unsigned told = 0;
+};
+
+// What all processes of a run share.
+struct simulation {
+    const scenario& plan;
+    uct::sim::fabric& network;
+    uct::sim::random& dice;
+    model& records;
+    std::vector<std::unique_ptr<process>> processes;
+};
+
+// The user's init and cleanup callbacks of requests, counted.
+struct request_areas {
+    static void init(void* area);
+    static void cleanup(void* area);
+    static bool intact(const void* area) noexcept;
+    static constexpr std::size_t size = 24;
+    static inline std::size_t alive = 0;
+};
+
+// Starts random operations through the C interface and hears of their ends. Owned by the run.
+class process {
+public:
+    process(simulation& all, std::size_t number, std::shared_ptr<ucp::context> from);
+    ~process();
+
+    // One call of progress, perhaps with something new before it.
+    unsigned turn();
+
+    // --- phases, see run.cpp ---
+    [[nodiscard]] bool busy() const noexcept { return left_ > 0; }
+    void stop_starting() noexcept { left_ = 0; }
+    void start_draining();
+    void check_told();
+    void close_everything();
+    void destroy();  // as a process that ends, or dies
+
+    [[nodiscard]] ucp::worker* worker() noexcept { return worker_.get(); }
+    [[nodiscard]] const std::vector<std::byte>& address() const { return address_; }
+    [[nodiscard]] std::size_t number() const noexcept { return number_; }
+    // Whether anything is left that should be gone when all is closed; empty: nothing.
+    [[nodiscard]] std::string leftovers();
+    [[nodiscard]] std::string state_text();
+
+private:
+    void act();
+    void create_endpoint();
+    void send(endpoint_record& to);
+    void post_receive();
+    void receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity);
+    void probe();
+    void take_probed();
+    void flush(endpoint_record& which);
+    void flush_worker();
+    void close(endpoint_record& which, bool force);
+    void random_close();
+    void cancel(operation_record& receive);
+    void cancel_one();
+    void give_back_one();
+    void look_after();  // operations without callbacks
+    void drain();
+
+    [[nodiscard]] endpoint_record* some_endpoint();
+    [[nodiscard]] operation_record* some_running();
+    [[nodiscard]] std::size_t some_size();
+    [[nodiscard]] layout some_layout();
+    void choose_criteria(ucp_tag_t& tag, ucp_tag_t& mask);
+
+    operation_record& new_operation(what kind);
+    ucp_request_param_t prepare(operation_record& op);
+    void started(operation_record& op, ucs_status_ptr_t result, bool no_immediate);
+    void check_area(const operation_record& op);
+    void heard(operation_record& op, void* request, ucs_status_t status);
+    void after_callback(operation_record& op);
+    void unsent_since(operation_record& flush, const endpoint_record* only);
+    static void on_send(void* request, ucs_status_t status, void* arg);
+    static void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                           void* arg);
+    static void on_error(void* arg, ucp_ep_h which, ucs_status_t status);
+
+    simulation& all_;
+    const std::size_t number_;
+    const std::shared_ptr<ucp::context> context_;
+    std::unique_ptr<ucp::worker> worker_;
+    std::vector<std::byte> address_;
+    std::vector<std::unique_ptr<endpoint_record>> endpoints_;
+    std::size_t left_;
+    bool draining_ = false;
+    bool quiet_ = false;  // nothing new from callbacks
+    unsigned depth_ = 0;
+    double callbacks_send_;
+    std::vector<operation_record*> asked_;  // running, without callback
+    struct probed {
+        ucp_tag_message_h message;
+        ucp_tag_recv_info_t info;
+        ucp_tag_t tag;
+        ucp_tag_t mask;
+        std::size_t number;
+    };
+    std::vector<probed> probed_;
+};
+
+}  // namespace sim_test

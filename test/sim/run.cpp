@@ -1,0 +1,194 @@
+#include "test/sim/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "test/sim/process.hpp"
+#include "uct/sim/driver.hpp"
+
+namespace sim_test {
+
+namespace {
+
+constexpr std::size_t max_turns = 3'000'000;
+constexpr ucs::time::nanoseconds patience = 2'000'000'000;
+
+// Lets the processes run through the phases of a program: work, drain, close, end.
+class runner {
+public:
+    explicit runner(const scenario& plan)
+        : plan_(plan),
+          network_(plan.seed, plan.network),
+          dice_(plan.seed + 77),
+          component_(network_),
+          all_{plan, network_, dice_, records_, {}},
+          driver_(network_) {}
+
+    outcome go() {
+        start();
+        if (!work() || !drain() || !close() || !end()) describe();
+        result_.violation = records_.violation();
+        result_.digest = network_.history().digest();
+        result_.operations = records_.operations().size();
+        if (records_.violated() && result_.details.empty()) describe();
+        return std::move(result_);
+    }
+
+private:
+    std::shared_ptr<ucp::context> new_context() {
+        ucs::config::source source = ucs::config::source::empty();
+        for (const auto& [option, value] : plan_.options)
+            source.set(option, value);
+        ucp::context_params params;
+        params.features = UCP_FEATURE_TAG;
+        params.request_area = {request_areas::size, request_areas::init, request_areas::cleanup};
+        const uct::component* list[] = {&component_};
+        return std::move(*ucp::context::create(params, std::move(source), list));
+    }
+
+    void start() {
+        std::shared_ptr<ucp::context> shared;
+        for (std::size_t i = 0; i < plan_.workers; ++i) {
+            if (shared == nullptr || !plan_.shared_context) shared = new_context();
+            all_.processes.push_back(std::make_unique<process>(all_, i, shared));
+            driver_.add([who = all_.processes.back().get()] { return who->turn(); });
+        }
+        if (plan_.kind != profile::failures) return;
+        failures_left_ = dice_.between(1, 3);
+        driver_.add([this] { return perhaps_break(); });
+    }
+
+    unsigned perhaps_break() {
+        if (failures_left_ == 0 || !dice_.chance(0.003)) return 0;
+        --failures_left_;
+        break_something();
+        return 1;
+    }
+
+    void break_something() {
+        const std::size_t a = dice_.below(plan_.workers);
+        const std::size_t b = dice_.below(plan_.workers);
+        if (records_.dead(a) || records_.dead(b)) return;
+        process& victim = *all_.processes[a];
+        const std::uint64_t from = victim.worker()->uid();
+        const auto node_a = network_.find_node(from);
+        const auto node_b = network_.find_node(all_.processes[b]->worker()->uid());
+        const std::uint64_t choice = dice_.below(4);
+        if (choice < 2) {
+            records_.disturb(a, b);
+            if (choice == 0) {
+                network_.fail_after(*node_a, *node_b, dice_.below(20'000));
+            } else {
+                network_.fail_at_operation(*node_a, *node_b, dice_.between(1, 20));
+            }
+            return;
+        }
+        records_.disturb_all(a, plan_.workers);
+        if (choice == 2) network_.kill(from);  // else it ends without closing anything
+        records_.kill(a);
+        if (choice == 3 || dice_.chance(0.5)) victim.destroy();
+    }
+
+    // Runs until `done`, which is asked now and then, or a violation.
+    bool until(const char* phase, const std::function<bool()>& done) {
+        unsigned countdown = 0;
+        bool finished = false;
+        const auto ask = [&] {
+            if (records_.violated()) return true;
+            if (countdown-- > 0) return false;
+            countdown = 40;
+            return finished = done();
+        };
+        if (driver_.run_until(ask, max_turns, patience) && !records_.violated()) return true;
+        if (!finished && !records_.violated()) finished = done();
+        if (finished) return !records_.violated();
+        records_.violation(
+            fmt::format("stuck in phase '{}'; still running:\n{}", phase, records_.pending_text()));
+        return false;
+    }
+
+    bool work() {
+        return until("work", [this] {
+            return std::none_of(
+                all_.processes.begin(), all_.processes.end(),
+                [this](const auto& p) { return p->busy() && !records_.dead(p->number()); });
+        });
+    }
+
+    bool drain() {
+        failures_left_ = 0;
+        for (const auto& each : all_.processes) {
+            if (!records_.dead(each->number())) each->start_draining();
+        }
+        return until("drain",
+                     [this] { return records_.all_ended() && records_.all_delivered(); }) &&
+               quiet();
+    }
+
+    bool close() {
+        for (const auto& each : all_.processes) {
+            if (records_.dead(each->number())) continue;
+            each->check_told();
+            each->close_everything();
+        }
+        return until("close", [this] { return records_.all_ended(); }) && quiet();
+    }
+
+    bool quiet() {
+        if (driver_.run_until_quiet(max_turns)) {
+            // The progress that looks after closed endpoints comes next.
+            for (int i = 0; i < 3; ++i) {
+                for (const auto& each : all_.processes)
+                    each->turn();
+            }
+            if (driver_.run_until_quiet(max_turns)) return !records_.violated();
+        }
+        records_.violation("it does not get quiet");
+        return false;
+    }
+
+    bool end() {
+        for (const auto& each : all_.processes) {
+            if (records_.dead(each->number())) continue;
+            const std::string left = each->leftovers();
+            if (!left.empty()) {
+                records_.violation(fmt::format("worker {} still has: {}", each->number(), left));
+            }
+        }
+        if (!records_.violated()) records_.check_everything();
+        if (records_.violated()) return false;
+        while (!all_.processes.empty()) {
+            const auto which = static_cast<std::ptrdiff_t>(dice_.below(all_.processes.size()));
+            all_.processes[static_cast<std::size_t>(which)]->destroy();
+            all_.processes.erase(all_.processes.begin() + which);
+        }
+        if (request_areas::alive != 0) records_.violation("request areas were not cleaned up");
+        if (payload::open_states() != 0) records_.violation("datatypes were not finished");
+        return true;
+    }
+
+    void describe() {
+        for (const auto& each : all_.processes)
+            result_.details += each->state_text();
+        result_.details += driver_.report();
+    }
+
+    const scenario& plan_;
+    uct::sim::fabric network_;
+    uct::sim::random dice_;
+    uct::sim::sim_component component_;
+    model records_;
+    simulation all_;
+    uct::sim::driver driver_;
+    outcome result_;
+    std::uint64_t failures_left_ = 0;
+};
+
+}  // namespace
+
+outcome run(const scenario& plan) {
+    return runner(plan).go();
+}
+
+}  // namespace sim_test

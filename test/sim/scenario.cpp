@@ -1,0 +1,113 @@
+#include "test/sim/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include "uct/sim/random.hpp"
+
+namespace sim_test {
+
+namespace {
+
+using uct::sim::parameters;
+using uct::sim::random;
+
+template<class Value, std::size_t Count>
+Value one_of(random& dice, const Value (&values)[Count]) {
+    return values[dice.below(Count)];
+}
+
+void choose_limits(random& dice, parameters& network) {
+    if (dice.chance(0.4)) return;
+    network.max_short = one_of<std::size_t>(dice, {0, 8, 40, 200});
+    network.max_bcopy = one_of<std::size_t>(dice, {320, 512, 1000, 4096});
+    network.max_zcopy = one_of<std::size_t>(dice, {400, 2000, 65536});
+    network.max_zcopy_header = one_of<std::size_t>(dice, {24, 40, 128});
+    network.max_iov = one_of<std::size_t>(dice, {1, 2, 4, 30});
+    network.max_rma = one_of<std::size_t>(dice, {100, 5000, std::size_t{1} << 30U});
+}
+
+void remove(uct::op_mask& ops, uct::op which) {
+    ops.bits &= ~static_cast<std::uint32_t>(which);
+}
+
+void choose_network(random& dice, parameters& network) {
+    choose_limits(dice, network);
+    if (dice.chance(0.3)) remove(network.ops, uct::op::get_zcopy);
+    if (dice.chance(0.3)) remove(network.ops, uct::op::am_zcopy);
+    if (dice.chance(0.3)) network.rma_refused = 0.7;
+    network.reach = dice.chance(0.5) ? uct::scope::host : uct::scope::network;
+    network.lands = dice.chance(0.5);
+    network.landing_piece = dice.chance(0.5) ? 0 : 100;
+    network.delay_probability = one_of(dice, {0.0, 0.1, 0.5});
+    network.max_connect_time = one_of<ucs::time::nanoseconds>(dice, {0, 3000, 100'000});
+    network.tx_window = one_of(dice, {1U, 2U, 4U, 16U, 64U});
+    network.rx_queue = one_of(dice, {1U, 4U, 256U});
+    network.refusal = one_of(dice, {0.0, 0.05, 0.3});
+    network.progress_batch = one_of(dice, {1U, 4U, 16U});
+    network.immediate_completion = one_of(dice, {0.0, 0.5, 1.0});
+}
+
+std::vector<std::pair<std::string, std::string>> choose_options(random& dice) {
+    std::vector<std::pair<std::string, std::string>> list{{"HOST_PROBE", "n"}};
+    const auto sometimes = [&](const char* option, std::initializer_list<const char*> values) {
+        if (dice.chance(0.5)) return;
+        list.emplace_back(option, *(values.begin() + dice.below(values.size())));
+    };
+    sometimes("RNDV_THRESH", {"0", "1", "64", "1000", "8k", "inf"});
+    sometimes("RNDV_SCHEME", {"get_zcopy", "am"});
+    sometimes("BCOPY_THRESH", {"0", "16"});
+    sometimes("ZCOPY_THRESH", {"0", "1", "300"});
+    sometimes("RNDV_FRAG_SIZE", {"200", "3000"});
+    return list;
+}
+
+}  // namespace
+
+const char* name(profile which) noexcept {
+    switch (which) {
+        case profile::orderly:
+            return "orderly";
+        case profile::closing:
+            return "closing";
+        case profile::abrupt:
+            return "abrupt";
+        case profile::failures:
+            return "failures";
+    }
+    return "?";
+}
+
+scenario scenario::of(std::uint64_t seed, profile kind) {
+    random dice(seed * 8 + static_cast<std::uint64_t>(kind));
+    scenario made;
+    made.seed = seed;
+    made.kind = kind;
+    made.workers = dice.chance(0.6) ? 2 : dice.between(2, 8);
+    made.actions = dice.between(10, 240 / made.workers);
+    made.shared_context = dice.chance(0.5);
+    choose_network(dice, made.network);
+    made.options = choose_options(dice);
+    if (kind == profile::abrupt || kind == profile::failures) {
+        made.peer_mode = one_of(dice, {0.0, 0.5, 1.0});
+    }
+    return made;
+}
+
+std::string scenario::text() const {
+    std::string line = fmt::format(
+        "profile {} seed {}: {} workers, {} actions each, {}, peer mode {}; ops {:#x} short {} "
+        "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
+        "queue {} refusal {} batch {} immediate {} rma refused {};",
+        name(kind), seed, workers, actions, shared_context ? "one context" : "own contexts",
+        peer_mode, network.ops.bits, network.max_short, network.max_bcopy, network.max_zcopy,
+        network.max_zcopy_header, network.max_iov, network.max_rma,
+        network.reach == uct::scope::host ? "host" : "network", network.lands,
+        network.landing_piece, network.delay_probability, network.max_connect_time,
+        network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
+        network.immediate_completion, network.rma_refused);
+    for (const auto& [option, value] : options)
+        line += fmt::format(" UCX_{}={}", option, value);
+    return line;
+}
+
+}  // namespace sim_test
