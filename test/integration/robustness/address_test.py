@@ -1,0 +1,100 @@
+"""Damaged and foreign worker addresses given to ucp_ep_create."""
+
+import random
+import struct
+import unittest
+
+from harness import TRANSPORTS, Case, Peer
+
+# What OpenUCX 1.13 writes for a worker with one tcp interface, shortened: version 0 in the low nibble, its flags,
+# its random uid, then devices. Only that it is another format matters.
+FOREIGN = ("00b3a48f2c1d7e6605f08b7f0000018a12050a00023a7f000001000000000000000000000000000000"
+           "0a4b7f000001ffff02200804d2")
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def sealed(address):
+    """With checks that are right again, so that what is behind them is read."""
+    whole = bytearray(address)
+    whole[3] = whole[0] ^ whole[1] ^ whole[2] ^ whole[4] ^ whole[5] ^ 0xA5
+    whole[6:10] = struct.pack("<I", crc32c(whole[:6] + whole[10:]))
+    return bytes(whole)
+
+
+class Addresses(Case):
+    def refused(self, peer, address):
+        answer = peer.ask(f"ep 5 peer {address.hex()}")
+        self.assertRegex(answer, "^error (Address not valid|Unsupported operation|Invalid parameter)")
+
+    def test_truncated_damaged_and_foreign(self):
+        dice = random.Random(7)
+        with Peer("posix,tcp,self") as peer, Peer("posix,tcp,self") as other:
+            peer.init()
+            other.init()
+            good = bytes.fromhex(other.address)
+            # The length is in the address, and the reader cannot know how much there is: what is cut off is zeros.
+            for length in (0, 1, 9, 10, 11, len(good) // 2, len(good) - 1):
+                self.refused(peer, good[:length] + bytes(1024 - length))
+            for _ in range(200):
+                bit = dice.randrange(len(good) * 8)
+                damaged = bytearray(good)
+                damaged[bit // 8] ^= 1 << bit % 8
+                self.refused(peer, bytes(damaged) + bytes(1024))
+            self.refused(peer, bytes.fromhex(FOREIGN) + bytes(1024))
+            for _ in range(50):
+                self.refused(peer, dice.randbytes(1100))
+            self.assertGreaterEqual(len(peer.lines(" error ")), 1, peer.log()[:2000])
+            # One line for each refusal, and the worker is as good as before.
+            self.assertEqual(len(peer.lines()), 258)
+            peer.connect(0, other)
+            other.connect(0, peer)
+            self.exchange(peer, 0, other, 0, 10)
+
+    def test_padding_is_tolerated(self):
+        with Peer("tcp,self") as peer, Peer("tcp,self") as other:
+            peer.init()
+            other.init()
+            other.address += "00" * 500
+            peer.connect(0, other)
+            other.connect(0, peer)
+            self.exchange(peer, 0, other, 0, 10)
+
+    def test_nonsense_with_right_checks(self):
+        """Where the checks cannot see it, the worker finds nobody there and says so, or refuses."""
+        for tls in TRANSPORTS:
+            dice = random.Random(tls)
+            with self.subTest(tls=tls), Peer(tls) as peer, Peer(tls) as other:
+                before = peer.descriptors()
+                peer.init()
+                other.init()
+                good = bytes.fromhex(other.address)
+                for number in range(1, 31):
+                    damaged = bytearray(good)
+                    for _ in range(dice.choice((1, 2, 8))):
+                        damaged[dice.randrange(10, len(damaged))] = dice.randrange(256)
+                    answer = peer.ask(f"ep {number} peer {sealed(damaged).hex()}")
+                    if answer.startswith("ok"):
+                        peer.ok(f"send s{number} {number} 1 8 1 1")
+                peer.ok("progress 0.5")
+                peer.connect(0, other)
+                other.connect(0, peer)
+                self.exchange(peer, 0, other, 0, 10)
+                for number in range(1, 31):
+                    peer.ask(f"close {number} force 5")
+                for each in (peer, other):
+                    each.ok("close 0 force 5")
+                    each.ok("destroy")
+                self.assertEqual(peer.descriptors(), before)
+                self.assertEqual((peer.quit(), other.quit()), (0, 0))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

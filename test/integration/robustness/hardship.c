@@ -1,0 +1,105 @@
+/* What makes life hard for a process: limits, forbidden system calls, forks and sudden death. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "peer.h"
+
+static uint64_t polls_to_live;
+
+void count_poll(void) {
+    if (polls_to_live > 0 && --polls_to_live == 0) raise(SIGKILL);
+}
+
+static void die(const char* unit, uint64_t amount) {
+    if (strcmp(unit, "polls") == 0) {
+        polls_to_live = amount;
+        say("ok");
+        return;
+    }
+    struct sigevent event = {0};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGKILL;
+    timer_t timer;
+    struct itimerspec when = {0};
+    when.it_value.tv_sec = (time_t)(amount / 1000000);
+    when.it_value.tv_nsec = (long)(amount % 1000000 * 1000) + 1;
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) {
+        say("error timer: %s", strerror(errno));
+        return;
+    }
+    say("ok"); /* first: there may be no time for it afterwards */
+    timer_settime(timer, 0, &when, NULL);
+}
+
+static void limit(const char* what, unsigned long long amount) {
+    struct rlimit bound = {amount, amount};
+    const int failed = strcmp(what, "nofile") == 0 ? setrlimit(RLIMIT_NOFILE, &bound)
+                                                   : setrlimit(RLIMIT_AS, &bound);
+    say(failed == 0 ? "ok" : "error %s", strerror(errno));
+}
+
+/* From now on the kernel answers both calls of single copy with this error. */
+static void forbid_single_copy(const char* name) {
+    const unsigned number = strcmp(name, "ESRCH") == 0 ? ESRCH : EPERM;
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | number),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {sizeof(program) / sizeof(program[0]), program};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+        say("error seccomp: %s", strerror(errno));
+        return;
+    }
+    say("ok");
+}
+
+/* A child made while everything is under way, which ends in the given manner. */
+static void fork_child(const char* manner) {
+    const pid_t child = fork();
+    if (child == 0) {
+        if (strcmp(manner, "exit") == 0) exit(0);
+        if (strcmp(manner, "exec") == 0) execl("/bin/true", "true", (char*)NULL);
+        _exit(0);
+    }
+    int status = -1;
+    while (child > 0 && waitpid(child, &status, WNOHANG) == 0)
+        step();
+    say(status == 0 ? "ok" : "error child ended with %x", (unsigned)status);
+}
+
+bool hardship(const char* word, char* rest) {
+    char text[32] = "";
+    unsigned long long amount = 0;
+    sscanf(rest, "%31s %llu", text, &amount);
+    if (strcmp(word, "die") == 0) {
+        die(text, amount);
+    } else if (strcmp(word, "limit") == 0) {
+        limit(text, amount);
+    } else if (strcmp(word, "forbid-single-copy") == 0) {
+        forbid_single_copy(text);
+    } else if (strcmp(word, "undumpable") == 0) {
+        say(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 ? "ok" : "error");
+    } else if (strcmp(word, "fork") == 0) {
+        fork_child(text);
+    } else {
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,147 @@
+"""Processes under test, always with a time limit, and what several suites do with them."""
+
+import os
+import re
+import select
+import subprocess
+import tempfile
+import time
+import unittest
+
+PEER = os.environ["PEER_PROGRAM"]
+INFO = os.environ["INFO_PROGRAM"]
+PERFTEST = os.environ["PERFTEST_PROGRAM"]
+LIMIT = 60  # seconds within which everything must have an answer
+TRANSPORTS = ("posix,self", "sm,self", "tcp,self")
+LOG_LINE = re.compile(r"^\[\d+\.\d+\] \[[^\]]+\] ", re.M)
+
+
+def environment(settings):
+    """Ours without what the caller's shell may have set for UCX."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("UCX_")}
+    return {**kept, **settings}
+
+
+def run(program, *arguments, wrap=(), **settings):
+    return subprocess.run([*wrap, program, *arguments], capture_output=True, text=True,
+                          timeout=LIMIT, env=environment(settings), check=False)
+
+
+class Peer:
+    """One process that obeys commands; see peer.h. Ends with the context."""
+
+    def __init__(self, tls, wrap=(), **settings):
+        self.log_file = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+        self.process = subprocess.Popen(
+            [*wrap, PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log_file,
+            env=environment({"UCX_TLS": tls, **settings}))
+        self.pid = self.process.pid
+        self.unread = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # what it was told last it never read
+        self.process.stdout.close()
+        self.log_file.close()
+
+    def log(self):
+        self.log_file.seek(0)
+        return self.log_file.read()
+
+    def lines(self, word=""):
+        """The log lines that contain the word."""
+        return [line for line in self.log().splitlines() if word in line]
+
+    def tell(self, command):
+        self.process.stdin.write(command.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def hear(self, limit=LIMIT):
+        end = time.monotonic() + limit
+        while b"\n" not in self.unread:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                raise AssertionError(f"no answer within {limit} s; log:\n{self.log()}")
+            got = os.read(self.process.stdout.fileno(), 65536)
+            if not got:
+                self.process.wait()
+                raise AssertionError(
+                    f"the process ended with {self.process.returncode}; log:\n{self.log()}")
+            self.unread += got
+        line, _, self.unread = self.unread.partition(b"\n")
+        return line.decode()
+
+    def ask(self, command, limit=LIMIT):
+        self.tell(command)
+        return self.hear(limit)
+
+    def ok(self, command, limit=LIMIT):
+        """Asks for what must succeed; returns the answer without its first word."""
+        answer = self.ask(command, limit)
+        if not answer.startswith("ok"):
+            raise AssertionError(f"{command[:60]}: {answer}; log:\n{self.log()}")
+        return answer[3:]
+
+    def init(self):
+        self.ok("init")
+        self.address = self.ok("address").strip()
+        return self
+
+    def connect(self, number, to, mode="peer"):
+        self.ok(f"ep {number} {mode} {to.address}")
+
+    def state(self, channel):
+        return Counts(self.ask(f"state {channel}"))
+
+    def wait(self, channel, seconds=LIMIT / 2):
+        return Counts(self.ask(f"wait {channel} {seconds}"))
+
+    def errors(self, endpoint):
+        return int(self.ok(f"errors {endpoint}").split()[0])
+
+    def descriptors(self):
+        return sorted(self.ok("fds").split()[1:])
+
+    def quit(self):
+        self.ok("quit")
+        return self.process.wait(LIMIT)
+
+
+class Counts:
+    """How a channel stands."""
+
+    def __init__(self, text):
+        self.text = text
+        self.timeout = text.startswith("timeout")
+        values = dict(re.findall(r"(\w+)=(\d+)", text))
+        self.open, self.succeeded, self.failed, self.wrong = (
+            int(values[name]) for name in ("open", "succeeded", "failed", "wrong"))
+
+    def __repr__(self):
+        return self.text
+
+
+class Case(unittest.TestCase):
+    def settled(self, counts, succeeded):
+        """Everything was delivered, once, in order and undamaged."""
+        self.assertEqual((counts.timeout, counts.open, counts.succeeded, counts.failed,
+                          counts.wrong), (False, 0, succeeded, 0, 0), counts)
+
+    def exchange(self, one, one_ep, other, other_ep, tag, size=3000, count=20):
+        """Messages in both directions, checked."""
+        name = f"x{tag}"
+        for peer, endpoint, mine, theirs in ((one, one_ep, tag, tag + 1),
+                                             (other, other_ep, tag + 1, tag)):
+            peer.ok(f"recv {name}r {theirs} {size} 4 {count}")
+            peer.ok(f"send {name}s {endpoint} {mine} {size} 4 {count}")
+        for peer in (one, other):
+            self.settled(peer.wait(f"{name}s"), count)
+            self.settled(peer.wait(f"{name}r"), count)

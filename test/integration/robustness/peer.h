@@ -1,0 +1,66 @@
+/* A process under test: it obeys commands from its standard input, one line each, answers each with
+ * one line that begins with "ok" or "error", and progresses its worker all the time in between. */
+#ifndef ROBUSTNESS_PEER_H
+#define ROBUSTNESS_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucp/api/ucp.h>
+
+enum { max_endpoints = 64, max_channels = 64, max_window = 64 };
+
+struct endpoint {
+    bool exists;
+    ucp_ep_h handle;
+    unsigned errors; /* calls of the error handler */
+    ucs_status_t error;
+};
+
+struct channel;
+
+struct operation {
+    struct channel* owner;
+    bool busy;
+    void* request;
+    uint64_t sequence;
+    unsigned char* buffer;
+};
+
+/* Messages of one size with one tag in one direction, up to `window` of them under way. */
+struct channel {
+    char name[32];
+    ucp_ep_h to; /* NULL: receives */
+    uint64_t tag;
+    size_t size;
+    unsigned window;
+    uint64_t limit; /* how many messages in all, 0: no end */
+    uint64_t started, succeeded, failed, wrong;
+    unsigned open;
+    bool stopped;
+    ucs_status_t first_failure;
+    struct operation slots[max_window];
+};
+
+extern ucp_worker_h worker;
+extern struct endpoint endpoints[max_endpoints];
+extern struct channel channels[max_channels];
+
+void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+bool step(void); /* progresses once; true when something happened */
+double now(void);
+
+/* messages.c */
+struct channel* find_channel(const char* name);
+struct channel* open_channel(const char* name, ucp_ep_h to, uint64_t tag, size_t size,
+                             unsigned window, uint64_t limit);
+void feed_channels(void);
+void forget_channel(struct channel* which);
+void stop_channel(struct channel* which);
+bool settled(const struct channel* which);
+void describe_channel(const struct channel* which);
+
+/* hardship.c: returns false when the word is none of its commands */
+bool hardship(const char* word, char* rest);
+void count_poll(void);
+
+#endif

@@ -1,0 +1,120 @@
+"""Exhausted descriptors, address space and /dev/shm: it works, or a status and a line say why not."""
+
+import subprocess
+import unittest
+
+from harness import PEER, TRANSPORTS, Case, Peer
+
+
+class Descriptors(Case):
+    def test_at_creation_of_the_worker(self):
+        for tls in (*TRANSPORTS, "all"):
+            for limit in range(3, 24):
+                with self.subTest(tls=tls, limit=limit), Peer(tls) as peer:
+                    peer.ok(f"limit nofile {limit}")
+                    answer = peer.ask("init")
+                    self.assertRegex(answer, "^(ok|error ucp_)", peer.log())
+                    if answer != "ok":
+                        self.assertGreaterEqual(len(peer.lines()), 1, "no reason was logged")
+                    self.assertLess(len(peer.lines()), 40, peer.log())
+                    peer.ok("destroy")
+                    self.assertEqual(peer.quit(), 0, peer.log())
+
+    def limited(self, tls, limited_one):
+        """One of two has few descriptors left when they connect; both stay usable for the others."""
+        for spare in range(0, 6):
+            with self.subTest(tls=tls, spare=spare), Peer(tls) as one, Peer(tls) as other:
+                before = one.descriptors()
+                for peer in (one, other):
+                    peer.init()
+                poor = (one, other)[limited_one]
+                poor.ok(f"limit nofile {len(poor.descriptors()) + spare}")
+                one.connect(0, other)
+                other.ok("recv in 1 3000 4 20")
+                one.ok("send out 0 1 3000 4 20")
+                counts = one.wait("out", 1)
+                if counts.failed == 0 and not counts.timeout:
+                    self.settled(other.wait("in"), 20)
+                else:
+                    # Waiting for a descriptor, or given up; either way somebody said so, a few times at most.
+                    said = len(one.lines()) + len(other.lines())
+                    self.assertGreaterEqual(said, 1, counts)
+                    self.assertLess(said, 20, one.log() + other.log())
+                    self.assertLessEqual(one.errors(0), 1)
+                other.ok("stop in")
+                one.ok("close 0 force 5")
+                for peer in (one, other):
+                    peer.ok("destroy")
+                    self.assertEqual(peer.process.poll(), None)
+                if limited_one != 0:
+                    self.assertEqual(one.descriptors(), before)
+                self.assertEqual((one.quit(), other.quit()), (0, 0))
+
+    def test_when_connecting(self):
+        for tls in TRANSPORTS:
+            self.limited(tls, 0)
+
+    def test_when_accepting(self):
+        for tls in TRANSPORTS:
+            self.limited(tls, 1)
+
+
+class Memory(Case):
+    def test_little_address_space(self):
+        for tls in TRANSPORTS:
+            for megabytes in (8, 16, 24, 32, 48, 64, 96):
+                with self.subTest(tls=tls, megabytes=megabytes):
+                    self.little_address_space(tls, megabytes)
+
+    def little_address_space(self, tls, megabytes):
+        with Peer(tls) as poor, Peer(tls) as other:
+            poor.ok(f"limit as {megabytes << 20}")
+            answer = poor.ask("init")
+            self.assertRegex(answer, "^(ok|error ucp_)", poor.log())
+            if answer != "ok":
+                self.assertGreaterEqual(len(poor.lines()), 1, answer)
+                return
+            poor.address = poor.ok("address").strip()
+            other.init()
+            poor.connect(0, other)
+            other.connect(0, poor)
+            for size in (8, 100000, 4 << 20):
+                tag = size * 4
+                if not poor.ask(f"recv in{size} {tag + 1} {size} 2 6").startswith("ok"):
+                    break  # the test has no memory itself
+                if not poor.ask(f"send out{size} 0 {tag} {size} 2 6").startswith("ok"):
+                    break
+                other.ok(f"recv in{size} {tag} {size} 2 6")
+                other.ok(f"send out{size} 0 {tag + 1} {size} 2 6")
+                for peer in (poor, other):
+                    for name in ("in", "out"):
+                        counts = peer.wait(f"{name}{size}", 5)
+                        self.assertEqual(counts.wrong, 0)
+                        if counts.timeout or counts.failed > 0:
+                            self.assertGreaterEqual(
+                                len(poor.lines()) + len(other.lines()), 1,
+                                f"{size} bytes: {counts}, and no reason was logged")
+                            return
+
+    def test_full_dev_shm(self):
+        try:
+            subprocess.run(["unshare", "-m", "true"], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as why:
+            self.skipTest(f"no private mounts here: {why}")
+        # Both see the same tiny /dev/shm, which is full before they start.
+        script = ("mount -t tmpfs -o size=16k none /dev/shm && "
+                  "(head -c 100000 /dev/zero > /dev/shm/full 2>/dev/null; true) && exec " + PEER)
+        wrap = ("unshare", "-m", "sh", "-c", script)
+        for tls in ("posix,self", "sm,self"):
+            with self.subTest(tls=tls), Peer(tls, wrap) as one, Peer(tls, wrap) as other:
+                for peer in (one, other):
+                    peer.init()
+                one.connect(0, other)
+                other.connect(0, one)
+                for tag, size in ((2, 8), (4, 100000), (6, 4 << 20)):
+                    self.exchange(one, 0, other, 0, tag, size)
+                self.assertEqual(one.log() + other.log(), "")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

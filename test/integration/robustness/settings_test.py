@@ -1,0 +1,164 @@
+"""Wrong settings: a status or a warning, one clear line, and nothing worse."""
+
+import os
+import tempfile
+import unittest
+
+from harness import INFO, LOG_LINE, PERFTEST, Case, Peer, run
+
+
+class Values(Case):
+    WRONG = {
+        "UCX_WARN_UNUSED_ENV_VARS": "perhaps",  # boolean
+        "UCX_RNDV_THRESH": "soon",  # size
+        "UCX_CMA_SEG_SIZE": "8 miles",
+        "UCX_POSIX_FIFO_SIZE": "-1",  # number
+        "UCX_TCP_KEEPIDLE": "a while",  # time
+        "UCX_RNDV_SCHEME": "teleport",  # enumeration
+        "UCX_LOG_LEVEL": "chatty",
+    }
+    HARD = ("", "=", " ", "0x", "1e999", "9" * 40, "-" * 100, "y,n", "%s%n%s", "\x01\x02", "\udcff\udcfe",
+            "z" * 100000)
+
+    def refused(self, name, value):
+        """ucp_init says no, or says what it takes instead; never more than that."""
+        with Peer("all", **{name: value}) as peer:
+            answer = peer.ask("init")
+            lines = peer.lines(name)
+            if answer.startswith("ok"):
+                peer.ok("destroy")
+            self.assertEqual(peer.quit(), 0)
+            return answer, lines, peer.log()
+
+    def test_wrong_values_are_refused_with_one_line(self):
+        for name, value in self.WRONG.items():
+            with self.subTest(name=name):
+                answer, lines, log = self.refused(name, value)
+                self.assertEqual(len(lines), 1, log)
+                self.assertIn(f'"{value}"', lines[0])
+                self.assertIn(" error ", lines[0])
+                if name == "UCX_RNDV_THRESH":  # of the core; a transport is left out
+                    self.assertEqual(answer, "error ucp_init: Invalid parameter", log)
+
+    def test_hard_values_crash_nothing(self):
+        for name in (*self.WRONG, "UCX_TLS", "UCX_NET_DEVICES", "UCX_CONFIG_DIR", "UCX_LOG_FILE"):
+            for value in self.HARD:
+                with self.subTest(name=name, value=value[:20]):
+                    if name == "UCX_LOG_FILE" and not value.startswith("%"):
+                        continue  # would be a good name of a file
+                    answer, _, log = self.refused(name, value)
+                    self.assertRegex(answer, "^(ok|error ucp_)", log)
+                    if answer.startswith("error"):
+                        self.assertGreaterEqual(len(LOG_LINE.findall(log)), 1, log)
+
+    def test_tools_pass_it_on(self):
+        done = run(INFO, "-p", "-u", "t", UCX_RNDV_THRESH="soon")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("UCX_RNDV_THRESH", done.stdout + done.stderr)
+        done = run(PERFTEST, "-l", "-t", "tag_lat", "-n", "10", UCX_RNDV_THRESH="soon")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("UCX_RNDV_THRESH", done.stdout + done.stderr)
+
+
+class Names(Case):
+    def test_near_miss_is_a_warning_with_the_right_name(self):
+        for wrong, right in (("UCX_RNDV_TRESH", "UCX_RNDV_THRESH"), ("UCX_TLSS", "UCX_TLS"),
+                             ("UCX_LOG_LEVLE", "UCX_LOG_LEVEL"),
+                             ("UCX_NETDEVICES", "UCX_NET_DEVICES")):
+            with self.subTest(wrong=wrong), Peer("all", **{wrong: "1"}) as peer:
+                peer.init()
+                lines = peer.lines(wrong)
+                self.assertEqual(len(lines), 1, peer.log())
+                self.assertIn(" warn ", lines[0])
+                self.assertRegex(lines[0], rf"{right}\b")
+                peer.ok("destroy")
+
+    def test_warning_can_be_switched_off(self):
+        with Peer("all", UCX_TLSS="1", UCX_WARN_UNUSED_ENV_VARS="n") as peer:
+            peer.init()
+            self.assertEqual(peer.log(), "")
+
+    def test_transport_that_does_not_exist(self):
+        for tls in ("pigeon", "pigeon,self", "pigeon,tcp,self", "^pigeon"):
+            with self.subTest(tls=tls), Peer(tls) as peer:
+                answer = peer.ask("init")
+                self.assertGreaterEqual(len(peer.lines("pigeon")), 1, peer.log())
+                if tls == "pigeon":
+                    self.assertEqual(answer, "error ucp_init: No such device", peer.log())
+                else:
+                    self.assertEqual(len(peer.lines()), 1, peer.log())
+                    self.assertEqual(answer, "ok")
+
+    def test_device_that_does_not_exist(self):
+        with Peer("tcp", UCX_NET_DEVICES="moon0") as peer:
+            self.assertEqual(peer.ask("init"), "error ucp_init: No such device")
+            self.assertGreaterEqual(len(peer.lines("moon0")), 1, peer.log())
+        with Peer("tcp,self", UCX_NET_DEVICES="moon0,lo") as peer:
+            peer.init()
+            self.assertEqual(len(peer.lines("moon0")), 1, peer.log())
+
+
+class Files(Case):
+    def with_file(self, content, mode=0o644):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "ucx.conf")
+            with open(path, "wb") as file:
+                file.write(content)
+            os.chmod(path, mode)
+            with Peer("all", UCX_CONFIG_DIR=folder) as peer:
+                answer = peer.ask("init")
+                return answer, peer.lines()
+
+    def test_malformed_file_is_one_warning(self):
+        for content in (b"TLS\n", b"[open\n", b"\0\0\0\0", b"=\n", b"\xff\xfe\xfa\n" * 1000,
+                        os.urandom(10000).replace(b"=", b"-"), b"garbage " * 100000):
+            with self.subTest(content=content[:10]):
+                answer, lines = self.with_file(content)
+                self.assertEqual(answer, "ok")
+                self.assertEqual(len(lines), 1, lines)
+                self.assertIn("ucx.conf", lines[0])
+
+    def test_good_lines_count_beside_bad_ones(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "ucx.conf"), "w", encoding="utf-8") as file:
+                file.write("nonsense\nUCX_RNDV_THRESH = 12k\n")
+            done = run(INFO, "-c", UCX_CONFIG_DIR=folder)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("UCX_RNDV_THRESH=12", done.stdout)
+
+    def test_wrong_value_in_file_names_the_file(self):
+        answer, lines = self.with_file(b"RNDV_THRESH = soon\n")
+        self.assertEqual(answer, "error ucp_init: Invalid parameter")
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("ucx.conf", lines[0])
+        self.assertIn("RNDV_THRESH", lines[0])
+
+    def test_unreadable_file_is_one_warning(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "ucx.conf"))  # root, too, cannot read a folder
+            with Peer("all", UCX_CONFIG_DIR=folder) as peer:
+                peer.init()
+                self.assertEqual(len(peer.lines("ucx.conf")), 1, peer.log())
+        if os.geteuid() != 0:
+            answer, lines = self.with_file(b"TLS=all\n", 0)
+            self.assertEqual((answer, len(lines)), ("ok", 1), lines)
+
+    def test_log_file_that_cannot_be_written(self):
+        for path in ("/no/such/folder/log", "/"):
+            with self.subTest(path=path), Peer("all", UCX_LOG_FILE=path, UCX_TLSS="1") as peer:
+                peer.init()
+                peer.ok("destroy")
+                self.assertEqual(peer.quit(), 0)
+                self.assertEqual(len(peer.lines(f'"{path}"')), 1, peer.log())
+                self.assertEqual(len(peer.lines("UCX_TLSS")), 1, peer.log())
+
+    def test_log_file_that_is_full(self):
+        with Peer("all", UCX_LOG_FILE="/dev/full", UCX_TLSS="1") as peer:
+            peer.init()
+            peer.ok("destroy")
+            self.assertEqual(peer.quit(), 0)
+            self.assertEqual(len(peer.lines("UCX_TLSS")), 1, peer.log())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,63 @@
+"""Single copy forbidden by the kernel, in various ways: messages are copied, whole and without an error."""
+
+import os
+import unittest
+
+from harness import Case, Peer
+
+SIZE, COUNT = 3 << 20, 8
+
+
+class SingleCopy(Case):
+    def copies(self, forbid_when, commands, **settings):
+        with Peer("sm,self", **settings) as one, Peer("sm,self", **settings) as other:
+            for peer in (one, other):
+                for command in commands if forbid_when == "before" else ():
+                    peer.ok(command)
+                peer.init()
+            one.connect(0, other)
+            other.connect(0, one)
+            if forbid_when == "connected":
+                self.exchange(one, 0, other, 0, 2, SIZE, COUNT)
+                for peer in (one, other):
+                    for command in commands:
+                        peer.ok(command)
+            self.exchange(one, 0, other, 0, 4, SIZE, COUNT)
+            self.exchange(one, 0, other, 0, 6, 100, COUNT)
+            for peer in (one, other):
+                self.assertEqual(peer.errors(0), 0)
+                self.assertEqual(peer.lines(" error "), [])
+            for peer in (one, other):
+                peer.ok("close 0 force 10")
+                peer.ok("destroy")
+                self.assertEqual(peer.quit(), 0)
+
+    def test_system_call_refused(self):
+        for error in ("EPERM", "ESRCH"):
+            for when in ("before", "connected"):
+                for scheme in ("auto", "get_zcopy", "put_zcopy"):
+                    with self.subTest(error=error, when=when, scheme=scheme):
+                        self.copies(when, [f"forbid-single-copy {error}"],
+                                    UCX_RNDV_SCHEME=scheme)
+
+    def test_process_that_cannot_be_traced(self):
+        # Neither root's right nor a common user is enough then; without the right the kernel says EPERM.
+        wrap = ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")
+        if os.geteuid() == 0 and os.system("setpriv --version >/dev/null 2>&1") == 0:
+            one, other = Peer("sm,self", wrap), Peer("sm,self", wrap)
+        else:
+            one, other = Peer("sm,self"), Peer("sm,self")
+        with one, other:
+            for peer in (one, other):
+                peer.init()
+                peer.ok("undumpable")
+            one.connect(0, other)
+            other.connect(0, one)
+            self.exchange(one, 0, other, 0, 2, SIZE, COUNT)
+            for peer in (one, other):
+                self.assertEqual(peer.errors(0), 0)
+                self.assertEqual(peer.lines(" error "), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

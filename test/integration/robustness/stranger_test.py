@@ -1,0 +1,114 @@
+"""Somebody else connects to a worker's sockets and talks nonsense while messages flow."""
+
+import random
+import socket
+import unittest
+
+from harness import Case, Peer
+
+NONSENSE = (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n" * 3, b"\0" * 100, b"HWSRTCP1" + b"\xff" * 100,
+            b"HSWR" + b"\xff" * 36, b"")
+
+
+def tcp_ports(pid):
+    """Listening sockets of the process, from /proc."""
+    import os
+    inodes = set()
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as table:
+        rows = [line.split() for line in table.readlines()[1:]]
+    found = []
+    for row in rows:
+        if row[3] == "0A" and row[9] in inodes:
+            address, port = row[1].split(":")
+            found.append((socket.inet_ntoa(bytes.fromhex(address)[::-1]), int(port, 16)))
+    return found, inodes
+
+
+def abstract_names(inodes):
+    with open("/proc/net/unix", encoding="ascii") as table:
+        rows = [line.split() for line in table.readlines()[1:]]
+    return [row[7] for row in rows if len(row) > 7 and row[6] in inodes and row[7].startswith("@")]
+
+
+class Strangers(Case):
+    def pair_under_attack(self, tls, attack):
+        with Peer(tls) as one, Peer(tls) as other:
+            before = one.descriptors()
+            for peer in (one, other):
+                peer.init()
+            one.connect(0, other)
+            other.connect(0, one)
+            for peer, out, back in ((one, 1, 2), (other, 2, 1)):
+                peer.ok(f"recv in {back} 5000 8 3000")
+                peer.ok(f"send out 0 {out} 5000 8 3000")
+            visits = attack(one)
+            one.ok("progress 0.2")
+            for peer in (one, other):
+                self.settled(peer.wait("in"), 3000)
+                self.settled(peer.wait("out"), 3000)
+                self.assertEqual(peer.errors(0), 0)
+            self.assertEqual(one.lines(" error "), [])
+            self.assertGreaterEqual(len(one.lines()), 1)
+            self.assertLessEqual(len(one.lines()), visits, one.log())
+            self.assertEqual(other.log(), "")
+            for peer in (one, other):
+                peer.ok("close 0 force 10")
+                peer.ok("destroy")
+            self.assertEqual(one.descriptors(), before)
+            self.assertEqual((one.quit(), other.quit()), (0, 0))
+
+    def test_tcp_port(self):
+        def attack(peer):
+            visits = 0
+            points, _ = tcp_ports(peer.pid)
+            self.assertGreater(len(points), 0)
+            for point in points:
+                for text in (*NONSENSE, random.Random(3).randbytes(100000)):
+                    with socket.create_connection(point, timeout=10) as stranger:
+                        visits += 1
+                        try:
+                            stranger.sendall(text)
+                            stranger.settimeout(5)
+                            if text:
+                                stranger.recv(1)
+                        except OSError:
+                            pass  # thrown out: what we came for
+            return visits
+
+        self.pair_under_attack("tcp,self", attack)
+
+    def test_abstract_socket(self):
+        def attack(peer):
+            _, inodes = tcp_ports(peer.pid)
+            names = abstract_names(inodes)
+            self.assertEqual(len(names), 1)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wrong_kind:
+                self.assertRaises(OSError, wrong_kind.connect, "\0" + names[0][1:])
+            for text in (*NONSENSE, b"x" * 60000):
+                for descriptor in (False, True):
+                    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stranger:
+                        stranger.settimeout(5)
+                        stranger.connect("\0" + names[0][1:])
+                        try:
+                            if descriptor:
+                                socket.send_fds(stranger, [text or b"x"], [0, 1, 2, 0, 1, 2])
+                            else:
+                                stranger.send(text)
+                            if text:
+                                stranger.recv(8)
+                        except OSError:
+                            pass
+            return 2 * (len(NONSENSE) + 1)
+
+        self.pair_under_attack("posix,self", attack)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
