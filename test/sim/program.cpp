@@ -279,8 +279,12 @@ void process::cancel_one() {
 void process::give_back_one() {
     operation_record* op = some_running();
     if (op == nullptr || op->user_request) return;
-    const bool one_message = op->kind != what::receive || op->mask == ~ucp_tag_t{0};
-    if (one_message && all_.dice.chance(0.5)) {
+    if (op->kind == what::receive) {
+        // Only one that has its message: it would wait for ever, and nobody could cancel it.
+        if (!op->canceled) cancel(*op);
+        if (op->done || ucp_request_is_completed(op->handle) != 0) return;
+    }
+    if (all_.dice.chance(0.5)) {
         all_.records.forget(*op);
         ucp_request_free(op->handle);
     } else if (op->has_callback) {

@@ -46,7 +46,7 @@ ucs_status_ptr_t flush(ep& which, const operation& params, bool close_after) {
     set_send_callback(*waiting, params);
     waiting->start_flush().close_after = close_after;
     const ucs_status_t status = which.start_flush(*waiting);
-    if (status != UCS_INPROGRESS) complete(*waiting, status);
+    if (status != UCS_INPROGRESS) which.owner().complete_in_order(*waiting, status);
     return end_call(*waiting, params);
 }
 
@@ -76,6 +76,8 @@ ucs_status_t ucp_ep_create(ucp_worker_h handle, const ucp_ep_params_t* params, u
 }
 
 ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h handle, const ucp_request_param_t* param) {
+    if (unusable(handle, param)) [[unlikely]]
+        return refuse_operation("ucp_ep_close_nbx");
     ep& which = from(handle);
     const worker_guard guard(which.owner().lock());
     return close(which, operation(*param));
@@ -93,11 +95,14 @@ ucs_status_ptr_t ucp_disconnect_nb(ucp_ep_h handle) {
 }
 
 void ucp_ep_destroy(ucp_ep_h handle) {
+    if (handle == nullptr) return;
     worker& owner = from(handle).owner();
     wait_for(owner, ucp_ep_close_nb(handle, UCP_EP_CLOSE_MODE_FLUSH));
 }
 
 ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h handle, const ucp_request_param_t* param) {
+    if (unusable(handle, param)) [[unlikely]]
+        return refuse_operation("ucp_ep_flush_nbx");
     ep& which = from(handle);
     const worker_guard guard(which.owner().lock());
     return flush(which, operation(*param), false);
@@ -109,6 +114,7 @@ ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h handle, unsigned, ucp_send_callback_t 
 }
 
 ucs_status_t ucp_ep_flush(ucp_ep_h handle) {
+    if (handle == nullptr) return refuse("ucp_ep_flush", "ep is NULL");
     const ucp_request_param_t param{};
     return wait_for(from(handle).owner(), ucp_ep_flush_nbx(handle, &param));
 }
@@ -150,6 +156,12 @@ ucs_status_t ucp_ep_query(ucp_ep_h handle, ucp_ep_attr_t* attr) {
     if (wants(UCP_EP_ATTR_FIELD_USER_DATA)) attr->user_data = which.user_data();
     if (!wants(UCP_EP_ATTR_FIELD_TRANSPORTS)) return UCS_OK;
     ucp_transports_t& list = attr->transports;
+    if (list.num_entries > 0 &&
+        (list.entries == nullptr || list.entry_size < sizeof(ucp_transport_entry_t))) {
+        return refuse("ucp_ep_query", "transports has no entries, or their size is too small");
+    }
+    // Lanes are chosen at the first use; a program may ask before.
+    if (const ucs_status_t status = which.remote().connect(); status != UCS_OK) return status;
     const auto names = which.remote().lane_names();
     const std::size_t count = std::min<std::size_t>(list.num_entries, names.size());
     for (std::size_t i = 0; i < count; ++i) {

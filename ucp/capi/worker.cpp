@@ -53,7 +53,7 @@ ucs_status_ptr_t flush(worker& owner, const operation& params) {
     if (group == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*group, params);
     const ucs_status_t status = owner.start_flush(*group);
-    if (status != UCS_INPROGRESS) complete(*group, status);
+    if (status != UCS_INPROGRESS) owner.complete_in_order(*group, status);
     return end_call(*group, params);
 }
 
@@ -71,7 +71,7 @@ ucs_status_t ucp_worker_create(ucp_context_h context, const ucp_worker_params_t*
 }
 
 void ucp_worker_destroy(ucp_worker_h handle) {
-    delete &from(handle);
+    if (handle != nullptr) delete &from(handle);
 }
 
 ucs_status_t ucp_worker_query(ucp_worker_h handle, ucp_worker_attr_t* attr) {
@@ -125,12 +125,16 @@ ucs_status_t ucp_worker_address_query(ucp_address_t* address, ucp_worker_address
 }
 
 unsigned ucp_worker_progress(ucp_worker_h handle) {
+    if (handle == nullptr) [[unlikely]]
+        return 0;
     worker& object = from(handle);
     const worker_guard guard(object.lock());
     return object.progress();
 }
 
 ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h handle, const ucp_request_param_t* param) {
+    if (unusable(handle, param)) [[unlikely]]
+        return refuse_operation("ucp_worker_flush_nbx");
     worker& object = from(handle);
     const worker_guard guard(object.lock());
     return flush(object, operation(*param));
@@ -142,6 +146,7 @@ ucs_status_ptr_t ucp_worker_flush_nb(ucp_worker_h handle, unsigned, ucp_send_cal
 }
 
 ucs_status_t ucp_worker_flush(ucp_worker_h handle) {
+    if (handle == nullptr) return refuse("ucp_worker_flush", "worker is NULL");
     const ucp_request_param_t param{};
     return wait_for(from(handle), ucp_worker_flush_nbx(handle, &param));
 }

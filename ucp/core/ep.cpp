@@ -114,7 +114,11 @@ void ep::handle(event what, ucs_status_t status) {
                            remote_.uid(), wireup::name(what), wireup::name(state_));
             break;
     }
-    if (state_ == state::closed) owner_.destroy_later(*this);
+    if (state_ == state::closed) {
+        // What is half here stays half: the peer sends nothing more.
+        abort_all(UCS_ERR_CONNECTION_RESET);
+        owner_.destroy_later(*this);
+    }
 }
 
 void ep::connect() {
@@ -166,8 +170,10 @@ void ep::run_waiting() {
 }
 
 void ep::peer_closed() {
+    abort_incoming(UCS_ERR_CONNECTION_RESET);
     if (!user_owned_) {
-        handle(event::local_close);
+        // A flush that closes goes on: the peer still answers what it was sent before.
+        if (!close_pending_) handle(event::local_close);
         return;
     }
     if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
@@ -196,12 +202,16 @@ void ep::tell_user(ucs_status_t status) {
     handler.cb(arg, reinterpret_cast<ucp_ep_h>(this), status);
 }
 
-void ep::abort_all(ucs_status_t status) {
+void ep::abort_incoming(ucs_status_t status) {
     owner_.matcher().forget_sender(*this);
-    while (!sends_.empty())
-        abort_send(sends_.front(), status);
     while (!recvs_.empty())
         owner_.matcher().abort_receive(recvs_.front(), status);
+}
+
+void ep::abort_all(ucs_status_t status) {
+    while (!sends_.empty())
+        abort_send(sends_.front(), status);
+    abort_incoming(status);
     while (!flushes_.empty()) {
         request& flush = flushes_.front();
         flushes_.pop_front();
@@ -258,6 +268,11 @@ void ep::close_forced() {
     if (failure_ == UCS_OK) failure_ = UCS_ERR_CANCELED;
     abort_all(UCS_ERR_CANCELED);
     handle(event::local_close);
+}
+
+std::string ep::line() const {
+    return fmt::format("#  endpoint {:x}: worker {:x}, {}, {} sends and {} receives running\n", id_,
+                       remote_.uid(), wireup::name(state_), sends_.size(), recvs_.size());
 }
 
 std::string ep::info() const {

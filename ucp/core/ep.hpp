@@ -88,6 +88,7 @@ public:
     [[nodiscard]] ucs_status_t failure() const noexcept { return failure_; }
     [[nodiscard]] ucp_err_handling_mode_t error_mode() const noexcept { return error_mode_; }
     [[nodiscard]] std::string info() const;
+    [[nodiscard]] std::string line() const;  // one line of the worker's page
     void describe(ucs::vfs::directory& into) const override;
 
     ucs::datastruct::list_hook peer_hook;  // in the peer's list of endpoints
@@ -109,6 +110,7 @@ private:
     void peer_closed();
     void fail(ucs_status_t status);
     void abort_all(ucs_status_t status);
+    void abort_incoming(ucs_status_t status);
     void tell_user(ucs_status_t status);
     void end_flush(request& flush, ucs_status_t status);
     void run_waiting();

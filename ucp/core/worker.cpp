@@ -139,7 +139,7 @@ void worker::update_protocols() {
 }
 
 void worker::complete_in_order(request& done, ucs_status_t status) {
-    if (ended_.empty() || done.flags.has(request_flags::starting)) {
+    if (ended_.empty()) {
         complete(done, status);
         return;
     }
@@ -352,6 +352,11 @@ std::string worker::info() const {
         text += fmt::format("#    interface {:<2}    : {}/{}{}\n", i, where.transport, where.device,
                             interfaces_[i] == nullptr ? ", left out: " + not_opened_[i] : "");
     }
+    text += fmt::format("#     receives posted: {}\n", matcher_->expected_count());
+    text += fmt::format("#     messages stored: {}\n", matcher_->unexpected_count());
+    text += matcher_->info();
+    const_cast<worker*>(this)->ep_ids_.for_each(
+        [&text](std::uint64_t, const ep* each) { text += each->line(); });
     text += "#\n";
     return text;
 }

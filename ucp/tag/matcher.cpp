@@ -1,5 +1,7 @@
 #include "ucp/tag/matcher.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "ucp/core/complete.hpp"
@@ -214,6 +216,7 @@ void tag_matcher::forget_sender(const ep& failed) {
         if (half == nullptr) continue;
         half->unfinished = nullptr;
         half->status = UCS_ERR_CONNECTION_RESET;  // for a probe that holds it
+        if (half->request != 0) acknowledge(half->ep, half->request);
         if (!half->queued) continue;
         unexpected_.remove(*half);
         free_message(*half);
@@ -221,6 +224,7 @@ void tag_matcher::forget_sender(const ep& failed) {
     unexpected_.for_each([&](tag::unexpected_entry& entry) {
         auto& stored = static_cast<message&>(entry);
         if (stored.ep != failed.id() || stored.type != message::kind::rendezvous) return;
+        refuse_announced(failed, stored.request);
         unexpected_.remove(entry);
         free_message(stored);
     });
@@ -233,6 +237,7 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announ
                        "a message of {} bytes with tag {:#x} was announced by a peer that is gone "
                        "since; its receive fails",
                        what.total, recv_of(receive).info.sender_tag);
+        if (from != nullptr) refuse_announced(*from, what.request);
         finish_receive(receive, UCS_ERR_CONNECTION_RESET);
         return;
     }
@@ -241,9 +246,34 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announ
     rndv_receive(receive, *from, what);
 }
 
+// The sender may be alive and waiting: only our side closed the endpoint.
+void tag_matcher::refuse_announced(const ep& from, std::uint64_t sender_request) {
+    const wire::ats_header header{sender_request, UCS_ERR_CONNECTION_RESET};
+    from.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
+}
+
+std::string tag_matcher::info() {
+    constexpr unsigned shown = 8;
+    std::string text;
+    unsigned count = 0;
+    expected_.for_each([&](const tag::expected_entry& entry) {
+        if (count++ >= shown) return;
+        text += fmt::format("#    receive of tag {:#x} mask {:#x}\n", entry.tag, entry.mask);
+    });
+    count = 0;
+    unexpected_.for_each([&](tag::unexpected_entry& entry) {
+        if (count++ >= shown) return;
+        const auto& stored = static_cast<const message&>(entry);
+        text += fmt::format("#    message of tag {:#x}, {} bytes{}{}\n", stored.tag, stored.total,
+                            stored.type == message::kind::rendezvous ? ", announced" : "",
+                            stored.unfinished != nullptr ? ", not all here" : "");
+    });
+    return text;
+}
+
 void tag_matcher::acknowledge(std::uint64_t ep_id, std::uint64_t sender_request) {
-    ep* from = owner_.find_ep(ep_id);
-    if (from == nullptr || from->failure() != UCS_OK) return;
+    const ep* from = owner_.find_ep(ep_id);
+    if (from == nullptr) return;
     const wire::ack_header header{sender_request};
     from->remote().send_control(wire::eager_ack, std::as_bytes(std::span(&header, 1)));
 }

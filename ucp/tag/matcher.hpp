@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ucp/core/operation.hpp"
@@ -46,6 +47,8 @@ public:
     // Ends a receive that has its message (or failed): used by the rendezvous protocols as well.
     void finish_receive(request& receive, ucs_status_t status);
 
+    // The first few posted receives and stored messages, for people.
+    [[nodiscard]] std::string info();
     [[nodiscard]] std::size_t expected_count() const noexcept { return expected_.size(); }
     [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
     [[nodiscard]] std::size_t assembly_count() const noexcept { return assemblies_.size(); }
@@ -77,6 +80,7 @@ private:
     void add_fragment(assembly& into, const std::byte* data, std::size_t length);
     void finish_assembly(assembly& done);
     void acknowledge(std::uint64_t ep, std::uint64_t sender_request);
+    void refuse_announced(const ep& from, std::uint64_t sender_request);
     assembly* find_assembly(const wire::eager_data_header& header, std::size_t length);
 
     message* new_message(std::uint64_t tag, message::kind type);
