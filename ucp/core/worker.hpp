@@ -44,7 +44,9 @@ public:
         unsigned events = 0;
         for (uct::iface* polled : fast_)
             events += polled->progress();
-        if (++turn_ >= slow_turn_) [[unlikely]]
+        // A worker that waits has time to look for new connections; a busy one hurries.
+        turn_ += events == 0 ? idle_weight : 1;
+        if (turn_ >= slow_turn_) [[unlikely]]
             events += progress_slow();
         if (!ended_.empty()) [[unlikely]]
             run_ended();
@@ -121,6 +123,7 @@ private:
 
     // How often the event loop (new connections, liveness) is looked at, in calls of progress.
     static constexpr unsigned event_turns = 128;
+    static constexpr unsigned idle_weight = 4;  // what an idle call counts
 
     std::vector<uct::iface*> fast_;
     unsigned turn_ = 0;
