@@ -25,10 +25,17 @@ door::~door() {
 }
 
 ucs_status_t door::open(const settings& options, listen_point& v4, listen_point& v6) {
+    ucs_status_t failure = UCS_OK;
     for (listen_point* point : {&v4, &v6}) {
         if (point->ip.is_none()) continue;
-        if (const ucs_status_t status = open_one(options, *point); status != UCS_OK) return status;
+        if (const ucs_status_t status = open_one(options, *point); status != UCS_OK) {
+            // One family is enough. For seconds after an interface came up its IPv6 address, for
+            // example, is there and cannot be bound yet.
+            failure = status;
+            *point = {};
+        }
     }
+    if (listeners_.empty()) return failure;
     watch_listeners(true);
     return UCS_OK;
 }
