@@ -51,8 +51,12 @@ ucs_status_t peer::connect() {
     const auto local = interfaces_of(owner_, excluded_);
     const wireup::lane_selection chosen = wireup::select_lanes(local, *remote);
     if (!chosen.am) {
+        std::vector<std::string> notes = chosen.notes;
+        for (const refused_resource& each : owner_.owner().refused())
+            notes.push_back(
+                fmt::format("{}/{}: not used, {}", each.transport, each.device, each.reason));
         ucs::log::error(wireup_log, "worker {:x} ({}) is unreachable: {}", uid_, remote->name,
-                        joined(chosen.notes));
+                        joined(notes));
         return UCS_ERR_UNREACHABLE;
     }
     const auto open = [this](const wireup::lane_choice& choice, lane& into) {
