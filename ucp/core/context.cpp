@@ -91,6 +91,10 @@ ucs::result<std::unique_ptr<context>> context::create(
         return status;
     }
     ucs::vfs::add_root(fmt::format("ucp/context/{}", made->name()), *made);
+    // Also the first message of a program that has nothing to complain of: with it a wrong
+    // UCX_LOG_LEVEL or UCX_LOG_FILE is reported now and not with the first trouble.
+    ucs::log::debug(core_log, "context {} has {} resources, {} were left out", made->name(),
+                    made->resources_.size(), made->refused_.size());
     return made;
 }
 
