@@ -105,6 +105,10 @@ void output::write(std::string_view line) noexcept {
     do {
         count = ::write(fd, line.data(), line.size());
     } while (count < 0 && errno == EINTR);
+    if (count < 0 && fd > STDERR_FILENO) {
+        // A full or failing disk must not hide why the program is in trouble.
+        count = ::write(STDERR_FILENO, line.data(), line.size());
+    }
     if (written_.fetch_add(line.size()) + line.size() >= limit_ && fd > STDERR_FILENO) {
         rotate();
     }
