@@ -62,6 +62,9 @@ worker::~worker() {
 ucs_status_t worker::open_interfaces() {
     const auto& resources = context_.resources();
     interfaces_.resize(resources.size());
+    // Handlers may activate interfaces while the lists are walked: they never move.
+    fast_.reserve(resources.size());
+    slow_.reserve(resources.size());
     not_opened_.resize(resources.size());
     unsigned opened = 0;
     for (std::size_t i = 0; i < resources.size(); ++i) {
