@@ -5,6 +5,7 @@
 #include <new>
 #include <string_view>
 
+#include "ucp/api/ucp.h"
 #include "ucp/core/log.hpp"
 #include "ucs/type/status.h"
 
@@ -14,6 +15,17 @@ namespace ucp::capi {
 inline ucs_status_t refuse(const char* call, const char* why) noexcept {
     ucs::log::error(core_log, "{}: {}", call, why);
     return UCS_ERR_INVALID_PARAM;
+}
+
+// Whether an operation cannot start: no object, no parameters, or a request that is not there.
+inline bool unusable(const void* handle, const ucp_request_param_t* param) noexcept {
+    return handle == nullptr || param == nullptr ||
+           ((param->op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) != 0 && param->request == nullptr);
+}
+
+// Refuses such an operation.
+[[gnu::cold]] inline ucs_status_ptr_t refuse_operation(const char* call) noexcept {
+    return UCS_STATUS_PTR(refuse(call, "the object, param or param.request is NULL"));
 }
 
 // Runs the body of a C function; no exception crosses the boundary.

@@ -67,9 +67,9 @@ ucs_status_t check_features(const ucp_params_t& params) {
 extern "C" {
 
 void ucp_get_version(unsigned* major_version, unsigned* minor_version, unsigned* release_number) {
-    *major_version = UCP_API_MAJOR;
-    *minor_version = UCP_API_MINOR;
-    *release_number = 0;
+    if (major_version != nullptr) *major_version = UCP_API_MAJOR;
+    if (minor_version != nullptr) *minor_version = UCP_API_MINOR;
+    if (release_number != nullptr) *release_number = 0;
 }
 
 const char* ucp_get_version_string(void) {
@@ -96,7 +96,7 @@ ucs_status_t ucp_init_version(unsigned api_major_version, unsigned api_minor_ver
 }
 
 void ucp_cleanup(ucp_context_h context_p) {
-    delete &from(context_p);
+    if (context_p != nullptr) delete &from(context_p);
 }
 
 ucs_status_t ucp_context_query(ucp_context_h context_p, ucp_context_attr_t* attr) {

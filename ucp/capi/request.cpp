@@ -34,6 +34,10 @@ std::string description(const request& of) {
 
 // Gives the request back; a running operation goes on, with or without its callback.
 void give_back(request& done, bool keep_callback) {
+    // Memory of the user's stays the user's, unless it came from ucp_request_alloc.
+    if (done.flags.has(request_flags::user_memory) && done.owner->requests().reclaim(done)) {
+        done.flags.clear(request_flags::user_memory);
+    }
     if (done.is_completed()) {
         if (!done.flags.has(request_flags::user_memory)) done.owner->requests().put(done);
         return;
@@ -49,16 +53,21 @@ void give_back(request& done, bool keep_callback) {
 extern "C" {
 
 ucs_status_t ucp_request_check_status(void* handle) {
+    if (handle == nullptr) [[unlikely]]
+        return refuse("ucp_request_check_status", "request is NULL");
     const request& of = request::of(handle);
     if (!of.is_completed()) return UCS_INPROGRESS;
     return of.status;
 }
 
 int ucp_request_is_completed(void* handle) {
-    return request::of(handle).is_completed() ? 1 : 0;
+    // An operation without a request is complete.
+    return handle == nullptr || request::of(handle).is_completed() ? 1 : 0;
 }
 
 ucs_status_t ucp_tag_recv_request_test(void* handle, ucp_tag_recv_info_t* info) {
+    if (handle == nullptr) [[unlikely]]
+        return refuse("ucp_request_test", "request is NULL");
     const request& of = request::of(handle);
     if (!of.is_completed()) return UCS_INPROGRESS;
     if (of.kind == request_kind::recv && info != nullptr) *info = of.state.recv.info;
@@ -93,33 +102,42 @@ ucs_status_t ucp_request_query(void* handle, ucp_request_attr_t* attr) {
 }
 
 void ucp_request_cancel(ucp_worker_h worker, void* handle) {
-    if (handle == nullptr) return;
+    if (worker == nullptr || handle == nullptr) return;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     owner.matcher().cancel(request::of(handle));
 }
 
 void ucp_request_free(void* handle) {
+    if (handle == nullptr) [[unlikely]]
+        return;
     request& done = request::of(handle);
     const worker_guard guard(done.owner->lock());
     give_back(done, false);
 }
 
 void ucp_request_release(void* handle) {
+    if (handle == nullptr) [[unlikely]]
+        return;
     request& done = request::of(handle);
     const worker_guard guard(done.owner->lock());
     give_back(done, true);
 }
 
 void* ucp_request_alloc(ucp_worker_h worker) {
+    if (worker == nullptr) return nullptr;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    request* fresh = owner.requests().get();
+    request* fresh = nullptr;
+    guarded("ucp_request_alloc", [&] {
+        fresh = owner.requests().lend();
+        return UCS_OK;
+    });
     if (fresh == nullptr) return nullptr;
     fresh->owner = &owner;
     fresh->kind = request_kind::none;
     fresh->status = UCS_OK;
-    fresh->flags.assign(request_flags::completed);
+    fresh->flags.assign(request_flags::completed | request_flags::user_memory);
     return fresh->handle();
 }
 

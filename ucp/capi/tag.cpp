@@ -20,6 +20,8 @@ extern "C" {
 
 ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                                   const ucp_request_param_t* param) {
+    if (unusable(ep, param)) [[unlikely]]
+        return refuse_operation("ucp_tag_send_nbx");
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
     return tag_send(to, buffer, count, tag, operation(*param));
@@ -27,6 +29,8 @@ ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer, size_t count,
 
 ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                                        const ucp_request_param_t* param) {
+    if (unusable(ep, param)) [[unlikely]]
+        return refuse_operation("ucp_tag_send_sync_nbx");
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
     return tag_send_request(to, buffer, count, tag, true, operation(*param));
@@ -58,6 +62,8 @@ ucs_status_t ucp_tag_send_nbr(ucp_ep_h ep, const void* buffer, size_t count,
 
 ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void* buffer, size_t count, ucp_tag_t tag,
                                   ucp_tag_t tag_mask, const ucp_request_param_t* param) {
+    if (unusable(worker, param)) [[unlikely]]
+        return refuse_operation("ucp_tag_recv_nbx");
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     return owner.matcher().receive(buffer, count, tag, tag_mask, operation(*param));
@@ -85,13 +91,19 @@ ucs_status_t ucp_tag_recv_nbr(ucp_worker_h worker, void* buffer, size_t count,
 
 ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag, ucp_tag_t tag_mask,
                                    int remove, ucp_tag_recv_info_t* info) {
+    if (worker == nullptr) [[unlikely]]
+        return nullptr;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    return handle(owner.matcher().probe(tag, tag_mask, remove != 0, *info));
+    ucp_tag_recv_info_t unwanted;
+    return handle(
+        owner.matcher().probe(tag, tag_mask, remove != 0, info != nullptr ? *info : unwanted));
 }
 
 ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h worker, void* buffer, size_t count,
                                       ucp_tag_message_h message, const ucp_request_param_t* param) {
+    if (unusable(worker, param) || message == nullptr) [[unlikely]]
+        return refuse_operation("ucp_tag_msg_recv_nbx");
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     return owner.matcher().receive_probed(buffer, count, from(message), operation(*param));

@@ -6,31 +6,53 @@
 
 namespace ucp {
 
-// Runs the callback, if there is one to run. The user may free the request in it.
-inline void call_back(request& done) {
-    if (!done.flags.has(request_flags::has_callback)) return;
-    if (done.kind == request_kind::recv) {
-        done.callback.recv(done.handle(), done.status, &done.state.recv.info, done.user_data);
-    } else {
-        done.callback.send(done.handle(), done.status, done.user_data);
+// The callback of a request that ends, with all it needs: the request may be gone when it runs.
+class last_callback {
+public:
+    explicit last_callback(request& done) noexcept
+        : callback_(done.callback),
+          handle_(done.handle()),
+          user_data_(done.user_data),
+          status_(done.status),
+          kind_(done.flags.has(request_flags::has_callback) ? done.kind : request_kind::none) {
+        if (kind_ == request_kind::recv) info_ = done.state.recv.info;
     }
-}
+    void run() const {
+        if (kind_ == request_kind::none) return;
+        if (kind_ == request_kind::recv) {
+            callback_.recv(handle_, status_, &info_, user_data_);
+        } else {
+            callback_.send(handle_, status_, user_data_);
+        }
+    }
+
+private:
+    request::any_callback callback_;
+    void* handle_;
+    void* user_data_;
+    ucp_tag_recv_info_t info_{};
+    ucs_status_t status_;
+    request_kind kind_;
+};
 
 // The operation ended. Inside the call that started it only the status is noted, see end_call.
 // The request may be gone afterwards.
 inline void complete(request& done, ucs_status_t status) {
     done.status = status;
-    if (!done.flags.has(request_flags::starting)) {
-        call_back(done);
-        if (done.flags.has(request_flags::released | request_flags::internal)) {
-            done.owner->requests().put(done);
-            return;
-        }
-        // The last touch: a waiting thread may take its user memory away as soon as it sees this.
-        done.flags.set(request_flags::completed);
+    if (done.flags.has(request_flags::starting)) {
+        done.flags.set(request_flags::ended);
         return;
     }
-    done.flags.set(request_flags::ended);
+    if (done.flags.has(request_flags::released | request_flags::internal)) {
+        last_callback(done).run();
+        done.owner->requests().put(done);
+        return;
+    }
+    // The callback sees a completed request and may free it, use it anew or take its memory away,
+    // and so may a waiting thread: this is the last touch.
+    const last_callback told(done);
+    done.flags.set(request_flags::completed);
+    told.run();
 }
 
 // Brackets work that may end a request at a moment when no user code may run: begin_quiet, the
@@ -40,7 +62,10 @@ inline void begin_quiet(request& busy) noexcept {
 }
 inline void end_quiet(request& busy) {
     busy.flags.clear(request_flags::starting);
-    if (busy.flags.has(request_flags::ended)) busy.owner->complete_later(busy);
+    if (!busy.flags.has(request_flags::ended)) return;
+    ep* via = busy.via;
+    busy.owner->complete_later(busy);
+    if (via != nullptr) via->check_flushes();  // told behind this one
 }
 
 // A request for an operation that starts now: the user's memory or one of the pool. nullptr:
@@ -84,7 +109,13 @@ inline ucs_status_ptr_t end_call(request& started, const operation& params) {
 
 // Gives back a request whose operation did not start.
 inline ucs_status_ptr_t refuse_call(request& unused, ucs_status_t why) {
-    if (!unused.flags.has(request_flags::user_memory)) unused.owner->requests().put(unused);
+    if (unused.flags.has(request_flags::user_memory)) {
+        // Programs may look here instead of at the result.
+        unused.status = why;
+        unused.flags.assign(request_flags::user_memory | request_flags::completed);
+    } else {
+        unused.owner->requests().put(unused);
+    }
     return UCS_STATUS_PTR(why);
 }
 

@@ -48,4 +48,10 @@ bool request_pool::grow() noexcept {
     return true;
 }
 
+request* request_pool::lend() {
+    request* fresh = get();
+    if (fresh != nullptr) lent_.insert(fresh);
+    return fresh;
+}
+
 }  // namespace ucp

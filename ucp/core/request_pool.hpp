@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "ucp/core/request.hpp"
@@ -41,6 +42,11 @@ public:
         --in_use_;
     }
 
+    // A request that the user will pass to operations as memory of its own; nullptr: no memory.
+    [[nodiscard]] request* lend();
+    // Whether the request was lent; from now on it is not.
+    [[nodiscard]] bool reclaim(request& lent) noexcept { return lent_.erase(&lent) != 0; }
+
     // Requests taken and not given back.
     [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 
@@ -57,6 +63,7 @@ private:
     const std::size_t per_chunk_;
     request* free_ = nullptr;
     std::size_t in_use_ = 0;
+    std::unordered_set<request*> lent_;
     std::vector<std::unique_ptr<std::byte[]>> chunks_;
 };
 

@@ -93,11 +93,21 @@ std::size_t in_place_limit(const request& send, std::size_t header) {
     return std::min(options.fragment.bytes, attr.max_zcopy - header);
 }
 
+// A send that may not wait did not go by the short path. The endpoint connects, so that the
+// program may succeed when it asks again.
+ucs_status_t not_now(ep& to) {
+    if (to.failure() != UCS_OK) return to.failure();
+    if (to.connection() == wireup::state::idle) to.handle(wireup::event::use);
+    return UCS_ERR_NO_RESOURCE;
+}
+
 }  // namespace
 
 ucs_status_ptr_t tag_send_request(ep& to, const void* buffer, std::size_t count, ucp_tag_t tag,
                                   bool sync, const operation& params) {
     worker& owner = to.owner();
+    if (params.force_immediate()) [[unlikely]]
+        return UCS_STATUS_PTR(not_now(to));
     request* send = begin_call(owner, params);
     if (send == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*send, params);
@@ -130,8 +140,10 @@ void finish_send(request& send, ucs_status_t status) {
         return;
     }
     via->remove_send(send);
+    // A flush may not be told before this send: end_quiet looks after it.
+    const bool quiet = send.flags.has(request_flags::starting);
     complete(send, status);
-    via->check_flushes();
+    if (!quiet) via->check_flushes();
 }
 
 void abort_send(request& send, ucs_status_t status) {

@@ -26,6 +26,8 @@ inline ucs_status_ptr_t tag_send(ep& to, const void* buffer, std::size_t count, 
             if (params.has_user_request()) {
                 request& mine = request::of(params.user_request());
                 mine.status = UCS_OK;
+                mine.kind = request_kind::none;
+                mine.owner = &to.owner();
                 mine.flags.assign(request_flags::completed | request_flags::user_memory);
             }
             return nullptr;
