@@ -97,7 +97,7 @@ public:
     void abort_for_destruction() { abort_all(UCS_ERR_CANCELED); }
     // Whether a user's ucp_ep_create may take this endpoint, which a peer's request made.
     [[nodiscard]] bool adoptable() const noexcept {
-        return state_ == wireup::state::ready && failure_ == UCS_OK;
+        return state_ == wireup::state::ready && failure_ == UCS_OK && !close_pending_;
     }
     // The lane was replaced before the connection stood.
     void connect_again();

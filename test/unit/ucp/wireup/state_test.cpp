@@ -1,0 +1,84 @@
+// The life of a connection, pair by pair.
+#include "ucp/wireup/state.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <set>
+
+using namespace ucp::wireup;
+
+namespace {
+
+constexpr state all_states[] = {state::idle,        state::requested, state::ready,
+                                state::peer_closed, state::abandoned, state::closing,
+                                state::failed,      state::closed};
+constexpr event all_events[] = {event::use,        event::request,     event::reply,
+                                event::peer_close, event::local_close, event::failure};
+
+bool is(transition got, state next, action todo) {
+    return got.next == next && got.todo == todo;
+}
+
+}  // namespace
+
+TEST_CASE("Every state and event has a name and an answer") {
+    std::set<std::string> names;
+    for (const state from : all_states) {
+        REQUIRE(names.insert(name(from)).second);
+        for (const event what : all_events) {
+            const transition taken = step(from, what);
+            INFO(name(from) << " on " << name(what));
+            REQUIRE(static_cast<unsigned>(taken.next) <= static_cast<unsigned>(state::closed));
+            REQUIRE(static_cast<unsigned>(taken.todo) <= static_cast<unsigned>(action::unexpected));
+            // What is unexpected changes nothing.
+            if (taken.todo == action::unexpected) REQUIRE(taken.next == from);
+        }
+    }
+    for (const event what : all_events)
+        REQUIRE(std::strlen(name(what)) > 0);
+}
+
+TEST_CASE("A connection that was asked for becomes ready once, by request or by reply") {
+    REQUIRE(is(step(state::idle, event::use), state::requested, action::send_request));
+    REQUIRE(is(step(state::requested, event::use), state::requested, action::none));
+    REQUIRE(is(step(state::requested, event::reply), state::ready, action::become_ready));
+    REQUIRE(
+        is(step(state::requested, event::request), state::ready, action::become_ready_and_reply));
+    REQUIRE(is(step(state::ready, event::reply), state::ready, action::none));
+    REQUIRE(is(step(state::ready, event::request), state::ready, action::reply));
+}
+
+TEST_CASE("A closed endpoint waits for the peer's word, whatever the order") {
+    REQUIRE(is(step(state::ready, event::local_close), state::closing, action::send_close));
+    REQUIRE(is(step(state::closing, event::peer_close), state::closed, action::none));
+    REQUIRE(is(step(state::ready, event::peer_close), state::peer_closed, action::tell_user));
+    REQUIRE(is(step(state::peer_closed, event::local_close), state::closed, action::send_close));
+    // Closed while our request was under way: the peer is told as soon as it can be named.
+    REQUIRE(is(step(state::requested, event::local_close), state::abandoned, action::none));
+    REQUIRE(is(step(state::abandoned, event::reply), state::closing, action::send_close));
+    REQUIRE(is(step(state::abandoned, event::request), state::closing, action::reply_and_close));
+}
+
+TEST_CASE("Every open state fails, and only states of the user's are told so") {
+    for (const state from : {state::idle, state::requested, state::ready, state::peer_closed}) {
+        INFO(name(from));
+        REQUIRE(is(step(from, event::failure), state::failed, action::fail));
+    }
+    // The user has closed these: nobody is left to be told.
+    for (const state from : {state::abandoned, state::closing}) {
+        INFO(name(from));
+        REQUIRE(is(step(from, event::failure), state::closed, action::none));
+    }
+}
+
+TEST_CASE("Every state reaches closed by a local close and a failure") {
+    for (const state from : all_states) {
+        INFO(name(from));
+        REQUIRE(step(step(from, event::local_close).next, event::failure).next == state::closed);
+    }
+}
+
+TEST_CASE("Nothing leaves closed") {
+    for (const event what : all_events)
+        REQUIRE(is(step(state::closed, what), state::closed, action::none));
+}
