@@ -180,6 +180,8 @@ void ep::peer_closed() {
     failure_ = UCS_ERR_CONNECTION_RESET;
     max_short_ = -1;
     abort_all(failure_);
+    // The user may take long to close: the peer need not wait for the rest of half messages.
+    wireup::send_close(*this);
     tell_user(failure_);
 }
 

@@ -1,0 +1,334 @@
+// Endpoints: making, closing, flushing, who speaks first.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "test/integration/api/world.hpp"
+
+using namespace api;
+
+namespace {
+
+constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
+
+void exchange(const world& in, ucp_worker_h to, ucp_ep_h over, std::size_t length) {
+    const auto data = pattern(length, 1);
+    std::vector<std::byte> into(length);
+    const params none;
+    const auto receiving = ucp_tag_recv_nbx(to, into.data(), length, 77, all_bits, &none);
+    const auto sending = ucp_tag_send_nbx(over, data.data(), length, 77, &none);
+    REQUIRE(in.finish(receiving) == UCS_OK);
+    REQUIRE(in.finish(sending) == UCS_OK);
+    REQUIRE(into == data);
+}
+
+plan idle() {
+    plan how;
+    how.connect = false;
+    return how;
+}
+
+}  // namespace
+
+TEST_CASE("several endpoints to one worker carry messages independently") {
+    const world in;
+    std::vector<ucp_ep_h> more;
+    for (int i = 0; i < 8; ++i)
+        more.push_back(make_ep(in.sender, in.receiver));
+    for (const std::size_t length : std::initializer_list<std::size_t>{1, 100000}) {
+        for (const ucp_ep_h each : more)
+            exchange(in, in.receiver, each, length);
+    }
+    for (std::size_t i = 0; i < more.size(); ++i) {
+        in.close(more[i], i % 2 == 0);
+        exchange(in, in.receiver, in.ep, 1);
+        if (i + 1 < more.size()) exchange(in, in.receiver, more.back(), 100000);
+    }
+}
+
+TEST_CASE("a worker reaches itself, with and without the loopback shortcut") {
+    const std::uint64_t flags = GENERATE(as<std::uint64_t>(), 0, UCP_EP_PARAMS_FLAGS_NO_LOOPBACK);
+    const int count = GENERATE(1, 2);
+    CAPTURE(flags, count);
+    const world in;
+    std::vector<ucp_ep_h> own;
+    for (int i = 0; i < count; ++i)
+        own.push_back(make_ep(in.sender, in.sender, flags));
+    for (const ucp_ep_h each : own) {
+        for (const std::size_t length : std::initializer_list<std::size_t>{0, 1, 5000, 1 << 20})
+            exchange(in, in.sender, each, length);
+    }
+    for (const ucp_ep_h each : own)
+        in.close(each);
+}
+
+TEST_CASE("messages may come before the other side has an endpoint, which answers over its own") {
+    const world in(idle());
+    const std::size_t length = GENERATE(as<std::size_t>(), 1, 3000, 1 << 20);
+    const auto data = pattern(length, 1);
+    std::vector<std::byte> into(length);
+    const params none;
+    const auto sending = ucp_tag_send_nbx(in.ep, data.data(), length, 1, &none);
+    in.await_unexpected(1);
+    in.recv(into.data(), length, 1);
+    CHECK(in.finish(sending) == UCS_OK);
+    CHECK(into == data);
+    const ucp_ep_h back = make_ep(in.receiver, in.sender);
+    exchange(in, in.sender, back, length);
+    exchange(in, in.receiver, in.ep, length);
+    in.close(back);
+}
+
+TEST_CASE("both sides may connect at the same time") {
+    const world in(idle());
+    const ucp_ep_h back = make_ep(in.receiver, in.sender);
+    const params none;
+    std::uint32_t there = 1, here = 2, got_there = 0, got_here = 0;
+    const auto first = ucp_tag_send_nbx(in.ep, &there, 4, 1, &none);
+    const auto second = ucp_tag_send_nbx(back, &here, 4, 2, &none);
+    const auto one = ucp_tag_recv_nbx(in.receiver, &got_there, 4, 1, all_bits, &none);
+    const auto two = ucp_tag_recv_nbx(in.sender, &got_here, 4, 2, all_bits, &none);
+    for (const ucs_status_ptr_t each : {first, second, one, two})
+        CHECK(in.finish(each) == UCS_OK);
+    CHECK(got_there == 1);
+    CHECK(got_here == 2);
+    exchange(in, in.sender, back, 100000);
+    in.close(back);
+}
+
+TEST_CASE("an address may be thrown away or padded with zeros") {
+    const world in;
+    auto address = address_of(in.receiver);
+    CHECK(address.size() <= 1024);
+    address.resize(4096);
+    ucp_ep_params_t how{};
+    how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    how.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    ucp_ep_h ep = nullptr;
+    REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+    std::fill(address.begin(), address.end(), std::byte{0xEE});
+    exchange(in, in.receiver, ep, 1000);
+    in.close(ep);
+}
+
+TEST_CASE("closing with flush delivers everything that was sent") {
+    const world in;
+    const std::size_t length = GENERATE(as<std::size_t>(), 1, 9000, 1 << 20);
+    CAPTURE(length);
+    const bool connected = GENERATE(false, true);
+    const ucp_ep_h ep = make_ep(in.sender, in.receiver);
+    if (connected) exchange(in, in.receiver, ep, 1);
+    constexpr std::size_t count = 5;
+    const auto data = pattern(length, 1);
+    std::vector<std::vector<std::byte>> into(count, std::vector<std::byte>(length));
+    const params none;
+    std::vector<ucs_status_ptr_t> sends, recvs;
+    for (std::size_t i = 0; i < count; ++i)
+        sends.push_back(ucp_tag_send_nbx(ep, data.data(), length, 2, &none));
+    const auto closing = ucp_ep_close_nb(ep, UCP_EP_CLOSE_MODE_FLUSH);
+    for (auto& each : into)
+        recvs.push_back(ucp_tag_recv_nbx(in.receiver, each.data(), length, 2, all_bits, &none));
+    CHECK(in.finish(closing) == UCS_OK);
+    for (const ucs_status_ptr_t each : sends)
+        CHECK(in.finish(each) == UCS_OK);
+    for (const ucs_status_ptr_t each : recvs)
+        CHECK(in.finish(each) == UCS_OK);
+    for (const auto& each : into)
+        CHECK(each == data);
+}
+
+TEST_CASE("closing by force ends what runs with UCS_ERR_CANCELED and leaves the worker usable") {
+    const std::size_t length = 1 << 20;
+    std::vector<std::byte> into(length);
+    const auto data = pattern(length, 1);
+    const bool connected = GENERATE(false, true);
+    const world in(configured({{"RNDV_THRESH", "1k"}}));
+    const ucp_ep_h ep = make_ep(in.sender, in.receiver);
+    if (connected) exchange(in, in.receiver, ep, 1);
+    outcome sent;
+    const params how = params().on_send(sent);
+    void* sending = ucp_tag_send_nbx(ep, data.data(), length, 3, &how);
+    REQUIRE(UCS_PTR_IS_PTR(sending));
+    in.close(ep, true);
+    REQUIRE(in.until([&] { return sent.calls == 1; }));
+    CHECK(sent.status == UCS_ERR_CANCELED);
+    CHECK(ucp_request_check_status(sending) == UCS_ERR_CANCELED);
+    ucp_request_free(sending);
+    exchange(in, in.receiver, in.ep, length);
+    const ucp_ep_h again = make_ep(in.sender, in.receiver);
+    exchange(in, in.receiver, again, length);
+    in.close(again);
+}
+
+TEST_CASE("connecting and closing many times leaves a working pair of workers") {
+    const world in;
+    // The other half of in.ep, which would else be taken by the endpoints that come and go.
+    const ucp_ep_h half = make_ep(in.receiver, in.sender);
+    for (int i = 0; i < 100; ++i) {
+        const ucp_ep_h there = make_ep(in.sender, in.receiver);
+        const ucp_ep_h back = make_ep(in.receiver, in.sender);
+        if (i % 3 != 0) exchange(in, in.receiver, there, 1);
+        if (i % 5 != 0) exchange(in, in.sender, back, 20000);
+        in.close(i % 2 == 0 ? there : back, i % 4 == 0);
+        in.close(i % 2 == 0 ? back : there, i % 7 == 0);
+    }
+    exchange(in, in.receiver, in.ep, 1 << 20);
+    exchange(in, in.sender, half, 1 << 20);
+    in.close(half);
+}
+
+TEST_CASE("closing an endpoint that was never used is immediate") {
+    const world in;
+    const ucp_ep_h ep = make_ep(in.sender, in.receiver);
+    CHECK(ucp_ep_close_nb(ep, UCP_EP_CLOSE_MODE_FLUSH) == nullptr);
+    CHECK(ucp_ep_close_nb(make_ep(in.sender, in.receiver), UCP_EP_CLOSE_MODE_FORCE) == nullptr);
+    CHECK(in.finish(ucp_disconnect_nb(make_ep(in.sender, in.receiver))) == UCS_OK);
+    ucp_ep_destroy(make_ep(in.sender, in.receiver));
+}
+
+TEST_CASE("a flush ends after the sends before it") {
+    const world in;
+    const std::size_t length = GENERATE(as<std::size_t>(), 1, 1 << 20);
+    const bool whole_worker = GENERATE(false, true);
+    CAPTURE(length, whole_worker);
+    const auto data = pattern(length, 1);
+    std::vector<std::byte> into(length);
+    outcome sent, flushed;
+    const params send = params().on_send(sent);
+    const params none;
+    const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 4, all_bits, &none);
+    const auto sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 4, &send);
+    const params flush = params().on_send(flushed);
+    const auto flushing =
+        whole_worker ? ucp_worker_flush_nbx(in.sender, &flush) : ucp_ep_flush_nbx(in.ep, &flush);
+    if (UCS_PTR_IS_PTR(flushing)) REQUIRE(in.until([&] { return flushed.calls == 1; }));
+    CHECK(ucp_request_is_completed(sending) == 1);
+    CHECK(in.finish(flushing) == UCS_OK);
+    CHECK(in.finish(sending) == UCS_OK);
+    CHECK(in.finish(receiving) == UCS_OK);
+}
+
+TEST_CASE("the flushes without anything to wait for end at once, the older forms too") {
+    const world in;
+    const params none;
+    const auto no_send = [](void*, ucs_status_t) {};
+    CHECK(ucp_ep_flush_nbx(in.ep, &none) == nullptr);
+    CHECK(ucp_worker_flush_nbx(in.sender, &none) == nullptr);
+    CHECK(in.finish(ucp_ep_flush_nb(in.ep, 0, no_send)) == UCS_OK);
+    CHECK(in.finish(ucp_worker_flush_nb(in.sender, 0, no_send)) == UCS_OK);
+    CHECK(ucp_ep_flush(in.ep) == UCS_OK);
+    CHECK(ucp_worker_flush(in.sender) == UCS_OK);
+}
+
+TEST_CASE("in error handling mode PEER an endpoint is told once that the other side closed") {
+    if (only_self()) return;  // both sides are the same endpoint there
+    const world in(idle());
+    struct told {
+        int calls = 0;
+        ucp_ep_h ep = nullptr;
+        ucs_status_t status = UCS_OK;
+    } heard;
+    const auto address = address_of(in.receiver);
+    ucp_ep_params_t how{};
+    how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                     UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    how.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    how.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    how.err_handler.arg = &heard;
+    how.err_handler.cb = [](void* arg, ucp_ep_h ep, ucs_status_t status) {
+        auto& into = *static_cast<told*>(arg);
+        into = {into.calls + 1, ep, status};
+    };
+    ucp_ep_h ep = nullptr;
+    REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+    exchange(in, in.receiver, ep, 1);
+    const ucp_ep_h back = make_ep(in.receiver, in.sender);
+    exchange(in, in.sender, back, 1);
+    in.close(back);
+    REQUIRE(in.until([&] { return heard.calls > 0; }));
+    for (int i = 0; i < 1000; ++i)
+        in.progress();
+    CHECK(heard.calls == 1);
+    CHECK(heard.ep == ep);
+    CHECK(heard.status == UCS_ERR_CONNECTION_RESET);
+    const params none;
+    CHECK(UCS_STATUS_IS_ERR(in.finish(ucp_tag_send_nbx(ep, "x", 1, 1, &none))));
+    in.close(ep, true);
+    exchange(in, in.receiver, in.ep, 1);
+}
+
+TEST_CASE("ucp_ep_query lists transports into entries of any size, by names that stay") {
+    const world in;
+    struct bigger {
+        ucp_transport_entry_t entry;
+        std::uint64_t newer[3];
+    } entries[4];
+    std::memset(entries, 0x55, sizeof entries);
+    const ucp_ep_h ep = make_ep(in.sender, in.receiver);
+    ucp_ep_attr_t attr{};
+    attr.field_mask = UCP_EP_ATTR_FIELD_TRANSPORTS;
+    attr.transports.entries = &entries[0].entry;
+    attr.transports.num_entries = 4;
+    attr.transports.entry_size = sizeof entries[0];
+    REQUIRE(ucp_ep_query(ep, &attr) == UCS_OK);
+    REQUIRE(attr.transports.num_entries >= 1);
+    REQUIRE(attr.transports.num_entries <= 4);
+    in.close(ep);
+    for (unsigned i = 0; i < attr.transports.num_entries; ++i) {
+        CHECK(std::strlen(entries[i].entry.transport_name) > 0);
+        CHECK(std::strlen(entries[i].entry.device_name) > 0);
+        for (const std::uint64_t each : entries[i].newer)
+            CHECK(each == 0x5555555555555555);
+    }
+    const std::string all = printed([&](FILE* to) { ucp_context_print_info(in.context, to); });
+    CHECK(all.find(std::string(entries[0].entry.transport_name) + "/" +
+                   entries[0].entry.device_name) != std::string::npos);
+}
+
+TEST_CASE("ucp_ep_query tells the name and the user data, which can be changed") {
+    const world in;
+    int first = 0, second = 0;
+    const auto address = address_of(in.receiver);
+    ucp_ep_params_t how{};
+    how.field_mask =
+        UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_NAME | UCP_EP_PARAM_FIELD_USER_DATA;
+    how.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    how.name = "a name that is longer than the field that takes it";
+    how.user_data = &first;
+    ucp_ep_h ep = nullptr;
+    REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+    ucp_ep_attr_t attr;
+    std::memset(&attr, 0x55, sizeof attr);
+    attr.field_mask = UCP_EP_ATTR_FIELD_NAME | UCP_EP_ATTR_FIELD_USER_DATA;
+    REQUIRE(ucp_ep_query(ep, &attr) == UCS_OK);
+    CHECK(std::string(attr.name) == std::string(how.name).substr(0, sizeof attr.name - 1));
+    CHECK(attr.user_data == &first);
+    CHECK(attr.transports.num_entries == 0x55555555);
+    ucp_ep_params_t change{};
+    change.field_mask = UCP_EP_PARAM_FIELD_USER_DATA;
+    change.user_data = &second;
+    CHECK(in.finish(ucp_ep_modify_nb(ep, &change)) == UCS_OK);
+    REQUIRE(ucp_ep_query(ep, &attr) == UCS_OK);
+    CHECK(attr.user_data == &second);
+    in.close(ep);
+}
+
+TEST_CASE("ucp_ep_evaluate_perf predicts longer times for longer messages") {
+    const world in;
+    double last = 0;
+    for (const std::size_t length : std::initializer_list<std::size_t>{8, 100000, 10000000}) {
+        const ucp_ep_evaluate_perf_param_t what{UCP_EP_PERF_PARAM_FIELD_MESSAGE_SIZE, length};
+        ucp_ep_evaluate_perf_attr_t attr{UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME, 0};
+        REQUIRE(ucp_ep_evaluate_perf(in.ep, &what, &attr) == UCS_OK);
+        CHECK(attr.estimated_time > last);
+        CHECK(attr.estimated_time < 10);
+        last = attr.estimated_time;
+    }
+}
+
+TEST_CASE("the endpoint and worker pages name what is used") {
+    const world in;
+    const std::string ep = printed([&](FILE* to) { ucp_ep_print_info(in.ep, to); });
+    CHECK(ep.find("lane[0]") != std::string::npos);
+    const std::string worker = printed([&](FILE* to) { ucp_worker_print_info(in.sender, to); });
+    CHECK(worker.find("UCP worker") != std::string::npos);
+}

@@ -1,0 +1,256 @@
+// Versions, attributes, printed pages, and structs of programs that were compiled for older
+// headers.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <new>
+#include <sstream>
+
+#include "test/integration/api/world.hpp"
+
+using namespace api;
+
+namespace {
+
+// Sizes in 1.13, the oldest interface that programs in use were compiled for.
+constexpr std::size_t old_params = 80;
+constexpr std::size_t old_context_attr = 64;
+constexpr std::size_t old_ep_attr = 296;
+constexpr std::size_t old_request_param = 72;
+
+template<class Struct>
+Struct& place(const guarded_memory& in, std::size_t size) {
+    std::memset(in.get(), 0x55, size);
+    return *static_cast<Struct*>(in.get());
+}
+
+}  // namespace
+
+TEST_CASE("the version is one that programs accept without a warning") {
+    unsigned major = 0, minor = 0, release = 99;
+    ucp_get_version(&major, &minor, &release);
+    CHECK(major == 1);
+    CHECK(minor >= 19);
+    const std::string start = std::to_string(major) + "." + std::to_string(minor) + ".";
+    CHECK(std::string(ucp_get_version_string()).rfind(start, 0) == 0);
+    ucp_lib_attr_t attr{};
+    attr.field_mask = UCP_LIB_ATTR_FIELD_MAX_THREAD_LEVEL;
+    CHECK(ucp_lib_query(&attr) == UCS_OK);
+    CHECK(attr.max_thread_level == UCS_THREAD_MODE_MULTI);
+}
+
+TEST_CASE("programs of other versions are served, with a warning when they may miss something") {
+    ucp_params_t how{};
+    how.field_mask = UCP_PARAM_FIELD_FEATURES;
+    how.features = UCP_FEATURE_TAG;
+    struct version {
+        unsigned major, minor;
+        bool warns;
+    };
+    const version each = GENERATE(version{1, 9, false}, version{1, 13, false}, version{1, 99, true},
+                                  version{2, 0, true}, version{0, 1, true});
+    CAPTURE(each.major, each.minor);
+    ucp_context_h context = nullptr;
+    captured_output log;
+    const ucs_status_t status = ucp_init_version(each.major, each.minor, &how, nullptr, &context);
+    const std::string text = log.text();
+    REQUIRE(status == UCS_OK);
+    ucp_cleanup(context);
+    INFO(text);
+    CHECK((text.find("version") != std::string::npos) == each.warns);
+}
+
+TEST_CASE("the context tells its attributes") {
+    plan how;
+    how.request_size = 100;
+    const world in(how);
+    ucp_context_attr_t attr;
+    std::memset(&attr, 0x55, sizeof attr);
+    attr.field_mask =
+        UCP_ATTR_FIELD_MEMORY_TYPES | UCP_ATTR_FIELD_THREAD_MODE | UCP_ATTR_FIELD_NAME;
+    REQUIRE(ucp_context_query(in.context, &attr) == UCS_OK);
+    CHECK(attr.request_size == 0x5555555555555555);
+    CHECK((attr.memory_types & (1U << UCS_MEMORY_TYPE_HOST)) != 0);
+    CHECK(attr.thread_mode == UCS_THREAD_MODE_SINGLE);
+    CHECK(std::memchr(attr.name, 0, sizeof attr.name) != nullptr);
+    CHECK(std::strlen(attr.name) > 0);
+}
+
+TEST_CASE("the context's page has the lines from which Open MPI chooses transports") {
+    const world in;
+    std::istringstream text(printed([&](FILE* to) { ucp_context_print_info(in.context, to); }));
+    int resources = 0;
+    bool self = false;
+    for (std::string line; std::getline(text, line);) {
+        if (line.rfind("#  resource ", 0) != 0) continue;
+        INFO(line);
+        CHECK(line.size() < 127);
+        int number = -1, domain = -1, device = -1;
+        char transport[64] = {}, name[64] = {};
+        CHECK(std::sscanf(line.c_str(),
+                          "#  resource %d : md %d dev %d flags -- %63[^/ \n]/%63[^ \n]", &number,
+                          &domain, &device, transport, name) == 5);
+        CHECK(number == resources++);
+        CHECK(domain >= 0);
+        CHECK(device >= 0);
+        self = self || std::strcmp(transport, "self") == 0;
+    }
+    CHECK(resources >= 1);
+    CHECK(self);
+}
+
+TEST_CASE("the worker tells its attributes, and only those asked for") {
+    const world in;
+    ucp_worker_attr_t attr;
+    std::memset(&attr, 0x55, sizeof attr);
+    attr.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE;
+    REQUIRE(ucp_worker_query(in.sender, &attr) == UCS_OK);
+    CHECK(attr.thread_mode == UCS_THREAD_MODE_SINGLE);
+    CHECK(attr.address_length == 0x5555555555555555);
+    attr.field_mask = UCP_WORKER_ATTR_FIELD_NAME | UCP_WORKER_ATTR_FIELD_MAX_INFO_STRING |
+                      UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
+    REQUIRE(ucp_worker_query(in.sender, &attr) == UCS_OK);
+    CHECK(std::memchr(attr.name, 0, sizeof attr.name) != nullptr);
+    CHECK(attr.max_debug_string >= 64);
+    CHECK(attr.max_debug_string < 100000);
+}
+
+TEST_CASE("a worker has the name it was given") {
+    const world in;
+    ucp_worker_params_t how{};
+    how.field_mask = UCP_WORKER_PARAM_FIELD_NAME;
+    how.name = "hauler";
+    ucp_worker_h worker = nullptr;
+    REQUIRE(ucp_worker_create(in.context, &how, &worker) == UCS_OK);
+    ucp_worker_attr_t attr{};
+    attr.field_mask = UCP_WORKER_ATTR_FIELD_NAME;
+    REQUIRE(ucp_worker_query(worker, &attr) == UCS_OK);
+    CHECK(std::string(attr.name) == "hauler");
+    ucp_worker_destroy(worker);
+}
+
+TEST_CASE("the worker's address comes in a full form and one for other hosts") {
+    const world in;
+    ucp_worker_attr_t full{}, net{};
+    full.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS;
+    net.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS;
+    net.address_flags = UCP_WORKER_ADDRESS_FLAG_NET_ONLY;
+    REQUIRE(ucp_worker_query(in.receiver, &full) == UCS_OK);
+    REQUIRE(ucp_worker_query(in.receiver, &net) == UCS_OK);
+    CHECK(full.address_length <= 1024);
+    CHECK(net.address_length < full.address_length);
+    ucp_worker_address_attr_t of_full{UCP_WORKER_ADDRESS_ATTR_FIELD_UID, 0};
+    ucp_worker_address_attr_t of_net{UCP_WORKER_ADDRESS_ATTR_FIELD_UID, 1};
+    CHECK(ucp_worker_address_query(full.address, &of_full) == UCS_OK);
+    CHECK(ucp_worker_address_query(net.address, &of_net) == UCS_OK);
+    CHECK(of_full.worker_uid == of_net.worker_uid);
+    CHECK(of_full.worker_uid != 0);
+    ucp_worker_release_address(in.receiver, full.address);
+    ucp_worker_release_address(in.receiver, net.address);
+}
+
+TEST_CASE("every worker has its own uid") {
+    const world in;
+    const ucp_worker_h other = make_worker(in.context);
+    std::uint64_t uids[2] = {};
+    int i = 0;
+    for (const ucp_worker_h each : {in.sender, other}) {
+        auto bytes = address_of(each);
+        ucp_worker_address_attr_t attr{UCP_WORKER_ADDRESS_ATTR_FIELD_UID, 0};
+        REQUIRE(ucp_worker_address_query(reinterpret_cast<ucp_address_t*>(bytes.data()), &attr) ==
+                UCS_OK);
+        uids[i++] = attr.worker_uid;
+    }
+    CHECK(uids[0] != uids[1]);
+    ucp_worker_destroy(other);
+}
+
+TEST_CASE("garbage in members and bits that no mask names is not looked at") {
+    const world in;
+    ucp_worker_params_t how;
+    std::memset(&how, 0xFF, sizeof how);
+    how.field_mask = UCP_WORKER_PARAM_FIELD_FLAGS;
+    how.flags = ~std::uint64_t{0} & ~std::uint64_t{UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK};
+    ucp_worker_h worker = nullptr;
+    REQUIRE(ucp_worker_create(in.context, &how, &worker) == UCS_OK);
+    ucp_worker_destroy(worker);
+    ucp_params_t params;
+    std::memset(&params, 0xFF, sizeof params);
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | (std::uint64_t{1} << 60);
+    params.features = UCP_FEATURE_TAG;
+    ucp_context_h context = nullptr;
+    REQUIRE(ucp_init(&params, nullptr, &context) == UCS_OK);
+    ucp_cleanup(context);
+}
+
+TEST_CASE("nothing behind the struct of an older program is read: contexts and workers") {
+    // Also less than that: nothing behind the last member that the mask names.
+    for (const std::size_t size : {old_params, offsetof(ucp_params_t, request_size)}) {
+        const guarded_memory memory(size);
+        auto& how = place<ucp_params_t>(memory, size);
+        how.field_mask = UCP_PARAM_FIELD_FEATURES;
+        how.features = UCP_FEATURE_TAG;
+        ucp_context_h context = nullptr;
+        REQUIRE(ucp_init(&how, nullptr, &context) == UCS_OK);
+        for (const std::size_t of_attr :
+             {old_context_attr, offsetof(ucp_context_attr_t, thread_mode)}) {
+            const guarded_memory short_attr(of_attr);
+            auto& attr = place<ucp_context_attr_t>(short_attr, of_attr);
+            attr.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE;
+            REQUIRE(ucp_context_query(context, &attr) == UCS_OK);
+        }
+        const std::size_t of_worker = offsetof(ucp_worker_params_t, cpu_mask);
+        const guarded_memory short_worker(of_worker);
+        auto& worker_how = place<ucp_worker_params_t>(short_worker, of_worker);
+        worker_how.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+        worker_how.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+        ucp_worker_h worker = nullptr;
+        REQUIRE(ucp_worker_create(context, &worker_how, &worker) == UCS_OK);
+        const std::size_t of_query = offsetof(ucp_worker_attr_t, address);
+        const guarded_memory short_query(of_query);
+        auto& query = place<ucp_worker_attr_t>(short_query, of_query);
+        query.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE;
+        REQUIRE(ucp_worker_query(worker, &query) == UCS_OK);
+        CHECK(query.thread_mode == UCS_THREAD_MODE_SERIALIZED);
+        ucp_worker_destroy(worker);
+        ucp_cleanup(context);
+    }
+}
+
+TEST_CASE("nothing behind the struct of an older program is read: endpoints and operations") {
+    const world in;
+    const auto address = address_of(in.receiver);
+    const std::size_t of_params = offsetof(ucp_ep_params_t, err_mode);
+    const guarded_memory short_params(of_params);
+    auto& how = place<ucp_ep_params_t>(short_params, of_params);
+    how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    how.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    ucp_ep_h ep = nullptr;
+    REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+    for (const std::size_t size : {old_ep_attr, offsetof(ucp_ep_attr_t, local_sockaddr)}) {
+        const guarded_memory short_attr(size);
+        auto& attr = place<ucp_ep_attr_t>(short_attr, size);
+        attr.field_mask = UCP_EP_ATTR_FIELD_NAME;
+        REQUIRE(ucp_ep_query(ep, &attr) == UCS_OK);
+    }
+    for (const std::size_t size : {old_request_param, offsetof(ucp_request_param_t, request)}) {
+        for (const std::size_t length : std::initializer_list<std::size_t>{0, 1, 5000, 1 << 20}) {
+            const guarded_memory memory(size);
+            auto& param = place<ucp_request_param_t>(memory, size);
+            param.op_attr_mask = 0;
+            const auto data = pattern(length, 1);
+            std::vector<std::byte> into(length);
+            const auto receiving =
+                ucp_tag_recv_nbx(in.receiver, into.data(), length, 1, ~ucp_tag_t{0}, &param);
+            const auto sending = ucp_tag_send_nbx(ep, data.data(), length, 1, &param);
+            CHECK(in.finish(ucp_ep_flush_nbx(ep, &param)) == UCS_OK);
+            CHECK(in.finish(ucp_worker_flush_nbx(in.sender, &param)) == UCS_OK);
+            CHECK(in.finish(receiving) == UCS_OK);
+            CHECK(in.finish(sending) == UCS_OK);
+            CHECK(into == data);
+        }
+    }
+    const guarded_memory memory(offsetof(ucp_request_param_t, request));
+    auto& param = place<ucp_request_param_t>(memory, offsetof(ucp_request_param_t, request));
+    param.op_attr_mask = 0;
+    CHECK(in.finish(ucp_ep_close_nbx(ep, &param)) == UCS_OK);
+}

@@ -1,0 +1,125 @@
+// Several threads on one worker.
+#include <sched.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <mutex>
+#include <thread>
+
+#include "test/integration/api/world.hpp"
+
+using namespace api;
+
+namespace {
+
+constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
+
+plan in_mode(ucs_thread_mode_t mode) {
+    plan how;
+    how.threads = mode;
+    return how;
+}
+
+// What a thread does about one operation; Catch2's macros are for the main thread only.
+bool finish(const world& in, ucs_status_ptr_t started) {
+    if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
+    for (unsigned turn = 1; ucp_request_check_status(started) == UCS_INPROGRESS; ++turn) {
+        in.progress();
+        if (turn % 256 == 0) ::sched_yield();
+    }
+    const bool good = ucp_request_check_status(started) == UCS_OK;
+    ucp_request_free(started);
+    return good;
+}
+
+// Sends and receives `count` messages of its own tag; how many went wrong.
+int traffic(const world& in, unsigned thread, int count) {
+    static const std::size_t sizes[] = {8, 300, 20000, 0, 200000};
+    int wrong = 0;
+    for (int i = 0; i < count; ++i) {
+        const std::size_t length = sizes[static_cast<std::size_t>(i) % std::size(sizes)];
+        const auto data = pattern(length, thread * 1000 + static_cast<unsigned>(i));
+        std::vector<std::byte> into(length);
+        const params none;
+        const auto recv =
+            ucp_tag_recv_nbx(in.receiver, into.data(), length, thread, all_bits, &none);
+        const auto send = ucp_tag_send_nbx(in.ep, data.data(), length, thread, &none);
+        wrong += finish(in, send) ? 0 : 1;
+        wrong += finish(in, recv) ? 0 : 1;
+        wrong += into == data ? 0 : 1;
+    }
+    return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("a worker has the thread mode it was asked for") {
+    const ucs_thread_mode_t mode =
+        GENERATE(UCS_THREAD_MODE_SINGLE, UCS_THREAD_MODE_SERIALIZED, UCS_THREAD_MODE_MULTI);
+    const world in(in_mode(mode));
+    ucp_worker_attr_t attr{};
+    attr.field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE;
+    REQUIRE(ucp_worker_query(in.sender, &attr) == UCS_OK);
+    CHECK(attr.thread_mode == mode);
+}
+
+TEST_CASE("four threads send and receive on one worker in mode MULTI") {
+    const world in(in_mode(UCS_THREAD_MODE_MULTI));
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 4; ++i)
+        threads.emplace_back([&, i] { wrong += traffic(in, i, 200); });
+    for (std::thread& each : threads)
+        each.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("threads take turns on one worker in mode SERIALIZED") {
+    const world in(in_mode(UCS_THREAD_MODE_SERIALIZED));
+    std::mutex turn;
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 4; ++i) {
+        threads.emplace_back([&, i] {
+            for (int round = 0; round < 20; ++round) {
+                const std::lock_guard mine(turn);
+                wrong += traffic(in, i, 5);
+            }
+        });
+    }
+    for (std::thread& each : threads)
+        each.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("one thread may wait for a request that another completes") {
+    const world in(in_mode(UCS_THREAD_MODE_MULTI));
+    std::atomic<bool> stop{false};
+    std::thread progress([&] {
+        while (!stop) {
+            in.progress();
+            ::sched_yield();
+        }
+    });
+    int wrong = 0;
+    for (int i = 0; i < 300; ++i) {
+        const auto data = pattern(100 + static_cast<std::size_t>(i) * 50, 1);
+        std::vector<std::byte> into(data.size());
+        const params none;
+        void* recv = ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), 1, all_bits, &none);
+        const auto send = ucp_tag_send_nbx(in.ep, data.data(), data.size(), 1, &none);
+        ucp_tag_recv_info_t info{};
+        while (ucp_request_test(recv, &info) == UCS_INPROGRESS)
+            ::sched_yield();
+        wrong += into == data && info.length == data.size() ? 0 : 1;
+        ucp_request_free(recv);
+        if (UCS_PTR_IS_PTR(send)) {
+            while (ucp_request_is_completed(send) == 0)
+                ::sched_yield();
+            ucp_request_free(send);
+        }
+    }
+    stop = true;
+    progress.join();
+    CHECK(wrong == 0);
+}
