@@ -111,7 +111,6 @@ void iface::set_attributes(const device& own) {
     attr_.max_zcopy = std::clamp(options_.max_zcopy.bytes, attr_.max_bcopy, longest_zcopy);
     attr_.max_zcopy_header = max_zcopy_header;
     attr_.max_iov = std::clamp(options_.max_pieces, std::size_t{1}, max_zcopy_pieces);
-    attr_.address_length = address_.packed_size();
     attr_.latency = cost.latency;
     attr_.bandwidth = cost.bandwidth;
     attr_.overhead = 1e-6;
@@ -125,6 +124,7 @@ ucs_status_t iface::open_door() {
         status != UCS_OK) {
         return status;
     }
+    attr_.address_length = address_.packed_size();  // of the families that the door could open
     // Sockets are served by progress; here they only wake a worker that sleeps.
     return events_.add(epoll_.get(), EPOLLIN, [](std::uint32_t) {});
 }
