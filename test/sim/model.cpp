@@ -144,6 +144,8 @@ void model::ended_flush(operation_record& flush) {
         violation(fmt::format("failed without a reason: {}", text(flush)));
     }
     if (flush.status != UCS_OK || flush.forced) return;
+    // These succeed even when a connection breaks.
+    if (flush.kind != what::flush && disturbed(flush.worker)) return;
     for (const operation_record* send : flush.waits_for) {
         const bool asked = !send->has_callback && !send->released && send->handle != nullptr;
         const bool ended = send->done || (asked && ucp_request_is_completed(send->handle) != 0);
@@ -223,7 +225,7 @@ void model::check_fairness(const operation_record& receive) {
         if (before.kind != what::receive || before.worker != receive.worker) continue;
         if (!fits(receive.info.sender_tag, before)) continue;
         if (before.status == UCS_ERR_CANCELED && before.canceled &&
-            before.done_at > receive.done_at) {
+            before.canceled_at > receive.done_at) {
             violation(fmt::format("{} was passed over by {}", text(before), text(receive)));
         }
     }

@@ -55,6 +55,7 @@ struct operation_record {
     bool done = false;
     unsigned callbacks = 0;
     std::size_t done_at = 0;  // in calls
+    std::size_t canceled_at = 0;
     ucs_status_t status = UCS_INPROGRESS;
 
     message_record* message = nullptr;  // sent

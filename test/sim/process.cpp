@@ -47,6 +47,7 @@ void process::destroy() {
     if (worker_ == nullptr) return;
     while (!probed_.empty())
         take_probed();
+    cancel_posted();
     worker_.reset();
     for (const auto& each : endpoints_)
         each->closed = true;
@@ -228,6 +229,7 @@ void process::look_after() {
 
 void process::cancel(operation_record& receive) {
     receive.canceled = true;
+    receive.canceled_at = all_.records.next_call();
     ucp_request_cancel(handle(*worker_), receive.handle);
 }
 
@@ -236,9 +238,13 @@ void process::start_draining() {
     quiet_ = true;
     while (!probed_.empty())
         take_probed();
+    cancel_posted();
+}
+
+void process::cancel_posted() {
     for (operation_record& op : all_.records.operations()) {
         if (op.kind != what::receive || op.worker != number_ || op.done) continue;
-        if (op.forgotten || op.canceled || op.released) continue;
+        if (op.forgotten || op.canceled || op.released || op.inside_call) continue;
         cancel(op);
     }
 }
@@ -263,7 +269,6 @@ void process::check_told() {
 }
 
 void process::close_everything() {
-    draining_ = false;
     quiet_ = true;
     for (const auto& each : endpoints_) {
         if (!each->closed) close(*each, all_.dice.chance(0.3));

@@ -83,6 +83,7 @@ private:
     void random_close();
     void cancel(operation_record& receive);
     void cancel_one();
+    void cancel_posted();
     void give_back_one();
     void look_after();  // operations without callbacks
     void drain();

@@ -211,12 +211,15 @@ void ep::abort_incoming(ucs_status_t status) {
 }
 
 void ep::abort_all(ucs_status_t status) {
+    // Out of reach of check_flushes: what is aborted is not flushed.
+    operations waiting;
+    waiting.swap(flushes_);
     while (!sends_.empty())
         abort_send(sends_.front(), status);
     abort_incoming(status);
-    while (!flushes_.empty()) {
-        request& flush = flushes_.front();
-        flushes_.pop_front();
+    while (!waiting.empty()) {
+        request& flush = waiting.front();
+        waiting.pop_front();
         end_flush(flush, flush.state.flush.close_after ? UCS_OK : status);
     }
 }
