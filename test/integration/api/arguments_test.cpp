@@ -171,8 +171,8 @@ TEST_CASE("missing arguments are refused: messages and requests") {
             [&] { return of(ucp_tag_send_nbx(in.ep, &byte, ~std::size_t{0} / 4, 1, &words)); });
     const ucp_dt_iov_t holes[] = {{nullptr, 10}, {&byte, 1}};
     const params iov = params().type(UCP_DATATYPE_IOV);
-    refused("send", [&] { return of(ucp_tag_send_nbx(in.ep, holes, 2, 1, &iov)); });
-    refused("send", [&] { return of(ucp_tag_send_nbx(in.ep, nullptr, 2, 1, &iov)); });
+    refused("iov", [&] { return of(ucp_tag_send_nbx(in.ep, holes, 2, 1, &iov)); });
+    refused("iov", [&] { return of(ucp_tag_send_nbx(in.ep, nullptr, 2, 1, &iov)); });
     for (std::uint64_t wrong : std::initializer_list<std::uint64_t>{1, 2 + 8, 3, 4, 5, 6, 7}) {
         const params type = params().type(wrong);
         refused("send", [&] { return of(ucp_tag_send_nbx(in.ep, &byte, 1, 1, &type)); });

@@ -55,7 +55,7 @@ TEST_CASE("operations run in a request of the program's, whatever was in its mem
     const bool expected = GENERATE(false, true);
     const bool sync = GENERATE(false, true);
     CAPTURE(garbage, length, expected, sync);
-    static const world in;
+    const world in;
     own_request of_send(in, garbage);
     own_request of_recv(in, garbage);
     const auto data = pattern(length, 1);
