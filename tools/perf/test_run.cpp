@@ -32,6 +32,10 @@ test_run::test_run(const test_params& params, const run_environment& environment
 
 outcome test_run::run() {
     run_team(params_.threads, with_.stop, [this](unsigned index) { run_thread(index); });
+    // Only now has every thread left the worker that they may share.
+    for (member& each : members_) {
+        if (each.own_worker) each.own_worker->close();
+    }
     context_.close();
     if (with_.rows == nullptr) return {};
     return {params_.threads == 1 ? members_.front().times->result() : joint_result(), extra_info_};
@@ -107,7 +111,6 @@ void test_run::disconnect(unsigned index) {
     self.load.reset();
     self.ep->close(*self.works_on, with_.stop);
     meet(index, true);
-    if (self.own_worker) self.own_worker->close();
 }
 
 void test_run::meet(unsigned index, bool with_peer) {
