@@ -84,7 +84,11 @@ void read_completed(uct::completion& parts) {
 // lane has no room now.
 ucs_status_t read_pieces(request& receive) {
     recv_state& state = receive.state.recv;
-    uct::ep& lane = *receive.via->remote().rma();
+    uct::ep* lane = receive.via->remote().rma();
+    if (lane == nullptr) {  // refused to another receive while this one waited
+        state.parts.status = UCS_ERR_UNSUPPORTED;
+        return UCS_OK;
+    }
     const uct::iface_attr& attr = receive.via->remote().rma_attr();
     std::array<uct::iov, max_pieces> pieces;
     const auto room = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
@@ -92,7 +96,7 @@ ucs_status_t read_pieces(request& receive) {
         const std::size_t length = std::min(state.end - state.offset, attr.max_rma);
         const dt::piece_list list = state.buffer.pieces(state.offset, length, room);
         ++state.parts.count;
-        const ucs_status_t status = lane.get_zcopy(
+        const ucs_status_t status = lane->get_zcopy(
             room.first(list.count), state.remote_address + state.offset, &state.parts);
         if (status != UCS_INPROGRESS) --state.parts.count;
         if (status == UCS_ERR_NO_RESOURCE) return status;

@@ -190,6 +190,7 @@ void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
         if (unfinished.receiver == &receive) unfinished.receiver = nullptr;
     }
     recv_state& state = recv_of(receive);
+    if (state.remote_id != 0) refuse_announced(*receive.via, state.remote_id);
     rndv_unqueue(receive);
     const bool peer_gone = receive.via->remote().dead();
     const bool busy = peer_gone ? rndv_forget_peer(receive) : state.parts.count != 0;
