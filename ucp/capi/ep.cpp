@@ -42,11 +42,18 @@ ucs_status_t create(worker& owner, const ucp_ep_params_t& params, ucp_ep_h* ep_p
 
 ucs_status_ptr_t flush(ep& which, const operation& params, bool close_after) {
     request* waiting = begin_call(which.owner(), params);
-    if (waiting == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    if (waiting == nullptr) {
+        if (close_after) which.close_flushed();
+        return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    }
     set_send_callback(*waiting, params);
     waiting->start_flush().close_after = close_after;
     const ucs_status_t status = which.start_flush(*waiting);
-    if (status != UCS_INPROGRESS) which.owner().complete_in_order(*waiting, status);
+    if (status != UCS_INPROGRESS) {
+        // Before any callback, which may ask for an endpoint to the same peer.
+        if (close_after) which.close_flushed();
+        which.owner().complete_in_order(*waiting, status);
+    }
     return end_call(*waiting, params);
 }
 
@@ -57,9 +64,7 @@ ucs_status_ptr_t close(ep& which, const operation& params) {
     }
     // The handle is dead from here on: no error callback, whatever happens to the flush.
     which.detach_user();
-    ucs_status_ptr_t result = flush(which, params, true);
-    if (!which.flushing()) which.close_flushed();
-    return result;
+    return flush(which, params, true);
 }
 
 }  // namespace

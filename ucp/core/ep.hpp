@@ -74,9 +74,6 @@ public:
     // UCS_OK: everything before is done. UCS_INPROGRESS: `flush` is told later.
     ucs_status_t start_flush(request& flush);
 
-    // A flush that closes the endpoint is still waiting.
-    [[nodiscard]] bool flushing() const noexcept { return close_pending_; }
-
     // Detaches the user. Forced: what runs completes with UCS_ERR_CANCELED. The object lives on
     // until the peer closed as well.
     void close_forced();

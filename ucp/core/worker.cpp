@@ -282,7 +282,9 @@ void worker::destroy_later(ep& done) {
 }
 
 void worker::destroy_later(peer& done) {
-    trash_peers_.push_back(&done);
+    if (std::find(trash_peers_.begin(), trash_peers_.end(), &done) == trash_peers_.end()) {
+        trash_peers_.push_back(&done);
+    }
     turn_ = slow_turn_;
 }
 
@@ -296,7 +298,7 @@ unsigned worker::empty_trash() {
     std::vector<peer*> peers;
     peers.swap(trash_peers_);
     for (peer* gone : peers) {
-        if (gone->in_use()) continue;  // somebody came back, or it is listed twice
+        if (gone->in_use()) continue;  // somebody came back
         const auto known = peers_.find(gone->uid());
         if (known != peers_.end() && known->second.get() == gone) peers_.erase(known);
         std::erase_if(dead_peers_, [gone](const auto& dead) { return dead.get() == gone; });
