@@ -15,6 +15,7 @@
 #include <string>
 
 #include "ucs/log/log.hpp"
+#include "ucs/sys/process.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -102,10 +103,7 @@ std::string hardware_identity() {
     utsname system{};
     if (::uname(&system) == 0) text += system.release;
     text += fmt::format("/{}/{}", ::sysconf(_SC_NPROCESSORS_CONF), second_level_cache());
-    std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a: only a file name
-    for (const char c : text)
-        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    return fmt::format("{:016x}", hash);
+    return fmt::format("{:016x}", ucs::sys::hash_text(text));
 }
 
 std::string cache_folder() {
