@@ -107,6 +107,11 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
             refused_.push_back({component->name(), "*", "excluded by UCX_TLS"});
             continue;
         }
+        // A transport with a wrong option does not work as the user meant it, so nothing starts.
+        if (component->options() != nullptr) {
+            const ucs_status_t status = ucs::config::check(*component->options(), source_);
+            if (status != UCS_OK) return status;
+        }
         uct::listing found = component->query(source_);
         for (uct::unusable_resource& each : found.unusable) {
             refused_.push_back(

@@ -68,6 +68,50 @@ constexpr std::array<std::string_view, 50> names{"MAX_RMA_RAILS",
 constexpr std::array<std::string_view, 6> families{"DISTANCE_",  "TOPO_",   "BUILTIN_MEMCPY_",
                                                    "NT_BUFFER_", "RCACHE_", "PROTO_OVERHEAD"};
 
+// Transports that are here, with other options elsewhere: about their pools, what they allocate
+// from, and protocols that they do not have here.
+constexpr std::array<std::string_view, 5> transports{"SELF_", "TCP_", "POSIX_", "SYSV_", "CMA_"};
+constexpr std::array<std::string_view, 29> transport_options{"ALLOC",
+                                                             "FAILURE",
+                                                             "DEVICES",
+                                                             "NUM_DEVICES",
+                                                             "MAX_NUM_EPS",
+                                                             "SEG_SIZE",
+                                                             "TX_QUOTA",
+                                                             "TX_MAX_BUFS",
+                                                             "TX_BUFS_GROW",
+                                                             "TX_MAX_MEM",
+                                                             "RX_MAX_BUFS",
+                                                             "RX_BUFS_GROW",
+                                                             "RX_MAX_MEM",
+                                                             "HUGETLB_MODE",
+                                                             "DIR",
+                                                             "USE_PROC_LINK",
+                                                             "FIFO_RELEASE_FACTOR",
+                                                             "FIFO_HUGETLB",
+                                                             "FIFO_ELEM_SIZE",
+                                                             "FIFO_SIZE",
+                                                             "FIFO_MAX_POLL",
+                                                             "ERROR_HANDLING",
+                                                             "MEMORY_INVALIDATE",
+                                                             "MAX_IOV",
+                                                             "SENDV_THRESH",
+                                                             "PREFER_DEFAULT",
+                                                             "PUT_ENABLE",
+                                                             "CONN_NB",
+                                                             "MAX_BW"};
+
+bool is_transport_option(std::string_view name) noexcept {
+    for (const std::string_view transport : transports) {
+        if (!name.starts_with(transport)) continue;
+        const std::string_view option = name.substr(transport.size());
+        return option.starts_with("CM_") ||
+               std::find(transport_options.begin(), transport_options.end(), option) !=
+                   transport_options.end();
+    }
+    return false;
+}
+
 bool starts_with_any(std::string_view name, auto& list) noexcept {
     return std::any_of(std::begin(list), std::end(list),
                        [name](std::string_view prefix) { return name.starts_with(prefix); });
@@ -77,7 +121,7 @@ bool starts_with_any(std::string_view name, auto& list) noexcept {
 
 bool is_foreign_name(std::string_view name) noexcept {
     return starts_with_any(name, prefixes) || starts_with_any(name, families) ||
-           std::find(names.begin(), names.end(), name) != names.end();
+           is_transport_option(name) || std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace ucs::config

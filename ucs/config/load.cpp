@@ -9,7 +9,23 @@ namespace {
 
 constinit log::component self{"ucs.config"};
 
+void refuse(const option& which, const text_value& given) {
+    log::error(self, "UCX_{}: \"{:.200}\" (from {}) is not a valid value; expected {}", which.name,
+               given.text, given.where, which.type->expected);
+}
+
 }  // namespace
+
+ucs_status_t check(const table& options, const source& from) {
+    ucs_status_t status = UCS_OK;
+    for (const option& each : options.options) {
+        const text_value* given = from.find(each.name);
+        if (given == nullptr || each.check(given->text, nullptr) == UCS_OK) continue;
+        refuse(each, *given);
+        status = UCS_ERR_INVALID_PARAM;
+    }
+    return status;
+}
 
 ucs_status_t load(void* settings, const table& options, const source& from) {
     ucs_status_t first_error = UCS_OK;
@@ -22,8 +38,7 @@ ucs_status_t load(void* settings, const table& options, const source& from) {
         }
         const text_value* given = from.find(each.name);
         if (given == nullptr || each.type->parse(given->text, field) == UCS_OK) continue;
-        log::error(self, "UCX_{}: \"{:.200}\" (from {}) is not a valid value; expected {}",
-                   each.name, given->text, given->where, each.type->expected);
+        refuse(each, *given);
         if (first_error == UCS_OK) first_error = UCS_ERR_INVALID_PARAM;
     }
     return first_error;
@@ -42,7 +57,7 @@ ucs_status_t modify(source& target, std::span<const table* const> known, std::st
         log::debug(self, "there is no option {}", name);
         return UCS_ERR_NO_ELEM;
     }
-    if (which->check != nullptr && which->check(text, nullptr) != UCS_OK) {
+    if (which->check(text, nullptr) != UCS_OK) {
         log::error(self, "UCX_{}: \"{:.200}\" is not a valid value; expected {}", name, text,
                    which->type->expected);
         return UCS_ERR_INVALID_PARAM;

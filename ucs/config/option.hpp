@@ -30,6 +30,13 @@ struct duration {
     double seconds = 0;
 };
 
+// A number of things, or "auto": the library or the system chooses.
+struct auto_count {
+    static constexpr unsigned automatic = ~0U;
+    unsigned value = automatic;
+    [[nodiscard]] bool is_auto() const noexcept { return value == automatic; }
+};
+
 enum class ternary { no, yes, try_, automatic };
 
 // "a,b,c" allows, "^a,b" denies, "all" allows everything.
@@ -57,7 +64,8 @@ struct value_type {
 };
 
 // Defined in option.cpp for: bool, int, unsigned, size_t, double, std::string, memunits,
-// duration, ternary, allow_list, names, log level. Enumerations add their own specialisation.
+// duration, auto_count, ternary, allow_list, names, log level. Enumerations add their own
+// specialisation.
 template<class Member>
 const value_type& value_type_of();
 
@@ -68,10 +76,10 @@ struct option {
     const char* help;           // full sentences, our own words
     const value_type* type;
     void* (*field)(void* settings);
-    bool hidden = false;
+    bool hidden;
 
     // Reads a text without a settings struct; `printed`, unless null, gets the value as printed.
-    ucs_status_t (*check)(std::string_view text, std::string* printed) = nullptr;
+    ucs_status_t (*check)(std::string_view text, std::string* printed);
 };
 
 // Makes an option of a member: make_option<&tcp_config::tx_segment>("TCP_TX_SEG_SIZE", "8k", "…").

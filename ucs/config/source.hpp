@@ -58,6 +58,10 @@ private:
     std::map<std::string, text_value, std::less<>> values_;
 };
 
+// Looks at the texts for all of `options` without storing them anywhere: UCS_ERR_INVALID_PARAM, and
+// a line in the log for each, when some are wrong.
+ucs_status_t check(const table& options, const source& from);
+
 // Fills `settings` from `from` by `options`: a missing text falls back to the default, a wrong
 // one is logged as an error that names the variable, the text and the expected form. All options
 // are looked at; the first error is returned, and a wrong option has its default.

@@ -56,6 +56,13 @@ std::string print_unsigned(const void* field) {
     return value == std::numeric_limits<T>::max() ? "inf" : fmt::format("{}", value);
 }
 
+std::optional<auto_count> parse_auto_count(std::string_view text) {
+    if (same_text(trim(text), "auto")) return auto_count{};
+    const auto value = parse_number<unsigned>(text);
+    if (!value || *value == auto_count::automatic) return std::nullopt;
+    return auto_count{*value};
+}
+
 std::optional<ternary> parse_ternary(std::string_view text) {
     if (same_text(trim(text), "try")) return ternary::try_;
     if (same_text(trim(text), "auto")) return ternary::automatic;
@@ -140,6 +147,18 @@ const value_type& value_type_of<std::size_t>() {
                                          return store(field, parse_unsigned<std::size_t>(text));
                                      },
                                      print_unsigned<std::size_t>};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<auto_count>() {
+    static constexpr value_type type{
+        "a non-negative integer, or auto",
+        [](std::string_view text, void* field) { return store(field, parse_auto_count(text)); },
+        [](const void* field) {
+            const auto& count = get<auto_count>(field);
+            return count.is_auto() ? std::string("auto") : fmt::format("{}", count.value);
+        }};
     return type;
 }
 

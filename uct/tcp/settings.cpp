@@ -92,9 +92,9 @@ ucs::config::table make_table() {
                 "TCP_MAX_CONN_RETRIES", "25",
                 "How often a connection attempt that timed out or was cut off is repeated."),
             make_option<&settings::syn_count>(
-                "TCP_SYN_CNT", "0",
-                "How often the kernel repeats the first packet of a connection; 0 is its own "
-                "default."),
+                "TCP_SYN_CNT", "auto",
+                "How often the kernel repeats the first packet of a connection, at most 127; auto "
+                "leaves it to the kernel."),
             make_option<&settings::max_poll>("TCP_MAX_POLL", "16",
                                              "Most connections that one call of progress serves."),
             make_option<&settings::connect_timeout>(
@@ -113,7 +113,9 @@ ucs::config::table make_table() {
             make_option<&settings::keep_interval>("TCP_KEEPINTVL", "2s",
                                                   "Time between two such questions."),
             make_option<&settings::keep_count>(
-                "TCP_KEEPCNT", "3", "Unanswered questions after which the connection is dead."),
+                "TCP_KEEPCNT", "3",
+                "Unanswered questions after which the connection is dead, at most 127; auto leaves "
+                "it to the kernel."),
         },
     };
 }

@@ -25,14 +25,14 @@ struct settings {
     port_range ports;
     ucs::config::names family_order;
     unsigned max_connect_attempts = 0;
-    unsigned syn_count = 0;
+    ucs::config::auto_count syn_count;
     unsigned max_poll = 0;
     ucs::config::duration connect_timeout;
     ucs::config::duration greeting_timeout;
     ucs::config::duration linger;
     ucs::config::duration keep_idle;
     ucs::config::duration keep_interval;
-    unsigned keep_count = 0;
+    ucs::config::auto_count keep_count;
 
     static const ucs::config::table& options();
 };

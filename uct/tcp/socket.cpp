@@ -27,6 +27,12 @@ void set_buffer(int fd, int name, const ucs::config::memunits& wanted, const cha
     set(fd, SOL_SOCKET, name, static_cast<int>(std::min(wanted.bytes, largest)), what);
 }
 
+// The kernel takes 1 to 127.
+void set_count(int fd, int name, ucs::config::auto_count wanted, const char* what) noexcept {
+    if (wanted.is_auto()) return;
+    set(fd, IPPROTO_TCP, name, static_cast<int>(std::clamp(wanted.value, 1U, 127U)), what);
+}
+
 int whole_seconds(const ucs::config::duration& time) noexcept {
     return static_cast<int>(std::clamp(time.seconds, 1.0, 32767.0));
 }
@@ -36,10 +42,7 @@ void keep_alive(int fd, const settings& options) noexcept {
     set(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE");
     set(fd, IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(options.keep_idle), "TCP_KEEPIDLE");
     set(fd, IPPROTO_TCP, TCP_KEEPINTVL, whole_seconds(options.keep_interval), "TCP_KEEPINTVL");
-    if (options.keep_count > 0) {
-        set(fd, IPPROTO_TCP, TCP_KEEPCNT, static_cast<int>(std::min(options.keep_count, 127U)),
-            "TCP_KEEPCNT");
-    }
+    set_count(fd, TCP_KEEPCNT, options.keep_count, "TCP_KEEPCNT");
 }
 
 // Binds to some port of the range, starting at a random one so that processes spread.
@@ -67,10 +70,7 @@ ucs::unique_fd open_stream(int family) noexcept {
 
 void tune(int fd, const settings& options) noexcept {
     set(fd, IPPROTO_TCP, TCP_NODELAY, options.no_delay ? 1 : 0, "TCP_NODELAY");
-    if (options.syn_count > 0) {
-        set(fd, IPPROTO_TCP, TCP_SYNCNT, static_cast<int>(std::min(options.syn_count, 127U)),
-            "TCP_SYNCNT");
-    }
+    set_count(fd, TCP_SYNCNT, options.syn_count, "TCP_SYNCNT");
     set_buffer(fd, SO_SNDBUF, options.send_buffer, "SO_SNDBUF");
     set_buffer(fd, SO_RCVBUF, options.receive_buffer, "SO_RCVBUF");
     keep_alive(fd, options);

@@ -17,6 +17,7 @@ class Values(Case):
         "UCX_RNDV_SCHEME": "teleport",  # enumeration
         "UCX_LOG_LEVEL": "chatty",
     }
+    REPORTING = ("UCX_WARN_UNUSED_ENV_VARS", "UCX_LOG_LEVEL")  # no reason not to start
     HARD = ("", "=", " ", "0x", "1e999", "9" * 40, "-" * 100, "y,n", "%s%n%s", "\x01\x02", "\udcff\udcfe",
             "z" * 100000)
 
@@ -37,15 +38,17 @@ class Values(Case):
                 self.assertEqual(len(lines), 1, log)
                 self.assertIn(f'"{value}"', lines[0])
                 self.assertIn(" error ", lines[0])
-                if name == "UCX_RNDV_THRESH":  # of the core; a transport is left out
-                    self.assertEqual(answer, "error ucp_init: Invalid parameter", log)
+                if name in self.REPORTING:
+                    self.assertEqual(answer, "ok", log)
+                else:
+                    self.assertRegex(answer, "^error ucp_.*: Invalid parameter$", log)
 
     def test_hard_values_crash_nothing(self):
         for name in (*self.WRONG, "UCX_TLS", "UCX_NET_DEVICES", "UCX_CONFIG_DIR", "UCX_LOG_FILE"):
             for value in self.HARD:
                 with self.subTest(name=name, value=value[:20]):
-                    if name == "UCX_LOG_FILE" and not value.startswith("%"):
-                        continue  # would be a good name of a file
+                    if name == "UCX_LOG_FILE":
+                        continue  # nearly any text is a good name of a file
                     answer, _, log = self.refused(name, value)
                     self.assertRegex(answer, "^(ok|error ucp_)", log)
                     if answer.startswith("error"):

@@ -128,6 +128,9 @@ TEST_CASE("a wrong value is an error that names variable, text and form") {
     CHECK(captured.count("UCX_SAMPLE_THRESH: \"8x\"") == 1);
     CHECK(settings.retries == 3);
     CHECK(settings.threshold.bytes == 8192);
+    CHECK(config::check(sample::options(), read()) == UCS_ERR_INVALID_PARAM);
+    CHECK(captured.count("UCX_SAMPLE_THRESH: \"8x\"") == 2);
+    CHECK(config::check(sample::options(), config::source::empty()) == UCS_OK);
     CHECK(config::load<sample>(read()).status() == UCS_ERR_INVALID_PARAM);
 }
 
@@ -144,15 +147,33 @@ TEST_CASE("modify checks the name and the value") {
 }
 
 TEST_CASE("names that programs set for other builds are accepted") {
-    for (const char* name :
-         {"NET_DEVICES", "RNDV_THRESH", "MAX_RMA_RAILS", "IB_PCI_RELAXED_ORDERING", "RC_FENCE",
-          "RC_GDA_NUM_CHANNELS", "MAX_HCA_PER_GPU", "RNDV_PIPELINE_ERROR_HANDLING",
-          "ADDRESS_VERSION", "MAX_COMPONENT_MDS", "MEMTYPE_COPY_ENABLE", "TLS", "RNDV_SCHEME",
-          "MEMTYPE_REG_WHOLE_ALLOC_TYPES", "ZCOPY_THRESH", "CUDA_COPY_BW", "DISTANCE_BW"}) {
+    for (const char* name : {"NET_DEVICES",
+                             "RNDV_THRESH",
+                             "MAX_RMA_RAILS",
+                             "IB_PCI_RELAXED_ORDERING",
+                             "RC_FENCE",
+                             "RC_GDA_NUM_CHANNELS",
+                             "MAX_HCA_PER_GPU",
+                             "RNDV_PIPELINE_ERROR_HANDLING",
+                             "ADDRESS_VERSION",
+                             "MAX_COMPONENT_MDS",
+                             "MEMTYPE_COPY_ENABLE",
+                             "TLS",
+                             "RNDV_SCHEME",
+                             "MEMTYPE_REG_WHOLE_ALLOC_TYPES",
+                             "ZCOPY_THRESH",
+                             "CUDA_COPY_BW",
+                             "DISTANCE_BW",
+                             "TCP_SENDV_THRESH",
+                             "TCP_CM_REUSEADDR",
+                             "POSIX_HUGETLB_MODE",
+                             "SELF_SEG_SIZE"}) {
         INFO(name);
         CHECK(config::is_foreign_name(name));
     }
     CHECK_FALSE(config::is_foreign_name("SAMPLE_RETRIES"));
+    CHECK_FALSE(config::is_foreign_name("TCP_SENDV_TRESH"));
+    CHECK_FALSE(config::is_foreign_name("SENDV_THRESH"));
     CHECK_FALSE(config::is_foreign_name(""));
 }
 

@@ -99,6 +99,17 @@ TEST_CASE("durations") {
     }
 }
 
+TEST_CASE("counts that may be automatic") {
+    CHECK(round_trip<config::auto_count>("Auto") == "auto");
+    CHECK(round_trip<config::auto_count>(" 7 ") == "7");
+    CHECK(round_trip<config::auto_count>("0") == "0");
+    CHECK(config::auto_count{}.is_auto());
+    for (const char* wrong : {"", "inf", "-1", "4294967295", "1.5"}) {
+        INFO(wrong);
+        CHECK(round_trip<config::auto_count>(wrong) == "!");
+    }
+}
+
 TEST_CASE("ternary, lists and levels") {
     CHECK(round_trip<config::ternary>("try") == "try");
     CHECK(round_trip<config::ternary>("auto") == "auto");
