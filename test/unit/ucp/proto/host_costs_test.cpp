@@ -1,0 +1,84 @@
+#include "ucp/proto/host_costs.hpp"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "test/support/environment.hpp"
+#include "test/support/temp_dir.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The cache of the figures, in a folder of its own.
+struct own_cache {
+    test::temp_dir folder;
+    test::env place{"XDG_CACHE_HOME", folder.path().c_str()};
+
+    // The one file that measuring leaves behind; "" when there is not exactly one.
+    [[nodiscard]] fs::path file() const {
+        fs::path found;
+        if (!fs::exists(fs::path(folder.path()) / "hawser")) return found;
+        for (const auto& each : fs::directory_iterator(fs::path(folder.path()) / "hawser")) {
+            if (!found.empty()) return {};
+            found = each.path();
+        }
+        return found;
+    }
+};
+
+bool measured(const ucp::host_costs& costs) {
+    return costs.origin == "measured now";
+}
+
+}  // namespace
+
+TEST_CASE("figures are measured once and kept") {
+    const own_cache cache;
+    const ucp::host_costs first = ucp::measure_host(true);
+    CHECK(measured(first));
+    CHECK(first.copy_cached >= first.copy_memory);
+    CHECK(first.cache_size > 0);
+    REQUIRE_FALSE(cache.file().empty());
+    const ucp::host_costs second = ucp::measure_host(true);
+    CHECK(second.origin.find(cache.file().string()) != std::string::npos);
+    CHECK(second.copy_memory == Approx(first.copy_memory).epsilon(1e-4));
+    CHECK(second.single_copy == Approx(first.single_copy).epsilon(1e-4));
+    CHECK(second.cache_size == first.cache_size);
+    CHECK(second.single_copy_works == first.single_copy_works);
+}
+
+TEST_CASE("nothing is measured or written when it is forbidden") {
+    const own_cache cache;
+    CHECK(ucp::measure_host(false).origin == ucp::host_costs{}.origin);
+    CHECK(cache.file().empty());
+}
+
+TEST_CASE("a damaged file is measured again and replaced") {
+    const own_cache cache;
+    (void)ucp::measure_host(true);
+    const fs::path file = cache.file();
+    for (const char* content :
+         {"", "hawser-host", "hawser-host 99 1e10 1e10 1000 1e-6 1e10 1\n",
+          "hawser-host 1 nan 1e10 1000 1e-6 1e10 1\n", "hawser-host 1 1e10 1e10 1000 1e-6 -5 1\n",
+          "hawser-host 1 1e10 1e10 1000 1e99 1e10 1\n"}) {
+        INFO(content);
+        cache.folder.write("hawser/" + file.filename().string(), content);
+        CHECK(measured(ucp::measure_host(true)));
+        CHECK_FALSE(measured(ucp::measure_host(true)));
+        CHECK(cache.file() == file);  // and nothing else was left there
+    }
+}
+
+TEST_CASE("a cache that cannot be written does no harm") {
+    const own_cache cache;
+    cache.folder.write("hawser", "a file where the folder should be");
+    CHECK(measured(ucp::measure_host(true)));
+    CHECK(measured(ucp::measure_host(true)));
+}
+
+TEST_CASE("without a home nothing is kept") {
+    const test::env home("HOME", nullptr);
+    const test::env cache("XDG_CACHE_HOME", nullptr);
+    CHECK(measured(ucp::measure_host(true)));
+}

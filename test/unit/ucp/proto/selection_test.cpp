@@ -1,0 +1,124 @@
+#include "ucp/proto/selection.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "ucp/tag/protocols.hpp"
+
+namespace {
+
+using ucp::protocol;
+using ucp::send_class;
+using uct::op;
+
+constexpr send_class plain{false, true};
+constexpr send_class pieces{false, false};
+constexpr send_class sync_send{true, true};
+
+// A host with shared memory of ordinary speed; members are changed before `table`.
+struct lanes {
+    uct::iface_attr am;
+    uct::iface_attr rma;
+    ucp::host_costs costs;
+    ucp::config options;
+    bool single_copy = true;
+
+    lanes() {
+        am.ops.add(op::am_short);
+        am.ops.add(op::am_bcopy);
+        am.max_short = 8000;
+        am.max_bcopy = 8256;
+        am.latency = 100e-9;
+        am.overhead = 10e-9;
+        am.bandwidth = 10e9;
+        rma.ops.add(op::get_zcopy);
+        rma.max_rma = std::size_t{1} << 30;
+        rma.max_iov = 16;
+        rma.latency = 400e-9;
+        rma.bandwidth = 10e9;
+        rma.overhead = 400e-9;
+        costs.single_copy_works = true;
+    }
+    [[nodiscard]] ucp::protocol_table table() const {
+        return ucp::protocol_table({&am, single_copy ? &rma : nullptr, &costs, &options, 8e9});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the chosen protocol can serve every size, and is the cheapest up to the tolerance") {
+    lanes shape;
+    const bool single_copy = GENERATE(true, false);
+    shape.single_copy = single_copy;
+    const ucp::protocol_table table = shape.table();
+    const ucp::lane_set set{&shape.am, single_copy ? &shape.rma : nullptr, &shape.costs,
+                            &shape.options, 8e9};
+    for (const send_class what : {plain, pieces, sync_send, send_class{true, false}}) {
+        for (std::size_t length = 0; length < (std::size_t{1} << 32);
+             length += 1 + length / 3 + length / 100) {
+            INFO("sync " << what.sync << ", contiguous " << what.contiguous << ", " << length);
+            const protocol& chosen = table.select(what, length);
+            const ucp::estimate cost = chosen.probe(set, what, length);
+            REQUIRE(cost.why_not == nullptr);
+            REQUIRE(table.predict(what, length) == cost.seconds);
+            for (const protocol* other : ucp::all_protocols()) {
+                const ucp::estimate rival = other->probe(set, what, length);
+                if (rival.why_not != nullptr) continue;
+                // Between two samples the curves may cross twice; there they differ by little.
+                REQUIRE(cost.seconds <= rival.seconds * 1.10);
+            }
+        }
+    }
+}
+
+TEST_CASE("small messages are short, large ones leave the data where it is") {
+    const ucp::protocol_table table = lanes().table();
+    CHECK(&table.select(plain, 0) == &ucp::eager_short);
+    CHECK(&table.select(plain, 8) == &ucp::eager_short);
+    CHECK(table.max_short() >= 8);
+    CHECK(table.max_short() <= 8000);
+    CHECK(table.select(plain, 64 << 20).rendezvous);
+    CHECK(&table.select(pieces, 8) != &ucp::eager_short);
+}
+
+TEST_CASE("no short message is longer than the transport takes") {
+    lanes shape;
+    shape.am.max_short = 40;
+    CHECK(shape.table().max_short() <= 40);
+    CHECK(shape.table().max_short() >= 8);
+}
+
+TEST_CASE("a threshold of the user's decides between eager and rendezvous") {
+    lanes shape;
+    shape.options.rndv_threshold.bytes = 3000;
+    {
+        const ucp::protocol_table table = shape.table();
+        CHECK_FALSE(table.select(plain, 2999).rendezvous);
+        CHECK(table.select(plain, 3000).rendezvous);
+        CHECK(table.max_short() == 2999);
+    }
+    shape.options.rndv_threshold.bytes = 0;
+    CHECK(shape.table().select(plain, 1).rendezvous);
+    shape.options.rndv_threshold.bytes = ucs::config::memunits::inf;
+    CHECK_FALSE(shape.table().select(plain, std::size_t{1} << 36).rendezvous);
+}
+
+TEST_CASE("rendezvous without single copy streams") {
+    lanes shape;
+    shape.single_copy = false;
+    const ucp::protocol_table table = shape.table();
+    CHECK(&table.select(plain, std::size_t{1} << 30) == &ucp::rndv_stream);
+}
+
+TEST_CASE("the page says what was chosen and what the others would have cost") {
+    lanes shape;
+    shape.single_copy = false;
+    const std::string page = shape.table().explain();
+    INFO(page);
+    for (const protocol* each : ucp::all_protocols())
+        CHECK(page.find(each->name) != page.npos);
+    CHECK(page.find("..inf") != page.npos);
+    CHECK(page.find("predicted") != page.npos);
+    CHECK(page.find("UCX_RNDV_THRESH overrides") == page.npos);
+    shape.options.rndv_threshold.bytes = 1000;
+    CHECK(shape.table().explain().find("UCX_RNDV_THRESH overrides") != page.npos);
+}

@@ -1,0 +1,167 @@
+#include "ucp/wireup/select.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <utility>
+
+namespace {
+
+namespace address = ucp::address;
+namespace wireup = ucp::wireup;
+using uct::op;
+
+// An interface that reaches the addresses whose first byte it was told.
+class fake_iface final : public uct::iface {
+public:
+    fake_iface(uct::iface_attr attr, std::uint8_t reaches) : attr_(attr), reaches_(reaches) {}
+
+    const uct::iface_attr& attr() const noexcept override { return attr_; }
+    unsigned progress() override { return 0; }
+    void pack_address(std::span<std::byte>) const override {}
+    uct::reachability check_reachable(std::span<const std::byte> at) const override {
+        if (!at.empty() && at.front() == std::byte{reaches_}) return {};
+        return {"it is on another network"};
+    }
+    ucs::result<std::unique_ptr<uct::ep>> create_ep(std::span<const std::byte>) override {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    void set_am_handler(uct::am_id, const uct::am_handler&) override {}
+    void set_error_handler(const uct::error_handler&) override {}
+    void describe(ucs::vfs::directory&) const override {}
+
+private:
+    const uct::iface_attr attr_;
+    const std::uint8_t reaches_;
+};
+
+uct::iface_attr messages(double latency, double bandwidth) {
+    uct::iface_attr attr;
+    attr.ops.add(op::am_short);
+    attr.ops.add(op::am_bcopy);
+    attr.latency = latency;
+    attr.bandwidth = bandwidth;
+    return attr;
+}
+
+uct::iface_attr memory_only(uct::scope reach) {
+    uct::iface_attr attr;
+    attr.ops.add(op::get_zcopy);
+    attr.reach = reach;
+    return attr;
+}
+
+address::entry offer(std::string transport, std::uint8_t at) {
+    address::entry made;
+    made.transport = std::move(transport);
+    made.device = "there";
+    made.iface_address = {std::byte{at}, std::byte{42}};
+    return made;
+}
+
+// Interfaces with the names "t0/d0", "t1/d1" and so on, and what selecting among them gives.
+struct setting {
+    std::vector<std::unique_ptr<fake_iface>> ifaces;
+    std::vector<wireup::local_interface> local;
+    std::vector<std::string> names;
+    address::worker_address remote;
+
+    setting() { names.reserve(32); }
+    void add(const char* transport, const uct::iface_attr& attr, std::uint8_t reaches = 1) {
+        ifaces.push_back(std::make_unique<fake_iface>(attr, reaches));
+        names.push_back("d" + std::to_string(local.size()));
+        local.push_back({ifaces.back().get(), transport, names.back(), local.size(), false});
+    }
+    [[nodiscard]] wireup::lane_selection select() const {
+        return wireup::select_lanes(local, remote);
+    }
+};
+
+bool has_note(const wireup::lane_selection& chosen, std::string_view begin, std::string_view part) {
+    return std::any_of(chosen.notes.begin(), chosen.notes.end(), [&](const std::string& note) {
+        return note.starts_with(begin) && note.find(part) != note.npos;
+    });
+}
+
+}  // namespace
+
+TEST_CASE("messages go over the lowest latency") {
+    setting here;
+    here.add("slow", messages(20e-6, 50e9));
+    here.add("quick", messages(1e-6, 1e9));
+    here.remote.entries = {offer("slow", 1), offer("quick", 1)};
+    const auto chosen = here.select();
+    REQUIRE(chosen.am);
+    CHECK(chosen.am->resource == 1);
+    CHECK(chosen.am->address == here.remote.entries[1].iface_address);
+    CHECK_FALSE(chosen.rma);
+    CHECK(has_note(chosen, "quick/d1: ", "lowest latency"));
+    CHECK(has_note(chosen, "slow/d0: ", "20.00 us against 1.00"));
+}
+
+TEST_CASE("of equal latencies the higher bandwidth wins") {
+    setting here;
+    here.add("net", messages(1e-6, 1e9));
+    here.add("net", messages(1e-6, 9e9));
+    here.add("net", messages(1e-6, 3e9));
+    here.remote.entries = {offer("net", 1)};
+    CHECK(here.select().am->resource == 1);
+}
+
+TEST_CASE("an interface uses the first of the peer's entries that it reaches") {
+    setting here;
+    here.add("net", messages(1e-6, 1e9), 7);
+    here.remote.entries = {offer("other", 7), offer("net", 3), offer("net", 7), offer("net", 7)};
+    here.remote.entries[3].iface_address.push_back(std::byte{1});
+    CHECK(here.select().am->address == here.remote.entries[2].iface_address);
+}
+
+TEST_CASE("a peer that nothing reaches gets no lane, and a reason for each transport") {
+    setting here;
+    here.add("far", messages(1e-6, 1e9), 2);
+    here.add("absent", messages(1e-6, 1e9));
+    here.add("memory", memory_only(uct::scope::host));
+    here.add("broken", messages(1e-6, 1e9));
+    here.local[3].excluded = true;
+    here.remote.entries = {offer("far", 1), offer("memory", 1), offer("broken", 1)};
+    const auto chosen = here.select();
+    CHECK_FALSE(chosen.am);
+    CHECK_FALSE(chosen.rma);  // memory access alone is no connection
+    CHECK(has_note(chosen, "far/d0: not used", "another network"));
+    CHECK(has_note(chosen, "absent/d1: not used", "does not offer"));
+    CHECK(has_note(chosen, "broken/d3: not used", "failed"));
+    CHECK(chosen.notes.size() == 4);
+}
+
+TEST_CASE("memory is accessed over the shortest way, beside the lane for messages") {
+    setting here;
+    here.add("net", messages(1e-6, 1e9));
+    here.add("far", memory_only(uct::scope::network));
+    here.add("near", memory_only(uct::scope::host));
+    here.remote.entries = {offer("net", 1), offer("far", 1), offer("near", 1)};
+    const auto chosen = here.select();
+    CHECK(chosen.am->resource == 0);
+    REQUIRE(chosen.rma);
+    CHECK(chosen.rma->resource == 2);
+    CHECK(has_note(chosen, "near/d2: ", "memory access"));
+    CHECK(has_note(chosen, "far/d1: not used", "shorter way"));
+}
+
+TEST_CASE("one interface may serve for both") {
+    setting here;
+    uct::iface_attr attr = messages(1e-6, 1e9);
+    attr.ops.add(op::get_zcopy);
+    here.add("rdma", attr);
+    here.remote.entries = {offer("rdma", 1)};
+    const auto chosen = here.select();
+    CHECK(chosen.am->resource == 0);
+    CHECK(chosen.rma->resource == 0);
+    CHECK(has_note(chosen, "rdma/d0: messages", "; memory access"));
+}
+
+TEST_CASE("an address without entries and a worker without interfaces") {
+    setting here;
+    CHECK_FALSE(here.select().am);
+    here.add("net", messages(1e-6, 1e9));
+    CHECK_FALSE(here.select().am);
+    CHECK(here.select().notes.size() == 1);
+}
