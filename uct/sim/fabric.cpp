@@ -151,10 +151,12 @@ void fabric::post(const link_ptr& on, operation_ptr what) {
 
 void fabric::consumed_message(node& at) {
     --at.queued_messages;
-    if (at.held_back.empty()) return;
-    const link_ptr next = at.held_back.front();
-    at.held_back.pop_front();
-    arrive(next);
+    // A link whose messages were lost meanwhile takes no room: the next one may have it.
+    while (!at.held_back.empty() && at.queued_messages < network_.rx_queue) {
+        const link_ptr next = at.held_back.front();
+        at.held_back.pop_front();
+        arrive(next);
+    }
 }
 
 ucs::time::nanoseconds fabric::travel_time(std::size_t bytes) {

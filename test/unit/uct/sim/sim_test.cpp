@@ -1,4 +1,5 @@
 // What only the simulation can do: repeat itself, fail on command, catch its users' mistakes.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -196,6 +197,34 @@ TEST_CASE("sim: a worker dies and its peers are told after the detection time") 
     CHECK(a.failures.size() == 1);
     CHECK(there->am_short(0, 1, nullptr, 0) == UCS_ERR_CONNECTION_RESET);
     CHECK(b.inbox.empty());
+}
+
+TEST_CASE("sim: messages lost with their link do not hold back those of other links") {
+    // They waited for room in the receiver's queue; the room that came was given to nobody.
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        CAPTURE(seed);
+        parameters narrow;
+        narrow.rx_queue = 1;
+        fabric network(seed, narrow);
+        worker a(network, 1);
+        worker b(network, 2);
+        worker c(network, 3);
+        const auto broken = a.connect(c);
+        const auto whole = b.connect(c);
+        for (unsigned i = 0; i < 3; ++i) {
+            REQUIRE(broken->am_short(0, i, "a", 1) == UCS_OK);
+            REQUIRE(whole->am_short(0, i, "b", 1) == UCS_OK);
+        }
+        network.advance(100'000);
+        network.fail_after(0, 2, 10);
+        network.advance(1000);
+        uct::sim::driver loop(network);
+        for (worker* each : {&a, &b, &c})
+            loop.add([each] { return each->iface->progress(); });
+        REQUIRE(loop.run_until_quiet());
+        CHECK(std::count_if(c.inbox.begin(), c.inbox.end(),
+                            [](const std::string& m) { return m.back() == 'b'; }) == 3);
+    }
 }
 
 TEST_CASE("sim: memory of a get is not touched after its endpoint is gone") {
