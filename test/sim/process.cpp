@@ -60,8 +60,8 @@ unsigned process::turn() {
         --left_;
         act();
     }
-    if (draining_) drain();
-    return ucp_worker_progress(handle(*worker_));
+    const unsigned drained = draining_ && drain() ? 1 : 0;
+    return drained + ucp_worker_progress(handle(*worker_));
 }
 
 operation_record& process::new_operation(what kind) {
@@ -249,11 +249,12 @@ void process::cancel_posted() {
     }
 }
 
-void process::drain() {
+bool process::drain() {
     ucp_tag_recv_info_t info{};
     const ucp_tag_message_h found = ucp_tag_probe_nb(handle(*worker_), 0, 0, 0, &info);
-    if (found == nullptr) return;
+    if (found == nullptr) return false;
     receive(0, 0, info.length + all_.dice.below(2));
+    return true;
 }
 
 // Whoever handles errors was told of one before any of its operations failed.

@@ -86,7 +86,7 @@ private:
     void cancel_posted();
     void give_back_one();
     void look_after();  // operations without callbacks
-    void drain();
+    bool drain();       // takes a stored message; false: there is none
 
     [[nodiscard]] endpoint_record* some_endpoint();
     [[nodiscard]] operation_record* some_running();
