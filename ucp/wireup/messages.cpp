@@ -52,11 +52,19 @@ ep* addressed(worker& owner, const wireup_header& header) {
     return found;
 }
 
-void on_reply(ep& answered, const wireup_header& header) {
-    if (answered.connection() == state::requested || answered.connection() == state::abandoned) {
-        answered.set_remote_id(header.ep);
+void on_reply(worker& owner, const wireup_header& header, std::span<const std::byte> address) {
+    ep* answered = addressed(owner, header);
+    const bool gone = answered == nullptr || answered->connection() == state::failed ||
+                      answered->connection() == state::closed;
+    if (gone) {
+        // Our request outlived its connection: the endpoint that it made has no other half.
+        owner.refuse(header.uid, header.ep, address);
+        return;
     }
-    answered.handle(event::reply);
+    if (answered->connection() == state::requested || answered->connection() == state::abandoned) {
+        answered->set_remote_id(header.ep);
+    }
+    answered->handle(event::reply);
 }
 
 void on_message(void* arg, void* data, std::size_t length) {
@@ -74,12 +82,13 @@ void on_message(void* arg, void* data, std::size_t length) {
         on_request(owner, header, body);
         return;
     }
+    if (header.type == wireup_type::reply) {
+        on_reply(owner, header, body);
+        return;
+    }
     ep* to = addressed(owner, header);
     if (to == nullptr) return;
     switch (header.type) {
-        case wireup_type::reply:
-            on_reply(*to, header);
-            return;
         case wireup_type::close:
             to->handle(event::peer_close);
             return;
@@ -87,6 +96,7 @@ void on_message(void* arg, void* data, std::size_t length) {
             to->handle(event::failure, UCS_ERR_UNREACHABLE);
             return;
         case wireup_type::request:
+        case wireup_type::reply:
             return;
     }
     ucs::log::warn(wireup_log, "a connection message of unknown type {} was dropped",
@@ -100,7 +110,7 @@ void send_request(ep& from) {
 }
 
 void send_reply(ep& from) {
-    send(from, wireup_type::reply, from.remote_id());
+    send(from, wireup_type::reply, from.remote_id(), from.owner().address(false));
 }
 
 void send_close(ep& from) {

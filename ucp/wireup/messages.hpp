@@ -18,7 +18,7 @@ void send_reply(ep& from);
 // The endpoint will send nothing more.
 void send_close(ep& from);
 
-// Answers a request for a worker that is not this one.
+// Answers a request for a worker that is not this one, or a reply to an endpoint that is gone.
 void send_refusal(peer& to, std::uint64_t their_ep);
 
 // Registers the handler of connection messages.
