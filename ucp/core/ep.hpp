@@ -83,6 +83,10 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] void* user_data() const noexcept { return user_data_; }
     [[nodiscard]] ucs_status_t failure() const noexcept { return failure_; }
+    // Nothing more is received: it failed, we closed it by force, or the peer closed.
+    [[nodiscard]] bool incoming_over() const noexcept {
+        return failure_ != UCS_OK || state_ == wireup::state::peer_closed;
+    }
     [[nodiscard]] ucp_err_handling_mode_t error_mode() const noexcept { return error_mode_; }
     [[nodiscard]] std::string info() const;
     [[nodiscard]] std::string line() const;  // one line of the worker's page

@@ -7,6 +7,7 @@
 #include "ucp/core/control.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/rndv/receive.hpp"
 #include "ucp/wireup/select.hpp"
 
 namespace ucp {
@@ -41,6 +42,7 @@ peer::peer(worker& owner, std::uint64_t uid, std::vector<std::byte> packed_addre
     : owner_(owner), uid_(uid), packed_(std::move(packed_address)) {}
 
 peer::~peer() {
+    end_kept();
     disconnect();
 }
 
@@ -107,11 +109,14 @@ void peer::drop_rma(const char* why) {
         each.refresh_protocols();
 }
 
-bool peer::any_ready() const noexcept {
-    return std::any_of(endpoints_.begin(), endpoints_.end(), [](const ep& each) {
-        return each.connection() != wireup::state::idle &&
-               each.connection() != wireup::state::requested;
-    });
+// Nothing was agreed with the peer yet, and somebody still wants to.
+bool peer::may_change_lane() const noexcept {
+    const auto connected = [](const ep& each) {
+        return each.connection() == wireup::state::ready ||
+               each.connection() == wireup::state::peer_closed ||
+               each.connection() == wireup::state::closing;
+    };
+    return !endpoints_.empty() && std::none_of(endpoints_.begin(), endpoints_.end(), connected);
 }
 
 void peer::lane_failed(const uct::ep& which, ucs_status_t status) {
@@ -121,7 +126,7 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) {
     }
     const auto& where = owner_.owner().resources()[am_.resource].where;
     excluded_.push_back(am_.resource);
-    if (any_ready()) {
+    if (!may_change_lane()) {
         ucs::log::info(wireup_log, "the connection to worker {:x} over {}/{} was lost: {}", uid_,
                        where.transport, where.device, ucs_status_string(status));
         fail_all(status);
@@ -148,7 +153,28 @@ void peer::fail_all(ucs_status_t status) {
         all.push_back(&each);
     for (ep* each : all)
         each->handle(wireup::event::failure, status);
+    end_kept();
     release();
+}
+
+void peer::keep(request& receive) noexcept {
+    hold();
+    kept_.push_back(receive);
+    receive.state.recv.holds = this;
+}
+
+void peer::let_go(request& receive) noexcept {
+    kept_.erase(kept_.iterator_to(receive));
+    receive.state.recv.holds = nullptr;
+    release();
+}
+
+void peer::end_kept() {
+    while (!kept_.empty()) {
+        request& receive = kept_.front();
+        let_go(receive);
+        rndv_abandon(receive);
+    }
 }
 
 // Sends are ended by their endpoints, which hold them too.

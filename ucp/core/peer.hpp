@@ -59,6 +59,11 @@ public:
     [[nodiscard]] ep* first_unowned() noexcept;
     [[nodiscard]] std::string peer_name() const;
 
+    // A receive that was broken off while the peer writes into its buffer: ends when the peer says
+    // that it is done (then `let_go`), or is gone.
+    void keep(request& receive) noexcept;
+    void let_go(request& receive) noexcept;
+
     void hold() noexcept { ++references_; }
     void release() noexcept;
     [[nodiscard]] bool in_use() const noexcept { return references_ > 0; }
@@ -82,7 +87,8 @@ private:
     void disconnect();
     void fail_all(ucs_status_t status);
     void empty_queue();
-    [[nodiscard]] bool any_ready() const noexcept;
+    void end_kept();
+    [[nodiscard]] bool may_change_lane() const noexcept;
 
     worker& owner_;
     const std::uint64_t uid_;
@@ -93,6 +99,7 @@ private:
     const protocol_table* protocols_ = nullptr;
     std::vector<std::size_t> excluded_;  // resources whose lane to this peer failed
     ucs::datastruct::list<ep, &ep::peer_hook> endpoints_;
+    ucs::datastruct::list<request, &request::active_hook> kept_;
     std::uint64_t next_number_ = 0;
     unsigned references_ = 0;
     bool dead_ = false;

@@ -53,6 +53,7 @@ struct recv_state : tag::expected_entry {
     std::uint64_t started = 0;  // when the transfer began, for rate_book
     std::size_t offset = 0;     // bytes received, or asked for
     std::size_t end = 0;        // of what we read ourselves
+    peer* holds = nullptr;      // aborted: kept there until the sender has written its part
     uct::completion parts{.done = nullptr, .count = 0};
     rndv_method method = rndv_method::read;
     bool peer_writes = false;       // the sender was asked to write a part

@@ -25,6 +25,11 @@ void send_status(ep& to, std::uint64_t sender_request, ucs_status_t status) {
     to.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 
+// A peer may say anything.
+void reject(const char* what, std::uint64_t send, const char* why) {
+    ucs::log::warn(proto_log, "{} names send {:x}, which {}: dropped", what, send, why);
+}
+
 double seconds_since(std::uint64_t start) noexcept {
     return static_cast<double>(ucs::time::now() - start) * 1e-9;
 }
@@ -45,7 +50,8 @@ void read_done(request& receive, ucs_status_t status) {
 void send_data_request(request& receive, std::uint64_t address, std::uint64_t from) {
     recv_state& state = receive.state.recv;
     state.local_id = receive.owner->recv_ids().add(&receive);
-    const wire::rtr_header header{state.remote_id, state.local_id, address, from};
+    const wire::rtr_header header{state.remote_id, state.local_id, address, from,
+                                  receive.via->remote_id()};
     receive.via->remote().send_control(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)));
 }
 
@@ -140,44 +146,70 @@ void split_data(request& receive) {
     read_until(receive, middle);
 }
 
+void end_peer_part(request& receive, ucs_status_t status) {
+    receive.state.recv.peer_writes = false;
+    rndv_release(receive);
+    receive.state.recv.parts.finish(status);
+}
+
 // The sender has written its part, or could not.
 void on_atp(worker& owner, const wire::atp_header& header) {
     request** found = owner.recv_ids().find(header.reply);
-    if (found == nullptr || !(*found)->state.recv.peer_writes) return;
-    request& receive = **found;
-    recv_state& state = receive.state.recv;
-    state.peer_writes = false;
-    rndv_release(receive);
-    if (header.status == UCS_OK || receive.via == nullptr) {
-        state.parts.finish(UCS_OK);
+    if (found == nullptr || !(*found)->state.recv.peer_writes) {
+        ucs::log::debug(proto_log, "a part was written for a receive that is gone");
         return;
     }
-    // Its part is asked for the ordinary way, after ours: everything once more.
-    state.parts.finish(UCS_ERR_UNSUPPORTED);
+    request& receive = **found;
+    if (receive.state.recv.holds != nullptr) receive.state.recv.holds->let_go(receive);
+    switch (header.status) {
+        case UCS_OK:
+            return end_peer_part(receive, UCS_OK);
+        case UCS_ERR_CANCELED:
+            return end_peer_part(receive, UCS_ERR_CONNECTION_RESET);
+        default:
+            // Its part is asked for the ordinary way, after ours: everything once more.
+            return end_peer_part(receive, UCS_ERR_UNSUPPORTED);
+    }
 }
 
 void on_rtr(worker& owner, const wire::rtr_header& header) {
     request* send = find_send(owner, header.request);
-    if (send == nullptr || send->state.send.proto == nullptr ||
-        !send->state.send.proto->rendezvous) {
+    ep* asked = owner.find_ep(header.ep);
+    if (send == nullptr) {
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
+        // The receive may not end before it knows that nobody writes into its buffer.
+        if (header.address != 0 && asked != nullptr) {
+            tell_written(asked->remote(), header.reply, UCS_ERR_CANCELED);
+        }
         return;
     }
-    if (header.address != 0) {
+    if (send->via != asked || !send->state.send.proto->rendezvous) {
+        reject("a request for data", header.request, "was not announced on that endpoint");
+    } else if (send->state.send.parts.count != 0) {
+        reject("a request for data", header.request, "is being written already");
+    } else if (header.address != 0) {
         rndv_write_part(*send, header);
-    } else if (send->state.send.parts.count == 0) {
+    } else {
         rndv_stream_data(*send, header.reply);
     }
 }
 
 void on_ats(worker& owner, const wire::ats_header& header) {
     request* send = find_send(owner, header.request);
-    if (send == nullptr || !send->state.send.proto->rendezvous ||
-        send->state.send.parts.count != 0) {
-        return;
+    if (send == nullptr) return;  // both sides may end it at the same time
+    const ucs_status_t status = known_status(header.status);
+    uct::completion& parts = send->state.send.parts;
+    if (!send->state.send.proto->rendezvous) {
+        reject("the end of a transfer", header.request, "was not announced");
+    } else if (parts.count == 0) {
+        finish_send(*send, status);
+    } else if (status == UCS_OK) {
+        reject("the end of a transfer", header.request, "is still being written");
+    } else {
+        // The receiver gave it up; the send ends when our part is written.
+        release_id(*send);
+        if (parts.status == UCS_OK) parts.status = status;
     }
-    const bool known = header.status <= 0 && header.status > UCS_ERR_LAST;
-    finish_send(*send, known ? static_cast<ucs_status_t>(header.status) : UCS_ERR_IO_ERROR);
 }
 
 // The receive that this piece of data belongs to, or nullptr.
@@ -309,6 +341,10 @@ void rndv_unqueue(request& receive) {
     if (!receive.pending.pending_hook.is_linked()) return;
     remove_pending(receive.via->remote().rma_lane(), receive.pending);
     --receive.state.recv.parts.count;
+}
+
+void rndv_abandon(request& receive) {
+    end_peer_part(receive, UCS_OK);  // it has its status already
 }
 
 bool rndv_forget_peer(request& receive) noexcept {

@@ -30,6 +30,10 @@ void rndv_unqueue(request& receive);
 // writes into the buffer.
 bool rndv_forget_peer(request& receive) noexcept;
 
+// The same for a receive that was broken off before, see peer::keep: it ends as soon as no lane of
+// ours writes into the buffer.
+void rndv_abandon(request& receive);
+
 // Gives up what a matched receive holds.
 void rndv_release(request& receive) noexcept;
 

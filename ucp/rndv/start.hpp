@@ -15,7 +15,11 @@ ucs_status_t send_rts(request& send, bool readable);
 // The receiver asked for the data: streams it into its request `reply`.
 void rndv_stream_data(request& send, std::uint64_t reply);
 
-// The receiver reads the first part itself and wants the rest written to its memory.
+// The receiver reads the first part itself and wants the rest written to its memory. It is always
+// told when nothing will be written any more, also when the send is broken off meanwhile.
 void rndv_write_part(request& send, const wire::rtr_header& where);
+
+// Tells the receive `reply` of the peer how writing a part of it ended.
+void tell_written(peer& to, std::uint64_t reply, ucs_status_t status);
 
 }  // namespace ucp

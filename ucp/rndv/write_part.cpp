@@ -12,13 +12,16 @@ namespace {
 void part_written(uct::completion& parts) {
     request& send =
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
-    send_state& state = send.state.send;
+    const send_state& state = send.state.send;
+    const ucs_status_t status = parts.status;
     if (state.aborted) {
-        finish_send(send, parts.status);
+        tell_written(*state.holds, state.remote_id, UCS_ERR_CANCELED);
+        finish_send(send, status);
         return;
     }
-    const wire::atp_header header{state.remote_id, parts.status};
-    send.via->remote().send_control(wire::rndv_atp, std::as_bytes(std::span(&header, 1)));
+    tell_written(send.via->remote(), state.remote_id,
+                 status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
+    if (state.local_id == 0) finish_send(send, status);  // the receiver gave it up meanwhile
 }
 
 // Refusals and shortages alike: the receiver then gets everything another way.
@@ -41,6 +44,11 @@ ucs_status_t write_pieces(request& send, std::uint64_t address) {
 }
 
 }  // namespace
+
+void tell_written(peer& to, std::uint64_t reply, ucs_status_t status) {
+    const wire::atp_header header{reply, status};
+    to.send_control(wire::rndv_atp, std::as_bytes(std::span(&header, 1)));
+}
 
 void rndv_write_part(request& send, const wire::rtr_header& where) {
     send_state& state = send.state.send;

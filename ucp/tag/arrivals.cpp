@@ -19,6 +19,17 @@ void malformed(const char* what, std::size_t length) {
     ucs::log::warn(proto_log, "a malformed {} message of {} bytes was dropped", what, length);
 }
 
+// What was half here is forgotten then, so what comes half is not begun.
+bool is_over(const ep* from) noexcept {
+    return from == nullptr || from->incoming_over();
+}
+
+void dropped(const char* what, std::uint64_t tag, std::uint64_t length) {
+    ucs::log::debug(proto_log,
+                    "{} of {} bytes with tag {:#x} was dropped: its endpoint was closed or failed",
+                    what, length, tag);
+}
+
 template<class Header>
 bool read_header(const std::byte* data, std::size_t length, const char* what, Header& header) {
     if (length < sizeof header) {
@@ -76,6 +87,15 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
     const bool repeated = assemblies_.contains({header.ep, header.message});
     if (payload > header.total || repeated) {
         malformed("first fragment", length);
+        return;
+    }
+    const ep* from = owner_.find_ep(header.ep);
+    if (payload < header.total && is_over(from)) {
+        // Nobody would tell its receive when the rest does not come.
+        if (from != nullptr && header.ack != 0) {
+            answer_sync(*from, header.ack, UCS_ERR_CONNECTION_RESET);
+        }
+        dropped("the beginning of a message", header.tag, header.total);
         return;
     }
     start_assembly(header, data + sizeof header, payload);
@@ -189,13 +209,25 @@ void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
     wire::ack_header header;
     if (!read_header(data, length, "acknowledgement", header)) return;
     request* send = find_send(owner_, header.request);
-    if (send == nullptr || !send->state.send.sync) return;
-    eager_acknowledged(*send);
+    if (send == nullptr) return;  // both sides may end it at the same time
+    if (!send->state.send.sync || send->state.send.proto->rendezvous) {
+        ucs::log::warn(proto_log,
+                       "an acknowledgement names send {:x}, which does not wait for one: dropped",
+                       header.request);
+        return;
+    }
+    eager_acknowledged(*send, known_status(header.status));
 }
 
 void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     wire::rts_header header;
     if (!read_header(data, length, "rendezvous", header)) return;
+    const ep* from = owner_.find_ep(header.ep);
+    if (is_over(from)) {
+        if (from != nullptr) refuse_announced(*from, header.request);
+        dropped("the announcement of a message", header.tag, header.total);
+        return;
+    }
     tag::expected_entry* posted = expected_.match(header.tag);
     if (posted != nullptr) {
         request& receive = request::of(static_cast<recv_state&>(*posted));

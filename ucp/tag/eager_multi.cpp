@@ -73,9 +73,14 @@ constinit const protocol eager_multi{"eager/multi",
                                      "copied in fragments, sender and receiver at the same time",
                                      probe, progress, false};
 
-void eager_acknowledged(request& send) {
+void eager_acknowledged(request& send, ucs_status_t status) {
     release_id(send);
-    if (send.state.send.sent) finish_send(send, UCS_OK);
+    send_state& state = send.state.send;
+    if (state.sent) {
+        finish_send(send, status);
+    } else if (state.parts.status == UCS_OK) {
+        state.parts.status = status;  // for the end of its fragments
+    }
 }
 
 }  // namespace ucp

@@ -201,8 +201,10 @@ void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
     // Somebody still writes into the buffer: the receive ends when that is over.
     state.outcome = status;
     if (!state.peer_writes) rndv_release(receive);
+    peer& from = receive.via->remote();
     receive.via->remove_recv(receive);
     receive.via = nullptr;
+    if (state.peer_writes) from.keep(receive);
 }
 
 void tag_matcher::forget_sender(const ep& failed) {
@@ -217,7 +219,7 @@ void tag_matcher::forget_sender(const ep& failed) {
         if (half == nullptr) continue;
         half->unfinished = nullptr;
         half->status = UCS_ERR_CONNECTION_RESET;  // for a probe that holds it
-        if (half->request != 0) acknowledge(half->ep, half->request);
+        if (half->request != 0) answer_sync(failed, half->request, UCS_ERR_CONNECTION_RESET);
         if (!half->queued) continue;
         unexpected_.remove(*half);
         free_message(*half);
@@ -233,7 +235,7 @@ void tag_matcher::forget_sender(const ep& failed) {
 
 void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announced& what) {
     ep* from = owner_.find_ep(ep_id);
-    if (from == nullptr || from->failure() != UCS_OK) {
+    if (from == nullptr || from->incoming_over()) {
         ucs::log::warn(proto_log,
                        "a message of {} bytes with tag {:#x} was announced by a peer that is gone "
                        "since; its receive fails",
@@ -274,9 +276,12 @@ std::string tag_matcher::info() {
 
 void tag_matcher::acknowledge(std::uint64_t ep_id, std::uint64_t sender_request) {
     const ep* from = owner_.find_ep(ep_id);
-    if (from == nullptr) return;
-    const wire::ack_header header{sender_request};
-    from->remote().send_control(wire::eager_ack, std::as_bytes(std::span(&header, 1)));
+    if (from != nullptr) answer_sync(*from, sender_request, UCS_OK);
+}
+
+void tag_matcher::answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status) {
+    const wire::ack_header header{sender_request, status};
+    to.remote().send_control(wire::eager_ack, std::as_bytes(std::span(&header, 1)));
 }
 
 }  // namespace ucp

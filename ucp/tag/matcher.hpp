@@ -80,6 +80,7 @@ private:
     void add_fragment(assembly& into, const std::byte* data, std::size_t length);
     void finish_assembly(assembly& done);
     void acknowledge(std::uint64_t ep, std::uint64_t sender_request);
+    void answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status);
     void refuse_announced(const ep& from, std::uint64_t sender_request);
     assembly* find_assembly(const wire::eager_data_header& header, std::size_t length);
 

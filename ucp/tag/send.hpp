@@ -49,6 +49,12 @@ void abort_send(request& send, ucs_status_t status);
 void assign_id(request& send);
 void release_id(request& send) noexcept;
 
+// A status as a peer sent it.
+[[nodiscard]] inline ucs_status_t known_status(std::int64_t sent) noexcept {
+    const bool known = sent <= 0 && sent > UCS_ERR_LAST;
+    return known ? static_cast<ucs_status_t>(sent) : UCS_ERR_IO_ERROR;
+}
+
 // The running send with this name, or nullptr: names come from peers.
 [[nodiscard]] request* find_send(worker& owner, std::uint64_t id) noexcept;
 
@@ -65,7 +71,7 @@ ucs_status_t send_fragments(request& send, const fragment_writer& how);
 // Starts counting pieces; when all of send_fragments' pieces have left, `done` runs.
 void begin_fragments(request& send, std::size_t end, void (*done)(request& send));
 
-// The receiver matched a synchronous eager send.
-void eager_acknowledged(request& send);
+// The receiver matched a synchronous eager send, or gave it up.
+void eager_acknowledged(request& send, ucs_status_t status);
 
 }  // namespace ucp

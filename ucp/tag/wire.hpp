@@ -8,9 +8,9 @@
 //   eager_only    tag 8                                                 data
 //   eager_first   tag 8, total 8, ep 8, message 8, ack 8                first data
 //   eager_data    ep 8, message 8, offset 8                             data
-//   eager_ack     request 8                                             -
+//   eager_ack     request 8, status 8                                   -
 //   rndv_rts      tag 8, total 8, ep 8, request 8, address 8            -
-//   rndv_rtr      request 8, reply 8, address 8, from 8                 -
+//   rndv_rtr      request 8, reply 8, address 8, from 8, ep 8           -
 //   rndv_data     reply 8, offset 8                                     data
 //   rndv_ats      request 8, status 8                                   -
 //   rndv_atp      reply 8, status 8                                     -
@@ -60,6 +60,7 @@ struct eager_data_header {
 
 struct ack_header {
     std::uint64_t request;
+    std::int64_t status;  // of the match: an error when the message was given up before
 };
 
 struct rts_header {
@@ -75,6 +76,7 @@ struct rtr_header {
     std::uint64_t reply;
     std::uint64_t address;  // 0: stream everything; else write what is behind `from` there
     std::uint64_t from;     // offset in the message
+    std::uint64_t ep;       // the sender's endpoint, so that it can answer when the send is gone
 };
 
 struct data_header {
@@ -89,7 +91,9 @@ struct ats_header {
 
 struct atp_header {
     std::uint64_t reply;
-    std::int64_t status;  // of the sender's write; an error: the receiver reads that part too
+    // Of the sender's write. UCS_ERR_CANCELED: the send is gone, so is the message. Another error:
+    // the receiver gets everything another way.
+    std::int64_t status;
 };
 
 static_assert(sizeof(eager_first_header) == 40 && sizeof(eager_data_header) == 24 &&

@@ -1,0 +1,173 @@
+// Rendezvous with a peer that breaks it off at any point, or asks for what it may not have.
+#include "ucp/rndv/receive.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+
+constexpr std::size_t length = 1 << 20;
+
+// Both sides are on one host and may read and write each other's memory.
+raw_world near() {
+    uct::sim::parameters network;
+    network.reach = uct::scope::host;
+    return raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, network);
+}
+
+// A running send and its name.
+std::uint64_t start_send(raw_world& in, const std::vector<std::byte>& data, told& sent) {
+    const ucp_request_param_t param = sent.on_send();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(in.ep_handle(), data.data(), length, 1, &param)));
+    in.settle();
+    const auto announcements = in.peer.received<wire::rts_header>(wire::rndv_rts);
+    REQUIRE(announcements.size() == 1);
+    return announcements[0].request;
+}
+
+// A receive that reads one half and waits for the peer to write the other one.
+wire::rtr_header start_split(raw_world& in, std::vector<std::byte>& into,
+                             const std::vector<std::byte>& from, told& received) {
+    const ucp_request_param_t param = received.on_recv();
+    REQUIRE(
+        UCS_PTR_IS_PTR(ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, 0, 0, &param)));
+    in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9,
+                                                  reinterpret_cast<std::uint64_t>(from.data())});
+    in.settle();
+    const auto asked = in.peer.received<wire::rtr_header>(wire::rndv_rtr);
+    REQUIRE(asked.size() == 1);
+    REQUIRE(asked[0].address != 0);
+    CHECK(asked[0].ep == raw_world::peer_ep);
+    return asked[0];
+}
+
+}  // namespace
+
+TEST_CASE("who asks for a part of a send that is gone is told that nothing was written") {
+    // The receive waited for ever for the sender's half.
+    raw_world in = near();
+    std::vector<std::byte> buffer(length);
+    in.peer.send(
+        wire::rndv_rtr,
+        wire::rtr_header{123, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 4096, in.ep_id()});
+    in.settle();
+    const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].reply == 4);
+    CHECK(answers[0].status == UCS_ERR_CANCELED);
+}
+
+TEST_CASE("a send that is broken off while it writes a part tells the end of the writing") {
+    raw_world in = near();
+    const bool by_us = GENERATE(true, false);
+    const std::vector<std::byte> data(length, std::byte{1});
+    std::vector<std::byte> buffer(length);
+    told sent;
+    const std::uint64_t send = start_send(in, data, sent);
+    in.peer.send(
+        wire::rndv_rtr,
+        wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0, in.ep_id()});
+    if (!by_us) in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_ERR_CONNECTION_RESET});
+    in.handle_arrivals();
+    if (by_us) in.close_by_force();
+    CHECK(sent.times == 0);  // its memory is still read
+    CHECK(in.peer.received<wire::atp_header>(wire::rndv_atp).empty());
+    in.settle();
+    CHECK(in.peer.received<wire::atp_header>(wire::rndv_atp).size() == 1);
+    CHECK(sent.times == 1);
+    CHECK(sent.status == (by_us ? UCS_ERR_CANCELED : UCS_ERR_CONNECTION_RESET));
+}
+
+TEST_CASE("wrong requests for data are rejected with one line, and the send goes on") {
+    raw_world in = near();
+    const std::vector<std::byte> data(length);
+    told sent;
+    const std::uint64_t send = start_send(in, data, sent);
+    const test::log_capture log;
+    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 4, 0, 0, in.ep_id() + 1});
+    in.settle();
+    CHECK(log.count("was not announced on that endpoint", ucs::log::level::warn) == 1);
+    std::vector<std::byte> buffer(length);
+    const auto place = reinterpret_cast<std::uint64_t>(buffer.data());
+    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 4, place, 0, in.ep_id()});
+    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 5, 0, 0, in.ep_id()});
+    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK});
+    in.handle_arrivals();
+    CHECK(log.count("being written already", ucs::log::level::warn) == 1);
+    CHECK(log.count("still being written", ucs::log::level::warn) == 1);
+    in.settle();
+    CHECK(sent.times == 0);
+    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK});
+    in.settle();
+    CHECK(sent.status == UCS_OK);
+}
+
+TEST_CASE("a receive that is broken off ends when the peer does not write into it any more") {
+    raw_world in = near();
+    enum class way { it_says_so, it_dies };
+    const way ending = GENERATE(way::it_says_so, way::it_dies);
+    const std::vector<std::byte> from(length, std::byte{1});
+    std::vector<std::byte> into(length);
+    told received;
+    const wire::rtr_header asked = start_split(in, into, from, received);
+    in.close_by_force();
+    in.peer.send(wire::wireup, wire::wireup_header{wire::wireup_type::close,
+                                                   {},
+                                                   in.peer.uid(),
+                                                   in.worker->uid(),
+                                                   raw_world::peer_ep,
+                                                   in.ep_id()});
+    in.settle();
+    CHECK(received.times == 0);
+    CHECK(in.worker->endpoint_count() == 0);
+    if (ending == way::it_says_so) {
+        in.peer.send(wire::rndv_atp, wire::atp_header{asked.reply, UCS_ERR_CANCELED});
+    } else {
+        in.network.kill(in.peer.uid());
+    }
+    in.settle();
+    CHECK(received.times == 1);
+    CHECK(received.status == UCS_ERR_CANCELED);
+    CHECK(in.worker->recv_ids().size() == 0);
+    CHECK(in.worker->peer_count() == 0);
+}
+
+TEST_CASE("a receive whose sender broke off while it was asked to write ends with an error") {
+    raw_world in = near();
+    const std::vector<std::byte> from(length, std::byte{1});
+    std::vector<std::byte> into(length);
+    told received;
+    const wire::rtr_header asked = start_split(in, into, from, received);
+    in.peer.send(wire::rndv_atp, wire::atp_header{asked.reply, UCS_ERR_CANCELED});
+    in.settle();
+    CHECK(received.times == 1);
+    CHECK(received.status == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("a message that was announced and probed before its sender closed cannot be received") {
+    // Its data was asked for, and nobody answered.
+    raw_world in = near();
+    in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9, 0});
+    in.settle();
+    ucp_tag_recv_info_t info{};
+    const ucp_tag_message_h taken = ucp_tag_probe_nb(in.worker_handle(), 0, 0, 1, &info);
+    REQUIRE(taken != nullptr);
+    in.peer.send(wire::wireup, wire::wireup_header{wire::wireup_type::close,
+                                                   {},
+                                                   in.peer.uid(),
+                                                   in.worker->uid(),
+                                                   raw_world::peer_ep,
+                                                   in.ep_id()});
+    in.settle();
+    std::vector<std::byte> into(length);
+    const ucp_request_param_t none{};
+    const test::log_capture log;
+    CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, taken, &none) ==
+          UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET));
+    CHECK(log.count("announced by a peer that is gone", ucs::log::level::warn) == 1);
+}

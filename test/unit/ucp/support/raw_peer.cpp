@@ -1,0 +1,166 @@
+#include "test/unit/ucp/support/raw_peer.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "ucp/address/address.hpp"
+#include "ucp/capi/handles.hpp"
+
+namespace ucp_test {
+
+namespace {
+
+struct outgoing {
+    const void* header;
+    std::size_t length;
+    const std::vector<std::byte>* body;
+};
+
+std::size_t pack(void* arg, void* into, std::size_t) {
+    const auto& message = *static_cast<const outgoing*>(arg);
+    std::memcpy(into, message.header, message.length);
+    if (!message.body->empty()) {
+        std::memcpy(static_cast<std::byte*>(into) + message.length, message.body->data(),
+                    message.body->size());
+    }
+    return message.length + message.body->size();
+}
+
+std::unique_ptr<ucp::context> make_context(const uct::sim::sim_component& component,
+                                           const settings& options) {
+    ucs::config::source source = ucs::config::source::empty();
+    source.set("HOST_PROBE", "n");
+    for (const auto& [option, value] : options)
+        source.set(option, value);
+    ucp::context_params params;
+    params.features = UCP_FEATURE_TAG;
+    const uct::component* list[] = {&component};
+    return std::move(*ucp::context::create(params, std::move(source), list));
+}
+
+}  // namespace
+
+raw_peer::raw_peer(uct::sim::fabric& network, std::uint64_t uid)
+    : uid_(uid),
+      component_(network),
+      events_(std::move(*ucs::async::event_loop::create())),
+      config_(ucs::config::source::empty()) {
+    iface_ =
+        std::move(*component_.open(component_.query(config_).usable.front(),
+                                   {.events = *events_, .config = config_, .worker_uid = uid_}));
+    slots_.reserve(ucp::wire::rndv_atp + 1U);
+    for (uct::am_id id = 0; id <= ucp::wire::rndv_atp; ++id) {
+        slots_.push_back({this, id});
+        iface_->set_am_handler(id, {.deliver =
+                                        [](void* arg, void* data, std::size_t length) {
+                                            const auto& here = *static_cast<const slot*>(arg);
+                                            const auto* bytes = static_cast<const std::byte*>(data);
+                                            here.self->inbox_.emplace_back(
+                                                here.id,
+                                                std::vector<std::byte>(bytes, bytes + length));
+                                        },
+                                    .arg = &slots_.back()});
+    }
+}
+
+std::vector<std::byte> raw_peer::address() const {
+    ucp::address::worker_address all;
+    all.uid = uid_;
+    const uct::iface_attr& attr = iface_->attr();
+    all.entries.push_back(
+        {"sim", "node", attr.reach, 1e-6F, 1e9F, 0, std::vector<std::byte>(attr.address_length)});
+    iface_->pack_address(all.entries.front().iface_address);
+    return ucp::address::pack(all, false);
+}
+
+void raw_peer::reach(const ucp::worker& to) {
+    const auto address = ucp::address::parse(std::span<const std::byte>(to.address(false)));
+    REQUIRE(address);
+    lane_ = std::move(*iface_->create_ep(address->entries.front().iface_address));
+}
+
+void raw_peer::send_bytes(uct::am_id id, const void* header, std::size_t length,
+                          const std::vector<std::byte>& body) {
+    outgoing message{header, length, &body};
+    REQUIRE(lane_->am_bcopy(id, pack, &message) >= 0);
+}
+
+raw_world::raw_world(const settings& options, const uct::sim::parameters& parameters)
+    : network(1, parameters),
+      component(network),
+      context(make_context(component, options)),
+      worker(std::move(*ucp::worker::create(*context, {}))),
+      peer(network, 0x1234),
+      driver_(network) {
+    driver_.add([this] { return worker == nullptr ? 0 : worker->progress(); });
+    driver_.add([this] { return peer.progress(); });
+    ep_ = *worker->create_ep(peer.address().data(), {});
+    peer.reach(*worker);
+    const ucp::wire::wireup_header request{
+        ucp::wire::wireup_type::request, {}, peer.uid(), worker->uid(), peer_ep, 0};
+    peer.send(ucp::wire::wireup, request, peer.address());
+    settle();
+    const auto replies = peer.received<ucp::wire::wireup_header>(ucp::wire::wireup);
+    REQUIRE(replies.size() == 1);
+    REQUIRE(replies.front().type == ucp::wire::wireup_type::reply);
+    REQUIRE(replies.front().peer_ep_or_number == peer_ep);
+    ep_id_ = replies.front().ep;
+}
+
+raw_world::~raw_world() = default;
+
+void raw_world::settle() {
+    REQUIRE(driver_.run_until_quiet());
+}
+
+void raw_world::handle_arrivals() {
+    network.advance(100'000);
+    while (worker->progress() > 0) {
+    }
+}
+
+ucp_worker_h raw_world::worker_handle() const noexcept {
+    return ucp::capi::handle(*worker);
+}
+
+ucp_ep_h raw_world::ep_handle() const noexcept {
+    return ucp::capi::handle(*ep_);
+}
+
+void raw_world::close_by_force() {
+    ucp_request_param_t how{};
+    how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    how.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    CHECK(ucp_ep_close_nbx(ep_handle(), &how) == nullptr);
+    ep_ = nullptr;
+}
+
+namespace {
+
+void note(told& into, void* request, ucs_status_t status) {
+    into = {into.times + 1, status};
+    ucp_request_free(request);
+}
+
+}  // namespace
+
+ucp_request_param_t told::on_send() {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.cb.send = [](void* request, ucs_status_t end, void* arg) {
+        note(*static_cast<told*>(arg), request, end);
+    };
+    param.user_data = this;
+    return param;
+}
+
+ucp_request_param_t told::on_recv() {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.cb.recv = [](void* request, ucs_status_t end, const ucp_tag_recv_info_t*, void* arg) {
+        note(*static_cast<told*>(arg), request, end);
+    };
+    param.user_data = this;
+    return param;
+}
+
+}  // namespace ucp_test

@@ -1,0 +1,106 @@
+// A peer that a test plays by hand: it sends a worker whatever bytes the test wants.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ucp/core/context.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/tag/wire.hpp"
+#include "ucp/wireup/wire.hpp"
+#include "ucs/async/event_loop.hpp"
+#include "uct/sim/component.hpp"
+#include "uct/sim/driver.hpp"
+
+namespace ucp_test {
+
+// One interface on the simulated network that speaks no protocol: it keeps what it receives.
+class raw_peer {
+public:
+    raw_peer(uct::sim::fabric& network, std::uint64_t uid);
+
+    [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
+    [[nodiscard]] std::vector<std::byte> address() const;
+    unsigned progress() { return iface_->progress(); }
+
+    // Makes the lane to the worker.
+    void reach(const ucp::worker& to);
+    template<class Header>
+    void send(uct::am_id id, const Header& header, const std::vector<std::byte>& body = {}) {
+        send_bytes(id, &header, sizeof header, body);
+    }
+    // Messages of an id that came so far, their headers only.
+    template<class Header>
+    [[nodiscard]] std::vector<Header> received(uct::am_id id) const {
+        std::vector<Header> list;
+        for (const auto& [kind, bytes] : inbox_) {
+            if (kind != id || bytes.size() < sizeof(Header)) continue;
+            std::memcpy(&list.emplace_back(), bytes.data(), sizeof(Header));
+        }
+        return list;
+    }
+
+private:
+    void send_bytes(uct::am_id id, const void* header, std::size_t length,
+                    const std::vector<std::byte>& body);
+    struct slot {
+        raw_peer* self;
+        uct::am_id id;
+    };
+
+    const std::uint64_t uid_;
+    uct::sim::sim_component component_;
+    std::unique_ptr<ucs::async::event_loop> events_;
+    ucs::config::source config_;
+    std::unique_ptr<uct::iface> iface_;
+    std::unique_ptr<uct::ep> lane_;
+    std::vector<slot> slots_;
+    std::vector<std::pair<uct::am_id, std::vector<std::byte>>> inbox_;
+};
+
+using settings = std::vector<std::pair<std::string, std::string>>;
+
+// A worker, a raw peer, and a connected endpoint of the worker to it.
+class raw_world {
+public:
+    explicit raw_world(const settings& options, const uct::sim::parameters& network = {});
+    ~raw_world();
+
+    // Lets everything happen that can.
+    void settle();
+    // The worker handles what was sent to it, and nothing that it starts then goes on.
+    void handle_arrivals();
+
+    [[nodiscard]] ucp::ep& ep() const noexcept { return *ep_; }
+    [[nodiscard]] std::uint64_t ep_id() const noexcept { return ep_id_; }
+    [[nodiscard]] ucp_worker_h worker_handle() const noexcept;
+    [[nodiscard]] ucp_ep_h ep_handle() const noexcept;
+    void close_by_force();
+
+    uct::sim::fabric network;
+    uct::sim::sim_component component;
+    std::unique_ptr<ucp::context> context;
+    std::unique_ptr<ucp::worker> worker;
+    raw_peer peer;
+
+    static constexpr std::uint64_t peer_ep = 77;  // the peer's id of its endpoint
+
+private:
+    uct::sim::driver driver_;
+    ucp::ep* ep_ = nullptr;
+    std::uint64_t ep_id_ = 0;
+};
+
+// The end of an operation.
+struct told {
+    int times = 0;
+    ucs_status_t status = UCS_INPROGRESS;
+    // Parameters that make the operation tell it.
+    [[nodiscard]] ucp_request_param_t on_send();
+    [[nodiscard]] ucp_request_param_t on_recv();
+};
+
+}  // namespace ucp_test
