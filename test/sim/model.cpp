@@ -94,8 +94,8 @@ void model::ended(operation_record& which, ucs_status_t status) {
             ended_flush(which);
             break;
     }
-    // A peer may still read the memory of a send that was broken off.
-    if (which.kind == what::receive || status == UCS_OK) which.data.reset();
+    // Without error handling a peer may still read the memory of a send that was broken off.
+    if (which.kind == what::receive || status == UCS_OK || which.handles_errors) which.data.reset();
 }
 
 void model::ended_send(operation_record& send) {

@@ -52,6 +52,7 @@ struct operation_record {
     bool released = false;   // given back before it ended: the callback comes
     bool canceled = false;
     bool forced = false;
+    bool handles_errors = false;  // of the endpoint of a send
     bool done = false;
     unsigned callbacks = 0;
     std::size_t done_at = 0;  // in calls

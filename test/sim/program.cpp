@@ -109,6 +109,7 @@ layout process::some_layout() {
 void process::send(endpoint_record& to) {
     operation_record& op = new_operation(what::send);
     op.endpoint = to.number;
+    op.handles_errors = to.handles_errors;
     op.data = std::make_unique<payload>(some_layout(), some_size(), all_.dice);
     op.message =
         &all_.records.add_message(to.stream, all_.dice.below(3), number_, to.to, op.data->length());

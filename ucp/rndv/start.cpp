@@ -27,7 +27,10 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
 }  // namespace
 
 ucs_status_t send_rts(request& send, bool readable) {
-    packing job{&send, readable};
+    // Whoever handles errors may break the send off, and has its memory back at once: nobody else
+    // may still read it then and take what he finds for the message.
+    const bool lasting = send.via->error_mode() == UCP_ERR_HANDLING_MODE_NONE;
+    packing job{&send, readable && lasting};
     const ssize_t sent = send.via->lane().am_bcopy(wire::rndv_rts, pack_rts, &job);
     if (sent >= 0) return UCS_OK;
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;

@@ -5,7 +5,8 @@
 
 namespace ucp {
 
-// Sends the announcement once; `readable` tells the receiver where to read the data itself.
+// Sends the announcement once; `readable` tells the receiver where to read the data itself, unless
+// the endpoint handles errors.
 // As protocol::progress.
 ucs_status_t send_rts(request& send, bool readable);
 

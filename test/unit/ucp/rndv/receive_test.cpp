@@ -171,3 +171,19 @@ TEST_CASE("a message that was announced and probed before its sender closed cann
           UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET));
     CHECK(log.count("announced by a peer that is gone", ucs::log::level::warn) == 1);
 }
+
+TEST_CASE("an endpoint that handles errors announces no address: its memory is its own again") {
+    const auto mode = GENERATE(UCP_ERR_HANDLING_MODE_NONE, UCP_ERR_HANDLING_MODE_PEER);
+    raw_world in = near();
+    ucp::ep_params how;
+    how.error_mode = mode;
+    in.ep().adopt(how);
+    const std::vector<std::byte> data(length);
+    told sent;
+    start_send(in, data, sent);
+    const auto announced = in.peer.received<wire::rts_header>(wire::rndv_rts);
+    CHECK((announced[0].address != 0) == (mode == UCP_ERR_HANDLING_MODE_NONE));
+    in.close_by_force();
+    in.settle();
+    CHECK(sent.status == UCS_ERR_CANCELED);
+}
