@@ -1,0 +1,386 @@
+// A hostile peer: the input is a program of calls to a worker and of messages that arrive between
+// them. The fuzzer may write numbers that the worker sent (ids, addresses) into its messages, so
+// that it gets behind the look-up of ids. Every request must have ended when the worker is gone.
+#include <cstdlib>
+#include <list>
+#include <utility>
+
+#include "test/fuzz/black_hole.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/tag/wire.hpp"
+#include "ucp/wireup/wire.hpp"
+#include "ucs/log/settings.hpp"
+
+namespace {
+
+// Swallows complaints about malformed messages.
+class silence final : public ucs::log::sink {
+public:
+    silence() { ucs::log::set_sink(this); }
+    ~silence() { ucs::log::set_sink(nullptr); }
+    void message(const ucs::log::component&, ucs::log::level, std::string_view) override {}
+};
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+// The input, read from the front; zeros when it is used up.
+class reader {
+public:
+    reader(const std::uint8_t* data, std::size_t size) noexcept : rest_(data, size) {}
+    [[nodiscard]] bool empty() const noexcept { return rest_.empty(); }
+    unsigned byte() noexcept {
+        if (rest_.empty()) return 0;
+        const unsigned value = rest_.front();
+        rest_ = rest_.subspan(1);
+        return value;
+    }
+    std::span<const std::uint8_t> bytes(std::size_t count) noexcept {
+        const auto taken = rest_.first(std::min(count, rest_.size()));
+        rest_ = rest_.subspan(taken.size());
+        return taken;
+    }
+
+private:
+    std::span<const std::uint8_t> rest_;
+};
+
+constexpr std::uint64_t peer_uid = 0x1122334455667788;
+
+// What the peer's real address looks like.
+std::vector<std::byte> peer_address() {
+    ucp::address::worker_address made;
+    made.uid = peer_uid;
+    made.name = "peer";
+    ucp::address::entry entry;
+    entry.transport = entry.device = "hole";
+    entry.scope = uct::scope::host;
+    entry.iface_address.assign(4, std::byte{7});
+    made.entries.push_back(entry);
+    return ucp::address::pack(made, false);
+}
+
+// One request with its memory; in the list until it ended.
+struct operation {
+    std::list<operation>* home;
+    std::list<operation>::iterator self;
+    std::vector<std::byte> memory;
+    void* request = nullptr;
+};
+
+class world {
+public:
+    explicit world(reader input) : input_(input), address_(peer_address()) {
+        ucp::context_params params;
+        params.features = UCP_FEATURE_TAG;
+        ucs::config::source source = ucs::config::source::empty();
+        source.set("HOST_PROBE", "n");
+        const unsigned how = input_.byte();
+        if (how % 4 != 0) source.set("RNDV_THRESH", "500");
+        static constexpr const char* schemes[] = {"auto", "am", "get_zcopy"};
+        source.set("RNDV_SCHEME", schemes[how / 4 % 3]);
+        const uct::component* const list[] = {&component_};
+        context_ = std::move(*ucp::context::create(params, std::move(source), list));
+        worker_ = std::move(*ucp::worker::create(*context_, {}));
+        connect();
+    }
+    ~world() {
+        worker_.reset();
+        // The worker ends what still runs; nothing may touch that memory any more.
+        running_.clear();
+    }
+
+    void run() {
+        while (!input_.empty())
+            step();
+        hole().blocked = false;
+        for (int i = 0; i < 8; ++i)
+            worker_->progress();
+    }
+
+private:
+    static fuzz::hole_iface& hole() { return *fuzz::hole_iface::last; }
+
+    void step() {
+        switch (input_.byte() % 20) {
+            case 0:
+                return post_receive();
+            case 1:
+                return send();
+            case 2:
+                return cancel();
+            case 3:
+                return probe();
+            case 4:
+                return reconnect();
+            case 5:
+                hole().blocked = !hole().blocked;
+                return;
+            case 6:
+                hole().slow_transfers = !hole().slow_transfers;
+                return;
+            case 7:
+                hole().transfer_status = input_.byte() % 2 == 0 ? UCS_OK : UCS_ERR_UNSUPPORTED;
+                return;
+            case 8:
+                return flush();
+            case 9:
+                return wireup();
+            case 10:
+                return good_message();
+            case 11:
+                hole().break_links();
+                return;
+            case 12:
+                hole().lands = !hole().lands;
+                return;
+            case 13:
+            case 14:
+                worker_->progress();
+                return;
+            default:
+                return message();
+        }
+    }
+
+    void connect() {
+        ucp_ep_params_t params{};
+        params.field_mask =
+            UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        params.address = reinterpret_cast<const ucp_address_t*>(address_.data());
+        params.err_mode =
+            input_.byte() % 2 == 0 ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
+        require(ucp_ep_create(handle(), &params, &ep_) == UCS_OK);
+        if (input_.byte() % 4 != 0) answer();
+    }
+
+    // Sends something, so that the endpoint asks for its peer, and replies as a good peer would.
+    void answer() {
+        ucp_request_param_t param{};
+        const ucs_status_ptr_t sending = ucp_tag_send_nbx(ep_, nullptr, 0, 0, &param);
+        if (UCS_PTR_IS_PTR(sending)) ucp_request_free(sending);
+        const ucp::wire::wireup_header reply{
+            ucp::wire::wireup_type::reply, {}, peer_uid, worker_->uid(), 42, ep_id()};
+        hole().inject(ucp::wire::wireup, std::as_bytes(std::span(&reply, 1)));
+    }
+    [[nodiscard]] std::uint64_t ep_id() const { return ucp::capi::from(ep_).id(); }
+
+    void reconnect() {
+        ucp_request_param_t param{};
+        param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = input_.byte() % 2 == 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0U;
+        const ucs_status_ptr_t closing = ucp_ep_close_nbx(ep_, &param);
+        if (UCS_PTR_IS_PTR(closing)) ucp_request_free(closing);
+        connect();
+    }
+
+    [[nodiscard]] ucp_worker_h handle() const { return ucp::capi::handle(*worker_); }
+
+    operation& begin(std::size_t size) {
+        running_.emplace_back();
+        operation& fresh = running_.back();
+        fresh.home = &running_;
+        ended_ = nullptr;
+        fresh.self = std::prev(running_.end());
+        fresh.memory.resize(size);
+        return fresh;
+    }
+    static void end(operation& done) {
+        ended_ = &done;
+        done.home->erase(done.self);
+    }
+
+    static ucp_request_param_t prepare(operation& fresh) {
+        ucp_request_param_t param{};
+        param.op_attr_mask =
+            UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+        param.user_data = &fresh;
+        return param;
+    }
+    // The callback may have run inside the call.
+    static void started(operation& fresh, ucs_status_ptr_t result) {
+        if (std::exchange(ended_, nullptr) == &fresh) return;
+        if (!UCS_PTR_IS_PTR(result)) return end(fresh);
+        fresh.request = result;
+    }
+
+    std::size_t size() {
+        static constexpr std::size_t sizes[] = {0, 1, 8, 100, 1000, 3000, 20000, 100000};
+        return sizes[input_.byte() % 8];
+    }
+
+    static void sent(void* request, ucs_status_t, void* arg) {
+        ucp_request_free(request);
+        end(*static_cast<operation*>(arg));
+    }
+    static void received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                         void* arg) {
+        auto& done = *static_cast<operation*>(arg);
+        require(status != UCS_OK || info->length <= done.memory.size());
+        ucp_request_free(request);
+        end(done);
+    }
+
+    void send() {
+        operation& fresh = begin(size());
+        ucp_request_param_t param = prepare(fresh);
+        param.cb.send = sent;
+        const unsigned how = input_.byte();
+        const auto start = how % 2 == 0 ? ucp_tag_send_nbx : ucp_tag_send_sync_nbx;
+        started(fresh, start(ep_, fresh.memory.data(), fresh.memory.size(), how / 2 % 4, &param));
+    }
+
+    void post_receive() {
+        operation& fresh = begin(size());
+        ucp_request_param_t param = prepare(fresh);
+        param.cb.recv = received;
+        const unsigned tag = input_.byte();
+        started(fresh, ucp_tag_recv_nbx(handle(), fresh.memory.data(), fresh.memory.size(), tag % 4,
+                                        tag / 4 % 2 == 0 ? ~0ULL : 0ULL, &param));
+    }
+
+    void cancel() {
+        if (running_.empty()) return;
+        auto which = running_.begin();
+        std::advance(which, input_.byte() % running_.size());
+        if (which->request != nullptr) ucp_request_cancel(handle(), which->request);
+    }
+
+    void probe() {
+        ucp_tag_recv_info_t info;
+        const unsigned how = input_.byte();
+        const ucp_tag_message_h found = ucp_tag_probe_nb(
+            handle(), how % 4, how / 4 % 2 == 0 ? ~0ULL : 0ULL, how / 8 % 2 == 0 ? 1 : 0, &info);
+        if (found == nullptr || how / 8 % 2 != 0) return;
+        operation& fresh = begin(std::min<std::size_t>(info.length, 5000));
+        ucp_request_param_t param = prepare(fresh);
+        param.cb.recv = received;
+        started(fresh, ucp_tag_msg_recv_nbx(handle(), fresh.memory.data(), fresh.memory.size(),
+                                            found, &param));
+    }
+
+    void flush() {
+        ucp_request_param_t param{};
+        const ucs_status_ptr_t flushing = ucp_ep_flush_nbx(ep_, &param);
+        if (UCS_PTR_IS_PTR(flushing)) ucp_request_free(flushing);
+    }
+
+    // Numbers worth having in a message.
+    std::uint64_t known_number() {
+        const unsigned which = input_.byte();
+        switch (which) {
+            case 255:
+                return peer_uid;
+            case 254:
+                return worker_->uid();
+            case 253:
+                return ~0ULL;
+            case 252:
+                return ep_id();
+            default:
+                return which < 128 ? hole().seen[which % hole().seen.size()] : which - 128;
+        }
+    }
+
+    void patch(std::vector<std::byte>& message) {
+        for (unsigned left = input_.byte() % 6; left > 0; --left) {
+            const std::size_t at = input_.byte() % 6 * 8;
+            const std::uint64_t number = known_number();
+            if (at + 8 <= message.size()) std::memcpy(message.data() + at, &number, 8);
+        }
+    }
+
+    void message() {
+        const auto id = static_cast<uct::am_id>(input_.byte() % 16);
+        const std::size_t length = input_.byte() * 8 + input_.byte() % 8;
+        const auto content = input_.bytes(input_.byte());
+        std::vector<std::byte> bytes(std::min<std::size_t>(length, fuzz::hole_iface::max_message));
+        for (std::size_t i = 0; i < std::min(bytes.size(), content.size()); ++i)
+            bytes[i] = std::byte{content[i]};
+        patch(bytes);
+        hole().inject(id, bytes);
+    }
+
+    // One of the ids that the worker has given out for requests, 0 when there is none.
+    std::uint64_t id_in(ucs::datastruct::id_table<ucp::request*>& table) {
+        std::vector<std::uint64_t> ids;
+        table.for_each([&](std::uint64_t id, ucp::request*) { ids.push_back(id); });
+        return ids.empty() ? 0 : ids[input_.byte() % ids.size()];
+    }
+    // Where the next piece of a streamed message belongs.
+    std::uint64_t next_offset(std::uint64_t reply) {
+        ucp::request** found = worker_->recv_ids().find(reply);
+        return found == nullptr ? 0 : (*found)->state.recv.offset;
+    }
+
+    // The numbers of a message that could all be right; see ucp/tag/wire.hpp.
+    std::vector<std::uint64_t> good_header(uct::am_id id, std::size_t payload) {
+        namespace wire = ucp::wire;
+        const std::uint64_t number = input_.byte() % 4;
+        switch (id) {
+            case wire::eager_only:
+                return {number};
+            case wire::eager_first:
+                first_ = payload;
+                return {number, size(), ep_id(), ++messages_, number};
+            case wire::eager_data:
+                first_ += payload;
+                return {ep_id(), messages_, first_ - payload};
+            case wire::rndv_rts:
+                return {number, size(), ep_id(), number + 1, number % 2 * 4096};
+            case wire::rndv_data: {
+                const std::uint64_t reply = id_in(worker_->recv_ids());
+                return {reply, next_offset(reply)};
+            }
+            case wire::rndv_atp:
+                return {id_in(worker_->recv_ids()), number % 2 == 0 ? 0 : ~0ULL};
+            case wire::rndv_rtr:
+                return {id_in(worker_->send_ids()), number, number % 2 * 4096, number / 2 * 64,
+                        ep_id()};
+            default:  // acknowledgements
+                return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL};
+        }
+    }
+
+    void good_message() {
+        const auto id = static_cast<uct::am_id>(2 + input_.byte() % 9);
+        const std::size_t payload = input_.byte() * 8;
+        const std::vector<std::uint64_t> header = good_header(id, payload);
+        std::vector<std::byte> bytes(header.size() * 8 + payload);
+        std::memcpy(bytes.data(), header.data(), header.size() * 8);
+        if (input_.byte() % 4 == 0) patch(bytes);
+        hole().inject(id, bytes);
+    }
+
+    // A connection message, with a good address behind it.
+    void wireup() {
+        std::vector<std::byte> bytes(40);
+        bytes[0] = static_cast<std::byte>(input_.byte() % 6);
+        std::memcpy(bytes.data() + 8, &peer_uid, 8);
+        const std::uint64_t uid = worker_->uid();
+        std::memcpy(bytes.data() + 16, &uid, 8);
+        patch(bytes);
+        bytes.insert(bytes.end(), address_.begin(), address_.end());
+        hole().inject(ucp::wire::wireup, bytes);
+    }
+
+    reader input_;
+    const std::vector<std::byte> address_;
+    fuzz::hole_component component_;
+    std::unique_ptr<ucp::context> context_;
+    std::unique_ptr<ucp::worker> worker_;
+    ucp_ep_h ep_ = nullptr;
+    std::list<operation> running_;
+    std::uint64_t messages_ = 0;                      // fragmented ones that were begun
+    std::uint64_t first_ = 0;                         // bytes of the last of them
+    static inline const operation* ended_ = nullptr;  // the last one, compared only
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const silence quiet;
+    world(reader(data, size)).run();
+    return 0;
+}
