@@ -116,7 +116,7 @@ private:
     std::deque<operation_record> operations_;
     std::deque<message_record> messages_;
     std::unordered_map<ucp_tag_t, message_record*> by_tag_;
-    std::vector<std::vector<message_record*>> streams_;
+    std::vector<std::vector<message_record*>> streams_{1};  // none is 0: no message has tag 0
     std::set<std::pair<std::size_t, std::size_t>> disturbed_;
     std::vector<const operation_record*> forgotten_;  // receives
     std::set<std::size_t> touched_;
