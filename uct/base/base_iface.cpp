@@ -4,17 +4,14 @@ namespace uct {
 
 constinit const ucs::log::component uct_log{"uct"};
 
-namespace {
-
-void drop_unknown(void* arg, void*, std::size_t length) {
-    const auto* owner = static_cast<const base_iface*>(arg);
+void base_iface::drop_unknown(void* arg, void*, std::size_t length) {
+    auto& self = *static_cast<base_iface*>(arg);
+    if (self.dropped_++ > 0) return;  // a peer cannot fill the log
     ucs::log::warn(uct_log,
                    "{}/{}: a message of {} bytes for an active message id without handler was "
-                   "dropped; the peer runs another version or sends garbage",
-                   owner->where().transport, owner->where().device, length);
+                   "dropped, and so will others be; the peer runs another version or sends garbage",
+                   self.where_.transport, self.where_.device, length);
 }
-
-}  // namespace
 
 base_iface::base_iface(const resource& where, const iface_params& params)
     : where_(where), events_(params.events), worker_uid_(params.worker_uid) {
@@ -68,6 +65,7 @@ unsigned base_iface::dispatch_all_waiting() {
 void base_iface::describe(ucs::vfs::directory& into) const {
     into.file("transport", [this] { return where_.transport; });
     into.file("device", [this] { return where_.device; });
+    into.file("dropped_messages", [this] { return std::to_string(dropped_); });
     into.folder("capability", [this](ucs::vfs::directory& caps) {
         caps.file("max_short", [this] { return std::to_string(attr_.max_short); });
         caps.file("max_bcopy", [this] { return std::to_string(attr_.max_bcopy); });

@@ -56,6 +56,7 @@ protected:
     const std::uint64_t worker_uid_;
 
 private:
+    static void drop_unknown(void* arg, void* data, std::size_t length);
     unsigned dispatch_all_waiting();
 
     using waiting_list = boost::intrusive::list<
@@ -72,6 +73,7 @@ private:
     error_handler errors_;
     waiting_list waiting_;
     std::deque<failure> failures_;
+    std::uint64_t dropped_ = 0;  // messages that no handler wanted
 };
 
 }  // namespace uct
