@@ -1,17 +1,28 @@
 // ucp_worker_h: creation, address, progress, flush, text.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucs/sys/process.hpp"
 
 namespace {
 
 using namespace ucp;
 using namespace ucp::capi;
+
+// Says where the worker is, and which of the process's.
+std::string default_name() {
+    static std::atomic<unsigned> count{0};
+    const unsigned number = count.fetch_add(1);
+    const std::string place = fmt::format("{}:{}", ucs::sys::host_name(), ::getpid());
+    return number == 0 ? place : fmt::format("{}.{}", place, number);
+}
 
 worker_params read(const ucp_worker_params_t& from) {
     const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
@@ -20,6 +31,7 @@ worker_params read(const ucp_worker_params_t& from) {
     if (has(UCP_WORKER_PARAM_FIELD_USER_DATA)) params.user_data = from.user_data;
     if (has(UCP_WORKER_PARAM_FIELD_CLIENT_ID)) params.client_id = from.client_id;
     if (has(UCP_WORKER_PARAM_FIELD_NAME) && from.name != nullptr) params.name = from.name;
+    if (params.name.empty()) params.name = default_name();
     // Other bits are not looked at: some programs set them from uninitialised memory.
     params.ignore_request_leak = has(UCP_WORKER_PARAM_FIELD_FLAGS) &&
                                  (from.flags & UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK) != 0;

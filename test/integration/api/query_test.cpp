@@ -1,5 +1,7 @@
 // Versions, attributes, printed pages, and structs of programs that were compiled for older
 // headers.
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <new>
@@ -126,6 +128,16 @@ TEST_CASE("a worker has the name it was given") {
     REQUIRE(ucp_worker_query(worker, &attr) == UCS_OK);
     CHECK(std::string(attr.name) == "hauler");
     ucp_worker_destroy(worker);
+}
+
+TEST_CASE("a worker without a name is called after its host and process, and differs from others") {
+    const world in;
+    ucp_worker_attr_t one{}, other{};
+    one.field_mask = other.field_mask = UCP_WORKER_ATTR_FIELD_NAME;
+    REQUIRE(ucp_worker_query(in.sender, &one) == UCS_OK);
+    REQUIRE(ucp_worker_query(in.receiver, &other) == UCS_OK);
+    CHECK(std::string(one.name).find(":" + std::to_string(::getpid())) != std::string::npos);
+    CHECK((std::string(one.name) != other.name || in.loopback()));
 }
 
 TEST_CASE("the worker's address comes in a full form and one for other hosts") {
