@@ -27,6 +27,7 @@ ep::~ep() {
 
 void ep::adopt(const ep_params& params) {
     user_owned_ = true;
+    unwanted_hook.unlink();
     error_mode_ = params.error_mode;
     error_handler_ = params.error_handler;
     user_data_ = params.user_data;

@@ -92,7 +92,10 @@ public:
     [[nodiscard]] std::string line() const;  // one line of the worker's page
     void describe(ucs::vfs::directory& into) const override;
 
-    ucs::datastruct::list_hook peer_hook;  // in the peer's list of endpoints
+    ucs::datastruct::tree_hook peer_hook;  // among the peer's endpoints, by number
+    // Either in the peer's list of endpoints that no user has asked for, or in the worker's of
+    // those that are to be destroyed.
+    ucs::datastruct::auto_unlink_hook unwanted_hook;
 
     // The worker goes: everything ends without callbacks to the peer.
     void abort_for_destruction() { abort_all(UCS_ERR_CANCELED); }

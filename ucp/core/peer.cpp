@@ -195,7 +195,7 @@ void peer::send_control(uct::am_id id, std::span<const std::byte> header,
 
 void peer::attach(ep& user) noexcept {
     hold();
-    endpoints_.push_back(user);
+    endpoints_.insert(user);
     if (user.number() >= next_number_) next_number_ = user.number() + 1;
 }
 
@@ -205,23 +205,23 @@ void peer::detach(ep& user) noexcept {
 }
 
 ep* peer::find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexcept {
-    for (ep& each : endpoints_) {
-        if (each.connection() == wireup::state::ready && each.remote_id() == remote_ep) {
-            return &each;  // asked again over another lane
+    ep* found = nullptr;
+    const auto [first, last] = endpoints_.equal_range(number);
+    for (auto each = first; each != last; ++each) {
+        const wireup::state at = each->connection();
+        if (at == wireup::state::ready && each->remote_id() == remote_ep) {
+            return &*each;  // asked again over another lane
         }
+        const bool unmatched = at == wireup::state::idle || at == wireup::state::requested ||
+                               at == wireup::state::abandoned;
+        if (unmatched && found == nullptr) found = &*each;
     }
-    for (ep& each : endpoints_) {
-        const bool unmatched = each.connection() == wireup::state::idle ||
-                               each.connection() == wireup::state::requested ||
-                               each.connection() == wireup::state::abandoned;
-        if (unmatched && each.number() == number) return &each;
-    }
-    return nullptr;
+    return found;
 }
 
 ep* peer::first_unowned() noexcept {
-    for (ep& each : endpoints_) {
-        if (!each.owned_by_user() && each.adoptable()) return &each;
+    for (ep& each : unowned_) {
+        if (each.adoptable()) return &each;
     }
     return nullptr;
 }

@@ -50,6 +50,8 @@ public:
                       std::span<const std::byte> body = {});
 
     void attach(ep& user) noexcept;
+    // Somebody may take it, see first_unowned.
+    void offer(ep& made) noexcept { unowned_.push_back(made); }
     void detach(ep& user) noexcept;
     [[nodiscard]] std::uint64_t next_number() noexcept { return next_number_++; }
     // Our endpoint that a request of the peer belongs to: the one with the same number that is not
@@ -57,6 +59,7 @@ public:
     [[nodiscard]] ep* find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexcept;
     // An endpoint that the peer's request made and that no user has asked for yet.
     [[nodiscard]] ep* first_unowned() noexcept;
+    ucs::datastruct::auto_unlink_hook trash_hook;  // in the worker's list of peers to look after
     [[nodiscard]] std::string peer_name() const;
 
     // A receive that was broken off while the peer writes into its buffer: ends when the peer says
@@ -98,7 +101,12 @@ private:
     std::string rma_dropped_;  // why there is no single copy any more
     const protocol_table* protocols_ = nullptr;
     std::vector<std::size_t> excluded_;  // resources whose lane to this peer failed
-    ucs::datastruct::list<ep, &ep::peer_hook> endpoints_;
+    struct number_of {
+        using type = std::uint64_t;
+        type operator()(const ep& each) const noexcept { return each.number(); }
+    };
+    ucs::datastruct::tree_multiset<ep, &ep::peer_hook, number_of> endpoints_;
+    ucs::datastruct::auto_list<ep, &ep::unwanted_hook> unowned_;
     ucs::datastruct::list<request, &request::active_hook> kept_;
     std::uint64_t next_number_ = 0;
     unsigned references_ = 0;

@@ -257,7 +257,10 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
         request.peer_ep_or_number ^ (request.uid == uid_ ? std::uint64_t{1} : 0);
     peer* from = intern(request.uid, address);
     ep* mine = from->find_for_request(number, request.ep);
-    if (mine == nullptr) mine = new ep(*this, *from, number);
+    if (mine == nullptr) {
+        mine = new ep(*this, *from, number);
+        from->offer(*mine);
+    }
     if (mine->connection() == wireup::state::idle && from->connect() != UCS_OK) {
         if (!mine->owned_by_user()) destroy_later(*mine);
         return nullptr;
@@ -275,33 +278,34 @@ void worker::refuse(std::uint64_t uid, std::uint64_t their_ep, std::span<const s
 }
 
 void worker::destroy_later(ep& done) {
-    if (std::find(trash_eps_.begin(), trash_eps_.end(), &done) == trash_eps_.end()) {
-        trash_eps_.push_back(&done);
-    }
+    done.unwanted_hook.unlink();
+    trash_eps_.push_back(done);
     turn_ = slow_turn_;  // the next progress looks after it
 }
 
 void worker::destroy_later(peer& done) {
-    if (std::find(trash_peers_.begin(), trash_peers_.end(), &done) == trash_peers_.end()) {
-        trash_peers_.push_back(&done);
-    }
+    done.trash_hook.unlink();
+    trash_peers_.push_back(done);
     turn_ = slow_turn_;
 }
 
 unsigned worker::empty_trash() {
     while (!trash_eps_.empty()) {
-        ep* gone = trash_eps_.back();
-        trash_eps_.pop_back();
+        ep* gone = &trash_eps_.front();
+        trash_eps_.pop_front();
         ep_ids_.remove(gone->id());
         delete gone;
     }
-    std::vector<peer*> peers;
-    peers.swap(trash_peers_);
-    for (peer* gone : peers) {
+    while (!trash_peers_.empty()) {
+        peer* gone = &trash_peers_.front();
+        trash_peers_.pop_front();
         if (gone->in_use()) continue;  // somebody came back
         const auto known = peers_.find(gone->uid());
-        if (known != peers_.end() && known->second.get() == gone) peers_.erase(known);
-        std::erase_if(dead_peers_, [gone](const auto& dead) { return dead.get() == gone; });
+        if (known != peers_.end() && known->second.get() == gone) {
+            peers_.erase(known);
+        } else {
+            std::erase_if(dead_peers_, [gone](const auto& dead) { return dead.get() == gone; });
+        }
     }
     return 0;
 }

@@ -158,8 +158,8 @@ private:
         std::unique_ptr<protocol_table> table;
     };
     std::vector<table_key> tables_;
-    std::vector<ep*> trash_eps_;
-    std::vector<peer*> trash_peers_;
+    ucs::datastruct::auto_list<ep, &ep::unwanted_hook> trash_eps_;
+    ucs::datastruct::auto_list<peer, &peer::trash_hook> trash_peers_;
 };
 
 // Holds the worker's lock for the duration of a call from outside.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
 #include <boost/intrusive/slist.hpp>
 #include <boost/intrusive/unordered_set.hpp>
 
@@ -18,6 +19,7 @@ namespace bi = boost::intrusive;
 using list_hook = bi::list_member_hook<bi::link_mode<bi::safe_link>>;
 using auto_unlink_hook = bi::list_member_hook<bi::link_mode<bi::auto_unlink>>;
 using queue_hook = bi::slist_member_hook<bi::link_mode<bi::safe_link>>;
+using tree_hook = bi::set_member_hook<bi::link_mode<bi::safe_link>, bi::optimize_size<true>>;
 using hash_hook = bi::unordered_set_member_hook<bi::link_mode<bi::safe_link>>;
 
 // Doubly linked, O(1) removal of any element, no size().
@@ -37,6 +39,12 @@ using auto_list =
 template<class T, queue_hook T::*Hook>
 using queue = bi::slist<T, bi::member_hook<T, queue_hook, Hook>, bi::cache_last<true>,
                         bi::constant_time_size<false>>;
+
+// Sorted by key, equal keys allowed, O(log n) search. KeyOf has `using type` and
+// `operator()(const T&)`.
+template<class T, tree_hook T::*Hook, class KeyOf>
+using tree_multiset = bi::multiset<T, bi::member_hook<T, tree_hook, Hook>, bi::key_of_value<KeyOf>,
+                                   bi::constant_time_size<false>>;
 
 // Hash table with equal keys allowed; KeyOf has `using type` and `operator()(const T&)`. The
 // number of buckets must be a power of two.
