@@ -86,8 +86,9 @@ ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& opti
     }
     if (!fd || !bind_in_range(fd.get(), ip, options.ports) || ::listen(fd.get(), SOMAXCONN) != 0) {
         const int error = errno;
-        ucs::log::error(log, "cannot listen on {}, ports {}-{}: {}", ip.text(), options.ports.first,
-                        options.ports.last, error_text(error));
+        // A warning: the interface may have other addresses.
+        ucs::log::warn(log, "cannot listen on {}, ports {}-{}: {}; peers will not reach it there",
+                       ip.text(), options.ports.first, options.ports.last, error_text(error));
         return error == EADDRINUSE ? UCS_ERR_BUSY : UCS_ERR_IO_ERROR;
     }
     return fd;
