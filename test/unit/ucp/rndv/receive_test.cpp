@@ -187,3 +187,16 @@ TEST_CASE("an endpoint that handles errors announces no address: its memory is i
     in.settle();
     CHECK(sent.status == UCS_ERR_CANCELED);
 }
+
+TEST_CASE("a receive that waits for the peer's part ends with its worker") {
+    raw_world in = near();
+    const bool closed_before = GENERATE(true, false);
+    const std::vector<std::byte> from(length, std::byte{1});
+    std::vector<std::byte> into(length);
+    told received;
+    start_split(in, into, from, received);
+    if (closed_before) in.close_by_force();
+    in.worker.reset();
+    CHECK(received.times == 1);
+    CHECK(received.status == UCS_ERR_CANCELED);
+}
