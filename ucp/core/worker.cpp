@@ -7,6 +7,7 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/rndv/receive.hpp"
+#include "ucp/rndv/start.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucs/sys/uuid.hpp"
 
@@ -81,6 +82,7 @@ ucs_status_t worker::open_interfaces() {
         wireup::listen(*this, fresh);
         matcher_->listen(fresh);
         rndv_listen(*this, fresh);
+        rndv_listen_answers(*this, fresh);
         fresh.set_error_handler({[](void* arg, uct::ep& which, ucs_status_t status) {
                                      auto& self = *static_cast<worker*>(arg);
                                      const auto found = self.lanes_.find(&which);

@@ -7,6 +7,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/pending.hpp"
 #include "ucp/proto/pipeline.hpp"
+#include "ucp/rndv/handler.hpp"
 #include "ucp/rndv/start.hpp"
 #include "ucs/time/clock.hpp"
 
@@ -23,11 +24,6 @@ void end_receive(request& receive, ucs_status_t status) {
 void send_status(ep& to, std::uint64_t sender_request, ucs_status_t status) {
     const wire::ats_header header{sender_request, status};
     to.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
-}
-
-// A peer may say anything.
-void reject(const char* what, std::uint64_t send, const char* why) {
-    ucs::log::warn(proto_log, "{} names send {:x}, which {}: dropped", what, send, why);
 }
 
 double seconds_since(std::uint64_t start) noexcept {
@@ -172,46 +168,6 @@ void on_atp(worker& owner, const wire::atp_header& header) {
     }
 }
 
-void on_rtr(worker& owner, const wire::rtr_header& header) {
-    request* send = find_send(owner, header.request);
-    ep* asked = owner.find_ep(header.ep);
-    if (send == nullptr) {
-        ucs::log::debug(proto_log, "data was requested of a send that is gone");
-        // The receive may not end before it knows that nobody writes into its buffer.
-        if (header.address != 0 && asked != nullptr) {
-            tell_written(asked->remote(), header.reply, UCS_ERR_CANCELED);
-        }
-        return;
-    }
-    if (send->via != asked || !send->state.send.proto->rendezvous) {
-        reject("a request for data", header.request, "was not announced on that endpoint");
-    } else if (send->state.send.parts.count != 0) {
-        reject("a request for data", header.request, "is being written already");
-    } else if (header.address != 0) {
-        rndv_write_part(*send, header);
-    } else {
-        rndv_stream_data(*send, header.reply);
-    }
-}
-
-void on_ats(worker& owner, const wire::ats_header& header) {
-    request* send = find_send(owner, header.request);
-    if (send == nullptr) return;  // both sides may end it at the same time
-    const ucs_status_t status = known_status(header.status);
-    uct::completion& parts = send->state.send.parts;
-    if (!send->state.send.proto->rendezvous) {
-        reject("the end of a transfer", header.request, "was not announced");
-    } else if (parts.count == 0) {
-        finish_send(*send, status);
-    } else if (status == UCS_OK) {
-        reject("the end of a transfer", header.request, "is still being written");
-    } else {
-        // The receiver gave it up; the send ends when our part is written.
-        release_id(*send);
-        if (parts.status == UCS_OK) parts.status = status;
-    }
-}
-
 // The receive that this piece of data belongs to, or nullptr.
 request* find_receive(worker& owner, const wire::data_header& header, std::size_t length) {
     request** found = owner.recv_ids().find(header.reply);
@@ -232,17 +188,6 @@ void advance(request& receive, std::size_t length) {
         receive.owner->streaming().observe(state.info.length, seconds_since(state.started));
     }
     end_receive(receive, state.outcome);
-}
-
-template<class Header, void (*Handler)(worker&, const Header&)>
-void deliver_header(void* arg, void* data, std::size_t length) {
-    Header header;
-    if (length < sizeof header) {
-        ucs::log::warn(proto_log, "a malformed rendezvous answer of {} bytes was dropped", length);
-        return;
-    }
-    std::memcpy(&header, data, sizeof header);
-    Handler(*static_cast<worker*>(arg), header);
 }
 
 void deliver_data(void* arg, void* data, std::size_t length) {
@@ -362,12 +307,7 @@ void rndv_release(request& receive) noexcept {
 }
 
 void rndv_listen(worker& owner, uct::iface& on) {
-    on.set_am_handler(wire::rndv_rtr,
-                      {.deliver = deliver_header<wire::rtr_header, on_rtr>, .arg = &owner});
-    on.set_am_handler(wire::rndv_ats,
-                      {.deliver = deliver_header<wire::ats_header, on_ats>, .arg = &owner});
-    on.set_am_handler(wire::rndv_atp,
-                      {.deliver = deliver_header<wire::atp_header, on_atp>, .arg = &owner});
+    on.set_am_handler(wire::rndv_atp, plain_handler<wire::atp_header, on_atp>(owner));
     on.set_am_handler(wire::rndv_data, {.deliver = deliver_data,
                                         .landing_header = sizeof(wire::data_header),
                                         .locate = locate_data,

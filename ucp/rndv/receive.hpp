@@ -20,7 +20,7 @@ struct announced {
 // asks for it. `from` is the endpoint to the sender.
 void rndv_receive(request& receive, ep& from, const announced& what);
 
-// Registers the handlers of data requests, data and final statuses.
+// Registers the handlers of data and of the ends of the sender's writing.
 void rndv_listen(worker& owner, uct::iface& on);
 
 // Takes a read that waits for room out of its lane's queue.

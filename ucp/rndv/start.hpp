@@ -13,6 +13,9 @@ ucs_status_t send_rts(request& send, bool readable);
 // Predicted seconds of reading so much of a peer's memory. Needs lanes.rma.
 [[nodiscard]] double read_seconds(const lane_set& lanes, std::size_t length) noexcept;
 
+// Registers the handlers of data requests and final statuses.
+void rndv_listen_answers(worker& owner, uct::iface& on);
+
 // The receiver asked for the data: streams it into its request `reply`.
 void rndv_stream_data(request& send, std::uint64_t reply);
 

@@ -1,0 +1,63 @@
+// What the receiver answers to an announcement: requests for the data, the end of the transfer.
+#include "ucp/core/complete.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/rndv/handler.hpp"
+#include "ucp/rndv/start.hpp"
+
+namespace ucp {
+
+namespace {
+
+// A peer may say anything.
+void reject(const char* what, std::uint64_t send, const char* why) {
+    ucs::log::warn(proto_log, "{} names send {:x}, which {}: dropped", what, send, why);
+}
+
+void on_rtr(worker& owner, const wire::rtr_header& header) {
+    request* send = find_send(owner, header.request);
+    ep* asked = owner.find_ep(header.ep);
+    if (send == nullptr) {
+        ucs::log::debug(proto_log, "data was requested of a send that is gone");
+        // The receive may not end before it knows that nobody writes into its buffer.
+        if (header.address != 0 && asked != nullptr) {
+            tell_written(asked->remote(), header.reply, UCS_ERR_CANCELED);
+        }
+        return;
+    }
+    if (send->via != asked || !send->state.send.proto->rendezvous) {
+        reject("a request for data", header.request, "was not announced on that endpoint");
+    } else if (send->state.send.parts.count != 0) {
+        reject("a request for data", header.request, "is being written already");
+    } else if (header.address != 0) {
+        rndv_write_part(*send, header);
+    } else {
+        rndv_stream_data(*send, header.reply);
+    }
+}
+
+void on_ats(worker& owner, const wire::ats_header& header) {
+    request* send = find_send(owner, header.request);
+    if (send == nullptr) return;  // both sides may end it at the same time
+    const ucs_status_t status = known_status(header.status);
+    uct::completion& parts = send->state.send.parts;
+    if (!send->state.send.proto->rendezvous) {
+        reject("the end of a transfer", header.request, "was not announced");
+    } else if (parts.count == 0) {
+        finish_send(*send, status);
+    } else if (status == UCS_OK) {
+        reject("the end of a transfer", header.request, "is still being written");
+    } else {
+        // The receiver gave it up; the send ends when our part is written.
+        release_id(*send);
+        if (parts.status == UCS_OK) parts.status = status;
+    }
+}
+
+}  // namespace
+
+void rndv_listen_answers(worker& owner, uct::iface& on) {
+    on.set_am_handler(wire::rndv_rtr, plain_handler<wire::rtr_header, on_rtr>(owner));
+    on.set_am_handler(wire::rndv_ats, plain_handler<wire::ats_header, on_ats>(owner));
+}
+
+}  // namespace ucp

@@ -1,0 +1,29 @@
+// Handlers of messages that are nothing but a header.
+#pragma once
+
+#include <cstring>
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "uct/api/iface.hpp"
+
+namespace ucp {
+
+// Hands the header to Handler; a shorter message is dropped, with a line in the log.
+template<class Header, void (*Handler)(worker&, const Header&)>
+void deliver_header(void* arg, void* data, std::size_t length) {
+    Header header;
+    if (length < sizeof header) {
+        ucs::log::warn(proto_log, "a malformed rendezvous answer of {} bytes was dropped", length);
+        return;
+    }
+    std::memcpy(&header, data, sizeof header);
+    Handler(*static_cast<worker*>(arg), header);
+}
+
+template<class Header, void (*Handler)(worker&, const Header&)>
+uct::am_handler plain_handler(worker& owner) noexcept {
+    return {.deliver = deliver_header<Header, Handler>, .arg = &owner};
+}
+
+}  // namespace ucp
