@@ -32,9 +32,11 @@ def tcp_ports(pid):
 
 
 def abstract_names(inodes):
+    """Their names, each once: a connection that the process accepted has the listening socket's."""
     with open("/proc/net/unix", encoding="ascii") as table:
         rows = [line.split() for line in table.readlines()[1:]]
-    return [row[7] for row in rows if len(row) > 7 and row[6] in inodes and row[7].startswith("@")]
+    return sorted({row[7] for row in rows
+                   if len(row) > 7 and row[6] in inodes and row[7].startswith("@")})
 
 
 class Strangers(Case):
