@@ -33,7 +33,7 @@ std::string description(const request& of) {
 }
 
 // Gives the request back; a running operation goes on, with or without its callback.
-void give_back(request& done, bool keep_callback) {
+void give_back_other(request& done, bool keep_callback) {
     // Memory of the user's stays the user's, unless it came from ucp_request_alloc.
     if (done.flags.has(request_flags::user_memory) && done.owner->requests().reclaim(done)) {
         done.flags.clear(request_flags::user_memory);
@@ -46,6 +46,15 @@ void give_back(request& done, bool keep_callback) {
         done.flags.clear(request_flags::has_callback);
     }
     if (!done.flags.has(request_flags::user_memory)) done.flags.set(request_flags::released);
+}
+
+inline void give_back(request& done, bool keep_callback) {
+    constexpr unsigned deciding = request_flags::completed | request_flags::user_memory;
+    if ((done.flags.all() & deciding) == request_flags::completed) [[likely]] {
+        done.owner->requests().put(done);
+    } else {
+        give_back_other(done, keep_callback);
+    }
 }
 
 }  // namespace

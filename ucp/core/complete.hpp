@@ -38,12 +38,19 @@ private:
 // The operation ended. Inside the call that started it only the status is noted, see end_call.
 // The request may be gone afterwards.
 inline void complete(request& done, ucs_status_t status) {
+    constexpr unsigned unusual = request_flags::starting | request_flags::released |
+                                 request_flags::internal | request_flags::has_callback;
     done.status = status;
-    if (done.flags.has(request_flags::starting)) {
+    const unsigned flags = done.flags.all();
+    if ((flags & unusual) == 0) {
+        done.flags.assign(flags | request_flags::completed);
+        return;
+    }
+    if ((flags & request_flags::starting) != 0) {
         done.flags.set(request_flags::ended);
         return;
     }
-    if (done.flags.has(request_flags::released | request_flags::internal)) {
+    if ((flags & (request_flags::released | request_flags::internal)) != 0) {
         last_callback(done).run();
         done.owner->requests().put(done);
         return;

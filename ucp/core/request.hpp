@@ -43,20 +43,32 @@ struct send_state {
     bool short_pack = false;                             // the user's packing function gave nothing
 };
 
-// What a tagged receive needs while it runs.
+// What a tagged receive needs while it runs. Most receives end within one call when their message
+// comes, so what only longer ones need is set by begin_transfer.
 struct recv_state : tag::expected_entry {
+    recv_state() noexcept {}
+
     dt::recv_buffer buffer;
     ucp_tag_recv_info_t info{};
-    std::uint64_t local_id = 0;   // names this request towards the sender (rendezvous)
-    std::uint64_t remote_id = 0;  // the sender's request
-    std::uint64_t remote_address = 0;
-    std::uint64_t started = 0;  // when the transfer began, for rate_book
-    std::size_t offset = 0;     // bytes received, or asked for
-    std::size_t end = 0;        // of what we read ourselves
-    peer* holds = nullptr;      // aborted: kept there until the sender has written its part
-    uct::completion parts{.done = nullptr, .count = 0};
-    rndv_method method = rndv_method::read;
-    bool peer_writes = false;       // the sender was asked to write a part
+    std::size_t offset = 0;  // bytes received, or asked for
+
+    void begin_transfer() noexcept {
+        local_id = remote_id = remote_address = started = 0;
+        end = 0;
+        holds = nullptr;
+        parts = {.done = nullptr, .count = 0};
+        method = rndv_method::read;
+        peer_writes = false;
+    }
+    std::uint64_t local_id;   // names this request towards the sender (rendezvous)
+    std::uint64_t remote_id;  // the sender's request
+    std::uint64_t remote_address;
+    std::uint64_t started;  // when the transfer began, for rate_book
+    std::size_t end;        // of what we read ourselves
+    peer* holds;            // aborted: kept there until the sender has written its part
+    uct::completion parts;
+    rndv_method method;
+    bool peer_writes;               // the sender was asked to write a part
     ucs_status_t outcome = UCS_OK;  // kept while the rest of the message is drained
 };
 

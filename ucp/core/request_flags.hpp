@@ -21,16 +21,15 @@ public:
         ended = 1U << 7,         // ended while `starting`: what is left is to tell the user
     };
 
-    [[nodiscard]] bool has(unsigned bits) const noexcept {
-        return (reference().load(std::memory_order_relaxed) & bits) != 0;
+    [[nodiscard]] bool has(unsigned bits) const noexcept { return (all() & bits) != 0; }
+    [[nodiscard]] unsigned all() const noexcept {
+        return reference().load(std::memory_order_relaxed);
     }
     [[nodiscard]] bool is_completed() const noexcept {
         return (reference().load(std::memory_order_acquire) & completed) != 0;
     }
-    void set(unsigned bits) noexcept { store(reference().load(std::memory_order_relaxed) | bits); }
-    void clear(unsigned bits) noexcept {
-        store(reference().load(std::memory_order_relaxed) & ~bits);
-    }
+    void set(unsigned bits) noexcept { store(all() | bits); }
+    void clear(unsigned bits) noexcept { store(all() & ~bits); }
     void assign(unsigned bits) noexcept { store(bits); }
 
 private:

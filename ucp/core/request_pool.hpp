@@ -26,12 +26,11 @@ public:
     request_pool(const request_pool&) = delete;
     request_pool& operator=(const request_pool&) = delete;
 
-    // nullptr when there is no memory. The header is unset but for `flags`, which is 0.
+    // nullptr when there is no memory. The header is unset.
     [[nodiscard]] request* get() noexcept {
         if (free_ == nullptr && !grow()) return nullptr;
         request* taken = free_;
         free_ = next_of(*taken);
-        taken->flags.assign(0);
         ++in_use_;
         return taken;
     }

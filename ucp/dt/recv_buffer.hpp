@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <span>
 
 #include "ucp/dt/datatype.hpp"
 #include "ucp/dt/iov_cursor.hpp"
+#include "ucs/memory/small_copy.hpp"
 
 namespace ucp::dt {
 
@@ -39,7 +39,9 @@ public:
             return UCS_ERR_MESSAGE_TRUNCATED;
         if (kind_ != kind::contig) [[unlikely]]
             return unpack_other(from, offset, length);
-        if (length > 0) std::memcpy(static_cast<std::byte*>(base_) + offset, from, length);
+        if (length > 0) {
+            ucs::memory::copy_bytes(static_cast<std::byte*>(base_) + offset, from, length);
+        }
         return UCS_OK;
     }
 

@@ -162,6 +162,7 @@ void tag_matcher::take_eager(request& receive, message& stored) {
 
 void tag_matcher::attach_assembly(request& receive, assembly& more) {
     more.receiver = &receive;
+    recv_of(receive).begin_transfer();
     ep* from = owner_.find_ep(more.ep);
     receive.via = from;
     if (from != nullptr) from->add_recv(receive);
@@ -244,6 +245,7 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announ
         finish_receive(receive, UCS_ERR_CONNECTION_RESET);
         return;
     }
+    recv_of(receive).begin_transfer();
     receive.via = from;
     from->add_recv(receive);
     rndv_receive(receive, *from, what);

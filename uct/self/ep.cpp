@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "ucs/memory/small_copy.hpp"
+
 namespace uct {
 
 ucs_status_t self_ep::am_short(am_id id, std::uint64_t header, const void* payload,
@@ -9,7 +11,7 @@ ucs_status_t self_ep::am_short(am_id id, std::uint64_t header, const void* paylo
     message_ring::record* message = begin(sizeof header + length);
     if (message == nullptr) return UCS_ERR_NO_RESOURCE;
     std::memcpy(message->data(), &header, sizeof header);
-    if (length > 0) std::memcpy(message->data() + sizeof header, payload, length);
+    ucs::memory::copy_bytes(message->data() + sizeof header, payload, length);
     messages_.commit(*message, id, sizeof header + length);
     return UCS_OK;
 }

@@ -5,8 +5,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "ucs/memory/small_copy.hpp"
 #include "uct/sm/posix/ring_layout.hpp"
-#include "uct/sm/posix/small_copy.hpp"
 
 namespace uct::posix {
 
@@ -32,7 +32,8 @@ public:
                     std::size_t length) noexcept {
         slot& into = slots_[tail_ & slot_mask_];
         std::memcpy(into.body, &header, sizeof header);
-        copy_small<inline_message - sizeof header>(into.body + sizeof header, payload, length);
+        ucs::memory::copy_small<inline_message - sizeof header>(into.body + sizeof header, payload,
+                                                                length);
         publish(into, id, 0, sizeof header + length);
     }
 
@@ -50,7 +51,8 @@ public:
         slot& into = slots_[tail_ & slot_mask_];
         if (length <= inline_message) {
             // One line less to move, and the bulk bytes stay free.
-            copy_small<inline_message>(into.body, bulk_ + (bulk_tail_ & (bulk_size_ - 1)), length);
+            ucs::memory::copy_small<inline_message>(
+                into.body, bulk_ + (bulk_tail_ & (bulk_size_ - 1)), length);
             publish(into, id, 0, length);
             return;
         }

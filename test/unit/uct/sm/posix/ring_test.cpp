@@ -75,15 +75,6 @@ TEST_CASE("posix ring: a writer without ring has no room and no counters to read
     CHECK_FALSE(writer.has_slot());
 }
 
-TEST_CASE("posix ring: copy_small copies exactly the length, for every length", "[posix]") {
-    for (std::size_t length = 0; length <= 56; ++length) {
-        const std::string from = text_of(7, length);
-        std::string into(64, '#');
-        copy_small<56>(into.data(), from.data(), length);
-        CHECK(into == from + std::string(64 - length, '#'));
-    }
-}
-
 TEST_CASE("posix ring: laps keep order and contents at every size", "[posix]") {
     ring_memory ring;
     for (std::uint64_t i = 0; i < 5000; ++i) {

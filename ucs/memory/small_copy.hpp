@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace uct::posix {
+namespace ucs::memory {
 
 namespace detail {
 struct block16 {
@@ -46,4 +46,13 @@ inline void copy_small(void* to, const void* source, std::size_t length) noexcep
     }
 }
 
-}  // namespace uct::posix
+// memcpy for any length, without a call for the short ones.
+inline void copy_bytes(void* to, const void* source, std::size_t length) noexcept {
+    if (length <= 16) [[likely]] {
+        copy_small<16>(to, source, length);
+    } else {
+        std::memcpy(to, source, length);
+    }
+}
+
+}  // namespace ucs::memory
