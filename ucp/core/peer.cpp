@@ -82,6 +82,12 @@ ucs_status_t peer::connect() {
     return UCS_OK;
 }
 
+void peer::readdress(std::span<const std::byte> packed_address) {
+    if (am_.endpoint != nullptr || std::ranges::equal(packed_, packed_address)) return;
+    packed_.assign(packed_address.begin(), packed_address.end());
+    excluded_.clear();
+}
+
 const uct::iface_attr& peer::am_attr() const noexcept {
     return owner_.interface(am_.resource)->attr();
 }

@@ -27,6 +27,10 @@ public:
 
     // Chooses lanes and makes their transport endpoints, unless there are some.
     ucs_status_t connect();
+
+    // Somebody has an address of the same worker, maybe another one. It counts as long as nothing
+    // was made of the one that is known, which may have been wrong.
+    void readdress(std::span<const std::byte> packed_address);
     [[nodiscard]] bool connected() const noexcept { return am_.endpoint != nullptr; }
 
     [[nodiscard]] uct::ep& am() const noexcept { return *am_.endpoint; }

@@ -226,7 +226,10 @@ void worker::track_lane(const uct::ep& lane, peer* owner) {
 
 peer* worker::intern(std::uint64_t uid, std::span<const std::byte> packed) {
     const auto known = peers_.find(uid);
-    if (known != peers_.end()) return known->second.get();
+    if (known != peers_.end()) {
+        known->second->readdress(packed);
+        return known->second.get();
+    }
     auto fresh =
         std::make_unique<peer>(*this, uid, std::vector<std::byte>(packed.begin(), packed.end()));
     return (peers_[uid] = std::move(fresh)).get();

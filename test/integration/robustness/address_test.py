@@ -95,6 +95,31 @@ class Addresses(Case):
                 self.assertEqual(peer.descriptors(), before)
                 self.assertEqual((peer.quit(), other.quit()), (0, 0))
 
+    def test_good_address_after_a_wrong_one(self):
+        """An endpoint made from a wrong address of a worker spoilt those made from a right one."""
+        for tls in ("posix,self", "sm,self"):
+            with self.subTest(tls=tls), Peer(tls) as peer, Peer(tls) as other:
+                peer.init()
+                other.init()
+                good = bytes.fromhex(other.address)
+                for at in range(18, 40):  # behind the id: versions, and where the worker runs
+                    damaged = bytearray(good)
+                    damaged[at] ^= 0x10
+                    answer = peer.ask(f"ep 1 peer {sealed(damaged).hex()}")
+                    if not answer.startswith("ok"):
+                        continue
+                    peer.ok(f"send w{at} 1 1 8 1 1")
+                    peer.wait(f"w{at}")
+                    peer.connect(0, other)
+                    other.connect(0, peer)
+                    with self.subTest(byte=at):
+                        self.exchange(peer, 0, other, 0, 2 * at, count=2)
+                    for each, number in ((peer, 1), (peer, 0), (other, 0)):
+                        each.ok(f"close {number} force 5")
+                for each in (peer, other):
+                    each.ok("destroy")
+                self.assertEqual((peer.quit(), other.quit()), (0, 0))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
