@@ -45,6 +45,7 @@ void test_run::run_thread(unsigned index) {
     pin_thread(with_.cpus, index, params_.threads);
     make_worker(index);
     meet(index, false);
+    share_worker(index);
     if (index == 0) exchange_addresses();
     meet(index, false);
     connect(index);
@@ -61,13 +62,13 @@ void test_run::make_worker(unsigned index) {
     local_addresses_[index] = self.own_worker->address();
 }
 
+// Each thread for itself: who waits for the others looks at its own.
+void test_run::share_worker(unsigned index) {
+    if (params_.shared_worker) members_[index].works_on = members_.front().own_worker.get();
+}
+
 void test_run::exchange_addresses() {
-    if (params_.shared_worker) {
-        for (std::size_t index = 1; index < members_.size(); ++index) {
-            members_[index].works_on = members_.front().works_on;
-            local_addresses_[index] = local_addresses_.front();
-        }
-    }
+    if (params_.shared_worker) local_addresses_.assign(members_.size(), local_addresses_.front());
     if (with_.peer == nullptr) {
         peer_addresses_ = local_addresses_;
         return;

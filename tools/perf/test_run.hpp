@@ -48,6 +48,7 @@ private:
 
     void run_thread(unsigned index);
     void make_worker(unsigned index);
+    void share_worker(unsigned index);
     void exchange_addresses();
     void connect(unsigned index);
     void measure_thread(unsigned index);
