@@ -67,10 +67,21 @@ tag_channel::tag_channel(const connection& on, const tag_channel_setup& setup)
     recv_param_.datatype = recv_memory_.datatype();
 }
 
+tag_channel::slot& tag_channel::take(std::vector<slot*>& from) {
+    const std::lock_guard held(guard_);
+    slot& taken = *from.back();
+    from.pop_back();
+    return taken;
+}
+
+void tag_channel::give_back(std::vector<slot*>& to, slot& done) {
+    const std::lock_guard held(guard_);
+    to.push_back(&done);
+}
+
 tag_channel::slot& tag_channel::take_send_slot() {
     if (!validate_) return send_slots_.front();
-    slot& taken = *free_sends_.back();
-    free_sends_.pop_back();
+    slot& taken = take(free_sends_);
     taken.number = next_send_++;
     send_memory_.fill(taken.index, pattern(outgoing_stream(on_), taken.number));
     return taken;
@@ -86,25 +97,28 @@ ucs_status_ptr_t tag_channel::post_send(const slot& with, const ucp_request_para
 void tag_channel::send() {
     slot& with = take_send_slot();
     send_param_.user_data = &with;
-    ++sends_;
+    sends_.started();
     ucs_status_ptr_t request = post_send(with, send_param_);
     if (UCS_PTR_IS_PTR(request)) return;
-    ended_send(with, UCS_PTR_STATUS(request));
+    check("send", UCS_PTR_STATUS(request));
+    if (validate_) give_back(free_sends_, with);
+    sends_.ended_at_once();
     throw_if_failed();
 }
 
-void tag_channel::ended_send(slot& of, ucs_status_t status) {
-    --sends_;
-    if (validate_) free_sends_.push_back(&of);
+void tag_channel::check(const char* what, ucs_status_t status) {
     if (status != UCS_OK) [[unlikely]] {
-        fail(fmt::format("send failed: {}", ucs_status_string(status)));
+        fail(fmt::format("{} failed: {}", what, ucs_status_string(status)));
     }
 }
 
 void tag_channel::on_sent(void* request, ucs_status_t status, void* arg) {
     auto& of = *static_cast<slot*>(arg);
-    of.channel->ended_send(of, status);
+    tag_channel& channel = *of.channel;
     ucp_request_free(request);
+    channel.check("send", status);
+    if (channel.validate_) channel.give_back(channel.free_sends_, of);
+    channel.sends_.ended_by_callback();  // last: the owner may be waiting to destroy the channel
 }
 
 void tag_channel::wait_for_arrival() {
@@ -116,35 +130,31 @@ void tag_channel::receive() {
     if (on_.params.unexpected) wait_for_arrival();
     slot* with = &recv_slots_.front();
     if (validate_) {
-        with = free_receives_.back();
-        free_receives_.pop_back();
+        with = &take(free_receives_);
         with->number = next_receive_++;
     }
     recv_param_.user_data = with;
-    ++receives_;
+    receives_.started();
     ucs_status_ptr_t request = ucp_tag_recv_nbx(on_.worker, recv_memory_.buffer(with->index),
                                                 recv_memory_.count(), tag_, mask_, &recv_param_);
-    if (!UCS_PTR_IS_PTR(request)) ended_receive(UCS_PTR_STATUS(request));
-    throw_if_failed();
-}
-
-void tag_channel::ended_receive(ucs_status_t status) {
-    --receives_;
-    if (status != UCS_OK) [[unlikely]] {
-        fail(fmt::format("receive failed: {}", ucs_status_string(status)));
+    if (!UCS_PTR_IS_PTR(request)) {
+        check("receive", UCS_PTR_STATUS(request));
+        receives_.ended_at_once();
     }
+    throw_if_failed();
 }
 
 void tag_channel::on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                               void* arg) {
     auto& of = *static_cast<slot*>(arg);
     tag_channel& channel = *of.channel;
-    channel.ended_receive(status);
+    channel.check("receive", status);
     if (channel.validate_) {
-        channel.free_receives_.push_back(&of);
         if (status == UCS_OK) channel.verify(of, *info);
+        channel.give_back(channel.free_receives_, of);
     }
     ucp_request_free(request);
+    channel.receives_.ended_by_callback();  // last: the owner may be waiting to destroy the channel
 }
 
 void tag_channel::verify(const slot& of, const ucp_tag_recv_info_t& info) {
@@ -165,9 +175,10 @@ void tag_channel::verify(const slot& of, const ucp_tag_recv_info_t& info) {
 }
 
 void tag_channel::fail(std::string message) {
-    if (failed_) return;
-    failed_ = true;
+    const std::lock_guard held(guard_);
+    if (failed_.load(std::memory_order_relaxed)) return;
     failure_ = std::move(message);
+    failed_.store(true, std::memory_order_release);
 }
 
 void tag_channel::throw_failure() const {

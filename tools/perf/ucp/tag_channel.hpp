@@ -3,6 +3,8 @@
 
 #include <ucp/api/ucp.h>
 
+#include <atomic>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,26 @@ struct tag_channel_setup {
     unsigned window = 1;  // most messages in flight in a direction
 };
 
-// Owned by a workload, used by one thread. Without validation all messages of a direction share
+// Messages of one direction. The owner's thread starts them; callbacks, one at a time but on any
+// thread that progresses a shared worker, end them. No locked instruction per message.
+class in_flight {
+public:
+    void started() noexcept { ++started_; }
+    void ended_at_once() noexcept { --started_; }
+    void ended_by_callback() noexcept {
+        ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
+    [[nodiscard]] unsigned count() const noexcept {
+        return started_ - ended_.load(std::memory_order_acquire);
+    }
+
+private:
+    unsigned started_ = 0;  // both wrap around
+    std::atomic<unsigned> ended_{0};
+};
+
+// Owned by a workload, used by one thread; its callbacks run on any thread that progresses the
+// worker. Without validation all messages of a direction share
 // one buffer, as nobody looks at the contents; with it each message in flight has its own.
 class tag_channel {
 public:
@@ -33,14 +54,14 @@ public:
 
     // Progresses until at most `left` are in flight.
     void wait_sends(unsigned left) {
-        if (sends_ > left) {
-            loop_.until([&] { return sends_ <= left; });
+        if (sends_.count() > left) {
+            loop_.until([&] { return sends_.count() <= left; });
         }
         throw_if_failed();
     }
     void wait_receives(unsigned left) {
-        if (receives_ > left) {
-            loop_.until([&] { return receives_ <= left; });
+        if (receives_.count() > left) {
+            loop_.until([&] { return receives_.count() <= left; });
         }
         throw_if_failed();
     }
@@ -67,12 +88,13 @@ private:
     [[nodiscard]] ucs_status_ptr_t post_send(const slot& with, const ucp_request_param_t& param);
     void finish(ucs_status_ptr_t request, const char* what);
     slot& take_send_slot();
-    void ended_send(slot& of, ucs_status_t status);
-    void ended_receive(ucs_status_t status);
+    slot& take(std::vector<slot*>& from);
+    void give_back(std::vector<slot*>& to, slot& done);
+    void check(const char* what, ucs_status_t status);
     void verify(const slot& of, const ucp_tag_recv_info_t& info);
     void wait_for_arrival();
     void throw_if_failed() {
-        if (failed_) [[unlikely]] {
+        if (failed_.load(std::memory_order_acquire)) [[unlikely]] {
             throw_failure();
         }
     }
@@ -90,16 +112,17 @@ private:
     message_memory recv_memory_;
     std::vector<slot> send_slots_;
     std::vector<slot> recv_slots_;
+    std::mutex guard_;               // of the two lists and failure_
     std::vector<slot*> free_sends_;  // used with validation only
     std::vector<slot*> free_receives_;
     ucp_request_param_t send_param_{};
     ucp_request_param_t recv_param_{};
-    unsigned sends_ = 0;
-    unsigned receives_ = 0;
+    in_flight sends_;
+    in_flight receives_;
     std::uint64_t next_send_ = 0;
     std::uint64_t next_receive_ = 0;
-    bool failed_ = false;
-    std::string failure_;  // first error seen by a callback
+    std::atomic<bool> failed_{false};
+    std::string failure_;  // the first error; unchanged once failed_ is set
 };
 
 }  // namespace tools::perf
