@@ -44,11 +44,16 @@ static void die(const char* unit, uint64_t amount) {
     timer_settime(timer, 0, &when, NULL);
 }
 
+/* The soft limit, which may be lifted again. */
 static void limit(const char* what, unsigned long long amount) {
-    struct rlimit bound = {amount, amount};
-    const int failed = strcmp(what, "nofile") == 0 ? setrlimit(RLIMIT_NOFILE, &bound)
-                                                   : setrlimit(RLIMIT_AS, &bound);
-    say(failed == 0 ? "ok" : "error %s", strerror(errno));
+    const int resource = strcmp(what, "nofile") == 0 ? RLIMIT_NOFILE : RLIMIT_AS;
+    struct rlimit bound;
+    bool good = getrlimit(resource, &bound) == 0;
+    if (good) {
+        bound.rlim_cur = amount < bound.rlim_max ? amount : bound.rlim_max;
+        good = setrlimit(resource, &bound) == 0;
+    }
+    say(good ? "ok" : "error %s", strerror(errno));
 }
 
 /* From now on the kernel answers both calls of single copy with this error. */
