@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as xml
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -128,24 +129,29 @@ class Run:
                           and not path.suffix)
         if not programs:
             self.results.add("fuzz", "no target was built")
-        for program in programs:
-            self.fuzz_one(program)
+        with ThreadPoolExecutor(self.args.jobs) as pool:
+            for program, done in zip(programs, pool.map(self.fuzz_one, programs)):
+                print(done.stdout, flush=True)
+                self.results.add(f"fuzz: {program.name}", None if done.returncode == 0 else
+                                 f"ended with {done.returncode}; the input is "
+                                 f"build/clang/fuzz-corpus/{program.name}-*")
 
     def fuzz_one(self, program):
         found = ROOT / "build/clang/fuzz-corpus" / program.name
         found.mkdir(parents=True, exist_ok=True)
         kept = [path for path in (ROOT / "test/fuzz/corpus").glob("*")
                 if path.is_dir() and program.name in (path.name, f"fuzz_{path.name}", f"{path.name}_fuzz")]
-        code = self.call([program, f"-max_total_time={self.args.fuzz_seconds}", "-timeout=20",
-                          "-rss_limit_mb=2048", "-verbosity=0", "-print_final_stats=1",
-                          f"-artifact_prefix={found.parent}/{program.name}-", found, *kept])
-        self.results.add(f"fuzz: {program.name}", None if code == 0 else
-                         f"ended with {code}; the input is {found.parent}/{program.name}-*")
+        line = [program, f"-max_total_time={self.args.fuzz_seconds}", "-timeout=20", "-rss_limit_mb=2048",
+                "-verbosity=0", "-print_final_stats=1", f"-artifact_prefix={found.parent}/{program.name}-",
+                found, *kept]
+        print("+", *line, flush=True)
+        return subprocess.run(line, cwd=ROOT, env=self.env, check=False, text=True, errors="replace",
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def sanitizer(self, preset):
         for folder in ("unit", "conformance", "sim"):
             self.ctest(preset, preset, folder)
-        self.ctest(preset, preset, "integration", "-L", "short", jobs="1")
+        self.ctest(preset, preset, "integration", "-L", "sanitizer")
 
     def symbols(self):
         if self.build("dev"):
