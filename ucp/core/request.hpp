@@ -43,33 +43,36 @@ struct send_state {
     bool short_pack = false;                             // the user's packing function gave nothing
 };
 
-// What a tagged receive needs while it runs. Most receives end within one call when their message
-// comes, so what only longer ones need is set by begin_transfer.
+// What a tagged receive needs while it runs. A short message fills it within one call, which
+// touches the first members only; thousands may be posted, so these lie in two cache lines with the
+// beginning of the request. The rest is set by begin_transfer.
 struct recv_state : tag::expected_entry {
     recv_state() noexcept {}
 
-    dt::recv_buffer buffer;
     ucp_tag_recv_info_t info{};
-    std::size_t offset = 0;  // bytes received, or asked for
+    dt::recv_buffer buffer;
 
+    // The message comes in pieces from now on.
     void begin_transfer() noexcept {
         local_id = remote_id = remote_address = started = 0;
-        end = 0;
+        offset = end = 0;
         holds = nullptr;
         parts = {.done = nullptr, .count = 0};
         method = rndv_method::read;
         peer_writes = false;
+        outcome = UCS_OK;
     }
     std::uint64_t local_id;   // names this request towards the sender (rendezvous)
     std::uint64_t remote_id;  // the sender's request
     std::uint64_t remote_address;
     std::uint64_t started;  // when the transfer began, for rate_book
+    std::size_t offset;     // bytes received, or asked for
     std::size_t end;        // of what we read ourselves
     peer* holds;            // aborted: kept there until the sender has written its part
     uct::completion parts;
     rndv_method method;
-    bool peer_writes;               // the sender was asked to write a part
-    ucs_status_t outcome = UCS_OK;  // kept while the rest of the message is drained
+    bool peer_writes;      // the sender was asked to write a part
+    ucs_status_t outcome;  // kept while the rest of the message is drained
 };
 
 // Waits for what was started before it on an endpoint.

@@ -71,6 +71,7 @@ private:
     void finish_generic() noexcept;
 
     std::size_t capacity_ = 0;
+    kind kind_ = kind::contig;
     union {
         void* base_ = nullptr;  // contig
         iov_cursor cursor_;     // iov
@@ -79,7 +80,6 @@ private:
             void* state;
         } generic_;  // generic
     };
-    kind kind_ = kind::contig;
 };
 static_assert(sizeof(recv_buffer) <= 48);
 

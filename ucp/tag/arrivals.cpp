@@ -111,6 +111,7 @@ void tag_matcher::start_assembly(const wire::eager_first_header& header, const s
         recv_state& state = receive->state.recv;
         receive->flags.set(request_flags::matched);
         state.info = {header.tag, header.total};
+        state.begin_transfer();
         if (header.ack != 0) acknowledge(header.ep, header.ack);
         state.outcome = header.total > state.buffer.capacity()
                             ? UCS_ERR_MESSAGE_TRUNCATED

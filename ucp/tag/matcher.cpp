@@ -141,6 +141,7 @@ void tag_matcher::take(request& receive, message& stored) {
 
 void tag_matcher::take_eager(request& receive, message& stored) {
     recv_state& state = recv_of(receive);
+    state.begin_transfer();
     if (stored.request != 0) acknowledge(stored.ep, stored.request);
     if (stored.total > state.buffer.capacity()) state.outcome = UCS_ERR_MESSAGE_TRUNCATED;
     const auto unpack = [&state](const void* data, std::size_t offset, std::size_t length) {
@@ -162,7 +163,6 @@ void tag_matcher::take_eager(request& receive, message& stored) {
 
 void tag_matcher::attach_assembly(request& receive, assembly& more) {
     more.receiver = &receive;
-    recv_of(receive).begin_transfer();
     ep* from = owner_.find_ep(more.ep);
     receive.via = from;
     if (from != nullptr) from->add_recv(receive);

@@ -73,6 +73,18 @@ TEST_CASE("What the user keeps in the area survives reuse", "[request_pool]") {
     pool.put(*again);
 }
 
+TEST_CASE("What a short message touches of its receive lies in two cache lines", "[request_pool]") {
+    ucp::request_pool pool({});
+    ucp::request* receive = pool.get();
+    ucp::recv_state& state = receive->start_recv();
+    const auto* begin = reinterpret_cast<const std::byte*>(receive);
+    constexpr std::size_t contiguous_buffer = 24;  // its first members: all that plain memory needs
+    CHECK(reinterpret_cast<const std::byte*>(&state.buffer) + contiguous_buffer - begin <= 128);
+    CHECK(reinterpret_cast<const std::byte*>(&state.info + 1) - begin <= 128);
+    CHECK(reinterpret_cast<const std::byte*>(&receive->via + 1) - begin <= 128);
+    pool.put(*receive);
+}
+
 TEST_CASE("Handles are aligned, apart, and lead back to their request", "[request_pool]") {
     const counted fresh;
     ucp::request_pool pool(area());
