@@ -273,12 +273,12 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
     return mine;
 }
 
-void worker::refuse(std::uint64_t uid, std::uint64_t their_ep, std::span<const std::byte> address) {
+void worker::refuse(const wire::wireup_header& unwanted, std::span<const std::byte> address) {
     const auto parsed = address::parse(address);
-    if (!parsed || parsed->uid != uid) return;
-    peer* to = intern(uid, address);
+    if (!parsed || parsed->uid != unwanted.uid) return;
+    peer* to = intern(unwanted.uid, address);
     to->hold();
-    if (to->connect() == UCS_OK) wireup::send_refusal(*to, their_ep);
+    if (to->connect() == UCS_OK) wireup::send_refusal(*to, unwanted);
     to->release();
 }
 

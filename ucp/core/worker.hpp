@@ -75,8 +75,8 @@ public:
     std::uint64_t register_ep(ep& fresh) { return ep_ids_.add(&fresh); }
     // The endpoint that belongs to the peer's request; made when there is none yet.
     ep* accept(const wire::wireup_header& request, std::span<const std::byte> address);
-    // Tells a worker that its endpoint has no other half here.
-    void refuse(std::uint64_t uid, std::uint64_t their_ep, std::span<const std::byte> address);
+    // Tells the sender of a request or reply that its endpoint has no other half here.
+    void refuse(const wire::wireup_header& unwanted, std::span<const std::byte> address);
     // Destroyed at the end of the current progress: callers may be inside of it.
     void destroy_later(ep& done);
     void destroy_later(peer& done);

@@ -25,7 +25,7 @@ void on_stray_request(worker& owner, const wireup_header& header,
     ucs::log::warn(wireup_log,
                    "worker {:x} asked for worker {:x}, which is not here any more: refused",
                    header.uid, header.peer_uid);
-    owner.refuse(header.uid, header.ep, address);
+    owner.refuse(header, address);
 }
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address) {
@@ -58,7 +58,7 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
                       answered->connection() == state::closed;
     if (gone) {
         // Our request outlived its connection: the endpoint that it made has no other half.
-        owner.refuse(header.uid, header.ep, address);
+        owner.refuse(header, address);
         return;
     }
     if (answered->connection() == state::requested || answered->connection() == state::abandoned) {
@@ -117,8 +117,10 @@ void send_close(ep& from) {
     send(from, wireup_type::close, from.remote_id());
 }
 
-void send_refusal(peer& to, std::uint64_t their_ep) {
-    const wireup_header header{wireup_type::refuse, {}, to.owner().uid(), to.uid(), 0, their_ep};
+void send_refusal(peer& to, const wireup_header& unwanted) {
+    // In the name of whoever was asked: the endpoint that waits knows no other.
+    const wireup_header header{wireup_type::refuse, {}, unwanted.peer_uid,
+                               unwanted.uid,        0,  unwanted.ep};
     to.send_control(wire::wireup, std::as_bytes(std::span(&header, 1)));
 }
 

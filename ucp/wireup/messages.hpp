@@ -1,6 +1,7 @@
 // Sending and receiving connection messages.
 #pragma once
 
+#include "ucp/wireup/wire.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {
@@ -19,7 +20,7 @@ void send_reply(ep& from);
 void send_close(ep& from);
 
 // Answers a request for a worker that is not this one, or a reply to an endpoint that is gone.
-void send_refusal(peer& to, std::uint64_t their_ep);
+void send_refusal(peer& to, const wire::wireup_header& unwanted);
 
 // Registers the handler of connection messages.
 void listen(worker& owner, uct::iface& on);

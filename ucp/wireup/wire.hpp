@@ -5,8 +5,9 @@
 //   reply    type 1, pad 7, uid 8, peer_uid 8, ep 8, peer_ep 8 (the receiver's endpoint id), then
 //            the sender's packed worker address
 //   close    like reply, no address: the sender's endpoint `ep` will send nothing more
-//   refuse   like close, ep 0: the request's peer_uid is not this worker, or the reply came for an
-//            endpoint that is gone
+//   refuse   like close, ep 0, uid the peer_uid of what is refused: a request for a worker that is
+//   not
+//            here, or a reply for an endpoint that is gone
 //
 // `number` counts the endpoints that the sender made to this peer; both sides' endpoints of the
 // same number belong together, so simultaneous connects meet in one connection.
