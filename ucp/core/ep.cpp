@@ -148,14 +148,14 @@ void ep::become_ready() {
     run_waiting();
     draining_ = false;
     // Only now: a send must not pass those that waited.
-    max_short_ = protocols_->max_short();
+    short_end_ = static_cast<std::size_t>(protocols_->max_short() + 1);
     check_flushes();
 }
 
 void ep::refresh_protocols() noexcept {
     if (lane_ == nullptr || failure_ != UCS_OK) return;
     protocols_ = &remote_.protocols();
-    max_short_ = protocols_->max_short();
+    short_end_ = static_cast<std::size_t>(protocols_->max_short() + 1);
 }
 
 void ep::run_waiting() {
@@ -179,7 +179,7 @@ void ep::peer_closed() {
     }
     if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
     failure_ = UCS_ERR_CONNECTION_RESET;
-    max_short_ = -1;
+    short_end_ = 0;
     abort_all(failure_);
     // The user may take long to close: the peer need not wait for the rest of half messages.
     wireup::send_close(*this);
@@ -188,7 +188,7 @@ void ep::peer_closed() {
 
 void ep::fail(ucs_status_t status) {
     failure_ = status;
-    max_short_ = -1;
+    short_end_ = 0;
     abort_all(status);
     if (user_owned_) {
         tell_user(status);
@@ -270,7 +270,7 @@ void ep::close_flushed() {
 
 void ep::close_forced() {
     detach_user();
-    max_short_ = -1;
+    short_end_ = 0;
     if (failure_ == UCS_OK) failure_ = UCS_ERR_CANCELED;
     abort_all(UCS_ERR_CANCELED);
     handle(event::local_close);

@@ -33,9 +33,9 @@ public:
     ep& operator=(const ep&) = delete;
 
     // --- datapath ---
-    // Longest payload for am_short, -1 when the endpoint is not ready: the one check of the send
-    // path.
-    [[nodiscard]] std::ptrdiff_t max_short() const noexcept { return max_short_; }
+    // Whether am_short carries such an eager message; never when the endpoint is not ready: the one
+    // check of the send path.
+    [[nodiscard]] bool fits_short(std::size_t length) const noexcept { return length < short_end_; }
     [[nodiscard]] uct::ep& lane() const noexcept { return *lane_; }
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
@@ -122,7 +122,7 @@ private:
     using operations = ucs::datastruct::list<request, &request::active_hook>;
 
     worker& owner_;
-    std::ptrdiff_t max_short_ = -1;
+    std::size_t short_end_ = 0;  // am_short carries lengths below it; 0: not ready
     uct::ep* lane_ = nullptr;
     const protocol_table* protocols_ = nullptr;
     std::uint64_t id_ = 0;

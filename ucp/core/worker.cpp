@@ -21,8 +21,28 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
     if (made == nullptr) return UCS_ERR_NO_MEMORY;
     if (const ucs_status_t status = made->open_interfaces(); status != UCS_OK) return status;
     made->pack_addresses();
+    if (const ucs_status_t status = made->check_message_sizes(); status != UCS_OK) return status;
     of.attach(*made);
     return made;
+}
+
+// A connection message goes in one piece, so that no state is kept for it.
+ucs_status_t worker::check_message_sizes() const {
+    const std::size_t needed = sizeof(wire::wireup_header) + full_address_.size();
+    for (std::size_t i = 0; i < interfaces_.size(); ++i) {
+        if (interfaces_[i] == nullptr || !interfaces_[i]->attr().ops.has(uct::op::am_bcopy))
+            continue;
+        const std::size_t longest = interfaces_[i]->attr().max_bcopy;
+        if (longest >= needed) continue;
+        const uct::resource& where = context_.resources()[i].where;
+        ucs::log::error(
+            core_log,
+            "messages of {}/{} are too short to connect: {} bytes, {} are needed; use a "
+            "larger segment size",
+            where.transport, where.device, longest, needed);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return UCS_OK;
 }
 
 worker::worker(const context& of, const worker_params& params,

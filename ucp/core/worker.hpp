@@ -112,6 +112,7 @@ private:
            std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();
     void pack_addresses();
+    [[nodiscard]] ucs_status_t check_message_sizes() const;
     unsigned progress_slow();
     unsigned empty_trash();
     unsigned poll_quiet();

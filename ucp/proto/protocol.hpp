@@ -36,7 +36,7 @@ struct estimate {
 
 // A protocol is one file and one row of all_protocols(). Functions run in owner context.
 struct protocol {
-    const char* name;     // "rndv/ring"
+    const char* name;     // "rndv/get"
     const char* summary;  // what it does, for people
 
     // Pure: may it serve such a message on such lanes, and at what cost?

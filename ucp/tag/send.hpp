@@ -19,8 +19,8 @@ inline ucs_status_ptr_t tag_send(ep& to, const void* buffer, std::size_t count, 
     const ucp_datatype_t datatype = params.datatype();
     std::size_t length;
     if (dt::is_contig(datatype) && dt::contig_length(datatype, count, length) &&
-        static_cast<std::ptrdiff_t>(length) <= to.max_short() && !params.no_immediate() &&
-        (buffer != nullptr || length == 0)) [[likely]] {
+        to.fits_short(length) && !params.no_immediate() && (buffer != nullptr || length == 0))
+        [[likely]] {
         const ucs_status_t status = to.lane().am_short(wire::eager_only, tag, buffer, length);
         if (status == UCS_OK) [[likely]] {
             if (params.has_user_request()) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t short_payload = 4096;
 constexpr std::size_t longest_zcopy = std::size_t{8} << 20;
-constexpr std::size_t smallest_segment = 1024;
+constexpr std::size_t smallest_segment = 2048;  // an address of any length fits a message
 constexpr std::size_t largest_segment = std::size_t{1} << 20;
 
 std::size_t tx_segment(const settings& options) noexcept {

@@ -94,7 +94,7 @@ ucs::config::table make_table() {
             make_option<&settings::syn_count>(
                 "TCP_SYN_CNT", "auto",
                 "How often the kernel repeats the first packet of a connection, at most 127; auto "
-                "leaves it to the kernel."),
+                "or 0 leaves it to the kernel."),
             make_option<&settings::max_poll>("TCP_MAX_POLL", "16",
                                              "Most connections that one call of progress serves."),
             make_option<&settings::connect_timeout>(
@@ -114,8 +114,8 @@ ucs::config::table make_table() {
                                                   "Time between two such questions."),
             make_option<&settings::keep_count>(
                 "TCP_KEEPCNT", "3",
-                "Unanswered questions after which the connection is dead, at most 127; auto leaves "
-                "it to the kernel."),
+                "Unanswered questions after which the connection is dead, at most 127; auto "
+                "or 0 leaves it to the kernel."),
         },
     };
 }

@@ -27,10 +27,10 @@ void set_buffer(int fd, int name, const ucs::config::memunits& wanted, const cha
     set(fd, SOL_SOCKET, name, static_cast<int>(std::min(wanted.bytes, largest)), what);
 }
 
-// The kernel takes 1 to 127.
+// The kernel takes 1 to 127; 0 is its own choice, as everywhere in UCX.
 void set_count(int fd, int name, ucs::config::auto_count wanted, const char* what) noexcept {
-    if (wanted.is_auto()) return;
-    set(fd, IPPROTO_TCP, name, static_cast<int>(std::clamp(wanted.value, 1U, 127U)), what);
+    if (wanted.is_auto() || wanted.value == 0) return;
+    set(fd, IPPROTO_TCP, name, static_cast<int>(std::min(wanted.value, 127U)), what);
 }
 
 int whole_seconds(const ucs::config::duration& time) noexcept {

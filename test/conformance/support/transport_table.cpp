@@ -104,7 +104,7 @@ void add_tcp(std::vector<transport_row>& table) {
     const setting v4{"TCP_AF_PRIO", "inet"};
     const setting v6{"TCP_AF_PRIO", "inet6"};
     // Small segments bring the borders of buffers into the reach of small messages.
-    const setting small_tx{"TCP_TX_SEG_SIZE", "1k"};
+    const setting small_tx{"TCP_TX_SEG_SIZE", "2k"};
     const setting small_rx{"TCP_RX_SEG_SIZE", "1k"};
     add_built_in(table, "tcp v4", "tcp", "lo", {.settings = {v4}});
     add_built_in(table, "tcp v6", "tcp", "lo", {.settings = {v6}});

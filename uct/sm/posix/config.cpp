@@ -7,7 +7,7 @@
 namespace uct::posix {
 namespace {
 
-constexpr std::size_t min_segment = 256;
+constexpr std::size_t min_segment = 2048;  // an address of any length fits a message
 constexpr std::size_t max_segment = 64 * 1024;
 constexpr std::size_t default_segment = 8256;
 constexpr std::size_t default_bulk = 256 * 1024;
@@ -35,7 +35,7 @@ const ucs::config::table& config::options() {
                 "of two; each takes 64 bytes."),
             make_option<&config::seg_size>(
                 "POSIX_SEG_SIZE", "8256",
-                "Largest message, from 256 bytes to 64 KB. Longer data goes in several."),
+                "Largest message, from 2 KB to 64 KB. Longer data goes in several."),
             make_option<&config::bulk_size>(
                 "POSIX_BULK_SIZE", "256k",
                 "Bytes in the ring of one endpoint for messages that do not fit in a slot (over "
