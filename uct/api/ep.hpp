@@ -35,8 +35,8 @@ public:
                                   std::size_t length);
 
     // Lets `pack` write the message into the transport's buffer of at least attr().max_bcopy
-    // bytes, which must hold a connection message (40 bytes and the worker's address, up to 1,064 in
-    // all). Returns the packed length (>= 0) or a status (< 0). `pack` runs at most once and
+    // bytes, which must hold a connection message (40 bytes and the worker's address, up to 1,064
+    // in all). Returns the packed length (>= 0) or a status (< 0). `pack` runs at most once and
     // only when the message will be sent.
     virtual ssize_t am_bcopy(am_id id, pack_function pack, void* arg);
 
