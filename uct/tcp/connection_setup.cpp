@@ -58,7 +58,7 @@ bool connection::open_socket(const reach::path& way) {
         attempt_failed("socket()", errno);
         return false;
     }
-    tune(fd_.get(), owner_.options());
+    tune(fd_.get(), owner_.options(), owner_.is_loopback());
     if (!owner_.options().bind_source || owner_.is_loopback()) return true;
     const int yes = 1;
     static_cast<void>(

@@ -68,7 +68,7 @@ void door::on_knock(int listener) {
             return;
         }
         complained_ = false;
-        tune(fd.get(), owner_.options());
+        tune(fd.get(), owner_.options(), owner_.is_loopback());
         // inf and auto are no numbers of nanoseconds; a week is as good.
         constexpr double week = 7.0 * 24 * 3600;
         const double wanted = owner_.options().greeting_timeout.seconds;

@@ -64,10 +64,10 @@ ucs::config::table make_table() {
             make_option<&settings::max_pieces>(
                 "TCP_MAX_IOV", "8",
                 "Most pieces of memory that one message may be gathered from, at most 16."),
-            make_option<&settings::send_buffer>(
-                "TCP_SNDBUF", "auto",
-                "Size of the kernel's send buffer of a connection; auto lets the kernel choose and "
-                "adapt it."),
+            make_option<&settings::send_buffer>("TCP_SNDBUF", "auto",
+                                                "Size of the kernel's send buffer of a connection; "
+                                                "auto is 160k on loopback and lets "
+                                                "the kernel choose and adapt it elsewhere."),
             make_option<&settings::receive_buffer>(
                 "TCP_RCVBUF", "auto",
                 "Size of the kernel's receive buffer of a connection; auto lets the kernel choose "

@@ -68,10 +68,14 @@ ucs::unique_fd open_stream(int family) noexcept {
     return ucs::unique_fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-void tune(int fd, const settings& options) noexcept {
+void tune(int fd, const settings& options, bool loopback) noexcept {
     set(fd, IPPROTO_TCP, TCP_NODELAY, options.no_delay ? 1 : 0, "TCP_NODELAY");
     set_count(fd, TCP_SYNCNT, options.syn_count, "TCP_SYNCNT");
-    set_buffer(fd, SO_SNDBUF, options.send_buffer, "SO_SNDBUF");
+    // Over loopback both sides copy through memory: left alone the kernel lets megabytes wait
+    // there, and they fall out of the cache. No wire needs to be kept full.
+    constexpr ucs::config::memunits cached{160 * 1024};
+    const bool choose = loopback && options.send_buffer.is_auto();
+    set_buffer(fd, SO_SNDBUF, choose ? cached : options.send_buffer, "SO_SNDBUF");
     set_buffer(fd, SO_RCVBUF, options.receive_buffer, "SO_RCVBUF");
     keep_alive(fd, options);
 }

@@ -18,8 +18,8 @@ extern const ucs::log::component log;
 [[nodiscard]] ucs::unique_fd open_stream(int family) noexcept;
 
 // Options of a connection: no delay, keep-alive, buffer sizes. What the kernel refuses is logged
-// and left as it is.
-void tune(int fd, const settings& options) noexcept;
+// and left as it is. `loopback`: the connection stays within the loopback device.
+void tune(int fd, const settings& options, bool loopback) noexcept;
 
 // A socket that listens on `ip`, at a port of the configured range. Errors are logged.
 [[nodiscard]] ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& options);
