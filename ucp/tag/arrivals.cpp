@@ -116,7 +116,6 @@ void tag_matcher::start_assembly(const wire::eager_first_header& header, const s
         state.outcome = header.total > state.buffer.capacity()
                             ? UCS_ERR_MESSAGE_TRUNCATED
                             : state.buffer.unpack(data, 0, length);
-        state.offset = length;
     } else {
         message* stored = new_message(header.tag, message::kind::eager);
         stored->total = header.total;

@@ -146,7 +146,6 @@ void tag_matcher::take_eager(request& receive, message& stored) {
     if (stored.total > state.buffer.capacity()) state.outcome = UCS_ERR_MESSAGE_TRUNCATED;
     const auto unpack = [&state](const void* data, std::size_t offset, std::size_t length) {
         if (state.outcome == UCS_OK) state.outcome = state.buffer.unpack(data, offset, length);
-        state.offset += length;
     };
     if (stored.inline_length > 0) unpack(stored.inline_data, 0, stored.inline_length);
     for (const message::fragment& piece : stored.fragments)
