@@ -116,13 +116,7 @@ TEST_CASE("a receive that is broken off ends when the peer does not write into i
     told received;
     const wire::rtr_header asked = start_split(in, into, from, received);
     in.close_by_force();
-    in.peer.send(wire::wireup, wire::wireup_header{wire::wireup_type::close,
-                                                   {},
-                                                   in.peer.uid(),
-                                                   in.worker->uid(),
-                                                   raw_world::peer_ep,
-                                                   in.ep_id()});
-    in.settle();
+    in.peer_closes();
     CHECK(received.times == 0);
     CHECK(in.worker->endpoint_count() == 0);
     if (ending == way::it_says_so) {
@@ -157,13 +151,7 @@ TEST_CASE("a message that was announced and probed before its sender closed cann
     ucp_tag_recv_info_t info{};
     const ucp_tag_message_h taken = ucp_tag_probe_nb(in.worker_handle(), 0, 0, 1, &info);
     REQUIRE(taken != nullptr);
-    in.peer.send(wire::wireup, wire::wireup_header{wire::wireup_type::close,
-                                                   {},
-                                                   in.peer.uid(),
-                                                   in.worker->uid(),
-                                                   raw_world::peer_ep,
-                                                   in.ep_id()});
-    in.settle();
+    in.peer_closes();
     std::vector<std::byte> into(length);
     const ucp_request_param_t none{};
     const test::log_capture log;

@@ -126,6 +126,13 @@ ucp_ep_h raw_world::ep_handle() const noexcept {
     return ucp::capi::handle(*ep_);
 }
 
+void raw_world::peer_closes() {
+    peer.send(ucp::wire::wireup,
+              ucp::wire::wireup_header{
+                  ucp::wire::wireup_type::close, {}, peer.uid(), worker->uid(), peer_ep, ep_id_});
+    settle();
+}
+
 void raw_world::close_by_force() {
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;

@@ -79,6 +79,8 @@ public:
     [[nodiscard]] ucp_worker_h worker_handle() const noexcept;
     [[nodiscard]] ucp_ep_h ep_handle() const noexcept;
     void close_by_force();
+    // The peer closes its endpoint, and the worker hears of it.
+    void peer_closes();
 
     uct::sim::fabric network;
     uct::sim::sim_component component;
