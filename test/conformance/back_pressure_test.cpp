@@ -152,6 +152,30 @@ CONFORMANCE_CASE(purged, "purge hands every queued send back in order and the en
         CHECK(request->attempts == 0);
 }
 
+CONFORMANCE_CASE(removed,
+                 "a queued send that is taken out is not sent, its neighbours are in order",
+                 needs::copied_messages) {
+    filled path(net);
+    path.fill();
+    constexpr std::uint32_t waiting = 5;
+    constexpr std::uint32_t middle = 2;
+    std::vector<std::unique_ptr<outgoing>> messages;
+    std::vector<std::unique_ptr<queued_send>> requests;
+    std::uint32_t next = path.sent;
+    for (std::uint32_t i = 0; i < waiting; ++i) {
+        const std::uint32_t number = i == middle ? 0 : next++;
+        messages.push_back(
+            std::make_unique<outgoing>(path.which, 1, make_message({1, number}, 40)));
+        requests.push_back(std::make_unique<queued_send>(*messages[i], *path.via, path.a.attr()));
+        path.via->pending_add(*requests[i]);
+    }
+    path.via->pending_remove(*requests[middle]);
+    CHECK_FALSE(requests[middle]->pending_hook.is_linked());
+    REQUIRE(net.run_until([&] { return requests.back()->finished != UCS_INPROGRESS; }));
+    CHECK(requests[middle]->attempts == 0);
+    path.check_order(next);
+}
+
 CONFORMANCE_CASE(waiting_share, "endpoints that wait do not starve each other",
                  needs::copied_messages) {
     side& a = net.at(0);

@@ -4,7 +4,6 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
-#include "ucp/core/pending.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/tag/send.hpp"
 #include "ucp/wireup/messages.hpp"
@@ -68,7 +67,7 @@ const uct::iface_attr& ep::lane_attr() const noexcept {
 
 void ep::unqueue(request& send) {
     if (!send.pending.pending_hook.is_linked() || lane_ == nullptr) return;
-    remove_pending(*lane_, send.pending);
+    lane_->pending_remove(send.pending);
 }
 
 void ep::handle(event what, ucs_status_t status) {

@@ -5,7 +5,6 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
-#include "ucp/core/pending.hpp"
 #include "ucp/proto/pipeline.hpp"
 #include "ucp/rndv/handler.hpp"
 #include "ucp/rndv/start.hpp"
@@ -284,7 +283,7 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
 
 void rndv_unqueue(request& receive) {
     if (!receive.pending.pending_hook.is_linked()) return;
-    remove_pending(receive.via->remote().rma_lane(), receive.pending);
+    receive.via->remote().rma_lane().pending_remove(receive.pending);
     --receive.state.recv.parts.count;
 }
 

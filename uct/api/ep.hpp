@@ -63,6 +63,9 @@ public:
     // Queues a send that found no resource. Legal only after UCS_ERR_NO_RESOURCE.
     virtual void pending_add(pending_request& request) = 0;
 
+    // Takes one request out that is queued here. Its neighbours keep their order.
+    virtual void pending_remove(pending_request& request) = 0;
+
     // Takes every queued request out and hands it to `purge`.
     virtual void pending_purge(void (*purge)(pending_request& request, void* arg), void* arg) = 0;
 

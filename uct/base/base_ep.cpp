@@ -19,6 +19,11 @@ void base_ep::pending_add(pending_request& request) {
     if (!waiting_hook.is_linked()) iface_.waiting_.push_back(*this);
 }
 
+void base_ep::pending_remove(pending_request& request) {
+    pending_.erase(pending_.iterator_to(request));
+    queued_ = !pending_.empty();
+}
+
 void base_ep::pending_purge(void (*purge)(pending_request&, void*), void* arg) {
     // A purge callback may queue again; only what is there now is handed out.
     queue taken;

@@ -18,6 +18,7 @@ public:
     ~base_ep() override;
 
     void pending_add(pending_request& request) override;
+    void pending_remove(pending_request& request) override;
     void pending_purge(void (*purge)(pending_request&, void*), void* arg) override;
 
     // Hook for the interface's list of endpoints with queued requests.

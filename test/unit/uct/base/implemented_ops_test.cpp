@@ -8,6 +8,7 @@ namespace {
 
 struct none : uct::ep {
     void pending_add(uct::pending_request&) override {}
+    void pending_remove(uct::pending_request&) override {}
     void pending_purge(void (*)(uct::pending_request&, void*), void*) override {}
     std::string peer_name() const override { return "nobody"; }
 };
