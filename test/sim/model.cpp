@@ -146,8 +146,8 @@ void model::ended_flush(operation_record& flush) {
         violation(fmt::format("failed without a reason: {}", text(flush)));
     }
     if (flush.status != UCS_OK || flush.forced) return;
-    // These succeed even when a connection breaks.
-    if (flush.kind != what::flush && disturbed(flush.worker)) return;
+    // Closing succeeds even when the connection breaks.
+    if (flush.kind == what::close && disturbed(flush.worker)) return;
     for (const operation_record* send : flush.waits_for) {
         const bool asked = !send->has_callback && !send->released && send->handle != nullptr;
         const bool ended = send->done || (asked && ucp_request_is_completed(send->handle) != 0);

@@ -214,13 +214,17 @@ void ep::abort_all(ucs_status_t status) {
     // Out of reach of check_flushes: what is aborted is not flushed.
     operations waiting;
     waiting.swap(flushes_);
+    const std::uint64_t first_aborted = sends_.empty() ? sequence_ : sends_.front().sequence;
     while (!sends_.empty())
         abort_send(sends_.front(), status);
     abort_incoming(status);
     while (!waiting.empty()) {
         request& flush = waiting.front();
         waiting.pop_front();
-        end_flush(flush, flush.state.flush.close_after ? UCS_OK : status);
+        // Closing succeeds in any case, and a worker's flush fails only if a send did.
+        const flush_state& state = flush.state.flush;
+        const bool lost = state.group == nullptr || first_aborted < state.until;
+        end_flush(flush, lost && !state.close_after ? status : UCS_OK);
     }
 }
 
@@ -248,9 +252,7 @@ void ep::end_flush(request& flush, ucs_status_t status) {
     const bool close = flush.state.flush.close_after;
     request* group = flush.state.flush.group;
     owner_.complete_in_order(flush, status);
-    if (group != nullptr && --group->state.group.left == 0) {
-        owner_.complete_in_order(*group, UCS_OK);
-    }
+    if (group != nullptr) owner_.end_part(*group, status);
     if (close) {
         close_pending_ = false;
         close_flushed();

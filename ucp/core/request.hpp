@@ -95,6 +95,7 @@ enum class request_kind : std::uint8_t { none, send, recv, flush, group };
 struct alignas(16) request {
     union any_callback {
         ucp_send_nbx_callback_t send;
+    ucs_status_t outcome = UCS_OK;  // the first failure among them
         ucp_tag_recv_nbx_callback_t recv;
     };
 

@@ -373,6 +373,12 @@ ucs_status_t worker::start_flush(request& group) {
     return --state.left == 0 ? UCS_OK : UCS_INPROGRESS;
 }
 
+void worker::end_part(request& group, ucs_status_t status) {
+    group_state& state = group.state.group;
+    if (state.outcome == UCS_OK) state.outcome = status;
+    if (--state.left == 0) complete_in_order(group, state.outcome);
+}
+
 std::string worker::info() const {
     std::string text = "#\n# UCP worker ";
     text += fmt::format("'{}'\n#\n", params_.name);

@@ -84,7 +84,11 @@ public:
     void track_lane(const uct::ep& lane, peer* owner);
 
     // --- whole worker ---
+    // UCS_OK: everything before is done. UCS_INPROGRESS: `group` is told later, with the first
+    // error of an endpoint that fails meanwhile. What failed before has nothing to wait for.
     ucs_status_t start_flush(request& group);
+    // An endpoint's part of it ended.
+    void end_part(request& group, ucs_status_t status);
     [[nodiscard]] const std::vector<std::byte>& address(bool net_only) const noexcept {
         return net_only ? net_address_ : full_address_;
     }
