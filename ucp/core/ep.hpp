@@ -6,6 +6,8 @@
 
 #include "ucp/core/request.hpp"
 #include "ucp/proto/selection.hpp"
+#include "ucp/tag/assembly.hpp"
+#include "ucp/tag/message.hpp"
 #include "ucp/wireup/state.hpp"
 #include "ucs/vfs/directory.hpp"
 
@@ -92,6 +94,10 @@ public:
     [[nodiscard]] std::string line() const;  // one line of the worker's page
     void describe(ucs::vfs::directory& into) const override;
 
+    // Messages of the peer that cannot end without it: the matcher forgets them when it is gone.
+    ucs::datastruct::auto_list<message, &message::sender_hook> announced;  // and in no receive yet
+    ucs::datastruct::auto_list<assembly, &assembly::sender_hook> half;
+
     ucs::datastruct::tree_hook peer_hook;  // among the peer's endpoints, by number
     // Either in the peer's list of endpoints that no user has asked for, or in the worker's of
     // those that are to be destroyed.
@@ -147,6 +153,6 @@ private:
 };
 
 // Thousands of endpoints are normal.
-static_assert(sizeof(ep) <= 256);
+static_assert(sizeof(ep) <= 288);
 
 }  // namespace ucp

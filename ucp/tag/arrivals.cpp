@@ -89,7 +89,7 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
         malformed("first fragment", length);
         return;
     }
-    const ep* from = owner_.find_ep(header.ep);
+    ep* from = owner_.find_ep(header.ep);
     if (payload < header.total && is_over(from)) {
         // Nobody would tell its receive when the rest does not come.
         if (from != nullptr && header.ack != 0) {
@@ -98,12 +98,14 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
         dropped("the beginning of a message", header.tag, header.total);
         return;
     }
-    start_assembly(header, data + sizeof header, payload);
+    start_assembly(from, header, data + sizeof header, payload);
 }
 
-void tag_matcher::start_assembly(const wire::eager_first_header& header, const std::byte* data,
-                                 std::size_t length) {
-    assembly fresh{header.ep, header.message, header.total, length, length, 0, nullptr, nullptr};
+// With all of the message `from` may be nullptr.
+void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& header,
+                                 const std::byte* data, std::size_t length) {
+    assembly fresh{header.ep, header.message, header.total, length, length,
+                   0,         nullptr,        nullptr,      {}};
     tag::expected_entry* posted = expected_.match(header.tag);
     request* receive = nullptr;
     if (posted != nullptr) {
@@ -132,6 +134,7 @@ void tag_matcher::start_assembly(const wire::eager_first_header& header, const s
     }
     fresh.started = ucs::time::now();
     const auto place = assemblies_.emplace(assembly_key{header.ep, header.message}, fresh).first;
+    from->half.push_back(place->second);
     if (receive != nullptr) {
         attach_assembly(*receive, place->second);
     } else {
@@ -222,7 +225,7 @@ void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
 void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     wire::rts_header header;
     if (!read_header(data, length, "rendezvous", header)) return;
-    const ep* from = owner_.find_ep(header.ep);
+    ep* from = owner_.find_ep(header.ep);
     if (is_over(from)) {
         if (from != nullptr) refuse_announced(*from, header.request);
         dropped("the announcement of a message", header.tag, header.total);
@@ -242,6 +245,8 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     stored->request = header.request;
     stored->address = header.address;
     stored->queued = true;
+    stored->confirm = confirm;
+    from->announced.push_back(*stored);
     unexpected_.add(*stored);
 }
 

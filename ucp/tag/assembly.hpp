@@ -7,6 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "ucs/datastruct/intrusive.hpp"
 #include "ucs/sys/uuid.hpp"
 
 namespace ucp {
@@ -19,11 +20,12 @@ struct assembly {
     std::uint64_t ep;      // receiving endpoint, as the sender names it
     std::uint64_t number;  // of the message on that endpoint
     std::uint64_t total;
-    std::uint64_t received;  // fragments of one endpoint come in order
-    std::uint64_t first;     // length of the first fragment
-    std::uint64_t started;   // when it came, ns
-    request* receiver;       // or nullptr
-    message* stored;         // or nullptr; both nullptr: the rest is dropped
+    std::uint64_t received;                         // fragments of one endpoint come in order
+    std::uint64_t first;                            // length of the first fragment
+    std::uint64_t started;                          // when it came, ns
+    request* receiver;                              // or nullptr
+    message* stored;                                // or nullptr; both nullptr: the rest is dropped
+    ucs::datastruct::auto_unlink_hook sender_hook;  // in its endpoint's list
 };
 
 struct assembly_key {

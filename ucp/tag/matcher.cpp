@@ -47,6 +47,7 @@ message* tag_matcher::new_message(std::uint64_t tag, message::kind type) {
 
 void tag_matcher::free_message(message& done) noexcept {
     done.fragments.clear();
+    done.sender_hook.unlink();
     if (spare_.size() < max_spare) {
         spare_.emplace_back(&done);
     } else {
@@ -186,9 +187,6 @@ void tag_matcher::cancel(request& receive) {
 }
 
 void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
-    for (auto& [key, unfinished] : assemblies_) {
-        if (unfinished.receiver == &receive) unfinished.receiver = nullptr;
-    }
     recv_state& state = recv_of(receive);
     if (state.remote_id != 0) refuse_announced(*receive.via, state.remote_id);
     rndv_unqueue(receive);
@@ -207,30 +205,30 @@ void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
     if (state.peer_writes) from.keep(receive);
 }
 
-void tag_matcher::forget_sender(const ep& failed) {
-    for (auto next = assemblies_.begin(); next != assemblies_.end();) {
-        const assembly& unfinished = next->second;
-        if (unfinished.ep != failed.id()) {
-            ++next;
-            continue;
-        }
-        message* half = unfinished.stored;
-        next = assemblies_.erase(next);
-        if (half == nullptr) continue;
-        half->unfinished = nullptr;
-        half->status = UCS_ERR_CONNECTION_RESET;  // for a probe that holds it
-        if (half->request != 0) answer_sync(failed, half->request, UCS_ERR_CONNECTION_RESET);
-        if (!half->queued) continue;
-        unexpected_.remove(*half);
-        free_message(*half);
+void tag_matcher::forget_sender(ep& failed) {
+    while (!failed.half.empty()) {
+        const assembly& unfinished = failed.half.front();
+        message* stored = unfinished.stored;
+        assemblies_.erase({unfinished.ep, unfinished.number});
+        if (stored == nullptr) continue;
+        stored->unfinished = nullptr;
+        stored->status = UCS_ERR_CONNECTION_RESET;  // for a probe that holds it
+        if (stored->request != 0) answer_sync(failed, stored->request, UCS_ERR_CONNECTION_RESET);
+        drop_queued(*stored);
     }
-    unexpected_.for_each([&](tag::unexpected_entry& entry) {
-        auto& stored = static_cast<message&>(entry);
-        if (stored.ep != failed.id() || stored.type != message::kind::rendezvous) return;
-        refuse_announced(failed, stored.request);
-        unexpected_.remove(entry);
-        free_message(stored);
-    });
+    while (!failed.announced.empty()) {
+        message& stored = failed.announced.front();
+        stored.sender_hook.unlink();
+        if (stored.queued) refuse_announced(failed, stored.request);
+        drop_queued(stored);
+    }
+}
+
+// Unless a probe holds it.
+void tag_matcher::drop_queued(message& stored) {
+    if (!stored.queued) return;
+    unexpected_.remove(stored);
+    free_message(stored);
 }
 
 void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announced& what) {

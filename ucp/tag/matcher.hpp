@@ -38,11 +38,11 @@ public:
     // A posted receive completes with UCS_ERR_CANCELED; a matched one goes on.
     void cancel(request& receive);
 
-    // Ends a matched receive whose sender is gone.
-    void abort_receive(request& receive, ucs_status_t status);
-
     // Drops what a failed sender left unfinished: announcements and half messages.
-    void forget_sender(const ep& failed);
+    void forget_sender(ep& failed);
+
+    // Ends a matched receive whose sender was forgotten.
+    void abort_receive(request& receive, ucs_status_t status);
 
     // Ends a receive that has its message (or failed): used by the rendezvous protocols as well.
     void finish_receive(request& receive, ucs_status_t status);
@@ -75,8 +75,9 @@ private:
 
     void store_eager(std::uint64_t tag, const std::byte* data, std::size_t length);
     void deliver(request& receive, std::uint64_t tag, const void* data, std::size_t length);
-    void start_assembly(const wire::eager_first_header& header, const std::byte* data,
+    void start_assembly(ep* from, const wire::eager_first_header& header, const std::byte* data,
                         std::size_t length);
+    void drop_queued(message& stored);
     void add_fragment(assembly& into, const std::byte* data, std::size_t length);
     void finish_assembly(assembly& done);
     void acknowledge(std::uint64_t ep, std::uint64_t sender_request);

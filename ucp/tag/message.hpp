@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ucp/tag/match/unexpected.hpp"
+#include "ucs/datastruct/intrusive.hpp"
 #include "ucs/type/status.h"
 
 namespace ucp {
@@ -33,9 +34,11 @@ struct message : tag::unexpected_entry {
     std::uint64_t request = 0;  // the sender's request that waits for ack, data request or status
     std::uint64_t address = 0;  // rendezvous: where the data can be read, or 0
     kind type = kind::eager;
-    ucs_status_t status = UCS_OK;    // set when the sender failed meanwhile
-    bool queued = false;             // false: a probe took it out
-    assembly* unfinished = nullptr;  // more fragments are to come
+    bool confirm = false;                           // rendezvous: see announced
+    ucs_status_t status = UCS_OK;                   // set when the sender failed meanwhile
+    bool queued = false;                            // false: a probe took it out
+    assembly* unfinished = nullptr;                 // more fragments are to come
+    ucs::datastruct::auto_unlink_hook sender_hook;  // rendezvous: in its endpoint's list
     std::size_t inline_length = 0;
     std::vector<fragment> fragments;
     alignas(8) std::byte inline_data[inline_capacity];
