@@ -328,7 +328,7 @@ private:
                 first_ += payload;
                 return {ep_id(), messages_, first_ - payload};
             case wire::rndv_rts:
-                return {number, size(), ep_id(), number + 1, number % 2 * 4096};
+                return {number, size(), ep_id(), number + 1, number % 2 * 4096, number % 3};
             case wire::rndv_data: {
                 const std::uint64_t reply = id_in(worker_->recv_ids());
                 return {reply, next_offset(reply)};
@@ -337,6 +337,9 @@ private:
                 return {id_in(worker_->recv_ids()), number % 2 == 0 ? 0 : ~0ULL};
             case wire::rndv_rtr:
                 return {id_in(worker_->send_ids()), number, number % 2 * 4096, number / 2 * 64,
+                        ep_id()};
+            case wire::rndv_ats:
+                return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL, number % 3,
                         ep_id()};
             default:  // acknowledgements
                 return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL};

@@ -43,6 +43,13 @@ struct send_state {
     bool short_pack = false;                             // the user's packing function gave nothing
 };
 
+// Which answer of the sender a receive waits for.
+enum class rndv_answer : std::uint8_t {
+    none,
+    written,    // it was asked to write a part
+    confirmed,  // it was asked whether the send still ran when its memory had been read
+};
+
 // What a tagged receive needs while it runs. A short message fills it within one call, which
 // touches the first members only; thousands may be posted, so these lie in two cache lines with the
 // beginning of the request. The rest is set by begin_transfer.
@@ -59,7 +66,8 @@ struct recv_state : tag::expected_entry {
         holds = nullptr;
         parts = {.done = nullptr, .count = 0};
         method = rndv_method::read;
-        peer_writes = false;
+        awaits = rndv_answer::none;
+        confirm = unwritten = false;
         outcome = UCS_OK;
     }
     std::uint64_t local_id;   // names this request towards the sender (rendezvous)
@@ -71,7 +79,9 @@ struct recv_state : tag::expected_entry {
     peer* holds;            // aborted: kept there until the sender has written its part
     uct::completion parts;
     rndv_method method;
-    bool peer_writes;      // the sender was asked to write a part
+    rndv_answer awaits;
+    bool confirm;          // the sender may take its memory back while we read
+    bool unwritten;        // the sender could not write its part: we read it after ours
     ucs_status_t outcome;  // kept while the rest of the message is drained
 };
 
@@ -85,6 +95,7 @@ struct flush_state {
 // Waits for the flushes of several endpoints.
 struct group_state {
     unsigned left = 0;
+    ucs_status_t outcome = UCS_OK;  // the first failure among them
 };
 
 enum class request_kind : std::uint8_t { none, send, recv, flush, group };
@@ -95,7 +106,6 @@ enum class request_kind : std::uint8_t { none, send, recv, flush, group };
 struct alignas(16) request {
     union any_callback {
         ucp_send_nbx_callback_t send;
-    ucs_status_t outcome = UCS_OK;  // the first failure among them
         ucp_tag_recv_nbx_callback_t recv;
     };
 

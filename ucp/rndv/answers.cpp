@@ -20,7 +20,7 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
         // The receive may not end before it knows that nobody writes into its buffer.
         if (header.address != 0 && asked != nullptr) {
-            tell_written(asked->remote(), header.reply, UCS_ERR_CANCELED);
+            answer_receive(asked->remote(), header.reply, UCS_ERR_CANCELED);
         }
         return;
     }
@@ -37,12 +37,19 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
 
 void on_ats(worker& owner, const wire::ats_header& header) {
     request* send = find_send(owner, header.request);
-    if (send == nullptr) return;  // both sides may end it at the same time
+    if (send == nullptr) {  // both sides may end it at the same time
+        const ep* asked = owner.find_ep(header.ep);
+        if (header.reply != 0 && asked != nullptr) {
+            answer_receive(asked->remote(), header.reply, UCS_ERR_CANCELED);
+        }
+        return;
+    }
     const ucs_status_t status = known_status(header.status);
     uct::completion& parts = send->state.send.parts;
     if (!send->state.send.proto->rendezvous) {
         reject("the end of a transfer", header.request, "was not announced");
     } else if (parts.count == 0) {
+        if (header.reply != 0) answer_receive(send->via->remote(), header.reply, UCS_OK);
         finish_send(*send, status);
     } else if (status == UCS_OK) {
         reject("the end of a transfer", header.request, "is still being written");

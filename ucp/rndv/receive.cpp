@@ -20,8 +20,9 @@ void end_receive(request& receive, ucs_status_t status) {
     receive.owner->matcher().finish_receive(receive, status);
 }
 
-void send_status(ep& to, std::uint64_t sender_request, ucs_status_t status) {
-    const wire::ats_header header{sender_request, status};
+void send_status(ep& to, std::uint64_t sender_request, ucs_status_t status,
+                 std::uint64_t reply = 0) {
+    const wire::ats_header header{sender_request, status, reply, to.remote_id()};
     to.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 
@@ -37,8 +38,16 @@ void note_rate(const request& receive) {
 
 // The sender is done as soon as it hears that its memory was read.
 void read_done(request& receive, ucs_status_t status) {
+    recv_state& state = receive.state.recv;
     if (status == UCS_OK) note_rate(receive);
-    send_status(*receive.via, receive.state.recv.remote_id, status);
+    if (status == UCS_OK && state.confirm) {
+        // What was read is the message only if the send still ran.
+        state.awaits = rndv_answer::confirmed;
+        state.local_id = receive.owner->recv_ids().add(&receive);
+        send_status(*receive.via, state.remote_id, UCS_OK, state.local_id);
+        return;
+    }
+    send_status(*receive.via, state.remote_id, status);
     end_receive(receive, status);
 }
 
@@ -67,6 +76,8 @@ void fall_back(request& receive) {
     ask_for_data(receive);
 }
 
+void read_data(request& receive);
+
 void read_completed(uct::completion& parts) {
     request& receive = of_parts(parts);
     const ucs_status_t status = parts.status;
@@ -76,6 +87,8 @@ void read_completed(uct::completion& parts) {
     }
     if (status == UCS_ERR_UNSUPPORTED) {
         fall_back(receive);
+    } else if (status == UCS_OK && std::exchange(receive.state.recv.unwritten, false)) {
+        read_data(receive);
     } else {
         read_done(receive, status);
     }
@@ -114,7 +127,7 @@ ucs_status_t progress_read(uct::pending_request& queued) {
     return status;
 }
 
-// Reads up to `end`; one of state.parts is ours and ends with it.
+// Reads from state.offset to `end`; one of state.parts is ours and ends with it.
 void read_until(request& receive, std::size_t end) {
     receive.state.recv.end = end;
     receive.pending.progress = progress_read;
@@ -123,6 +136,7 @@ void read_until(request& receive, std::size_t end) {
     }
 }
 
+// Reads what is not here yet.
 void read_data(request& receive) {
     recv_state& state = receive.state.recv;
     state.parts = {.done = read_completed, .count = 1};
@@ -136,34 +150,39 @@ void split_data(request& receive) {
     recv_state& state = receive.state.recv;
     const std::size_t middle = state.info.length / 2 / page * page;
     state.parts = {.done = read_completed, .count = 2};  // one is the sender's part
-    state.peer_writes = true;
+    state.awaits = rndv_answer::written;
     send_data_request(receive, reinterpret_cast<std::uint64_t>(state.buffer.contiguous()), middle);
     read_until(receive, middle);
 }
 
 void end_peer_part(request& receive, ucs_status_t status) {
-    receive.state.recv.peer_writes = false;
+    receive.state.recv.awaits = rndv_answer::none;
     rndv_release(receive);
     receive.state.recv.parts.finish(status);
 }
 
 // The sender has written its part, or could not.
+void on_written(request& receive, ucs_status_t status) {
+    recv_state& state = receive.state.recv;
+    if (state.holds != nullptr) state.holds->let_go(receive);
+    state.unwritten = status != UCS_OK;
+    end_peer_part(receive, status == UCS_ERR_CANCELED ? UCS_ERR_CONNECTION_RESET : UCS_OK);
+}
+
 void on_atp(worker& owner, const wire::atp_header& header) {
     request** found = owner.recv_ids().find(header.reply);
-    if (found == nullptr || !(*found)->state.recv.peer_writes) {
-        ucs::log::debug(proto_log, "a part was written for a receive that is gone");
-        return;
-    }
-    request& receive = **found;
-    if (receive.state.recv.holds != nullptr) receive.state.recv.holds->let_go(receive);
-    switch (header.status) {
-        case UCS_OK:
-            return end_peer_part(receive, UCS_OK);
-        case UCS_ERR_CANCELED:
-            return end_peer_part(receive, UCS_ERR_CONNECTION_RESET);
-        default:
-            // Its part is asked for the ordinary way, after ours: everything once more.
-            return end_peer_part(receive, UCS_ERR_UNSUPPORTED);
+    const rndv_answer awaited = found == nullptr ? rndv_answer::none : (*found)->state.recv.awaits;
+    const ucs_status_t status = known_status(header.status);
+    switch (awaited) {
+        case rndv_answer::none:
+            ucs::log::debug(proto_log, "an answer for a receive that is gone was dropped");
+            break;
+        case rndv_answer::written:
+            on_written(**found, status);
+            break;
+        case rndv_answer::confirmed:
+            end_receive(**found, status == UCS_OK ? UCS_OK : UCS_ERR_CONNECTION_RESET);
+            break;
     }
 }
 
@@ -172,7 +191,7 @@ request* find_receive(worker& owner, const wire::data_header& header, std::size_
     request** found = owner.recv_ids().find(header.reply);
     if (found == nullptr) return nullptr;
     const recv_state& state = (*found)->state.recv;
-    if (state.peer_writes) return nullptr;
+    if (state.awaits != rndv_answer::none) return nullptr;
     if (header.offset != state.offset || length > state.info.length - state.offset) return nullptr;
     return *found;
 }
@@ -214,7 +233,8 @@ void deliver_data(void* arg, void* data, std::size_t length) {
 constexpr std::size_t smallest_split = 64 * 1024;
 
 // By what was observed, else by what is predicted. Halves are shared only where the endpoint need
-// not survive its peer: a sender that is taken for dead must not write into memory any more.
+// not survive its peer, and where the connection ends only with the peer's process: a sender that
+// is taken for dead must not write into memory any more.
 rndv_method choose(const request& receive, const ep& from) {
     const recv_state& state = receive.state.recv;
     worker& owner = *receive.owner;
@@ -225,7 +245,8 @@ rndv_method choose(const request& receive, const ep& from) {
     const std::size_t length = state.info.length;
     const bool in_process = remote.am_attr().reach == uct::scope::process;
     const bool divisible = length >= smallest_split && state.buffer.contiguous() != nullptr &&
-                           from.error_mode() == UCP_ERR_HANDLING_MODE_NONE && !in_process &&
+                           from.error_mode() == UCP_ERR_HANDLING_MODE_NONE &&
+                           remote.am_attr().reach == uct::scope::host &&
                            remote.rma_attr().ops.has(uct::op::put_zcopy);
     rate_book::seconds predicted{};
     predicted[0] = read_seconds(lanes, length);
@@ -260,7 +281,7 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
     recv_state& state = receive.state.recv;
     state.remote_id = what.request;
     state.remote_address = what.address;
-    state.offset = 0;
+    state.confirm = what.confirm;
     if (what.total > state.buffer.capacity()) {
         // Nothing is moved: the message is consumed, and its sender need not know.
         send_status(from, what.request, UCS_OK);
@@ -293,8 +314,8 @@ void rndv_abandon(request& receive) {
 
 bool rndv_forget_peer(request& receive) noexcept {
     recv_state& state = receive.state.recv;
-    if (!state.peer_writes) return state.parts.count != 0;
-    state.peer_writes = false;
+    if (state.awaits != rndv_answer::written) return state.parts.count != 0;
+    state.awaits = rndv_answer::none;
     return --state.parts.count != 0;
 }
 

@@ -14,6 +14,7 @@ struct announced {
     std::uint64_t total;
     std::uint64_t request;  // of the sender
     std::uint64_t address;  // where the data can be read, or 0
+    bool confirm;           // who has read it asks whether the send still ran
 };
 
 // Moves the data of a matched message into the receive's buffer: reads it where a lane can, else

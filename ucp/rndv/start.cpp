@@ -18,8 +18,11 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     assign_id(send);
     const auto address =
         job.readable ? reinterpret_cast<std::uint64_t>(state.buffer.contiguous()) : 0;
-    const wire::rts_header header{state.tag, state.buffer.length(), send.via->remote_id(),
-                                  state.local_id, address};
+    // Whoever handles errors may break the send off, and has its memory back at once.
+    const bool lasting = send.via->error_mode() == UCP_ERR_HANDLING_MODE_NONE;
+    const wire::rts_header header{
+        state.tag, state.buffer.length(),          send.via->remote_id(), state.local_id,
+        address,   lasting ? 0 : wire::rts_confirm};
     std::memcpy(into, &header, sizeof header);
     return sizeof header;
 }
@@ -27,10 +30,7 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
 }  // namespace
 
 ucs_status_t send_rts(request& send, bool readable) {
-    // Whoever handles errors may break the send off, and has its memory back at once: nobody else
-    // may still read it then and take what he finds for the message.
-    const bool lasting = send.via->error_mode() == UCP_ERR_HANDLING_MODE_NONE;
-    packing job{&send, readable && lasting};
+    packing job{&send, readable};
     const ssize_t sent = send.via->lane().am_bcopy(wire::rndv_rts, pack_rts, &job);
     if (sent >= 0) return UCS_OK;
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;

@@ -5,9 +5,8 @@
 
 namespace ucp {
 
-// Sends the announcement once; `readable` tells the receiver where to read the data itself, unless
-// the endpoint handles errors.
-// As protocol::progress.
+// Sends the announcement once; `readable` tells the receiver where to read the data itself. As
+// protocol::progress.
 ucs_status_t send_rts(request& send, bool readable);
 
 // Predicted seconds of reading so much of a peer's memory. Needs lanes.rma.
@@ -23,7 +22,8 @@ void rndv_stream_data(request& send, std::uint64_t reply);
 // told when nothing will be written any more, also when the send is broken off meanwhile.
 void rndv_write_part(request& send, const wire::rtr_header& where);
 
-// Tells the receive `reply` of the peer how writing a part of it ended.
-void tell_written(peer& to, std::uint64_t reply, ucs_status_t status);
+// Tells the receive `reply` of the peer how writing a part of it ended, or whether the send still
+// ran when it had been read.
+void answer_receive(peer& to, std::uint64_t reply, ucs_status_t status);
 
 }  // namespace ucp

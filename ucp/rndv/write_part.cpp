@@ -15,12 +15,12 @@ void part_written(uct::completion& parts) {
     const send_state& state = send.state.send;
     const ucs_status_t status = parts.status;
     if (state.aborted) {
-        tell_written(*state.holds, state.remote_id, UCS_ERR_CANCELED);
+        answer_receive(*state.holds, state.remote_id, UCS_ERR_CANCELED);
         finish_send(send, status);
         return;
     }
-    tell_written(send.via->remote(), state.remote_id,
-                 status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
+    answer_receive(send.via->remote(), state.remote_id,
+                   status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
     if (state.local_id == 0) finish_send(send, status);  // the receiver gave it up meanwhile
 }
 
@@ -45,7 +45,7 @@ ucs_status_t write_pieces(request& send, std::uint64_t address) {
 
 }  // namespace
 
-void tell_written(peer& to, std::uint64_t reply, ucs_status_t status) {
+void answer_receive(peer& to, std::uint64_t reply, ucs_status_t status) {
     const wire::atp_header header{reply, status};
     to.send_control(wire::rndv_atp, std::as_bytes(std::span(&header, 1)));
 }

@@ -231,12 +231,13 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
         dropped("the announcement of a message", header.tag, header.total);
         return;
     }
+    const bool confirm = (header.flags & wire::rts_confirm) != 0;
     tag::expected_entry* posted = expected_.match(header.tag);
     if (posted != nullptr) {
         request& receive = request::of(static_cast<recv_state&>(*posted));
         receive.flags.set(request_flags::matched);
         receive.state.recv.info = {header.tag, header.total};
-        rendezvous(receive, header.ep, {header.total, header.request, header.address});
+        rendezvous(receive, header.ep, {header.total, header.request, header.address, confirm});
         return;
     }
     message* stored = new_message(header.tag, message::kind::rendezvous);
@@ -244,9 +245,9 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     stored->ep = header.ep;
     stored->request = header.request;
     stored->address = header.address;
-    stored->queued = true;
     stored->confirm = confirm;
     from->announced.push_back(*stored);
+    stored->queued = true;
     unexpected_.add(*stored);
 }
 

@@ -132,7 +132,7 @@ void tag_matcher::take(request& receive, message& stored) {
     }
     if (stored.type == message::kind::rendezvous) {
         const std::uint64_t from = stored.ep;
-        const announced what{stored.total, stored.request, stored.address};
+        const announced what{stored.total, stored.request, stored.address, stored.confirm};
         free_message(stored);
         rendezvous(receive, from, what);
         return;
@@ -198,11 +198,12 @@ void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
     }
     // Somebody still writes into the buffer: the receive ends when that is over.
     state.outcome = status;
-    if (!state.peer_writes) rndv_release(receive);
+    const bool written = state.awaits == rndv_answer::written;
+    if (!written) rndv_release(receive);
     peer& from = receive.via->remote();
     receive.via->remove_recv(receive);
     receive.via = nullptr;
-    if (state.peer_writes) from.keep(receive);
+    if (written) from.keep(receive);
 }
 
 void tag_matcher::forget_sender(ep& failed) {
@@ -250,7 +251,7 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announ
 
 // The sender may be alive and waiting: only our side closed the endpoint.
 void tag_matcher::refuse_announced(const ep& from, std::uint64_t sender_request) {
-    const wire::ats_header header{sender_request, UCS_ERR_CONNECTION_RESET};
+    const wire::ats_header header{sender_request, UCS_ERR_CONNECTION_RESET, 0, 0};
     from.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 

@@ -9,10 +9,10 @@
 //   eager_first   tag 8, total 8, ep 8, message 8, ack 8                first data
 //   eager_data    ep 8, message 8, offset 8                             data
 //   eager_ack     request 8, status 8                                   -
-//   rndv_rts      tag 8, total 8, ep 8, request 8, address 8            -
+//   rndv_rts      tag 8, total 8, ep 8, request 8, address 8, flags 8   -
 //   rndv_rtr      request 8, reply 8, address 8, from 8, ep 8           -
 //   rndv_data     reply 8, offset 8                                     data
-//   rndv_ats      request 8, status 8                                   -
+//   rndv_ats      request 8, status 8, reply 8, ep 8                    -
 //   rndv_atp      reply 8, status 8                                     -
 //   wireup        see ucp/wireup/wire.hpp
 //
@@ -69,7 +69,12 @@ struct rts_header {
     std::uint64_t ep;
     std::uint64_t request;
     std::uint64_t address;  // 0: memory cannot be read directly
+    std::uint64_t flags;    // rts_…
 };
+
+// The sender may break the send off and have its memory back at once: who has read it asks by
+// rndv_ats whether it still was the message.
+inline constexpr std::uint64_t rts_confirm = 1;
 
 struct rtr_header {
     std::uint64_t request;
@@ -87,16 +92,18 @@ struct data_header {
 struct ats_header {
     std::uint64_t request;
     std::int64_t status;  // of the transfer, for the sender's completion
+    std::uint64_t reply;  // not 0: the receive that waits to hear whether the send still ran
+    std::uint64_t ep;     // the sender's endpoint, for that answer
 };
 
 struct atp_header {
     std::uint64_t reply;
-    // Of the sender's write. UCS_ERR_CANCELED: the send is gone, so is the message. Another error:
-    // the receiver gets everything another way.
+    // Of the sender's write, or UCS_OK when the data was read in time. UCS_ERR_CANCELED: the send
+    // is gone, so is the message. Another error: nothing was written, the receiver reads that part.
     std::int64_t status;
 };
 
 static_assert(sizeof(eager_first_header) == 40 && sizeof(eager_data_header) == 24 &&
-              sizeof(rts_header) == 40 && sizeof(data_header) == 16);
+              sizeof(rts_header) == 48 && sizeof(data_header) == 16);
 
 }  // namespace ucp::wire

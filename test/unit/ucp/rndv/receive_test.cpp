@@ -1,6 +1,7 @@
 // Rendezvous with a peer that breaks it off at any point, or asks for what it may not have.
 #include "ucp/rndv/receive.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
@@ -37,7 +38,7 @@ wire::rtr_header start_split(raw_world& in, std::vector<std::byte>& into,
     REQUIRE(
         UCS_PTR_IS_PTR(ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, 0, 0, &param)));
     in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9,
-                                                  reinterpret_cast<std::uint64_t>(from.data())});
+                                                  reinterpret_cast<std::uint64_t>(from.data()), 0});
     in.settle();
     const auto asked = in.peer.received<wire::rtr_header>(wire::rndv_rtr);
     REQUIRE(asked.size() == 1);
@@ -72,7 +73,8 @@ TEST_CASE("a send that is broken off while it writes a part tells the end of the
     in.peer.send(
         wire::rndv_rtr,
         wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0, in.ep_id()});
-    if (!by_us) in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_ERR_CONNECTION_RESET});
+    if (!by_us)
+        in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_ERR_CONNECTION_RESET, 0, 0});
     in.handle_arrivals();
     if (by_us) in.close_by_force();
     CHECK(sent.times == 0);  // its memory is still read
@@ -96,13 +98,13 @@ TEST_CASE("wrong requests for data are rejected with one line, and the send goes
     const auto place = reinterpret_cast<std::uint64_t>(buffer.data());
     in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 4, place, 0, in.ep_id()});
     in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 5, 0, 0, in.ep_id()});
-    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK});
+    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 0, 0});
     in.handle_arrivals();
     CHECK(log.count("being written already", ucs::log::level::warn) == 1);
     CHECK(log.count("still being written", ucs::log::level::warn) == 1);
     in.settle();
     CHECK(sent.times == 0);
-    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK});
+    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 0, 0});
     in.settle();
     CHECK(sent.status == UCS_OK);
 }
@@ -146,7 +148,7 @@ TEST_CASE("a receive whose sender broke off while it was asked to write ends wit
 TEST_CASE("a message that was announced and probed before its sender closed cannot be received") {
     // Its data was asked for, and nobody answered.
     raw_world in = near();
-    in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9, 0});
+    in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9, 0, 0});
     in.settle();
     ucp_tag_recv_info_t info{};
     const ucp_tag_message_h taken = ucp_tag_probe_nb(in.worker_handle(), 0, 0, 1, &info);
@@ -160,7 +162,7 @@ TEST_CASE("a message that was announced and probed before its sender closed cann
     CHECK(log.count("announced by a peer that is gone", ucs::log::level::warn) == 1);
 }
 
-TEST_CASE("an endpoint that handles errors announces no address: its memory is its own again") {
+TEST_CASE("an endpoint that handles errors confirms that its send ran when it was read") {
     const auto mode = GENERATE(UCP_ERR_HANDLING_MODE_NONE, UCP_ERR_HANDLING_MODE_PEER);
     raw_world in = near();
     ucp::ep_params how;
@@ -168,12 +170,92 @@ TEST_CASE("an endpoint that handles errors announces no address: its memory is i
     in.ep().adopt(how);
     const std::vector<std::byte> data(length);
     told sent;
-    start_send(in, data, sent);
+    const std::uint64_t send = start_send(in, data, sent);
     const auto announced = in.peer.received<wire::rts_header>(wire::rndv_rts);
-    CHECK((announced[0].address != 0) == (mode == UCP_ERR_HANDLING_MODE_NONE));
-    in.close_by_force();
+    CHECK(announced[0].address == reinterpret_cast<std::uint64_t>(data.data()));
+    CHECK((announced[0].flags == wire::rts_confirm) == (mode == UCP_ERR_HANDLING_MODE_PEER));
+    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 5, in.ep_id()});
+    in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 6, in.ep_id()});
     in.settle();
-    CHECK(sent.status == UCS_ERR_CANCELED);
+    CHECK(sent.times == 1);
+    CHECK(sent.status == UCS_OK);
+    const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
+    REQUIRE(answers.size() == 2);
+    CHECK(answers[0].reply == 5);
+    CHECK(answers[0].status == UCS_OK);
+    CHECK(answers[1].reply == 6);
+    CHECK(answers[1].status == UCS_ERR_CANCELED);  // the send was gone
+}
+
+TEST_CASE("a receive that read memory which may have been taken back waits for confirmation") {
+    raw_world in = near();
+    enum class way { confirmed, broken_off, closed };
+    const way ending = GENERATE(way::confirmed, way::broken_off, way::closed);
+    const std::vector<std::byte> from(100, std::byte{1});
+    std::vector<std::byte> into(100);
+    told received;
+    const ucp_request_param_t param = received.on_recv();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_recv_nbx(in.worker_handle(), into.data(), 100, 0, 0, &param)));
+    in.peer.send(wire::rndv_rts,
+                 wire::rts_header{1, 100, in.ep_id(), 9,
+                                  reinterpret_cast<std::uint64_t>(from.data()), wire::rts_confirm});
+    in.settle();
+    const auto asked = in.peer.received<wire::ats_header>(wire::rndv_ats);
+    REQUIRE(asked.size() == 1);
+    CHECK(asked[0].request == 9);
+    CHECK(asked[0].ep == raw_world::peer_ep);
+    CHECK(asked[0].reply != 0);
+    CHECK(received.times == 0);
+    if (ending == way::closed) {
+        in.close_by_force();
+    } else {
+        const ucs_status_t answer = ending == way::confirmed ? UCS_OK : UCS_ERR_CANCELED;
+        in.peer.send(wire::rndv_atp, wire::atp_header{asked[0].reply, answer});
+    }
+    in.settle();
+    CHECK(received.times == 1);
+    const std::array statuses{UCS_OK, UCS_ERR_CONNECTION_RESET, UCS_ERR_CANCELED};
+    CHECK(received.status == statuses[static_cast<std::size_t>(ending)]);
+    CHECK(into == from);
+    CHECK(in.worker->recv_ids().size() == 0);
+}
+
+TEST_CASE("what the sender could not write is read, and reading goes on") {
+    // The whole message was asked for once more, and this peer was never read from again.
+    raw_world in = near();
+    std::vector<std::byte> from(length);
+    for (std::size_t i = 0; i < length; ++i)
+        from[i] = static_cast<std::byte>(i * 7 + i / 4096);
+    std::vector<std::byte> into(length);
+    told received;
+    const wire::rtr_header asked = start_split(in, into, from, received);
+    in.peer.send(wire::rndv_atp, wire::atp_header{asked.reply, UCS_ERR_UNSUPPORTED});
+    in.settle();
+    CHECK(received.status == UCS_OK);
+    CHECK(into == from);
+    const auto ended = in.peer.received<wire::ats_header>(wire::rndv_ats);
+    REQUIRE(ended.size() == 1);
+    CHECK(ended[0].status == UCS_OK);
+    CHECK(in.peer.received<wire::rtr_header>(wire::rndv_rtr).size() == 1);
+    CHECK(in.ep().remote().rma() != nullptr);
+}
+
+TEST_CASE("the sender writes no part when the connection can be lost while it lives") {
+    uct::sim::parameters network;
+    network.reach = uct::scope::network;
+    raw_world in({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, network);
+    const std::vector<std::byte> from(length, std::byte{1});
+    std::vector<std::byte> into(length);
+    told received;
+    const ucp_request_param_t param = received.on_recv();
+    REQUIRE(
+        UCS_PTR_IS_PTR(ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, 0, 0, &param)));
+    in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9,
+                                                  reinterpret_cast<std::uint64_t>(from.data()), 0});
+    in.settle();
+    CHECK(in.peer.received<wire::rtr_header>(wire::rndv_rtr).empty());
+    CHECK(received.status == UCS_OK);
+    CHECK(into == from);
 }
 
 TEST_CASE("a receive that waits for the peer's part ends with its worker") {

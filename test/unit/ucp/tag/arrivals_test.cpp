@@ -35,7 +35,7 @@ TEST_CASE("an acknowledgement that names an announced send is rejected, and the 
     in.settle();
     CHECK(log.count("does not wait for one", ucs::log::level::warn) == 1);
     CHECK(sent.times == 0);
-    in.peer.send(wire::rndv_ats, wire::ats_header{announcements[0].request, UCS_OK});
+    in.peer.send(wire::rndv_ats, wire::ats_header{announcements[0].request, UCS_OK, 0, 0});
     in.settle();
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_OK);
@@ -85,7 +85,7 @@ TEST_CASE("what comes half or announced after an endpoint was closed takes no re
                  std::vector<std::byte>(10));
     in.peer.send(wire::eager_first, wire::eager_first_header{1, 100, in.ep_id() + 99, 1, 0},
                  std::vector<std::byte>(10));
-    in.peer.send(wire::rndv_rts, wire::rts_header{1, 100, in.ep_id(), 6, 0});
+    in.peer.send(wire::rndv_rts, wire::rts_header{1, 100, in.ep_id(), 6, 0, 0});
     in.settle();
     CHECK(in.worker->matcher().expected_count() == 1);
     CHECK(in.worker->matcher().assembly_count() == 0);
