@@ -11,7 +11,8 @@ struct slot {
     void* request;
 };
 
-/* A step coprime to any count used here: messages do not come in the order of the receives. */
+/* A step coprime to any count used here: neighbours in memory do not come one after the other. From
+ * the second round on messages come in the order in which their receives were posted anew. */
 static size_t slot_of(size_t iteration, size_t posted) {
     return iteration * 7919 % posted;
 }

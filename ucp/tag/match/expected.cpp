@@ -53,6 +53,7 @@ expected_entry* expected_queue::match_in_tables(std::uint64_t tag) noexcept {
     expected_entry** place = resident_[0].find(tag);
     expected_entry* entry = *place;
     if (entry == nullptr) return nullptr;
+    order_.fetch_after(entry->sequence);
     resident_[0].take(place);
     ++gone_;
     return entry;
@@ -72,6 +73,7 @@ expected_entry* expected_queue::match_any(std::uint64_t tag) noexcept {
     }
     if (earliest == nullptr) return nullptr;
     expected_entry* entry = *earliest;
+    order_.fetch_after(entry->sequence);
     from->take(earliest);
     ++gone_;
     if (from->empty()) trim();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ucp/tag/match/fifo_table.hpp"
+#include "ucp/tag/match/posting_order.hpp"
 
 namespace ucp::tag {
 
@@ -43,6 +44,7 @@ public:
             lone_ = &entry;
         } else {
             add_to_tables(entry);
+            order_.note(entry.sequence, &entry, size());
         }
     }
 
@@ -103,6 +105,7 @@ private:
     std::size_t used_ = 1;
     table resident_[resident];
     std::vector<std::unique_ptr<table>> more_;
+    posting_order order_;
 };
 
 }  // namespace ucp::tag

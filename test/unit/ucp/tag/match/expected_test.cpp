@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <list>
+#include <memory>
 #include <random>
 #include <set>
 #include <vector>
@@ -200,5 +201,28 @@ TEST_CASE("clearing hands out every entry and leaves a usable queue", "[ucp][tag
         expected_entry again;
         queue.add(again);
         REQUIRE(queue.match(9) == &again);
+    }
+}
+
+TEST_CASE("thousands of receives are matched, also behind some that are gone") {
+    // Enough for the order of posting to be kept.
+    constexpr std::uint64_t count = 3000;
+    expected_queue queue;
+    std::vector<std::unique_ptr<expected_entry>> entries;
+    for (std::uint64_t round = 0; round < 2; ++round) {
+        entries.clear();
+        for (std::uint64_t i = 0; i < count; ++i) {
+            entries.push_back(std::make_unique<expected_entry>());
+            entries.back()->tag = i;
+            entries.back()->mask = i % 3 == 0 ? 0xffff : ~std::uint64_t{0};
+            queue.add(*entries.back());
+        }
+        for (std::uint64_t i = 1; i < count; i += 2) {
+            queue.remove(*entries[i]);
+            entries[i].reset();
+        }
+        for (std::uint64_t i = 0; i < count; ++i)
+            CHECK(queue.match(i) == entries[i].get());
+        CHECK(queue.empty());
     }
 }
