@@ -8,14 +8,31 @@ namespace {
 inline constexpr enum_name<ucp::rndv_scheme> rndv_scheme_names[] = {
     {"auto", ucp::rndv_scheme::automatic},
     {"get_zcopy", ucp::rndv_scheme::get_zcopy},
+    {"get_ppln", ucp::rndv_scheme::get_zcopy},
+    {"rkey_ptr", ucp::rndv_scheme::get_zcopy},
     {"am", ucp::rndv_scheme::am},
     {"put_zcopy", ucp::rndv_scheme::am},  // until a transport writes remote memory by itself
+    {"put_ppln", ucp::rndv_scheme::am},
+};
+
+inline constexpr enum_name<ucp::protocol_pages> protocol_pages_names[] = {
+    {"n", ucp::protocol_pages::none},     {"no", ucp::protocol_pages::none},
+    {"off", ucp::protocol_pages::none},   {"0", ucp::protocol_pages::none},
+    {"false", ucp::protocol_pages::none}, {"y", ucp::protocol_pages::all},
+    {"yes", ucp::protocol_pages::all},    {"on", ucp::protocol_pages::all},
+    {"1", ucp::protocol_pages::all},      {"true", ucp::protocol_pages::all},
+    {"used", ucp::protocol_pages::all},
 };
 }  // namespace
 
 template<>
 const value_type& value_type_of<ucp::rndv_scheme>() {
     return enum_type<rndv_scheme_names>();
+}
+
+template<>
+const value_type& value_type_of<ucp::protocol_pages>() {
+    return enum_type<protocol_pages_names>();
 }
 
 }  // namespace ucs::config
@@ -38,7 +55,8 @@ const ucs::config::table& config::options() {
             make_option<&config::rndv_threshold>(
                 "RNDV_THRESH", "auto",
                 "Message size from which rendezvous is used. 'auto': where the predicted costs "
-                "say so; 'inf': never, as far as another protocol can serve."),
+                "say so; 'inf': never, as far as another protocol can serve. 'intra' stands for "
+                "transports inside a host, 'inter' for those of the network."),
             make_option<&config::bcopy_threshold>(
                 "BCOPY_THRESH", "auto",
                 "Message size up to which data goes inside the send call (short protocol)."),
@@ -49,12 +67,16 @@ const ucs::config::table& config::options() {
             make_option<&config::scheme>(
                 "RNDV_SCHEME", "auto",
                 "How the data of a rendezvous moves: 'get_zcopy' lets the receiver read the "
-                "sender's memory, 'am' streams it through the transport."),
-            make_option<&config::fragment>("RNDV_FRAG_SIZE", "512k",
-                                           "Largest piece sent from where it lies in one message."),
+                "sender's memory, 'am' streams it through the transport. 'get_ppln' and 'rkey_ptr' "
+                "work as 'get_zcopy' here, 'put_zcopy' and 'put_ppln' as 'am'."),
+            make_option<&config::fragment>(
+                "RNDV_FRAG_SIZE", "512k",
+                "Largest piece sent from where it lies in one message, as far as the "
+                "transport takes as much. Other types of memory than host have no meaning here."),
             make_option<&config::proto_info>(
                 "PROTO_INFO", "n",
-                "Print, for every new pair of lanes, which protocol serves which size and why."),
+                "Print, for every new pair of lanes, which protocol serves which size and why. "
+                "'used' is the same as 'y': only pairs that are in use have a table."),
             make_option<&config::probe_host>(
                 "HOST_PROBE", "y",
                 "Measure the cost of copies on this host at the first start and keep the figures "
@@ -62,7 +84,8 @@ const ucs::config::table& config::options() {
             make_option<&config::poll_slow_every>(
                 "POLL_SLOW_EVERY", "16",
                 "How many polls of shared memory pass between two polls of transports that need a "
-                "system call, while both are in use."),
+                "system call, while both are in use.",
+                ucs::config::between("1", "1024")),
         }};
     return table;
 }

@@ -3,21 +3,24 @@
 
 #include <string>
 
+#include "ucp/core/keyed_size.hpp"
 #include "ucs/config/option.hpp"
 
 namespace ucp {
 
 enum class rndv_scheme : std::uint8_t { automatic, get_zcopy, am };
 
+enum class protocol_pages : std::uint8_t { none, all };
+
 struct config {
     ucs::config::allow_list transports;
     ucs::config::allow_list devices;
-    ucs::config::memunits rndv_threshold;
+    reach_size rndv_threshold;
     ucs::config::memunits bcopy_threshold;
     ucs::config::memunits zcopy_threshold;
     rndv_scheme scheme = rndv_scheme::automatic;
-    ucs::config::memunits fragment;
-    bool proto_info = false;
+    host_size fragment;
+    protocol_pages proto_info = protocol_pages::none;
     bool probe_host = true;
     unsigned poll_slow_every = 0;
 

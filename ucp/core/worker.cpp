@@ -132,7 +132,7 @@ void worker::activate(std::size_t resource) {
 }
 
 void worker::set_turns() {
-    const unsigned shared = std::max(1U, context_.options().poll_slow_every);
+    const unsigned shared = context_.options().poll_slow_every;
     // Without shared memory in use there is nothing else to poll.
     slow_turn_ = slow_.empty() ? event_turns : (shared_memory_lanes_ ? shared : 1);
 }
@@ -224,7 +224,7 @@ const protocol_table& worker::protocols(const uct::iface_attr& am, const uct::if
     }
     const lane_set lanes{&am, rma, &context_.costs(), &context_.options(), streaming_.used()};
     tables_.push_back({&am, rma, std::make_unique<protocol_table>(lanes)});
-    if (context_.options().proto_info) {
+    if (context_.options().proto_info == protocol_pages::all) {
         const std::string text = tables_.back().table->explain();
         std::fprintf(stderr, "# protocols of worker %s\n%s", params_.name.c_str(), text.c_str());
     }

@@ -65,7 +65,7 @@ const protocol* protocol_table::best(send_class what, std::size_t length) const 
     if (chosen[0] == nullptr || chosen[1] == nullptr) {
         return chosen[0] == nullptr ? chosen[1] : chosen[0];
     }
-    const auto& threshold = lanes_.options->rndv_threshold;
+    const auto& threshold = lanes_.options->rndv_threshold.of(lanes_.am->reach);
     const bool rendezvous =
         threshold.is_auto() ? cost[1] <= cost[0] * rendezvous_tolerance : length >= threshold.bytes;
     return chosen[rendezvous ? 1 : 0];
@@ -136,7 +136,9 @@ std::string protocol_table::explain() const {
         "#   rendezvous is preferred up to {:.0f}% above the cheapest eager protocol, because it "
         "needs no memory at the receiver{}\n",
         (rendezvous_tolerance - 1) * 100,
-        lanes_.options->rndv_threshold.is_auto() ? "" : "; UCX_RNDV_THRESH overrides the border");
+        lanes_.options->rndv_threshold.of(lanes_.am->reach).is_auto()
+            ? ""
+            : "; UCX_RNDV_THRESH overrides the border");
     return text;
 }
 

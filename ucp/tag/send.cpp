@@ -90,7 +90,7 @@ std::size_t in_place_limit(const request& send, std::size_t header) {
     const std::size_t threshold =
         options.zcopy_threshold.is_auto() ? attr.max_bcopy : options.zcopy_threshold.bytes;
     if (send.state.send.end - send.state.send.offset < threshold) return 0;
-    return std::min(options.fragment.bytes, attr.max_zcopy - header);
+    return std::min(options.fragment.size.bytes, attr.max_zcopy - header);
 }
 
 // A send that may not wait did not go by the short path. The endpoint connects, so that the

@@ -1,6 +1,9 @@
 // From texts to settings, and the check before a text is set.
+#include <fmt/format.h>
+
 #include "ucs/config/foreign_names.hpp"
 #include "ucs/config/known.hpp"
+#include "ucs/config/once.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/log/log.hpp"
 
@@ -11,7 +14,14 @@ constinit log::component self{"ucs.config"};
 
 void refuse(const option& which, const text_value& given) {
     log::error(self, "UCX_{}: \"{:.200}\" (from {}) is not a valid value; expected {}", which.name,
-               given.text, given.where, which.type->expected);
+               given.text, given.where, expected_form(which));
+}
+
+// Once per value: the same options are read for every interface.
+void say_limited(const option& which, std::string_view text) {
+    if (!first_time(fmt::format("limited {}={}", which.name, text))) return;
+    log::warn(self, "UCX_{}: \"{:.200}\" is more than is possible here; {} is used", which.name,
+              text, which.allowed.highest);
 }
 
 }  // namespace
@@ -20,7 +30,7 @@ ucs_status_t check(const table& options, const source& from) {
     ucs_status_t status = UCS_OK;
     for (const option& each : options.options) {
         const text_value* given = from.find(each.name);
-        if (given == nullptr || each.check(given->text, nullptr) == UCS_OK) continue;
+        if (given == nullptr || each.check(given->text) != verdict::refused) continue;
         refuse(each, *given);
         status = UCS_ERR_INVALID_PARAM;
     }
@@ -31,15 +41,19 @@ ucs_status_t load(void* settings, const table& options, const source& from) {
     ucs_status_t first_error = UCS_OK;
     for (const option& each : options.options) {
         void* field = each.field(settings);
-        if (each.type->parse(each.default_value, field) != UCS_OK) {
-            log::error(self, "default \"{}\" of option {} is not {}", each.default_value, each.name,
-                       each.type->expected);
+        const text_value* given = from.find(each.name);
+        if (given != nullptr) {
+            const verdict found = take(each, given->text, field);
+            if (found == verdict::limited) say_limited(each, given->text);
+            if (found != verdict::refused) continue;
+            refuse(each, *given);
             first_error = UCS_ERR_INVALID_PARAM;
         }
-        const text_value* given = from.find(each.name);
-        if (given == nullptr || each.type->parse(given->text, field) == UCS_OK) continue;
-        refuse(each, *given);
-        if (first_error == UCS_OK) first_error = UCS_ERR_INVALID_PARAM;
+        if (take(each, each.default_value, field) != verdict::good) {
+            log::error(self, "default \"{}\" of option {} is not {}", each.default_value, each.name,
+                       expected_form(each));
+            first_error = UCS_ERR_INVALID_PARAM;
+        }
     }
     return first_error;
 }
@@ -57,11 +71,13 @@ ucs_status_t modify(source& target, std::span<const table* const> known, std::st
         log::debug(self, "there is no option {}", name);
         return UCS_ERR_NO_ELEM;
     }
-    if (which->check(text, nullptr) != UCS_OK) {
+    const verdict found = which->check(text);
+    if (found == verdict::refused) {
         log::error(self, "UCX_{}: \"{:.200}\" is not a valid value; expected {}", name, text,
-                   which->type->expected);
+                   expected_form(*which));
         return UCS_ERR_INVALID_PARAM;
     }
+    if (found == verdict::limited) say_limited(*which, text);
     target.set(name, text);
     return UCS_OK;
 }

@@ -1,6 +1,7 @@
 // Declaring options: a typed table of pointers to members, one per struct of settings.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ucs/config/range.hpp"
 #include "ucs/type/result.hpp"
 
 namespace ucs::log {
@@ -28,6 +30,14 @@ struct memunits {
 // Seconds: "10ms", "5us", "1.5s", "1m"; "inf" and "auto" as infinity and NaN.
 struct duration {
     double seconds = 0;
+};
+
+// Bytes per second: "12179MBs", "10GB/s", "100Gbps" (a small b: bits), "12g"; "auto" as NaN.
+struct rate {
+    double bytes_per_second = 0;
+    [[nodiscard]] double or_else(double otherwise) const noexcept {
+        return std::isnan(bytes_per_second) ? otherwise : bytes_per_second;
+    }
 };
 
 // A number of things, or "auto": the library or the system chooses.
@@ -58,13 +68,19 @@ using names = std::vector<std::string>;
 
 // How one member type reads from and prints as text. `parse` writes into `field` only on success.
 struct value_type {
-    const char* expected;  // what a right value looks like, for help and error texts
+    const char* expected;  // what a right value looks like, without the words inf and auto
     ucs_status_t (*parse)(std::string_view text, void* field);
     std::string (*print)(const void* field);
+
+    // A right text as a number, for comparing with the bounds of a range: infinity for "inf", NaN
+    // for "auto". Null: the values have no order.
+    double (*measure)(std::string_view text) = nullptr;
+    bool knows_inf = false;
+    bool knows_auto = false;
 };
 
-// Defined in option.cpp for: bool, int, unsigned, size_t, double, std::string, memunits,
-// duration, auto_count, ternary, allow_list, names, log level. Enumerations add their own
+// Defined in value_types.cpp for: bool, int, unsigned, size_t, double, std::string, memunits,
+// duration, rate, auto_count, ternary, allow_list, names, log level. Enumerations add their own
 // specialisation.
 template<class Member>
 const value_type& value_type_of();
@@ -76,33 +92,40 @@ struct option {
     const char* help;           // full sentences, our own words
     const value_type* type;
     void* (*field)(void* settings);
+    range allowed;
     bool hidden;
 
     // Reads a text without a settings struct; `printed`, unless null, gets the value as printed.
-    ucs_status_t (*check)(std::string_view text, std::string* printed);
+    verdict (*check_as)(const option& self, std::string_view text, std::string* printed);
+
+    [[nodiscard]] verdict check(std::string_view text, std::string* printed = nullptr) const {
+        return check_as(*this, text, printed);
+    }
 };
 
 // Makes an option of a member: make_option<&tcp_config::tx_segment>("TCP_TX_SEG_SIZE", "8k", "…").
 template<auto Member>
 option make_option(const char* name, const char* default_value, const char* help,
-                   bool hidden = false) {
+                   const range& allowed = {}, bool hidden = false) {
     return []<class Settings, class Value>(Value Settings::*, const char* n, const char* d,
-                                           const char* h, bool hide) {
+                                           const char* h, const range& r, bool hide) {
         return option{
             n,
             d,
             h,
             &value_type_of<Value>(),
             [](void* settings) -> void* { return &(static_cast<Settings*>(settings)->*Member); },
+            r,
             hide,
-            [](std::string_view text, std::string* printed) {
+            [](const option& self, std::string_view text, std::string* printed) {
                 Value value{};
-                const value_type& type = value_type_of<Value>();
-                const ucs_status_t status = type.parse(text, &value);
-                if (status == UCS_OK && printed != nullptr) *printed = type.print(&value);
-                return status;
+                const verdict found = take(self, text, &value);
+                if (found != verdict::refused && printed != nullptr) {
+                    *printed = self.type->print(&value);
+                }
+                return found;
             }};
-    }(Member, name, default_value, help, hidden);
+    }(Member, name, default_value, help, allowed, hidden);
 }
 
 // The options of one settings struct, with a title for the help text.

@@ -28,7 +28,7 @@ void print_option(std::string& into, const source& from, const option& which, un
         into += "#\n";
         print_comment(into, which.help);
         fmt::format_to(std::back_inserter(into), "#\n# Form:    {}\n# Default: {}\n",
-                       which.type->expected, which.default_value);
+                       expected_form(which), which.default_value);
         if (const text_value* given = from.find(which.name)) {
             fmt::format_to(std::back_inserter(into), "# From:    {}\n", given->where);
         }
@@ -46,7 +46,7 @@ void print_option(std::string& into, const source& from, const option& which, un
 std::string value_text(const source& from, const option& which) {
     const text_value* given = from.find(which.name);
     std::string printed = given != nullptr ? given->text : which.default_value;
-    if (which.check(printed, &printed) == UCS_OK) return printed;
+    if (which.check(printed, &printed) != verdict::refused) return printed;
     printed = which.default_value;  // what load() falls back to
     (void)which.check(printed, &printed);
     return printed;

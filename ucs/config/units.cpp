@@ -93,7 +93,7 @@ std::optional<double> parse_seconds(std::string_view text) noexcept {
     if (same_text(text, "auto")) return std::numeric_limits<double>::quiet_NaN();
     const auto value = take_number(text);
     const auto factor = factor_of(time_units, text);
-    if (!value || !factor) return std::nullopt;
+    if (!value || !factor || !std::isfinite(*value * *factor)) return std::nullopt;
     return *value * *factor;
 }
 
@@ -104,6 +104,27 @@ std::string print_seconds(double seconds) {
     if (seconds >= 1e-3) return fmt::format("{:.9g}ms", seconds * 1e3);
     if (seconds >= 1e-6) return fmt::format("{:.9g}us", seconds * 1e6);
     return fmt::format("{:.9g}ns", seconds * 1e9);
+}
+
+std::optional<double> parse_rate(std::string_view text) noexcept {
+    text = trim(text);
+    if (same_text(text, "auto")) return std::numeric_limits<double>::quiet_NaN();
+    double bits_per_unit = 8;
+    for (const std::string_view per_second : {"ps", "/s", "s"}) {
+        if (!text.ends_with(per_second)) continue;
+        text.remove_suffix(per_second.size());
+        if (!text.ends_with('b') && !text.ends_with('B')) return std::nullopt;
+        if (text.back() == 'b') bits_per_unit = 1;
+        break;
+    }
+    const auto bytes = parse_bytes(text);
+    if (!bytes || *bytes >= memunits::automatic) return std::nullopt;
+    return static_cast<double>(*bytes) * bits_per_unit / 8;
+}
+
+std::string print_rate(double bytes_per_second) {
+    if (std::isnan(bytes_per_second)) return "auto";
+    return print_bytes(static_cast<std::size_t>(bytes_per_second)) + "Bps";
 }
 
 }  // namespace ucs::config

@@ -17,4 +17,9 @@ namespace ucs::config {
 [[nodiscard]] std::optional<double> parse_seconds(std::string_view text) noexcept;
 [[nodiscard]] std::string print_seconds(double seconds);
 
+// Bytes per second from "12179MBs", "10GB/s", "100Gbps" (a small b before the end: bits) or a size
+// as above; "auto" as NaN.
+[[nodiscard]] std::optional<double> parse_rate(std::string_view text) noexcept;
+[[nodiscard]] std::string print_rate(double bytes_per_second);
+
 }  // namespace ucs::config

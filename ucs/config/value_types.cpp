@@ -56,11 +56,45 @@ std::string print_unsigned(const void* field) {
     return value == std::numeric_limits<T>::max() ? "inf" : fmt::format("{}", value);
 }
 
+// Numbers as `value_type::measure` wants them. The texts have been read before.
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double automatic = std::numeric_limits<double>::quiet_NaN();
+
+template<class T>
+double measure_number(std::string_view text) {
+    return static_cast<double>(parse_number<T>(text).value_or(T{}));
+}
+
+template<class T>
+double measure_unsigned(std::string_view text) {
+    const T value = parse_unsigned<T>(text).value_or(0);
+    return value == std::numeric_limits<T>::max() ? infinite : static_cast<double>(value);
+}
+
+double measure_bytes(std::string_view text) {
+    const memunits size{parse_bytes(text).value_or(0)};
+    if (size.is_auto()) return automatic;
+    return size.is_inf() ? infinite : static_cast<double>(size.bytes);
+}
+
+double measure_seconds(std::string_view text) {
+    return parse_seconds(text).value_or(0);
+}
+
+double measure_rate(std::string_view text) {
+    return parse_rate(text).value_or(0);
+}
+
 std::optional<auto_count> parse_auto_count(std::string_view text) {
     if (same_text(trim(text), "auto")) return auto_count{};
     const auto value = parse_number<unsigned>(text);
     if (!value || *value == auto_count::automatic) return std::nullopt;
     return auto_count{*value};
+}
+
+double measure_auto_count(std::string_view text) {
+    const auto_count count = parse_auto_count(text).value_or(auto_count{0});
+    return count.is_auto() ? automatic : count.value;
 }
 
 std::optional<ternary> parse_ternary(std::string_view text) {
@@ -126,39 +160,43 @@ const value_type& value_type_of<int>() {
     static constexpr value_type type{
         "an integer",
         [](std::string_view text, void* field) { return store(field, parse_number<int>(text)); },
-        [](const void* field) { return fmt::format("{}", get<int>(field)); }};
+        [](const void* field) { return fmt::format("{}", get<int>(field)); }, measure_number<int>};
     return type;
 }
 
 template<>
 const value_type& value_type_of<unsigned>() {
-    static constexpr value_type type{"a non-negative integer, or inf",
+    static constexpr value_type type{"a non-negative integer",
                                      [](std::string_view text, void* field) {
                                          return store(field, parse_unsigned<unsigned>(text));
                                      },
-                                     print_unsigned<unsigned>};
+                                     print_unsigned<unsigned>, measure_unsigned<unsigned>, true};
     return type;
 }
 
 template<>
 const value_type& value_type_of<std::size_t>() {
-    static constexpr value_type type{"a non-negative integer, or inf",
+    static constexpr value_type type{"a non-negative integer",
                                      [](std::string_view text, void* field) {
                                          return store(field, parse_unsigned<std::size_t>(text));
                                      },
-                                     print_unsigned<std::size_t>};
+                                     print_unsigned<std::size_t>, measure_unsigned<std::size_t>,
+                                     true};
     return type;
 }
 
 template<>
 const value_type& value_type_of<auto_count>() {
     static constexpr value_type type{
-        "a non-negative integer, or auto",
+        "a non-negative integer",
         [](std::string_view text, void* field) { return store(field, parse_auto_count(text)); },
         [](const void* field) {
             const auto& count = get<auto_count>(field);
             return count.is_auto() ? std::string("auto") : fmt::format("{}", count.value);
-        }};
+        },
+        measure_auto_count,
+        false,
+        true};
     return type;
 }
 
@@ -167,7 +205,8 @@ const value_type& value_type_of<double>() {
     static constexpr value_type type{
         "a number",
         [](std::string_view text, void* field) { return store(field, parse_number<double>(text)); },
-        [](const void* field) { return fmt::format("{}", get<double>(field)); }};
+        [](const void* field) { return fmt::format("{}", get<double>(field)); },
+        measure_number<double>};
     return type;
 }
 
@@ -184,25 +223,45 @@ const value_type& value_type_of<std::string>() {
 template<>
 const value_type& value_type_of<memunits>() {
     static constexpr value_type type{
-        "a number of bytes with an optional unit (8192, 8k, 1.5m, 2gb), or inf, or auto",
+        "a number of bytes with an optional unit (8192, 8k, 1.5m, 2gb)",
         [](std::string_view text, void* field) {
             const auto bytes = parse_bytes(text);
             return store(field, bytes ? std::optional(memunits{*bytes}) : std::nullopt);
         },
-        [](const void* field) { return print_bytes(get<memunits>(field).bytes); }};
+        [](const void* field) { return print_bytes(get<memunits>(field).bytes); },
+        measure_bytes,
+        true,
+        true};
     return type;
 }
 
 template<>
 const value_type& value_type_of<duration>() {
     static constexpr value_type type{
-        "a time with an optional unit (1.5s, 10ms, 5us, 100ns, 1m, 1h; plain: seconds), or inf, "
-        "or auto",
+        "a time with an optional unit (1.5s, 10ms, 5us, 100ns, 1m, 1h; plain: seconds)",
         [](std::string_view text, void* field) {
             const auto seconds = parse_seconds(text);
             return store(field, seconds ? std::optional(duration{*seconds}) : std::nullopt);
         },
-        [](const void* field) { return print_seconds(get<duration>(field).seconds); }};
+        [](const void* field) { return print_seconds(get<duration>(field).seconds); },
+        measure_seconds,
+        true,
+        true};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<rate>() {
+    static constexpr value_type type{
+        "a number of bytes per second with a unit (12179MBs, 10GB/s; 100Gbps: bits)",
+        [](std::string_view text, void* field) {
+            const auto value = parse_rate(text);
+            return store(field, value ? std::optional(rate{*value}) : std::nullopt);
+        },
+        [](const void* field) { return print_rate(get<rate>(field).bytes_per_second); },
+        measure_rate,
+        false,
+        true};
     return type;
 }
 

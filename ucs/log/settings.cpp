@@ -35,12 +35,13 @@ const config::table& settings::options() {
                 "stderr. In a file name %h stands for the host, %p for the process id, %e for the\n"
                 "name of the executable, %t for the time in seconds and %% for a percent sign."),
             make_option<&settings::file_size>(
-                "LOG_FILE_SIZE", "inf",
-                "Size at which a log file is closed and a new one started."),
+                "LOG_FILE_SIZE", "inf", "Size at which a log file is closed and a new one started.",
+                config::at_least("1")),
             make_option<&settings::backups>(
                 "LOG_FILE_ROTATE", "0",
                 "How many full log files are kept beside the current one, as FILE.1, FILE.2 and\n"
-                "so on, the newest first."),
+                "so on, the newest first.",
+                config::between("0", "1000").or_limited()),
         }};
     return table;
 }

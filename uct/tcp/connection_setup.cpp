@@ -17,7 +17,7 @@ constexpr ucs::time::nanoseconds longest_pause = 1000 * millisecond;
 constexpr ucs::time::nanoseconds race_pause = 1000 * millisecond;
 
 ucs::time::nanoseconds in_nanoseconds(const ucs::config::duration& time) noexcept {
-    return static_cast<ucs::time::nanoseconds>(std::clamp(time.seconds, 0.001, 1e9) * 1e9);
+    return static_cast<ucs::time::nanoseconds>(std::min(time.seconds, 1e9) * 1e9);
 }
 
 // Errors that do not get better by trying the same again.

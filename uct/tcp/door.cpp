@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "uct/tcp/iface.hpp"
@@ -69,10 +70,9 @@ void door::on_knock(int listener) {
         }
         complained_ = false;
         tune(fd.get(), owner_.options(), owner_.is_loopback());
-        // inf and auto are no numbers of nanoseconds; a week is as good.
+        // inf is no number of nanoseconds; a week is as good.
         constexpr double week = 7.0 * 24 * 3600;
-        const double wanted = owner_.options().greeting_timeout.seconds;
-        const double patience = wanted <= week ? wanted : week;
+        const double patience = std::min(owner_.options().greeting_timeout.seconds, week);
         const auto due = ucs::time::now() + static_cast<ucs::time::nanoseconds>(patience * 1e9);
         const auto who = strangers_.insert(strangers_.end(), {std::move(fd), due});
         owner_.need_ticks();

@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 
 #include "ucs/sys/uuid.hpp"
@@ -13,36 +14,17 @@ namespace uct::tcp {
 namespace {
 
 constexpr std::size_t short_payload = 4096;
-constexpr std::size_t longest_zcopy = std::size_t{8} << 20;
-constexpr std::size_t smallest_segment = 2048;  // an address of any length fits a message
-constexpr std::size_t largest_segment = std::size_t{1} << 20;
 
 std::size_t tx_segment(const settings& options) noexcept {
     const std::size_t wanted = options.tx_segment.is_auto() ? 16384 : options.tx_segment.bytes;
-    return std::clamp(wanted, smallest_segment, largest_segment) & ~std::size_t{7};
+    return wanted & ~std::size_t{7};
 }
 
 // A buffer holds one read, or the messages that wait for a full socket.
 std::size_t buffer_bytes(const settings& options) noexcept {
     const std::size_t rx = options.rx_segment.is_auto() ? 65536 : options.rx_segment.bytes;
-    return std::max(std::min(rx, std::size_t{16} << 20) & ~std::size_t{7},
+    return std::max(rx & ~std::size_t{7},
                     2 * wire::frame_size(std::max(tx_segment(options), short_payload + 8)));
-}
-
-std::vector<int> families(const settings& options) {
-    std::vector<int> order;
-    for (const std::string& name : options.family_order) {
-        const int family = name == "inet" ? AF_INET : name == "inet6" ? AF_INET6 : AF_UNSPEC;
-        if (family == AF_UNSPEC) {
-            ucs::log::error(log,
-                            "UCX_TCP_AF_PRIO: '{}' is not an address family; inet and inet6 "
-                            "are",
-                            name);
-        } else if (std::find(order.begin(), order.end(), family) == order.end()) {
-            order.push_back(family);
-        }
-    }
-    return order;
 }
 
 // The device without the addresses whose families are not wanted.
@@ -68,7 +50,7 @@ ucs::result<std::unique_ptr<uct::iface>> iface::open(const resource& where,
         ucs::log::error(log, "there is no network interface {}", where.device);
         return UCS_ERR_NO_DEVICE;
     }
-    const device own = only_wanted(*at, families(*options));
+    const device own = only_wanted(*at, options->families.order);
     if (const std::string reason = own.why_unusable(true); !reason.empty()) {
         ucs::log::error(log, "{} cannot be used: {}", where.device, reason);
         return UCS_ERR_NO_DEVICE;
@@ -89,7 +71,7 @@ iface::iface(const resource& where, const iface_params& params, const device& ow
     : base_iface(where, params),
       options_(std::move(options)),
       device_index_(own.index),
-      reach_(own, network_identity(), families(options_), routes_),
+      reach_(own, network_identity(), options_.families.order, routes_),
       pool_(buffer_bytes(options_)),
       scratch_(std::make_unique<std::byte[]>(
           wire::frame_size(std::max(tx_segment(options_), short_payload + 8)))),
@@ -108,9 +90,10 @@ void iface::set_attributes(const device& own) {
     attr_.ops = implemented_ops<ep>();
     attr_.max_short = short_payload;
     attr_.max_bcopy = tx_segment(options_);
-    attr_.max_zcopy = std::clamp(options_.max_zcopy.bytes, attr_.max_bcopy, longest_zcopy);
+    attr_.max_zcopy = std::max(options_.max_zcopy.bytes, attr_.max_bcopy);
     attr_.max_zcopy_header = max_zcopy_header;
-    attr_.max_iov = std::clamp(options_.max_pieces, std::size_t{1}, max_zcopy_pieces);
+    assert(options_.max_pieces <= max_zcopy_pieces);
+    attr_.max_iov = options_.max_pieces;
     attr_.latency = cost.latency;
     attr_.bandwidth = cost.bandwidth;
     attr_.overhead = 1e-6;

@@ -46,7 +46,7 @@ unsigned iface::progress() {
 
 unsigned iface::poll_sockets() {
     std::array<epoll_event, most_events> ready;
-    const int limit = static_cast<int>(std::clamp(options_.max_poll, 1U, most_events));
+    const int limit = static_cast<int>(std::min(options_.max_poll, most_events));
     const int count = ::epoll_wait(epoll_.get(), ready.data(), limit, 0);
     unsigned events = 0;
     for (int i = 0; i < count; ++i) {
@@ -141,8 +141,7 @@ void iface::close_gently() {
         link->say_goodbye();
         if (link->unsent()) unsent.push_back(link.get());
     }
-    const auto patience =
-        static_cast<ucs::time::nanoseconds>(std::clamp(options_.linger.seconds, 0.0, 60.0) * 1e9);
+    const auto patience = static_cast<ucs::time::nanoseconds>(options_.linger.seconds * 1e9);
     const ucs::time::nanoseconds end = ucs::time::now() + patience;
     while (!unsent.empty() && ucs::time::now() < end) {
         std::vector<pollfd> waiting;

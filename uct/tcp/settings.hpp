@@ -11,6 +11,11 @@ struct port_range {
     std::uint16_t last = 0;
 };
 
+// AF_INET, AF_INET6 or both, the preferred one first.
+struct address_families {
+    std::vector<int> order;
+};
+
 // Value type, read once per interface. Sizes in bytes.
 struct settings {
     ucs::config::memunits tx_segment;
@@ -23,7 +28,7 @@ struct settings {
     bool bind_source = true;
     bool use_bridges = true;
     port_range ports;
-    ucs::config::names family_order;
+    address_families families;
     unsigned max_connect_attempts = 0;
     ucs::config::auto_count syn_count;
     unsigned max_poll = 0;
@@ -42,4 +47,6 @@ struct settings {
 namespace ucs::config {
 template<>
 const value_type& value_type_of<uct::tcp::port_range>();
+template<>
+const value_type& value_type_of<uct::tcp::address_families>();
 }  // namespace ucs::config

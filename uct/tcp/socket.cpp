@@ -3,10 +3,12 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <random>
 #include <system_error>
+
+#include "ucs/config/once.hpp"
 
 namespace uct::tcp {
 
@@ -23,25 +25,35 @@ void set(int fd, int level, int name, int value, const char* what) noexcept {
 
 void set_buffer(int fd, int name, const ucs::config::memunits& wanted, const char* what) noexcept {
     if (wanted.is_auto()) return;
-    constexpr std::size_t largest = std::size_t{1} << 30;
-    set(fd, SOL_SOCKET, name, static_cast<int>(std::min(wanted.bytes, largest)), what);
+    set(fd, SOL_SOCKET, name, static_cast<int>(wanted.bytes), what);
+    // The kernel doubles what it is told, for its own structures, and cuts off silently.
+    int doubled = 0;
+    socklen_t length = sizeof doubled;
+    if (::getsockopt(fd, SOL_SOCKET, name, &doubled, &length) != 0) return;
+    const auto got = static_cast<std::size_t>(doubled) / 2;
+    if (got < wanted.bytes && ucs::config::first_time(what)) {
+        ucs::log::warn(log, "the kernel allows {} bytes for {}, not {}; see /proc/sys/net/core",
+                       got, what, wanted.bytes);
+    }
 }
 
 // The kernel takes 1 to 127; 0 is its own choice, as everywhere in UCX.
 void set_count(int fd, int name, ucs::config::auto_count wanted, const char* what) noexcept {
     if (wanted.is_auto() || wanted.value == 0) return;
-    set(fd, IPPROTO_TCP, name, static_cast<int>(std::min(wanted.value, 127U)), what);
+    set(fd, IPPROTO_TCP, name, static_cast<int>(wanted.value), what);
 }
 
-int whole_seconds(const ucs::config::duration& time) noexcept {
-    return static_cast<int>(std::clamp(time.seconds, 1.0, 32767.0));
+// In whole seconds; auto (NaN) leaves the kernel's own.
+void set_seconds(int fd, int name, const ucs::config::duration& wanted, const char* what) noexcept {
+    if (std::isnan(wanted.seconds)) return;
+    set(fd, IPPROTO_TCP, name, static_cast<int>(std::ceil(wanted.seconds)), what);
 }
 
 void keep_alive(int fd, const settings& options) noexcept {
-    if (!(options.keep_idle.seconds <= 1e9)) return;  // inf, or auto (NaN)
+    if (std::isinf(options.keep_idle.seconds)) return;
     set(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE");
-    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(options.keep_idle), "TCP_KEEPIDLE");
-    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, whole_seconds(options.keep_interval), "TCP_KEEPINTVL");
+    set_seconds(fd, TCP_KEEPIDLE, options.keep_idle, "TCP_KEEPIDLE");
+    set_seconds(fd, TCP_KEEPINTVL, options.keep_interval, "TCP_KEEPINTVL");
     set_count(fd, TCP_KEEPCNT, options.keep_count, "TCP_KEEPCNT");
 }
 

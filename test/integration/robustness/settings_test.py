@@ -17,6 +17,29 @@ class Values(Case):
         "UCX_RNDV_SCHEME": "teleport",  # enumeration
         "UCX_LOG_LEVEL": "chatty",
     }
+    OUT_OF_RANGE = {
+        "UCX_POSIX_SEG_SIZE": "1k",
+        "UCX_POSIX_MAX_POLL": "0",
+        "UCX_CMA_SEG_SIZE": "0",
+        "UCX_TCP_AF_PRIO": "foo",
+        "UCX_TCP_SNDBUF": "0",
+        "UCX_RNDV_FRAG_SIZE": "0",
+        "UCX_POLL_SLOW_EVERY": "inf",
+    }
+    LIMITED = {  # what is used instead
+        "UCX_POSIX_SEG_SIZE": ("1m", "64k"),
+        "UCX_TCP_TX_SEG_SIZE": ("1g", "1m"),
+        "UCX_TCP_MAX_IOV": ("inf", "16"),
+    }
+    FAMILIAR = {  # as users of the family write them
+        "UCX_TCP_TX_SEG_SIZE": "8kb",
+        "UCX_RNDV_THRESH": "intra:8k,inter:inf",
+        "UCX_RNDV_FRAG_SIZE": "host:512K,cuda:4M",
+        "UCX_RNDV_SCHEME": "put_ppln",
+        "UCX_PROTO_INFO": "used",
+        "UCX_POSIX_BW": "12179MBs",
+        "UCX_TCP_KEEPIDLE": "10000000us",
+    }
     REPORTING = ("UCX_WARN_UNUSED_ENV_VARS", "UCX_LOG_LEVEL")  # no reason not to start
     HARD = ("", "=", " ", "0x", "1e999", "9" * 40, "-" * 100, "y,n", "%s%n%s", "\x01\x02", "\udcff\udcfe",
             "z" * 100000)
@@ -42,6 +65,28 @@ class Values(Case):
                     self.assertEqual(answer, "ok", log)
                 else:
                     self.assertRegex(answer, "^error ucp_.*: Invalid parameter$", log)
+
+    def test_values_out_of_range_are_refused_with_one_line(self):
+        for name, value in self.OUT_OF_RANGE.items():
+            with self.subTest(name=name):
+                answer, lines, log = self.refused(name, value)
+                self.assertEqual(answer, "error ucp_init: Invalid parameter", log)
+                self.assertEqual(len(lines), 1, log)
+                self.assertRegex(lines[0], f' error .*"{value}".*; expected ')
+
+    def test_values_that_are_limited_say_what_is_used(self):
+        for name, (value, used) in self.LIMITED.items():
+            with self.subTest(name=name):
+                answer, lines, log = self.refused(name, value)
+                self.assertEqual(answer, "ok", log)
+                self.assertEqual(len(lines), 1, log)
+                self.assertRegex(lines[0], f' warn .*"{value}".*; {used} is used')
+
+    def test_familiar_values_are_taken_in_silence(self):
+        for name, value in self.FAMILIAR.items():
+            with self.subTest(name=name):
+                answer, _, log = self.refused(name, value)
+                self.assertEqual((answer, log), ("ok", ""), log)
 
     def test_hard_values_crash_nothing(self):
         for name in (*self.WRONG, "UCX_TLS", "UCX_NET_DEVICES", "UCX_CONFIG_DIR", "UCX_LOG_FILE"):

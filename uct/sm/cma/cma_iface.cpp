@@ -15,8 +15,6 @@
 namespace uct::cma {
 namespace {
 
-constexpr std::size_t smallest_segment = 4096;
-
 std::size_t or_default(ucs::config::memunits value, std::size_t otherwise) noexcept {
     return value.is_auto() ? otherwise : value.bytes;
 }
@@ -34,14 +32,14 @@ ucs::result<std::unique_ptr<iface>> cma_iface::open(const resource& where,
 cma_iface::cma_iface(const resource& where, const iface_params& params, const config& options)
     : base_iface(where, params),
       host_(sm::read_host_identity()),
-      limit_(std::max(or_default(options.seg_size, config::default_segment), smallest_segment)),
+      limit_(or_default(options.seg_size, config::default_segment)),
       cookie_(ucs::sys::random_id()) {
     attr_.ops = implemented_ops<cma_ep>();
     attr_.max_iov = piece_cursor::max_pieces;
     attr_.max_rma = ~std::size_t{0};
     attr_.address_length = sizeof(sm::cma_address);
     attr_.latency = options.latency.seconds;
-    attr_.bandwidth = static_cast<double>(or_default(options.bandwidth, config::default_bandwidth));
+    attr_.bandwidth = options.bandwidth.or_else(config::default_bandwidth);
     attr_.overhead = options.overhead.seconds;
     attr_.reach = scope::host;
     attr_.cost = poll_cost::memory;

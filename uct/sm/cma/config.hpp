@@ -9,12 +9,12 @@ namespace uct::cma {
 // What UCX_CMA_* says. Plain value, read once per interface.
 struct config {
     static constexpr std::size_t default_segment = std::size_t{1} << 20;
-    static constexpr std::size_t default_bandwidth = std::size_t{11} << 30;
+    static constexpr double default_bandwidth = 11.0 * (std::size_t{1} << 30);
 
     ucs::config::memunits seg_size;
     bool allow_peers = false;
     ucs::config::duration latency;
-    ucs::config::memunits bandwidth;
+    ucs::config::rate bandwidth;
     ucs::config::duration overhead;
 
     [[nodiscard]] static const ucs::config::table& options();

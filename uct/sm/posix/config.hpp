@@ -14,13 +14,13 @@ struct config {
     ucs::config::memunits bulk_size;
     unsigned max_poll = 0;
     ucs::config::duration latency;
-    ucs::config::memunits bandwidth;
+    ucs::config::rate bandwidth;
     ucs::config::duration overhead;
 
     [[nodiscard]] static const ucs::config::table& options();
 
-    // The ring that these options describe; impossible ones are logged with the reason.
-    [[nodiscard]] ucs::result<ring_geometry> geometry() const;
+    // The ring that these options describe.
+    [[nodiscard]] ring_geometry geometry() const noexcept;
 };
 
 }  // namespace uct::posix

@@ -13,15 +13,13 @@
 namespace uct::posix {
 
 namespace {
-constexpr std::size_t default_bandwidth = std::size_t{12} << 30;
+constexpr double default_bandwidth = 12.0 * (std::size_t{1} << 30);
 }
 
 ucs::result<std::unique_ptr<iface>> posix_iface::open(const resource& where,
                                                       const iface_params& params) {
     auto options = ucs::config::load<config>(params.config);
     if (!options) return options.status();
-    const auto geometry = options->geometry();
-    if (!geometry) return geometry.status();
     const std::uint64_t id = ucs::sys::random_id();
     auto listener = listen_on(id);
     if (!listener) return listener.status();
@@ -29,7 +27,7 @@ ucs::result<std::unique_ptr<iface>> posix_iface::open(const resource& where,
     const int fd = listener->get();
     std::unique_ptr<posix_iface> made{new posix_iface(
         where, params,
-        parts{*options, *geometry, sm::read_host_identity(), id, std::move(*listener)})};
+        parts{*options, options->geometry(), sm::read_host_identity(), id, std::move(*listener)})};
     const ucs_status_t status =
         params.events.add(fd, EPOLLIN, [self = made.get()](std::uint32_t) { self->accept_all(); });
     if (status != UCS_OK) return status;
@@ -38,7 +36,7 @@ ucs::result<std::unique_ptr<iface>> posix_iface::open(const resource& where,
 
 posix_iface::posix_iface(const resource& where, const iface_params& params, parts made)
     : base_iface(where, params),
-      budget_(made.options.max_poll > 0 ? made.options.max_poll : 1),
+      budget_(made.options.max_poll),
       geometry_(made.geometry),
       host_(made.host),
       socket_id_(made.socket_id),
@@ -52,8 +50,7 @@ void posix_iface::set_attributes(const config& options) {
     attr_.max_short = geometry_.max_message - sizeof(std::uint64_t);
     attr_.address_length = sizeof(sm::posix_address);
     attr_.latency = options.latency.seconds;
-    attr_.bandwidth = static_cast<double>(options.bandwidth.is_auto() ? default_bandwidth
-                                                                      : options.bandwidth.bytes);
+    attr_.bandwidth = options.bandwidth.or_else(default_bandwidth);
     attr_.overhead = options.overhead.seconds;
     attr_.reach = scope::host;
     attr_.cost = poll_cost::memory;

@@ -89,17 +89,23 @@ TEST_CASE("no short message is longer than the transport takes") {
 
 TEST_CASE("a threshold of the user's decides between eager and rendezvous") {
     lanes shape;
-    shape.options.rndv_threshold.bytes = 3000;
+    const auto threshold = [&](std::size_t bytes) {
+        shape.options.rndv_threshold.intra.bytes = bytes;
+    };
+    threshold(3000);
     {
         const ucp::protocol_table table = shape.table();
         CHECK_FALSE(table.select(plain, 2999).rendezvous);
         CHECK(table.select(plain, 3000).rendezvous);
         CHECK(table.max_short() == 2999);
     }
-    shape.options.rndv_threshold.bytes = 0;
+    threshold(0);
     CHECK(shape.table().select(plain, 1).rendezvous);
-    shape.options.rndv_threshold.bytes = ucs::config::memunits::inf;
+    threshold(ucs::config::memunits::inf);
     CHECK_FALSE(shape.table().select(plain, std::size_t{1} << 36).rendezvous);
+    shape.options.rndv_threshold.inter.bytes = 3000;
+    shape.am.reach = uct::scope::network;
+    CHECK(shape.table().select(plain, 3000).rendezvous);
 }
 
 TEST_CASE("rendezvous without single copy streams") {
@@ -119,6 +125,6 @@ TEST_CASE("the page says what was chosen and what the others would have cost") {
     CHECK(page.find("..inf") != page.npos);
     CHECK(page.find("predicted") != page.npos);
     CHECK(page.find("UCX_RNDV_THRESH overrides") == page.npos);
-    shape.options.rndv_threshold.bytes = 1000;
+    shape.options.rndv_threshold.intra.bytes = 1000;
     CHECK(shape.table().explain().find("UCX_RNDV_THRESH overrides") != page.npos);
 }

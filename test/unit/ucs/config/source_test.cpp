@@ -22,6 +22,7 @@ struct sample {
     unsigned retries = 0;
     bool eager = false;
     std::string title;
+    unsigned pieces = 0;
 
     static const config::table& options() {
         using config::make_option;
@@ -30,7 +31,9 @@ struct sample {
             {make_option<&sample::threshold>("SAMPLE_THRESH", "8k", "Where it begins.\nIn bytes."),
              make_option<&sample::retries>("SAMPLE_RETRIES", "3", "How often."),
              make_option<&sample::eager>("SAMPLE_EAGER", "y", "Whether at once."),
-             make_option<&sample::title>("SAMPLE_TITLE", "none", "What to call it.", true)}};
+             make_option<&sample::title>("SAMPLE_TITLE", "none", "What to call it.", {}, true),
+             make_option<&sample::pieces>("SAMPLE_PIECES", "2", "How many.",
+                                          config::between("1", "16").or_limited(), true)}};
         return table;
     }
 };
@@ -134,6 +137,35 @@ TEST_CASE("a wrong value is an error that names variable, text and form") {
     CHECK(config::load<sample>(read()).status() == UCS_ERR_INVALID_PARAM);
 }
 
+TEST_CASE("a value out of the option's range is an error that says what is allowed") {
+    const test::env wrong("UCX_SAMPLE_PIECES", "0");
+    test::log_capture captured;
+    sample settings;
+    CHECK(config::load(&settings, sample::options(), read()) == UCS_ERR_INVALID_PARAM);
+    CHECK(captured.count("UCX_SAMPLE_PIECES: \"0\"", ucs::log::level::error) == 1);
+    CHECK(captured.count("expected a non-negative integer, from 1 to 16; more is taken as 16") ==
+          1);
+    CHECK(captured.size() == 1);
+    CHECK(settings.pieces == 2);
+    CHECK(config::check(sample::options(), read()) == UCS_ERR_INVALID_PARAM);
+    config::source target = config::source::empty();
+    CHECK(config::modify(target, known, "SAMPLE_PIECES", "0") == UCS_ERR_INVALID_PARAM);
+    CHECK(target.find("SAMPLE_PIECES") == nullptr);
+}
+
+TEST_CASE("a value above a limited range is taken as the largest, and the log says so once") {
+    const test::env large("UCX_SAMPLE_PIECES", "17");
+    test::log_capture captured;
+    CHECK(config::check(sample::options(), read()) == UCS_OK);
+    for (int times = 0; times < 3; ++times)
+        CHECK(config::load<sample>(read())->pieces == 16);
+    CHECK(captured.count("UCX_SAMPLE_PIECES: \"17\" is more than is possible here; 16 is used",
+                         ucs::log::level::warn) == 1);
+    CHECK(captured.size() == 1);
+    CHECK(config::print(read(), known, "", config::print_values | config::print_hidden, "PIECES") ==
+          "UCX_SAMPLE_PIECES=16\n");
+}
+
 TEST_CASE("modify checks the name and the value") {
     test::log_capture captured;
     config::source target = config::source::empty();
@@ -224,6 +256,9 @@ TEST_CASE("printed values are lines that clients parse") {
         config::print(from, known, "Title", config::print_values | config::print_doc, "THRESH");
     CHECK(doc.find("# Where it begins.\n# In bytes.\n") != doc.npos);
     CHECK(doc.find("# Default: 8k\n") != doc.npos);
+    CHECK(config::print(from, known, "", config::print_doc | config::print_hidden, "PIECES")
+              .find("# Form:    a non-negative integer, from 1 to 16; more is taken as 16\n") !=
+          std::string::npos);
     CHECK(doc.find("\nUCX_SAMPLE_THRESH=64K\n") != doc.npos);
 }
 
@@ -231,7 +266,7 @@ TEST_CASE("every option of the services has a right default and a help text") {
     for (const config::table* table : config::general_tables()) {
         for (const config::option& each : table->options) {
             INFO(each.name);
-            CHECK(each.check(each.default_value, nullptr) == UCS_OK);
+            CHECK(each.check(each.default_value) == config::verdict::good);
             CHECK(std::string_view(each.help).size() > 20);
         }
     }

@@ -93,9 +93,25 @@ TEST_CASE("durations") {
     CHECK(std::isnan(*config::parse_seconds("auto")));
     CHECK(round_trip<config::duration>("0.01") == "10ms");
     CHECK(round_trip<config::duration>("90s") == "90s");
-    for (const char* text : {"", "ms", "-1s", "1x", "1s2", "nan"}) {
+    for (const char* text : {"", "ms", "-1s", "1x", "1s2", "nan", "1e308h"}) {
         INFO(text);
         CHECK_FALSE(config::parse_seconds(text).has_value());
+    }
+}
+
+TEST_CASE("rates") {
+    CHECK(config::parse_rate("1000MBs") == Approx(1000.0 * 1024 * 1024));
+    CHECK(config::parse_rate("10GB/s") == config::parse_rate("10GBps"));
+    CHECK(config::parse_rate("8Gbps") == config::parse_rate("1GBps"));
+    CHECK(config::parse_rate("12g") == config::parse_rate("12GBps"));
+    CHECK(std::isnan(*config::parse_rate("auto")));
+    CHECK(round_trip<config::rate>("12g") == "12GBps");
+    CHECK(round_trip<config::rate>("12GBps") == "12GBps");
+    CHECK(round_trip<config::rate>("1.5MBs") == "1536KBps");
+    for (const char* text :
+         {"", "s", "Bs", "-1MBs", "inf", "infBs", "10Gs", "10 miles/s", "autos"}) {
+        INFO(text);
+        CHECK(round_trip<config::rate>(text) == "!");
     }
 }
 

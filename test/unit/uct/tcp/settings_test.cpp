@@ -1,8 +1,11 @@
 #include "uct/tcp/settings.hpp"
 
+#include <sys/socket.h>
+
 #include <catch2/catch.hpp>
 
 #include "ucs/config/source.hpp"
+#include "uct/tcp/send_queue.hpp"
 
 using namespace uct::tcp;
 
@@ -11,7 +14,7 @@ TEST_CASE("the defaults of the tcp options are right values") {
     REQUIRE(loaded);
     CHECK(loaded->no_delay);
     CHECK(loaded->ports.first == 0);
-    CHECK(loaded->family_order == ucs::config::names{"inet", "inet6"});
+    CHECK(loaded->families.order == std::vector{AF_INET, AF_INET6});
 }
 
 TEST_CASE("port ranges") {
@@ -26,4 +29,10 @@ TEST_CASE("port ranges") {
     for (const char* wrong : {"5010-5000", "0-7", "70000", "x", "5-", "-5", "5000-5010x"}) {
         CHECK_FALSE(range(wrong));
     }
+}
+
+TEST_CASE("no number of pieces is more than a message can be sent from") {
+    auto from = ucs::config::source::empty();
+    from.set("TCP_MAX_IOV", "inf");
+    CHECK(ucs::config::load<settings>(from)->max_pieces == max_zcopy_pieces);
 }

@@ -143,8 +143,8 @@ TEST_CASE("posix: unreachable addresses say why", "[posix]") {
 TEST_CASE("posix: wrong ring options are refused", "[posix]") {
     auto events = std::move(*ucs::async::event_loop::create());
     auto config = ucs::config::source::empty();
-    SECTION("messages too large") {
-        config.set("POSIX_SEG_SIZE", "1m");
+    SECTION("messages too small") {
+        config.set("POSIX_SEG_SIZE", "1k");
     }
     SECTION("no slots") {
         config.set("POSIX_FIFO_SIZE", "0");
@@ -176,4 +176,15 @@ TEST_CASE("posix: without descriptors the first send fails and nothing leaks", "
     CHECK(after == next);
     a.progress();
     CHECK(a.failures.size() == 1);
+}
+
+TEST_CASE("posix: the largest and the smallest options make rings that work", "[posix]") {
+    using bounds = std::array<const char*, 3>;
+    const auto [slots, message, bulk] =
+        GENERATE(bounds{"1", "2k", "4k"}, bounds{"inf", "inf", "64m"}, bounds{"1", "64k", "4k"});
+    auto from = ucs::config::source::empty();
+    from.set("POSIX_FIFO_SIZE", slots);
+    from.set("POSIX_SEG_SIZE", message);
+    from.set("POSIX_BULK_SIZE", bulk);
+    CHECK(ucs::config::load<posix::config>(from)->geometry().valid());
 }

@@ -1,0 +1,183 @@
+// What each option takes, of all tables.
+#include "ucp/core/config.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "test/support/log_capture.hpp"
+#include "ucp/core/context.hpp"
+#include "ucs/config/known.hpp"
+#include "ucs/config/source.hpp"
+#include "uct/base/registry.hpp"
+
+using ucs::config::option;
+using ucs::config::verdict;
+
+namespace {
+
+// Calls visit(option) for each option that a program can set.
+template<class Visit>
+void for_all(Visit&& visit) {
+    for (const ucs::config::table* table : ucp::option_tables()) {
+        for (const option& each : table->options)
+            visit(each);
+    }
+}
+
+using texts = std::vector<const char*>;
+
+struct expectation {
+    const char* name;
+    texts good;
+    texts limited;
+    texts refused;
+};
+
+// Any word is a good value of these: a name of something that is not here is no error.
+bool is_free_text(std::string_view name) {
+    return name == "TLS" || name == "NET_DEVICES" || name == "CONFIG_DIR" || name == "LOG_FILE";
+}
+
+const expectation expectations[] = {
+    {"TLS", {"all", "tcp,self", "^cma", "rc,ud:aux,sm"}, {}, {"", "^", "a,,b"}},
+    {"NET_DEVICES", {"all", "mlx5_0:1", "^lo"}, {}, {"", ","}},
+    {"RNDV_THRESH",
+     {"0", "inf", "auto", "8kb", "1p", "intra:8k,inter:inf", "64k,intra:auto"},
+     {},
+     {"-1", "outer:1k", "intra:", ":8k", "8k,"}},
+    {"BCOPY_THRESH", {"0", "inf", "auto", "16"}, {}, {"-1"}},
+    {"ZCOPY_THRESH", {"0", "inf", "auto", "16k"}, {}, {"-1"}},
+    {"RNDV_SCHEME",
+     {"auto", "get_zcopy", "put_zcopy", "get_ppln", "put_ppln", "rkey_ptr", "am"},
+     {},
+     {"0", "inf"}},
+    {"RNDV_FRAG_SIZE",
+     {"1", "inf", "auto", "256k", "host:512K,cuda:4M", "cuda:4M"},
+     {},
+     {"0", "-1", "host:0", "disk:4k"}},
+    {"PROTO_INFO", {"y", "n", "1", "used"}, {}, {"2"}},
+    {"HOST_PROBE", {"y", "n"}, {}, {"auto"}},
+    {"POLL_SLOW_EVERY", {"1", "1024"}, {}, {"0", "1025", "inf", "auto", "-1"}},
+    {"POSIX_FIFO_SIZE", {"1", "256", "65536"}, {"65537", "inf"}, {"0", "auto", "-1"}},
+    {"POSIX_SEG_SIZE", {"2k", "8256", "64k", "auto"}, {"65537", "inf"}, {"0", "2047", "-1"}},
+    {"POSIX_BULK_SIZE", {"4k", "64m", "auto"}, {}, {"0", "4095", "65m", "inf", "-1"}},
+    {"POSIX_MAX_POLL", {"1", "inf"}, {}, {"0", "auto", "-1"}},
+    {"POSIX_LAT", {"0", "50ns", "1s"}, {}, {"2s", "inf", "auto", "-1"}},
+    {"POSIX_BW", {"12179MBs", "12g", "100Gbps", "auto"}, {}, {"0", "0MBs", "2048p", "inf", "-1"}},
+    {"POSIX_OVERHEAD", {"0", "10ns", "1s"}, {}, {"2s", "inf", "auto", "-1"}},
+    {"CMA_SEG_SIZE", {"4k", "512k", "inf", "auto"}, {}, {"0", "4095", "-1"}},
+    {"CMA_ALLOW_PEERS", {"y", "n"}, {}, {"auto"}},
+    {"CMA_LAT", {"0", "400ns", "1s"}, {}, {"2s", "inf", "auto", "-1"}},
+    {"CMA_BW", {"11145MBs", "auto"}, {}, {"0", "2048p", "inf", "-1"}},
+    {"CMA_OVERHEAD", {"0", "2us", "1s"}, {}, {"2s", "inf", "auto", "-1"}},
+    {"TCP_TX_SEG_SIZE", {"2k", "8kb", "1m", "auto"}, {"1025k", "inf"}, {"0", "2047", "-1"}},
+    {"TCP_RX_SEG_SIZE", {"1k", "64kb", "16m", "auto"}, {"17m", "inf"}, {"0", "1023", "-1"}},
+    {"TCP_MAX_ZCOPY", {"2k", "8m"}, {}, {"0", "2047", "9m", "inf", "auto", "-1"}},
+    {"TCP_MAX_IOV", {"1", "6", "16"}, {"17", "inf"}, {"0", "auto", "-1"}},
+    {"TCP_SNDBUF", {"1k", "1g", "auto"}, {"2g", "inf"}, {"0", "1023", "-1"}},
+    {"TCP_RCVBUF", {"1k", "1g", "auto"}, {"2g", "inf"}, {"0", "1023", "-1"}},
+    {"TCP_NODELAY", {"y", "n"}, {}, {"auto"}},
+    {"TCP_EP_BIND_SRC_ADDR", {"y", "n"}, {}, {"auto"}},
+    {"TCP_BRIDGE_ENABLE", {"y", "n"}, {}, {"auto"}},
+    {"TCP_PORT_RANGE", {"0", "5000-6000", "65535"}, {}, {"65536", "0-7", "inf", "auto", "-1"}},
+    {"TCP_AF_PRIO", {"inet", "inet6,inet", "inet, inet6"}, {}, {"", "foo", "inet,foo", "inet,"}},
+    {"TCP_MAX_CONN_RETRIES", {"0", "25", "inf"}, {}, {"auto", "-1"}},
+    {"TCP_SYN_CNT", {"0", "127", "auto"}, {"128", "255"}, {"-1", "inf"}},
+    {"TCP_MAX_POLL", {"1", "64"}, {"65", "inf"}, {"0", "auto", "-1"}},
+    {"TCP_CONNECT_TIMEOUT", {"1ms", "inf"}, {}, {"0", "1us", "auto", "-1"}},
+    {"TCP_HANDSHAKE_TIMEOUT", {"1ms", "inf"}, {}, {"0", "1us", "auto", "-1"}},
+    {"TCP_LINGER", {"0", "1m"}, {}, {"61s", "inf", "auto", "-1"}},
+    {"TCP_KEEPIDLE", {"1ms", "10000000us", "32767s", "inf", "auto"}, {"10h"}, {"0", "-1"}},
+    {"TCP_KEEPINTVL", {"1ms", "2000000us", "32767s", "auto"}, {"10h", "inf"}, {"0", "-1"}},
+    {"TCP_KEEPCNT", {"0", "3", "127", "auto"}, {"128"}, {"-1", "inf"}},
+    {"WARN_UNUSED_ENV_VARS", {"y", "n"}, {}, {"auto"}},
+    {"CONFIG_DIR", {"", "/etc"}, {}, {}},
+    {"LOG_LEVEL", {"warn", "info,uct.tcp:trace"}, {}, {"", "0", "inf"}},
+    {"LOG_FILE", {"", "-", "log.%p"}, {}, {}},
+    {"LOG_FILE_SIZE", {"1", "10m", "inf"}, {}, {"0", "auto", "-1"}},
+    {"LOG_FILE_ROTATE", {"0", "1000"}, {"1001", "inf"}, {"auto", "-1"}},
+};
+
+const expectation* expected_of(std::string_view name) {
+    for (const expectation& each : expectations) {
+        if (name == each.name) return &each;
+    }
+    return nullptr;
+}
+
+void check_all(const option& which, const texts& values, verdict wanted) {
+    for (const char* text : values) {
+        INFO(which.name << "=" << text << "; " << ucs::config::expected_form(which));
+        CHECK(which.check(text) == wanted);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every option has a right default, a range that is one, and a help text") {
+    for_all([](const option& each) {
+        INFO(each.name);
+        CHECK(each.check(each.default_value) == verdict::good);
+        CHECK(std::string_view(each.help).size() > 20);
+        for (const char* bound : {each.allowed.lowest, each.allowed.highest})
+            CHECK((bound == nullptr || each.check(bound) == verdict::good));
+        if (!is_free_text(each.name)) CHECK(each.check("a pig in a poke") == verdict::refused);
+    });
+}
+
+TEST_CASE("every option takes, limits and refuses the values that it should") {
+    std::size_t seen = 0;
+    for_all([&](const option& each) {
+        INFO(each.name << " has no line in the table of this test");
+        const expectation* wanted = expected_of(each.name);
+        REQUIRE(wanted != nullptr);
+        ++seen;
+        check_all(each, wanted->good, verdict::good);
+        check_all(each, wanted->limited, verdict::limited);
+        check_all(each, wanted->refused, verdict::refused);
+    });
+    CHECK(seen == std::size(expectations));
+}
+
+TEST_CASE("sizes by reach and by type of memory") {
+    const auto load = [](const char* name, const char* text) {
+        auto from = ucs::config::source::empty();
+        from.set(name, text);
+        return *ucs::config::load<ucp::config>(from);
+    };
+    const auto mixed = load("RNDV_THRESH", "64k,intra:8k").rndv_threshold;
+    CHECK(mixed.of(uct::scope::process).bytes == 8192);
+    CHECK(mixed.of(uct::scope::host).bytes == 8192);
+    CHECK(mixed.of(uct::scope::network).bytes == 65536);
+    CHECK(load("RNDV_THRESH", "inter:0").rndv_threshold.of(uct::scope::host).is_auto());
+    CHECK(load("RNDV_FRAG_SIZE", "host:16k,cuda:4m").fragment.size.bytes == 16384);
+    CHECK(load("RNDV_FRAG_SIZE", "cuda:4m").fragment.size.bytes == 512 * 1024);
+    std::string printed;
+    const ucs::config::table* own = &ucp::config::options();
+    const option* threshold = ucs::config::find_option(std::span(&own, 1), "RNDV_THRESH");
+    REQUIRE(threshold->check("64k,intra:8k", &printed) == verdict::good);
+    CHECK(printed == "intra:8K,inter:64K");
+    CHECK(threshold->check(printed) == verdict::good);
+}
+
+TEST_CASE("a context refuses what makes no sense to a transport, with one line") {
+    test::log_capture captured;
+    for (const auto& [name, text] : {std::pair{"TCP_AF_PRIO", "foo"},
+                                     {"TCP_MAX_IOV", "0"},
+                                     {"POSIX_SEG_SIZE", "1k"},
+                                     {"POSIX_BULK_SIZE", "1g"},
+                                     {"POSIX_MAX_POLL", "0"},
+                                     {"CMA_SEG_SIZE", "0"},
+                                     {"RNDV_FRAG_SIZE", "0"},
+                                     {"POLL_SLOW_EVERY", "0"}}) {
+        INFO(name << "=" << text);
+        auto from = ucs::config::source::empty();
+        from.set("HOST_PROBE", "n");
+        from.set(name, text);
+        const std::size_t before = captured.size();
+        CHECK(ucp::context::create({}, from, uct::builtin_components()).status() ==
+              UCS_ERR_INVALID_PARAM);
+        CHECK(captured.size() == before + 1);
+        CHECK(captured.count(std::string("UCX_") + name + ": \"" + text + "\"") == 1);
+    }
+}
