@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ucs/log/throttle.hpp"
 #include "ucs/type/result.hpp"
 #include "uct/api/iface.hpp"
 
@@ -56,8 +57,9 @@ struct worker_address {
 
 // Reads an address at the beginning of `bytes`; what follows it (padding) is ignored.
 // UCS_ERR_INVALID_ADDR for what is damaged, cut or not an address of ours, UCS_ERR_UNSUPPORTED for
-// one of a newer version; one log line says what was wrong.
-[[nodiscard]] ucs::result<worker_address> parse(std::span<const std::byte> bytes);
+// one of a newer version; one log line says what was wrong, counted by `to` when a peer sent it.
+[[nodiscard]] ucs::result<worker_address> parse(std::span<const std::byte> bytes,
+                                                ucs::log::throttle* to = nullptr);
 
 // Length of the packed address that begins at `packed`, by the same rules as parse, without
 // reading its entries.

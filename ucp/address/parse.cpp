@@ -6,7 +6,7 @@
 #include "ucp/address/dictionary.hpp"
 #include "ucp/address/text.hpp"
 #include "ucp/address/wire.hpp"
-#include "ucs/log/log.hpp"
+#include "ucs/log/throttle.hpp"
 
 namespace ucp::address {
 
@@ -23,8 +23,20 @@ std::uint64_t little_endian(view bytes) noexcept {
     return value;
 }
 
-ucs_status_t invalid(const char* why, std::size_t at) noexcept {
-    ucs::log::error(log_source, "invalid worker address: {} (byte {})", why, at);
+// Where the line goes that says what is wrong: counted by a throttle, or straight to the log.
+using reports = ucs::log::throttle*;
+
+template<class... Args>
+void report(reports to, fmt::format_string<Args...> format, Args&&... args) noexcept {
+    if (to != nullptr) {
+        to->error(log_source, format, std::forward<Args>(args)...);
+    } else {
+        ucs::log::error(log_source, format, std::forward<Args>(args)...);
+    }
+}
+
+ucs_status_t invalid(reports to, const char* why, std::size_t at) noexcept {
+    report(to, "invalid worker address: {} (byte {})", why, at);
     return UCS_ERR_INVALID_ADDR;
 }
 
@@ -32,13 +44,14 @@ ucs_status_t invalid(const char* why, std::size_t at) noexcept {
 // is reported; from then on everything reads as zero or empty.
 class reader {
 public:
-    reader(view bytes, std::size_t begin) noexcept : bytes_(bytes), at_(begin) {}
+    reader(view bytes, std::size_t begin, reports to) noexcept
+        : bytes_(bytes), at_(begin), reports_(to) {}
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
     [[nodiscard]] std::size_t left() const noexcept { return bytes_.size() - at_; }
 
     void fail(const char* why) noexcept {
-        if (std::exchange(ok_, false)) static_cast<void>(invalid(why, at_));
+        if (std::exchange(ok_, false)) static_cast<void>(invalid(reports_, why, at_));
     }
 
     view take(std::size_t size, const char* what) noexcept {
@@ -76,6 +89,7 @@ public:
 private:
     view bytes_;
     std::size_t at_;
+    reports reports_;
     bool ok_ = true;
 };
 
@@ -117,8 +131,8 @@ entry read_entry(reader& in) {
     return into;
 }
 
-ucs::result<worker_address> read_body(view packed) {
-    reader in(packed, wire::header_size);
+ucs::result<worker_address> read_body(view packed, reports to) {
+    reader in(packed, wire::header_size, to);
     worker_address into;
     into.uid = in.u64("uid");
     into.flags = in.variable("flags");
@@ -134,51 +148,51 @@ ucs::result<worker_address> read_body(view packed) {
 
 // The bytes of the address that begins at `start`, of which `size` may be read: header, length and
 // checksum are right, and so is the version.
-ucs::result<view> delimit(const std::byte* start, std::size_t size) {
-    if (start == nullptr) return invalid("there is none", 0);
+ucs::result<view> delimit(const std::byte* start, std::size_t size, reports to) {
+    if (start == nullptr) return invalid(to, "there is none", 0);
     for (std::size_t i = 0; i < sizeof wire::magic; ++i) {
         if (i >= size || start[i] != std::byte{wire::magic[i]})
-            return invalid("it does not begin like one", i);
+            return invalid(to, "it does not begin like one", i);
     }
-    if (size < wire::header_size) return invalid("cut inside the header", size);
+    if (size < wire::header_size) return invalid(to, "cut inside the header", size);
     const view header(start, wire::header_size);
     if (header[wire::check_at] != std::byte{wire::header_check(header)})
-        return invalid("the header is damaged", wire::check_at);
+        return invalid(to, "the header is damaged", wire::check_at);
     const std::size_t length = little_endian(header.subspan(wire::length_at, 2));
     if (length < wire::header_size || length > max_packed_size)
-        return invalid("impossible length", wire::length_at);
-    if (length > size) return invalid("cut", size);
+        return invalid(to, "impossible length", wire::length_at);
+    if (length > size) return invalid(to, "cut", size);
     const view packed(start, length);
     if (little_endian(header.subspan(wire::crc_at, 4)) != wire::checksum(packed))
-        return invalid("the checksum does not fit the contents", wire::crc_at);
+        return invalid(to, "the checksum does not fit the contents", wire::crc_at);
     const unsigned version = std::to_integer<unsigned>(header[wire::version_at]);
     if (version > wire::version) {
-        ucs::log::error(log_source, "worker address of version {}, newer than {}", version,
-                        unsigned{wire::version});
+        report(to, "worker address of version {}, newer than {}", version, unsigned{wire::version});
         return UCS_ERR_UNSUPPORTED;
     }
-    if (version < wire::version) return invalid("outdated version", wire::version_at);
+    if (version < wire::version) return invalid(to, "outdated version", wire::version_at);
     return packed;
 }
 
-ucs::result<worker_address> parse_some(const std::byte* start, std::size_t size) {
-    const ucs::result<view> packed = delimit(start, size);
+ucs::result<worker_address> parse_some(const std::byte* start, std::size_t size, reports to) {
+    const ucs::result<view> packed = delimit(start, size, to);
     if (!packed.ok()) return packed.status();
-    return read_body(*packed);
+    return read_body(*packed, to);
 }
 
 }  // namespace
 
 ucs::result<worker_address> parse(const void* packed) {
-    return parse_some(static_cast<const std::byte*>(packed), max_packed_size);
+    return parse_some(static_cast<const std::byte*>(packed), max_packed_size, nullptr);
 }
 
-ucs::result<worker_address> parse(std::span<const std::byte> bytes) {
-    return parse_some(bytes.data(), bytes.size());
+ucs::result<worker_address> parse(std::span<const std::byte> bytes, ucs::log::throttle* to) {
+    return parse_some(bytes.data(), bytes.size(), to);
 }
 
 ucs::result<std::size_t> packed_length(const void* packed) {
-    const ucs::result<view> found = delimit(static_cast<const std::byte*>(packed), max_packed_size);
+    const ucs::result<view> found =
+        delimit(static_cast<const std::byte*>(packed), max_packed_size, nullptr);
     if (!found.ok()) return found.status();
     return (*found).size();
 }

@@ -108,10 +108,11 @@ void ep::handle(event what, ucs_status_t status) {
             fail(status);
             return;
         case action::unexpected:
-            ucs::log::warn(wireup_log,
-                           "worker {:x} sent a connection message that does not fit: {} in state "
-                           "{}; it was ignored",
-                           remote_.uid(), wireup::name(what), wireup::name(state_));
+            owner_.rejected().warn(
+                wireup_log,
+                "worker {:x} sent a connection message that does not fit: {} in state "
+                "{}; it was ignored",
+                remote_.uid(), wireup::name(what), wireup::name(state_));
             break;
     }
     if (state_ == state::closed) {

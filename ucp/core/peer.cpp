@@ -57,8 +57,8 @@ ucs_status_t peer::connect() {
         for (const refused_resource& each : owner_.owner().refused())
             notes.push_back(
                 fmt::format("{}/{}: not used, {}", each.transport, each.device, each.reason));
-        ucs::log::error(wireup_log, "worker {:x} ({}) is unreachable: {}", uid_, remote->name,
-                        joined(notes));
+        owner_.unreachable().error(wireup_log, "worker {:x} ({}) is unreachable: {}", uid_,
+                                   remote->name, joined(notes));
         return UCS_ERR_UNREACHABLE;
     }
     const auto open = [this](const wireup::lane_choice& choice, lane& into) {

@@ -89,7 +89,7 @@ ucs_status_t worker::open_interfaces() {
     not_opened_.resize(resources.size());
     unsigned opened = 0;
     for (std::size_t i = 0; i < resources.size(); ++i) {
-        const uct::iface_params params{*events_, context_.source(), uid_};
+        const uct::iface_params params{*events_, context_.source(), uid_, &rejected_};
         auto made = resources[i].component->open(resources[i].where, params);
         if (!made) {
             not_opened_[i] = ucs_status_string(made.status());
@@ -269,12 +269,13 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
 }
 
 ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte> address) {
-    const auto parsed = address::parse(address);
-    if (!parsed || parsed->uid != request.uid) {
-        ucs::log::warn(wireup_log,
-                       "a connection request of worker {:x} with a wrong address was "
+    const auto parsed = address::parse(address, &rejected_);
+    if (!parsed) return nullptr;
+    if (parsed->uid != request.uid) {
+        rejected_.warn(wireup_log,
+                       "a connection request of worker {:x} with the address of worker {:x} was "
                        "dropped",
-                       request.uid);
+                       request.uid, parsed->uid);
         return nullptr;
     }
     // Two endpoints of one worker that want to reach each other (NO_LOOPBACK) pair up.
@@ -294,7 +295,7 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
 }
 
 void worker::refuse(const wire::wireup_header& unwanted, std::span<const std::byte> address) {
-    const auto parsed = address::parse(address);
+    const auto parsed = address::parse(address, &rejected_);
     if (!parsed || parsed->uid != unwanted.uid) return;
     peer* to = intern(unwanted.uid, address);
     to->hold();
@@ -394,6 +395,7 @@ std::string worker::info() const {
     }
     text += fmt::format("#     receives posted: {}\n", matcher_->expected_count());
     text += fmt::format("#     messages stored: {}\n", matcher_->unexpected_count());
+    text += fmt::format("#   messages rejected: {}\n", rejected_.count());
     text += matcher_->info();
     const_cast<worker*>(this)->ep_ids_.for_each(
         [&text](std::uint64_t, const ep* each) { text += each->line(); });
@@ -409,6 +411,7 @@ void worker::describe(ucs::vfs::directory& into) const {
     into.file("num_all_eps", [this] { return std::to_string(ep_ids_.size()); });
     into.file("expected", [this] { return std::to_string(matcher_->expected_count()); });
     into.file("unexpected", [this] { return std::to_string(matcher_->unexpected_count()); });
+    into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });
     into.folder("ep", [this](ucs::vfs::directory& eps) {
         const_cast<worker*>(this)->ep_ids_.for_each(

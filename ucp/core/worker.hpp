@@ -15,6 +15,7 @@
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/datastruct/id_table.hpp"
+#include "ucs/log/throttle.hpp"
 #include "ucs/sys/lock.hpp"
 
 namespace ucp {
@@ -61,6 +62,10 @@ public:
     ucs::datastruct::id_table<request*>& send_ids() noexcept { return send_ids_; }
     ucs::datastruct::id_table<request*>& recv_ids() noexcept { return recv_ids_; }
 
+    // For lines about what a peer sent wrong, its interfaces' included.
+    [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
+    // For lines about workers that no transport reaches: peers may send any number of addresses.
+    [[nodiscard]] ucs::log::throttle& unreachable() noexcept { return unreachable_; }
     [[nodiscard]] rate_book& rates() noexcept { return rates_; }
     [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
 
@@ -145,6 +150,8 @@ private:
     ucs::datastruct::id_table<request*> recv_ids_;
     ucs::datastruct::id_table<ep*> ep_ids_;
 
+    ucs::log::throttle rejected_;
+    ucs::log::throttle unreachable_;
     rate_book rates_;
     stream_rate streaming_;
     const worker_params params_;

@@ -9,8 +9,8 @@ namespace ucp {
 namespace {
 
 // A peer may say anything.
-void reject(const char* what, std::uint64_t send, const char* why) {
-    ucs::log::warn(proto_log, "{} names send {:x}, which {}: dropped", what, send, why);
+void reject(worker& owner, const char* what, std::uint64_t send, const char* why) {
+    owner.rejected().warn(proto_log, "{} names send {:x}, which {}: dropped", what, send, why);
 }
 
 void on_rtr(worker& owner, const wire::rtr_header& header) {
@@ -25,9 +25,9 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
         return;
     }
     if (send->via != asked || !send->state.send.proto->rendezvous) {
-        reject("a request for data", header.request, "was not announced on that endpoint");
+        reject(owner, "a request for data", header.request, "was not announced on that endpoint");
     } else if (send->state.send.parts.count != 0) {
-        reject("a request for data", header.request, "is being written already");
+        reject(owner, "a request for data", header.request, "is being written already");
     } else if (header.address != 0) {
         rndv_write_part(*send, header);
     } else {
@@ -47,12 +47,12 @@ void on_ats(worker& owner, const wire::ats_header& header) {
     const ucs_status_t status = known_status(header.status);
     uct::completion& parts = send->state.send.parts;
     if (!send->state.send.proto->rendezvous) {
-        reject("the end of a transfer", header.request, "was not announced");
+        reject(owner, "the end of a transfer", header.request, "was not announced");
     } else if (parts.count == 0) {
         if (header.reply != 0) answer_receive(send->via->remote(), header.reply, UCS_OK);
         finish_send(*send, status);
     } else if (status == UCS_OK) {
-        reject("the end of a transfer", header.request, "is still being written");
+        reject(owner, "the end of a transfer", header.request, "is still being written");
     } else {
         // The receiver gave it up; the send ends when our part is written.
         release_id(*send);

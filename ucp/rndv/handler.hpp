@@ -14,7 +14,8 @@ template<class Header, void (*Handler)(worker&, const Header&)>
 void deliver_header(void* arg, void* data, std::size_t length) {
     Header header;
     if (length < sizeof header) {
-        ucs::log::warn(proto_log, "a malformed rendezvous answer of {} bytes was dropped", length);
+        static_cast<worker*>(arg)->rejected().warn(
+            proto_log, "a malformed rendezvous answer of {} bytes was dropped", length);
         return;
     }
     std::memcpy(&header, data, sizeof header);

@@ -211,7 +211,8 @@ void advance(request& receive, std::size_t length) {
 void deliver_data(void* arg, void* data, std::size_t length) {
     wire::data_header header;
     if (length < sizeof header) {
-        ucs::log::warn(proto_log, "a malformed data message of {} bytes was dropped", length);
+        static_cast<worker*>(arg)->rejected().warn(
+            proto_log, "a malformed data message of {} bytes was dropped", length);
         return;
     }
     std::memcpy(&header, data, sizeof header);

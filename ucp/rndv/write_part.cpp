@@ -53,7 +53,8 @@ void answer_receive(peer& to, std::uint64_t reply, ucs_status_t status) {
 void rndv_write_part(request& send, const wire::rtr_header& where) {
     send_state& state = send.state.send;
     if (state.parts.count != 0 || where.from > state.buffer.length()) {
-        ucs::log::warn(proto_log, "a request to write a part of a message does not fit: dropped");
+        send.owner->rejected().warn(proto_log,
+                                    "a request to write a part of a message does not fit: dropped");
         return;
     }
     state.remote_id = where.reply;

@@ -15,8 +15,9 @@ namespace {
 // Shorter messages say more about latency than about the rate.
 constexpr std::size_t observed_length = 12 * 1024;
 
-void malformed(const char* what, std::size_t length) {
-    ucs::log::warn(proto_log, "a malformed {} message of {} bytes was dropped", what, length);
+void malformed(worker& owner, const char* what, std::size_t length) {
+    owner.rejected().warn(proto_log, "a malformed {} message of {} bytes was dropped", what,
+                          length);
 }
 
 // What was half here is forgotten then, so what comes half is not begun.
@@ -31,9 +32,10 @@ void dropped(const char* what, std::uint64_t tag, std::uint64_t length) {
 }
 
 template<class Header>
-bool read_header(const std::byte* data, std::size_t length, const char* what, Header& header) {
+bool read_header(worker& owner, const std::byte* data, std::size_t length, const char* what,
+                 Header& header) {
     if (length < sizeof header) {
-        malformed(what, length);
+        malformed(owner, what, length);
         return false;
     }
     std::memcpy(&header, data, sizeof header);
@@ -57,7 +59,7 @@ void tag_matcher::deliver(request& receive, std::uint64_t tag, const void* data,
 
 void tag_matcher::on_eager_only(const std::byte* data, std::size_t length) {
     wire::eager_only_header header;
-    if (!read_header(data, length, "eager", header)) return;
+    if (!read_header(owner_, data, length, "eager", header)) return;
     tag::expected_entry* posted = expected_.match(header.tag);
     if (posted != nullptr) [[likely]] {
         deliver(request::of(static_cast<recv_state&>(*posted)), header.tag, data + sizeof header,
@@ -82,11 +84,11 @@ void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::siz
 
 void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
     wire::eager_first_header header;
-    if (!read_header(data, length, "first fragment", header)) return;
+    if (!read_header(owner_, data, length, "first fragment", header)) return;
     const std::size_t payload = length - sizeof header;
     const bool repeated = assemblies_.contains({header.ep, header.message});
     if (payload > header.total || repeated) {
-        malformed("first fragment", length);
+        malformed(owner_, "first fragment", length);
         return;
     }
     ep* from = owner_.find_ep(header.ep);
@@ -152,7 +154,7 @@ assembly* tag_matcher::find_assembly(const wire::eager_data_header& header, std:
 
 void tag_matcher::on_eager_data(const std::byte* data, std::size_t length) {
     wire::eager_data_header header;
-    if (!read_header(data, length, "fragment", header)) return;
+    if (!read_header(owner_, data, length, "fragment", header)) return;
     const std::size_t payload = length - sizeof header;
     assembly* into = find_assembly(header, payload);
     if (into == nullptr) {
@@ -210,13 +212,13 @@ void tag_matcher::landed_eager_data(const void* data, std::size_t length) {
 
 void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
     wire::ack_header header;
-    if (!read_header(data, length, "acknowledgement", header)) return;
+    if (!read_header(owner_, data, length, "acknowledgement", header)) return;
     request* send = find_send(owner_, header.request);
     if (send == nullptr) return;  // both sides may end it at the same time
     if (!send->state.send.sync || send->state.send.proto->rendezvous) {
-        ucs::log::warn(proto_log,
-                       "an acknowledgement names send {:x}, which does not wait for one: dropped",
-                       header.request);
+        owner_.rejected().warn(
+            proto_log, "an acknowledgement names send {:x}, which does not wait for one: dropped",
+            header.request);
         return;
     }
     eager_acknowledged(*send, known_status(header.status));
@@ -224,7 +226,7 @@ void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
 
 void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     wire::rts_header header;
-    if (!read_header(data, length, "rendezvous", header)) return;
+    if (!read_header(owner_, data, length, "rendezvous", header)) return;
     ep* from = owner_.find_ep(header.ep);
     if (is_over(from)) {
         if (from != nullptr) refuse_announced(*from, header.request);

@@ -22,9 +22,9 @@ void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::b
 // The request was meant for a worker that had this address before.
 void on_stray_request(worker& owner, const wireup_header& header,
                       std::span<const std::byte> address) {
-    ucs::log::warn(wireup_log,
-                   "worker {:x} asked for worker {:x}, which is not here any more: refused",
-                   header.uid, header.peer_uid);
+    owner.rejected().warn(wireup_log,
+                          "worker {:x} asked for worker {:x}, which is not here any more: refused",
+                          header.uid, header.peer_uid);
     owner.refuse(header, address);
 }
 
@@ -71,8 +71,8 @@ void on_message(void* arg, void* data, std::size_t length) {
     auto& owner = *static_cast<worker*>(arg);
     wireup_header header;
     if (length < sizeof header) {
-        ucs::log::warn(wireup_log, "a connection message of {} bytes was dropped: too short",
-                       length);
+        owner.rejected().warn(wireup_log, "a connection message of {} bytes was dropped: too short",
+                              length);
         return;
     }
     std::memcpy(&header, data, sizeof header);
@@ -99,8 +99,8 @@ void on_message(void* arg, void* data, std::size_t length) {
         case wireup_type::reply:
             return;
     }
-    ucs::log::warn(wireup_log, "a connection message of unknown type {} was dropped",
-                   static_cast<unsigned>(header.type));
+    owner.rejected().warn(wireup_log, "a connection message of unknown type {} was dropped",
+                          static_cast<unsigned>(header.type));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "ucs/async/event_loop.hpp"
 #include "ucs/config/source.hpp"
+#include "ucs/log/throttle.hpp"
 #include "ucs/type/result.hpp"
 #include "uct/api/ep.hpp"
 
@@ -63,9 +64,10 @@ struct error_handler {
 
 // What an interface is opened with. The references outlive the interface.
 struct iface_params {
-    ucs::async::event_loop& events;     // polled by the owner now and then; for slow things
-    const ucs::config::source& config;  // option texts
-    std::uint64_t worker_uid = 0;       // identity of the worker, random, never 0
+    ucs::async::event_loop& events;          // polled by the owner now and then; for slow things
+    const ucs::config::source& config;       // option texts
+    std::uint64_t worker_uid = 0;            // identity of the worker, random, never 0
+    ucs::log::throttle* rejected = nullptr;  // of what peers send wrong; null: the interface's own
 };
 
 // Answer of check_reachable: empty `why_not` means reachable.

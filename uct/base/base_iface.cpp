@@ -6,15 +6,19 @@ constinit const ucs::log::component uct_log{"uct"};
 
 void base_iface::drop_unknown(void* arg, void*, std::size_t length) {
     auto& self = *static_cast<base_iface*>(arg);
-    if (self.dropped_++ > 0) return;  // a peer cannot fill the log
-    ucs::log::warn(uct_log,
-                   "{}/{}: a message of {} bytes for an active message id without handler was "
-                   "dropped, and so will others be; the peer runs another version or sends garbage",
-                   self.where_.transport, self.where_.device, length);
+    ++self.dropped_;
+    self.rejected_.warn(
+        uct_log,
+        "{}/{}: a message of {} bytes for an active message id without handler was dropped; the "
+        "peer runs another version or sends garbage",
+        self.where_.transport, self.where_.device, length);
 }
 
 base_iface::base_iface(const resource& where, const iface_params& params)
-    : where_(where), events_(params.events), worker_uid_(params.worker_uid) {
+    : where_(where),
+      events_(params.events),
+      worker_uid_(params.worker_uid),
+      rejected_(params.rejected != nullptr ? *params.rejected : own_rejected_) {
     for (am_handler& handler : handlers_) {
         handler.deliver = drop_unknown;
         handler.arg = this;

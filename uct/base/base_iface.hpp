@@ -5,7 +5,7 @@
 #include <boost/intrusive/list.hpp>
 #include <deque>
 
-#include "ucs/log/log.hpp"
+#include "ucs/log/throttle.hpp"
 #include "uct/api/component.hpp"
 #include "uct/base/base_ep.hpp"
 
@@ -26,6 +26,8 @@ public:
     void describe(ucs::vfs::directory& into) const override;
 
     [[nodiscard]] const resource& where() const noexcept { return where_; }
+    // For lines about what a peer sent or did wrong.
+    [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
 
 protected:
     friend class base_ep;
@@ -74,6 +76,8 @@ private:
     waiting_list waiting_;
     std::deque<failure> failures_;
     std::uint64_t dropped_ = 0;  // messages that no handler wanted
+    ucs::log::throttle own_rejected_;
+    ucs::log::throttle& rejected_;
 };
 
 }  // namespace uct

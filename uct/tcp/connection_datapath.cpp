@@ -114,7 +114,8 @@ unsigned connection::receive() {
     unsigned events = 0;
     if (got > 0) [[likely]] {
         if (rx_.consume(static_cast<std::size_t>(got), events) != UCS_OK) {
-            ucs::log::error(log, "{} sent what is no frame; the connection is closed", peer_name());
+            owner_.rejected().error(log, "{} sent what is no frame; the connection is closed",
+                                    peer_name());
             fail(UCS_ERR_CONNECTION_RESET);
             return events + 1;
         }

@@ -107,7 +107,7 @@ void connection::read_answer() {
     const wire::parsed_greeting parsed = wire::parse_greeting(answer_);
     if (parsed.error != wire::greeting_error::none || parsed.value.from != peer_id_ ||
         parsed.value.to != owner_.id()) {
-        ucs::log::error(log, "{} answers like no interface of this version", peer_name());
+        owner_.rejected().error(log, "{} answers like no interface of this version", peer_name());
         fail(UCS_ERR_UNREACHABLE);
         return;
     }

@@ -176,8 +176,8 @@ void door::let_in(strangers::iterator who, const wire::greeting& hello, connecti
 
 void door::show_out(strangers::iterator who, const char* why) {
     if (why != nullptr) {
-        ucs::log::warn(log, "{}: somebody at {} {}; its connection is closed",
-                       owner_.where().device, remote_address(who->fd.get()).text(), why);
+        owner_.rejected().warn(log, "{}: somebody at {} {}; its connection is closed",
+                               owner_.where().device, remote_address(who->fd.get()).text(), why);
     }
     static_cast<void>(take(who));
 }

@@ -38,13 +38,13 @@ void posix_iface::admit(ucs::unique_fd socket) {
     if (!peer) return;
     const uid_t own = ::geteuid();
     if (peer->uid != own && peer->uid != 0) {
-        ucs::log::warn(posix_log,
-                       "a connection from pid {} is refused: it belongs to user {}, and only user "
-                       "{} and root are let in",
-                       peer->pid, peer->uid, own);
+        rejected().warn(posix_log,
+                        "a connection from pid {} is refused: it belongs to user {}, and only user "
+                        "{} and root are let in",
+                        peer->pid, peer->uid, own);
         return send_goodbye(socket.get(), goodbye_reason::refused);
     }
-    greeting_.push_back(std::make_unique<incoming>(std::move(socket), *peer));
+    greeting_.push_back(std::make_unique<incoming>(std::move(socket), *peer, rejected()));
     incoming& from = *greeting_.back();
     if (events_.add(from.socket(), EPOLLIN | EPOLLRDHUP,
                     [this, &from](std::uint32_t) { on_socket_event(from); }) != UCS_OK) {

@@ -34,7 +34,7 @@ void incoming::greet(packet& got) {
 }
 
 void incoming::refuse(const std::string& why_not) {
-    ucs::log::warn(posix_log, "a connection from pid {} (user {}) is refused: {}", peer_.pid,
+    rejected_.warn(posix_log, "a connection from pid {} (user {}) is refused: {}", peer_.pid,
                    peer_.uid, why_not);
     end(goodbye_reason::refused);
 }

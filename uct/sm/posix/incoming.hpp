@@ -1,6 +1,7 @@
 // The receiver's half of a connection.
 #pragma once
 
+#include "ucs/log/throttle.hpp"
 #include "uct/sm/posix/ring_reader.hpp"
 #include "uct/sm/posix/segment.hpp"
 #include "uct/sm/posix/socket.hpp"
@@ -18,8 +19,9 @@ public:
         ended,     // to be dropped
     };
 
-    incoming(ucs::unique_fd socket, const peer_identity& peer) noexcept
-        : socket_(std::move(socket)), peer_(peer) {}
+    incoming(ucs::unique_fd socket, const peer_identity& peer,
+             ucs::log::throttle& rejected) noexcept
+        : socket_(std::move(socket)), peer_(peer), rejected_(rejected) {}
 
     // Reads the socket: takes the hello, or notices that the sender is gone or misbehaves.
     // Refusals are logged.
@@ -46,6 +48,7 @@ private:
     segment memory_;
     ucs::unique_fd socket_;
     peer_identity peer_;
+    ucs::log::throttle& rejected_;
 };
 
 }  // namespace uct::posix

@@ -28,8 +28,8 @@ unsigned posix_iface::receive(incoming& from) {
     do {
         ring_message message;
         if (!ring.take(message)) [[unlikely]] {
-            ucs::log::error(posix_log, "pid {} wrote garbage into its ring, it is cut off",
-                            from.peer().pid);
+            rejected().error(posix_log, "pid {} wrote garbage into its ring, it is cut off",
+                             from.peer().pid);
             from.end(goodbye_reason::corrupted);
             attention_ = true;
             break;

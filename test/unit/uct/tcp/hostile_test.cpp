@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include "test/support/log_capture.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
+#include "ucs/log/throttle.hpp"
 
 using namespace tcp_test;
 
@@ -52,6 +54,20 @@ TEST_CASE("more strangers than there is room for do not keep peers out for ever"
     for (int i = 0; i < 300; ++i)
         crowd.push_back(knock(a));
     CHECK(still_works(a));
+}
+
+TEST_CASE("strangers that say nonsense again and again do not fill the log") {
+    const test::log_capture log;
+    worker a;
+    for (int i = 0; i < 60; ++i) {
+        const auto stranger = knock(a);
+        const bytes nonsense = filled(64, 0x55);
+        REQUIRE(::send(stranger.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL) == 64);
+        REQUIRE(run({&a}, [&] { return ended(stranger.get()); }));
+    }
+    INFO(log.text());
+    CHECK(log.count("no greeting of this protocol") == ucs::log::throttle::first_lines + 1);
+    CHECK(log.count("(10 of the kind so far") == 1);
 }
 
 TEST_CASE("a greeted peer that sends what is no frame is cut off") {

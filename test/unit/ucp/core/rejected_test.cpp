@@ -1,0 +1,127 @@
+// A peer that sends nonsense without end does not fill the log.
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/address/address.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+using wire::wireup_header;
+using wire::wireup_type;
+
+// A world in which a send waits that was announced.
+struct scene : raw_world {
+    scene() : raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}}) {
+        const ucp_request_param_t param = sent.on_send();
+        REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(ep_handle(), data.data(), data.size(), 1, &param)));
+        settle();
+        const auto all = peer.received<wire::rts_header>(wire::rndv_rts);
+        REQUIRE(all.size() == 1);
+        announced = all.front().request;
+    }
+    ~scene() {
+        peer.send(wire::rndv_ats, wire::ats_header{announced, UCS_OK, 0, 0});
+        settle();
+        CHECK(sent.times == 1);  // the nonsense did it no harm
+    }
+    [[nodiscard]] wireup_header connection_message(wireup_type type) const {
+        return {type, {}, peer.uid(), worker->uid(), peer_ep, ep_id()};
+    }
+
+    std::vector<std::byte> data = std::vector<std::byte>(100);
+    told sent;
+    std::uint64_t announced = 0;
+};
+
+struct nonsense {
+    const char* what;
+    std::function<void(scene&)> send;
+};
+
+std::vector<nonsense> all_nonsense() {
+    std::vector<nonsense> list;
+    for (uct::am_id id = wire::wireup; id <= wire::rndv_atp; ++id)
+        list.push_back({"too short", [id](scene& in) { in.peer.send(id, char{1}); }});
+    list.push_back({"no such id", [](scene& in) { in.peer.send(uct::am_id{20}, char{1}); }});
+    list.push_back({"longer than its total", [](scene& in) {
+                        in.peer.send(wire::eager_first,
+                                     wire::eager_first_header{1, 5, in.ep_id(), 1, 0},
+                                     std::vector<std::byte>(10));
+                    }});
+    list.push_back({"acknowledges what was announced", [](scene& in) {
+                        in.peer.send(wire::eager_ack, wire::ack_header{in.announced, UCS_OK});
+                    }});
+    list.push_back(
+        {"asks for data in another's name", [](scene& in) {
+             in.peer.send(wire::rndv_rtr, wire::rtr_header{in.announced, 1, 0, 0, in.ep_id() + 9});
+         }});
+    list.push_back(
+        {"asks for what is behind the end", [](scene& in) {
+             in.peer.send(wire::rndv_rtr, wire::rtr_header{in.announced, 1, 4096, 101, in.ep_id()});
+         }});
+    list.push_back({"a request with a wrong address", [](scene& in) {
+                        in.peer.send(wire::wireup, in.connection_message(wireup_type::request),
+                                     std::vector<std::byte>(20));
+                    }});
+    list.push_back({"a request with another's address", [](scene& in) {
+                        auto message = in.connection_message(wireup_type::request);
+                        message.uid += 1;
+                        in.peer.send(wire::wireup, message, in.peer.address());
+                    }});
+    list.push_back({"a reply to nobody with a wrong address", [](scene& in) {
+                        auto message = in.connection_message(wireup_type::reply);
+                        message.peer_ep_or_number = in.ep_id() + 99;
+                        in.peer.send(wire::wireup, message, std::vector<std::byte>(20));
+                    }});
+    list.push_back({"a request for another worker", [](scene& in) {
+                        auto message = in.connection_message(wireup_type::request);
+                        message.peer_uid += 1;
+                        in.peer.send(wire::wireup, message, in.peer.address());
+                    }});
+    list.push_back({"an unknown type", [](scene& in) {
+                        auto message = in.connection_message(static_cast<wireup_type>(99));
+                        message.peer_ep_or_number = in.ep_id();
+                        in.peer.send(wire::wireup, message);
+                    }});
+    return list;
+}
+
+}  // namespace
+
+TEST_CASE("every kind of nonsense is counted, and told less and less often") {
+    for (const nonsense& kind : all_nonsense()) {
+        INFO(kind.what);
+        scene in;
+        const test::log_capture log;
+        for (int times = 0; times < 120; ++times) {
+            kind.send(in);
+            in.settle();
+        }
+        INFO(log.text());
+        CHECK(in.worker->rejected().count() == 120);
+        CHECK(log.size() == ucs::log::throttle::first_lines + 2);
+        CHECK(log.count("(10 of the kind so far") == 1);
+        CHECK(log.count("(100 of the kind so far") == 1);
+        CHECK(in.worker->info().find("messages rejected: 120\n") != std::string::npos);
+    }
+}
+
+TEST_CASE("workers that cannot be reached are told of less and less often") {
+    raw_world in({});
+    const test::log_capture log;
+    for (std::uint64_t stranger = 1; stranger <= 120; ++stranger) {
+        ucp::address::worker_address nowhere;
+        nowhere.uid = 0x9000 + stranger;
+        const wireup_header request{wireup_type::request, {},       nowhere.uid,
+                                    in.worker->uid(),     stranger, 0};
+        in.peer.send(wire::wireup, request, ucp::address::pack(nowhere, false));
+        in.settle();
+    }
+    INFO(log.text());
+    CHECK(in.worker->unreachable().count() >= 120);
+    CHECK(log.count("is unreachable") <= ucs::log::throttle::first_lines + 4);
+}
