@@ -1,8 +1,14 @@
 # Required: threads, fmt (private), Boost.Intrusive (headers).
-# RDMA, CUDA and FUSE are detected when their layers arrive; nothing here needs them.
+# RDMA, CUDA and FUSE are detected (cmake/detected.cmake) and nothing here needs them.
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
 find_package(Boost 1.71 REQUIRED)
+
+# ucs/log/fmt.cpp compiles parts of fmt that are internal to its major version.
+find_package(fmt REQUIRED)
+if(fmt_VERSION VERSION_LESS 9 OR fmt_VERSION VERSION_GREATER_EQUAL 10)
+  message(FATAL_ERROR "fmt ${fmt_VERSION} was found, version 9 is needed: ucs/log/fmt.cpp instantiates "
+    "functions that other major versions have in another form. Set fmt_DIR to a fmt 9.")
+endif()
 
 # fmt's compiled part, built here rather than in every file that formats.
 add_library(hawser_fmt STATIC "${PROJECT_SOURCE_DIR}/ucs/log/fmt.cpp")

@@ -1,7 +1,13 @@
 // The part of fmt that is not templates, compiled once for all of us instead of in each file that
 // logs, and inside our libraries instead of from the system's libfmt.so: no program that loads us
 // gets another library with C++ symbols in it.
+//
+// The functions below are internals of fmt 9: the build asks for it (cmake/dependencies.cmake).
 #include <fmt/format-inl.h>
+
+#if FMT_VERSION < 90000 || FMT_VERSION >= 100000
+#error "ucs/log/fmt.cpp is written for fmt 9"
+#endif
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
