@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
+#include <tuple>
 #include <unordered_map>
 
 #include "ucs/async/eventfd.hpp"
@@ -74,18 +76,30 @@ result<std::unique_ptr<event_loop>> event_loop::create() {
     return loop;
 }
 
-ucs_status_t event_loop::add(int fd, std::uint32_t epoll_events, fd_handler handler) {
-    auto entry = std::make_shared<watch>(watch{++state_->last_serial, std::move(handler)});
+ucs_status_t event_loop::add(int fd, std::uint32_t epoll_events, fd_handler handler) noexcept {
+    auto& watches = state_->watches;
+    std::shared_ptr<watch> entry;
+    // Room for it first: the kernel must not know a descriptor that has no handler here.
+    auto place = watches.end();
+    bool added = false;
+    try {
+        entry = std::make_shared<watch>(watch{++state_->last_serial, std::move(handler)});
+        std::tie(place, added) = watches.try_emplace(fd);
+    } catch (const std::bad_alloc&) {
+        log::error(self, "fd {} is not watched: out of memory", fd);
+        return UCS_ERR_NO_MEMORY;
+    }
     epoll_event event{.events = epoll_events, .data = {.u64 = key_of(fd, entry->serial)}};
     if (::epoll_ctl(state_->epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
         const int error = errno;
         log::error(self, "epoll_ctl(ADD, fd {}, events {:#x}) failed: {}", fd, epoll_events,
                    std::strerror(error));
+        if (added) watches.erase(place);
         return error == EEXIST                      ? UCS_ERR_ALREADY_EXISTS
                : error == ENOMEM || error == ENOSPC ? UCS_ERR_NO_MEMORY
                                                     : UCS_ERR_INVALID_PARAM;
     }
-    state_->watches.insert_or_assign(fd, std::move(entry));
+    place->second = std::move(entry);
     return UCS_OK;
 }
 
@@ -112,10 +126,14 @@ void event_loop::remove(int fd) noexcept {
 }
 
 event_loop::timer_id event_loop::add_timer(time::nanoseconds interval, timer_handler handler,
-                                           bool once) {
-    return state_->timers.add(
-        time::now() + interval,
-        {interval, once, std::make_shared<timer_handler>(std::move(handler))});
+                                           bool once) noexcept {
+    std::shared_ptr<timer_handler> kept;
+    try {
+        kept = std::make_shared<timer_handler>(std::move(handler));
+    } catch (const std::bad_alloc&) {
+        return 0;
+    }
+    return state_->timers.add(time::now() + interval, {interval, once, std::move(kept)});
 }
 
 void event_loop::remove_timer(timer_id id) noexcept {
@@ -127,11 +145,16 @@ unsigned event_loop::state::dispatch(const epoll_event& event) {
         waker.drain();
         return 0;
     }
-    const auto found = watches.find(static_cast<int>(static_cast<std::uint32_t>(event.data.u64)));
+    const int fd = static_cast<int>(static_cast<std::uint32_t>(event.data.u64));
+    const auto found = watches.find(fd);
     if (found == watches.end()) return 0;
     const std::shared_ptr<watch> entry = found->second;
     if (entry->serial != event.data.u64 >> 32) return 0;
-    entry->handler(event.events);
+    try {
+        entry->handler(event.events);
+    } catch (const std::bad_alloc&) {
+        log::error(self, "what happened on fd {} was not dealt with: out of memory", fd);
+    }
     return 1;
 }
 
@@ -150,7 +173,11 @@ unsigned event_loop::state::run_timers() {
         } else {
             timers.reschedule(id, now + due.interval);
         }
-        (*handler)();
+        try {
+            (*handler)();
+        } catch (const std::bad_alloc&) {
+            log::error(self, "a timer was not dealt with: out of memory");
+        }
         ++count;
     }
     return count;

@@ -24,13 +24,14 @@ public:
     ~event_loop();
 
     // Watches fd for `epoll_events` (EPOLLIN, …). Handlers may add, modify and remove any
-    // descriptor, their own included.
-    ucs_status_t add(int fd, std::uint32_t epoll_events, fd_handler handler);
+    // descriptor, their own included. They do not throw.
+    ucs_status_t add(int fd, std::uint32_t epoll_events, fd_handler handler) noexcept;
     ucs_status_t modify(int fd, std::uint32_t epoll_events);
     void remove(int fd) noexcept;
 
-    // Calls `handler` every `interval` (once when `once`), no sooner than due.
-    timer_id add_timer(time::nanoseconds interval, timer_handler handler, bool once = false);
+    // Calls `handler` every `interval` (once when `once`), no sooner than due. 0: no memory.
+    timer_id add_timer(time::nanoseconds interval, timer_handler handler,
+                       bool once = false) noexcept;
     void remove_timer(timer_id id) noexcept;
 
     // Dispatches what is ready, waiting at most `timeout_ms` (0: not at all, -1: until woken).

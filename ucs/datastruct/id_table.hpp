@@ -29,19 +29,19 @@ public:
           size_(std::exchange(other.size_, 0)) {}
     ~id_table() { clear(); }
 
-    // The id of a new element made from `args`.
-    template<class... Args>
-    id emplace(Args&&... args) {
-        if (free_ == none) grow();
+    // The id of the new element; 0: no memory.
+    id add(T value) noexcept {
+        static_assert(std::is_nothrow_move_constructible_v<T>);
+        if (free_ == none && !grow()) [[unlikely]]
+            return 0;
         const std::uint32_t index = free_;
         slot& place = at(index);
-        ::new (static_cast<void*>(place.bytes)) T(std::forward<Args>(args)...);
+        ::new (static_cast<void*>(place.bytes)) T(std::move(value));
         free_ = place.next_free;
         ++place.generation;  // odd: occupied
         ++size_;
         return static_cast<id>(place.generation) << 32 | index;
     }
-    id add(T value) { return emplace(std::move(value)); }
 
     // nullptr unless `handle` names an element that is here now.
     [[nodiscard]] T* find(id handle) noexcept {
@@ -114,14 +114,19 @@ private:
         free_ = index;
     }
 
-    void grow() {
-        if (used_ > none - chunk_slots) throw std::bad_alloc();
-        chunks_.push_back(std::make_unique<slot[]>(chunk_slots));
+    bool grow() noexcept {
+        if (used_ > none - chunk_slots) return false;
+        try {
+            chunks_.push_back(std::make_unique<slot[]>(chunk_slots));
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
         for (std::uint32_t i = chunk_slots; i-- > 0;) {
             at(used_ + i).next_free = free_;
             free_ = used_ + i;
         }
         used_ += chunk_slots;
+        return true;
     }
 
     std::vector<std::unique_ptr<slot[]>> chunks_;

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstring>
 #include <mutex>
+#include <new>
 
 #include "ucs/config/source.hpp"
 #include "ucs/log/format.hpp"
@@ -25,8 +27,10 @@ struct engine {
     output out;
 };
 
-engine& the_engine() {
-    static engine& instance = *new engine;
+engine& the_engine() noexcept {
+    // In memory that is there: the first message may say that there is no more.
+    alignas(engine) static std::byte place[sizeof(engine)];
+    static engine& instance = *::new (place) engine;
     return instance;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "ucs/datastruct/id_table.hpp"
@@ -17,9 +18,19 @@ class timer_heap {
 public:
     using id = std::uint64_t;
 
-    id add(nanoseconds deadline, Payload payload) {
-        const id handle = timers_.add({deadline, heap_.size(), std::move(payload)});
-        heap_.push_back(handle);
+    // 0: no memory; no id is 0.
+    id add(nanoseconds deadline, Payload payload) noexcept {
+        try {
+            heap_.push_back(0);
+        } catch (const std::bad_alloc&) {
+            return 0;
+        }
+        const id handle = timers_.add({deadline, heap_.size() - 1, std::move(payload)});
+        if (handle == 0) {
+            heap_.pop_back();
+            return 0;
+        }
+        heap_.back() = handle;
         rise(heap_.size() - 1);
         return handle;
     }
