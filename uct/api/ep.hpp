@@ -19,6 +19,9 @@ namespace uct {
 // As long as requests are queued, every new active message is refused with UCS_ERR_NO_RESOURCE
 // (unless it comes from a queued request's own progress), so order is kept.
 //
+// Shortage of memory: no operation throws. It returns UCS_ERR_NO_MEMORY, and the endpoint fails
+// with that if it cannot go on without.
+//
 // Failure: an endpoint that failed returns its error from every operation. Each operation in
 // flight ends with the error, then the interface's error handler is called once, from progress.
 //

@@ -39,7 +39,8 @@ struct iface_attr {
 };
 
 // Receives active messages of one id. Called from progress of the owner. Handlers may send, may
-// destroy endpoints, must not call progress.
+// destroy endpoints, must not call progress, and must not throw: the transport has not yet taken
+// the message out of its ring or stream.
 struct am_handler {
     // The whole message; `data` is valid during the call only. 8-byte aligned.
     void (*deliver)(void* arg, void* data, std::size_t length) = nullptr;
@@ -56,7 +57,8 @@ struct am_handler {
     void* arg = nullptr;
 };
 
-// Told once per failed endpoint, from progress. The endpoint may be destroyed by the handler.
+// Told once per failed endpoint, from progress. The endpoint may be destroyed by the handler, which
+// must not throw.
 struct error_handler {
     void (*failed)(void* arg, ep& which, ucs_status_t status) = nullptr;
     void* arg = nullptr;
@@ -83,7 +85,8 @@ public:
 
     [[nodiscard]] virtual const iface_attr& attr() const noexcept = 0;
 
-    // Receives and completes what is there; returns the number of events. Never blocks.
+    // Receives and completes what is there; returns the number of events. Never blocks, never
+    // throws: where memory is short the endpoint or connection concerned fails.
     virtual unsigned progress() = 0;
 
     // Writes attr().address_length bytes by which peers find this interface.
@@ -94,6 +97,7 @@ public:
     [[nodiscard]] virtual reachability check_reachable(
         std::span<const std::byte> address) const = 0;
 
+    // May throw std::bad_alloc, as opening and asking may; everything else here does not.
     virtual ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) = 0;
 
     virtual void set_am_handler(am_id id, const am_handler& handler) = 0;

@@ -29,12 +29,16 @@ struct iov {
     return sum;
 }
 
-// Writes at most `capacity` bytes of a message into `into`; returns how many.
+// What a caller hands to a transport as a function (handlers, completions, queued sends, packing
+// functions) must not throw: the transport is in the middle of its own work then. In turn no
+// operation of a transport throws; what lacks memory for it returns UCS_ERR_NO_MEMORY.
+
+// Writes at most `capacity` bytes of a message into `into`; returns how many. Must not throw.
 using pack_function = std::size_t (*)(void* arg, void* into, std::size_t capacity);
 
 // Told when an operation that returned UCS_INPROGRESS ends. May count several operations: `done`
 // runs when the last of `count` ends, with the first error in `status`. Owned by the caller,
-// must live until `done` is called. Owner context.
+// must live until `done` is called, which must not throw. Owner context.
 struct completion {
     void (*done)(completion& self);
     unsigned count = 1;
@@ -51,7 +55,7 @@ struct completion {
 // the front, any other status means that the request is gone and must not be touched. `progress`
 // may send on its endpoint past the queue, so it must not run code that sends something else
 // there (a user's callback): that would overtake the requests behind it. It may not destroy the
-// endpoint.
+// endpoint, and must not throw.
 struct pending_request {
     ucs_status_t (*progress)(pending_request& self);
     boost::intrusive::list_member_hook<> pending_hook;

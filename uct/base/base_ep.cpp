@@ -10,7 +10,9 @@ base_ep::~base_ep() {
         // without a counter unlink a node without looking at the list.
         iface_.waiting_.erase(iface_.waiting_.iterator_to(*this));
     }
-    std::erase_if(iface_.failures_, [this](const auto& f) { return f.which == this; });
+    if (failure_hook.is_linked()) {
+        iface_.failures_.erase(iface_.failures_.iterator_to(*this));
+    }
 }
 
 void base_ep::pending_add(pending_request& request) {

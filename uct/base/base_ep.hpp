@@ -23,6 +23,8 @@ public:
 
     // Hook for the interface's list of endpoints with queued requests.
     boost::intrusive::list_member_hook<> waiting_hook;
+    // Hook for its list of failures that are to be told.
+    boost::intrusive::list_member_hook<> failure_hook;
 
 protected:
     [[nodiscard]] bool must_queue() const noexcept { return queued_ && !dispatching_; }
@@ -43,7 +45,7 @@ private:
     queue pending_;
     bool queued_ = false;
     bool dispatching_ = false;
-    bool failure_noted_ = false;
+    ucs_status_t failure_noted_ = UCS_OK;
 };
 
 }  // namespace uct

@@ -35,18 +35,18 @@ void base_iface::set_am_handler(am_id id, const am_handler& handler) {
     }
 }
 
-void base_iface::note_failure(base_ep& which, ucs_status_t status) {
-    if (which.failure_noted_) return;
-    which.failure_noted_ = true;
-    failures_.push_back({&which, status});
+void base_iface::note_failure(base_ep& which, ucs_status_t status) noexcept {
+    if (which.failure_noted_ != UCS_OK) return;
+    which.failure_noted_ = status;
+    failures_.push_back(which);
 }
 
 unsigned base_iface::report_failures() {
     unsigned told = 0;
     while (!failures_.empty()) {
-        const failure first = failures_.front();
+        base_ep& first = failures_.front();
         failures_.pop_front();
-        if (errors_.failed != nullptr) errors_.failed(errors_.arg, *first.which, first.status);
+        if (errors_.failed != nullptr) errors_.failed(errors_.arg, first, first.failure_noted_);
         ++told;
     }
     return told;

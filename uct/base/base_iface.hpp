@@ -3,7 +3,6 @@
 
 #include <array>
 #include <boost/intrusive/list.hpp>
-#include <deque>
 
 #include "ucs/log/throttle.hpp"
 #include "uct/api/component.hpp"
@@ -45,7 +44,7 @@ protected:
     // Notes that an endpoint failed; report_failures, called from progress, tells the error
     // handler. Split so that no operation calls back into the protocol layer. An endpoint fails
     // once: what is noted after its first failure is ignored.
-    void note_failure(base_ep& which, ucs_status_t status);
+    void note_failure(base_ep& which, ucs_status_t status) noexcept;
     unsigned report_failures();
 
     // Lets waiting endpoints try again. Transports call it from progress when resources may be
@@ -66,15 +65,16 @@ private:
         boost::intrusive::member_hook<base_ep, boost::intrusive::list_member_hook<>,
                                       &base_ep::waiting_hook>,
         boost::intrusive::constant_time_size<false>>;
-    struct failure {
-        base_ep* which;
-        ucs_status_t status;
-    };
+    using failed_list = boost::intrusive::list<
+        base_ep,
+        boost::intrusive::member_hook<base_ep, boost::intrusive::list_member_hook<>,
+                                      &base_ep::failure_hook>,
+        boost::intrusive::constant_time_size<false>>;
 
     std::array<am_handler, am_id_count> handlers_;
     error_handler errors_;
     waiting_list waiting_;
-    std::deque<failure> failures_;
+    failed_list failures_;       // to be told
     std::uint64_t dropped_ = 0;  // messages that no handler wanted
     ucs::log::throttle own_rejected_;
     ucs::log::throttle& rejected_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,9 @@ public:
 
     [[nodiscard]] std::size_t buffer_size() const noexcept { return size_; }
 
-    [[nodiscard]] buffer take() {
-        if (free_.empty()) return std::make_unique_for_overwrite<std::byte[]>(size_);
+    // nullptr: no memory.
+    [[nodiscard]] buffer take() noexcept {
+        if (free_.empty()) return buffer(new (std::nothrow) std::byte[size_]);
         buffer taken = std::move(free_.back());
         free_.pop_back();
         return taken;

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <new>
 
 #include "uct/tcp/iface.hpp"
 
@@ -24,20 +26,25 @@ connection::connection(iface& owner, std::uint64_t peer_id)
 
 connection::~connection() {
     close_socket();
-    std::vector<completion*> ended;
-    if (completion* done = tx_.clear(); done != nullptr) ended.push_back(done);
-    for (const waiting_flush& flush : flushes_)
-        ended.push_back(flush.done);
-    for (completion* done : ended)
-        done->finish(UCS_ERR_CANCELED);
+    end_operations(UCS_ERR_CANCELED);
 }
 
-void connection::attach(ep& user, std::vector<reach::path> paths) {
+// No operation is left when the first completion is told.
+void connection::end_operations(ucs_status_t status) {
+    completion* sending = tx_.clear();
+    std::vector<waiting_flush> flushes;
+    flushes.swap(flushes_);
+    if (sending != nullptr) sending->finish(status);
+    for (const waiting_flush& flush : flushes)
+        flush.done->finish(status);
+}
+
+void connection::attach(ep& user, std::vector<reach::path> paths) noexcept {
     users_.push_back(user);
     if (paths_.empty()) paths_ = std::move(paths);
 }
 
-void connection::detach(ep& user) {
+void connection::detach(ep& user) noexcept {
     users_.erase(users_.iterator_to(user));
     end_operations_of(user);
     if (!users_.empty()) return;
@@ -47,21 +54,23 @@ void connection::detach(ep& user) {
 }
 
 void connection::end_operations_of(const ep& user) {
-    std::vector<completion*> ended;
+    completion* sending = nullptr;
     if (zcopy_user_ == &user) {
         zcopy_user_ = nullptr;
-        if (completion* done = tx_.keep_zcopy(); done != nullptr) ended.push_back(done);
+        if (!tx_.keep_zcopy(sending)) {
+            // Half of it has left: what would follow is no frame.
+            sending = tx_.clear();
+            fail_for_memory("the rest of a message could not be kept");
+        }
     }
-    std::vector<completion*> flushed;
-    std::erase_if(flushes_, [&](const waiting_flush& flush) {
-        if (flush.user == &user) flushed.push_back(flush.done);
-        return flush.user == &user;
-    });
-    const bool lost = state_ == state::failed;
-    for (completion* done : ended)
-        done->finish(lost ? failure_ : UCS_OK);
-    for (completion* done : flushed)
-        done->finish(lost ? failure_ : UCS_ERR_CANCELED);
+    if (sending != nullptr) sending->finish(state_ == state::failed ? failure_ : UCS_OK);
+    const auto of_user = [&user](const waiting_flush& flush) { return flush.user == &user; };
+    for (auto at = std::find_if(flushes_.begin(), flushes_.end(), of_user); at != flushes_.end();
+         at = std::find_if(flushes_.begin(), flushes_.end(), of_user)) {
+        completion* done = at->done;
+        flushes_.erase(at);
+        done->finish(state_ == state::failed ? failure_ : UCS_ERR_CANCELED);
+    }
 }
 
 bool connection::move(event what) {
@@ -91,6 +100,12 @@ ucs_status_t connection::fail_sending(int error) {
     return failure_;
 }
 
+ucs_status_t connection::fail_for_memory(const char* what) {
+    ucs::log::error(log, "the connection to {} is closed, out of memory: {}", peer_name(), what);
+    fail(UCS_ERR_NO_MEMORY);
+    return failure_;
+}
+
 ucs_status_t connection::why_not() {
     if (state_ == state::failed) return failure_;
     if (state_ == state::idle && move(event::wanted)) start();
@@ -101,7 +116,11 @@ ucs_status_t connection::flush(ep& user, completion* done) {
     if (state_ == state::failed) return failure_;
     if (tx_.empty()) return UCS_OK;
     if (done == nullptr) return UCS_INPROGRESS;
-    flushes_.push_back({tx_.queued(), done, &user});
+    try {
+        flushes_.push_back({tx_.queued(), done, &user});
+    } catch (const std::bad_alloc&) {
+        return UCS_ERR_NO_MEMORY;
+    }
     return UCS_INPROGRESS;
 }
 
@@ -141,15 +160,9 @@ unsigned connection::finish_failure() {
     failure_told_ = true;
     if (drain_first_) drain();
     close_socket();
-    std::vector<completion*> ended;
-    if (completion* done = tx_.clear(); done != nullptr) ended.push_back(done);
-    for (const waiting_flush& flush : flushes_)
-        ended.push_back(flush.done);
-    flushes_.clear();
     for (ep& user : users_)
         owner_.report(user, failure_);
-    for (completion* done : ended)
-        done->finish(failure_);
+    end_operations(failure_);
     return 1;
 }
 
@@ -157,6 +170,7 @@ void connection::drain() {
     // The peer may have sent messages and then closed; they count.
     for (unsigned reads = 0; reads < last_reads; ++reads) {
         const std::span<iovec> space = rx_.space();
+        if (space.empty()) break;
         const ssize_t got = ::readv(fd_.get(), space.data(), static_cast<int>(space.size()));
         unsigned events = 0;
         if (got <= 0 || rx_.consume(static_cast<std::size_t>(got), events) != UCS_OK) break;
@@ -243,7 +257,10 @@ void connection::send_control(wire::frame_kind kind) {
         return;
     }
     const bool alone = tx_.empty();
-    tx_.append(frame);
+    if (!tx_.append(frame)) {
+        fail_for_memory("a control frame could not be queued");
+        return;
+    }
     if (alone) send_queued();
     if (!tx_.empty() && state_ != state::failed) watch(EPOLLIN | EPOLLOUT);
 }
@@ -273,9 +290,15 @@ void connection::watch(std::uint32_t events) {
     watched_ = events;
 }
 
-std::string connection::peer_name() const {
-    if (!name_.empty()) return name_;
-    if (paths_.empty()) return fmt::format("interface {:x}", peer_id_);
+std::string connection::peer_name() const noexcept {
+    if (connected_to_) return connected_to_->text();
+    if (paths_.empty()) {
+        try {
+            return fmt::format("interface {:x}", peer_id_);
+        } catch (const std::bad_alloc&) {
+            return "a peer";
+        }
+    }
     return socket_address(paths_[path_].to.ip, paths_[path_].to.port).text();
 }
 

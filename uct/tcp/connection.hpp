@@ -29,10 +29,10 @@ public:
     ~connection();
 
     // --- endpoints
-    void attach(ep& user, std::vector<reach::path> paths);
+    void attach(ep& user, std::vector<reach::path> paths) noexcept;
     // Sends what the endpoint has under way from a copy: its memory and its completions are the
     // caller's again.
-    void detach(ep& user);
+    void detach(ep& user) noexcept;
     [[nodiscard]] bool has_users() const noexcept { return !users_.empty(); }
 
     // --- sending; see ep.hpp for the statuses
@@ -71,12 +71,11 @@ public:
 
     [[nodiscard]] state where() const noexcept { return state_; }
     [[nodiscard]] std::uint64_t peer_id() const noexcept { return peer_id_; }
-    [[nodiscard]] bool is_dead() const noexcept { return state_ == state::failed && !attended_; }
     [[nodiscard]] bool is_removable() const noexcept;
     [[nodiscard]] bool needs_ticks() const noexcept;
-    [[nodiscard]] std::string peer_name() const;
+    [[nodiscard]] std::string peer_name() const noexcept;
 
-    bool attended_ = false;  // the interface's: waits for settle()
+    boost::intrusive::list_member_hook<> attended_hook;  // of the interface: waits for settle()
 
 private:
     struct waiting_flush {
@@ -88,6 +87,7 @@ private:
     bool move(event what);
     void fail(ucs_status_t status);
     ucs_status_t fail_sending(int error);
+    ucs_status_t fail_for_memory(const char* what);
 
     // connection_setup.cpp
     void start();
@@ -112,9 +112,11 @@ private:
 
     // connection_datapath.cpp
     ssize_t write_some() noexcept;
-    void keep_rest(const std::byte* from, std::size_t count);
+    ucs_status_t keep_rest(const std::byte* from, std::size_t count);
     unsigned finish_flushes();
+    unsigned receive_later();
     void end_operations_of(const ep& user);
+    void end_operations(ucs_status_t status);
 
     using user_list = boost::intrusive::list<
         ep, boost::intrusive::member_hook<ep, boost::intrusive::list_member_hook<>,
@@ -139,10 +141,11 @@ private:
     bool failure_told_ = false;
     bool part_denied_ = false;  // the peer will ask when it has no use for the connection
     bool drain_first_ = false;
+    bool waits_for_memory_ = false;         // to receive into
     std::optional<wire::frame_kind> owed_;  // control frame to send behind what is under way
     std::size_t answered_ = 0;
     std::array<std::byte, wire::greeting_size> answer_{};
-    std::string name_;
+    std::optional<socket_address> connected_to_;  // for people
 };
 
 }  // namespace uct::tcp

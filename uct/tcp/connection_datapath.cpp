@@ -27,20 +27,22 @@ ucs_status_t connection::send_frame(am_id id, std::byte* frame, std::size_t leng
         frame[at] = std::byte{0};
     }
     if (!tx_.empty()) {
-        tx_.append({frame, total});
-        return UCS_OK;
+        // What waits is in a buffer that is there.
+        return tx_.append({frame, total}) ? UCS_OK : fail_for_memory("a message is lost");
     }
     const ssize_t sent = ::send(fd_.get(), frame, total, send_flags);
     if (sent == static_cast<ssize_t>(total)) return UCS_OK;
     if (sent < 0 && !would_block(errno)) return fail_sending(errno);
     const std::size_t gone = sent < 0 ? 0 : static_cast<std::size_t>(sent);
-    keep_rest(frame + gone, total - gone);
-    return UCS_OK;
+    return keep_rest(frame + gone, total - gone);
 }
 
-void connection::keep_rest(const std::byte* from, std::size_t count) {
-    tx_.append({from, count});
+ucs_status_t connection::keep_rest(const std::byte* from, std::size_t count) {
+    if (!tx_.append({from, count})) {
+        return fail_for_memory("the rest of a message could not be kept");
+    }
     watch(EPOLLIN | EPOLLOUT);
+    return UCS_OK;
 }
 
 ssize_t connection::write_some() noexcept {
@@ -53,7 +55,9 @@ ssize_t connection::write_some() noexcept {
 
 ucs_status_t connection::send_zcopy(ep& user, am_id id, std::span<const std::byte> header,
                                     std::span<const iov> payload, completion* done) {
-    zcopy_message& message = tx_.next_zcopy();
+    zcopy_message* const next = tx_.next_zcopy();
+    if (next == nullptr) return fail_for_memory("a message is lost");
+    zcopy_message& message = *next;
     message.compose(id, header, payload, header.size() + total_length(payload), nullptr);
     const bool alone = tx_.empty();
     tx_.start_zcopy();
@@ -84,7 +88,9 @@ unsigned connection::send_queued() {
         }
         ended = tx_.advance(static_cast<std::size_t>(sent));
         if (static_cast<std::size_t>(sent) < wanted) break;
-        if (owed_) tx_.append(control_frame(*std::exchange(owed_, std::nullopt)));
+        if (owed_ && !tx_.append(control_frame(*std::exchange(owed_, std::nullopt)))) {
+            fail_for_memory("a control frame could not be queued");
+        }
     }
     if (tx_.empty() && state_ != state::failed) watch(EPOLLIN);
     const unsigned events = finish_flushes();
@@ -94,26 +100,39 @@ unsigned connection::send_queued() {
 }
 
 unsigned connection::finish_flushes() {
-    if (flushes_.empty()) return 0;
-    std::vector<completion*> ended;
-    std::erase_if(flushes_, [&](const waiting_flush& flush) {
-        const bool over = flush.until <= tx_.sent();
-        if (over) ended.push_back(flush.done);
-        return over;
-    });
-    for (completion* done : ended)
+    unsigned ended = 0;
+    // In the order in which they wait.
+    for (; !flushes_.empty() && flushes_.front().until <= tx_.sent(); ++ended) {
+        completion* done = flushes_.front().done;
+        flushes_.erase(flushes_.begin());
         done->finish(UCS_OK);
-    return static_cast<unsigned>(ended.size());
+    }
+    return ended;
+}
+
+// What came stays in the kernel until there is memory to receive it.
+unsigned connection::receive_later() {
+    if (!std::exchange(waits_for_memory_, true)) {
+        ucs::log::error(log, "out of memory: what {} sends has to wait", peer_name());
+    }
+    return 0;
 }
 
 unsigned connection::receive() {
     const std::span<iovec> space = rx_.space();
+    if (space.empty()) [[unlikely]]
+        return receive_later();
     const ssize_t got = space.size() == 1
                             ? ::recv(fd_.get(), space[0].iov_base, space[0].iov_len, MSG_DONTWAIT)
                             : ::readv(fd_.get(), space.data(), static_cast<int>(space.size()));
     unsigned events = 0;
     if (got > 0) [[likely]] {
-        if (rx_.consume(static_cast<std::size_t>(got), events) != UCS_OK) {
+        const ucs_status_t status = rx_.consume(static_cast<std::size_t>(got), events);
+        if (status == UCS_ERR_NO_MEMORY) [[unlikely]] {
+            fail_for_memory("a message could not be received");
+            return events + 1;
+        }
+        if (status != UCS_OK) {
             owner_.rejected().error(log, "{} sent what is no frame; the connection is closed",
                                     peer_name());
             fail(UCS_ERR_CONNECTION_RESET);

@@ -118,7 +118,7 @@ void connection::on_answer(const wire::greeting& answer) {
     if (answer.kind == wire::greeting_kind::welcome) {
         peer_attempt_ = answer.attempt;
         attempts_ = 0;
-        name_ = remote_address(fd_.get()).text();
+        connected_to_ = remote_address(fd_.get());
         move(event::welcomed);
         if (!has_users()) owner_.need_ticks();
         return;
@@ -201,7 +201,7 @@ void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt) {
     peer_attempt_ = peer_attempt;
     attempts_ = 0;
     part_denied_ = false;
-    name_ = remote_address(fd_.get()).text();
+    connected_to_ = remote_address(fd_.get());
     watch(EPOLLIN);
     due_ = ucs::time::now() + race_pause;
     owner_.need_ticks();

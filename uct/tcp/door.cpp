@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "uct/tcp/iface.hpp"
 
@@ -37,8 +38,7 @@ ucs_status_t door::open(const settings& options, listen_point& v4, listen_point&
         }
     }
     if (listeners_.empty()) return failure;
-    watch_listeners(true);
-    return UCS_OK;
+    return watch_listeners(true) ? UCS_OK : UCS_ERR_NO_MEMORY;
 }
 
 ucs_status_t door::open_one(const settings& options, listen_point& point) {
@@ -49,15 +49,19 @@ ucs_status_t door::open_one(const settings& options, listen_point& point) {
     return UCS_OK;
 }
 
-void door::watch_listeners(bool on) {
+// False: there is no memory, and none is watched.
+bool door::watch_listeners(bool on) noexcept {
     for (const ucs::unique_fd& listener : listeners_) {
         const int fd = listener.get();
-        if (on) {
-            events_.add(fd, EPOLLIN, [this, fd](std::uint32_t) { on_knock(fd); });
-        } else if (!pausing_) {
+        if (!on) {
             events_.remove(fd);
+        } else if (events_.add(fd, EPOLLIN, [this, fd](std::uint32_t) { on_knock(fd); }) !=
+                   UCS_OK) {
+            watch_listeners(false);
+            return false;
         }
     }
+    return true;
 }
 
 void door::on_knock(int listener) {
@@ -68,22 +72,31 @@ void door::on_knock(int listener) {
             if (errno != EAGAIN && errno != EWOULDBLOCK) on_accept_error(errno);
             return;
         }
-        complained_ = false;
-        tune(fd.get(), owner_.options(), owner_.is_loopback());
-        // inf is no number of nanoseconds; a week is as good.
-        constexpr double week = 7.0 * 24 * 3600;
-        const double patience = std::min(owner_.options().greeting_timeout.seconds, week);
-        const auto due = ucs::time::now() + static_cast<ucs::time::nanoseconds>(patience * 1e9);
-        const auto who = strangers_.insert(strangers_.end(), {std::move(fd), due});
-        owner_.need_ticks();
-        if (events_.add(who->fd.get(), EPOLLIN, [this, who](std::uint32_t) { on_greeting(who); }) !=
-            UCS_OK) {
-            strangers_.erase(who);
+        try {
+            admit(std::move(fd));
+        } catch (const std::bad_alloc&) {
+            on_accept_error(ENOMEM);
+            return;
         }
+        complained_ = false;
         if (strangers_.size() >= most_strangers) {
             watch_listeners(false);
             pausing_ = true;
         }
+    }
+}
+
+void door::admit(ucs::unique_fd fd) {
+    tune(fd.get(), owner_.options(), owner_.is_loopback());
+    // inf is no number of nanoseconds; a week is as good.
+    constexpr double week = 7.0 * 24 * 3600;
+    const double patience = std::min(owner_.options().greeting_timeout.seconds, week);
+    const auto due = ucs::time::now() + static_cast<ucs::time::nanoseconds>(patience * 1e9);
+    const auto who = strangers_.insert(strangers_.end(), {std::move(fd), due});
+    owner_.need_ticks();
+    if (events_.add(who->fd.get(), EPOLLIN, [this, who](std::uint32_t) { on_greeting(who); }) !=
+        UCS_OK) {
+        strangers_.erase(who);
     }
 }
 
@@ -116,7 +129,19 @@ void door::on_greeting(strangers::iterator who) {
                parsed.value.kind != wire::greeting_kind::hello) {
         show_out(who, "sent no greeting of this protocol");
     } else {
-        decide(who, parsed.value);
+        try_to_decide(who, parsed.value, false);
+    }
+}
+
+void door::try_to_decide(strangers::iterator who, const wire::greeting& hello,
+                         bool end_older) noexcept {
+    try {
+        if (end_older) {
+            owner_.connection_for_greeting(hello.from).give_up(UCS_ERR_CONNECTION_RESET);
+        }
+        decide(who, hello);
+    } catch (const std::bad_alloc&) {
+        show_out(who, "cannot be let in, out of memory");
     }
 }
 
@@ -194,17 +219,13 @@ void door::on_tick(ucs::time::nanoseconds now) {
         const auto who = next++;
         if (who->waits) {
             const wire::greeting hello = wire::parse_greeting(who->hello).value;
-            if (now >= who->due) {
-                owner_.connection_for_greeting(hello.from).give_up(UCS_ERR_CONNECTION_RESET);
-            }
-            decide(who, hello);
+            try_to_decide(who, hello, now >= who->due);
         } else if (now >= who->due) {
             show_out(who, "connected and did not say who it is");
         }
     }
     if (pausing_ && now >= resume_ && strangers_.size() < most_strangers) {
-        pausing_ = false;
-        watch_listeners(true);
+        pausing_ = !watch_listeners(true);
     }
 }
 

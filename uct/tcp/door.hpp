@@ -38,10 +38,13 @@ private:
     using strangers = std::list<stranger>;
 
     ucs_status_t open_one(const settings& options, listen_point& point);
-    void watch_listeners(bool on);
+    bool watch_listeners(bool on) noexcept;
     void on_knock(int listener);
     void on_accept_error(int error);
     void on_greeting(strangers::iterator who);
+    void admit(ucs::unique_fd fd);
+    void try_to_decide(strangers::iterator who, const wire::greeting& hello,
+                       bool end_older) noexcept;
     void decide(strangers::iterator who, const wire::greeting& hello);
     void refuse(strangers::iterator who, const wire::greeting& hello, wire::refusal_reason reason);
     void let_in(strangers::iterator who, const wire::greeting& hello, connection& into);

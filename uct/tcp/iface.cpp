@@ -134,19 +134,21 @@ ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte
         ucs::log::error(log, "{} cannot reach a peer: {}", where_.device, way.why_not);
         return UCS_ERR_UNREACHABLE;
     }
+    auto paths = way.paths;
     connection& link = connection_to(peer->iface_id);
     auto made = std::make_unique<ep>(*this, link);
-    link.attach(*made, way.paths);
+    link.attach(*made, std::move(paths));
     return std::unique_ptr<uct::ep>(std::move(made));
 }
 
 connection& iface::connection_to(std::uint64_t peer_id) {
-    std::unique_ptr<connection>& slot = peers_[peer_id];
-    if (slot != nullptr && slot->where() == state::failed) {
-        others_.push_back(std::move(slot));
-    }
-    if (slot == nullptr) slot = std::make_unique<connection>(*this, peer_id);
-    return *slot;
+    const auto known = peers_.find(peer_id);
+    if (known != peers_.end() && known->second->where() != state::failed) return *known->second;
+    auto fresh = std::make_unique<connection>(*this, peer_id);
+    if (known == peers_.end()) return *peers_.emplace(peer_id, std::move(fresh)).first->second;
+    others_.push_back(std::move(known->second));
+    known->second = std::move(fresh);
+    return *known->second;
 }
 
 connection& iface::connection_for_greeting(std::uint64_t peer_id) {

@@ -47,9 +47,9 @@ public:
 
     void watch(int fd, int operation, std::uint32_t events, connection& link);
     void forget_socket(const connection& link) noexcept;
-    void attend(connection& link);
-    void report(ep& user, ucs_status_t status) { note_failure(user, status); }
-    void need_ticks();
+    void attend(connection& link) noexcept;
+    void report(ep& user, ucs_status_t status) noexcept { note_failure(user, status); }
+    void need_ticks() noexcept;
 
     // The connection that a greeting of that interface is about; a new one if there is none.
     [[nodiscard]] connection& connection_for_greeting(std::uint64_t peer_id);
@@ -67,6 +67,7 @@ private:
     void remove_if_over(connection& link);
     void on_tick();
     void close_gently();
+    bool wait_for_some_unsent() const;
 
     settings options_;
     address address_;
@@ -84,9 +85,15 @@ private:
     std::unordered_map<std::uint64_t, std::unique_ptr<connection>> peers_;
     // Failed ones whose endpoints still exist, and the receiving ends of sends to itself.
     std::vector<std::unique_ptr<connection>> others_;
-    std::vector<connection*> attended_;
+    using attended_list = boost::intrusive::list<
+        connection,
+        boost::intrusive::member_hook<connection, boost::intrusive::list_member_hook<>,
+                                      &connection::attended_hook>,
+        boost::intrusive::constant_time_size<false>>;
+    attended_list attended_;
     ucs::async::event_loop::timer_id timer_ = 0;
     bool ticking_ = false;
+    bool ticks_missing_ = false;  // there was no memory for the timer
     door door_;
 };
 

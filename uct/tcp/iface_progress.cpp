@@ -41,6 +41,8 @@ unsigned iface::progress() {
     events += dispatch_waiting();
     if (!attended_.empty()) [[unlikely]]
         events += settle_all();
+    if (ticks_missing_) [[unlikely]]
+        need_ticks();
     return events + report_failures();
 }
 
@@ -79,22 +81,21 @@ void iface::forget_socket(const connection& link) noexcept {
     if (link.is_watched()) --sockets_;
 }
 
-void iface::attend(connection& link) {
-    if (link.attended_) return;
-    link.attended_ = true;
-    attended_.push_back(&link);
+void iface::attend(connection& link) noexcept {
+    if (!link.attended_hook.is_linked()) attended_.push_back(link);
 }
 
 unsigned iface::settle_all() {
     unsigned events = 0;
     // What is attended from here on waits for the next call, so that this one ends.
-    std::vector<connection*> now;
+    attended_list now;
     now.swap(attended_);
-    for (connection* link : now) {
-        link->attended_ = false;
-        events += link->settle();
-        if (link->needs_ticks()) need_ticks();
-        if (!link->attended_) remove_if_over(*link);
+    while (!now.empty()) {
+        connection& link = now.front();
+        now.pop_front();
+        events += link.settle();
+        if (link.needs_ticks()) need_ticks();
+        if (!link.attended_hook.is_linked()) remove_if_over(link);
     }
     return events;
 }
@@ -109,10 +110,15 @@ void iface::remove_if_over(connection& link) {
     std::erase_if(others_, [&](const auto& other) { return other.get() == &link; });
 }
 
-void iface::need_ticks() {
+void iface::need_ticks() noexcept {
     if (ticking_) return;
-    ticking_ = true;
     timer_ = events_.add_timer(tick_interval, [this] { on_tick(); });
+    ticking_ = timer_ != 0;
+    const bool missed = std::exchange(ticks_missing_, !ticking_);
+    if (ticks_missing_ && !missed) {
+        ucs::log::error(log, "{}: out of memory for a timer: attempts to connect are not repeated",
+                        where_.device);
+    }
 }
 
 void iface::on_tick() {
@@ -136,22 +142,28 @@ iface::~iface() {
 }
 
 void iface::close_gently() {
-    std::vector<connection*> unsent;
-    for (const auto& [peer, link] : peers_) {
+    for (const auto& [peer, link] : peers_)
         link->say_goodbye();
-        if (link->unsent()) unsent.push_back(link.get());
-    }
     const auto patience = static_cast<ucs::time::nanoseconds>(options_.linger.seconds * 1e9);
     const ucs::time::nanoseconds end = ucs::time::now() + patience;
-    while (!unsent.empty() && ucs::time::now() < end) {
-        std::vector<pollfd> waiting;
-        for (const connection* link : unsent)
-            waiting.push_back({link->descriptor(), POLLOUT, 0});
-        ::poll(waiting.data(), waiting.size(), 10);
-        for (connection* link : unsent)
-            link->send_queued();
-        std::erase_if(unsent, [](const connection* link) { return !link->unsent(); });
+    while (wait_for_some_unsent() && ucs::time::now() < end) {
+        for (const auto& [peer, link] : peers_) {
+            if (link->unsent()) link->send_queued();
+        }
     }
+}
+
+// Waits a little for sockets that have something to send; false when there are none.
+bool iface::wait_for_some_unsent() const {
+    std::array<pollfd, most_events> waiting;
+    std::size_t count = 0;
+    for (const auto& [peer, link] : peers_) {
+        if (!link->unsent()) continue;
+        waiting[count++] = {link->descriptor(), POLLOUT, 0};
+        if (count == waiting.size()) break;
+    }
+    if (count > 0) ::poll(waiting.data(), count, 10);
+    return count > 0;
 }
 
 }  // namespace uct::tcp

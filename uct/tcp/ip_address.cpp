@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace uct::tcp {
 
@@ -77,10 +78,14 @@ std::uint16_t socket_address::port() const noexcept {
     return ntohs(in.sin_port);
 }
 
-std::string socket_address::text() const {
-    const ip_address address = ip();
-    return address.family() == AF_INET6 ? fmt::format("[{}]:{}", address.text(), port())
-                                        : fmt::format("{}:{}", address.text(), port());
+std::string socket_address::text() const noexcept {
+    try {
+        const ip_address address = ip();
+        return address.family() == AF_INET6 ? fmt::format("[{}]:{}", address.text(), port())
+                                            : fmt::format("{}:{}", address.text(), port());
+    } catch (const std::bad_alloc&) {
+        return "a peer";
+    }
 }
 
 }  // namespace uct::tcp

@@ -52,7 +52,8 @@ public:
     [[nodiscard]] socklen_t* size_to_fill() noexcept { return &size_; }
     [[nodiscard]] ip_address ip() const noexcept { return ip_address::from(*data()); }
     [[nodiscard]] std::uint16_t port() const noexcept;
-    [[nodiscard]] std::string text() const;  // "10.0.0.1:4242", "[fd00::1]:4242"
+    // "10.0.0.1:4242", "[fd00::1]:4242"; less where memory is short, because errors are told by it.
+    [[nodiscard]] std::string text() const noexcept;
 
 private:
     sockaddr_storage storage_{};

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace uct::tcp {
 
 std::span<iovec> receiver::space() {
     if (buffer_ == nullptr) {
         buffer_ = pool_.take();
+        if (buffer_ == nullptr) return {};
         capacity_ = pool_.buffer_size();
     }
     if (landing_) return landing_space();
@@ -75,8 +77,7 @@ ucs_status_t receiver::parse(unsigned& events) {
         asked_ = false;
         wanted = wire::frame_header_size;
     }
-    make_room(wanted);
-    return UCS_OK;
+    return make_room(wanted) ? UCS_OK : UCS_ERR_NO_MEMORY;
 }
 
 bool receiver::skip_padding() noexcept {
@@ -124,17 +125,18 @@ bool receiver::try_to_land(const wire::frame_header& frame) {
     return true;
 }
 
-void receiver::make_room(std::size_t frame_bytes) {
+bool receiver::make_room(std::size_t frame_bytes) noexcept {
     if (available() == 0 && padding_ == 0) {
         begin_ = end_ = 0;
         if (capacity_ > pool_.buffer_size()) drop_buffer();
-        return;
+        return true;
     }
-    if (begin_ + frame_bytes <= capacity_) return;
+    if (begin_ + frame_bytes <= capacity_) return true;
     if (frame_bytes <= capacity_) {
         std::memmove(buffer_.get(), buffer_.get() + begin_, available());
     } else {
-        auto larger = std::make_unique_for_overwrite<std::byte[]>(frame_bytes);
+        buffer larger(new (std::nothrow) std::byte[frame_bytes]);
+        if (larger == nullptr) return false;
         std::memcpy(larger.get(), buffer_.get() + begin_, available());
         drop_buffer();
         buffer_ = std::move(larger);
@@ -142,6 +144,7 @@ void receiver::make_room(std::size_t frame_bytes) {
     }
     end_ = available();
     begin_ = 0;
+    return true;
 }
 
 void receiver::rest() noexcept {

@@ -32,12 +32,14 @@ public:
     receiver& operator=(const receiver&) = delete;
     ~receiver() { drop_buffer(); }
 
-    // Where to receive next: one or two pieces, never empty in sum.
+    // Where to receive next: one or two pieces, never empty in sum. No piece: there is no memory to
+    // receive into now.
     [[nodiscard]] std::span<iovec> space();
 
     // Takes the first `count` bytes that were received into space(), count > 0. Handlers run in
     // here. `events` is raised by the number of messages. UCS_ERR_INVALID_PARAM: the peer does
-    // not speak the protocol; nothing more may be received.
+    // not speak the protocol. UCS_ERR_NO_MEMORY: a message needs more than there is. Nothing more
+    // may be received then.
     ucs_status_t consume(std::size_t count, unsigned& events);
 
     // Control frames that came since the last call, as bits 1 << frame_kind.
@@ -60,7 +62,7 @@ private:
     bool skip_padding() noexcept;
     void deliver(const wire::frame_header& frame, unsigned& events);
     bool try_to_land(const wire::frame_header& frame);
-    void make_room(std::size_t frame_bytes);
+    [[nodiscard]] bool make_room(std::size_t frame_bytes) noexcept;
     void land(std::size_t count, unsigned& events);
     std::span<iovec> landing_space();
     void drop_buffer() noexcept;

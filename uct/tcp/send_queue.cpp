@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace uct::tcp {
 
@@ -31,8 +32,11 @@ void zcopy_message::compose(am_id id, std::span<const std::byte> header,
     }
 }
 
-void send_queue::append(std::span<const std::byte> bytes) {
-    if (buffer_ == nullptr) buffer_ = pool_.take();
+bool send_queue::append(std::span<const std::byte> bytes) noexcept {
+    if (buffer_ == nullptr) {
+        buffer_ = pool_.take();
+        if (buffer_ == nullptr) return false;
+    }
     if (bytes.size() > pool_.buffer_size() - end_) {
         std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
         end_ -= begin_;
@@ -40,11 +44,12 @@ void send_queue::append(std::span<const std::byte> bytes) {
     }
     std::copy(bytes.begin(), bytes.end(), buffer_.get() + end_);
     end_ += bytes.size();
+    return true;
 }
 
-zcopy_message& send_queue::next_zcopy() {
-    if (zcopy_ == nullptr) zcopy_ = std::make_unique_for_overwrite<zcopy_message>();
-    return *zcopy_;
+zcopy_message* send_queue::next_zcopy() noexcept {
+    if (zcopy_ == nullptr) zcopy_.reset(new (std::nothrow) zcopy_message);
+    return zcopy_.get();
 }
 
 std::span<iovec> send_queue::pieces() noexcept {
@@ -82,10 +87,12 @@ completion* send_queue::advance(std::size_t count) noexcept {
     return std::exchange(zcopy_->done, nullptr);
 }
 
-completion* send_queue::keep_zcopy() {
-    if (!zcopy_active_) return nullptr;
+bool send_queue::keep_zcopy(completion*& told) noexcept {
+    told = nullptr;
+    if (!zcopy_active_) return true;
     zcopy_message& message = *zcopy_;
-    auto kept = std::make_unique_for_overwrite<std::byte[]>(message.bytes);
+    std::unique_ptr<std::byte[]> kept(new (std::nothrow) std::byte[message.bytes]);
+    if (kept == nullptr) return false;
     std::byte* end = kept.get();
     for (const iovec& part :
          std::span(message.parts).subspan(message.first, message.count - message.first)) {
@@ -96,7 +103,8 @@ completion* send_queue::keep_zcopy() {
     message.first = 0;
     message.count = 1;
     message.kept = std::move(kept);
-    return std::exchange(message.done, nullptr);
+    told = std::exchange(message.done, nullptr);
+    return true;
 }
 
 completion* send_queue::clear() noexcept {

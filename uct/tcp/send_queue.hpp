@@ -55,11 +55,12 @@ public:
     }
     [[nodiscard]] bool has_zcopy() const noexcept { return zcopy_active_; }
 
-    // Appends frames or the rest of one; needs has_room.
-    void append(std::span<const std::byte> bytes);
+    // Appends frames or the rest of one; needs has_room. False: no memory, nothing is appended.
+    [[nodiscard]] bool append(std::span<const std::byte> bytes) noexcept;
 
-    // The zero-copy message that may be composed and sent next; needs !has_zcopy().
-    [[nodiscard]] zcopy_message& next_zcopy();
+    // The zero-copy message that may be composed and sent next; needs !has_zcopy(). nullptr: no
+    // memory.
+    [[nodiscard]] zcopy_message* next_zcopy() noexcept;
     void start_zcopy() noexcept { zcopy_active_ = true; }
 
     // What to send next, in order.
@@ -69,9 +70,9 @@ public:
     // zero-copy message if that ended and has one; the caller tells it last.
     [[nodiscard]] completion* advance(std::size_t count) noexcept;
 
-    // Copies the rest of the zero-copy message, so that the caller's memory is free. Returns the
-    // completion that has to be told so, or nullptr.
-    [[nodiscard]] completion* keep_zcopy();
+    // Copies the rest of the zero-copy message, so that the caller's memory is free. `told` is
+    // the completion that has to hear so, or nullptr. False: there is no memory for the copy.
+    [[nodiscard]] bool keep_zcopy(completion*& told) noexcept;
 
     // Forgets everything; returns the completion that has to be told of it, or nullptr.
     [[nodiscard]] completion* clear() noexcept;

@@ -72,8 +72,9 @@ bool bind_in_range(int fd, const ip_address& ip, const port_range& ports) {
 
 }  // namespace
 
-std::string error_text(int error) {
-    return std::generic_category().message(error);
+const char* error_text(int error) noexcept {
+    const char* text = ::strerrordesc_np(error);
+    return text == nullptr ? "unknown error" : text;
 }
 
 ucs::unique_fd open_stream(int family) noexcept {

@@ -12,7 +12,7 @@ namespace uct::tcp {
 extern const ucs::log::component log;
 
 // "Connection refused" for an errno.
-[[nodiscard]] std::string error_text(int error);
+[[nodiscard]] const char* error_text(int error) noexcept;
 
 // Non-blocking stream socket of a family, or -1 and errno.
 [[nodiscard]] ucs::unique_fd open_stream(int family) noexcept;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
@@ -33,7 +34,7 @@ void posix_iface::accept_failed(int error) {
     ucs::log::error(posix_log, "accept4 failed, peers must wait: {}", std::strerror(error));
 }
 
-void posix_iface::admit(ucs::unique_fd socket) {
+void posix_iface::admit(ucs::unique_fd socket) noexcept {
     const auto peer = peer_of(socket.get());
     if (!peer) return;
     const uid_t own = ::geteuid();
@@ -44,7 +45,13 @@ void posix_iface::admit(ucs::unique_fd socket) {
                         peer->pid, peer->uid, own);
         return send_goodbye(socket.get(), goodbye_reason::refused);
     }
-    greeting_.push_back(std::make_unique<incoming>(std::move(socket), *peer, rejected()));
+    try {
+        greeting_.reserve(greeting_.size() + 1);
+        greeting_.push_back(std::make_unique<incoming>(std::move(socket), *peer, rejected()));
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(posix_log, "a connection from pid {} is refused: out of memory", peer->pid);
+        return send_goodbye(socket.get(), goodbye_reason::refused);
+    }
     incoming& from = *greeting_.back();
     if (events_.add(from.socket(), EPOLLIN | EPOLLRDHUP,
                     [this, &from](std::uint32_t) { on_socket_event(from); }) != UCS_OK) {
@@ -55,23 +62,37 @@ void posix_iface::admit(ucs::unique_fd socket) {
     on_socket_event(from);  // the hello is usually there already
 }
 
-void posix_iface::on_socket_event(incoming& from) {
+void posix_iface::on_socket_event(incoming& from) noexcept {
     const incoming::state before = from.now();
-    from.on_socket_event();
-    if (from.now() == before) return;
-    if (from.now() == incoming::state::open) {
-        const auto at = std::find_if(greeting_.begin(), greeting_.end(),
-                                     [&](const auto& each) { return each.get() == &from; });
-        rings_.push_back(std::move(*at));
-        greeting_.erase(at);
-        return;
+    try {
+        from.on_socket_event();
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(posix_log, "the connection from pid {} is cut off: out of memory",
+                        from.peer().pid);
+        from.end(goodbye_reason::refused);
     }
+    if (from.now() == before) return;
+    if (from.now() == incoming::state::open) open_ring(from);
+    if (from.now() == incoming::state::open) return;
     events_.remove(from.socket());
     if (before == incoming::state::greeting) {
         std::erase_if(greeting_, [&](const auto& each) { return each.get() == &from; });
     } else {
         attention_ = true;  // progress drains and drops it
     }
+}
+
+void posix_iface::open_ring(incoming& from) noexcept {
+    const auto at = std::find_if(greeting_.begin(), greeting_.end(),
+                                 [&](const auto& each) { return each.get() == &from; });
+    try {
+        rings_.push_back(std::move(*at));
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(posix_log, "a connection from pid {} is refused: out of memory",
+                        from.peer().pid);
+        return from.end(goodbye_reason::refused);
+    }
+    greeting_.erase(at);
 }
 
 void posix_iface::remove(incoming& from) noexcept {

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "uct/sm/posix/log.hpp"
 
@@ -35,8 +36,21 @@ ucs::result<std::unique_ptr<outgoing>> outgoing::create(const ring_geometry& geo
     said.bulk_size = geometry.bulk_size;
     said.max_message = geometry.max_message;
     said.segment_size = geometry.segment_size();
-    return std::unique_ptr<outgoing>(new outgoing(std::move(memory->memory), std::move(memory->fd),
-                                                  std::move(socket), said, socket_id));
+    std::unique_ptr<outgoing> made(new (std::nothrow) outgoing(
+        std::move(memory->memory), std::move(memory->fd), std::move(socket), said, socket_id));
+    if (made != nullptr) return made;
+    ucs::log::error(posix_log, "no connection to the abstract socket hawser-posix-{:016x}: {}",
+                    socket_id, ucs_status_string(UCS_ERR_NO_MEMORY));
+    return UCS_ERR_NO_MEMORY;
+}
+
+bool outgoing::add_flush(completion& done) noexcept {
+    try {
+        flushes_.push_back(&done);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
 }
 
 ucs_status_t outgoing::introduce() {

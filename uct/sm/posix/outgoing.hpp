@@ -27,9 +27,12 @@ public:
     [[nodiscard]] std::byte* base() const noexcept { return memory_.base(); }
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }
 
-    // What waits for the introduction.
-    void add_flush(completion& done) { flushes_.push_back(&done); }
+    // What waits for the introduction. False: no memory.
+    [[nodiscard]] bool add_flush(completion& done) noexcept;
+    void drop_flush() noexcept { flushes_.pop_back(); }
     [[nodiscard]] std::vector<completion*> take_flushes() noexcept { return std::move(flushes_); }
+
+    std::unique_ptr<outgoing> next_orphan;  // the interface's chain of those without endpoint
 
 private:
     enum class step { connect, greet, introduced };

@@ -15,6 +15,7 @@ posix_ep::~posix_ep() {
     if (connection_ == nullptr) return;
     writer_.close();
     const auto canceled = connection_->take_flushes();
+    owner().forget_flushes(canceled.size());
     if (connection_->introduced()) {
         drop_connection();
     } else {
@@ -33,7 +34,7 @@ const posix_iface& posix_ep::owner() const noexcept {
     return static_cast<const posix_iface&>(iface_);
 }
 
-ucs_status_t posix_ep::connect() {
+ucs_status_t posix_ep::connect() noexcept {
     auto made = outgoing::create(owner().geometry(), owner().worker_uid(), socket_id_);
     if (!made) {
         fail(made.status());
@@ -69,7 +70,7 @@ ucs_status_t posix_ep::watch() {
                                 [this](std::uint32_t) { on_socket_event(); });
 }
 
-void posix_ep::on_socket_event() {
+void posix_ep::on_socket_event() noexcept {
     const packet got = receive_packet(connection_->socket());
     if (got.type == packet::kind::nothing_yet) return;
     const auto reason =
@@ -106,8 +107,10 @@ ucs_status_t posix_ep::flush(completion* done) {
     if (error_ != UCS_OK) return error_;
     if (connection_ == nullptr || connection_->introduced()) return UCS_OK;
     if (done == nullptr) return UCS_ERR_NO_RESOURCE;
-    connection_->add_flush(*done);
-    return UCS_INPROGRESS;
+    if (!connection_->add_flush(*done)) return UCS_ERR_NO_MEMORY;
+    if (owner().expect_flush()) return UCS_INPROGRESS;
+    connection_->drop_flush();
+    return UCS_ERR_NO_MEMORY;
 }
 
 std::string posix_ep::peer_name() const {

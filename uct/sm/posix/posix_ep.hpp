@@ -46,9 +46,9 @@ private:
                                              std::size_t length);
     [[nodiscard]] ucs_status_t need_slot();
     [[nodiscard]] std::byte* need_bulk(std::size_t capacity);
-    [[nodiscard]] ucs_status_t connect();
+    [[nodiscard]] ucs_status_t connect() noexcept;
     [[nodiscard]] ucs_status_t watch();
-    void on_socket_event();
+    void on_socket_event() noexcept;
     void fail(ucs_status_t status);
     void drop_connection();
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <new>
 
 #include "ucs/sys/uuid.hpp"
 #include "uct/base/implemented_ops.hpp"
@@ -66,7 +67,7 @@ posix_iface::~posix_iface() {
             from->end(goodbye_reason::closing);
         }
     }
-    for (const auto& orphan : orphans_) {
+    for (outgoing* orphan = orphans_.get(); orphan != nullptr; orphan = orphan->next_orphan.get()) {
         if (orphan->introduce() != UCS_OK) {
             ucs::log::warn(posix_log,
                            "messages of a closed endpoint are lost: the peer has not accepted its "
@@ -113,7 +114,7 @@ ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byt
         std::make_unique<posix_ep>(*this, *sm::parse_posix_address(address)));
 }
 
-void posix_iface::endpoint_failed(posix_ep& which, ucs_status_t status) {
+void posix_iface::endpoint_failed(posix_ep& which, ucs_status_t status) noexcept {
     note_failure(which, status);
     attention_ = true;
 }
@@ -127,12 +128,25 @@ void posix_iface::forget_retry(posix_ep& which) noexcept {
     if (which.retry_hook.is_linked()) retry_.erase(retry_.iterator_to(which));
 }
 
-void posix_iface::adopt(std::unique_ptr<outgoing> orphan) {
-    orphans_.push_back(std::move(orphan));
+void posix_iface::adopt(std::unique_ptr<outgoing> orphan) noexcept {
+    orphan->next_orphan = std::move(orphans_);
+    orphans_ = std::move(orphan);
     attention_ = true;
 }
 
-void posix_iface::finish_later(std::vector<completion*> what, ucs_status_t status) {
+bool posix_iface::expect_flush() noexcept {
+    if (finished_.capacity() <= flushes_) {
+        try {
+            finished_.reserve(2 * flushes_ + 8);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
+    ++flushes_;
+    return true;
+}
+
+void posix_iface::finish_later(const std::vector<completion*>& what, ucs_status_t status) noexcept {
     for (completion* done : what)
         finished_.emplace_back(done, status);
     if (!what.empty()) attention_ = true;

@@ -40,12 +40,15 @@ public:
     [[nodiscard]] const ring_geometry& geometry() const noexcept { return geometry_; }
     [[nodiscard]] std::uint64_t worker_uid() const noexcept { return worker_uid_; }
     [[nodiscard]] ucs::async::event_loop& events() noexcept { return events_; }
-    void endpoint_failed(posix_ep& which, ucs_status_t status);
+    void endpoint_failed(posix_ep& which, ucs_status_t status) noexcept;
     void add_retry(posix_ep& which);
     void forget_retry(posix_ep& which) noexcept;
-    void adopt(std::unique_ptr<outgoing> orphan);
+    void adopt(std::unique_ptr<outgoing> orphan) noexcept;
+    // Makes sure that finish_later has room for one more; false: no memory.
+    [[nodiscard]] bool expect_flush() noexcept;
+    void forget_flushes(std::size_t count) noexcept { flushes_ -= count; }
     // Ends completions from progress, so that no operation calls back.
-    void finish_later(std::vector<completion*> what, ucs_status_t status);
+    void finish_later(const std::vector<completion*>& what, ucs_status_t status) noexcept;
 
 private:
     posix_iface(const resource& where, const iface_params& params, parts made);
@@ -53,9 +56,10 @@ private:
 
     // Connections (connections.cpp).
     void accept_all();
-    void admit(ucs::unique_fd socket);
+    void admit(ucs::unique_fd socket) noexcept;
     void accept_failed(int error);
-    void on_socket_event(incoming& from);
+    void on_socket_event(incoming& from) noexcept;
+    void open_ring(incoming& from) noexcept;
     void remove(incoming& from) noexcept;
 
     // Messages (posix_iface_datapath.cpp).
@@ -79,7 +83,8 @@ private:
 
     std::vector<std::unique_ptr<incoming>> greeting_;
     retry_list retry_;
-    std::vector<std::unique_ptr<outgoing>> orphans_;
+    std::unique_ptr<outgoing> orphans_;  // the first of a chain
+    std::size_t flushes_ = 0;            // that wait or are in finished_
     std::vector<std::pair<completion*, ucs_status_t>> finished_;
     const ring_geometry geometry_;
     const sm::host_identity host_;

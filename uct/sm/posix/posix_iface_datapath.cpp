@@ -50,11 +50,15 @@ unsigned posix_iface::attend() {
 }
 
 unsigned posix_iface::finish_completions() {
-    std::vector<std::pair<completion*, ucs_status_t>> taken;
-    taken.swap(finished_);
-    for (const auto& [done, status] : taken)
+    // What ends may flush again; the room is kept for those that still wait.
+    const std::size_t count = finished_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto [done, status] = finished_[i];
         done->finish(status);
-    return static_cast<unsigned>(taken.size());
+    }
+    finished_.erase(finished_.begin(), finished_.begin() + static_cast<std::ptrdiff_t>(count));
+    flushes_ -= count;
+    return static_cast<unsigned>(count);
 }
 
 void posix_iface::retry_connections() {
@@ -65,9 +69,14 @@ void posix_iface::retry_connections() {
         taken.pop_front();
         if (!which.retry()) retry_.push_back(which);
     }
-    std::erase_if(orphans_,
-                  [](const auto& orphan) { return orphan->introduce() != UCS_INPROGRESS; });
-    if (!retry_.empty() || !orphans_.empty()) attention_ = true;
+    for (std::unique_ptr<outgoing>* place = &orphans_; *place != nullptr;) {
+        if ((*place)->introduce() == UCS_INPROGRESS) {
+            place = &(*place)->next_orphan;
+        } else {
+            *place = std::move((*place)->next_orphan);
+        }
+    }
+    if (!retry_.empty() || orphans_ != nullptr) attention_ = true;
 }
 
 void posix_iface::drop_drained() {
