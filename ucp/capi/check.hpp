@@ -1,9 +1,10 @@
 // Refusing impossible arguments, and keeping exceptions inside.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
-#include <new>
 #include <string_view>
+#include <type_traits>
 
 #include "ucp/api/ucp.h"
 #include "ucp/core/log.hpp"
@@ -28,17 +29,29 @@ inline bool unusable(const void* handle, const ucp_request_param_t* param) noexc
     return UCS_STATUS_PTR(refuse(call, "the object, param or param.request is NULL"));
 }
 
-// Runs the body of a C function; no exception crosses the boundary.
+// What a C function returns when it failed with `status`.
+template<class Result>
+Result failed_with(ucs_status_t status) noexcept {
+    if constexpr (std::is_same_v<Result, ucs_status_t>) {
+        return status;
+    } else if constexpr (std::is_same_v<Result, ucs_status_ptr_t>) {
+        return UCS_STATUS_PTR(status);
+    } else {
+        return Result();  // nothing found, no event, void
+    }
+}
+
+// Tells of the exception that is being handled.
+[[gnu::cold]] ucs_status_t report_exception(const char* call) noexcept;
+
+// Runs the body of a C function; no exception crosses the boundary. What the body does is undone by
+// itself then: an operation that has begun must not throw.
 template<class Body>
-ucs_status_t guarded(const char* call, Body&& body) noexcept {
+auto guarded(const char* call, Body&& body) noexcept -> decltype(body()) {
     try {
         return body();
-    } catch (const std::bad_alloc&) {
-        ucs::log::error(core_log, "{}: out of memory", call);
-        return UCS_ERR_NO_MEMORY;
-    } catch (const std::exception& unexpected) {
-        ucs::log::error(core_log, "{}: {}", call, unexpected.what());
-        return UCS_ERR_IO_ERROR;
+    } catch (...) {
+        return failed_with<decltype(body())>(report_exception(call));
     }
 }
 

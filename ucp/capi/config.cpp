@@ -57,10 +57,12 @@ ucs_status_t ucp_config_modify(ucp_config_t* config, const char* name, const cha
 void ucp_config_print(const ucp_config_t* config, FILE* stream, const char* title,
                       ucs_config_print_flags_t print_flags) {
     if (config == nullptr || stream == nullptr) return;
-    const auto tables = option_tables();
-    const std::string text =
-        ucs::config::print(config->source, tables, text_or_empty(title), print_flags);
-    std::fputs(text.c_str(), stream);
+    guarded("ucp_config_print", [&] {
+        const auto tables = option_tables();
+        const std::string text =
+            ucs::config::print(config->source, tables, text_or_empty(title), print_flags);
+        std::fputs(text.c_str(), stream);
+    });
 }
 
 }  // extern "C"

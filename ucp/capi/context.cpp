@@ -117,7 +117,7 @@ ucs_status_t ucp_context_query(ucp_context_h context_p, ucp_context_attr_t* attr
 
 void ucp_context_print_info(const ucp_context_h context_p, FILE* stream) {
     if (context_p == nullptr || stream == nullptr) return;
-    std::fputs(from(context_p).info().c_str(), stream);
+    guarded("ucp_context_print_info", [&] { std::fputs(from(context_p).info().c_str(), stream); });
 }
 
 }  // extern "C"

@@ -67,6 +67,34 @@ ucs_status_ptr_t close(ep& which, const operation& params) {
     return flush(which, params, true);
 }
 
+ucs_status_t query(ep& which, ucp_ep_attr_t* attr) {
+    const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
+    if (wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR) || wants(UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR)) {
+        return UCS_ERR_NOT_CONNECTED;
+    }
+    if (wants(UCP_EP_ATTR_FIELD_NAME)) copy_name(attr->name, which.name());
+    if (wants(UCP_EP_ATTR_FIELD_USER_DATA)) attr->user_data = which.user_data();
+    if (!wants(UCP_EP_ATTR_FIELD_TRANSPORTS)) return UCS_OK;
+    ucp_transports_t& list = attr->transports;
+    if (list.num_entries > 0 &&
+        (list.entries == nullptr || list.entry_size < sizeof(ucp_transport_entry_t))) {
+        return refuse("ucp_ep_query", "transports has no entries, or their size is too small");
+    }
+    // Lanes are chosen at the first use; a program may ask before.
+    if (const ucs_status_t status = which.remote().connect(); status != UCS_OK) return status;
+    const auto names = which.remote().lane_names();
+    const std::size_t count = std::min<std::size_t>(list.num_entries, names.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        // The caller's entries may be longer than ours.
+        auto* entry = reinterpret_cast<ucp_transport_entry_t*>(
+            reinterpret_cast<std::byte*>(list.entries) + i * list.entry_size);
+        entry->transport_name = names[i].transport;
+        entry->device_name = names[i].device;
+    }
+    list.num_entries = static_cast<unsigned>(count);
+    return UCS_OK;
+}
+
 }  // namespace
 
 extern "C" {
@@ -85,7 +113,7 @@ ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h handle, const ucp_request_param_t* pa
         return refuse_operation("ucp_ep_close_nbx");
     ep& which = from(handle);
     const worker_guard guard(which.owner().lock());
-    return close(which, operation(*param));
+    return guarded("ucp_ep_close_nbx", [&] { return close(which, operation(*param)); });
 }
 
 ucs_status_ptr_t ucp_ep_close_nb(ucp_ep_h handle, unsigned mode) {
@@ -110,7 +138,7 @@ ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h handle, const ucp_request_param_t* pa
         return refuse_operation("ucp_ep_flush_nbx");
     ep& which = from(handle);
     const worker_guard guard(which.owner().lock());
-    return flush(which, operation(*param), false);
+    return guarded("ucp_ep_flush_nbx", [&] { return flush(which, operation(*param), false); });
 }
 
 ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h handle, unsigned, ucp_send_callback_t cb) {
@@ -146,38 +174,14 @@ void ucp_ep_print_info(ucp_ep_h handle, FILE* stream) {
     if (handle == nullptr || stream == nullptr) return;
     ep& which = from(handle);
     const worker_guard guard(which.owner().lock());
-    std::fputs(which.info().c_str(), stream);
+    guarded("ucp_ep_print_info", [&] { std::fputs(which.info().c_str(), stream); });
 }
 
 ucs_status_t ucp_ep_query(ucp_ep_h handle, ucp_ep_attr_t* attr) {
     if (handle == nullptr || attr == nullptr) return refuse("ucp_ep_query", "ep or attr is NULL");
     ep& which = from(handle);
     const worker_guard guard(which.owner().lock());
-    const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
-    if (wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR) || wants(UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR)) {
-        return UCS_ERR_NOT_CONNECTED;
-    }
-    if (wants(UCP_EP_ATTR_FIELD_NAME)) copy_name(attr->name, which.name());
-    if (wants(UCP_EP_ATTR_FIELD_USER_DATA)) attr->user_data = which.user_data();
-    if (!wants(UCP_EP_ATTR_FIELD_TRANSPORTS)) return UCS_OK;
-    ucp_transports_t& list = attr->transports;
-    if (list.num_entries > 0 &&
-        (list.entries == nullptr || list.entry_size < sizeof(ucp_transport_entry_t))) {
-        return refuse("ucp_ep_query", "transports has no entries, or their size is too small");
-    }
-    // Lanes are chosen at the first use; a program may ask before.
-    if (const ucs_status_t status = which.remote().connect(); status != UCS_OK) return status;
-    const auto names = which.remote().lane_names();
-    const std::size_t count = std::min<std::size_t>(list.num_entries, names.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        // The caller's entries may be longer than ours.
-        auto* entry = reinterpret_cast<ucp_transport_entry_t*>(
-            reinterpret_cast<std::byte*>(list.entries) + i * list.entry_size);
-        entry->transport_name = names[i].transport;
-        entry->device_name = names[i].device;
-    }
-    list.num_entries = static_cast<unsigned>(count);
-    return UCS_OK;
+    return guarded("ucp_ep_query", [&] { return query(which, attr); });
 }
 
 ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h handle, const ucp_ep_evaluate_perf_param_t* param,

@@ -114,7 +114,7 @@ void ucp_request_cancel(ucp_worker_h worker, void* handle) {
     if (worker == nullptr || handle == nullptr) return;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    owner.matcher().cancel(request::of(handle));
+    guarded("ucp_request_cancel", [&] { owner.matcher().cancel(request::of(handle)); });
 }
 
 void ucp_request_free(void* handle) {
@@ -137,11 +137,7 @@ void* ucp_request_alloc(ucp_worker_h worker) {
     if (worker == nullptr) return nullptr;
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    request* fresh = nullptr;
-    guarded("ucp_request_alloc", [&] {
-        fresh = owner.requests().lend();
-        return UCS_OK;
-    });
+    request* fresh = owner.requests().lend();
     if (fresh == nullptr) return nullptr;
     fresh->owner = &owner;
     fresh->kind = request_kind::none;

@@ -24,7 +24,8 @@ ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer, size_t count,
         return refuse_operation("ucp_tag_send_nbx");
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
-    return tag_send(to, buffer, count, tag, operation(*param));
+    return guarded("ucp_tag_send_nbx",
+                   [&] { return tag_send(to, buffer, count, tag, operation(*param)); });
 }
 
 ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
@@ -33,7 +34,9 @@ ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t c
         return refuse_operation("ucp_tag_send_sync_nbx");
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
-    return tag_send_request(to, buffer, count, tag, true, operation(*param));
+    return guarded("ucp_tag_send_sync_nbx", [&] {
+        return tag_send_request(to, buffer, count, tag, true, operation(*param));
+    });
 }
 
 ucs_status_ptr_t ucp_tag_send_nb(ucp_ep_h ep, const void* buffer, size_t count,
@@ -66,7 +69,9 @@ ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void* buffer, size_t coun
         return refuse_operation("ucp_tag_recv_nbx");
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    return owner.matcher().receive(buffer, count, tag, tag_mask, operation(*param));
+    return guarded("ucp_tag_recv_nbx", [&] {
+        return owner.matcher().receive(buffer, count, tag, tag_mask, operation(*param));
+    });
 }
 
 ucs_status_ptr_t ucp_tag_recv_nb(ucp_worker_h worker, void* buffer, size_t count,
@@ -96,8 +101,10 @@ ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag, ucp_tag_t
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     ucp_tag_recv_info_t unwanted;
-    return handle(
-        owner.matcher().probe(tag, tag_mask, remove != 0, info != nullptr ? *info : unwanted));
+    return guarded("ucp_tag_probe_nb", [&] {
+        return handle(
+            owner.matcher().probe(tag, tag_mask, remove != 0, info != nullptr ? *info : unwanted));
+    });
 }
 
 ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h worker, void* buffer, size_t count,
@@ -106,7 +113,9 @@ ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h worker, void* buffer, size_t 
         return refuse_operation("ucp_tag_msg_recv_nbx");
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
-    return owner.matcher().receive_probed(buffer, count, from(message), operation(*param));
+    return guarded("ucp_tag_msg_recv_nbx", [&] {
+        return owner.matcher().receive_probed(buffer, count, from(message), operation(*param));
+    });
 }
 
 ucs_status_ptr_t ucp_tag_msg_recv_nb(ucp_worker_h worker, void* buffer, size_t count,

@@ -53,7 +53,10 @@ ucs_status_t copy_address(const worker& of, bool net_only, ucp_address_t** addre
                           std::size_t* length_p) {
     const auto& packed = of.address(net_only);
     void* copy = std::malloc(packed.size());
-    if (copy == nullptr) return UCS_ERR_NO_MEMORY;
+    if (copy == nullptr) {
+        ucs::log::error(core_log, "out of memory: no copy of a worker's address");
+        return UCS_ERR_NO_MEMORY;
+    }
     std::memcpy(copy, packed.data(), packed.size());
     *address_p = static_cast<ucp_address_t*>(copy);
     *length_p = packed.size();
@@ -107,7 +110,7 @@ void ucp_worker_print_info(ucp_worker_h handle, FILE* stream) {
     if (handle == nullptr || stream == nullptr) return;
     worker& object = from(handle);
     const worker_guard guard(object.lock());
-    std::fputs(object.info().c_str(), stream);
+    guarded("ucp_worker_print_info", [&] { std::fputs(object.info().c_str(), stream); });
 }
 
 ucs_status_t ucp_worker_get_address(ucp_worker_h handle, ucp_address_t** address_p,
@@ -141,7 +144,7 @@ unsigned ucp_worker_progress(ucp_worker_h handle) {
         return 0;
     worker& object = from(handle);
     const worker_guard guard(object.lock());
-    return object.progress();
+    return guarded("ucp_worker_progress", [&] { return object.progress(); });
 }
 
 ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h handle, const ucp_request_param_t* param) {
@@ -149,7 +152,7 @@ ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h handle, const ucp_request_par
         return refuse_operation("ucp_worker_flush_nbx");
     worker& object = from(handle);
     const worker_guard guard(object.lock());
-    return flush(object, operation(*param));
+    return guarded("ucp_worker_flush_nbx", [&] { return flush(object, operation(*param)); });
 }
 
 ucs_status_ptr_t ucp_worker_flush_nb(ucp_worker_h handle, unsigned, ucp_send_callback_t cb) {

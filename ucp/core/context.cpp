@@ -84,9 +84,7 @@ ucs::result<std::unique_ptr<context>> context::create(
     std::span<const uct::component* const> components) {
     auto options = ucs::config::load<config>(source);
     if (!options) return options.status();
-    std::unique_ptr<context> made(new (std::nothrow)
-                                      context(params, std::move(source), std::move(*options)));
-    if (made == nullptr) return UCS_ERR_NO_MEMORY;
+    std::unique_ptr<context> made(new context(params, std::move(source), std::move(*options)));
     if (const ucs_status_t status = made->find_resources(components); status != UCS_OK) {
         return status;
     }

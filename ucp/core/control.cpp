@@ -1,6 +1,7 @@
 #include "ucp/core/control.hpp"
 
 #include <cstring>
+#include <new>
 
 #include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
@@ -14,7 +15,7 @@ struct parts {
     std::span<const std::byte> body;
 };
 
-std::size_t pack(void* arg, void* into, std::size_t) {
+std::size_t pack(void* arg, void* into, std::size_t) noexcept {
     const auto& from = *static_cast<const parts*>(arg);
     std::memcpy(into, from.header.data(), from.header.size());
     if (!from.body.empty()) {
@@ -24,17 +25,26 @@ std::size_t pack(void* arg, void* into, std::size_t) {
     return from.header.size() + from.body.size();
 }
 
+std::unique_ptr<std::byte[]> copy_of(parts message) noexcept {
+    const std::size_t length = message.header.size() + message.body.size();
+    std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[length]);
+    if (copy != nullptr) pack(&message, copy.get(), length);
+    return copy;
+}
+
 ssize_t try_send(peer& to, uct::am_id id, parts message) {
     return to.am().am_bcopy(id, pack, &message);
 }
 
 }  // namespace
 
-control_message::control_message(peer& to, uct::am_id id, std::vector<std::byte> bytes) noexcept
+control_message::control_message(peer& to, uct::am_id id, std::unique_ptr<std::byte[]> bytes,
+                                 std::size_t length) noexcept
     : pending_{.progress = progress, .pending_hook = {}},
       to_(to),
       id_(id),
-      bytes_(std::move(bytes)) {
+      bytes_(std::move(bytes)),
+      length_(length) {
     to_.hold();
 }
 
@@ -46,33 +56,36 @@ control_message& control_message::of(uct::pending_request& queued) noexcept {
     return *boost::intrusive::get_parent_from_member(&queued, &control_message::pending_);
 }
 
-void control_message::send(peer& to, uct::am_id id, std::span<const std::byte> header,
-                           std::span<const std::byte> body) {
+bool control_message::send(peer& to, uct::am_id id, std::span<const std::byte> header,
+                           std::span<const std::byte> body) noexcept {
     const ssize_t sent = try_send(to, id, {header, body});
-    if (sent >= 0) return;
+    if (sent >= 0) return true;
     if (sent != UCS_ERR_NO_RESOURCE) {
         // The lane failed; its error is reported to the endpoints by the transport.
         ucs::log::debug(proto_log, "a control message to worker {:x} was lost with its lane",
                         to.uid());
-        return;
+        return true;
     }
-    std::vector<std::byte> copy(header.begin(), header.end());
-    copy.insert(copy.end(), body.begin(), body.end());
-    auto* queued = new control_message(to, id, std::move(copy));
+    auto copy = copy_of({header, body});
+    if (copy == nullptr) return false;
+    auto* queued =
+        new (std::nothrow) control_message(to, id, std::move(copy), header.size() + body.size());
+    if (queued == nullptr) return false;
     to.am().pending_add(queued->pending_);
+    return true;
 }
 
 bool control_message::is(const uct::pending_request& queued) noexcept {
     return queued.progress == progress;
 }
 
-void control_message::drop(uct::pending_request& queued) {
+void control_message::drop(uct::pending_request& queued) noexcept {
     delete &of(queued);
 }
 
-ucs_status_t control_message::progress(uct::pending_request& queued) {
+ucs_status_t control_message::progress(uct::pending_request& queued) noexcept {
     control_message* self = &of(queued);
-    const ssize_t sent = try_send(self->to_, self->id_, {self->bytes_, {}});
+    const ssize_t sent = try_send(self->to_, self->id_, {{self->bytes_.get(), self->length_}, {}});
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
     delete self;
     return UCS_OK;

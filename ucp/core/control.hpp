@@ -4,7 +4,6 @@
 #include <boost/intrusive/parent_from_member.hpp>
 #include <cstddef>
 #include <memory>
-#include <vector>
 
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/ep.hpp"
@@ -17,26 +16,28 @@ class peer;
 // the message has left. Frees itself. Owner context.
 class control_message {
 public:
-    // Sends at once, or queues a copy.
-    static void send(peer& to, uct::am_id id, std::span<const std::byte> header,
-                     std::span<const std::byte> body);
+    // Sends at once, or queues a copy. False: there was no memory for the copy.
+    [[nodiscard]] static bool send(peer& to, uct::am_id id, std::span<const std::byte> header,
+                                   std::span<const std::byte> body) noexcept;
 
     // Throws away a message of a lane that failed.
-    static void drop(uct::pending_request& queued);
+    static void drop(uct::pending_request& queued) noexcept;
 
     // Whether a queued request is a control message.
     static bool is(const uct::pending_request& queued) noexcept;
 
 private:
-    control_message(peer& to, uct::am_id id, std::vector<std::byte> bytes) noexcept;
+    control_message(peer& to, uct::am_id id, std::unique_ptr<std::byte[]> bytes,
+                    std::size_t length) noexcept;
     ~control_message();
     static control_message& of(uct::pending_request& queued) noexcept;
-    static ucs_status_t progress(uct::pending_request& queued);
+    static ucs_status_t progress(uct::pending_request& queued) noexcept;
 
     uct::pending_request pending_;
     peer& to_;
     uct::am_id id_;
-    std::vector<std::byte> bytes_;
+    std::unique_ptr<std::byte[]> bytes_;
+    std::size_t length_;
 };
 
 }  // namespace ucp

@@ -24,14 +24,14 @@ ep::~ep() {
     remote_.detach(*this);
 }
 
-void ep::adopt(const ep_params& params) {
+void ep::adopt(const ep_params& params, std::string name) noexcept {
     user_owned_ = true;
     unwanted_hook.unlink();
     error_mode_ = params.error_mode;
     error_handler_ = params.error_handler;
     user_data_ = params.user_data;
     no_loopback_ = params.no_loopback;
-    name_ = params.name;
+    name_ = std::move(name);
 }
 
 void ep::modify(const ucp_err_handler_t* handler, void* const* user_data) noexcept {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "ucp/core/control.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/rndv/receive.hpp"
+#include "ucp/wireup/messages.hpp"
 #include "ucp/wireup/select.hpp"
 
 namespace ucp {
@@ -46,8 +48,18 @@ peer::~peer() {
     disconnect();
 }
 
-ucs_status_t peer::connect() {
+ucs_status_t peer::connect() noexcept {
     if (am_.endpoint != nullptr) return UCS_OK;
+    try {
+        return make_lanes();
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(wireup_log, "out of memory: worker {:x} cannot be connected to", uid_);
+        disconnect();
+        return UCS_ERR_NO_MEMORY;
+    }
+}
+
+ucs_status_t peer::make_lanes() {
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return remote.status();
     const auto local = interfaces_of(owner_, excluded_);
@@ -71,9 +83,9 @@ ucs_status_t peer::connect() {
     };
     if (const ucs_status_t status = open(*chosen.am, am_); status != UCS_OK) {
         excluded_.push_back(chosen.am->resource);
-        return connect();  // ends: every turn excludes one more
+        return make_lanes();  // ends: every turn excludes one more
     }
-    if (chosen.rma && rma_dropped_.empty()) {
+    if (chosen.rma && rma_dropped_ == nullptr) {
         if (open(*chosen.rma, rma_) != UCS_OK) rma_dropped_ = "its endpoint could not be made";
     }
     const bool has_rma = rma_.endpoint != nullptr;
@@ -84,7 +96,7 @@ ucs_status_t peer::connect() {
 
 void peer::readdress(std::span<const std::byte> packed_address) {
     if (am_.endpoint != nullptr || std::ranges::equal(packed_, packed_address)) return;
-    packed_.assign(packed_address.begin(), packed_address.end());
+    packed_ = std::vector<std::byte>(packed_address.begin(), packed_address.end());
     excluded_.clear();
 }
 
@@ -96,7 +108,7 @@ const uct::iface_attr& peer::rma_attr() const noexcept {
     return owner_.interface(rma_.resource)->attr();
 }
 
-void peer::disconnect() {
+void peer::disconnect() noexcept {
     empty_queue();
     for (lane* each : {&am_, &rma_}) {
         if (each->endpoint == nullptr) continue;
@@ -105,18 +117,24 @@ void peer::disconnect() {
     }
 }
 
-void peer::drop_rma(const char* why) {
-    if (rma_.endpoint == nullptr || !rma_dropped_.empty()) return;
+void peer::drop_rma(const char* why) noexcept {
+    if (rma_.endpoint == nullptr || rma_dropped_ != nullptr) return;
     rma_dropped_ = why;
     ucs::log::info(wireup_log, "worker {:x}: {} is not used any more: {}; data is copied instead",
                    uid_, owner_.owner().resources()[rma_.resource].where.transport, why);
-    protocols_ = &owner_.protocols(am_attr(), nullptr);
+    try {
+        protocols_ = &owner_.protocols(am_attr(), nullptr);
+    } catch (const std::bad_alloc&) {
+        // Those that were chosen with it work without it, too.
+        ucs::log::debug(wireup_log, "out of memory: protocols to worker {:x} stay", uid_);
+    }
     for (ep& each : endpoints_)
         each.refresh_protocols();
 }
 
 // Nothing was agreed with the peer yet, and somebody still wants to.
 bool peer::may_change_lane() const noexcept {
+    if (lost_control_) return false;
     const auto connected = [](const ep& each) {
         return each.connection() == wireup::state::ready ||
                each.connection() == wireup::state::peer_closed ||
@@ -125,14 +143,14 @@ bool peer::may_change_lane() const noexcept {
     return !endpoints_.empty() && std::none_of(endpoints_.begin(), endpoints_.end(), connected);
 }
 
-void peer::lane_failed(const uct::ep& which, ucs_status_t status) {
+void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
     if (&which == rma_.endpoint.get()) {
         drop_rma(ucs_status_string(status));
         return;
     }
     const auto& where = owner_.owner().resources()[am_.resource].where;
-    excluded_.push_back(am_.resource);
-    if (!may_change_lane()) {
+    // Who lacks memory for one lane lacks it for another.
+    if (status == UCS_ERR_NO_MEMORY || !may_change_lane() || !exclude(am_.resource)) {
         ucs::log::info(wireup_log, "the connection to worker {:x} over {}/{} was lost: {}", uid_,
                        where.transport, where.device, ucs_status_string(status));
         fail_all(status);
@@ -141,26 +159,45 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) {
     ucs::log::info(wireup_log, "worker {:x} could not be reached over {}/{} ({}): trying another",
                    uid_, where.transport, where.device, ucs_status_string(status));
     disconnect();
-    if (connect() != UCS_OK) {
-        fail_all(UCS_ERR_UNREACHABLE);
+    if (const ucs_status_t other = connect(); other != UCS_OK) {
+        fail_all(other == UCS_ERR_NO_MEMORY ? other : UCS_ERR_UNREACHABLE);
         return;
     }
     for (ep& each : endpoints_)
         each.connect_again();
 }
 
+bool peer::exclude(std::size_t resource) noexcept {
+    try {
+        excluded_.push_back(resource);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
+}
+
 void peer::fail_all(ucs_status_t status) {
     dead_ = true;
     owner_.forget(*this);
-    hold();  // the last endpoint may go while we walk
+    const peer_use kept(*this);  // the last endpoint may go while we walk
     empty_queue();
-    std::vector<ep*> all;
+    // None is destroyed before the next slow turn, and none is added to a peer that is forgotten.
     for (ep& each : endpoints_)
-        all.push_back(&each);
-    for (ep* each : all)
-        each->handle(wireup::event::failure, status);
+        each.handle(wireup::event::failure, status);
     end_kept();
-    release();
+}
+
+// The lane is alive, and so is the peer: it may be writing into our memory, and what waits in the
+// queue still goes. As after closing by force, only that the user is told.
+void peer::fail_for_memory() {
+    if (dead_) return;
+    owner_.forget(*this);
+    const peer_use kept(*this);
+    for (ep& each : endpoints_) {
+        const bool connected = each.connection() == wireup::state::ready;
+        each.handle(wireup::event::failure, UCS_ERR_NO_MEMORY);
+        if (connected) wireup::send_close(each);
+    }
 }
 
 void peer::keep(request& receive) noexcept {
@@ -193,10 +230,17 @@ void peer::empty_queue() {
         nullptr);
 }
 
-void peer::send_control(uct::am_id id, std::span<const std::byte> header,
-                        std::span<const std::byte> body) {
-    if (am_.endpoint == nullptr || dead_) return;
-    control_message::send(*this, id, header, body);
+bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
+                        std::span<const std::byte> body) noexcept {
+    if (am_.endpoint == nullptr || dead_) return true;
+    if (control_message::send(*this, id, header, body)) return true;
+    if (lost_control_) return false;
+    lost_control_ = true;
+    ucs::log::error(proto_log,
+                    "out of memory: a control message to worker {:x} is lost, its endpoints fail",
+                    uid_);
+    owner_.fail_later(*this);
+    return false;
 }
 
 void peer::attach(ep& user) noexcept {
@@ -263,13 +307,13 @@ std::string peer::explain() const {
                             where.transport, where.device, role, each.endpoint->peer_name());
     };
     if (am_.endpoint != nullptr) line(0, am_, "am");
-    if (rma_.endpoint != nullptr) line(1, rma_, rma_dropped_.empty() ? "rma" : "rma (dropped)");
+    if (rma_.endpoint != nullptr) line(1, rma_, rma_dropped_ == nullptr ? "rma" : "rma (dropped)");
     text += "#\n# Why these transports:\n";
     for (const std::string& note : selection.notes)
         text += fmt::format("#   {}\n", note);
     for (const refused_resource& each : owner_.owner().refused())
         text += fmt::format("#   {}/{}: not used, {}\n", each.transport, each.device, each.reason);
-    if (!rma_dropped_.empty()) text += fmt::format("#   memory access: {}\n", rma_dropped_);
+    if (rma_dropped_ != nullptr) text += fmt::format("#   memory access: {}\n", rma_dropped_);
     if (protocols_ != nullptr) {
         text += "#\n# Protocols by message size:\n";
         text += protocols_->explain();

@@ -25,8 +25,8 @@ public:
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
 
-    // Chooses lanes and makes their transport endpoints, unless there are some.
-    ucs_status_t connect();
+    // Chooses lanes and makes their transport endpoints, unless there are some. Errors are logged.
+    ucs_status_t connect() noexcept;
 
     // Somebody has an address of the same worker, maybe another one. It counts as long as nothing
     // was made of the one that is known, which may have been wrong.
@@ -36,34 +36,42 @@ public:
     [[nodiscard]] uct::ep& am() const noexcept { return *am_.endpoint; }
     // nullptr: there is none, or the system refused to use it.
     [[nodiscard]] uct::ep* rma() const noexcept {
-        return rma_dropped_.empty() ? rma_.endpoint.get() : nullptr;
+        return rma_dropped_ == nullptr ? rma_.endpoint.get() : nullptr;
     }
     [[nodiscard]] uct::ep& rma_lane() const noexcept { return *rma_.endpoint; }
     [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
     [[nodiscard]] const uct::iface_attr& am_attr() const noexcept;
     [[nodiscard]] const uct::iface_attr& rma_attr() const noexcept;  // only with rma()
 
-    // Single copy was refused by the system: receivers ask for the data instead, from now on.
-    void drop_rma(const char* why);
+    // Single copy was refused by the system: receivers ask for the data instead, from now on. `why`
+    // is kept.
+    void drop_rma(const char* why) noexcept;
 
     // A lane failed. Before the first endpoint is ready another one is tried.
-    void lane_failed(const uct::ep& which, ucs_status_t status);
+    void lane_failed(const uct::ep& which, ucs_status_t status) noexcept;
 
-    // Sends a control message, at once or when there is room.
-    void send_control(uct::am_id id, std::span<const std::byte> header,
-                      std::span<const std::byte> body = {});
+    // Sends a control message, at once or when there is room. Where memory lacks for one that has
+    // to wait, it is lost: the connection fails with the worker's next progress, not in here,
+    // because the caller is in the middle of something. False: it is lost.
+    bool send_control(uct::am_id id, std::span<const std::byte> header,
+                      std::span<const std::byte> body = {}) noexcept;
+
+    // The loss of a control message: every endpoint fails.
+    void fail_for_memory();
 
     void attach(ep& user) noexcept;
     // Somebody may take it, see first_unowned.
     void offer(ep& made) noexcept { unowned_.push_back(made); }
     void detach(ep& user) noexcept;
-    [[nodiscard]] std::uint64_t next_number() noexcept { return next_number_++; }
+    [[nodiscard]] std::uint64_t next_number() const noexcept { return next_number_; }
     // Our endpoint that a request of the peer belongs to: the one with the same number that is not
     // connected yet, or the one that a repeated request made. nullptr: a new one is needed.
     [[nodiscard]] ep* find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexcept;
     // An endpoint that the peer's request made and that no user has asked for yet.
     [[nodiscard]] ep* first_unowned() noexcept;
-    ucs::datastruct::auto_unlink_hook trash_hook;  // in the worker's list of peers to look after
+    ucs::datastruct::auto_unlink_hook trash_hook;    // in the worker's list of peers to look after
+    ucs::datastruct::auto_unlink_hook failing_hook;  // in its list of those to fail for memory
+    ucs::datastruct::auto_unlink_hook dead_hook;     // in its list of those out of its table
     [[nodiscard]] std::string peer_name() const;
 
     // A receive that was broken off while the peer writes into its buffer: ends when the peer says
@@ -91,18 +99,20 @@ private:
         std::unique_ptr<uct::ep> endpoint;
         std::size_t resource = 0;
     };
-    void disconnect();
+    ucs_status_t make_lanes();
+    void disconnect() noexcept;
     void fail_all(ucs_status_t status);
     void empty_queue();
     void end_kept();
     [[nodiscard]] bool may_change_lane() const noexcept;
+    bool exclude(std::size_t resource) noexcept;
 
     worker& owner_;
     const std::uint64_t uid_;
     std::vector<std::byte> packed_;  // the address, for connecting and explaining
     lane am_;
     lane rma_;
-    std::string rma_dropped_;  // why there is no single copy any more
+    const char* rma_dropped_ = nullptr;  // why there is no single copy any more
     const protocol_table* protocols_ = nullptr;
     std::vector<std::size_t> excluded_;  // resources whose lane to this peer failed
     struct number_of {
@@ -115,6 +125,19 @@ private:
     std::uint64_t next_number_ = 0;
     unsigned references_ = 0;
     bool dead_ = false;
+    bool lost_control_ = false;
+};
+
+// Keeps a peer while it lives. One that nobody else wants goes then.
+class peer_use {
+public:
+    explicit peer_use(peer& used) noexcept : used_(used) { used.hold(); }
+    ~peer_use() { used_.release(); }
+    peer_use(const peer_use&) = delete;
+    peer_use& operator=(const peer_use&) = delete;
+
+private:
+    peer& used_;
 };
 
 }  // namespace ucp

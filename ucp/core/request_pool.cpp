@@ -1,6 +1,9 @@
 #include "ucp/core/request_pool.hpp"
 
 #include <algorithm>
+#include <new>
+
+#include "ucp/core/log.hpp"
 
 namespace ucp {
 
@@ -35,23 +38,33 @@ request_pool::~request_pool() {
 }
 
 bool request_pool::grow() noexcept {
-    std::unique_ptr<std::byte[]> chunk(new (std::nothrow)
-                                           std::byte[per_chunk_ * stride_ + alignment]);
-    if (chunk == nullptr) return false;
-    std::byte* place = aligned(chunk.get());
+    try {
+        chunks_.push_back(
+            std::make_unique_for_overwrite<std::byte[]>(per_chunk_ * stride_ + alignment));
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(core_log, "out of memory: no request for an operation");
+        return false;
+    }
+    std::byte* place = aligned(chunks_.back().get());
     for (std::size_t i = 0; i < per_chunk_; ++i, place += stride_) {
         auto* fresh = ::new (place) request;
         if (user_.init != nullptr) user_.init(fresh->handle());
         next_of(*fresh) = free_;
         free_ = fresh;
     }
-    chunks_.push_back(std::move(chunk));
     return true;
 }
 
-request* request_pool::lend() {
+request* request_pool::lend() noexcept {
     request* fresh = get();
-    if (fresh != nullptr) lent_.insert(fresh);
+    if (fresh == nullptr) return nullptr;
+    try {
+        lent_.insert(fresh);
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(core_log, "out of memory: no request for the user");
+        put(*fresh);
+        return nullptr;
+    }
     return fresh;
 }
 

@@ -42,7 +42,7 @@ public:
     }
 
     // A request that the user will pass to operations as memory of its own; nullptr: no memory.
-    [[nodiscard]] request* lend();
+    [[nodiscard]] request* lend() noexcept;
     // Whether the request was lent; from now on it is not.
     [[nodiscard]] bool reclaim(request& lent) noexcept { return lent_.erase(&lent) != 0; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
@@ -17,8 +18,7 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
                                                     const worker_params& params) {
     auto events = ucs::async::event_loop::create();
     if (!events) return events.status();
-    std::unique_ptr<worker> made(new (std::nothrow) worker(of, params, std::move(*events)));
-    if (made == nullptr) return UCS_ERR_NO_MEMORY;
+    std::unique_ptr<worker> made(new worker(of, params, std::move(*events)));
     if (const ucs_status_t status = made->open_interfaces(); status != UCS_OK) return status;
     made->pack_addresses();
     if (const ucs_status_t status = made->check_message_sizes(); status != UCS_OK) return status;
@@ -58,18 +58,15 @@ worker::worker(const context& of, const worker_params& params,
 
 worker::~worker() {
     context_.detach(*this);
-    std::vector<ep*> all;
-    ep_ids_.for_each([&all](std::uint64_t, ep* each) { all.push_back(each); });
-    for (ep* each : all) {
+    ep_ids_.for_each([](std::uint64_t, ep* each) {
         each->detach_user();
         each->abort_for_destruction();
-    }
-    for (ep* each : all)
-        destroy_later(*each);
+    });
+    ep_ids_.for_each([this](std::uint64_t, ep* each) { destroy_later(*each); });
     run_ended();
     empty_trash();
     peers_.clear();
-    dead_peers_.clear();
+    dead_peers_.clear_and_dispose([](peer* dead) { delete dead; });
     matcher_.reset();
     interfaces_.clear();
     if (requests_.in_use() > 0 && !params_.ignore_request_leak) {
@@ -138,7 +135,7 @@ void worker::set_turns() {
 }
 
 unsigned worker::progress_slow() {
-    unsigned events = empty_trash();
+    unsigned events = fail_noted() + empty_trash();
     for (uct::iface* polled : slow_)
         events += polled->progress();
     until_events_ += turn_;
@@ -149,14 +146,31 @@ unsigned worker::progress_slow() {
         events += poll_quiet();
         if (streaming_.outdated()) update_protocols();
     }
+    if (!failing_peers_.empty()) turn_ = slow_turn_;
     return events;
+}
+
+unsigned worker::fail_noted() {
+    unsigned count = 0;
+    while (!failing_peers_.empty()) {
+        peer& failing = failing_peers_.front();
+        failing_peers_.pop_front();
+        failing.fail_for_memory();
+        ++count;
+    }
+    return count;
 }
 
 void worker::update_protocols() {
     streaming_.adopt();
-    for (table_key& known : tables_) {
-        *known.table = protocol_table(
-            {known.am, known.rma, &context_.costs(), &context_.options(), streaming_.used()});
+    try {
+        for (table_key& known : tables_) {
+            *known.table = protocol_table(
+                {known.am, known.rma, &context_.costs(), &context_.options(), streaming_.used()});
+        }
+    } catch (const std::bad_alloc&) {
+        // Tables that are not up to date cost time and nothing else.
+        ucs::log::debug(proto_log, "out of memory: protocols are not selected anew");
     }
     ep_ids_.for_each([](std::uint64_t, ep* each) { each->refresh_protocols(); });
     ucs::log::debug(proto_log, "data streams at {:.1f} GB/s: protocols were selected anew",
@@ -261,11 +275,19 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
     const std::span bytes(static_cast<const std::byte*>(packed_address), *length);
     const auto parsed = address::parse(bytes);
     if (!parsed) return parsed.status();
+    std::string name(params.name);
     peer* to = intern(parsed->uid, bytes);
+    const peer_use kept(*to);
     ep* made = to->first_unowned();
     if (made == nullptr || to->uid() == uid_) made = new ep(*this, *to, to->next_number());
-    made->adopt(params);
+    made->adopt(params, std::move(name));
     return made;
+}
+
+std::uint64_t worker::register_ep(ep& fresh) {
+    const std::uint64_t id = ep_ids_.add(&fresh);
+    if (id == 0) throw std::bad_alloc();
+    return id;
 }
 
 ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte> address) {
@@ -282,6 +304,7 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
     const std::uint64_t number =
         request.peer_ep_or_number ^ (request.uid == uid_ ? std::uint64_t{1} : 0);
     peer* from = intern(request.uid, address);
+    const peer_use kept(*from);
     ep* mine = from->find_for_request(number, request.ep);
     if (mine == nullptr) {
         mine = new ep(*this, *from, number);
@@ -298,9 +321,8 @@ void worker::refuse(const wire::wireup_header& unwanted, std::span<const std::by
     const auto parsed = address::parse(address, &rejected_);
     if (!parsed || parsed->uid != unwanted.uid) return;
     peer* to = intern(unwanted.uid, address);
-    to->hold();
+    const peer_use kept(*to);
     if (to->connect() == UCS_OK) wireup::send_refusal(*to, unwanted);
-    to->release();
 }
 
 void worker::destroy_later(ep& done) {
@@ -330,37 +352,42 @@ unsigned worker::empty_trash() {
         if (known != peers_.end() && known->second.get() == gone) {
             peers_.erase(known);
         } else {
-            std::erase_if(dead_peers_, [gone](const auto& dead) { return dead.get() == gone; });
+            --dead_count_;
+            delete gone;
         }
     }
     return 0;
 }
 
-void worker::forget(peer& dead) {
+void worker::forget(peer& dead) noexcept {
     const auto known = peers_.find(dead.uid());
     if (known == peers_.end() || known->second.get() != &dead) return;
-    dead_peers_.push_back(std::move(known->second));
+    dead_peers_.push_back(*known->second.release());
+    ++dead_count_;
     peers_.erase(known);
+}
+
+void worker::fail_later(peer& failing) noexcept {
+    failing_peers_.push_back(failing);
+    turn_ = slow_turn_;
 }
 
 ucs_status_t worker::start_flush(request& group) {
     group_state& state = group.start_group();
     state.left = 1;
-    std::vector<ep*> all;
-    ep_ids_.for_each([&all](std::uint64_t, ep* each) { all.push_back(each); });
-    std::vector<request*> parts;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        request* part = requests_.get();
-        if (part == nullptr) {
-            for (request* unused : parts)
-                requests_.put(*unused);
-            return UCS_ERR_NO_MEMORY;
+    // All of them first, so that it begins whole or not at all.
+    ucs::datastruct::list<request, &request::active_hook> parts;
+    for (std::size_t i = 0; i < ep_ids_.size(); ++i) {
+        if (request* part = requests_.get(); part != nullptr) {
+            parts.push_back(*part);
+            continue;
         }
-        parts.push_back(part);
+        parts.clear_and_dispose([this](request* unused) { requests_.put(*unused); });
+        return UCS_ERR_NO_MEMORY;
     }
-    for (ep* each : all) {
-        request* part = parts.back();
-        parts.pop_back();
+    ep_ids_.for_each([&](std::uint64_t, ep* each) {
+        request* part = &parts.front();
+        parts.pop_front();
         part->flags.assign(request_flags::internal);
         part->status = UCS_INPROGRESS;
         part->owner = this;
@@ -370,7 +397,7 @@ ucs_status_t worker::start_flush(request& group) {
         } else {
             requests_.put(*part);
         }
-    }
+    });
     return --state.left == 0 ? UCS_OK : UCS_INPROGRESS;
 }
 

@@ -77,7 +77,7 @@ public:
 
     // --- endpoints and peers ---
     ucs::result<ep*> create_ep(const void* packed_address, const ep_params& params);
-    std::uint64_t register_ep(ep& fresh) { return ep_ids_.add(&fresh); }
+    std::uint64_t register_ep(ep& fresh);
     // The endpoint that belongs to the peer's request; made when there is none yet.
     ep* accept(const wire::wireup_header& request, std::span<const std::byte> address);
     // Tells the sender of a request or reply that its endpoint has no other half here.
@@ -85,7 +85,9 @@ public:
     // Destroyed at the end of the current progress: callers may be inside of it.
     void destroy_later(ep& done);
     void destroy_later(peer& done);
-    void forget(peer& dead);
+    void forget(peer& dead) noexcept;
+    // With the next progress, see peer::send_control.
+    void fail_later(peer& failing) noexcept;
     void track_lane(const uct::ep& lane, peer* owner);
 
     // --- whole worker ---
@@ -112,9 +114,7 @@ public:
     [[nodiscard]] std::string info() const;
     void describe(ucs::vfs::directory& into) const override;
     [[nodiscard]] std::size_t endpoint_count() const noexcept { return ep_ids_.size(); }
-    [[nodiscard]] std::size_t peer_count() const noexcept {
-        return peers_.size() + dead_peers_.size();
-    }
+    [[nodiscard]] std::size_t peer_count() const noexcept { return peers_.size() + dead_count_; }
 
 private:
     worker(const context& of, const worker_params& params,
@@ -124,6 +124,7 @@ private:
     [[nodiscard]] ucs_status_t check_message_sizes() const;
     unsigned progress_slow();
     unsigned empty_trash();
+    unsigned fail_noted();
     unsigned poll_quiet();
     void run_ended();
     void update_protocols();
@@ -162,7 +163,9 @@ private:
     std::vector<std::byte> full_address_;
     std::vector<std::byte> net_address_;
     std::unordered_map<std::uint64_t, std::unique_ptr<peer>> peers_;
-    std::vector<std::unique_ptr<peer>> dead_peers_;  // out of the map, still referred to
+    // Out of the map, still referred to; owned.
+    ucs::datastruct::auto_list<peer, &peer::dead_hook> dead_peers_;
+    std::size_t dead_count_ = 0;
     std::unordered_map<const uct::ep*, peer*> lanes_;
     struct table_key {
         const uct::iface_attr* am;
@@ -172,6 +175,7 @@ private:
     std::vector<table_key> tables_;
     ucs::datastruct::auto_list<ep, &ep::unwanted_hook> trash_eps_;
     ucs::datastruct::auto_list<peer, &peer::trash_hook> trash_peers_;
+    ucs::datastruct::auto_list<peer, &peer::failing_hook> failing_peers_;
 };
 
 // Holds the worker's lock for the duration of a call from outside.

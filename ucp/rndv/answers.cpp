@@ -63,8 +63,8 @@ void on_ats(worker& owner, const wire::ats_header& header) {
 }  // namespace
 
 void rndv_listen_answers(worker& owner, uct::iface& on) {
-    on.set_am_handler(wire::rndv_rtr, plain_handler<wire::rtr_header, on_rtr>(owner));
-    on.set_am_handler(wire::rndv_ats, plain_handler<wire::ats_header, on_ats>(owner));
+    install_plain<wire::rndv_rtr, wire::rtr_header, on_rtr>(on, owner);
+    install_plain<wire::rndv_ats, wire::ats_header, on_ats>(on, owner);
 }
 
 }  // namespace ucp

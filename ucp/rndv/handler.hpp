@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "uct/api/iface.hpp"
@@ -22,9 +23,9 @@ void deliver_header(void* arg, void* data, std::size_t length) {
     Handler(*static_cast<worker*>(arg), header);
 }
 
-template<class Header, void (*Handler)(worker&, const Header&)>
-uct::am_handler plain_handler(worker& owner) noexcept {
-    return {.deliver = deliver_header<Header, Handler>, .arg = &owner};
+template<wire::id Id, class Header, void (*Handler)(worker&, const Header&)>
+void install_plain(uct::iface& on, worker& owner) {
+    handler_of<Id>::template install<deliver_header<Header, Handler>>(on, &owner);
 }
 
 }  // namespace ucp

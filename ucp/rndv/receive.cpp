@@ -36,32 +36,52 @@ void note_rate(const request& receive) {
     receive.owner->rates().observe(state.method, state.info.length, seconds_since(state.started));
 }
 
+void cannot_receive(const request& receive) noexcept {
+    const ucp_tag_recv_info_t& info = receive.state.recv.info;
+    ucs::log::error(proto_log,
+                    "out of memory: a message of {} bytes with tag {:#x} cannot be received",
+                    info.length, info.sender_tag);
+}
+
 // The sender is done as soon as it hears that its memory was read.
 void read_done(request& receive, ucs_status_t status) {
     recv_state& state = receive.state.recv;
     if (status == UCS_OK) note_rate(receive);
     if (status == UCS_OK && state.confirm) {
         // What was read is the message only if the send still ran.
-        state.awaits = rndv_answer::confirmed;
         state.local_id = receive.owner->recv_ids().add(&receive);
-        send_status(*receive.via, state.remote_id, UCS_OK, state.local_id);
-        return;
+        if (state.local_id != 0) {
+            state.awaits = rndv_answer::confirmed;
+            send_status(*receive.via, state.remote_id, UCS_OK, state.local_id);
+            return;
+        }
+        cannot_receive(receive);
+        status = UCS_ERR_NO_MEMORY;
     }
     send_status(*receive.via, state.remote_id, status);
     end_receive(receive, status);
 }
 
-void send_data_request(request& receive, std::uint64_t address, std::uint64_t from) {
+// False: out of memory, nothing was asked for.
+bool send_data_request(request& receive, std::uint64_t address, std::uint64_t from) {
     recv_state& state = receive.state.recv;
     state.local_id = receive.owner->recv_ids().add(&receive);
+    if (state.local_id == 0) return false;
     const wire::rtr_header header{state.remote_id, state.local_id, address, from,
                                   receive.via->remote_id()};
-    receive.via->remote().send_control(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)));
+    if (receive.via->remote().send_control(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)))) {
+        return true;
+    }
+    rndv_release(receive);
+    return false;
 }
 
 void ask_for_data(request& receive) {
-    receive.state.recv.offset = 0;
-    send_data_request(receive, 0, 0);
+    recv_state& state = receive.state.recv;
+    state.offset = 0;
+    if (send_data_request(receive, 0, 0)) return;
+    cannot_receive(receive);
+    read_done(receive, UCS_ERR_NO_MEMORY);
 }
 
 request& of_parts(uct::completion& parts) noexcept {
@@ -78,7 +98,7 @@ void fall_back(request& receive) {
 
 void read_data(request& receive);
 
-void read_completed(uct::completion& parts) {
+void read_completed(uct::completion& parts) noexcept {
     request& receive = of_parts(parts);
     const ucs_status_t status = parts.status;
     if (receive.via == nullptr) {  // the endpoint went away meanwhile
@@ -120,7 +140,7 @@ ucs_status_t read_pieces(request& receive) {
     return UCS_OK;
 }
 
-ucs_status_t progress_read(uct::pending_request& queued) {
+ucs_status_t progress_read(uct::pending_request& queued) noexcept {
     request& receive = request::of(queued);
     const ucs_status_t status = read_pieces(receive);
     if (status != UCS_ERR_NO_RESOURCE) receive.state.recv.parts.finish(UCS_OK);
@@ -149,9 +169,15 @@ void split_data(request& receive) {
     constexpr std::size_t page = 4096;
     recv_state& state = receive.state.recv;
     const std::size_t middle = state.info.length / 2 / page * page;
-    state.parts = {.done = read_completed, .count = 2};  // one is the sender's part
     state.awaits = rndv_answer::written;
-    send_data_request(receive, reinterpret_cast<std::uint64_t>(state.buffer.contiguous()), middle);
+    if (!send_data_request(receive, reinterpret_cast<std::uint64_t>(state.buffer.contiguous()),
+                           middle)) {
+        state.awaits = rndv_answer::none;
+        state.method = rndv_method::read;
+        read_data(receive);
+        return;
+    }
+    state.parts = {.done = read_completed, .count = 2};  // one is the sender's part
     read_until(receive, middle);
 }
 
@@ -258,7 +284,7 @@ rndv_method choose(const request& receive, const ep& from) {
     return owner.rates().choose(length, predicted);
 }
 
-void* locate_data(void* arg, const void* at, std::size_t length) {
+void* locate_data(void* arg, const void* at, std::size_t length) noexcept {
     wire::data_header header;
     std::memcpy(&header, at, sizeof header);
     request* receive = find_receive(*static_cast<worker*>(arg), header, length);
@@ -328,12 +354,9 @@ void rndv_release(request& receive) noexcept {
 }
 
 void rndv_listen(worker& owner, uct::iface& on) {
-    on.set_am_handler(wire::rndv_atp, plain_handler<wire::atp_header, on_atp>(owner));
-    on.set_am_handler(wire::rndv_data, {.deliver = deliver_data,
-                                        .landing_header = sizeof(wire::data_header),
-                                        .locate = locate_data,
-                                        .landed = landed_data,
-                                        .arg = &owner});
+    install_plain<wire::rndv_atp, wire::atp_header, on_atp>(on, owner);
+    handler_of<wire::rndv_data>::install<deliver_data, locate_data, landed_data>(
+        on, &owner, sizeof(wire::data_header));
 }
 
 }  // namespace ucp

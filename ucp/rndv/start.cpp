@@ -15,7 +15,6 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     const auto& job = *static_cast<packing*>(arg);
     request& send = *job.send;
     send_state& state = send.state.send;
-    assign_id(send);
     const auto address =
         job.readable ? reinterpret_cast<std::uint64_t>(state.buffer.contiguous()) : 0;
     // Whoever handles errors may break the send off, and has its memory back at once.
@@ -31,8 +30,13 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
 
 ucs_status_t send_rts(request& send, bool readable) {
     packing job{&send, readable};
+    if (!assign_id(send)) {
+        finish_send(send, UCS_ERR_NO_MEMORY);
+        return UCS_OK;
+    }
     const ssize_t sent = send.via->lane().am_bcopy(wire::rndv_rts, pack_rts, &job);
     if (sent >= 0) return UCS_OK;
+    release_id(send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
     finish_send(send, static_cast<ucs_status_t>(sent));
     return UCS_OK;

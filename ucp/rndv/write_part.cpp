@@ -9,7 +9,7 @@ namespace ucp {
 namespace {
 
 // The receiver hears how the writing ended and tells the sender when it has read its own part.
-void part_written(uct::completion& parts) {
+void part_written(uct::completion& parts) noexcept {
     request& send =
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
     const send_state& state = send.state.send;

@@ -1,7 +1,10 @@
 // What the matcher does with arriving messages. Everything here comes from a peer and is checked.
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "ucp/core/complete.hpp"
+#include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/tag/matcher.hpp"
@@ -42,10 +45,9 @@ bool read_header(worker& owner, const std::byte* data, std::size_t length, const
     return true;
 }
 
-std::unique_ptr<std::byte[]> copy_of(const std::byte* data, std::size_t length) {
-    std::unique_ptr<std::byte[]> copy(new std::byte[length]);
-    std::memcpy(copy.get(), data, length);
-    return copy;
+void out_of_memory(std::uint64_t tag, std::uint64_t length, const char* outcome) {
+    ucs::log::error(proto_log, "out of memory: a message of {} bytes with tag {:#x} {}", length,
+                    tag, outcome);
 }
 
 }  // namespace
@@ -71,15 +73,29 @@ void tag_matcher::on_eager_only(const std::byte* data, std::size_t length) {
 
 void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::size_t length) {
     message* stored = new_message(tag, message::kind::eager);
+    if (stored == nullptr) {
+        out_of_memory(tag, length, "was dropped");
+        return;
+    }
     stored->total = length;
     if (length <= message::inline_capacity) {
         stored->inline_length = length;
         std::memcpy(stored->inline_data, data, length);
-    } else {
-        stored->fragments.push_back({0, length, copy_of(data, length)});
+    } else if (!stored->keep(0, data, length)) {
+        give_up(*stored);
     }
     stored->queued = true;
     unexpected_.add(*stored);
+}
+
+void tag_matcher::give_up(message& stored) {
+    out_of_memory(stored.tag, stored.total, "is not stored, its receive will fail");
+    stored.status = UCS_ERR_NO_MEMORY;
+    stored.fragments.clear();
+    // Its sender need not wait for the receive.
+    if (stored.request != 0) {
+        acknowledge(stored.ep, std::exchange(stored.request, 0), UCS_ERR_NO_MEMORY);
+    }
 }
 
 void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
@@ -103,45 +119,84 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
     start_assembly(from, header, data + sizeof header, payload);
 }
 
-// With all of the message `from` may be nullptr.
+// With all of the message `from` may be nullptr. What is matched or stored may lack the memory for
+// its rest: then the rest is dropped.
 void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& header,
                                  const std::byte* data, std::size_t length) {
-    assembly fresh{header.ep, header.message, header.total, length, length,
-                   0,         nullptr,        nullptr,      {}};
-    tag::expected_entry* posted = expected_.match(header.tag);
-    request* receive = nullptr;
-    if (posted != nullptr) {
-        receive = &request::of(static_cast<recv_state&>(*posted));
-        recv_state& state = receive->state.recv;
-        receive->flags.set(request_flags::matched);
-        state.info = {header.tag, header.total};
-        state.begin_transfer();
-        if (header.ack != 0) acknowledge(header.ep, header.ack);
-        state.outcome = header.total > state.buffer.capacity()
-                            ? UCS_ERR_MESSAGE_TRUNCATED
-                            : state.buffer.unpack(data, 0, length);
-    } else {
-        message* stored = new_message(header.tag, message::kind::eager);
-        stored->total = header.total;
-        stored->ep = header.ep;
-        stored->request = header.ack;
-        if (length > 0) stored->fragments.push_back({0, length, copy_of(data, length)});
-        stored->queued = true;
-        unexpected_.add(*stored);
-        fresh.stored = stored;
-    }
-    if (length == header.total) {
-        if (receive != nullptr) finish_receive(*receive, receive->state.recv.outcome);
+    const bool whole = length == header.total;
+    assembly* rest = whole ? nullptr : begin_assembly(*from, header, length);
+    if (tag::expected_entry* posted = expected_.match(header.tag)) {
+        receive_first(request::of(static_cast<recv_state&>(*posted)), header, data, length, rest);
         return;
     }
-    fresh.started = ucs::time::now();
-    const auto place = assemblies_.emplace(assembly_key{header.ep, header.message}, fresh).first;
-    from->half.push_back(place->second);
-    if (receive != nullptr) {
-        attach_assembly(*receive, place->second);
-    } else {
-        fresh.stored->unfinished = &place->second;
+    message* stored = store_first(header, data, length);
+    if (stored != nullptr && !whole && rest == nullptr && stored->status == UCS_OK) {
+        give_up(*stored);
     }
+    if (rest == nullptr) return;
+    if (stored == nullptr || stored->status != UCS_OK) {
+        assemblies_.erase({header.ep, header.message});
+        return;
+    }
+    rest->stored = stored;
+    stored->unfinished = rest;
+}
+
+assembly* tag_matcher::begin_assembly(ep& from, const wire::eager_first_header& header,
+                                      std::size_t length) noexcept {
+    const assembly fresh{.ep = header.ep,
+                         .number = header.message,
+                         .total = header.total,
+                         .received = length,
+                         .first = length,
+                         .started = ucs::time::now(),
+                         .receiver = nullptr,
+                         .stored = nullptr,
+                         .sender_hook = {}};
+    try {
+        assembly& begun =
+            assemblies_.emplace(assembly_key{header.ep, header.message}, fresh).first->second;
+        from.half.push_back(begun);
+        return &begun;
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+void tag_matcher::receive_first(request& receive, const wire::eager_first_header& header,
+                                const std::byte* data, std::size_t length, assembly* rest) {
+    recv_state& state = receive.state.recv;
+    receive.flags.set(request_flags::matched);
+    state.info = {header.tag, header.total};
+    state.begin_transfer();
+    const bool lost = rest == nullptr && length != header.total;
+    if (lost) out_of_memory(header.tag, header.total, "cannot be received");
+    if (header.ack != 0) acknowledge(header.ep, header.ack, lost ? UCS_ERR_NO_MEMORY : UCS_OK);
+    state.outcome = lost                                     ? UCS_ERR_NO_MEMORY
+                    : header.total > state.buffer.capacity() ? UCS_ERR_MESSAGE_TRUNCATED
+                                                             : state.buffer.unpack(data, 0, length);
+    if (rest == nullptr) {
+        finish_receive(receive, state.outcome);
+    } else {
+        attach_assembly(receive, *rest);
+    }
+}
+
+message* tag_matcher::store_first(const wire::eager_first_header& header, const std::byte* data,
+                                  std::size_t length) noexcept {
+    message* stored = new_message(header.tag, message::kind::eager);
+    if (stored == nullptr) {
+        out_of_memory(header.tag, header.total, "was dropped");
+        if (header.ack != 0) acknowledge(header.ep, header.ack, UCS_ERR_NO_MEMORY);
+        return nullptr;
+    }
+    stored->total = header.total;
+    stored->ep = header.ep;
+    stored->request = header.ack;
+    if (length > 0 && !stored->keep(0, data, length)) give_up(*stored);
+    stored->queued = true;
+    unexpected_.add(*stored);
+    return stored;
 }
 
 assembly* tag_matcher::find_assembly(const wire::eager_data_header& header, std::size_t length) {
@@ -171,8 +226,9 @@ void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_
         if (state.outcome == UCS_OK) {
             state.outcome = state.buffer.unpack(data, into.received, length);
         }
-    } else if (into.stored != nullptr) {
-        into.stored->fragments.push_back({into.received, length, copy_of(data, length)});
+    } else if (into.stored != nullptr && !into.stored->keep(into.received, data, length)) {
+        into.stored->unfinished = nullptr;
+        give_up(*std::exchange(into.stored, nullptr));
     }
     into.received += length;
     if (into.received == into.total) finish_assembly(into);
@@ -243,6 +299,11 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
         return;
     }
     message* stored = new_message(header.tag, message::kind::rendezvous);
+    if (stored == nullptr) {
+        out_of_memory(header.tag, header.total, "was dropped");
+        refuse_announced(*from, header.request, UCS_ERR_NO_MEMORY);
+        return;
+    }
     stored->total = header.total;
     stored->ep = header.ep;
     stored->request = header.request;
@@ -260,26 +321,20 @@ public:
     static void deliver(void* arg, void* data, std::size_t length) {
         (static_cast<tag_matcher*>(arg)->*Handler)(static_cast<const std::byte*>(data), length);
     }
-    template<void (tag_matcher::*Handler)(const std::byte*, std::size_t)>
-    static uct::am_handler plain(tag_matcher& self) {
-        return {.deliver = deliver<Handler>, .arg = &self};
-    }
-    static void* locate(void* arg, const void* header, std::size_t length) {
+    static void* locate(void* arg, const void* header, std::size_t length) noexcept {
         return static_cast<tag_matcher*>(arg)->locate_eager_data(header, length);
     }
     static void landed(void* arg, const void* header, std::size_t length) {
         static_cast<tag_matcher*>(arg)->landed_eager_data(header, length);
     }
     static void install(tag_matcher& self, uct::iface& on) {
-        on.set_am_handler(wire::eager_only, plain<&tag_matcher::on_eager_only>(self));
-        on.set_am_handler(wire::eager_first, plain<&tag_matcher::on_eager_first>(self));
-        on.set_am_handler(wire::eager_ack, plain<&tag_matcher::on_eager_ack>(self));
-        on.set_am_handler(wire::rndv_rts, plain<&tag_matcher::on_rts>(self));
-        uct::am_handler data = plain<&tag_matcher::on_eager_data>(self);
-        data.landing_header = sizeof(wire::eager_data_header);
-        data.locate = locate;
-        data.landed = landed;
-        on.set_am_handler(wire::eager_data, data);
+        using wire::id;
+        handler_of<id::eager_only>::install<deliver<&tag_matcher::on_eager_only>>(on, &self);
+        handler_of<id::eager_first>::install<deliver<&tag_matcher::on_eager_first>>(on, &self);
+        handler_of<id::eager_ack>::install<deliver<&tag_matcher::on_eager_ack>>(on, &self);
+        handler_of<id::rndv_rts>::install<deliver<&tag_matcher::on_rts>>(on, &self);
+        handler_of<id::eager_data>::install<deliver<&tag_matcher::on_eager_data>, locate, landed>(
+            on, &self, sizeof(wire::eager_data_header));
     }
 };
 

@@ -36,7 +36,6 @@ void all_sent(request& send) {
 std::size_t pack_first(void* arg, void* into, std::size_t capacity) {
     request& send = *static_cast<request*>(arg);
     send_state& state = send.state.send;
-    if (state.sync) assign_id(send);
     state.remote_id = send.via->next_message();
     const wire::eager_first_header header{state.tag, state.buffer.length(), send.via->remote_id(),
                                           state.remote_id, state.local_id};
@@ -49,8 +48,11 @@ std::size_t pack_first(void* arg, void* into, std::size_t capacity) {
 ucs_status_t send_first(request& send) {
     // Counted from before the first byte leaves: the acknowledgement may come within the call.
     begin_fragments(send, send.state.send.buffer.length(), all_sent);
+    if (send.state.send.sync && !assign_id(send)) return UCS_ERR_NO_MEMORY;
     const ssize_t sent = send.via->lane().am_bcopy(wire::eager_first, pack_first, &send);
-    return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+    if (sent >= 0) return UCS_OK;
+    release_id(send);
+    return static_cast<ucs_status_t>(sent);
 }
 
 ucs_status_t progress(request& send) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
@@ -26,15 +28,18 @@ tag_matcher::~tag_matcher() {
         unexpected_.remove(entry);
         delete static_cast<message*>(&entry);
     });
+    while (spare_ != nullptr)
+        delete std::exchange(spare_, spare_->next_spare);
 }
 
-message* tag_matcher::new_message(std::uint64_t tag, message::kind type) {
+message* tag_matcher::new_message(std::uint64_t tag, message::kind type) noexcept {
     message* fresh;
-    if (spare_.empty()) {
-        fresh = new message;
+    if (spare_ == nullptr) {
+        fresh = new (std::nothrow) message;
+        if (fresh == nullptr) return nullptr;
     } else {
-        fresh = spare_.back().release();
-        spare_.pop_back();
+        fresh = std::exchange(spare_, spare_->next_spare);
+        --spare_count_;
         fresh->ep = fresh->request = fresh->address = 0;
         fresh->status = UCS_OK;
         fresh->unfinished = nullptr;
@@ -48,8 +53,9 @@ message* tag_matcher::new_message(std::uint64_t tag, message::kind type) {
 void tag_matcher::free_message(message& done) noexcept {
     done.fragments.clear();
     done.sender_hook.unlink();
-    if (spare_.size() < max_spare) {
-        spare_.emplace_back(&done);
+    if (spare_count_ < max_spare) {
+        done.next_spare = std::exchange(spare_, &done);
+        ++spare_count_;
     } else {
         delete &done;
     }
@@ -115,9 +121,24 @@ ucs_status_ptr_t tag_matcher::receive_probed(void* buffer, std::size_t count, me
                                              const operation& params) {
     ucs_status_t status;
     request* receive = start(buffer, count, params, status);
-    if (receive == nullptr) return UCS_STATUS_PTR(status);
+    if (receive == nullptr) {
+        // A mistake in this call is no news of the sender's.
+        drop(taken, status == UCS_ERR_NO_MEMORY ? status : UCS_ERR_CANCELED);
+        return UCS_STATUS_PTR(status);
+    }
     take(*receive, taken);
     return end(*receive, params);
+}
+
+void tag_matcher::drop(message& taken, ucs_status_t why) {
+    if (taken.unfinished != nullptr) taken.unfinished->stored = nullptr;
+    const ep* from = taken.request != 0 ? owner_.find_ep(taken.ep) : nullptr;
+    if (from != nullptr && taken.type == message::kind::rendezvous) {
+        refuse_announced(*from, taken.request, why);
+    } else if (from != nullptr) {
+        answer_sync(*from, taken.request, why);
+    }
+    free_message(taken);
 }
 
 void tag_matcher::take(request& receive, message& stored) {
@@ -250,8 +271,8 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announ
 }
 
 // The sender may be alive and waiting: only our side closed the endpoint.
-void tag_matcher::refuse_announced(const ep& from, std::uint64_t sender_request) {
-    const wire::ats_header header{sender_request, UCS_ERR_CONNECTION_RESET, 0, 0};
+void tag_matcher::refuse_announced(const ep& from, std::uint64_t sender_request, ucs_status_t why) {
+    const wire::ats_header header{sender_request, why, 0, 0};
     from.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 
@@ -274,9 +295,10 @@ std::string tag_matcher::info() {
     return text;
 }
 
-void tag_matcher::acknowledge(std::uint64_t ep_id, std::uint64_t sender_request) {
+void tag_matcher::acknowledge(std::uint64_t ep_id, std::uint64_t sender_request,
+                              ucs_status_t status) {
     const ep* from = owner_.find_ep(ep_id);
-    if (from != nullptr) answer_sync(*from, sender_request, UCS_OK);
+    if (from != nullptr) answer_sync(*from, sender_request, status);
 }
 
 void tag_matcher::answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status) {

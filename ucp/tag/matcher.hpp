@@ -1,9 +1,7 @@
 // Receiving tagged messages: matching, storing, assembling.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
@@ -28,7 +26,8 @@ public:
     // Registers the handlers of all tag messages.
     void listen(uct::iface& on);
 
-    // See ucp_tag_recv_nbx, ucp_tag_probe_nb, ucp_tag_msg_recv_nbx.
+    // See ucp_tag_recv_nbx, ucp_tag_probe_nb, ucp_tag_msg_recv_nbx. The last consumes the message
+    // also when it returns an error: nobody could tell that from the error of the message itself.
     ucs_status_ptr_t receive(void* buffer, std::size_t count, ucp_tag_t tag, ucp_tag_t mask,
                              const operation& params);
     message* probe(ucp_tag_t tag, ucp_tag_t mask, bool remove, ucp_tag_recv_info_t& info);
@@ -57,6 +56,8 @@ private:
     request* start(void* buffer, std::size_t count, const operation& params, ucs_status_t& status);
     ucs_status_ptr_t end(request& receive, const operation& params);
 
+    // Consumes a message that a probe took out and no receive can have; its sender hears why.
+    void drop(message& taken, ucs_status_t why);
     // Gives a stored message to a receive; consumes the message.
     void take(request& receive, message& stored);
     void take_eager(request& receive, message& stored);
@@ -74,18 +75,27 @@ private:
     void landed_eager_data(const void* header, std::size_t length);
 
     void store_eager(std::uint64_t tag, const std::byte* data, std::size_t length);
+    assembly* begin_assembly(ep& from, const wire::eager_first_header& header,
+                             std::size_t length) noexcept;
+    void receive_first(request& receive, const wire::eager_first_header& header,
+                       const std::byte* data, std::size_t length, assembly* rest);
+    message* store_first(const wire::eager_first_header& header, const std::byte* data,
+                         std::size_t length) noexcept;
     void deliver(request& receive, std::uint64_t tag, const void* data, std::size_t length);
     void start_assembly(ep* from, const wire::eager_first_header& header, const std::byte* data,
                         std::size_t length);
     void drop_queued(message& stored);
     void add_fragment(assembly& into, const std::byte* data, std::size_t length);
     void finish_assembly(assembly& done);
-    void acknowledge(std::uint64_t ep, std::uint64_t sender_request);
+    void acknowledge(std::uint64_t ep, std::uint64_t sender_request, ucs_status_t status = UCS_OK);
     void answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status);
-    void refuse_announced(const ep& from, std::uint64_t sender_request);
+    void refuse_announced(const ep& from, std::uint64_t sender_request,
+                          ucs_status_t why = UCS_ERR_CONNECTION_RESET);
+    // There is no memory for what is in the message: its receive ends with that.
+    void give_up(message& stored);
     assembly* find_assembly(const wire::eager_data_header& header, std::size_t length);
 
-    message* new_message(std::uint64_t tag, message::kind type);
+    message* new_message(std::uint64_t tag, message::kind type) noexcept;  // nullptr: no memory
     void free_message(message& done) noexcept;
 
     friend class tag_handlers;
@@ -94,7 +104,8 @@ private:
     tag::expected_queue expected_;
     tag::unexpected_queue unexpected_;
     assembly_map assemblies_;
-    std::vector<std::unique_ptr<message>> spare_;  // recycled objects
+    message* spare_ = nullptr;  // recycled objects
+    std::size_t spare_count_ = 0;
 };
 
 }  // namespace ucp

@@ -35,13 +35,17 @@ struct message : tag::unexpected_entry {
     std::uint64_t address = 0;  // rendezvous: where the data can be read, or 0
     kind type = kind::eager;
     bool confirm = false;                           // rendezvous: see announced
-    ucs_status_t status = UCS_OK;                   // set when the sender failed meanwhile
+    ucs_status_t status = UCS_OK;                   // set when the sender failed, or memory did
     bool queued = false;                            // false: a probe took it out
     assembly* unfinished = nullptr;                 // more fragments are to come
     ucs::datastruct::auto_unlink_hook sender_hook;  // rendezvous: in its endpoint's list
     std::size_t inline_length = 0;
     std::vector<fragment> fragments;
+    message* next_spare = nullptr;
     alignas(8) std::byte inline_data[inline_capacity];
+
+    // Keeps a copy of a piece of the data. False: no memory.
+    [[nodiscard]] bool keep(std::size_t offset, const std::byte* data, std::size_t length) noexcept;
 };
 
 }  // namespace ucp

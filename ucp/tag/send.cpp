@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t max_header = 64;
 constexpr std::size_t max_pieces = 16;
 
-ucs_status_t progress_queued(uct::pending_request& queued) {
+ucs_status_t progress_queued(uct::pending_request& queued) noexcept {
     request& send = request::of(queued);
     // A callback that sends must not pass the others that are queued.
     begin_quiet(send);
@@ -25,7 +25,7 @@ request& of_parts(uct::completion& parts) noexcept {
     return request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
 }
 
-void parts_done(uct::completion& parts) {
+void parts_done(uct::completion& parts) noexcept {
     request& send = of_parts(parts);
     const ucs_status_t status = parts.status;
     if (status != UCS_OK || send.state.send.aborted) {
@@ -166,10 +166,13 @@ void abort_send(request& send, ucs_status_t status) {
     }
 }
 
-void assign_id(request& send) {
-    if (send.state.send.local_id == 0) {
-        send.state.send.local_id = send.owner->send_ids().add(&send);
-    }
+bool assign_id(request& send) noexcept {
+    send_state& state = send.state.send;
+    state.local_id = send.owner->send_ids().add(&send);
+    if (state.local_id != 0) return true;
+    ucs::log::error(proto_log, "out of memory: a message of {} bytes with tag {:#x} is not sent",
+                    state.buffer.length(), state.tag);
+    return false;
 }
 
 void release_id(request& send) noexcept {

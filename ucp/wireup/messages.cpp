@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/tag/wire.hpp"
@@ -125,7 +126,7 @@ void send_refusal(peer& to, const wireup_header& unwanted) {
 }
 
 void listen(worker& owner, uct::iface& on) {
-    on.set_am_handler(wire::wireup, {.deliver = on_message, .arg = &owner});
+    handler_of<wire::wireup>::install<on_message>(on, &owner);
 }
 
 }  // namespace ucp::wireup

@@ -1,5 +1,7 @@
 #include "ucp/tag/match/expected.hpp"
 
+#include <new>
+
 namespace ucp::tag {
 
 expected_queue::table& expected_queue::table_of(std::uint64_t mask) noexcept {
@@ -10,23 +12,55 @@ expected_queue::table& expected_queue::table_of(std::uint64_t mask) noexcept {
 }
 
 // Finds the table of a mask for add, or gives it one: an empty one, so that programs that change
-// between masks without having two posted at once stay with one table.
-void expected_queue::select(std::uint64_t mask) noexcept {
+// between masks without having two posted at once stay with one table. False: no memory.
+bool expected_queue::select(std::uint64_t mask) noexcept {
     table* unused = nullptr;
     for (std::size_t i = 0; i < used_; ++i) {
         table& candidate = at(i);
         if (candidate.mask() == mask) {
             last_ = &candidate;
-            return;
+            return true;
         }
         if (candidate.empty() && unused == nullptr) unused = &candidate;
     }
     if (unused == nullptr) {
-        if (used_ == resident + more_.size()) more_.push_back(std::make_unique<table>());
+        if (used_ == resident + more_.size()) {
+            try {
+                more_.push_back(std::make_unique<table>());
+            } catch (const std::bad_alloc&) {
+                return false;
+            }
+        }
         unused = &at(used_++);
     }
     unused->set_mask(mask);
     last_ = unused;
+    return true;
+}
+
+void expected_queue::add_loose(expected_entry& entry) noexcept {
+    entry.links.newer = nullptr;
+    expected_entry** end = &loose_;
+    while (*end != nullptr)
+        end = &(*end)->links.newer;
+    *end = &entry;
+}
+
+// The place that points to the oldest match, or to nullptr.
+expected_entry** expected_queue::find_loose(std::uint64_t tag) noexcept {
+    expected_entry** place = &loose_;
+    while (*place != nullptr && (((*place)->tag ^ tag) & (*place)->mask) != 0)
+        place = &(*place)->links.newer;
+    return place;
+}
+
+bool expected_queue::remove_loose(expected_entry& entry) noexcept {
+    expected_entry** place = &loose_;
+    while (*place != nullptr && *place != &entry)
+        place = &(*place)->links.newer;
+    if (*place == nullptr) return false;
+    *place = entry.links.newer;
+    return true;
 }
 
 void expected_queue::add_to_tables(expected_entry& entry) noexcept {
@@ -40,10 +74,14 @@ void expected_queue::add_to_tables(expected_entry& entry) noexcept {
 
 void expected_queue::prepare_tables(expected_entry& entry) noexcept {
     if (expected_entry* first = std::exchange(lone_, nullptr)) {
-        if (last_->mask() != first->mask) select(first->mask);
+        // All tables are empty, so there is one for it.
+        if (last_->mask() != first->mask) static_cast<void>(select(first->mask));
         last_->add(*first);
     }
-    if (last_->mask() != entry.mask) select(entry.mask);
+    if (last_->mask() != entry.mask && !select(entry.mask)) {
+        add_loose(entry);
+        return;
+    }
     last_->add(entry);
 }
 
@@ -71,6 +109,16 @@ expected_entry* expected_queue::match_any(std::uint64_t tag) noexcept {
         from = &candidate;
         earliest = place;
     }
+    if (loose_ != nullptr) [[unlikely]] {
+        expected_entry** place = find_loose(tag);
+        expected_entry* entry = *place;
+        if (entry != nullptr && (earliest == nullptr || entry->sequence < (*earliest)->sequence)) {
+            *place = entry->links.newer;
+            ++gone_;
+            trim();
+            return entry;
+        }
+    }
     if (earliest == nullptr) return nullptr;
     expected_entry* entry = *earliest;
     order_.fetch_after(entry->sequence);
@@ -86,6 +134,11 @@ void expected_queue::remove(expected_entry& entry) noexcept {
         ++gone_;
         return;
     }
+    if (loose_ != nullptr && remove_loose(entry)) {
+        ++gone_;
+        trim();
+        return;
+    }
     table& from = table_of(entry.mask);
     from.remove(entry);
     ++gone_;
@@ -94,7 +147,8 @@ void expected_queue::remove(expected_entry& entry) noexcept {
 
 // Stops looking into tables at the end that have become empty.
 void expected_queue::trim() noexcept {
-    while (used_ > 1 && at(used_ - 1).empty()) {
+    const std::size_t least = loose_ == nullptr ? 1 : 2;
+    while (used_ > least && at(used_ - 1).empty()) {
         --used_;
         if (last_ == &at(used_)) last_ = &resident_[0];
     }

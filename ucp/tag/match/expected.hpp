@@ -36,7 +36,7 @@ public:
     [[nodiscard]] bool empty() const noexcept { return posted_ == gone_; }
 
     // The first few masks and their first receives need no memory; a table that grows and a new
-    // mask beside more than `resident` others do, once.
+    // mask beside more than `resident` others do, once. Without it receives are found more slowly.
     void add(expected_entry& entry) noexcept {
         const bool alone = empty();
         entry.sequence = posted_++;
@@ -68,6 +68,8 @@ public:
         if (lone_ != nullptr) f(*lone_);
         for (std::size_t i = 0; i < used_; ++i)
             at(i).for_each(f);
+        for (expected_entry* entry = loose_; entry != nullptr;)
+            f(*std::exchange(entry, entry->links.newer));
     }
 
     // Forgets every entry, then hands each to f, which may destroy it but not use the queue.
@@ -75,6 +77,8 @@ public:
     void clear(Function f) {
         gone_ = posted_;
         if (expected_entry* entry = std::exchange(lone_, nullptr)) f(*entry);
+        for (expected_entry* entry = std::exchange(loose_, nullptr); entry != nullptr;)
+            f(*std::exchange(entry, entry->links.newer));
         for (std::size_t i = 0; i < used_; ++i) {
             at(i).for_each(f);
             at(i).clear();
@@ -90,7 +94,10 @@ private:
         return i < resident ? resident_[i] : *more_[i - resident];
     }
     table& table_of(std::uint64_t mask) noexcept;
-    void select(std::uint64_t mask) noexcept;
+    bool select(std::uint64_t mask) noexcept;
+    void add_loose(expected_entry& entry) noexcept;
+    expected_entry** find_loose(std::uint64_t tag) noexcept;
+    bool remove_loose(expected_entry& entry) noexcept;
     void add_to_tables(expected_entry& entry) noexcept;
     void prepare_tables(expected_entry& entry) noexcept;
     expected_entry* match_in_tables(std::uint64_t tag) noexcept;
@@ -106,6 +113,9 @@ private:
     table resident_[resident];
     std::vector<std::unique_ptr<table>> more_;
     posting_order order_;
+    // Entries whose table there was no memory for, oldest first, linked by links.newer. While there
+    // are some, used_ is at least 2.
+    expected_entry* loose_ = nullptr;
 };
 
 }  // namespace ucp::tag
