@@ -1,0 +1,137 @@
+// Memory runs out while objects are made, asked and destroyed.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "test/integration/exhaustion/allocations.hpp"
+#include "test/integration/exhaustion/log_file.hpp"
+#include "ucp/api/ucp.h"
+
+namespace {
+
+using exhaustion::how;
+using exhaustion::log_file;
+
+// What the calls of one life returned, the first that failed.
+struct life {
+    ucs_status_t status = UCS_OK;
+    bool did(ucs_status_t result) {
+        if (status == UCS_OK) status = result;
+        return result == UCS_OK;
+    }
+};
+
+ucs_status_t read_config(ucp_config_t** config) {
+    return ucp_config_read("NO_SUCH_PREFIX", nullptr, config);
+}
+
+void configure(life& of, std::FILE* nowhere) {
+    ucp_config_t* config = nullptr;
+    if (!of.did(read_config(&config))) return;
+    of.did(ucp_config_modify(config, "RNDV_THRESH", "100000"));
+    ucp_config_print(config, nowhere, "a title that does not fit into the string itself",
+                     UCS_CONFIG_PRINT_CONFIG);
+    ucp_config_release(config);
+}
+
+void ask(life& of, ucp_worker_h worker, std::FILE* nowhere) {
+    ucp_worker_attr_t attr{};
+    attr.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_NAME;
+    if (!of.did(ucp_worker_query(worker, &attr))) return;
+    ucp_worker_address_attr_t about{};
+    about.field_mask = UCP_WORKER_ADDRESS_ATTR_FIELD_UID;
+    of.did(ucp_worker_address_query(attr.address, &about));
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address = attr.address;
+    ucp_ep_h ep = nullptr;
+    if (of.did(ucp_ep_create(worker, &params, &ep))) {
+        ucp_transport_entry_t entries[4];
+        ucp_ep_attr_t of_ep{};
+        of_ep.field_mask = UCP_EP_ATTR_FIELD_TRANSPORTS;
+        of_ep.transports.entries = entries;
+        of_ep.transports.num_entries = 4;
+        of_ep.transports.entry_size = sizeof *entries;
+        of.did(ucp_ep_query(ep, &of_ep));
+        ucp_ep_print_info(ep, nowhere);
+        ucp_request_param_t force{};
+        force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        force.flags = UCP_EP_CLOSE_FLAG_FORCE;
+        ucp_ep_close_nbx(ep, &force);
+    }
+    void* request = ucp_request_alloc(worker);
+    of.did(request != nullptr ? UCS_OK : UCS_ERR_NO_MEMORY);
+    ucp_request_free(request);
+    ucp_worker_print_info(worker, nowhere);
+    ucp_worker_release_address(worker, attr.address);
+}
+
+void make_worker(life& of, ucp_context_h context, std::FILE* nowhere) {
+    ucp_worker_params_t params{};
+    ucp_worker_h worker = nullptr;
+    if (!of.did(ucp_worker_create(context, &params, &worker))) return;
+    ask(of, worker, nowhere);
+    ucp_worker_destroy(worker);
+}
+
+void make_context(life& of, std::FILE* nowhere) {
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG;
+    ucp_context_h context = nullptr;
+    if (!of.did(ucp_init(&params, nullptr, &context))) return;
+    ucp_context_print_info(context, nowhere);
+    ucp_cleanup(context);
+}
+
+// Runs `one` with ever later allocations failing.
+template<class One>
+void check(One one) {
+    log_file::instance();
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
+                                                                  std::fclose);
+    for (const how fails : {how::once, how::from_then_on}) {
+        for (std::size_t nth = ~std::size_t{0};; ++nth) {
+            log_file::instance().clear();
+            const std::size_t before = exhaustion::live();
+            life of;
+            exhaustion::arm(fails, nth);
+            one(of, nowhere.get());
+            const std::size_t allocations = exhaustion::disarm();
+            const std::size_t leaked = exhaustion::live() - before;
+            INFO("allocation " << nth << (fails == how::once ? " fails" : " and all later fail")
+                               << ", log:\n"
+                               << log_file::instance().text());
+            const bool known = of.status == UCS_OK || of.status == UCS_ERR_NO_MEMORY;
+            CHECK(known);
+            if (of.status != UCS_OK) CHECK_FALSE(log_file::instance().empty());
+            if (nth == ~std::size_t{0}) {  // makes what is made once in a process
+                nth = 0;
+                continue;
+            }
+            CHECK(leaked == 0);
+            if (allocations < nth) break;
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("configurations without memory are refused") {
+    check(configure);
+}
+
+TEST_CASE("contexts without memory are refused") {
+    check(make_context);
+}
+
+TEST_CASE("workers without memory are refused, and say nothing wrong of themselves") {
+    log_file::instance();
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG;
+    ucp_context_h context = nullptr;
+    REQUIRE(ucp_init(&params, nullptr, &context) == UCS_OK);
+    check([context](life& of, std::FILE* nowhere) { make_worker(of, context, nowhere); });
+    ucp_cleanup(context);
+}

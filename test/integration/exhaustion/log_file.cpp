@@ -1,0 +1,39 @@
+#include "test/integration/exhaustion/log_file.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace exhaustion {
+
+log_file& log_file::instance() {
+    static log_file made;
+    return made;
+}
+
+log_file::log_file() : fd_(::memfd_create("log", 0)) {
+    const std::string path = "/proc/self/fd/" + std::to_string(fd_);
+    ::setenv("UCX_LOG_FILE", path.c_str(), 1);
+}
+
+void log_file::clear() const noexcept {
+    static_cast<void>(::ftruncate(fd_, 0));
+}
+
+bool log_file::empty() const noexcept {
+    struct stat info {};
+    return ::fstat(fd_, &info) != 0 || info.st_size == 0;
+}
+
+std::string log_file::text() const {
+    struct stat info {};
+    ::fstat(fd_, &info);
+    std::string all(static_cast<std::size_t>(info.st_size), '\0');
+    const ssize_t got = ::pread(fd_, all.data(), all.size(), 0);
+    all.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return all;
+}
+
+}  // namespace exhaustion

@@ -1,0 +1,24 @@
+// What the library logs, in memory that needs no allocation.
+#pragma once
+
+#include <string>
+
+namespace exhaustion {
+
+// The library's log file of this process, once it was made. Not the standard error, which the
+// sanitizers need.
+class log_file {
+public:
+    static log_file& instance();
+
+    void clear() const noexcept;
+    [[nodiscard]] bool empty() const noexcept;
+    [[nodiscard]] std::string text() const;
+
+private:
+    log_file();
+
+    int fd_;
+};
+
+}  // namespace exhaustion

@@ -1,0 +1,153 @@
+// Memory runs out at every place in the life of two workers that talk to each other.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <string_view>
+
+#include "test/integration/exhaustion/allocations.hpp"
+#include "test/integration/exhaustion/log_file.hpp"
+#include "test/integration/exhaustion/session.hpp"
+
+namespace {
+
+using exhaustion::how;
+using exhaustion::log_file;
+using exhaustion::session;
+
+ucp_context_h make_context(const char* scheme) {
+    log_file::instance();
+    ucp_config_t* config = nullptr;
+    REQUIRE(ucp_config_read(nullptr, nullptr, &config) == UCS_OK);
+    REQUIRE(ucp_config_modify(config, "HOST_PROBE", "n") == UCS_OK);
+    REQUIRE(ucp_config_modify(config, "RNDV_THRESH", "100000") == UCS_OK);
+    REQUIRE(ucp_config_modify(config, "RNDV_SCHEME", scheme) == UCS_OK);
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_TAG;
+    ucp_context_h context = nullptr;
+    REQUIRE(ucp_init(&params, config, &context) == UCS_OK);
+    ucp_config_release(config);
+    return context;
+}
+
+void short_messages(session& with) {
+    with.connect();
+    with.expect_then_send(8);
+    with.expect_then_send(300);
+    with.send_then_expect(8);
+    with.send_then_expect(300);
+    with.send_then_probe(8);
+    with.send_then_probe(300);
+    with.expect_then_send(8, true);
+    with.send_then_expect(300, true);
+    with.use_many_masks();
+    with.cancel_a_receive();
+    with.flush();
+    with.close();
+}
+
+void long_messages(session& with) {
+    with.connect();
+    with.expect_then_send(60'000);
+    with.send_then_expect(60'000);
+    with.send_then_probe(60'000);
+    with.expect_then_send(60'000, true);
+    with.send_then_expect(60'000, true);
+    with.expect_then_send(300'000);
+    with.send_then_expect(300'000);
+    with.send_then_probe(300'000);
+    with.close();
+}
+
+void fill_lane(session& with) {
+    with.connect();
+    with.expect_then_send(8);
+    with.fill_lane();
+}
+
+// What a session does while memory may run out, and before.
+struct scenario {
+    void (*traffic)(session&);
+    void (*before)(session&) = [](session&) {};
+    std::size_t canceled = 0;  // operations that end with an error anyway
+};
+
+struct outcome {
+    std::size_t allocations = 0;
+    std::size_t failed = 0;
+    std::size_t running = 0;
+    bool silent = false;
+    bool corrupted = false;
+    std::size_t leaked = 0;
+    ucs_status_t odd = UCS_OK;
+};
+
+// Nothing in here may allocate: that would count.
+outcome run(ucp_context_h context, const scenario& what, how fails, std::size_t nth) {
+    outcome result;
+    log_file::instance().clear();
+    const std::size_t before = exhaustion::live();
+    {
+        session with(context);
+        what.before(with);
+        exhaustion::arm(fails, nth);
+        what.traffic(with);
+        result.allocations = exhaustion::disarm();
+        with.settle();
+        result.failed = with.failed() - std::min(with.failed(), what.canceled);
+        result.running = with.running();
+        result.corrupted = with.corrupted();
+        result.odd = with.odd_status();
+        result.silent = log_file::instance().empty();
+    }
+    result.leaked = exhaustion::live() - before;
+    return result;
+}
+
+// Returns how often the log said so.
+std::size_t check(const scenario& what, const char* scheme,
+                  std::string_view said = "out of memory") {
+    std::size_t times = 0;
+    const ucp_context_h context = make_context(scheme);
+    for (const how fails : {how::once, how::from_then_on}) {
+        // The first one makes what is made once in a process.
+        run(context, what, fails, ~std::size_t{0});
+        for (std::size_t nth = 1;; ++nth) {
+            const outcome got = run(context, what, fails, nth);
+            const std::string log = log_file::instance().text();
+            INFO("allocation " << nth << (fails == how::once ? " fails" : " and all later fail")
+                               << ", RNDV_SCHEME=" << scheme << ", log:\n"
+                               << log);
+            times += log.find(said) != log.npos ? 1U : 0U;
+            CHECK_FALSE(got.corrupted);
+            CHECK(got.odd == UCS_OK);
+            CHECK(got.leaked == 0);
+            const bool unexplained = got.silent && got.failed + got.running > 0;
+            CHECK_FALSE(unexplained);
+            if (got.running == 0) CHECK(log.find("were not freed") == log.npos);
+            if (got.allocations >= nth) continue;
+            CHECK(got.running == 0);
+            CHECK(got.failed == 0);
+            break;
+        }
+    }
+    ucp_cleanup(context);
+    return times;
+}
+
+}  // namespace
+
+TEST_CASE("short messages without memory end with an error and a line in the log") {
+    CHECK(check({.traffic = short_messages, .canceled = 1}, "auto") > 0);
+}
+
+TEST_CASE("long messages without memory end with an error and a line in the log") {
+    CHECK(check({.traffic = long_messages}, "auto") > 0);
+    CHECK(check({.traffic = long_messages}, "am") > 0);
+}
+
+TEST_CASE("answers that cannot be queued fail their connection") {
+    const scenario answers{.traffic = [](session& with) { with.answer_through_full_lane(); },
+                           .before = fill_lane};
+    CHECK(check(answers, "auto", "a control message") > 0);
+}
