@@ -62,7 +62,7 @@ public:
 
     // --- control ---
     // Adopts an endpoint that a peer's request made before the user asked for one.
-    void adopt(const ep_params& params, std::string name) noexcept;
+    void adopt(const ep_params& params, std::string name = {}) noexcept;
     // New error handling or user data (ucp_ep_modify_nb).
     void modify(const ucp_err_handler_t* handler, void* const* user_data) noexcept;
     [[nodiscard]] bool owned_by_user() const noexcept { return user_owned_; }

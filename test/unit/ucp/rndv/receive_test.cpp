@@ -167,7 +167,7 @@ TEST_CASE("an endpoint that handles errors confirms that its send ran when it wa
     raw_world in = near();
     ucp::ep_params how;
     how.error_mode = mode;
-    in.ep().adopt(how, {});
+    in.ep().adopt(how);
     const std::vector<std::byte> data(length);
     told sent;
     const std::uint64_t send = start_send(in, data, sent);
