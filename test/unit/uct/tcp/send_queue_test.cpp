@@ -45,7 +45,7 @@ TEST_CASE("queued bytes leave in order, however little the socket takes") {
         const std::size_t length = 8 * (1 + random() % 12);
         if (queue.has_room(length)) {
             const bytes frame = numbered(length, next++);
-            queue.append(frame);
+            REQUIRE(queue.append(frame));
             before.insert(before.end(), frame.begin(), frame.end());
         }
         CHECK(take(queue, random() % 60, after) == nullptr);
@@ -61,14 +61,14 @@ TEST_CASE("a message from the caller's memory is whole on the wire and ends once
     buffer_pool pool(256);
     for (std::size_t step = 1; step < 90; ++step) {
         send_queue queue(pool);
-        queue.append(numbered(16, 1));
+        REQUIRE(queue.append(numbered(16, 1)));
         uct::completion done{.done = note};
         bytes one = numbered(13, 50);
         bytes two = numbered(32, 90);
         const bytes header = numbered(9, 200);
         const std::array<uct::iov, 3> payload{
             {{one.data(), one.size()}, {nullptr, 0}, {two.data(), two.size()}}};
-        queue.next_zcopy().compose(7, header, payload, 54, &done);
+        queue.next_zcopy()->compose(7, header, payload, 54, &done);
         queue.start_zcopy();
         CHECK_FALSE(queue.has_room(8));
         bytes wire;
@@ -97,7 +97,7 @@ TEST_CASE("clearing gives back the completion of what was under way") {
     uct::completion done{.done = note};
     bytes one = numbered(13, 50);
     const uct::iov piece{one.data(), one.size()};
-    queue.next_zcopy().compose(7, {}, {&piece, 1}, 13, &done);
+    queue.next_zcopy()->compose(7, {}, {&piece, 1}, 13, &done);
     queue.start_zcopy();
     CHECK(queue.clear() == &done);
     CHECK(queue.empty());
