@@ -37,6 +37,12 @@ std::unique_ptr<ucp::context> make_context(const uct::sim::sim_component& compon
     return std::move(*ucp::context::create(params, std::move(source), list));
 }
 
+std::unique_ptr<ucp::worker> make_worker(const ucp::context& of) {
+    ucp::worker_params params;
+    params.name = "tested";
+    return std::move(*ucp::worker::create(of, params));
+}
+
 }  // namespace
 
 raw_peer::raw_peer(uct::sim::fabric& network, std::uint64_t uid)
@@ -88,7 +94,7 @@ raw_world::raw_world(const settings& options, const uct::sim::parameters& parame
     : network(1, parameters),
       component(network),
       context(make_context(component, options)),
-      worker(std::move(*ucp::worker::create(*context, {}))),
+      worker(make_worker(*context)),
       peer(network, 0x1234),
       driver_(network) {
     driver_.add([this] { return worker == nullptr ? 0 : worker->progress(); });
