@@ -151,8 +151,12 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
     const auto& where = owner_.owner().resources()[am_.resource].where;
     // Who lacks memory for one lane lacks it for another.
     if (status == UCS_ERR_NO_MEMORY || !may_change_lane() || !exclude(am_.resource)) {
-        ucs::log::info(wireup_log, "the connection to worker {:x} over {}/{} was lost: {}", uid_,
-                       where.transport, where.device, ucs_status_string(status));
+        // After a goodbye nobody misses anything but who still sends, and gets the error.
+        ucs::log::log(
+            wireup_log,
+            status == UCS_ERR_NOT_CONNECTED ? ucs::log::level::info : ucs::log::level::warn,
+            "the connection to {}, worker {:x}, over {}/{} was lost: {}", peer_name(), uid_,
+            where.transport, where.device, ucs_status_string(status));
         fail_all(status);
         return;
     }

@@ -93,6 +93,9 @@ class Deaths(Case):
         survivor.ok("progress 0.05")
         self.assertEqual(survivor.errors(VICTIM), 1 if mode == "peer" else 0, survivor.log())
         self.assertEqual(survivor.errors(BYSTANDER), 0, survivor.log())
+        if mode == "peer":
+            # At the default level the log says so.
+            self.assertRegex(survivor.log(), "was lost|is unreachable")
 
     def goes_on(self, survivor, bystander):
         for peer in (survivor, bystander):

@@ -79,10 +79,13 @@ void posix_ep::on_socket_event() noexcept {
         ucs::log::debug(posix_log, "{}: closed its interface", peer_name());
         return fail(UCS_ERR_NOT_CONNECTED);
     }
-    const char* what = !reason                             ? "is gone without a goodbye"
-                       : reason == goodbye_reason::refused ? "refused the connection"
-                                                           : "found garbage in the ring";
-    ucs::log::warn(posix_log, "{}: {}", peer_name(), what);
+    if (!reason) {
+        ucs::log::diag(posix_log, "{}: is gone without a goodbye", peer_name());
+    } else {
+        ucs::log::warn(posix_log, "{}: {}", peer_name(),
+                       reason == goodbye_reason::refused ? "refused the connection"
+                                                         : "found garbage in the ring");
+    }
     fail(reason == goodbye_reason::refused ? UCS_ERR_REJECTED : UCS_ERR_CONNECTION_RESET);
 }
 
