@@ -1,8 +1,8 @@
 // Messages between workers: layout first.
 //
 // Version rule: the worker address carries the protocol version, and workers of different versions
-// do not connect, so messages carry none. All fields are in the byte order of x86-64, the only
-// one that is supported.
+// do not connect, so messages carry none. It is raised with every change since the first release.
+// All fields are in the byte order of x86-64, the only one that is supported.
 //
 //   id            header (bytes)                                        then
 //   eager_only    tag 8                                                 data
