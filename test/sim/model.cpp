@@ -94,8 +94,14 @@ void model::ended(operation_record& which, ucs_status_t status) {
             ended_flush(which);
             break;
     }
-    // Without error handling a peer may still read the memory of a send that was broken off.
-    if (which.kind == what::receive || status == UCS_OK || which.handles_errors) which.data.reset();
+    if (which.data == nullptr) return;
+    if (which.kind == what::receive || status == UCS_OK) {
+        which.data.reset();
+    } else if (which.handles_errors) {
+        // A peer may still read what the program does next with the memory of a send that was
+        // broken off, but must not take it for the message.
+        which.data->spoil();
+    }
 }
 
 void model::ended_send(operation_record& send) {

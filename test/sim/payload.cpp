@@ -152,6 +152,11 @@ void payload::fill(std::uint64_t id) noexcept {
     });
 }
 
+void payload::spoil() noexcept {
+    visit(0, length_,
+          [](std::byte* at, std::size_t, std::size_t size) { std::fill_n(at, size, untouched); });
+}
+
 bool payload::holds(std::uint64_t id, std::size_t length) const noexcept {
     bool same = true;
     const_cast<payload*>(this)->visit(

@@ -28,6 +28,8 @@ public:
 
     // Message number `id` in packed order.
     void fill(std::uint64_t id) noexcept;
+    // What no message holds.
+    void spoil() noexcept;
     // Whether it holds the first `length` bytes of message `id`, and nothing was written behind.
     [[nodiscard]] bool holds(std::uint64_t id, std::size_t length) const noexcept;
 

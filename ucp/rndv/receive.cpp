@@ -43,23 +43,43 @@ void cannot_receive(const request& receive) noexcept {
                     info.length, info.sender_tag);
 }
 
+void end_read(request& receive, ucs_status_t status) {
+    if (status != UCS_OK && status != UCS_ERR_CONNECTION_RESET) {
+        ucs::log::error(proto_log,
+                        "{} bytes of a message could not be read from the memory of {}: {}",
+                        receive.state.recv.info.length, receive.via->remote().peer_name(),
+                        ucs_status_string(status));
+    }
+    end_receive(receive, status);
+}
+
 // The sender is done as soon as it hears that its memory was read.
 void read_done(request& receive, ucs_status_t status) {
     recv_state& state = receive.state.recv;
     if (status == UCS_OK) note_rate(receive);
-    if (status == UCS_OK && state.confirm) {
-        // What was read is the message only if the send still ran.
+    if (state.confirm) {
+        // What was read is the message only if the send still ran, and only then a failure to read
+        // it is one.
         state.local_id = receive.owner->recv_ids().add(&receive);
         if (state.local_id != 0) {
+            state.outcome = status;
             state.awaits = rndv_answer::confirmed;
-            send_status(*receive.via, state.remote_id, UCS_OK, state.local_id);
+            send_status(*receive.via, state.remote_id, status, state.local_id);
             return;
         }
         cannot_receive(receive);
         status = UCS_ERR_NO_MEMORY;
     }
     send_status(*receive.via, state.remote_id, status);
-    end_receive(receive, status);
+    end_read(receive, status);
+}
+
+void on_confirmed(request& receive, ucs_status_t status) {
+    if (status == UCS_OK) {
+        end_read(receive, receive.state.recv.outcome);
+    } else {
+        end_receive(receive, UCS_ERR_CONNECTION_RESET);
+    }
 }
 
 // False: out of memory, nothing was asked for.
@@ -81,7 +101,8 @@ void ask_for_data(request& receive) {
     state.offset = 0;
     if (send_data_request(receive, 0, 0)) return;
     cannot_receive(receive);
-    read_done(receive, UCS_ERR_NO_MEMORY);
+    send_status(*receive.via, state.remote_id, UCS_ERR_NO_MEMORY);
+    end_receive(receive, UCS_ERR_NO_MEMORY);
 }
 
 request& of_parts(uct::completion& parts) noexcept {
@@ -207,7 +228,7 @@ void on_atp(worker& owner, const wire::atp_header& header) {
             on_written(**found, status);
             break;
         case rndv_answer::confirmed:
-            end_receive(**found, status == UCS_OK ? UCS_OK : UCS_ERR_CONNECTION_RESET);
+            on_confirmed(**found, status);
             break;
     }
 }

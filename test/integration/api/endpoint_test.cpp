@@ -1,4 +1,6 @@
 // Endpoints: making, closing, flushing, who speaks first.
+#include <sys/mman.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -254,6 +256,54 @@ TEST_CASE("in error handling mode PEER an endpoint is told once that the other s
     CHECK(UCS_STATUS_IS_ERR(in.finish(ucp_tag_send_nbx(ep, "x", 1, 1, &none))));
     in.close(ep, true);
     exchange(in, in.receiver, in.ep, 1);
+}
+
+TEST_CASE("who takes the memory of a send back is not received from") {
+    // The receive failed as if the sender had named a wrong address, with an error in the log.
+    if (only_self()) return;
+    const bool unmapped = GENERATE(true, false);
+    CAPTURE(unmapped);
+    constexpr std::size_t length = 8 << 20;
+    captured_output output;
+    ucs_status_t status = UCS_OK;
+    {
+        const world in(configured({{"RNDV_THRESH", "1000"}, {"RNDV_SCHEME", "get_zcopy"}}));
+        const auto address = address_of(in.receiver);
+        ucp_ep_params_t how{};
+        how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        how.address = reinterpret_cast<const ucp_address_t*>(address.data());
+        how.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        ucp_ep_h ep = nullptr;
+        REQUIRE(ucp_ep_create(in.sender, &how, &ep) == UCS_OK);
+        exchange(in, in.receiver, ep, 8);
+        void* const memory =
+            ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        REQUIRE(memory != MAP_FAILED);
+        std::memset(memory, 7, length);
+        const params none;
+        const auto sending = ucp_tag_send_nbx(ep, memory, length, 5, &none);
+        REQUIRE(UCS_PTR_IS_PTR(sending));
+        in.await_unexpected(5);
+        params force;
+        force.flags = UCP_EP_CLOSE_FLAG_FORCE;
+        CHECK(ucp_ep_close_nbx(ep, &force.flag(UCP_OP_ATTR_FIELD_FLAGS)) == nullptr);
+        CHECK(in.finish(sending) == UCS_ERR_CANCELED);
+        if (unmapped) {
+            ::munmap(memory, length);
+        } else {
+            std::memset(memory, 9, length);
+        }
+        std::vector<std::byte> into(length);
+        outcome received;
+        // Without progress in between the receiver has not heard of the close.
+        const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 5, all_bits,
+                                                &params().on_recv(received));
+        status = in.finish(receiving);
+        if (!unmapped) ::munmap(memory, length);
+    }
+    const std::string log = output.text();
+    CHECK(status == UCS_ERR_CONNECTION_RESET);
+    CHECK(log.find("ERROR") == std::string::npos);
 }
 
 TEST_CASE("ucp_ep_query lists transports into entries of any size, by names that stay") {

@@ -33,8 +33,9 @@ ucs_status_t cma_ep::judge(const copy_outcome& outcome, const char* call,
         case copy_outcome::kind::done:
             return UCS_OK;
         case copy_outcome::kind::bad_address:
-            ucs::log::error(cma_log, "{}({}, address {:#x}, {} bytes) failed: {}", call,
-                            peer_name(), remote_address, length, std::strerror(outcome.error));
+            // The caller knows whether the memory had to be there.
+            ucs::log::diag(cma_log, "{}({}, address {:#x}, {} bytes) failed: {}", call, peer_name(),
+                           remote_address, length, std::strerror(outcome.error));
             return UCS_ERR_INVALID_ADDR;
         case copy_outcome::kind::refused:
         case copy_outcome::kind::stranger:
