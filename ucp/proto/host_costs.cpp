@@ -90,15 +90,16 @@ host_costs measure_now() {
 // Names the machine: figures of another processor or kernel are not ours.
 std::string hardware_identity() {
     std::string text;
-    if (std::FILE* info = std::fopen("/proc/cpuinfo", "re"); info != nullptr) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> info(std::fopen("/proc/cpuinfo", "re"),
+                                                               std::fclose);
+    if (info != nullptr) {
         char line[256];
-        while (std::fgets(line, sizeof line, info) != nullptr) {
+        while (std::fgets(line, sizeof line, info.get()) != nullptr) {
             if (std::strncmp(line, "model name", 10) == 0) {
                 text = line;
                 break;
             }
         }
-        std::fclose(info);
     }
     utsname system{};
     if (::uname(&system) == 0) text += system.release;
@@ -123,15 +124,15 @@ bool plausible(const host_costs& costs) {
 }
 
 bool load(const std::string& path, host_costs& costs) {
-    std::FILE* file = std::fopen(path.c_str(), "re");
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                               std::fclose);
     if (file == nullptr) return false;
     int version = 0;
     int works = 0;
     host_costs read;
-    const int fields = std::fscanf(file, "hawser-host %d %lg %lg %zu %lg %lg %d", &version,
+    const int fields = std::fscanf(file.get(), "hawser-host %d %lg %lg %zu %lg %lg %d", &version,
                                    &read.copy_cached, &read.copy_memory, &read.cache_size,
                                    &read.single_copy_overhead, &read.single_copy, &works);
-    std::fclose(file);
     if (fields != 7 || version != format_version || !plausible(read)) return false;
     read.single_copy_works = works != 0;
     read.origin = fmt::format("measured before, kept in {}", path);

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "ucs/arch/cpu.hpp"
 #include "ucs/config/ini_file.hpp"
@@ -41,10 +42,10 @@ int read_whole(const std::string& path, std::string& text) {
 std::string installed_file() {
     Dl_info here{};
     if (::dladdr(reinterpret_cast<const void*>(&installed_file), &here) == 0) return {};
-    char* resolved = ::realpath(here.dli_fname, nullptr);
+    const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(here.dli_fname, nullptr),
+                                                          std::free);
     if (resolved == nullptr) return {};
-    std::string path(resolved);
-    std::free(resolved);
+    std::string path(resolved.get());
     for (int level = 0; level < 2; ++level) {
         const std::size_t slash = path.rfind('/');
         if (slash == path.npos) return {};
