@@ -1,5 +1,8 @@
 #include "test/integration/exhaustion/allocations.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <new>
 
@@ -64,6 +67,12 @@ bool struck() noexcept {
 
 std::size_t live() noexcept {
     return held;
+}
+
+int next_descriptor() noexcept {
+    const int next = ::open("/dev/null", O_RDONLY);
+    ::close(next);
+    return next;
 }
 
 }  // namespace exhaustion

@@ -18,5 +18,7 @@ std::size_t disarm() noexcept;
 
 // Allocations that were not given back.
 [[nodiscard]] std::size_t live() noexcept;
+// The descriptor that would be opened next: what is not closed makes it grow.
+[[nodiscard]] int next_descriptor() noexcept;
 
 }  // namespace exhaustion

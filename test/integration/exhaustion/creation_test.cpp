@@ -94,6 +94,7 @@ void check(One one) {
         for (std::size_t nth = ~std::size_t{0};; ++nth) {
             log_file::instance().clear();
             const std::size_t before = exhaustion::live();
+            const int next = exhaustion::next_descriptor();
             life of;
             exhaustion::arm(fails, nth);
             one(of, nowhere.get());
@@ -110,6 +111,7 @@ void check(One one) {
                 continue;
             }
             CHECK(leaked == 0);
+            CHECK(exhaustion::next_descriptor() == next);
             if (allocations < nth) break;
         }
     }

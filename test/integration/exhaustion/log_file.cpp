@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "ucp/api/ucp.h"
+
 namespace exhaustion {
 
 log_file& log_file::instance() {
@@ -16,6 +18,8 @@ log_file& log_file::instance() {
 log_file::log_file() : fd_(::memfd_create("log", 0)) {
     const std::string path = "/proc/self/fd/" + std::to_string(fd_);
     ::setenv("UCX_LOG_FILE", path.c_str(), 1);
+    // The library opens it with the first message that it writes.
+    static_cast<void>(ucp_lib_query(nullptr));
 }
 
 void log_file::clear() const noexcept {

@@ -238,8 +238,9 @@ void session::use_many_masks() {
 void session::cancel_a_receive() {
     receive(right_, 8, ++tag_);
     receive(right_, 8, ++tag_);
-    const operation& last = operations_[count_ - 1];
-    if (count_ > 0 && last.request != nullptr) ucp_request_cancel(last.on, last.request);
+    if (count_ > 0 && operations_[count_ - 1].tag == tag_) {
+        ucp_request_cancel(right_, operations_[count_ - 1].request);
+    }
     send(to_right_, 8, false, tag_ - 1);
     wait();
 }

@@ -79,6 +79,7 @@ struct outcome {
     bool silent = false;
     bool corrupted = false;
     std::size_t leaked = 0;
+    int descriptors = 0;  // left open
     ucs_status_t odd = UCS_OK;
 };
 
@@ -87,6 +88,7 @@ outcome run(ucp_context_h context, const scenario& what, how fails, std::size_t 
     outcome result;
     log_file::instance().clear();
     const std::size_t before = exhaustion::live();
+    const int next = exhaustion::next_descriptor();
     {
         session with(context);
         what.before(with);
@@ -101,6 +103,7 @@ outcome run(ucp_context_h context, const scenario& what, how fails, std::size_t 
         result.silent = log_file::instance().empty();
     }
     result.leaked = exhaustion::live() - before;
+    result.descriptors = exhaustion::next_descriptor() - next;
     return result;
 }
 
@@ -122,6 +125,7 @@ std::size_t check(const scenario& what, const char* scheme,
             CHECK_FALSE(got.corrupted);
             CHECK(got.odd == UCS_OK);
             CHECK(got.leaked == 0);
+            CHECK(got.descriptors == 0);
             const bool unexplained = got.silent && got.failed + got.running > 0;
             CHECK_FALSE(unexplained);
             if (got.running == 0) CHECK(log.find("were not freed") == log.npos);
