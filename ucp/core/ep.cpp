@@ -18,6 +18,7 @@ ep::ep(worker& owner, peer& to, std::uint64_t number)
     : owner_(owner), remote_(to), number_(number) {
     id_ = owner.register_ep(*this);
     to.attach(*this);
+    owner.count(activity::endpoints);
 }
 
 ep::~ep() {

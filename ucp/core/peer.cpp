@@ -120,6 +120,7 @@ void peer::disconnect() noexcept {
 void peer::drop_rma(const char* why) noexcept {
     if (rma_.endpoint == nullptr || rma_dropped_ != nullptr) return;
     rma_dropped_ = why;
+    owner_.count(activity::refused_reads);
     ucs::log::info(wireup_log, "worker {:x}: {} is not used any more: {}; data is copied instead",
                    uid_, owner_.owner().resources()[rma_.resource].where.transport, why);
     try {
@@ -182,6 +183,7 @@ bool peer::exclude(std::size_t resource) noexcept {
 
 void peer::fail_all(ucs_status_t status) {
     dead_ = true;
+    owner_.count(activity::lost_connections);
     owner_.forget(*this);
     const peer_use kept(*this);  // the last endpoint may go while we walk
     empty_queue();

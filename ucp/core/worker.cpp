@@ -440,6 +440,7 @@ void worker::describe(ucs::vfs::directory& into) const {
     into.file("unexpected", [this] { return std::to_string(matcher_->unexpected_count()); });
     into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });
+    into.folder("counters", [this](ucs::vfs::directory& list) { counters_.describe(list); });
     into.folder("ep", [this](ucs::vfs::directory& eps) {
         const_cast<worker*>(this)->ep_ids_.for_each(
             [&eps](std::uint64_t id, ep* each) { eps.folder(fmt::format("{:x}", id), *each); });

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ucp/core/activity.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/ep.hpp"
 #include "ucp/core/peer.hpp"
@@ -66,6 +67,7 @@ public:
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
     // For lines about workers that no transport reaches: peers may send any number of addresses.
     [[nodiscard]] ucs::log::throttle& unreachable() noexcept { return unreachable_; }
+    void count(activity what) noexcept { counters_[what].add(); }
     [[nodiscard]] rate_book& rates() noexcept { return rates_; }
     [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
 
@@ -153,6 +155,7 @@ private:
 
     ucs::log::throttle rejected_;
     ucs::log::throttle unreachable_;
+    activity_counters counters_;
     rate_book rates_;
     stream_rate streaming_;
     const worker_params params_;

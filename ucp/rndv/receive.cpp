@@ -342,10 +342,13 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
     state.started = ucs::time::now();
     switch (state.method) {
         case rndv_method::read:
+            receive.owner->count(activity::reads);
             return read_data(receive);
         case rndv_method::split:
+            receive.owner->count(activity::splits);
             return split_data(receive);
         case rndv_method::stream:
+            receive.owner->count(activity::streams);
             return ask_for_data(receive);
     }
 }

@@ -85,6 +85,7 @@ void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::siz
         give_up(*stored);
     }
     stored->queued = true;
+    owner_.count(activity::stored_messages);
     unexpected_.add(*stored);
 }
 
@@ -195,6 +196,7 @@ message* tag_matcher::store_first(const wire::eager_first_header& header, const 
     stored->request = header.ack;
     if (length > 0 && !stored->keep(0, data, length)) give_up(*stored);
     stored->queued = true;
+    owner_.count(activity::stored_messages);
     unexpected_.add(*stored);
     return stored;
 }
@@ -311,6 +313,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     stored->confirm = confirm;
     from->announced.push_back(*stored);
     stored->queued = true;
+    owner_.count(activity::stored_messages);
     unexpected_.add(*stored);
 }
 

@@ -13,7 +13,7 @@ std::string value(const std::string& path) {
     const auto text = ucs::vfs::read(path);
     CAPTURE(path);
     REQUIRE(text);
-    return *text;
+    return text->ends_with('\n') ? text->substr(0, text->size() - 1) : *text;
 }
 
 std::string only_folder(const std::string& path) {
@@ -53,6 +53,9 @@ TEST_CASE("a context shows its workers, endpoints and interfaces with live value
     in.peer.send(ucp::wire::eager_only, ucp::wire::eager_only_header{8}, data);
     in.settle();
     CHECK(value(worker + "/unexpected") == "1");
+    CHECK(value(worker + "/counters/stored_messages") == "1");
+    CHECK(value(worker + "/counters/endpoints") == "1");
+    CHECK(value(worker + "/counters/reads") == "0");
 
     in.close_by_force();
     in.peer_closes();

@@ -1,0 +1,32 @@
+// What a worker counts.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "ucs/stats/counters.hpp"
+
+namespace ucp {
+
+// Events that tell how messages move and what goes wrong, shown in the object tree under
+// "counters". None of them lies on the path of a small message that has its receive.
+enum class activity {
+    endpoints,         // made, by the program or for a peer
+    lost_connections,  // to peers that had endpoints
+    stored_messages,   // came before their receive
+    reads,             // rendezvous: memory of a peer was read
+    splits,            // rendezvous: one half read, one half written by the sender
+    streams,           // rendezvous: the sender was asked to stream
+    refused_reads,     // peers whose memory the system does not let us read
+};
+
+}  // namespace ucp
+
+template<>
+inline constexpr auto ucs::stats::names<ucp::activity> =
+    std::to_array<std::string_view>({"endpoints", "lost_connections", "stored_messages", "reads",
+                                     "splits", "streams", "refused_reads"});
+
+namespace ucp {
+using activity_counters = ucs::stats::counters<activity>;
+}  // namespace ucp
