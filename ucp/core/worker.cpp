@@ -7,8 +7,8 @@
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
+#include "ucp/rndv/answers.hpp"
 #include "ucp/rndv/receive.hpp"
-#include "ucp/rndv/start.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucs/sys/uuid.hpp"
 

@@ -1,4 +1,5 @@
-// Predicted time of data that flows through the transport in fragments.
+// Predicted times that several protocols share: data that flows through the transport, control
+// messages, reading.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +35,14 @@ namespace ucp {
     const double pieces = fragment > 0 ? bytes / fragment : 1;
     return am.latency + am.overhead * std::max(1.0, pieces) + fragment / rate + bytes / rate +
            2 * lanes.costs->copy_overhead * std::max(1.0, pieces);
+}
+
+// Reading so much of a peer's memory. Needs lanes.rma.
+[[nodiscard]] inline double read_seconds(const lane_set& lanes, std::size_t length) noexcept {
+    const bool single_copy = lanes.rma->reach == uct::scope::host;
+    const double rate = single_copy ? lanes.costs->single_copy : lanes.rma->bandwidth;
+    const double start = single_copy ? lanes.costs->single_copy_overhead : lanes.rma->latency;
+    return start + static_cast<double>(length) / rate;
 }
 
 }  // namespace ucp

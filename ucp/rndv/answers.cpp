@@ -1,8 +1,8 @@
-// What the receiver answers to an announcement: requests for the data, the end of the transfer.
+#include "ucp/rndv/answers.hpp"
+
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/rndv/handler.hpp"
-#include "ucp/rndv/start.hpp"
 
 namespace ucp {
 
@@ -44,7 +44,7 @@ void on_ats(worker& owner, const wire::ats_header& header) {
         }
         return;
     }
-    const ucs_status_t status = known_status(header.status);
+    const ucs_status_t status = wire::known_status(header.status);
     uct::completion& parts = send->state.send.parts;
     if (!send->state.send.proto->rendezvous) {
         reject(owner, "the end of a transfer", header.request, "was not announced");

@@ -5,13 +5,6 @@
 
 namespace ucp {
 
-double read_seconds(const lane_set& lanes, std::size_t length) noexcept {
-    const bool single_copy = lanes.rma->reach == uct::scope::host;
-    const double rate = single_copy ? lanes.costs->single_copy : lanes.rma->bandwidth;
-    const double start = single_copy ? lanes.costs->single_copy_overhead : lanes.rma->latency;
-    return start + static_cast<double>(length) / rate;
-}
-
 namespace {
 
 estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {

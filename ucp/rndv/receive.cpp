@@ -7,7 +7,6 @@
 #include "ucp/core/log.hpp"
 #include "ucp/proto/pipeline.hpp"
 #include "ucp/rndv/handler.hpp"
-#include "ucp/rndv/start.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucp {
@@ -219,7 +218,7 @@ void on_written(request& receive, ucs_status_t status) {
 void on_atp(worker& owner, const wire::atp_header& header) {
     request** found = owner.recv_ids().find(header.reply);
     const rndv_answer awaited = found == nullptr ? rndv_answer::none : (*found)->state.recv.awaits;
-    const ucs_status_t status = known_status(header.status);
+    const ucs_status_t status = wire::known_status(header.status);
     switch (awaited) {
         case rndv_answer::none:
             ucs::log::debug(proto_log, "an answer for a receive that is gone was dropped");

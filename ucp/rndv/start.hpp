@@ -9,22 +9,4 @@ namespace ucp {
 // protocol::progress.
 ucs_status_t send_rts(request& send, bool readable);
 
-// Predicted seconds of reading so much of a peer's memory. Needs lanes.rma.
-[[nodiscard]] double read_seconds(const lane_set& lanes, std::size_t length) noexcept;
-
-// Registers the handlers of data requests and final statuses.
-void rndv_listen_answers(worker& owner, uct::iface& on);
-
-// The receiver asked for the data: streams it into its request `reply`.
-void rndv_stream_data(request& send, std::uint64_t reply);
-
-// The receiver reads the first part itself and wants the rest written to its memory. It is told
-// when nothing will be written any more, also when the send is broken off meanwhile; not when the
-// request does not fit the send (it is dropped) or the connection failed before.
-void rndv_write_part(request& send, const wire::rtr_header& where);
-
-// Tells the receive `reply` of the peer how writing a part of it ended, or whether the send still
-// ran when it had been read.
-void answer_receive(peer& to, std::uint64_t reply, ucs_status_t status);
-
 }  // namespace ucp

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ucp/proto/pipeline.hpp"
+#include "ucp/rndv/answers.hpp"
 #include "ucp/rndv/start.hpp"
 #include "ucp/tag/protocols.hpp"
 

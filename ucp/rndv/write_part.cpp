@@ -2,7 +2,7 @@
 #include <array>
 
 #include "ucp/core/log.hpp"
-#include "ucp/rndv/start.hpp"
+#include "ucp/rndv/answers.hpp"
 
 namespace ucp {
 

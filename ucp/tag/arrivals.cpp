@@ -279,7 +279,7 @@ void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
             header.request);
         return;
     }
-    eager_acknowledged(*send, known_status(header.status));
+    eager_acknowledged(*send, wire::known_status(header.status));
 }
 
 void tag_matcher::on_rts(const std::byte* data, std::size_t length) {

@@ -20,7 +20,7 @@ estimate probe(const lane_set& lanes, const send_class& what, std::size_t length
 
 void write_data_header(const request& send, void* into) {
     const send_state& state = send.state.send;
-    const wire::eager_data_header header{send.via->remote_id(), state.remote_id, state.offset};
+    const wire::eager_data_header header{send.via->remote_id(), state.message, state.offset};
     std::memcpy(into, &header, sizeof header);
 }
 
@@ -36,9 +36,9 @@ void all_sent(request& send) {
 std::size_t pack_first(void* arg, void* into, std::size_t capacity) {
     request& send = *static_cast<request*>(arg);
     send_state& state = send.state.send;
-    state.remote_id = send.via->next_message();
+    state.message = send.via->next_message();
     const wire::eager_first_header header{state.tag, state.buffer.length(), send.via->remote_id(),
-                                          state.remote_id, state.local_id};
+                                          state.message, state.local_id};
     std::memcpy(into, &header, sizeof header);
     state.offset = state.buffer.pack(static_cast<std::byte*>(into) + sizeof header, 0,
                                      capacity - sizeof header);

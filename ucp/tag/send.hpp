@@ -51,12 +51,6 @@ void abort_send(request& send, ucs_status_t status);
 [[nodiscard]] bool assign_id(request& send) noexcept;
 void release_id(request& send) noexcept;
 
-// A status as a peer sent it.
-[[nodiscard]] inline ucs_status_t known_status(std::int64_t sent) noexcept {
-    const bool known = sent <= 0 && sent > UCS_ERR_LAST;
-    return known ? static_cast<ucs_status_t>(sent) : UCS_ERR_IO_ERROR;
-}
-
 // The running send with this name, or nullptr: names come from peers.
 [[nodiscard]] request* find_send(worker& owner, std::uint64_t id) noexcept;
 

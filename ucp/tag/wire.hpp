@@ -23,6 +23,7 @@
 
 #include <cstdint>
 
+#include "ucs/type/status.h"
 #include "uct/api/types.hpp"
 
 namespace ucp::wire {
@@ -105,5 +106,11 @@ struct atp_header {
 
 static_assert(sizeof(eager_first_header) == 40 && sizeof(eager_data_header) == 24 &&
               sizeof(rts_header) == 48 && sizeof(data_header) == 16);
+
+// The status in a message of a peer, which may send any number.
+[[nodiscard]] inline ucs_status_t known_status(std::int64_t sent) noexcept {
+    const bool known = sent <= 0 && sent > UCS_ERR_LAST;
+    return known ? static_cast<ucs_status_t>(sent) : UCS_ERR_IO_ERROR;
+}
 
 }  // namespace ucp::wire
