@@ -1,8 +1,13 @@
 /*
  * One process, one thread: 8-byte tagged messages from one worker to another (or to itself), with a
  * number of receives posted all the time. For the cost of matching, and for instructions per
- * message under callgrind. tag_loop WORKERS POSTED ITERATIONS      WORKERS 1: to itself, 2: to the
- * other worker
+ * message under callgrind.
+ *
+ *   tag_loop WORKERS POSTED ITERATIONS ORDER
+ *
+ * WORKERS 1: to itself, 2: to the other worker. ORDER repeated: every round of messages comes in
+ * the same order, which is that of posting from the second round on; mixed: in another one each
+ * round.
  */
 #include "bench.h"
 
@@ -11,10 +16,12 @@ struct slot {
     void* request;
 };
 
-/* A step coprime to any count used here: neighbours in memory do not come one after the other. From
- * the second round on messages come in the order in which their receives were posted anew. */
-static size_t slot_of(size_t iteration, size_t posted) {
-    return iteration * 7919 % posted;
+/* Steps coprime to any count used here: neighbours in memory do not come one after the other. */
+static const size_t steps[] = {7919, 3571, 1229, 9973, 7001, 4003, 6007};
+
+static size_t slot_of(size_t iteration, size_t posted, int mixed) {
+    const size_t round = mixed ? iteration / posted : 0;
+    return iteration * steps[round % (sizeof(steps) / sizeof(steps[0]))] % posted;
 }
 
 struct exchange {
@@ -22,12 +29,13 @@ struct exchange {
     ucp_ep_h ep;
     struct slot* slots;
     size_t posted;
+    int mixed;
 };
 
 static void messages(const struct exchange* with, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
         const uint64_t value = i + 1;
-        const size_t index = slot_of(i, with->posted);
+        const size_t index = slot_of(i, with->posted, with->mixed);
         struct slot* slot = &with->slots[index];
         void* sent = tag_send(with->ep, &value, sizeof(value), index);
         finish(slot->request, with->receiver, with->sender);
@@ -47,13 +55,14 @@ __attribute__((noinline, noclone)) void measured(const struct exchange* with, si
 }
 
 int main(int argc, char** argv) {
-    if (argc != 4) {
-        fprintf(stderr, "usage: tag_loop WORKERS POSTED ITERATIONS\n");
+    if (argc != 5) {
+        fprintf(stderr, "usage: tag_loop WORKERS POSTED ITERATIONS repeated|mixed\n");
         return 2;
     }
     const size_t posted = strtoull(argv[2], NULL, 10), iterations = strtoull(argv[3], NULL, 10);
     ucp_context_h context = context_new();
-    struct exchange with = {.sender = worker_new(context), .posted = posted};
+    struct exchange with = {
+        .sender = worker_new(context), .posted = posted, .mixed = argv[4][0] == 'm'};
     with.receiver = argv[1][0] == '2' ? worker_new(context) : with.sender;
     with.ep = ep_new(with.sender, with.receiver);
     with.slots = calloc(posted, sizeof(*with.slots));
