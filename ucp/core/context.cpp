@@ -47,8 +47,10 @@ bool known_elsewhere(std::string_view name) {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+using name_set = std::set<std::string, std::less<>>;
+
 void warn_of_unknown(const ucs::config::allow_list& list, const char* option,
-                     const std::set<std::string, std::less<>>& known) {
+                     const name_set& known) {
     for (const std::string& name : list.names) {
         if (known.contains(name) || known_elsewhere(name)) continue;
         std::string have;
@@ -56,6 +58,18 @@ void warn_of_unknown(const ucs::config::allow_list& list, const char* option,
             have += (have.empty() ? "" : ", ") + each;
         ucs::log::warn(core_log, "{} names '{}', which does not exist here; there is: {}", option,
                        name, have);
+    }
+}
+
+// Who asks for a device by its name hears when it is there and does not work.
+void warn_of_left_out(const ucs::config::allow_list& list,
+                      const std::vector<refused_resource>& refused) {
+    if (list.negated) return;
+    for (const refused_resource& each : refused) {
+        if (std::find(list.names.begin(), list.names.end(), each.device) == list.names.end())
+            continue;
+        ucs::log::warn(core_log, "UCX_NET_DEVICES names '{}', which is left out: {}", each.device,
+                       each.reason);
     }
 }
 
@@ -97,8 +111,8 @@ ucs::result<std::unique_ptr<context>> context::create(
 }
 
 ucs_status_t context::find_resources(std::span<const uct::component* const> components) {
-    std::set<std::string, std::less<>> transports;
-    std::set<std::string, std::less<>> devices;
+    name_set transports;
+    name_set devices;  // of the network, those that are left out, too
     for (const uct::component* component : components) {
         transports.insert(component->name());
         if (!listed(config_.transports, component->name())) {
@@ -112,6 +126,7 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
         }
         uct::listing found = component->query(source_);
         for (uct::unusable_resource& each : found.unusable) {
+            if (each.type == uct::device_type::network) devices.insert(each.device);
             refused_.push_back(
                 {std::move(each.transport), std::move(each.device), std::move(each.reason)});
         }
@@ -126,10 +141,14 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
         }
     }
     warn_of_unknown(config_.transports, "UCX_TLS", transports);
-    warn_of_unknown(config_.devices, "UCX_NET_DEVICES", devices);
+    // Where no transport of the network was asked, nobody knows what devices there are.
+    if (!devices.empty()) warn_of_unknown(config_.devices, "UCX_NET_DEVICES", devices);
     const bool any = std::any_of(resources_.begin(), resources_.end(),
                                  [](const auto& each) { return each.where.transport != "cma"; });
-    if (any) return UCS_OK;
+    if (any) {
+        warn_of_left_out(config_.devices, refused_);
+        return UCS_OK;
+    }
     std::string why;
     for (const refused_resource& each : refused_)
         why += fmt::format("{}{}/{}: {}", why.empty() ? "" : "; ", each.transport, each.device,

@@ -24,6 +24,7 @@ struct resource {
 struct unusable_resource {
     std::string transport;
     std::string device;
+    device_type type = device_type::network;
     std::string reason;
 };
 

@@ -22,7 +22,8 @@ public:
             if (reason.empty()) {
                 found.usable.push_back({name(), one.name, device_type::network, one.numa_node});
             } else {
-                found.unusable.push_back({name(), one.name, std::move(reason)});
+                found.unusable.push_back(
+                    {name(), one.name, device_type::network, std::move(reason)});
             }
         }
         return found;

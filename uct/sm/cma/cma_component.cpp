@@ -16,7 +16,9 @@ public:
         std::string reason =
             options ? why_not_here(options->allow_peers) : "its options are not valid";
         if (!reason.empty()) {
-            return {.usable = {}, .unusable = {{name(), "memory", std::move(reason)}}};
+            return {
+                .usable = {},
+                .unusable = {{name(), "memory", device_type::shared_memory, std::move(reason)}}};
         }
         return {.usable = {{name(), "memory", device_type::shared_memory}}, .unusable = {}};
     }

@@ -29,7 +29,9 @@ public:
     listing query(const ucs::config::source&) const override {
         std::string reason = why_not();
         if (!reason.empty()) {
-            return {.usable = {}, .unusable = {{name(), "memory", std::move(reason)}}};
+            return {
+                .usable = {},
+                .unusable = {{name(), "memory", device_type::shared_memory, std::move(reason)}}};
         }
         return {.usable = {{name(), "memory", device_type::shared_memory}}, .unusable = {}};
     }

@@ -1,0 +1,88 @@
+// What a context says about the transports and devices that the options name.
+#include "ucp/core/context.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "test/support/log_capture.hpp"
+#include "uct/api/component.hpp"
+
+namespace {
+
+// A transport that finds what the test gave it. No test opens it.
+class listed_component final : public uct::component {
+public:
+    listed_component(const char* name, uct::listing found)
+        : name_(name), found_(std::move(found)) {}
+    const char* name() const noexcept override { return name_; }
+    const ucs::config::table* options() const noexcept override { return nullptr; }
+    uct::listing query(const ucs::config::source&) const override { return found_; }
+    ucs::result<std::unique_ptr<uct::iface>> open(const uct::resource&,
+                                                  const uct::iface_params&) const override {
+        return UCS_ERR_UNSUPPORTED;
+    }
+
+private:
+    const char* name_;
+    uct::listing found_;
+};
+
+constexpr auto network = uct::device_type::network;
+constexpr auto memory = uct::device_type::shared_memory;
+
+// eth0 works, ib0 is down; shared memory works.
+struct scene {
+    listed_component net{
+        "tcp", {{{"tcp", "eth0", network}}, {{"tcp", "ib0", network, "interface is down"}}}};
+    listed_component copies{"cma", {{{"cma", "memory", memory}}, {}}};
+    listed_component rings{"posix", {{{"posix", "memory", memory}}, {}}};
+    const uct::component* all[3] = {&net, &copies, &rings};
+    test::log_capture log;
+
+    ucs_status_t make(const char* transports, const char* devices) {
+        ucs::config::source source = ucs::config::source::empty();
+        source.set("HOST_PROBE", "n");
+        source.set("TLS", transports);
+        source.set("NET_DEVICES", devices);
+        const auto made = ucp::context::create({}, std::move(source), all);
+        return made.ok() ? UCS_OK : made.status();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a device that is there and does not work is not taken for one that does not exist") {
+    scene here;
+    SECTION("beside another one") {
+        CHECK(here.make("all", "eth0,ib0") == UCS_OK);
+        CHECK(here.log.count("names 'ib0', which is left out: interface is down") == 1);
+    }
+    SECTION("alone") {
+        CHECK(here.make("tcp", "ib0") == UCS_ERR_NO_DEVICE);
+        CHECK(here.log.count("tcp/ib0: interface is down") == 1);
+    }
+    INFO(here.log.text());
+    CHECK(here.log.count("does not exist") == 0);
+    CHECK(here.log.count("", ucs::log::level::warn) == 1);
+}
+
+TEST_CASE("a device that does not work and that nobody asked for costs no line") {
+    scene here;
+    const char* devices = GENERATE("all", "eth0", "^ib0", "^eth0");
+    CHECK(here.make("all", devices) == UCS_OK);
+    INFO(here.log.text());
+    CHECK(here.log.count("", ucs::log::level::warn) == 0);
+}
+
+TEST_CASE("a device that does not exist is named beside those that do") {
+    scene here;
+    CHECK(here.make("all", "eth0,moon0") == UCS_OK);
+    INFO(here.log.text());
+    CHECK(here.log.count("names 'moon0', which does not exist here; there is: eth0, ib0") == 1);
+}
+
+TEST_CASE("devices cannot be judged where no transport uses them") {
+    scene here;
+    CHECK(here.make("posix", "eth0") == UCS_OK);
+    INFO(here.log.text());
+    CHECK(here.log.count("", ucs::log::level::warn) == 0);
+}
