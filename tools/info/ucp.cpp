@@ -80,6 +80,9 @@ void print_ucp(const options& wanted) {
         peer = std::make_unique<peer_process>(wanted);
     }
     const ucp_objects own(wanted);
+    if (!own.transport_restriction().empty()) {
+        fmt::print("# {}\n#\n", own.transport_restriction());
+    }
     if (wanted.context) {
         ucp_context_print_info(own.context(), stdout);
         print_cost(own.context_cost());

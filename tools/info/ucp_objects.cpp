@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "tools/common/failure.hpp"
 #include "tools/common/ticks.hpp"
+#include "tools/info/printed_config.hpp"
+#include "tools/info/transport_list.hpp"
 
 namespace tools::info {
 namespace {
@@ -47,21 +50,26 @@ cost cost_of(Action&& action) {
             open_descriptors() - descriptors};
 }
 
-// The transports that -D and -P leave; nullptr for all.
-const char* transports_of(const options& wanted) {
-    switch (wanted.kinds) {
-        case device_kind::shm:
-            return "sm";
-        case device_kind::net:
-            return "^self,sm";
-        case device_kind::self:
-            return "self";
-        case device_kind::all:
-            break;
+// Sets UCX_TLS to what the command line leaves of it, and says so in words for people. The user's
+// own choice stays in force.
+ucs_status_t restrict_transports(ucp_config_t* config, const options& wanted, std::string& said) {
+    const restriction asked = restriction_of(wanted);
+    if (asked.by.empty()) return UCS_OK;
+    const std::string before = printed_value(config, "UCX_TLS");
+    const transport_list chosen = transport_list::parse(before);
+    const std::string left = intersection(chosen, asked.left).text();
+    if (left.empty()) {
+        throw failure(fmt::format("{} leaves no transport of UCX_TLS={}", asked.by, before));
     }
-    if (wanted.peer == placement::inter) return "^self,sm";
-    return wanted.peer == placement::intra ? "^self" : nullptr;
+    if (left == chosen.text()) return UCS_OK;
+    said = fmt::format("{} makes UCX_TLS={} out of UCX_TLS={}", asked.by, left, before);
+    return ucp_config_modify(config, "TLS", left.c_str());
 }
+
+// Released with the scope.
+struct release_config {
+    void operator()(ucp_config_t* config) const noexcept { ucp_config_release(config); }
+};
 
 }  // namespace
 
@@ -89,13 +97,9 @@ void ucp_objects::create_context(const options& wanted) {
     params.estimated_num_ppn = wanted.endpoints_per_node;
     ucp_config_t* config = nullptr;
     require_ok(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
-    ucs_status_t status = UCS_OK;
-    if (const char* transports = transports_of(wanted); transports != nullptr) {
-        status = ucp_config_modify(config, "TLS", transports);
-    }
-    if (status == UCS_OK) status = ucp_init(&params, config, &context_);
-    ucp_config_release(config);
-    require_ok(status, "ucp_init");
+    const std::unique_ptr<ucp_config_t, release_config> owner(config);
+    require_ok(restrict_transports(config, wanted, restriction_), "ucp_config_modify");
+    require_ok(ucp_init(&params, config, &context_), "ucp_init");
 }
 
 void ucp_objects::create_worker() {

@@ -4,6 +4,7 @@
 #include <ucp/api/ucp.h>
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "tools/info/options.hpp"
@@ -31,12 +32,16 @@ public:
     [[nodiscard]] const cost& worker_cost() const noexcept { return worker_cost_; }
     [[nodiscard]] std::vector<std::byte> address() const;
 
+    // What the command line did to the transports, in words; empty when it did nothing.
+    [[nodiscard]] const std::string& transport_restriction() const noexcept { return restriction_; }
+
 private:
     void create_context(const options& wanted);
     void create_worker();
 
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
+    std::string restriction_;
     cost context_cost_;
     cost worker_cost_;
 };

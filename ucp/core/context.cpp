@@ -111,12 +111,16 @@ ucs::result<std::unique_ptr<context>> context::create(
 }
 
 ucs_status_t context::find_resources(std::span<const uct::component* const> components) {
+    const ucs::config::text_value* given = source_.find("TLS");
+    const char* by_transports = given != nullptr && given->from == ucs::config::origin::program
+                                    ? "excluded by UCX_TLS, which the program set"
+                                    : "excluded by UCX_TLS";
     name_set transports;
     name_set devices;  // of the network, those that are left out, too
     for (const uct::component* component : components) {
         transports.insert(component->name());
         if (!listed(config_.transports, component->name())) {
-            refused_.push_back({component->name(), "*", "excluded by UCX_TLS"});
+            refused_.push_back({component->name(), "*", by_transports});
             continue;
         }
         // A transport with a wrong option does not work as the user meant it, so nothing starts.

@@ -95,6 +95,26 @@ class Pages(unittest.TestCase):
                 self.assertIn(transport, found)
                 self.assertLessEqual(found, {transport, "cma"} if kind == "shm" else {transport})
 
+    def test_transports_that_the_user_chose_stay_chosen(self):
+        for where, tls, made, lanes in (
+                ("intra", "tcp", "tcp", ["tcp"]), ("intra", "posix", "posix", ["posix"]),
+                ("intra", "^sm", "^self,posix,cma", ["tcp"]), ("inter", "tcp,posix,self", "tcp", ["tcp"])):
+            with self.subTest(where=where, tls=tls):
+                text = self.page("-e", "-u", "t", "-P", where, env={"UCX_TLS": tls})
+                self.assertEqual(re.findall(r"lane\[\d\]: \d+:(\w+)/", text), lanes)
+                changed = f"# -P {where} makes UCX_TLS={made} out of UCX_TLS={tls}\n"
+                reason = "self/*: not used, excluded by UCX_TLS, which the program set\n"
+                self.assertEqual((changed in text, reason in text), (made != tls, made != tls), text)
+        text = self.page("-p", "-u", "t", "-D", "shm", env={"UCX_TLS": "tcp,posix"})
+        self.assertEqual(set(re.findall(r"-- (\w+)/", text)), {"posix"})
+        text = self.page("-e", "-u", "t", env={"UCX_TLS": "self"})
+        self.assertNotIn("which the program set", text)
+
+    def test_no_transport_left(self):
+        done = run(INFO, "-e", "-u", "t", "-P", "inter", env={"UCX_TLS": "posix,self"})
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("-P inter leaves no transport of UCX_TLS=posix,self", done.stderr)
+
     def test_help(self):
         text = self.page("-h")
         for letter in "vdbysTcpwetfaCFunNDPh":
