@@ -1,10 +1,6 @@
 /* What makes life hard for a process: limits, forbidden system calls, forks and sudden death. */
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "forbid.h"
 #include "peer.h"
 
 static uint64_t polls_to_live;
@@ -58,17 +55,9 @@ static void limit(const char* what, unsigned long long amount) {
 
 /* From now on the kernel answers both calls of single copy with this error. */
 static void forbid_single_copy(const char* name) {
-    const unsigned number = strcmp(name, "ESRCH") == 0 ? ESRCH : EPERM;
-    struct sock_filter program[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | number),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog filter = {sizeof(program) / sizeof(program[0]), program};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+    const int number = strcmp(name, "ESRCH") == 0 ? ESRCH : EPERM;
+    const int calls[] = {SYS_process_vm_readv, SYS_process_vm_writev};
+    if (!forbid_calls(calls, 2, number)) {
         say("error seccomp: %s", strerror(errno));
         return;
     }

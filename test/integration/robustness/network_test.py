@@ -2,51 +2,10 @@
 
 import os
 import subprocess
-import time
 import unittest
 
 from harness import Case, Peer
-
-
-def commands(*lines):
-    for line in lines:
-        subprocess.run(line.split(), check=True, capture_output=True)
-
-
-class Namespace:
-    """A network namespace that lives as long as the process in it."""
-
-    def __init__(self):
-        self.keeper = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec sleep 1000"],
-                                       stdout=subprocess.PIPE)
-        self.keeper.stdout.readline()
-        self.inside = ("nsenter", "-t", str(self.keeper.pid), "-n")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.keeper.kill()
-        self.keeper.wait()
-        self.keeper.stdout.close()
-
-    def do(self, *lines):
-        commands(*(" ".join((*self.inside, line)) for line in lines))
-
-    def hear(self, line):
-        return subprocess.run([*self.inside, *line.split()], check=True, capture_output=True,
-                              text=True).stdout
-
-
-def join(one, other):
-    one.do(f"ip link add hw0 type veth peer name hw0 netns {other.keeper.pid}")
-    for number, each in enumerate((one, other), 1):
-        each.do(f"ip addr add 10.99.77.{number}/24 dev hw0", "ip link set hw0 up")
-    for each in (one, other):
-        for _ in range(200):  # the kernel says a little later that there is a carrier
-            if "state UP" in each.hear("ip -o link show hw0"):
-                break
-            time.sleep(0.02)
+from namespaces import Namespace, join
 
 
 class Namespaces(Case):

@@ -1,0 +1,47 @@
+"""Network namespaces and the veth pairs that join them, for tests that root runs."""
+
+import subprocess
+import time
+
+
+def commands(*lines):
+    for line in lines:
+        subprocess.run(line.split(), check=True, capture_output=True)
+
+
+class Namespace:
+    """A network namespace that lives as long as the process in it."""
+
+    def __init__(self):
+        self.keeper = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec sleep 1000"],
+                                       stdout=subprocess.PIPE)
+        if not self.keeper.stdout.readline():  # unshare said why
+            self.__exit__()
+            raise OSError("unshare -n failed")
+        self.inside = ("nsenter", "-t", str(self.keeper.pid), "-n")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.keeper.kill()
+        self.keeper.wait()
+        self.keeper.stdout.close()
+
+    def do(self, *lines):
+        commands(*(" ".join((*self.inside, line)) for line in lines))
+
+    def hear(self, line):
+        return subprocess.run([*self.inside, *line.split()], check=True, capture_output=True,
+                              text=True).stdout
+
+
+def join(one, other):
+    one.do(f"ip link add hw0 type veth peer name hw0 netns {other.keeper.pid}")
+    for number, each in enumerate((one, other), 1):
+        each.do(f"ip addr add 10.99.77.{number}/24 dev hw0", "ip link set hw0 up")
+    for each in (one, other):
+        for _ in range(200):  # the kernel says a little later that there is a carrier
+            if "state UP" in each.hear("ip -o link show hw0"):
+                break
+            time.sleep(0.02)
