@@ -1,5 +1,6 @@
 """Single copy forbidden by the kernel, in various ways: messages are copied, whole and without an error."""
 
+import itertools
 import os
 import unittest
 
@@ -9,14 +10,14 @@ SIZE, COUNT = 3 << 20, 8
 
 
 class SingleCopy(Case):
-    def copies(self, forbid_when, commands, **settings):
+    def copies(self, forbid_when, commands, mode, **settings):
         with Peer("sm,self", **settings) as one, Peer("sm,self", **settings) as other:
             for peer in (one, other):
                 for command in commands if forbid_when == "before" else ():
                     peer.ok(command)
                 peer.init()
-            one.connect(0, other)
-            other.connect(0, one)
+            one.connect(0, other, mode)
+            other.connect(0, one, mode)
             if forbid_when == "connected":
                 self.exchange(one, 0, other, 0, 2, SIZE, COUNT)
                 for peer in (one, other):
@@ -33,12 +34,12 @@ class SingleCopy(Case):
                 self.assertEqual(peer.quit(), 0)
 
     def test_system_call_refused(self):
-        for error in ("EPERM", "ESRCH"):
-            for when in ("before", "connected"):
-                for scheme in ("auto", "get_zcopy", "put_zcopy"):
-                    with self.subTest(error=error, when=when, scheme=scheme):
-                        self.copies(when, [f"forbid-single-copy {error}"],
-                                    UCX_RNDV_SCHEME=scheme)
+        # Without error handling the sender writes a part, too, and is refused as well.
+        for error, when, scheme, mode in itertools.product(
+                ("EPERM", "ESRCH"), ("before", "connected"), ("auto", "get_zcopy", "put_zcopy"),
+                ("peer", "none")):
+            with self.subTest(error=error, when=when, scheme=scheme, mode=mode):
+                self.copies(when, [f"forbid-single-copy {error}"], mode, UCX_RNDV_SCHEME=scheme)
 
     def test_process_that_cannot_be_traced(self):
         # Neither root's right nor a common user is enough then; without the right the kernel says EPERM.
