@@ -20,9 +20,13 @@ reach::reach(const device& own, std::uint64_t network_id, std::vector<int> famil
 const reach::answer& reach::to(const address& peer) {
     const key which{peer.network_id, peer.loopback, peer.v4.ip,
                     peer.v6.ip,      peer.v4.port,  peer.v6.port};
-    if (const auto at = known_.find(which); at != known_.end()) return at->second;
+    // What could not be reached is asked again: a cable may be back.
+    if (const auto at = known_.find(which); at != known_.end() && at->second.why_not.empty()) {
+        return at->second;
+    }
+    answer found = decide(peer);
     if (known_.size() >= most_known) known_.clear();
-    return known_.emplace(which, decide(peer)).first->second;
+    return known_.insert_or_assign(which, std::move(found)).first->second;
 }
 
 reach::answer reach::decide(const address& peer) {

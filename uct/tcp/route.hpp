@@ -26,8 +26,8 @@ public:
     virtual route find(const ip_address& source, const ip_address& target) = 0;
 };
 
-// Decides whether the peers of one interface can be reached, and by which address. Answers of the
-// kernel are cached per address. Owned by the interface; owner context.
+// Decides whether the peers of one interface can be reached, and by which address. Ways that were
+// found are cached per address. Owned by the interface; owner context.
 class reach {
 public:
     reach(const device& own, std::uint64_t network_id, std::vector<int> families,

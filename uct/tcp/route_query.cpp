@@ -1,7 +1,10 @@
 #include "uct/tcp/route_query.hpp"
 
+#include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -103,7 +106,25 @@ route kernel_routes::read_answer() const {
     if (head->nlmsg_type != RTM_NEWROUTE || head->nlmsg_len < NLMSG_LENGTH(sizeof(rtmsg))) {
         return {.type = route::kind::unknown};
     }
-    return from_message(static_cast<const rtmsg*>(NLMSG_DATA(head)), head->nlmsg_len);
+    route found = from_message(static_cast<const rtmsg*>(NLMSG_DATA(head)), head->nlmsg_len);
+    if (found.type == route::kind::forward && !has_carrier(found.interface_name)) {
+        found.type = route::kind::none;
+        found.error = found.interface_name + " has no carrier";
+    }
+    return found;
+}
+
+// The kernel keeps routes over an interface whose cable is out, and connecting waits there in vain.
+bool kernel_routes::has_carrier(const std::string& interface) const noexcept {
+    ifreq question{};
+    interface.copy(question.ifr_name, sizeof question.ifr_name - 1);
+    // The driver knows at once; the flags of the interface follow up to a second later.
+    ethtool_value link{};
+    link.cmd = ETHTOOL_GLINK;
+    question.ifr_data = reinterpret_cast<char*>(&link);
+    if (::ioctl(netlink_.get(), SIOCETHTOOL, &question) == 0) return link.data != 0;
+    if (::ioctl(netlink_.get(), SIOCGIFFLAGS, &question) != 0) return true;  // connecting will show
+    return (question.ifr_flags & IFF_RUNNING) != 0;
 }
 
 }  // namespace uct::tcp

@@ -6,8 +6,8 @@
 
 namespace uct::tcp {
 
-// Asks by netlink (RTM_GETROUTE). Where netlink is forbidden every route is `unknown`. Owned by
-// the interface; owner context.
+// Asks by netlink (RTM_GETROUTE). A route over an interface without carrier is none. Where netlink
+// is forbidden every route is `unknown`. Owned by the interface; owner context.
 class kernel_routes final : public route_source {
 public:
     route find(const ip_address& source, const ip_address& target) override;
@@ -16,6 +16,7 @@ private:
     bool open() noexcept;
     bool ask(const ip_address& source, const ip_address& target) noexcept;
     route read_answer() const;
+    bool has_carrier(const std::string& interface) const noexcept;
 
     ucs::unique_fd netlink_;
     std::uint32_t sequence_ = 0;

@@ -102,6 +102,15 @@ TEST_CASE("families that only one side has are no path") {
     CHECK(from.to(peer(3)).why_not == "both sides have no address family in common");
 }
 
+TEST_CASE("the kernel is asked again for what it could not reach") {
+    fixed_routes routes;
+    routes.answer = {.type = route::kind::none, .error = "eth0 has no carrier"};
+    reach from(eth0(), here, {AF_INET}, routes);
+    CHECK(from.to(peer(3)).why_not == "there is no route to 10.1.2.3: eth0 has no carrier");
+    routes.answer = {route::kind::forward, 2, "eth0"};
+    CHECK(from.to(peer(3)).why_not.empty());
+}
+
 TEST_CASE("the kernel is asked once per address") {
     fixed_routes routes;
     routes.answer = {route::kind::forward, 2, "eth0"};
