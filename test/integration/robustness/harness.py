@@ -107,6 +107,10 @@ class Peer:
     def errors(self, endpoint):
         return int(self.ok(f"errors {endpoint}").split()[0])
 
+    def lanes(self, endpoint):
+        """The transports and devices of an endpoint."""
+        return self.ok(f"lanes {endpoint}").split()
+
     def descriptors(self):
         return sorted(self.ok("fds").split()[1:])
 

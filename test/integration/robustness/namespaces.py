@@ -36,12 +36,13 @@ class Namespace:
                               text=True).stdout
 
 
-def join(one, other):
-    one.do(f"ip link add hw0 type veth peer name hw0 netns {other.keeper.pid}")
+def join(one, other, device="hw0", network="10.99.77"):
+    """A veth pair of this name; the ends have the addresses 1 and 2 of the network."""
+    one.do(f"ip link add {device} type veth peer name {device} netns {other.keeper.pid}")
     for number, each in enumerate((one, other), 1):
-        each.do(f"ip addr add 10.99.77.{number}/24 dev hw0", "ip link set hw0 up")
+        each.do(f"ip addr add {network}.{number}/24 dev {device}", f"ip link set {device} up")
     for each in (one, other):
         for _ in range(200):  # the kernel says a little later that there is a carrier
-            if "state UP" in each.hear("ip -o link show hw0"):
+            if "state UP" in each.hear(f"ip -o link show {device}"):
                 break
             time.sleep(0.02)

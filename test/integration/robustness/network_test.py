@@ -73,6 +73,40 @@ class Namespaces(Case):
             right.do("ip addr flush dev hw0", "ip addr add 10.99.88.1/24 dev hw0")
             self.unreachable(left, right, ("tcp", "10.99.88.1"))
 
+    def over_the_other_interface(self, broken, before_init, *lines):
+        """Of two ways to the peer the lines spoil one on the left; the messages go the other one."""
+        working = "hw1" if broken == "hw0" else "hw0"
+        with Namespace() as left, Namespace() as right:
+            join(left, right, "hw0", "10.99.77")
+            join(left, right, "hw1", "10.99.78")
+            one, other = self.pair(left, right, "tcp,self")
+            with one, other:
+                other.init()
+                if before_init:
+                    left.do(*lines)
+                one.init()
+                if not before_init:
+                    left.do(*lines)
+                one.connect(0, other)
+                other.connect(0, one)
+                for tag, size in ((2, 8), (4, 100000)):
+                    self.exchange(one, 0, other, 0, tag, size)
+                self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
+                self.assertEqual(one.lanes(0), [f"tcp/{working}"], one.log())
+                self.assertEqual(other.lanes(0), [f"tcp/{working}"], other.log())
+
+    def test_one_of_two_interfaces_is_down(self):
+        for broken in ("hw0", "hw1"):
+            for before_init in (True, False):
+                with self.subTest(broken=broken, before_init=before_init):
+                    self.over_the_other_interface(broken, before_init, f"ip link set {broken} down")
+
+    def test_one_of_two_interfaces_has_no_route(self):
+        for broken, network in (("hw0", "10.99.77"), ("hw1", "10.99.78")):
+            with self.subTest(broken=broken):
+                self.over_the_other_interface(broken, True, f"ip addr flush dev {broken}",
+                                              f"ip addr add 10.99.88.1/24 dev {broken}")
+
     def test_other_namespace_than_the_peer_thinks(self):
         """One shares the machine's namespace of processes and memory with the peer, but not its network."""
         with Namespace() as left, Namespace() as right:

@@ -141,6 +141,27 @@ static void connect_ep(char* rest) {
     say(status == UCS_OK ? "ok" : "error %s", ucs_status_string(status));
 }
 
+/* "ok tcp/eth0 …": what the endpoint is made of. */
+static void tell_lanes(const char* rest) {
+    const struct endpoint* which = &endpoints[atoi(rest) % max_endpoints];
+    ucp_transport_entry_t entries[8];
+    ucp_ep_attr_t attr = {0};
+    attr.field_mask = UCP_EP_ATTR_FIELD_TRANSPORTS;
+    attr.transports.entries = entries;
+    attr.transports.num_entries = sizeof(entries) / sizeof(entries[0]);
+    attr.transports.entry_size = sizeof(entries[0]);
+    const ucs_status_t status =
+        which->exists ? ucp_ep_query(which->handle, &attr) : UCS_ERR_NO_ELEM;
+    if (status != UCS_OK) {
+        say("error %s", ucs_status_string(status));
+        return;
+    }
+    printf("ok");
+    for (unsigned i = 0; i < attr.transports.num_entries; ++i)
+        printf(" %s/%s", entries[i].transport_name, entries[i].device_name);
+    say("%s", "");
+}
+
 static void close_ep(char* rest) {
     unsigned id = 0;
     char mode[8] = "";
@@ -249,6 +270,8 @@ static void obey(char* line) {
         tell_address();
     } else if (strcmp(word, "ep") == 0) {
         connect_ep(rest);
+    } else if (strcmp(word, "lanes") == 0) {
+        tell_lanes(rest);
     } else if (strcmp(word, "close") == 0) {
         close_ep(rest);
     } else if (strcmp(word, "errors") == 0) {
