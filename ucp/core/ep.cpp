@@ -183,6 +183,7 @@ void ep::peer_closed() {
     short_end_ = 0;
     abort_all(failure_);
     // The user may take long to close: the peer need not wait for the rest of half messages.
+    // Closing says it once more, which finds nothing.
     wireup::send_close(*this);
     tell_user(failure_);
 }

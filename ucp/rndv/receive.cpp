@@ -19,12 +19,6 @@ void end_receive(request& receive, ucs_status_t status) {
     receive.owner->matcher().finish_receive(receive, status);
 }
 
-void send_status(ep& to, std::uint64_t sender_request, ucs_status_t status,
-                 std::uint64_t reply = 0) {
-    const wire::ats_header header{sender_request, status, reply, to.remote_id()};
-    to.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
-}
-
 double seconds_since(std::uint64_t start) noexcept {
     return static_cast<double>(ucs::time::now() - start) * 1e-9;
 }
@@ -63,13 +57,13 @@ void read_done(request& receive, ucs_status_t status) {
         if (state.local_id != 0) {
             state.outcome = status;
             state.awaits = rndv_answer::confirmed;
-            send_status(*receive.via, state.remote_id, status, state.local_id);
+            rndv_tell_sender(*receive.via, state.remote_id, status, state.local_id);
             return;
         }
         cannot_receive(receive);
         status = UCS_ERR_NO_MEMORY;
     }
-    send_status(*receive.via, state.remote_id, status);
+    rndv_tell_sender(*receive.via, state.remote_id, status);
     end_read(receive, status);
 }
 
@@ -100,7 +94,7 @@ void ask_for_data(request& receive) {
     state.offset = 0;
     if (send_data_request(receive, 0, 0)) return;
     cannot_receive(receive);
-    send_status(*receive.via, state.remote_id, UCS_ERR_NO_MEMORY);
+    rndv_tell_sender(*receive.via, state.remote_id, UCS_ERR_NO_MEMORY);
     end_receive(receive, UCS_ERR_NO_MEMORY);
 }
 
@@ -211,7 +205,7 @@ void end_peer_part(request& receive, ucs_status_t status) {
 void on_written(request& receive, ucs_status_t status) {
     recv_state& state = receive.state.recv;
     if (state.holds != nullptr) state.holds->let_go(receive);
-    state.unwritten = status != UCS_OK;
+    state.unwritten = status != UCS_OK && status != UCS_ERR_CANCELED;
     end_peer_part(receive, status == UCS_ERR_CANCELED ? UCS_ERR_CONNECTION_RESET : UCS_OK);
 }
 
@@ -324,6 +318,12 @@ void landed_data(void* arg, const void* at, std::size_t length) {
 
 }  // namespace
 
+void rndv_tell_sender(const ep& from, std::uint64_t send, ucs_status_t status,
+                      std::uint64_t reply) {
+    const wire::ats_header header{send, status, reply, from.remote_id()};
+    from.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
+}
+
 void rndv_receive(request& receive, ep& from, const announced& what) {
     recv_state& state = receive.state.recv;
     state.remote_id = what.request;
@@ -331,7 +331,7 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
     state.confirm = what.confirm;
     if (what.total > state.buffer.capacity()) {
         // Nothing is moved: the message is consumed, and its sender need not know.
-        send_status(from, what.request, UCS_OK);
+        rndv_tell_sender(from, what.request, UCS_OK);
         end_receive(receive, UCS_ERR_MESSAGE_TRUNCATED);
         return;
     }

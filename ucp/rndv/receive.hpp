@@ -21,6 +21,11 @@ struct announced {
 // asks for it. `from` is the endpoint to the sender.
 void rndv_receive(request& receive, ep& from, const announced& what);
 
+// Tells the sender how its announced message ended here. With `reply` it is asked whether the send
+// still ran.
+void rndv_tell_sender(const ep& from, std::uint64_t send, ucs_status_t status,
+                      std::uint64_t reply = 0);
+
 // Registers the handlers of data and of the ends of the sender's writing.
 void rndv_listen(worker& owner, uct::iface& on);
 

@@ -287,7 +287,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     if (!read_header(owner_, data, length, "rendezvous", header)) return;
     ep* from = owner_.find_ep(header.ep);
     if (is_over(from)) {
-        if (from != nullptr) refuse_announced(*from, header.request);
+        if (from != nullptr) rndv_tell_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
         dropped("the announcement of a message", header.tag, header.total);
         return;
     }
@@ -303,7 +303,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     message* stored = new_message(header.tag, message::kind::rendezvous);
     if (stored == nullptr) {
         out_of_memory(header.tag, header.total, "was dropped");
-        refuse_announced(*from, header.request, UCS_ERR_NO_MEMORY);
+        rndv_tell_sender(*from, header.request, UCS_ERR_NO_MEMORY);
         return;
     }
     stored->total = header.total;

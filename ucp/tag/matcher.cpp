@@ -134,7 +134,7 @@ void tag_matcher::drop(message& taken, ucs_status_t why) {
     if (taken.unfinished != nullptr) taken.unfinished->stored = nullptr;
     const ep* from = taken.request != 0 ? owner_.find_ep(taken.ep) : nullptr;
     if (from != nullptr && taken.type == message::kind::rendezvous) {
-        refuse_announced(*from, taken.request, why);
+        rndv_tell_sender(*from, taken.request, why);
     } else if (from != nullptr) {
         answer_sync(*from, taken.request, why);
     }
@@ -209,7 +209,8 @@ void tag_matcher::cancel(request& receive) {
 
 void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
     recv_state& state = recv_of(receive);
-    if (state.remote_id != 0) refuse_announced(*receive.via, state.remote_id);
+    if (state.remote_id != 0)
+        rndv_tell_sender(*receive.via, state.remote_id, UCS_ERR_CONNECTION_RESET);
     rndv_unqueue(receive);
     const bool peer_gone = receive.via->remote().dead();
     const bool busy = peer_gone ? rndv_forget_peer(receive) : state.parts.count != 0;
@@ -241,7 +242,7 @@ void tag_matcher::forget_sender(ep& failed) {
     while (!failed.announced.empty()) {
         message& stored = failed.announced.front();
         stored.sender_hook.unlink();
-        if (stored.queued) refuse_announced(failed, stored.request);
+        if (stored.queued) rndv_tell_sender(failed, stored.request, UCS_ERR_CONNECTION_RESET);
         drop_queued(stored);
     }
 }
@@ -260,7 +261,8 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announ
                        "a message of {} bytes with tag {:#x} was announced by a peer that is gone "
                        "since; its receive fails",
                        what.total, recv_of(receive).info.sender_tag);
-        if (from != nullptr) refuse_announced(*from, what.request);
+        // It may be alive and waiting: only our side closed the endpoint.
+        if (from != nullptr) rndv_tell_sender(*from, what.request, UCS_ERR_CONNECTION_RESET);
         finish_receive(receive, UCS_ERR_CONNECTION_RESET);
         return;
     }
@@ -268,12 +270,6 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announ
     receive.via = from;
     from->add_recv(receive);
     rndv_receive(receive, *from, what);
-}
-
-// The sender may be alive and waiting: only our side closed the endpoint.
-void tag_matcher::refuse_announced(const ep& from, std::uint64_t sender_request, ucs_status_t why) {
-    const wire::ats_header header{sender_request, why, 0, 0};
-    from.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 
 std::string tag_matcher::info() {

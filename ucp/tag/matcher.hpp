@@ -89,8 +89,6 @@ private:
     void finish_assembly(assembly& done);
     void acknowledge(std::uint64_t ep, std::uint64_t sender_request, ucs_status_t status = UCS_OK);
     void answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status);
-    void refuse_announced(const ep& from, std::uint64_t sender_request,
-                          ucs_status_t why = UCS_ERR_CONNECTION_RESET);
     // There is no memory for what is in the message: its receive ends with that.
     void give_up(message& stored);
     assembly* find_assembly(const wire::eager_data_header& header, std::size_t length);
