@@ -72,18 +72,19 @@ void with_watch(control& peer, Body&& body) {
     }
 }
 
+void print_head(reporter& printer, const plan& planned, bool loopback) {
+    const test_params& first = planned.cases.front().params;
+    if (loopback && !printer.style().quiet && !printer.style().csv) {
+        const std::string title(find_test(first.test).title);
+        print_now(server_box({title, first.message_size(), {}}, false));
+    }
+    printer.header(find_test(first.test).what, first.rank, planned.titles);
+}
+
 void run_cases(const plan& planned, const program_options& options, control* peer,
                stop_flag& stop) {
     reporter printer(options.style);
-    const test_params& first = planned.cases.front().params;
-    printer.header(find_test(first.test).what, first.rank, planned.titles);
     for (const test_case& one : planned.cases) {
-        if (peer != nullptr) {
-            std::vector<std::string> words = to_words(one.params);
-            words.insert(words.begin(), label_of(one));
-            peer->send(frame_type::test, pack_strings(words));
-        }
-        printer.begin_test(one.names);
         const bool rows = !options.style.final_only && !options.style.csv;
         const run_environment environment{peer != nullptr ? side::initiator : side::both,
                                           peer,
@@ -91,7 +92,16 @@ void run_cases(const plan& planned, const program_options& options, control* pee
                                           rows,
                                           options.cpus,
                                           stop};
-        const outcome done = test_run(one.params, environment).run();
+        // What the library refuses, such as a wrong UCX_ variable, ends here: before any output.
+        test_run run(one.params, environment);
+        if (&one == &planned.cases.front()) print_head(printer, planned, peer == nullptr);
+        if (peer != nullptr) {
+            std::vector<std::string> words = to_words(one.params);
+            words.insert(words.begin(), label_of(one));
+            peer->send(frame_type::test, pack_strings(words));
+        }
+        printer.begin_test(one.names);
+        const outcome done = run.run();
         printer.final(one.params.threads, one.names, done.result, done.extra_info);
     }
 }
@@ -156,11 +166,6 @@ void run_client(const program_options& options) {
 
 void run_loopback(const program_options& options) {
     const plan planned = make_plan(options);
-    const test_params& first = planned.cases.front().params;
-    if (!options.style.quiet && !options.style.csv) {
-        const std::string title(find_test(first.test).title);
-        print_now(server_box({title, first.message_size(), {}}, false));
-    }
     stop_flag stop;
     run_cases(planned, options, nullptr, stop);
 }

@@ -168,6 +168,15 @@ class Mistakes(unittest.TestCase):
         self.assertIn("second", self.refused("first", "second", "-t", "tag_lat"))
         self.assertIn("-d", self.refused("localhost", "-t", "tag_lat", "-d", "mlx5_0"))
 
+    def test_wrong_setting_ends_the_client_before_the_head(self):
+        with Server() as server:
+            done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "tag_lat",
+                       env={"UCX_RNDV_THRESH": "soon"})
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+            self.assertIn("UCX_RNDV_THRESH", done.stderr)
+            status, _, err = server.finish()
+            self.assertEqual((status, err.count("\n")), (1, 1), err)
+
     def test_wrong_batch_line_is_located(self):
         with tempfile.TemporaryDirectory() as folder:
             path = write_batch(folder, "batch", "good -t tag_lat\nbad -t tag_lat -s x\n")
