@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -54,6 +55,18 @@ std::string installed_file() {
     return path + "/etc/ucx/ucx.conf";
 }
 
+// A folder without ucx.conf is in order, one that is not there is a slip of the pen.
+void warn_without_folder(const char* folder) {
+    struct stat found {};
+    int error = ::stat(folder, &found) == 0 ? 0 : errno;
+    if (error == 0 && !S_ISDIR(found.st_mode)) error = ENOTDIR;
+    if ((error != ENOENT && error != ENOTDIR) || !first_time(std::string("no folder ") + folder)) {
+        return;
+    }
+    log::warn(self, "UCX_CONFIG_DIR=\"{:.200}\": {}; no file is read from there", folder,
+              std::strerror(error));
+}
+
 machine_facts this_machine() {
     const arch::cpu_identity& cpu = arch::cpu();
     return {arch::vendor_name(cpu.vendor), arch::model_name(cpu.model)};
@@ -69,6 +82,7 @@ result<source> source::read(std::string_view prefix, std::string_view file) {
         if (!installed.empty()) (void)made.read_file(installed, false);
         if (installed != "/etc/ucx/ucx.conf") (void)made.read_file("/etc/ucx/ucx.conf", false);
         if (const char* folder = std::getenv("UCX_CONFIG_DIR"); folder != nullptr && *folder) {
+            warn_without_folder(folder);
             (void)made.read_file(std::string(folder) + "/ucx.conf", false);
         }
     } else if (ucs_status_t status = made.read_file(std::string(file), true); status != UCS_OK) {

@@ -27,8 +27,9 @@ public:
     // `file` empty means etc/ucx/ucx.conf below the library's installation, then
     // /etc/ucx/ucx.conf, then ucx.conf in the folder $UCX_CONFIG_DIR, the later ones stronger; a
     // named file that cannot be read is an error, a missing default one is not. A default file
-    // that exists but cannot be read gives one warning and is left out; lines that are not
-    // NAME=VALUE give one warning per file and are left out.
+    // that exists but cannot be read gives one warning and is left out, and so does a folder in
+    // UCX_CONFIG_DIR that does not exist; lines that are not NAME=VALUE give one warning per file
+    // and are left out.
     static result<source> read(std::string_view prefix, std::string_view file);
 
     // A source with no environment and no file (tests, sim).

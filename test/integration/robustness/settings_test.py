@@ -191,6 +191,16 @@ class Files(Case):
             answer, lines = self.with_file(b"TLS=all\n", 0)
             self.assertEqual((answer, len(lines)), ("ok", 1), lines)
 
+    def test_folder_that_does_not_exist_is_one_warning(self):
+        for folder in ("/no/such/folder", "/etc/passwd"):
+            with self.subTest(folder=folder), Peer("all", UCX_CONFIG_DIR=folder) as peer:
+                peer.init()
+                self.assertEqual(len(peer.lines()), 1, peer.log())
+                self.assertRegex(peer.log(), f' warn +UCX_CONFIG_DIR="{folder}": ')
+        with tempfile.TemporaryDirectory() as folder, Peer("all", UCX_CONFIG_DIR=folder) as peer:
+            peer.init()
+            self.assertEqual(peer.log(), "")  # it need not hold a file
+
     def test_log_file_that_cannot_be_written(self):
         for path in ("/no/such/folder/log", "/"):
             with self.subTest(path=path), Peer("all", UCX_LOG_FILE=path, UCX_TLSS="1") as peer:
