@@ -53,6 +53,13 @@ void warn_of_unknown(const ucs::config::allow_list& list, const char* option,
                      const name_set& known) {
     for (const std::string& name : list.names) {
         if (known.contains(name) || known_elsewhere(name)) continue;
+        if (name.starts_with('^')) {
+            ucs::log::warn(core_log,
+                           "{} names '{}': '^' counts only in front of the whole list, which then "
+                           "names what is not used",
+                           option, name);
+            continue;
+        }
         std::string have;
         for (const std::string& each : known)
             have += (have.empty() ? "" : ", ") + each;
@@ -153,7 +160,10 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
         warn_of_left_out(config_.devices, refused_);
         return UCS_OK;
     }
-    std::string why;
+    // A user who lists only this sees nothing wrong with the list.
+    std::string why = resources_.empty()
+                          ? ""
+                          : "cma carries no messages by itself, it copies beside posix or tcp";
     for (const refused_resource& each : refused_)
         why += fmt::format("{}{}/{}: {}", why.empty() ? "" : "; ", each.transport, each.device,
                            each.reason);

@@ -80,6 +80,25 @@ TEST_CASE("a device that does not exist is named beside those that do") {
     CHECK(here.log.count("names 'moon0', which does not exist here; there is: eth0, ib0") == 1);
 }
 
+TEST_CASE("a transport that only copies memory is no connection, and the error says so") {
+    scene here;
+    CHECK(here.make("cma", "all") == UCS_ERR_NO_DEVICE);
+    INFO(here.log.text());
+    CHECK(here.log.count("no transport is usable: cma carries no messages by itself") == 1);
+    here.log.clear();
+    CHECK(here.make("self", "all") == UCS_ERR_NO_DEVICE);
+    CHECK(here.log.count("carries no messages") == 0);
+}
+
+TEST_CASE("'^' inside a list is told from a name") {
+    scene here;
+    CHECK(here.make("tcp,^posix", "eth0") == UCS_OK);
+    INFO(here.log.text());
+    CHECK(here.log.count("UCX_TLS names '^posix': '^' counts only in front of the whole list") ==
+          1);
+    CHECK(here.log.count("", ucs::log::level::warn) == 1);
+}
+
 TEST_CASE("devices cannot be judged where no transport uses them") {
     scene here;
     CHECK(here.make("posix", "eth0") == UCS_OK);
