@@ -66,9 +66,11 @@ const ucs::config::table& config::options() {
                 "copied into the transport's buffer."),
             make_option<&config::scheme>(
                 "RNDV_SCHEME", "auto",
-                "How the data of a rendezvous moves: 'get_zcopy' lets the receiver read the "
-                "sender's memory, 'am' streams it through the transport. 'get_ppln' and 'rkey_ptr' "
-                "work as 'get_zcopy' here, 'put_zcopy' and 'put_ppln' as 'am'."),
+                "How the data of a rendezvous moves. 'auto': the receiver chooses by what it "
+                "predicts and observes. 'get_zcopy', 'get_ppln', 'rkey_ptr': the receiver reads "
+                "the sender's memory where it can. 'am', 'put_zcopy', 'put_ppln': the sender "
+                "streams through the transport; no scheme of its own writes to the receiver's "
+                "memory here. docs/protocols.md has the details."),
             make_option<&config::fragment>(
                 "RNDV_FRAG_SIZE", "512k",
                 "Largest piece sent from where it lies in one message, as far as the "
