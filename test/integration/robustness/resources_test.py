@@ -56,6 +56,26 @@ class Descriptors(Case):
         for tls in TRANSPORTS:
             self.limited(tls, 0)
 
+    def test_peers_that_must_wait_are_one_warning_and_let_in_later(self):
+        with Peer("posix,self") as host, Peer("posix,self") as one, Peer("posix,self") as other:
+            for peer in (host, one, other):
+                peer.init()
+            host.ok(f"limit nofile {host.ok('fds').split()[0]}")  # no spare one
+            for tag, peer in enumerate((one, other), 1):
+                host.ok(f"recv in{tag} {tag} 8 1 1")
+                peer.connect(0, host)
+                peer.ok(f"send out 0 {tag} 8 1 1")
+            for _ in range(3000):
+                if host.lines("accept4"):
+                    break
+                host.ok("progress 0.01")
+            host.ok("limit nofile 1024")
+            for tag, peer in enumerate((one, other), 1):
+                self.settled(host.wait(f"in{tag}"), 1)
+                self.settled(peer.wait("out"), 1)
+            self.assertEqual(len(host.lines()), 1, host.log())
+            self.assertRegex(host.log(), " warn +accept4 failed, peers must wait: Too many open files")
+
     def test_when_accepting(self):
         for tls in TRANSPORTS:
             self.limited(tls, 1)

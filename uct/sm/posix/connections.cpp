@@ -21,17 +21,17 @@ void posix_iface::accept_all() {
         ucs::unique_fd socket{
             ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
         if (!socket) return accept_failed(errno);
-        accept_complained_ = false;
         admit(std::move(socket));
     }
 }
 
 void posix_iface::accept_failed(int error) {
     // The connection stays in the queue of the socket and is tried again with the next look, so
-    // one line is enough.
+    // one line is enough until the queue is empty.
+    if (error == EAGAIN) accept_complained_ = false;
     if (error == EAGAIN || error == EINTR || error == ECONNABORTED || accept_complained_) return;
     accept_complained_ = true;
-    ucs::log::error(posix_log, "accept4 failed, peers must wait: {}", std::strerror(error));
+    ucs::log::warn(posix_log, "accept4 failed, peers must wait: {}", std::strerror(error));
 }
 
 void posix_iface::admit(ucs::unique_fd socket) noexcept {
