@@ -32,8 +32,9 @@ ucs_status_t wait_for(ucp_worker_h worker, ucs_status_ptr_t request) {
     return status == UCS_INPROGRESS ? UCS_ERR_TIMED_OUT : status;
 }
 
-// Brings the connection up, so that the page shows what is in use and not what is planned.
-void use(const ucp_objects& own, ucp_ep_h ep, const options& wanted) {
+// Brings the connection up, so that the page shows what is in use and not what is planned. Returns
+// whether it came up.
+bool use(const ucp_objects& own, ucp_ep_h ep, const options& wanted) {
     ucp_request_param_t param{};
     constexpr ucp_tag_t tag = 1;
     const bool tags = (wanted.features.value_or(0) & UCP_FEATURE_TAG) != 0;
@@ -43,8 +44,11 @@ void use(const ucp_objects& own, ucp_ep_h ep, const options& wanted) {
     if (status != UCS_OK) {
         fmt::print("# The peer could not be reached: {}\n", ucs_status_string(status));
     }
-    if (!tags || wanted.peer != placement::self) return;
-    wait_for(own.worker(), ucp_tag_recv_nbx(own.worker(), nullptr, 0, tag, ~ucp_tag_t{0}, &param));
+    if (status == UCS_OK && tags && wanted.peer == placement::self) {
+        wait_for(own.worker(),
+                 ucp_tag_recv_nbx(own.worker(), nullptr, 0, tag, ~ucp_tag_t{0}, &param));
+    }
+    return status == UCS_OK;
 }
 
 void ignore_error(void*, ucp_ep_h, ucs_status_t) {}
@@ -64,10 +68,14 @@ void print_endpoint(const ucp_objects& own, const std::vector<std::byte>& peer_a
     if (status != UCS_OK) {
         throw failure(fmt::format("ucp_ep_create: {}", ucs_status_string(status)));
     }
-    use(own, ep, wanted);
+    const bool reached = use(own, ep, wanted);
     std::fflush(stdout);
     ucp_ep_print_info(ep, stdout);
     ucp_request_param_t param{};
+    if (!reached) {  // nobody need wait for it a second time
+        param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    }
     wait_for(own.worker(), ucp_ep_close_nbx(ep, &param));
 }
 
