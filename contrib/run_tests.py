@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds the presets and runs all tests, stage by stage; contrib/run-tests starts it.
 
-Stages, in this order: format layers headers symbols unit conformance sim abi integration mpi fuzz asan tsan.
+Stages, in this order: format layers headers symbols unit conformance sim abi integration mpi quickstart coverage
+fuzz asan tsan.
 The last line is always "N passed, N failed, N skipped"; every skipped test is listed before it with its
 reason. The exit code is 0 only when nothing failed.
 """
@@ -153,6 +154,24 @@ class Run:
             self.ctest(preset, preset, folder)
         self.ctest(preset, preset, "integration", "-L", "sanitizer")
 
+    def quickstart(self):
+        """What the README tells a newcomer first, on the build of the stages before."""
+        self.script("quickstart", "--no-install", ROOT / "build/quickstart")
+        self.configured.discard("release")  # it was configured without the tests
+
+    def coverage(self):
+        """The preset builds a small program that leaves counts of executed lines."""
+        folder, name = ROOT / "build/coverage", "ucm_unit_tests"
+        for old in folder.rglob("*.gcda"):
+            old.unlink()
+        good = all(self.call(line) == 0 for line in (
+            ["cmake", "--preset", "coverage"],
+            ["cmake", "--build", "--preset", "coverage", "-j", self.jobs, "--target", name],
+            [folder / "test/unit/ucm" / name]))
+        counted = good and any(folder.rglob("*.gcda"))
+        self.results.add("coverage: preset", None if counted else
+                         "no counts of lines" if good else "it does not configure, build or run")
+
     def symbols(self):
         if self.build("dev"):
             self.script("check-symbols", "build/dev")
@@ -174,6 +193,8 @@ class Run:
             "abi": lambda: self.ctest("abi", "release", "abi"),
             "integration": lambda: self.ctest("integration", "dev", "integration", "-LE", "mpi", jobs="1"),
             "mpi": lambda: self.ctest("mpi", "release", "integration", *mpi, jobs="1"),
+            "quickstart": self.quickstart,
+            "coverage": self.coverage,
             "fuzz": self.fuzz,
             "asan": lambda: self.sanitizer("asan"),
             "tsan": lambda: self.sanitizer("tsan"),
@@ -181,8 +202,8 @@ class Run:
 
 
 STAGES = ["format", "layers", "headers", "symbols", "unit", "conformance", "sim", "abi", "integration",
-          "mpi", "fuzz", "asan", "tsan"]
-SLOW = ["fuzz", "asan", "tsan"]
+          "mpi", "quickstart", "coverage", "fuzz", "asan", "tsan"]
+SLOW = ["coverage", "fuzz", "asan", "tsan"]
 
 
 def arguments():
