@@ -95,6 +95,15 @@ void posix_iface::open_ring(incoming& from) noexcept {
     greeting_.erase(at);
 }
 
+void posix_iface::turn_away(std::uint64_t answer_to) noexcept {
+    for (const auto& from : rings_) {
+        if (from->now() != incoming::state::open || from->answer_to() != answer_to) continue;
+        from->end(goodbye_reason::refused);
+        events_.remove(from->socket());
+        attention_ = true;  // progress drops it
+    }
+}
+
 void posix_iface::remove(incoming& from) noexcept {
     events_.remove(from.socket());
     std::erase_if(rings_, [&](const auto& each) { return each.get() == &from; });

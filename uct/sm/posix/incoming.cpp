@@ -28,9 +28,10 @@ void incoming::greet(packet& got) {
     if (!memory.why_not.empty()) return refuse(memory.why_not);
     memory_ = std::move(memory.memory);
     ring_ = ring_reader{said.value->geometry(), memory_.base()};
+    answer_to_ = said.value->answer_to;
     state_ = state::open;
-    ucs::log::debug(posix_log, "pid {} (worker {:016x}) sends through a ring of {} slots",
-                    peer_.pid, said.value->worker_uid, said.value->slots);
+    ucs::log::debug(posix_log, "pid {} (socket {:016x}) sends through a ring of {} slots",
+                    peer_.pid, answer_to_, said.value->slots);
 }
 
 void incoming::refuse(const std::string& why_not) {

@@ -36,6 +36,8 @@ public:
     [[nodiscard]] state now() const noexcept { return state_; }
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }
     [[nodiscard]] const peer_identity& peer() const noexcept { return peer_; }
+    // The socket on which its sender receives, as it says.
+    [[nodiscard]] std::uint64_t answer_to() const noexcept { return answer_to_; }
     [[nodiscard]] ring_reader& ring() noexcept { return ring_; }
     [[nodiscard]] const ring_reader& ring() const noexcept { return ring_; }
 
@@ -45,6 +47,7 @@ private:
 
     ring_reader ring_;
     state state_ = state::greeting;
+    std::uint64_t answer_to_ = 0;
     segment memory_;
     ucs::unique_fd socket_;
     peer_identity peer_;

@@ -19,7 +19,7 @@ outgoing::outgoing(segment memory, ucs::unique_fd memfd, ucs::unique_fd socket, 
       hello_(said) {}
 
 ucs::result<std::unique_ptr<outgoing>> outgoing::create(const ring_geometry& geometry,
-                                                        std::uint64_t worker_uid,
+                                                        std::uint64_t own_socket_id,
                                                         std::uint64_t socket_id) {
     auto memory = segment::create(geometry.segment_size());
     if (!memory) return memory.status();
@@ -30,7 +30,7 @@ ucs::result<std::unique_ptr<outgoing>> outgoing::create(const ring_geometry& geo
         return status_of_errno(error);
     }
     hello said;
-    said.worker_uid = worker_uid;
+    said.answer_to = own_socket_id;
     said.pid = static_cast<std::uint32_t>(::getpid());
     said.slots = geometry.slots;
     said.bulk_size = geometry.bulk_size;

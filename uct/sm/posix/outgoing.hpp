@@ -14,9 +14,9 @@ namespace uct::posix {
 // endpoint is destroyed before the introduction worked. Owner context.
 class outgoing {
 public:
-    // Failures are logged.
+    // To the receiver's socket, from who receives on `own_socket_id`. Failures are logged.
     static ucs::result<std::unique_ptr<outgoing>> create(const ring_geometry& geometry,
-                                                         std::uint64_t worker_uid,
+                                                         std::uint64_t own_socket_id,
                                                          std::uint64_t socket_id);
 
     // Introduces the ring. UCS_OK: done. UCS_INPROGRESS: the receiver's queue is full, try again.

@@ -35,8 +35,9 @@ const posix_iface& posix_ep::owner() const noexcept {
 }
 
 ucs_status_t posix_ep::connect() noexcept {
-    auto made = outgoing::create(owner().geometry(), owner().worker_uid(), socket_id_);
+    auto made = outgoing::create(owner().geometry(), owner().socket_id(), socket_id_);
     if (!made) {
+        owner().turn_away(socket_id_);
         fail(made.status());
         return error_;
     }

@@ -38,8 +38,11 @@ public:
 
     // For endpoints.
     [[nodiscard]] const ring_geometry& geometry() const noexcept { return geometry_; }
-    [[nodiscard]] std::uint64_t worker_uid() const noexcept { return worker_uid_; }
+    [[nodiscard]] std::uint64_t socket_id() const noexcept { return socket_id_; }
     [[nodiscard]] ucs::async::event_loop& events() noexcept { return events_; }
+    // Nothing can be sent to the peer that receives there, for want of memory or descriptors: a
+    // sender that would wait for answers is told so.
+    void turn_away(std::uint64_t answer_to) noexcept;
     void endpoint_failed(posix_ep& which, ucs_status_t status) noexcept;
     void add_retry(posix_ep& which);
     void forget_retry(posix_ep& which) noexcept;

@@ -10,7 +10,7 @@
 //   0  u32  magic              0  u32  magic
 //   4  u16  version            4  u16  version
 //   6  u16  zero               6  u16  reason
-//   8  u64  worker uid
+//   8  u64  answer to: the sender's own receiving socket
 //  16  u32  pid
 //  20  u32  slots
 //  24  u32  bulk size
@@ -36,7 +36,7 @@ struct hello {
     std::uint32_t magic = wire_magic;
     std::uint16_t version = wire_version;
     std::uint16_t zero = 0;
-    std::uint64_t worker_uid = 0;
+    std::uint64_t answer_to = 0;
     std::uint32_t pid = 0;
     std::uint32_t slots = 0;
     std::uint32_t bulk_size = 0;

@@ -158,9 +158,10 @@ TEST_CASE("posix: wrong ring options are refused", "[posix]") {
     CHECK(events->size() == 0);
 }
 
-TEST_CASE("posix: without descriptors the first send fails and nothing leaks", "[posix]") {
-    node a, b;
-    auto ep = a.connect_to(b);
+namespace {
+
+// The first send of an endpoint while the process may open no more descriptors.
+ucs_status_t send_without_descriptors(ep& from) {
     rlimit before{};
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
     const int next = ::dup(0);
@@ -168,14 +169,48 @@ TEST_CASE("posix: without descriptors the first send fails and nothing leaks", "
     rlimit none = before;
     none.rlim_cur = static_cast<rlim_t>(next);
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-    const ucs_status_t status = send(*ep, 1, 0, "");
+    const ucs_status_t status = send(from, 1, 0, "");
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-    CHECK(status == UCS_ERR_NO_MEMORY);
     const int after = ::dup(0);
     ::close(after);
     CHECK(after == next);
+    return status;
+}
+
+bool until(std::initializer_list<node*> all, const std::function<bool()>& holds) {
+    for (int turn = 0; turn < 10000 && !holds(); ++turn) {
+        for (node* each : all)
+            each->progress();
+    }
+    return holds();
+}
+
+}  // namespace
+
+TEST_CASE("posix: without descriptors the first send fails and nothing leaks", "[posix]") {
+    node a, b;
+    auto ep = a.connect_to(b);
+    CHECK(send_without_descriptors(*ep) == UCS_ERR_NO_MEMORY);
     a.progress();
     CHECK(a.failures.size() == 1);
+}
+
+TEST_CASE("posix: who cannot answer for want of descriptors says so to who waits", "[posix]") {
+    // The sender waited for an answer for ever.
+    node a, b, c;
+    auto to_b = a.connect_to(b);
+    auto also_to_b = c.connect_to(b);
+    REQUIRE(send(*to_b, 1, 0, "question") == UCS_OK);
+    REQUIRE(send(*also_to_b, 1, 0, "question") == UCS_OK);
+    REQUIRE(until({&a, &b, &c}, [&] { return b.received.size() == 2; }));
+    auto to_a = b.connect_to(a);
+    CHECK(send_without_descriptors(*to_a) == UCS_ERR_NO_MEMORY);
+    REQUIRE(until({&a, &b, &c}, [&] { return a.failures.size() == 1; }));
+    CHECK(a.failures[0].first == to_b.get());
+    CHECK(a.failures[0].second == UCS_ERR_REJECTED);
+    CHECK(send(*to_b, 1, 0, "") == UCS_ERR_REJECTED);
+    REQUIRE(send(*also_to_b, 1, 0, "more") == UCS_OK);
+    REQUIRE(until({&a, &b, &c}, [&] { return b.received.size() == 3; }));
 }
 
 TEST_CASE("posix: the largest and the smallest options make rings that work", "[posix]") {
