@@ -94,7 +94,7 @@ public:
 
     // --- whole worker ---
     // UCS_OK: everything before is done. UCS_INPROGRESS: `group` is told later, with the first
-    // error of an endpoint that fails meanwhile. What failed before has nothing to wait for.
+    // error of an endpoint that fails meanwhile. An endpoint that failed before is not waited for.
     ucs_status_t start_flush(request& group);
     // An endpoint's part of it ended.
     void end_part(request& group, ucs_status_t status);

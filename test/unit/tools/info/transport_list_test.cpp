@@ -38,7 +38,7 @@ TEST_CASE("transports are left that are on both lists") {
     CHECK(both("^all", "tcp").empty());
 }
 
-TEST_CASE("-D and -P leave what both allow") {
+TEST_CASE("what -D and -P leave is what both allow") {
     CHECK(left_by(device_kind::all, placement::self) == "all");
     CHECK(left_by(device_kind::all, placement::intra) == "^self");
     CHECK(left_by(device_kind::all, placement::inter, "sm,tcp") == "tcp");
