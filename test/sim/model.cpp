@@ -152,8 +152,9 @@ void model::ended_flush(operation_record& flush) {
         violation(fmt::format("failed without a reason: {}", text(flush)));
     }
     if (flush.status != UCS_OK || flush.forced) return;
-    // Closing succeeds even when the connection breaks. A worker's flush does not wait for the sends
-    // of an endpoint that failed before it: they may be about to end, when their pieces have left.
+    // Closing succeeds even when the connection breaks. A worker's flush does not wait for the
+    // sends of an endpoint that failed before it: they may be about to end, when their pieces have
+    // left.
     if (flush.kind != what::flush && disturbed(flush.worker)) return;
     for (const operation_record* send : flush.waits_for) {
         const bool asked = !send->has_callback && !send->released && send->handle != nullptr;
