@@ -13,18 +13,22 @@ void reject(worker& owner, const char* what, std::uint64_t send, const char* why
     owner.rejected().warn(proto_log, "{} names send {:x}, which {}: dropped", what, send, why);
 }
 
+// A receive that waits for an answer of a send that is gone has to hear so. It names the endpoint
+// of the send, which may be gone as well: then it hears that.
+void answer_for_gone(worker& owner, std::uint64_t ep_id, std::uint64_t reply) {
+    const ep* asked = owner.find_ep(ep_id);
+    if (asked != nullptr) answer_receive(asked->remote(), reply, UCS_ERR_CANCELED);
+}
+
 void on_rtr(worker& owner, const wire::rtr_header& header) {
     request* send = find_send(owner, header.request);
-    ep* asked = owner.find_ep(header.ep);
     if (send == nullptr) {
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
         // The receive may not end before it knows that nobody writes into its buffer.
-        if (header.address != 0 && asked != nullptr) {
-            answer_receive(asked->remote(), header.reply, UCS_ERR_CANCELED);
-        }
+        if (header.address != 0) answer_for_gone(owner, header.ep, header.reply);
         return;
     }
-    if (send->via != asked || !send->state.send.proto->rendezvous) {
+    if (send->via != owner.find_ep(header.ep) || !send->state.send.proto->rendezvous) {
         reject(owner, "a request for data", header.request, "was not announced on that endpoint");
     } else if (send->state.send.parts.count != 0) {
         reject(owner, "a request for data", header.request, "is being written already");
@@ -38,10 +42,7 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
 void on_ats(worker& owner, const wire::ats_header& header) {
     request* send = find_send(owner, header.request);
     if (send == nullptr) {  // both sides may end it at the same time
-        const ep* asked = owner.find_ep(header.ep);
-        if (header.reply != 0 && asked != nullptr) {
-            answer_receive(asked->remote(), header.reply, UCS_ERR_CANCELED);
-        }
+        if (header.reply != 0) answer_for_gone(owner, header.ep, header.reply);
         return;
     }
     const ucs_status_t status = wire::known_status(header.status);

@@ -274,8 +274,8 @@ void deliver_data(void* arg, void* data, std::size_t length) {
 constexpr std::size_t smallest_split = 64 * 1024;
 
 // By what was observed, else by what is predicted. Halves are shared only where the endpoint need
-// not survive its peer, and where the connection ends only with the peer's process: a sender that
-// is taken for dead must not write into memory any more.
+// not survive its peer, and where the connection ends with the peer's process or when the peer says
+// so: a sender that is taken for dead must not write into memory any more.
 rndv_method choose(const request& receive, const ep& from) {
     const recv_state& state = receive.state.recv;
     worker& owner = *receive.owner;

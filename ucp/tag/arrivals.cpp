@@ -84,9 +84,7 @@ void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::siz
     } else if (!stored->keep(0, data, length)) {
         give_up(*stored);
     }
-    stored->queued = true;
-    owner_.count(activity::stored_messages);
-    unexpected_.add(*stored);
+    queue(*stored);
 }
 
 void tag_matcher::give_up(message& stored) {
@@ -195,9 +193,7 @@ message* tag_matcher::store_first(const wire::eager_first_header& header, const 
     stored->ep = header.ep;
     stored->request = header.ack;
     if (length > 0 && !stored->keep(0, data, length)) give_up(*stored);
-    stored->queued = true;
-    owner_.count(activity::stored_messages);
-    unexpected_.add(*stored);
+    queue(*stored);
     return stored;
 }
 
@@ -312,9 +308,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     stored->address = header.address;
     stored->confirm = confirm;
     from->announced.push_back(*stored);
-    stored->queued = true;
-    owner_.count(activity::stored_messages);
-    unexpected_.add(*stored);
+    queue(*stored);
 }
 
 // Adapters from the transport's function pointers.

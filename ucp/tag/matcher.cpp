@@ -247,6 +247,12 @@ void tag_matcher::forget_sender(ep& failed) {
     }
 }
 
+void tag_matcher::queue(message& stored) noexcept {
+    stored.queued = true;
+    owner_.count(activity::stored_messages);
+    unexpected_.add(stored);
+}
+
 // Unless a probe holds it.
 void tag_matcher::drop_queued(message& stored) {
     if (!stored.queued) return;

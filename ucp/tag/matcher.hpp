@@ -84,6 +84,8 @@ private:
     void deliver(request& receive, std::uint64_t tag, const void* data, std::size_t length);
     void start_assembly(ep* from, const wire::eager_first_header& header, const std::byte* data,
                         std::size_t length);
+    // Until a receive or a probe takes it.
+    void queue(message& stored) noexcept;
     void drop_queued(message& stored);
     void add_fragment(assembly& into, const std::byte* data, std::size_t length);
     void finish_assembly(assembly& done);
