@@ -3,25 +3,14 @@
 
 #include "test/unit/ucp/support/raw_peer.hpp"
 
-namespace {
-
 using namespace ucp_test;
-
-// A send that waits for its acknowledgement, so that a flush waits for it.
-void start_waiting_send(const raw_world& in, const std::vector<std::byte>& data, told& sent) {
-    const ucp_request_param_t param = sent.on_send();
-    REQUIRE(
-        UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(in.ep_handle(), data.data(), data.size(), 1, &param)));
-}
-
-}  // namespace
 
 TEST_CASE("a worker's flush reports that an endpoint failed meanwhile") {
     // It reported success.
     raw_world in({});
     const std::vector<std::byte> data(100);
     told sent;
-    start_waiting_send(in, data, sent);
+    in.send_sync(data, sent);
     told flushed;
     const ucp_request_param_t param = flushed.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_worker_flush_nbx(in.worker_handle(), &param)));
@@ -41,7 +30,7 @@ TEST_CASE("a worker's flush does not wait for what failed before, nor report it 
     in.ep().adopt(how);
     const std::vector<std::byte> data(100);
     told sent;
-    start_waiting_send(in, data, sent);
+    in.send_sync(data, sent);
     in.network.kill(in.peer.uid());
     in.settle();
     CHECK(sent.status != UCS_OK);

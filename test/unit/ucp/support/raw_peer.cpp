@@ -132,6 +132,12 @@ ucp_ep_h raw_world::ep_handle() const noexcept {
     return ucp::capi::handle(*ep_);
 }
 
+void raw_world::send_sync(const std::vector<std::byte>& data, told& sent) const {
+    const ucp_request_param_t param = sent.on_send();
+    REQUIRE(
+        UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(ep_handle(), data.data(), data.size(), 1, &param)));
+}
+
 void raw_world::peer_closes() {
     peer.send(ucp::wire::wireup,
               ucp::wire::wireup_header{

@@ -78,6 +78,8 @@ public:
     [[nodiscard]] std::uint64_t ep_id() const noexcept { return ep_id_; }
     [[nodiscard]] ucp_worker_h worker_handle() const noexcept;
     [[nodiscard]] ucp_ep_h ep_handle() const noexcept;
+    // Starts a synchronous send: it waits until the peer acknowledges it.
+    void send_sync(const std::vector<std::byte>& data, struct told& sent) const;
     void close_by_force();
     // The peer closes its endpoint, and the worker hears of it.
     void peer_closes();

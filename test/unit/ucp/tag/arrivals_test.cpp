@@ -12,13 +12,6 @@ namespace wire = ucp::wire;
 const settings eager{{"RNDV_THRESH", "inf"}};
 const settings announced{{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}};
 
-// Sends 100 bytes synchronously.
-void send_sync(const raw_world& in, const std::vector<std::byte>& data, told& sent) {
-    const ucp_request_param_t param = sent.on_send();
-    REQUIRE(
-        UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(in.ep_handle(), data.data(), data.size(), 1, &param)));
-}
-
 }  // namespace
 
 TEST_CASE("an acknowledgement that names an announced send is rejected, and the send goes on") {
@@ -26,7 +19,7 @@ TEST_CASE("an acknowledgement that names an announced send is rejected, and the 
     raw_world in(announced);
     const std::vector<std::byte> data(100);
     told sent;
-    send_sync(in, data, sent);
+    in.send_sync(data, sent);
     in.settle();
     const auto announcements = in.peer.received<wire::rts_header>(wire::rndv_rts);
     REQUIRE(announcements.size() == 1);
@@ -45,7 +38,7 @@ TEST_CASE("a synchronous send ends with the status of its acknowledgement") {
     raw_world in(eager);
     const std::vector<std::byte> data(100);
     told sent;
-    send_sync(in, data, sent);
+    in.send_sync(data, sent);
     in.settle();
     const auto first = in.peer.received<wire::eager_first_header>(wire::eager_first);
     REQUIRE(first.size() == 1);
