@@ -66,21 +66,20 @@ class Values(Case):
                 else:
                     self.assertRegex(answer, "^error ucp_.*: Invalid parameter$", log)
 
+    def has_one_line(self, name, value, answer, line):
+        with self.subTest(name=name):
+            said, lines, log = self.refused(name, value)
+            self.assertEqual(said, answer, log)
+            self.assertEqual(len(lines), 1, log)
+            self.assertRegex(lines[0], line)
+
     def test_values_out_of_range_are_refused_with_one_line(self):
         for name, value in self.OUT_OF_RANGE.items():
-            with self.subTest(name=name):
-                answer, lines, log = self.refused(name, value)
-                self.assertEqual(answer, "error ucp_init: Invalid parameter", log)
-                self.assertEqual(len(lines), 1, log)
-                self.assertRegex(lines[0], f' error .*"{value}".*; expected ')
+            self.has_one_line(name, value, "error ucp_init: Invalid parameter", f' error .*"{value}".*; expected ')
 
     def test_values_that_are_limited_say_what_is_used(self):
         for name, (value, used) in self.LIMITED.items():
-            with self.subTest(name=name):
-                answer, lines, log = self.refused(name, value)
-                self.assertEqual(answer, "ok", log)
-                self.assertEqual(len(lines), 1, log)
-                self.assertRegex(lines[0], f' warn .*"{value}".*; {used} is used')
+            self.has_one_line(name, value, "ok", f' warn .*"{value}".*; {used} is used')
 
     def test_familiar_values_are_taken_in_silence(self):
         for name, value in self.FAMILIAR.items():
