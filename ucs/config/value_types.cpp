@@ -20,6 +20,13 @@ ucs_status_t store(void* field, std::optional<T> value) {
     return UCS_OK;
 }
 
+// A value with a unit, which is a number in a type of its own.
+template<class Value, auto Parse>
+ucs_status_t parse_unit(std::string_view text, void* field) {
+    const auto number = Parse(text);
+    return store(field, number ? std::optional(Value{*number}) : std::nullopt);
+}
+
 template<class T>
 const T& get(const void* field) {
     return *static_cast<const T*>(field);
@@ -224,10 +231,7 @@ template<>
 const value_type& value_type_of<memunits>() {
     static constexpr value_type type{
         "a number of bytes with an optional unit (8192, 8k, 1.5m, 2gb)",
-        [](std::string_view text, void* field) {
-            const auto bytes = parse_bytes(text);
-            return store(field, bytes ? std::optional(memunits{*bytes}) : std::nullopt);
-        },
+        parse_unit<memunits, parse_bytes>,
         [](const void* field) { return print_bytes(get<memunits>(field).bytes); },
         measure_bytes,
         true,
@@ -239,10 +243,7 @@ template<>
 const value_type& value_type_of<duration>() {
     static constexpr value_type type{
         "a time with an optional unit (1.5s, 10ms, 5us, 100ns, 1m, 1h; plain: seconds)",
-        [](std::string_view text, void* field) {
-            const auto seconds = parse_seconds(text);
-            return store(field, seconds ? std::optional(duration{*seconds}) : std::nullopt);
-        },
+        parse_unit<duration, parse_seconds>,
         [](const void* field) { return print_seconds(get<duration>(field).seconds); },
         measure_seconds,
         true,
@@ -254,10 +255,7 @@ template<>
 const value_type& value_type_of<rate>() {
     static constexpr value_type type{
         "a number of bytes per second with a unit (12179MBs, 10GB/s; 100Gbps: bits)",
-        [](std::string_view text, void* field) {
-            const auto value = parse_rate(text);
-            return store(field, value ? std::optional(rate{*value}) : std::nullopt);
-        },
+        parse_unit<rate, parse_rate>,
         [](const void* field) { return print_rate(get<rate>(field).bytes_per_second); },
         measure_rate,
         false,
