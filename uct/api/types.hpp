@@ -3,11 +3,11 @@
 
 #include <sys/types.h>
 
-#include <boost/intrusive/list_hook.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "ucs/datastruct/intrusive.hpp"
 #include "ucs/type/status.h"
 
 namespace uct {
@@ -58,7 +58,7 @@ struct completion {
 // endpoint, and must not throw.
 struct pending_request {
     ucs_status_t (*progress)(pending_request& self);
-    boost::intrusive::list_member_hook<> pending_hook;
+    ucs::datastruct::list_hook pending_hook;
 };
 
 // Operations that an endpoint may implement; also the capability flags of an interface, which

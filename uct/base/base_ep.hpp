@@ -1,8 +1,7 @@
 // The pending queue, shared by every transport's endpoint.
 #pragma once
 
-#include <boost/intrusive/list.hpp>
-
+#include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/ep.hpp"
 
 namespace uct {
@@ -22,9 +21,9 @@ public:
     void pending_purge(void (*purge)(pending_request&, void*), void* arg) override;
 
     // Hook for the interface's list of endpoints with queued requests.
-    boost::intrusive::list_member_hook<> waiting_hook;
+    ucs::datastruct::list_hook waiting_hook;
     // Hook for its list of failures that are to be told.
-    boost::intrusive::list_member_hook<> failure_hook;
+    ucs::datastruct::list_hook failure_hook;
 
 protected:
     [[nodiscard]] bool must_queue() const noexcept { return queued_ && !dispatching_; }
@@ -37,11 +36,7 @@ protected:
 
 private:
     friend class base_iface;
-    using queue = boost::intrusive::list<
-        pending_request,
-        boost::intrusive::member_hook<pending_request, boost::intrusive::list_member_hook<>,
-                                      &pending_request::pending_hook>,
-        boost::intrusive::constant_time_size<false>>;
+    using queue = ucs::datastruct::list<pending_request, &pending_request::pending_hook>;
     queue pending_;
     bool queued_ = false;
     bool dispatching_ = false;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <array>
-#include <boost/intrusive/list.hpp>
 
+#include "ucs/datastruct/intrusive.hpp"
 #include "ucs/log/throttle.hpp"
 #include "uct/api/component.hpp"
 #include "uct/base/base_ep.hpp"
@@ -60,16 +60,8 @@ private:
     static void drop_unknown(void* arg, void* data, std::size_t length);
     unsigned dispatch_all_waiting();
 
-    using waiting_list = boost::intrusive::list<
-        base_ep,
-        boost::intrusive::member_hook<base_ep, boost::intrusive::list_member_hook<>,
-                                      &base_ep::waiting_hook>,
-        boost::intrusive::constant_time_size<false>>;
-    using failed_list = boost::intrusive::list<
-        base_ep,
-        boost::intrusive::member_hook<base_ep, boost::intrusive::list_member_hook<>,
-                                      &base_ep::failure_hook>,
-        boost::intrusive::constant_time_size<false>>;
+    using waiting_list = ucs::datastruct::list<base_ep, &base_ep::waiting_hook>;
+    using failed_list = ucs::datastruct::list<base_ep, &base_ep::failure_hook>;
 
     std::array<am_handler, am_id_count> handlers_;
     error_handler errors_;

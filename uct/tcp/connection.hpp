@@ -3,9 +3,9 @@
 
 #include <sys/epoll.h>
 
-#include <boost/intrusive/list.hpp>
 #include <vector>
 
+#include "ucs/datastruct/intrusive.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/unique_fd.hpp"
 #include "uct/tcp/connection_state.hpp"
@@ -75,7 +75,7 @@ public:
     [[nodiscard]] bool needs_ticks() const noexcept;
     [[nodiscard]] std::string peer_name() const noexcept;
 
-    boost::intrusive::list_member_hook<> attended_hook;  // of the interface: waits for settle()
+    ucs::datastruct::list_hook attended_hook;  // of the interface: waits for settle()
 
 private:
     struct waiting_flush {
@@ -118,9 +118,7 @@ private:
     void end_operations_of(const ep& user);
     void end_operations(ucs_status_t status);
 
-    using user_list = boost::intrusive::list<
-        ep, boost::intrusive::member_hook<ep, boost::intrusive::list_member_hook<>,
-                                          &ep::connection_hook>>;
+    using user_list = ucs::datastruct::list<ep, &ep::connection_hook>;
 
     iface& owner_;
     const std::uint64_t peer_id_;

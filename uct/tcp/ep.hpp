@@ -1,6 +1,7 @@
 // Sends over the connection to one peer interface.
 #pragma once
 
+#include "ucs/datastruct/intrusive.hpp"
 #include "uct/base/base_ep.hpp"
 
 namespace uct::tcp {
@@ -25,7 +26,7 @@ public:
     [[nodiscard]] std::string peer_name() const override;
     void describe(ucs::vfs::directory& into) const override;
 
-    boost::intrusive::list_member_hook<> connection_hook;
+    ucs::datastruct::list_hook connection_hook;
 
 private:
     [[nodiscard]] inline iface& owner() const noexcept;

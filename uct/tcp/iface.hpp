@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ucs/datastruct/intrusive.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/door.hpp"
@@ -85,11 +86,7 @@ private:
     std::unordered_map<std::uint64_t, std::unique_ptr<connection>> peers_;
     // Failed ones whose endpoints still exist, and the receiving ends of sends to itself.
     std::vector<std::unique_ptr<connection>> others_;
-    using attended_list = boost::intrusive::list<
-        connection,
-        boost::intrusive::member_hook<connection, boost::intrusive::list_member_hook<>,
-                                      &connection::attended_hook>,
-        boost::intrusive::constant_time_size<false>>;
+    using attended_list = ucs::datastruct::list<connection, &connection::attended_hook>;
     attended_list attended_;
     ucs::async::event_loop::timer_id timer_ = 0;
     bool ticking_ = false;

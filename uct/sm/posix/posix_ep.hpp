@@ -3,6 +3,7 @@
 
 #include <boost/intrusive/list_hook.hpp>
 
+#include "ucs/datastruct/intrusive.hpp"
 #include "uct/base/base_ep.hpp"
 #include "uct/sm/base/address.hpp"
 #include "uct/sm/posix/outgoing.hpp"
@@ -35,7 +36,7 @@ public:
     bool retry();
 
     // Hook for the interface's list of endpoints whose ring the peer does not have yet.
-    boost::intrusive::list_member_hook<> retry_hook;
+    ucs::datastruct::list_hook retry_hook;
 
 private:
     [[nodiscard]] posix_iface& owner() noexcept;

@@ -1,9 +1,9 @@
 // Receives for one worker through shared memory.
 #pragma once
 
-#include <boost/intrusive/list.hpp>
 #include <vector>
 
+#include "ucs/datastruct/intrusive.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/sm/base/host.hpp"
 #include "uct/sm/posix/config.hpp"
@@ -72,11 +72,7 @@ private:
     void drop_drained();
     unsigned finish_completions();
 
-    using retry_list = boost::intrusive::list<
-        posix_ep,
-        boost::intrusive::member_hook<posix_ep, boost::intrusive::list_member_hook<>,
-                                      &posix_ep::retry_hook>,
-        boost::intrusive::constant_time_size<false>>;
+    using retry_list = ucs::datastruct::list<posix_ep, &posix_ep::retry_hook>;
 
     std::vector<std::unique_ptr<incoming>> rings_;  // open or draining
     std::size_t first_ = 0;                         // where the next round begins
