@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "test/fuzz/black_hole.hpp"
+#include "ucp/am/wire.hpp"
 #include "ucp/capi/handles.hpp"
-#include "ucp/tag/wire.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/log/settings.hpp"
 
@@ -314,7 +314,7 @@ private:
         return found == nullptr ? 0 : (*found)->state.recv.offset;
     }
 
-    // The numbers of a message that could all be right; see ucp/tag/wire.hpp.
+    // The numbers of a message that could all be right; see ucp/core/wire.hpp.
     std::vector<std::uint64_t> good_header(uct::am_id id, std::size_t payload) {
         namespace wire = ucp::wire;
         const std::uint64_t number = input_.byte() % 4;

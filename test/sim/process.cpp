@@ -289,7 +289,7 @@ std::string process::leftovers() {
     count("peers", worker_->peer_count());
     count("posted receives", worker_->matcher().expected_count());
     count("stored messages", worker_->matcher().unexpected_count());
-    count("half messages", worker_->matcher().assembly_count());
+    count("half messages", worker_->assemblies().count());
     return text;
 }
 

@@ -195,7 +195,7 @@ ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h handle, const ucp_ep_evaluate_perf_pa
     if (const ucs_status_t status = which.remote().connect(); status != UCS_OK) return status;
     if ((attr->field_mask & UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME) != 0) {
         attr->estimated_time =
-            which.remote().protocols().predict({false, true}, param->message_size);
+            which.remote().protocols().predict({ucp::send_kind::tag, true}, param->message_size);
     }
     return UCS_OK;
 }

@@ -1,6 +1,7 @@
 // Requests in the user's hands.
 #include <fmt/format.h>
 
+#include "ucp/am/wire.hpp"
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 
@@ -10,9 +11,15 @@ using namespace ucp;
 using namespace ucp::capi;
 
 std::string_view kind_name(request_kind kind) {
-    static constexpr std::string_view names[] = {"unused", "tag send", "tag receive", "flush",
-                                                 "worker flush"};
+    static constexpr std::string_view names[] = {"unused",       "send",  "tag receive",
+                                                 "data receive", "flush", "worker flush"};
     return names[static_cast<std::size_t>(kind)];
+}
+
+std::string what_text(const send_state& send) {
+    return traits(send.kind).feature == UCP_FEATURE_TAG
+               ? fmt::format("tag {:#x}", send.what)
+               : fmt::format("id {}", wire::to_am_word(send.what).id);
 }
 
 std::string description(const request& of) {
@@ -21,13 +28,16 @@ std::string description(const request& of) {
                     ucs_status_string(of.is_completed() ? of.status : UCS_INPROGRESS));
     if (of.kind == request_kind::send) {
         const send_state& send = of.state.send;
-        text += fmt::format(", tag {:#x}, {} of {} bytes handed over{}{}", send.tag, send.offset,
-                            send.buffer.length(), send.proto != nullptr ? ", protocol " : "",
+        text += fmt::format(", {}, {}, {} of {} bytes handed over{}{}", traits(send.kind).title,
+                            what_text(send), send.offset, send.buffer.length(),
+                            send.proto != nullptr ? ", protocol " : "",
                             send.proto != nullptr ? send.proto->name : "");
     } else if (of.kind == request_kind::recv) {
         const recv_state& recv = of.state.recv;
         text += fmt::format(", tag {:#x} mask {:#x}, room for {} bytes", recv.tag, recv.mask,
                             recv.buffer.capacity());
+    } else if (of.kind == request_kind::recv_data) {
+        text += fmt::format(", room for {} bytes", of.state.recv.buffer.capacity());
     }
     return text;
 }

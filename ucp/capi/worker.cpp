@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 
 #include "ucp/capi/check.hpp"
@@ -15,6 +16,8 @@ namespace {
 
 using namespace ucp;
 using namespace ucp::capi;
+
+constexpr std::size_t largest_alignment = 4096;
 
 // Says where the worker is, and which of the process's.
 std::string default_name() {
@@ -31,6 +34,7 @@ worker_params read(const ucp_worker_params_t& from) {
     if (has(UCP_WORKER_PARAM_FIELD_USER_DATA)) params.user_data = from.user_data;
     if (has(UCP_WORKER_PARAM_FIELD_CLIENT_ID)) params.client_id = from.client_id;
     if (has(UCP_WORKER_PARAM_FIELD_NAME) && from.name != nullptr) params.name = from.name;
+    if (has(UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT)) params.am_alignment = from.am_alignment;
     if (params.name.empty()) params.name = default_name();
     // Other bits are not looked at: some programs set them from uninitialised memory.
     params.ignore_request_leak = has(UCP_WORKER_PARAM_FIELD_FLAGS) &&
@@ -41,6 +45,10 @@ worker_params read(const ucp_worker_params_t& from) {
 ucs_status_t create(const context& of, worker_params params, ucp_worker_h* worker_p) {
     if (params.thread_mode >= UCS_THREAD_MODE_LAST) {
         return refuse("ucp_worker_create", "there is no such thread mode");
+    }
+    if (!std::has_single_bit(params.am_alignment) || params.am_alignment > largest_alignment) {
+        return refuse("ucp_worker_create",
+                      "am_alignment is no power of two, or longer than a page (4096)");
     }
     auto made = worker::create(of, std::move(params));
     if (!made) return made.status();
@@ -97,7 +105,7 @@ ucs_status_t ucp_worker_query(ucp_worker_h handle, ucp_worker_attr_t* attr) {
     const worker_guard guard(object.lock());
     const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
     if (wants(UCP_WORKER_ATTR_FIELD_THREAD_MODE)) attr->thread_mode = object.params().thread_mode;
-    if (wants(UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER)) attr->max_am_header = 0;
+    if (wants(UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER)) attr->max_am_header = object.max_am_header();
     if (wants(UCP_WORKER_ATTR_FIELD_NAME)) copy_name(attr->name, object.params().name);
     if (wants(UCP_WORKER_ATTR_FIELD_MAX_INFO_STRING)) attr->max_debug_string = 256;
     if (!wants(UCP_WORKER_ATTR_FIELD_ADDRESS)) return UCS_OK;

@@ -5,7 +5,8 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucp/tag/send.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rndv/receive.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
@@ -208,9 +209,14 @@ void ep::tell_user(ucs_status_t status) {
 }
 
 void ep::abort_incoming(ucs_status_t status) {
-    owner_.matcher().forget_sender(*this);
+    owner_.assemblies().forget_sender(*this);
+    while (!announced.empty()) {
+        kept_announcement& lost = announced.front();
+        lost.sender_hook.unlink();
+        lost.lost(owner_, *this, lost);
+    }
     while (!recvs_.empty())
-        owner_.matcher().abort_receive(recvs_.front(), status);
+        abort_receive(recvs_.front(), status);
 }
 
 void ep::abort_all(ucs_status_t status) {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "ucp/core/request.hpp"
+#include "ucp/eager/assembly.hpp"
 #include "ucp/proto/selection.hpp"
-#include "ucp/tag/assembly.hpp"
-#include "ucp/tag/message.hpp"
+#include "ucp/rndv/announcement.hpp"
 #include "ucp/wireup/state.hpp"
 #include "ucs/vfs/directory.hpp"
 
@@ -94,8 +94,8 @@ public:
     [[nodiscard]] std::string line() const;  // one line of the worker's page
     void describe(ucs::vfs::directory& into) const override;
 
-    // Messages of the peer that cannot end without it: the matcher forgets them when it is gone.
-    ucs::datastruct::auto_list<message, &message::sender_hook> announced;  // and in no receive yet
+    // Messages of the peer that cannot end without it: forgotten when it is gone.
+    ucs::datastruct::auto_list<kept_announcement, &kept_announcement::sender_hook> announced;
     ucs::datastruct::auto_list<assembly, &assembly::sender_hook> half;
 
     ucs::datastruct::tree_hook peer_hook;  // among the peer's endpoints, by number

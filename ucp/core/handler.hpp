@@ -3,7 +3,7 @@
 
 #include <new>
 
-#include "ucp/tag/wire.hpp"
+#include "ucp/core/wire.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {

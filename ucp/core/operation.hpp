@@ -26,6 +26,9 @@ public:
     [[nodiscard]] ucp_tag_recv_nbx_callback_t recv_callback() const noexcept {
         return has(UCP_OP_ATTR_FIELD_CALLBACK) ? params_.cb.recv : nullptr;
     }
+    [[nodiscard]] ucp_am_recv_data_nbx_callback_t recv_data_callback() const noexcept {
+        return has(UCP_OP_ATTR_FIELD_CALLBACK) ? params_.cb.recv_am : nullptr;
+    }
     [[nodiscard]] void* user_data() const noexcept {
         return has(UCP_OP_ATTR_FIELD_USER_DATA) ? params_.user_data : nullptr;
     }
@@ -34,6 +37,9 @@ public:
     }
     [[nodiscard]] ucp_tag_recv_info_t* tag_info() const noexcept {
         return has(UCP_OP_ATTR_FIELD_RECV_INFO) ? params_.recv_info.tag_info : nullptr;
+    }
+    [[nodiscard]] std::size_t* length_info() const noexcept {
+        return has(UCP_OP_ATTR_FIELD_RECV_INFO) ? params_.recv_info.length : nullptr;
     }
     [[nodiscard]] bool no_immediate() const noexcept { return has(UCP_OP_ATTR_FLAG_NO_IMM_CMPL); }
     [[nodiscard]] bool force_immediate() const noexcept {

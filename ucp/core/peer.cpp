@@ -322,7 +322,7 @@ std::string peer::explain() const {
     if (rma_dropped_ != nullptr) text += fmt::format("#   memory access: {}\n", rma_dropped_);
     if (protocols_ != nullptr) {
         text += "#\n# Protocols by message size:\n";
-        text += protocols_->explain();
+        text += protocols_->explain(owner_.owner().params().features);
     }
     return text;
 }

@@ -10,6 +10,7 @@
 #include "ucp/core/request_flags.hpp"
 #include "ucp/dt/recv_buffer.hpp"
 #include "ucp/dt/send_buffer.hpp"
+#include "ucp/proto/kind.hpp"
 #include "ucp/rndv/rate_book.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucs/datastruct/intrusive.hpp"
@@ -23,10 +24,13 @@ class worker;
 struct protocol;
 struct request;
 
-// What a tagged send needs while it runs.
+// What a send needs while it runs.
 struct send_state {
     dt::send_buffer buffer;
-    std::uint64_t tag = 0;
+    std::uint64_t what = 0;           // first word of the message, see ucp/proto/kind.hpp
+    const void* header = nullptr;     // the program's, of an active message
+    std::uint32_t header_length = 0;  // bytes
+    send_kind kind = send_kind::tag;
     std::uint64_t local_id = 0;   // names this request towards the peer; 0: none
     std::uint64_t remote_id = 0;  // the peer's receive request (rendezvous)
     std::uint64_t message = 0;    // number on the endpoint (eager fragments)
@@ -36,12 +40,13 @@ struct send_state {
     uct::completion parts{.done = nullptr, .count = 0};  // pieces in flight
     void (*fragments_done)(request& send) = nullptr;     // all pieces have left
     peer* holds = nullptr;                               // aborted: kept until the pieces have left
-    bool sync = false;                                   // completes when matched
     bool guarded = false;                                // `parts` counts the sending loop itself
     bool aborted = false;                                // only waits for its pieces
     bool started = false;                                // the first fragment has left
     bool sent = false;                                   // all fragments have left
     bool short_pack = false;                             // the user's packing function gave nothing
+    bool header_sent = false;                            // `header` is not read any more
+    bool owns_header = false;                            // `header` is a copy of ours
 };
 
 // Which answer of the sender a receive waits for.
@@ -51,9 +56,9 @@ enum class rndv_answer : std::uint8_t {
     confirmed,  // it was asked whether the send still ran when its memory had been read
 };
 
-// What a tagged receive needs while it runs. A short message fills it within one call, which
-// touches the first members only; thousands may be posted, so these lie in two cache lines with the
-// beginning of the request. The rest is set by begin_transfer.
+// What a receive needs while it runs. A short message fills it within one call, which touches the
+// first members only; thousands may be posted, so these lie in two cache lines with the beginning
+// of the request. The rest is set by begin_transfer.
 struct recv_state : tag::expected_entry {
     recv_state() noexcept {}
 
@@ -99,7 +104,14 @@ struct group_state {
     ucs_status_t outcome = UCS_OK;  // the first failure among them
 };
 
-enum class request_kind : std::uint8_t { none, send, recv, flush, group };
+enum class request_kind : std::uint8_t {
+    none,
+    send,
+    recv,       // of a tagged message
+    recv_data,  // of data whose length the callback is told
+    flush,
+    group,
+};
 
 // One operation in flight. Lives in the worker's pool with the user's area right behind it, or in
 // memory of the user's (then never returned to the pool). The handle that the C interface shows
@@ -108,6 +120,7 @@ struct alignas(16) request {
     union any_callback {
         ucp_send_nbx_callback_t send;
         ucp_tag_recv_nbx_callback_t recv;
+        ucp_am_recv_data_nbx_callback_t recv_data;
     };
 
     ucs_status_t status;
@@ -150,8 +163,8 @@ struct alignas(16) request {
         kind = request_kind::send;
         return *::new (&state.send) send_state();
     }
-    recv_state& start_recv() noexcept {
-        kind = request_kind::recv;
+    recv_state& start_recv(request_kind what = request_kind::recv) noexcept {
+        kind = what;
         return *::new (&state.recv) recv_state();
     }
     flush_state& start_flush() noexcept {

@@ -26,14 +26,20 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
     return made;
 }
 
-// A connection message goes in one piece, so that no state is kept for it.
-ucs_status_t worker::check_message_sizes() const {
+// A connection message goes in one piece, so that no state is kept for it; so does the program's
+// header of an active message.
+ucs_status_t worker::check_message_sizes() {
+    // What others report, so that programs need not expect more.
+    max_am_header_ = 8 * 1024;
     const std::size_t needed = sizeof(wire::wireup_header) + full_address_.size();
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         if (interfaces_[i] == nullptr || !interfaces_[i]->attr().ops.has(uct::op::am_bcopy))
             continue;
         const std::size_t longest = interfaces_[i]->attr().max_bcopy;
-        if (longest >= needed) continue;
+        if (longest >= needed) {
+            max_am_header_ = std::min(max_am_header_, longest - wire::am_longest_extra);
+            continue;
+        }
         const uct::resource& where = context_.resources()[i].where;
         ucs::log::error(
             core_log,
@@ -50,7 +56,9 @@ worker::worker(const context& of, const worker_params& params,
     : context_(of),
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       requests_(of.params().request_area),
+      assembler_(*this),
       matcher_(std::make_unique<tag_matcher>(*this)),
+      am_(std::make_unique<am_receiver>(*this, params.am_alignment)),
       streaming_(of.costs().copy_cached / 2),
       params_(params),
       uid_(ucs::sys::random_id()),
@@ -67,6 +75,7 @@ worker::~worker() {
     empty_trash();
     peers_.clear();
     dead_peers_.clear_and_dispose([](peer* dead) { delete dead; });
+    am_.reset();
     matcher_.reset();
     interfaces_.clear();
     if (requests_.in_use() > 0 && !params_.ignore_request_leak) {
@@ -97,7 +106,9 @@ ucs_status_t worker::open_interfaces() {
         interfaces_[i] = std::move(*made);
         uct::iface& fresh = *interfaces_[i];
         wireup::listen(*this, fresh);
+        assembler_.listen(fresh);
         matcher_->listen(fresh);
+        am_->listen(fresh);
         rndv_listen(*this, fresh);
         rndv_listen_answers(*this, fresh);
         fresh.set_error_handler({[](void* arg, uct::ep& which, ucs_status_t status) {
@@ -239,7 +250,7 @@ const protocol_table& worker::protocols(const uct::iface_attr& am, const uct::if
     const lane_set lanes{&am, rma, &context_.costs(), &context_.options(), streaming_.used()};
     tables_.push_back({&am, rma, std::make_unique<protocol_table>(lanes)});
     if (context_.options().proto_info == protocol_pages::all) {
-        const std::string text = tables_.back().table->explain();
+        const std::string text = tables_.back().table->explain(context_.params().features);
         std::fprintf(stderr, "# protocols of worker %s\n%s", params_.name.c_str(), text.c_str());
     }
     return *tables_.back().table;

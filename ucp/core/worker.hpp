@@ -7,11 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ucp/am/receiver.hpp"
 #include "ucp/core/activity.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/ep.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/core/request_pool.hpp"
+#include "ucp/eager/assembler.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
@@ -27,6 +29,7 @@ struct worker_params {
     void* user_data = nullptr;
     std::string name;
     std::uint64_t client_id = 0;
+    std::size_t am_alignment = 1;  // of data that handlers see; a power of two
     bool ignore_request_leak = false;
 };
 
@@ -59,7 +62,11 @@ public:
     void complete_later(request& ended) noexcept { ended_.push_back(ended); }
     void complete_in_order(request& done, ucs_status_t status);
     [[nodiscard]] request_pool& requests() noexcept { return requests_; }
+    [[nodiscard]] assembler& assemblies() noexcept { return assembler_; }
     [[nodiscard]] tag_matcher& matcher() noexcept { return *matcher_; }
+    [[nodiscard]] am_receiver& messages() noexcept { return *am_; }
+    // The longest header of an active message of the program's.
+    [[nodiscard]] std::size_t max_am_header() const noexcept { return max_am_header_; }
     ucs::datastruct::id_table<request*>& send_ids() noexcept { return send_ids_; }
     ucs::datastruct::id_table<request*>& recv_ids() noexcept { return recv_ids_; }
 
@@ -123,7 +130,7 @@ private:
            std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();
     void pack_addresses();
-    [[nodiscard]] ucs_status_t check_message_sizes() const;
+    [[nodiscard]] ucs_status_t check_message_sizes();
     unsigned progress_slow();
     unsigned empty_trash();
     unsigned fail_noted();
@@ -148,7 +155,10 @@ private:
     ucs::sys::optional_lock lock_;
     request_pool requests_;
     ucs::datastruct::list<request, &request::active_hook> ended_;
+    assembler assembler_;
     std::unique_ptr<tag_matcher> matcher_;
+    std::unique_ptr<am_receiver> am_;
+    std::size_t max_am_header_ = 0;
     ucs::datastruct::id_table<request*> send_ids_;
     ucs::datastruct::id_table<request*> recv_ids_;
     ucs::datastruct::id_table<ep*> ep_ids_;

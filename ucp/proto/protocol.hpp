@@ -5,6 +5,7 @@
 
 #include "ucp/core/config.hpp"
 #include "ucp/proto/host_costs.hpp"
+#include "ucp/proto/kind.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {
@@ -22,7 +23,7 @@ struct lane_set {
 
 // What distinguishes sends, beside their length.
 struct send_class {
-    bool sync;        // completes when matched
+    send_kind kind;
     bool contiguous;  // one piece of memory; else pieces or the user's packing functions
 };
 
@@ -34,12 +35,14 @@ struct estimate {
     static estimate refused(const char* reason) noexcept { return {0, reason}; }
 };
 
-// A protocol is one file and one row of all_protocols(). Functions run in owner context.
+// A protocol is one file and one row of all_protocols() (ucp/proto/rows.hpp). Functions run in
+// owner context.
 struct protocol {
     const char* name;     // "rndv/get"
     const char* summary;  // what it does, for people
 
-    // Pure: may it serve such a message on such lanes, and at what cost?
+    // Pure: may it serve such a message on such lanes, and at what cost? Asked only for kinds that
+    // allow eager protocols or rendezvous, whichever this is.
     estimate (*probe)(const lane_set& lanes, const send_class& what, std::size_t length);
 
     // Sends as much as it can. UCS_OK: nothing more to send for now; the request may be gone.

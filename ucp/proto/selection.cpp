@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "ucp/tag/protocols.hpp"
+#include "ucp/proto/rows.hpp"
 
 namespace ucp {
 
@@ -38,23 +38,25 @@ std::string cost_text(const estimate& cost) {
 }  // namespace
 
 protocol_table::protocol_table(const lane_set& lanes) : lanes_(lanes) {
-    for (const bool sync : {false, true}) {
-        for (const bool contiguous : {false, true}) {
-            const send_class what{sync, contiguous};
-            classes_[index(what)] = build(what);
-        }
-    }
-    const range& first = classes_[index({false, true})].front();
+    const range& first = of_class({send_kind::tag, true}).front();
     if (first.chosen == &eager_short) {
         max_short_ = static_cast<std::ptrdiff_t>(std::min(first.last, lanes.am->max_short));
     }
+}
+
+estimate protocol_table::ask(const protocol& row, send_class what, std::size_t length) const {
+    const kind_traits& kind = traits(what.kind);
+    if (row.rendezvous ? !kind.rendezvous : !kind.eager) {
+        return estimate::refused("not wanted by the program");
+    }
+    return row.probe(lanes_, what, length);
 }
 
 const protocol* protocol_table::best(send_class what, std::size_t length) const {
     const protocol* chosen[2] = {nullptr, nullptr};  // eager, rendezvous
     double cost[2] = {0, 0};
     for (const protocol* candidate : all_protocols()) {
-        const estimate predicted = candidate->probe(lanes_, what, length);
+        const estimate predicted = ask(*candidate, what, length);
         if (predicted.why_not != nullptr) continue;
         const std::size_t kind = candidate->rendezvous ? 1 : 0;
         if (chosen[kind] == nullptr || predicted.seconds < cost[kind]) {
@@ -73,8 +75,9 @@ const protocol* protocol_table::best(send_class what, std::size_t length) const 
 
 protocol_table::ranges protocol_table::build(send_class what) const {
     ranges list;
-    std::size_t length = 0;
-    const protocol* current = best(what, 0);
+    // A message that must be announced has data.
+    std::size_t length = traits(what.kind).eager ? 0 : 1;
+    const protocol* current = best(what, length);
     while (length < last_sample) {
         const std::size_t next = next_sample(length);
         const protocol* follower = best(what, next);
@@ -102,36 +105,38 @@ protocol_table::ranges protocol_table::build(send_class what) const {
 }
 
 double protocol_table::predict(send_class what, std::size_t length) const {
-    return select(what, length).probe(lanes_, what, length).seconds;
+    return ask(select(what, length), what, length).seconds;
 }
 
-void protocol_table::explain_class(send_class what, const char* title, std::string& text) const {
-    text += fmt::format("#   {}:\n", title);
+void protocol_table::explain_class(send_class what, std::string& text) const {
+    text += fmt::format("#   {}, {}:\n", traits(what.kind).title,
+                        what.contiguous ? "contiguous" : "iov or generic");
     std::size_t first = 0;
-    for (const range& each : classes_[index(what)]) {
+    for (const range& each : of_class(what)) {
         // A size in the middle of the range, the same for all who compare.
         const std::size_t sample =
             each.last == largest ? std::max<std::size_t>(first * 4, 4096) : (first + each.last) / 2;
         text += fmt::format("#     {:>8}..{:<8} {:<12} {}\n", size_text(first),
                             size_text(each.last), each.chosen->name, each.chosen->summary);
         text += fmt::format("#                        predicted {} at {} bytes",
-                            cost_text(each.chosen->probe(lanes_, what, sample)), sample);
+                            cost_text(ask(*each.chosen, what, sample)), sample);
         for (const protocol* other : all_protocols()) {
             if (other == each.chosen) continue;
-            text +=
-                fmt::format("; {}: {}", other->name, cost_text(other->probe(lanes_, what, sample)));
+            text += fmt::format("; {}: {}", other->name, cost_text(ask(*other, what, sample)));
         }
         text += '\n';
         first = each.last + 1;
     }
 }
 
-std::string protocol_table::explain() const {
+std::string protocol_table::explain(std::uint64_t features) const {
     std::string text;
-    explain_class({false, true}, "tag send, contiguous", text);
-    explain_class({false, false}, "tag send, iov or generic", text);
-    explain_class({true, true}, "synchronous tag send, contiguous", text);
-    explain_class({true, false}, "synchronous tag send, iov or generic", text);
+    for (std::size_t i = 0; i < send_kind_count; ++i) {
+        const auto kind = static_cast<send_kind>(i);
+        if ((traits(kind).feature & features) == 0) continue;
+        explain_class({kind, true}, text);
+        explain_class({kind, false}, text);
+    }
     text += fmt::format(
         "#   rendezvous is preferred up to {:.0f}% above the cheapest eager protocol, because it "
         "needs no memory at the receiver{}\n",

@@ -10,27 +10,30 @@
 namespace ucp {
 
 // Message size -> protocol, for every class of sends, computed from the predictions of all
-// protocols. One per distinct pair of lanes ("endpoint configuration"), shared by all endpoints
-// that have it. Immutable.
+// protocols when the class is first asked for. One per distinct pair of lanes ("endpoint
+// configuration"), shared by all endpoints that have it. Owner context.
 class protocol_table {
 public:
     explicit protocol_table(const lane_set& lanes);
 
-    [[nodiscard]] const protocol& select(send_class what, std::size_t length) const noexcept {
-        const ranges& list = classes_[index(what)];
+    // Throws std::bad_alloc, when a class is used for the first time.
+    [[nodiscard]] const protocol& select(send_class what, std::size_t length) const {
+        const ranges& list = of_class(what);
         const range* at = list.data();
         while (length > at->last)
             ++at;  // the last range ends at the largest size
         return *at->chosen;
     }
 
-    // Longest message that am_short carries as an eager message, or -1.
+    // Longest contiguous message that am_short carries as an eager message of any kind that need
+    // not be announced, or -1.
     [[nodiscard]] std::ptrdiff_t max_short() const noexcept { return max_short_; }
 
     [[nodiscard]] double predict(send_class what, std::size_t length) const;
 
-    // The table in words: ranges, reasons, and what the others would have cost.
-    [[nodiscard]] std::string explain() const;
+    // The table in words, for what a program with these features sends: ranges, reasons, and what
+    // the others would have cost.
+    [[nodiscard]] std::string explain(std::uint64_t features) const;
 
 private:
     struct range {
@@ -39,19 +42,20 @@ private:
     };
     using ranges = std::vector<range>;
 
-    static std::size_t index(send_class what) noexcept {
-        return (what.sync ? 2U : 0U) + (what.contiguous ? 1U : 0U);
+    [[nodiscard]] const ranges& of_class(send_class what) const {
+        ranges& list = classes_[static_cast<std::size_t>(what.kind)][what.contiguous ? 1 : 0];
+        if (list.empty()) [[unlikely]]
+            list = build(what);
+        return list;
     }
+    [[nodiscard]] estimate ask(const protocol& row, send_class what, std::size_t length) const;
     [[nodiscard]] const protocol* best(send_class what, std::size_t length) const;
     [[nodiscard]] ranges build(send_class what) const;
-    void explain_class(send_class what, const char* title, std::string& text) const;
+    void explain_class(send_class what, std::string& text) const;
 
     lane_set lanes_;
-    std::array<ranges, 4> classes_;
+    mutable std::array<std::array<ranges, 2>, send_kind_count> classes_;
     std::ptrdiff_t max_short_ = -1;
 };
-
-// Every protocol for tagged messages, cheapest set-up first.
-[[nodiscard]] std::span<const protocol* const> all_protocols() noexcept;
 
 }  // namespace ucp

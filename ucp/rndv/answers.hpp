@@ -1,7 +1,8 @@
 // What the sender of an announced message does when its receiver answers.
 #pragma once
 
-#include "ucp/tag/send.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rndv/wire.hpp"
 
 namespace ucp {
 

@@ -1,7 +1,7 @@
 // Announce; the receiver reads the data out of the sender's memory and says when it has it.
 #include "ucp/proto/pipeline.hpp"
+#include "ucp/proto/rows.hpp"
 #include "ucp/rndv/start.hpp"
-#include "ucp/tag/protocols.hpp"
 
 namespace ucp {
 

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t max_pieces = 16;
 
-void end_receive(request& receive, ucs_status_t status) {
-    receive.owner->matcher().finish_receive(receive, status);
-}
-
 double seconds_since(std::uint64_t start) noexcept {
     return static_cast<double>(ucs::time::now() - start) * 1e-9;
 }
@@ -30,10 +26,8 @@ void note_rate(const request& receive) {
 }
 
 void cannot_receive(const request& receive) noexcept {
-    const ucp_tag_recv_info_t& info = receive.state.recv.info;
-    ucs::log::error(proto_log,
-                    "out of memory: a message of {} bytes with tag {:#x} cannot be received",
-                    info.length, info.sender_tag);
+    ucs::log::error(proto_log, "out of memory: a message of {} bytes cannot be received",
+                    receive.state.recv.info.length);
 }
 
 void end_read(request& receive, ucs_status_t status) {
@@ -43,7 +37,7 @@ void end_read(request& receive, ucs_status_t status) {
                         receive.state.recv.info.length, receive.via->remote().peer_name(),
                         ucs_status_string(status));
     }
-    end_receive(receive, status);
+    finish_receive(receive, status);
 }
 
 // The sender is done as soon as it hears that its memory was read.
@@ -71,7 +65,7 @@ void on_confirmed(request& receive, ucs_status_t status) {
     if (status == UCS_OK) {
         end_read(receive, receive.state.recv.outcome);
     } else {
-        end_receive(receive, UCS_ERR_CONNECTION_RESET);
+        finish_receive(receive, UCS_ERR_CONNECTION_RESET);
     }
 }
 
@@ -95,7 +89,7 @@ void ask_for_data(request& receive) {
     if (send_data_request(receive, 0, 0)) return;
     cannot_receive(receive);
     rndv_tell_sender(*receive.via, state.remote_id, UCS_ERR_NO_MEMORY);
-    end_receive(receive, UCS_ERR_NO_MEMORY);
+    finish_receive(receive, UCS_ERR_NO_MEMORY);
 }
 
 request& of_parts(uct::completion& parts) noexcept {
@@ -116,7 +110,7 @@ void read_completed(uct::completion& parts) noexcept {
     request& receive = of_parts(parts);
     const ucs_status_t status = parts.status;
     if (receive.via == nullptr) {  // the endpoint went away meanwhile
-        end_receive(receive, receive.state.recv.outcome);
+        finish_receive(receive, receive.state.recv.outcome);
         return;
     }
     if (status == UCS_ERR_UNSUPPORTED) {
@@ -245,7 +239,7 @@ void advance(request& receive, std::size_t length) {
         note_rate(receive);
         receive.owner->streaming().observe(state.info.length, seconds_since(state.started));
     }
-    end_receive(receive, state.outcome);
+    finish_receive(receive, state.outcome);
 }
 
 void deliver_data(void* arg, void* data, std::size_t length) {
@@ -332,7 +326,7 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
     if (what.total > state.buffer.capacity()) {
         // Nothing is moved: the message is consumed, and its sender need not know.
         rndv_tell_sender(from, what.request, UCS_OK);
-        end_receive(receive, UCS_ERR_MESSAGE_TRUNCATED);
+        finish_receive(receive, UCS_ERR_MESSAGE_TRUNCATED);
         return;
     }
     uct::ep* lane = from.remote().rma();
@@ -374,6 +368,36 @@ void rndv_release(request& receive) noexcept {
     if (state.local_id != 0) {
         receive.owner->recv_ids().remove(std::exchange(state.local_id, 0));
     }
+}
+
+void finish_receive(request& receive, ucs_status_t status) {
+    receive.state.recv.buffer.finish();
+    if (receive.via != nullptr) {
+        rndv_release(receive);
+        receive.via->remove_recv(receive);
+    }
+    complete(receive, status);
+}
+
+void abort_receive(request& receive, ucs_status_t status) {
+    recv_state& state = receive.state.recv;
+    if (state.remote_id != 0)
+        rndv_tell_sender(*receive.via, state.remote_id, UCS_ERR_CONNECTION_RESET);
+    rndv_unqueue(receive);
+    const bool peer_gone = receive.via->remote().dead();
+    const bool busy = peer_gone ? rndv_forget_peer(receive) : state.parts.count != 0;
+    if (!busy) {
+        finish_receive(receive, status);
+        return;
+    }
+    // Somebody still writes into the buffer: the receive ends when that is over.
+    state.outcome = status;
+    const bool written = state.awaits == rndv_answer::written;
+    if (!written) rndv_release(receive);
+    peer& from = receive.via->remote();
+    receive.via->remove_recv(receive);
+    receive.via = nullptr;
+    if (written) from.keep(receive);
 }
 
 void rndv_listen(worker& owner, uct::iface& on) {

@@ -2,20 +2,14 @@
 #pragma once
 
 #include "ucp/core/request.hpp"
+#include "ucp/rndv/announcement.hpp"
+#include "ucp/rndv/wire.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {
 
 class ep;
 class worker;
-
-// An announced message as its receiver knows it.
-struct announced {
-    std::uint64_t total;
-    std::uint64_t request;  // of the sender
-    std::uint64_t address;  // where the data can be read, or 0
-    bool confirm;           // who has read it asks whether the send still ran
-};
 
 // Moves the data of a matched message into the receive's buffer: reads it where a lane can, else
 // asks for it. `from` is the endpoint to the sender.
@@ -42,5 +36,11 @@ void rndv_abandon(request& receive);
 
 // Gives up what a matched receive holds.
 void rndv_release(request& receive) noexcept;
+
+// Ends a receive that has its message (or failed), announced or not.
+void finish_receive(request& receive, ucs_status_t status);
+
+// Ends a matched receive whose sender was forgotten.
+void abort_receive(request& receive, ucs_status_t status);
 
 }  // namespace ucp

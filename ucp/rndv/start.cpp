@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "ucp/rndv/wire.hpp"
+
 namespace ucp {
 
 namespace {
@@ -20,10 +22,15 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     // Whoever handles errors may break the send off, and has its memory back at once.
     const bool lasting = send.via->error_mode() == UCP_ERR_HANDLING_MODE_NONE;
     const wire::rts_header header{
-        state.tag, state.buffer.length(),          send.via->remote_id(), state.local_id,
-        address,   lasting ? 0 : wire::rts_confirm};
+        state.what, state.buffer.length(),          send.via->remote_id(), state.local_id,
+        address,    lasting ? 0 : wire::rts_confirm};
     std::memcpy(into, &header, sizeof header);
-    return sizeof header;
+    if (state.header_length > 0) {  // of an active message
+        std::memcpy(static_cast<std::byte*>(into) + sizeof header, state.header,
+                    state.header_length);
+        state.header_sent = true;
+    }
+    return sizeof header + state.header_length;
 }
 
 }  // namespace
@@ -34,7 +41,8 @@ ucs_status_t send_rts(request& send, bool readable) {
         finish_send(send, UCS_ERR_NO_MEMORY);
         return UCS_OK;
     }
-    const ssize_t sent = send.via->lane().am_bcopy(wire::rndv_rts, pack_rts, &job);
+    const ssize_t sent =
+        send.via->lane().am_bcopy(traits(send.state.send.kind).announcement, pack_rts, &job);
     if (sent >= 0) return UCS_OK;
     release_id(send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;

@@ -1,7 +1,7 @@
 // The announcement of a message (RTS), shared by every rendezvous protocol.
 #pragma once
 
-#include "ucp/tag/send.hpp"
+#include "ucp/proto/send.hpp"
 
 namespace ucp {
 

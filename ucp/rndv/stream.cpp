@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "ucp/proto/pipeline.hpp"
+#include "ucp/proto/rows.hpp"
 #include "ucp/rndv/answers.hpp"
 #include "ucp/rndv/start.hpp"
-#include "ucp/tag/protocols.hpp"
 
 namespace ucp {
 

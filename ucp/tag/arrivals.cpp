@@ -6,9 +6,10 @@
 #include "ucp/core/complete.hpp"
 #include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
+#include "ucp/eager/acknowledge.hpp"
+#include "ucp/proto/send.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/tag/matcher.hpp"
-#include "ucp/tag/send.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucp {
@@ -52,6 +53,48 @@ void out_of_memory(std::uint64_t tag, std::uint64_t length, const char* outcome)
 
 }  // namespace
 
+// Adapters from function pointers: of the transport, of the assembler, of announcements.
+class tag_handlers {
+public:
+    static void add(worker& owner, assembly& into, const std::byte* data, std::size_t length) {
+        owner.matcher().add_fragment(into, data, length);
+    }
+    static void* place(const assembly& into) noexcept {
+        if (into.receiver == nullptr) return nullptr;
+        const recv_state& state = into.receiver->state.recv;
+        void* base = state.buffer.contiguous();
+        if (base == nullptr || state.outcome != UCS_OK) return nullptr;
+        return static_cast<std::byte*>(base) + into.received;
+    }
+    static void done(worker& owner, const assembly& whole) {
+        owner.matcher().finish_assembly(whole);
+    }
+    static void half_lost(worker& owner, ep& from, const assembly& half) {
+        owner.matcher().forget_half(from, half);
+    }
+    static void announced_lost(worker& owner, ep& from, kept_announcement& self) {
+        owner.matcher().forget_announced(from, static_cast<message&>(self));
+    }
+    template<void (tag_matcher::*Handler)(const std::byte*, std::size_t)>
+    static void deliver(void* arg, void* data, std::size_t length) {
+        (static_cast<tag_matcher*>(arg)->*Handler)(static_cast<const std::byte*>(data), length);
+    }
+    static void install(tag_matcher& self, uct::iface& on) {
+        using wire::id;
+        handler_of<id::eager_only>::install<deliver<&tag_matcher::on_eager_only>>(on, &self);
+        handler_of<id::eager_first>::install<deliver<&tag_matcher::on_eager_first>>(on, &self);
+        handler_of<id::eager_ack>::install<deliver<&tag_matcher::on_eager_ack>>(on, &self);
+        handler_of<id::rndv_rts>::install<deliver<&tag_matcher::on_rts>>(on, &self);
+    }
+};
+
+namespace {
+
+constexpr assembly_sink tag_sink{tag_handlers::add, tag_handlers::place, tag_handlers::done,
+                                 tag_handlers::half_lost};
+
+}  // namespace
+
 void tag_matcher::deliver(request& receive, std::uint64_t tag, const void* data,
                           std::size_t length) {
     recv_state& state = receive.state.recv;
@@ -62,13 +105,13 @@ void tag_matcher::deliver(request& receive, std::uint64_t tag, const void* data,
 void tag_matcher::on_eager_only(const std::byte* data, std::size_t length) {
     wire::eager_only_header header;
     if (!read_header(owner_, data, length, "eager", header)) return;
-    tag::expected_entry* posted = expected_.match(header.tag);
+    tag::expected_entry* posted = expected_.match(header.what);
     if (posted != nullptr) [[likely]] {
-        deliver(request::of(static_cast<recv_state&>(*posted)), header.tag, data + sizeof header,
+        deliver(request::of(static_cast<recv_state&>(*posted)), header.what, data + sizeof header,
                 length - sizeof header);
         return;
     }
-    store_eager(header.tag, data + sizeof header, length - sizeof header);
+    store_eager(header.what, data + sizeof header, length - sizeof header);
 }
 
 void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::size_t length) {
@@ -101,8 +144,7 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
     wire::eager_first_header header;
     if (!read_header(owner_, data, length, "first fragment", header)) return;
     const std::size_t payload = length - sizeof header;
-    const bool repeated = assemblies_.contains({header.ep, header.message});
-    if (payload > header.total || repeated) {
+    if (payload > header.total || owner_.assemblies().knows(header)) {
         malformed(owner_, "first fragment", length);
         return;
     }
@@ -112,7 +154,7 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
         if (from != nullptr && header.ack != 0) {
             answer_sync(*from, header.ack, UCS_ERR_CONNECTION_RESET);
         }
-        dropped("the beginning of a message", header.tag, header.total);
+        dropped("the beginning of a message", header.what, header.total);
         return;
     }
     start_assembly(from, header, data + sizeof header, payload);
@@ -123,8 +165,8 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
 void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& header,
                                  const std::byte* data, std::size_t length) {
     const bool whole = length == header.total;
-    assembly* rest = whole ? nullptr : begin_assembly(*from, header, length);
-    if (tag::expected_entry* posted = expected_.match(header.tag)) {
+    assembly* rest = whole ? nullptr : owner_.assemblies().begin(*from, header, length, tag_sink);
+    if (tag::expected_entry* posted = expected_.match(header.what)) {
         receive_first(request::of(static_cast<recv_state&>(*posted)), header, data, length, rest);
         return;
     }
@@ -134,42 +176,21 @@ void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& heade
     }
     if (rest == nullptr) return;
     if (stored == nullptr || stored->status != UCS_OK) {
-        assemblies_.erase({header.ep, header.message});
+        owner_.assemblies().drop(*rest);
         return;
     }
     rest->stored = stored;
     stored->unfinished = rest;
 }
 
-assembly* tag_matcher::begin_assembly(ep& from, const wire::eager_first_header& header,
-                                      std::size_t length) noexcept {
-    const assembly fresh{.ep = header.ep,
-                         .number = header.message,
-                         .total = header.total,
-                         .received = length,
-                         .first = length,
-                         .started = ucs::time::now(),
-                         .receiver = nullptr,
-                         .stored = nullptr,
-                         .sender_hook = {}};
-    try {
-        assembly& begun =
-            assemblies_.emplace(assembly_key{header.ep, header.message}, fresh).first->second;
-        from.half.push_back(begun);
-        return &begun;
-    } catch (const std::bad_alloc&) {
-        return nullptr;
-    }
-}
-
 void tag_matcher::receive_first(request& receive, const wire::eager_first_header& header,
                                 const std::byte* data, std::size_t length, assembly* rest) {
     recv_state& state = receive.state.recv;
     receive.flags.set(request_flags::matched);
-    state.info = {header.tag, header.total};
+    state.info = {header.what, header.total};
     state.begin_transfer();
     const bool lost = rest == nullptr && length != header.total;
-    if (lost) out_of_memory(header.tag, header.total, "cannot be received");
+    if (lost) out_of_memory(header.what, header.total, "cannot be received");
     if (header.ack != 0) acknowledge(header.ep, header.ack, lost ? UCS_ERR_NO_MEMORY : UCS_OK);
     state.outcome = lost                                     ? UCS_ERR_NO_MEMORY
                     : header.total > state.buffer.capacity() ? UCS_ERR_MESSAGE_TRUNCATED
@@ -183,9 +204,9 @@ void tag_matcher::receive_first(request& receive, const wire::eager_first_header
 
 message* tag_matcher::store_first(const wire::eager_first_header& header, const std::byte* data,
                                   std::size_t length) noexcept {
-    message* stored = new_message(header.tag, message::kind::eager);
+    message* stored = new_message(header.what, message::kind::eager);
     if (stored == nullptr) {
-        out_of_memory(header.tag, header.total, "was dropped");
+        out_of_memory(header.what, header.total, "was dropped");
         if (header.ack != 0) acknowledge(header.ep, header.ack, UCS_ERR_NO_MEMORY);
         return nullptr;
     }
@@ -195,27 +216,6 @@ message* tag_matcher::store_first(const wire::eager_first_header& header, const 
     if (length > 0 && !stored->keep(0, data, length)) give_up(*stored);
     queue(*stored);
     return stored;
-}
-
-assembly* tag_matcher::find_assembly(const wire::eager_data_header& header, std::size_t length) {
-    const auto found = assemblies_.find({header.ep, header.message});
-    if (found == assemblies_.end()) return nullptr;
-    assembly& into = found->second;
-    if (header.offset != into.received || length > into.total - into.received) return nullptr;
-    return &into;
-}
-
-void tag_matcher::on_eager_data(const std::byte* data, std::size_t length) {
-    wire::eager_data_header header;
-    if (!read_header(owner_, data, length, "fragment", header)) return;
-    const std::size_t payload = length - sizeof header;
-    assembly* into = find_assembly(header, payload);
-    if (into == nullptr) {
-        ucs::log::debug(proto_log, "a fragment at offset {} of no known message was dropped",
-                        header.offset);
-        return;
-    }
-    add_fragment(*into, data + sizeof header, payload);
 }
 
 void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_t length) {
@@ -228,11 +228,9 @@ void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_
         into.stored->unfinished = nullptr;
         give_up(*std::exchange(into.stored, nullptr));
     }
-    into.received += length;
-    if (into.received == into.total) finish_assembly(into);
 }
 
-void tag_matcher::finish_assembly(assembly& done) {
+void tag_matcher::finish_assembly(const assembly& done) {
     request* receiver = done.receiver;
     if (receiver != nullptr && receiver->via != nullptr && done.total >= observed_length &&
         receiver->via->remote().am_attr().reach == uct::scope::host) {
@@ -240,28 +238,7 @@ void tag_matcher::finish_assembly(assembly& done) {
         owner_.streaming().observe(done.total - done.first, took);
     }
     if (done.stored != nullptr) done.stored->unfinished = nullptr;
-    assemblies_.erase({done.ep, done.number});
     if (receiver != nullptr) finish_receive(*receiver, receiver->state.recv.outcome);
-}
-
-void* tag_matcher::locate_eager_data(const void* data, std::size_t length) {
-    wire::eager_data_header header;
-    std::memcpy(&header, data, sizeof header);
-    const assembly* into = find_assembly(header, length);
-    if (into == nullptr || into->receiver == nullptr) return nullptr;
-    recv_state& state = into->receiver->state.recv;
-    void* base = state.buffer.contiguous();
-    if (base == nullptr || state.outcome != UCS_OK) return nullptr;
-    return static_cast<std::byte*>(base) + into->received;
-}
-
-void tag_matcher::landed_eager_data(const void* data, std::size_t length) {
-    wire::eager_data_header header;
-    std::memcpy(&header, data, sizeof header);
-    assembly* into = find_assembly(header, length);
-    if (into == nullptr) return;
-    into->received += length;
-    if (into->received == into->total) finish_assembly(*into);
 }
 
 void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
@@ -269,7 +246,7 @@ void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
     if (!read_header(owner_, data, length, "acknowledgement", header)) return;
     request* send = find_send(owner_, header.request);
     if (send == nullptr) return;  // both sides may end it at the same time
-    if (!send->state.send.sync || send->state.send.proto->rendezvous) {
+    if (!traits(send->state.send.kind).sync || send->state.send.proto->rendezvous) {
         owner_.rejected().warn(
             proto_log, "an acknowledgement names send {:x}, which does not wait for one: dropped",
             header.request);
@@ -284,21 +261,21 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     ep* from = owner_.find_ep(header.ep);
     if (is_over(from)) {
         if (from != nullptr) rndv_tell_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
-        dropped("the announcement of a message", header.tag, header.total);
+        dropped("the announcement of a message", header.what, header.total);
         return;
     }
     const bool confirm = (header.flags & wire::rts_confirm) != 0;
-    tag::expected_entry* posted = expected_.match(header.tag);
+    tag::expected_entry* posted = expected_.match(header.what);
     if (posted != nullptr) {
         request& receive = request::of(static_cast<recv_state&>(*posted));
         receive.flags.set(request_flags::matched);
-        receive.state.recv.info = {header.tag, header.total};
+        receive.state.recv.info = {header.what, header.total};
         rendezvous(receive, header.ep, {header.total, header.request, header.address, confirm});
         return;
     }
-    message* stored = new_message(header.tag, message::kind::rendezvous);
+    message* stored = new_message(header.what, message::kind::rendezvous);
     if (stored == nullptr) {
-        out_of_memory(header.tag, header.total, "was dropped");
+        out_of_memory(header.what, header.total, "was dropped");
         rndv_tell_sender(*from, header.request, UCS_ERR_NO_MEMORY);
         return;
     }
@@ -307,33 +284,10 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     stored->request = header.request;
     stored->address = header.address;
     stored->confirm = confirm;
+    stored->lost = tag_handlers::announced_lost;
     from->announced.push_back(*stored);
     queue(*stored);
 }
-
-// Adapters from the transport's function pointers.
-class tag_handlers {
-public:
-    template<void (tag_matcher::*Handler)(const std::byte*, std::size_t)>
-    static void deliver(void* arg, void* data, std::size_t length) {
-        (static_cast<tag_matcher*>(arg)->*Handler)(static_cast<const std::byte*>(data), length);
-    }
-    static void* locate(void* arg, const void* header, std::size_t length) noexcept {
-        return static_cast<tag_matcher*>(arg)->locate_eager_data(header, length);
-    }
-    static void landed(void* arg, const void* header, std::size_t length) {
-        static_cast<tag_matcher*>(arg)->landed_eager_data(header, length);
-    }
-    static void install(tag_matcher& self, uct::iface& on) {
-        using wire::id;
-        handler_of<id::eager_only>::install<deliver<&tag_matcher::on_eager_only>>(on, &self);
-        handler_of<id::eager_first>::install<deliver<&tag_matcher::on_eager_first>>(on, &self);
-        handler_of<id::eager_ack>::install<deliver<&tag_matcher::on_eager_ack>>(on, &self);
-        handler_of<id::rndv_rts>::install<deliver<&tag_matcher::on_rts>>(on, &self);
-        handler_of<id::eager_data>::install<deliver<&tag_matcher::on_eager_data>, locate, landed>(
-            on, &self, sizeof(wire::eager_data_header));
-    }
-};
 
 void tag_matcher::listen(uct::iface& on) {
     tag_handlers::install(*this, on);

@@ -189,15 +189,6 @@ void tag_matcher::attach_assembly(request& receive, assembly& more) {
     if (from != nullptr) from->add_recv(receive);
 }
 
-void tag_matcher::finish_receive(request& receive, ucs_status_t status) {
-    recv_of(receive).buffer.finish();
-    if (receive.via != nullptr) {
-        rndv_release(receive);
-        receive.via->remove_recv(receive);
-    }
-    complete(receive, status);
-}
-
 void tag_matcher::cancel(request& receive) {
     if (receive.kind != request_kind::recv || receive.is_completed() ||
         receive.flags.has(request_flags::matched)) {
@@ -207,44 +198,18 @@ void tag_matcher::cancel(request& receive) {
     finish_receive(receive, UCS_ERR_CANCELED);
 }
 
-void tag_matcher::abort_receive(request& receive, ucs_status_t status) {
-    recv_state& state = recv_of(receive);
-    if (state.remote_id != 0)
-        rndv_tell_sender(*receive.via, state.remote_id, UCS_ERR_CONNECTION_RESET);
-    rndv_unqueue(receive);
-    const bool peer_gone = receive.via->remote().dead();
-    const bool busy = peer_gone ? rndv_forget_peer(receive) : state.parts.count != 0;
-    if (!busy) {
-        finish_receive(receive, status);
-        return;
-    }
-    // Somebody still writes into the buffer: the receive ends when that is over.
-    state.outcome = status;
-    const bool written = state.awaits == rndv_answer::written;
-    if (!written) rndv_release(receive);
-    peer& from = receive.via->remote();
-    receive.via->remove_recv(receive);
-    receive.via = nullptr;
-    if (written) from.keep(receive);
+void tag_matcher::forget_half(ep& sender, const assembly& half) {
+    message* stored = half.stored;
+    if (stored == nullptr) return;
+    stored->unfinished = nullptr;
+    stored->status = UCS_ERR_CONNECTION_RESET;  // for a probe that holds it
+    if (stored->request != 0) answer_sync(sender, stored->request, UCS_ERR_CONNECTION_RESET);
+    drop_queued(*stored);
 }
 
-void tag_matcher::forget_sender(ep& failed) {
-    while (!failed.half.empty()) {
-        const assembly& unfinished = failed.half.front();
-        message* stored = unfinished.stored;
-        assemblies_.erase({unfinished.ep, unfinished.number});
-        if (stored == nullptr) continue;
-        stored->unfinished = nullptr;
-        stored->status = UCS_ERR_CONNECTION_RESET;  // for a probe that holds it
-        if (stored->request != 0) answer_sync(failed, stored->request, UCS_ERR_CONNECTION_RESET);
-        drop_queued(*stored);
-    }
-    while (!failed.announced.empty()) {
-        message& stored = failed.announced.front();
-        stored.sender_hook.unlink();
-        if (stored.queued) rndv_tell_sender(failed, stored.request, UCS_ERR_CONNECTION_RESET);
-        drop_queued(stored);
-    }
+void tag_matcher::forget_announced(ep& sender, message& stored) {
+    if (stored.queued) rndv_tell_sender(sender, stored.request, UCS_ERR_CONNECTION_RESET);
+    drop_queued(stored);
 }
 
 void tag_matcher::queue(message& stored) noexcept {

@@ -5,12 +5,12 @@
 
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
+#include "ucp/eager/assembly.hpp"
+#include "ucp/eager/wire.hpp"
 #include "ucp/rndv/receive.hpp"
-#include "ucp/tag/assembly.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucp/tag/match/unexpected.hpp"
 #include "ucp/tag/message.hpp"
-#include "ucp/tag/wire.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {
@@ -37,20 +37,10 @@ public:
     // A posted receive completes with UCS_ERR_CANCELED; a matched one goes on.
     void cancel(request& receive);
 
-    // Drops what a failed sender left unfinished: announcements and half messages.
-    void forget_sender(ep& failed);
-
-    // Ends a matched receive whose sender was forgotten.
-    void abort_receive(request& receive, ucs_status_t status);
-
-    // Ends a receive that has its message (or failed): used by the rendezvous protocols as well.
-    void finish_receive(request& receive, ucs_status_t status);
-
     // The first few posted receives and stored messages, for people.
     [[nodiscard]] std::string info();
     [[nodiscard]] std::size_t expected_count() const noexcept { return expected_.size(); }
     [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_.size(); }
-    [[nodiscard]] std::size_t assembly_count() const noexcept { return assemblies_.size(); }
 
 private:
     request* start(void* buffer, std::size_t count, const operation& params, ucs_status_t& status);
@@ -68,15 +58,10 @@ private:
     // Arrivals, one per message id of wire.hpp.
     void on_eager_only(const std::byte* data, std::size_t length);
     void on_eager_first(const std::byte* data, std::size_t length);
-    void on_eager_data(const std::byte* data, std::size_t length);
     void on_eager_ack(const std::byte* data, std::size_t length);
     void on_rts(const std::byte* data, std::size_t length);
-    void* locate_eager_data(const void* header, std::size_t length);
-    void landed_eager_data(const void* header, std::size_t length);
 
     void store_eager(std::uint64_t tag, const std::byte* data, std::size_t length);
-    assembly* begin_assembly(ep& from, const wire::eager_first_header& header,
-                             std::size_t length) noexcept;
     void receive_first(request& receive, const wire::eager_first_header& header,
                        const std::byte* data, std::size_t length, assembly* rest);
     message* store_first(const wire::eager_first_header& header, const std::byte* data,
@@ -87,13 +72,15 @@ private:
     // Until a receive or a probe takes it.
     void queue(message& stored) noexcept;
     void drop_queued(message& stored);
-    void add_fragment(assembly& into, const std::byte* data, std::size_t length);
-    void finish_assembly(assembly& done);
     void acknowledge(std::uint64_t ep, std::uint64_t sender_request, ucs_status_t status = UCS_OK);
     void answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status);
     // There is no memory for what is in the message: its receive ends with that.
     void give_up(message& stored);
-    assembly* find_assembly(const wire::eager_data_header& header, std::size_t length);
+    // Of messages in fragments, see assembly_sink.
+    void add_fragment(assembly& into, const std::byte* data, std::size_t length);
+    void finish_assembly(const assembly& done);
+    void forget_half(ep& sender, const assembly& half);
+    void forget_announced(ep& sender, message& stored);
 
     message* new_message(std::uint64_t tag, message::kind type) noexcept;  // nullptr: no memory
     void free_message(message& done) noexcept;
@@ -103,7 +90,6 @@ private:
     worker& owner_;
     tag::expected_queue expected_;
     tag::unexpected_queue unexpected_;
-    assembly_map assemblies_;
     message* spare_ = nullptr;  // recycled objects
     std::size_t spare_count_ = 0;
 };

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "ucp/rndv/announcement.hpp"
 #include "ucp/tag/match/unexpected.hpp"
-#include "ucs/datastruct/intrusive.hpp"
 #include "ucs/type/status.h"
 
 namespace ucp {
@@ -17,7 +17,7 @@ struct assembly;
 // Stored by the matcher until a receive or a probe takes it. Takes the space that its data needs:
 // a small message is one recycled object, a longer one owns memory of just its length. Owner
 // context.
-struct message : tag::unexpected_entry {
+struct message : tag::unexpected_entry, kept_announcement {
     enum class kind : std::uint8_t { eager, rendezvous };
 
     static constexpr std::size_t inline_capacity = 128;
@@ -34,11 +34,10 @@ struct message : tag::unexpected_entry {
     std::uint64_t request = 0;  // the sender's request that waits for ack, data request or status
     std::uint64_t address = 0;  // rendezvous: where the data can be read, or 0
     kind type = kind::eager;
-    bool confirm = false;                           // rendezvous: see announced
-    ucs_status_t status = UCS_OK;                   // set when the sender failed, or memory did
-    bool queued = false;                            // false: a probe took it out
-    assembly* unfinished = nullptr;                 // more fragments are to come
-    ucs::datastruct::auto_unlink_hook sender_hook;  // rendezvous: in its endpoint's list
+    bool confirm = false;            // rendezvous: see announced
+    ucs_status_t status = UCS_OK;    // set when the sender failed, or memory did
+    bool queued = false;             // false: a probe took it out
+    assembly* unfinished = nullptr;  // more fragments are to come
     std::size_t inline_length = 0;
     std::vector<fragment> fragments;
     message* next_spare = nullptr;

@@ -5,7 +5,6 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucp/tag/wire.hpp"
 #include "ucp/wireup/wire.hpp"
 
 namespace ucp::wireup {

@@ -2,17 +2,18 @@
 
 #include <catch2/catch.hpp>
 
-#include "ucp/tag/protocols.hpp"
+#include "ucp/proto/rows.hpp"
 
 namespace {
 
 using ucp::protocol;
 using ucp::send_class;
+using ucp::send_kind;
 using uct::op;
 
-constexpr send_class plain{false, true};
-constexpr send_class pieces{false, false};
-constexpr send_class sync_send{true, true};
+constexpr send_class plain{send_kind::tag, true};
+constexpr send_class pieces{send_kind::tag, false};
+constexpr send_class sync_send{send_kind::tag_sync, true};
 
 // A host with shared memory of ordinary speed; members are changed before `table`.
 struct lanes {
@@ -52,10 +53,12 @@ TEST_CASE("the chosen protocol can serve every size, and is the cheapest up to t
     const ucp::protocol_table table = shape.table();
     const ucp::lane_set set{&shape.am, single_copy ? &shape.rma : nullptr, &shape.costs,
                             &shape.options, 8e9};
-    for (const send_class what : {plain, pieces, sync_send, send_class{true, false}}) {
+    for (const send_class what :
+         {plain, pieces, sync_send, send_class{send_kind::tag_sync, false}}) {
         for (std::size_t length = 0; length < (std::size_t{1} << 32);
              length += 1 + length / 3 + length / 100) {
-            INFO("sync " << what.sync << ", contiguous " << what.contiguous << ", " << length);
+            INFO("kind " << static_cast<int>(what.kind) << ", contiguous " << what.contiguous
+                         << ", " << length);
             const protocol& chosen = table.select(what, length);
             const ucp::estimate cost = chosen.probe(set, what, length);
             REQUIRE(cost.why_not == nullptr);
@@ -118,7 +121,7 @@ TEST_CASE("rendezvous without single copy streams") {
 TEST_CASE("the page says what was chosen and what the others would have cost") {
     lanes shape;
     shape.single_copy = false;
-    const std::string page = shape.table().explain();
+    const std::string page = shape.table().explain(UCP_FEATURE_TAG);
     INFO(page);
     for (const protocol* each : ucp::all_protocols())
         CHECK(page.find(each->name) != page.npos);
@@ -126,5 +129,5 @@ TEST_CASE("the page says what was chosen and what the others would have cost") {
     CHECK(page.find("predicted") != page.npos);
     CHECK(page.find("UCX_RNDV_THRESH overrides") == page.npos);
     shape.options.rndv_threshold.intra.bytes = 1000;
-    CHECK(shape.table().explain().find("UCX_RNDV_THRESH overrides") != page.npos);
+    CHECK(shape.table().explain(UCP_FEATURE_TAG).find("UCX_RNDV_THRESH overrides") != page.npos);
 }

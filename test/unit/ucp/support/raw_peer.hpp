@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "ucp/am/wire.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
-#include "ucp/tag/wire.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "uct/sim/component.hpp"

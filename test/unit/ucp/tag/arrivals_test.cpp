@@ -81,7 +81,7 @@ TEST_CASE("what comes half or announced after an endpoint was closed takes no re
     in.peer.send(wire::rndv_rts, wire::rts_header{1, 100, in.ep_id(), 6, 0, 0});
     in.settle();
     CHECK(in.worker->matcher().expected_count() == 1);
-    CHECK(in.worker->matcher().assembly_count() == 0);
+    CHECK(in.worker->assemblies().count() == 0);
     const auto answers = in.peer.received<wire::ack_header>(wire::eager_ack);
     REQUIRE(answers.size() == 1);
     CHECK(answers[0].status == UCS_ERR_CONNECTION_RESET);

@@ -1,14 +1,15 @@
 // The whole message inside the send call, header and data in one piece of the transport.
+#include "ucp/eager/front.hpp"
 #include "ucp/proto/pipeline.hpp"
-#include "ucp/tag/protocols.hpp"
-#include "ucp/tag/send.hpp"
+#include "ucp/proto/rows.hpp"
+#include "ucp/proto/send.hpp"
 
 namespace ucp {
 
 namespace {
 
 estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
-    if (what.sync) return estimate::refused("does not tell when it was matched");
+    if (traits(what.kind).sync) return estimate::refused("does not tell when it was matched");
     if (!what.contiguous && length > 0) return estimate::refused("needs contiguous data");
     if (length > lanes.am->max_short) return estimate::refused("longer than the transport allows");
     const auto& threshold = lanes.options->bcopy_threshold;
@@ -20,8 +21,9 @@ estimate probe(const lane_set& lanes, const send_class& what, std::size_t length
 
 ucs_status_t progress(request& send) {
     send_state& state = send.state.send;
+    if (state.header_length > 0 || has_reply_ep(state)) return send_one_buffer(send);
     const ucs_status_t status = send.via->lane().am_short(
-        wire::eager_only, state.tag, state.buffer.contiguous(), state.buffer.length());
+        traits(state.kind).only, state.what, state.buffer.contiguous(), state.buffer.length());
     if (status != UCS_ERR_NO_RESOURCE) finish_send(send, status);
     return status == UCS_ERR_NO_RESOURCE ? status : UCS_OK;
 }

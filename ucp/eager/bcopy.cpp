@@ -1,17 +1,18 @@
 // The whole message in one buffer of the transport, copied there.
 #include <cstring>
 
+#include "ucp/eager/front.hpp"
 #include "ucp/proto/pipeline.hpp"
-#include "ucp/tag/protocols.hpp"
-#include "ucp/tag/send.hpp"
+#include "ucp/proto/rows.hpp"
+#include "ucp/proto/send.hpp"
 
 namespace ucp {
 
 namespace {
 
 estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
-    if (what.sync) return estimate::refused("does not tell when it was matched");
-    if (length + sizeof(wire::eager_only_header) > lanes.am->max_bcopy) {
+    if (traits(what.kind).sync) return estimate::refused("does not tell when it was matched");
+    if (length + only_overhead(what.kind) > lanes.am->max_bcopy) {
         return estimate::refused("longer than one buffer of the transport");
     }
     const double wire = lanes.am->reach == uct::scope::network
@@ -22,23 +23,25 @@ estimate probe(const lane_set& lanes, const send_class& what, std::size_t length
 }
 
 std::size_t pack(void* arg, void* into, std::size_t capacity) {
-    send_state& state = static_cast<request*>(arg)->state.send;
-    const wire::eager_only_header header{state.tag};
+    request& send = *static_cast<request*>(arg);
+    send_state& state = send.state.send;
+    const wire::eager_only_header header{state.what};
     std::memcpy(into, &header, sizeof header);
-    return sizeof header + state.buffer.pack(static_cast<std::byte*>(into) + sizeof header, 0,
-                                             capacity - sizeof header);
+    auto* const bytes = static_cast<std::byte*>(into);
+    const std::size_t front = sizeof header + write_front(send, bytes + sizeof header);
+    return front + state.buffer.pack(bytes + front, 0, capacity - front);
 }
 
-ucs_status_t progress(request& send) {
-    const ssize_t sent = send.via->lane().am_bcopy(wire::eager_only, pack, &send);
+}  // namespace
+
+ucs_status_t send_one_buffer(request& send) {
+    const ssize_t sent = send.via->lane().am_bcopy(traits(send.state.send.kind).only, pack, &send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
     finish_send(send, sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent));
     return UCS_OK;
 }
 
-}  // namespace
-
 constinit const protocol eager_bcopy{"eager/bcopy", "copied into one buffer of the transport",
-                                     probe, progress, false};
+                                     probe, send_one_buffer, false};
 
 }  // namespace ucp

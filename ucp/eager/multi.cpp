@@ -2,19 +2,22 @@
 // send, because its first fragment says whom to tell when it was matched.
 #include <cstring>
 
+#include "ucp/eager/acknowledge.hpp"
+#include "ucp/eager/front.hpp"
 #include "ucp/proto/pipeline.hpp"
-#include "ucp/tag/protocols.hpp"
-#include "ucp/tag/send.hpp"
+#include "ucp/proto/rows.hpp"
+#include "ucp/proto/send.hpp"
 
 namespace ucp {
 
 namespace {
 
 estimate probe(const lane_set& lanes, const send_class& what, std::size_t length) {
-    if (!what.sync && length + sizeof(wire::eager_only_header) <= lanes.am->max_bcopy) {
+    const bool sync = traits(what.kind).sync;
+    if (!sync && length + only_overhead(what.kind) <= lanes.am->max_bcopy) {
         return estimate::refused("fits one buffer of the transport");
     }
-    const double answer = what.sync ? lanes.am->latency + lanes.am->overhead : 0;
+    const double answer = sync ? lanes.am->latency + lanes.am->overhead : 0;
     return {pipeline_seconds(lanes, length) + answer};
 }
 
@@ -37,19 +40,21 @@ std::size_t pack_first(void* arg, void* into, std::size_t capacity) {
     request& send = *static_cast<request*>(arg);
     send_state& state = send.state.send;
     state.message = send.via->next_message();
-    const wire::eager_first_header header{state.tag, state.buffer.length(), send.via->remote_id(),
+    const wire::eager_first_header header{state.what, state.buffer.length(), send.via->remote_id(),
                                           state.message, state.local_id};
     std::memcpy(into, &header, sizeof header);
-    state.offset = state.buffer.pack(static_cast<std::byte*>(into) + sizeof header, 0,
-                                     capacity - sizeof header);
-    return sizeof header + state.offset;
+    auto* const bytes = static_cast<std::byte*>(into);
+    const std::size_t front = sizeof header + write_header(state, bytes + sizeof header);
+    state.offset = state.buffer.pack(bytes + front, 0, capacity - front);
+    return front + state.offset;
 }
 
 ucs_status_t send_first(request& send) {
     // Counted from before the first byte leaves: the acknowledgement may come within the call.
     begin_fragments(send, send.state.send.buffer.length(), all_sent);
-    if (send.state.send.sync && !assign_id(send)) return UCS_ERR_NO_MEMORY;
-    const ssize_t sent = send.via->lane().am_bcopy(wire::eager_first, pack_first, &send);
+    const kind_traits& kind = traits(send.state.send.kind);
+    if (kind.sync && !assign_id(send)) return UCS_ERR_NO_MEMORY;
+    const ssize_t sent = send.via->lane().am_bcopy(kind.first, pack_first, &send);
     if (sent >= 0) return UCS_OK;
     release_id(send);
     return static_cast<ucs_status_t>(sent);

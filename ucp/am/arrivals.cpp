@@ -1,0 +1,316 @@
+// What becomes of arriving active messages. Everything here comes from a peer and is checked.
+#include <cstring>
+
+#include "ucp/am/receiver.hpp"
+#include "ucp/core/handler.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/rndv/receive.hpp"
+
+namespace ucp {
+
+// Adapters from function pointers: of the transport, of the assembler, of announcements.
+class am_adapters {
+public:
+    template<void (am_receiver::*Handler)(const std::byte*, std::size_t)>
+    static void deliver(void* arg, void* data, std::size_t length) {
+        (static_cast<am_receiver*>(arg)->*Handler)(static_cast<const std::byte*>(data), length);
+    }
+    static void add(worker&, assembly& into, const std::byte* data, std::size_t length) {
+        std::memcpy(into.block->data() + into.received, data, length);
+    }
+    static void* place(const assembly& into) noexcept { return into.block->data() + into.received; }
+    static void done(worker& owner, const assembly& all) { owner.messages().whole(*all.block); }
+    static void half_lost(worker& owner, ep&, const assembly& half) {
+        owner.messages().use_up(*half.block);
+    }
+    static void announced_lost(worker&, ep&, kept_announcement& self) {
+        static_cast<am_block&>(self).lost_by = UCS_ERR_CONNECTION_RESET;
+    }
+};
+
+namespace {
+
+constexpr assembly_sink am_sink{am_adapters::add, am_adapters::place, am_adapters::done,
+                                am_adapters::half_lost};
+
+// A reader of the parts of one message, in order.
+class parts {
+public:
+    parts(const std::byte* data, std::size_t length) noexcept : rest_(data, length) {}
+
+    template<class Header>
+    [[nodiscard]] bool read(Header& into) noexcept {
+        if (rest_.size() < sizeof into) return false;
+        std::memcpy(&into, rest_.data(), sizeof into);
+        rest_ = rest_.subspan(sizeof into);
+        return true;
+    }
+    // The program's header, with what fills it up if data follows.
+    [[nodiscard]] bool skip_header(std::size_t length) noexcept {
+        if (rest_.size() < length) return false;
+        header_ = rest_.data();
+        rest_ = rest_.subspan(std::min(rest_.size(), wire::filled_up(length)));
+        return true;
+    }
+    [[nodiscard]] const std::byte* header() const noexcept { return header_; }
+    [[nodiscard]] std::span<const std::byte> rest() const noexcept { return rest_; }
+
+private:
+    std::span<const std::byte> rest_;
+    const std::byte* header_ = nullptr;
+};
+
+ep* answering(wire::am_word word, ep* from) noexcept {
+    return (word.flags & wire::am_reply) != 0 ? from : nullptr;
+}
+
+// What was half or announced is forgotten then, so nothing of the kind is begun.
+bool is_over(const ep* from) noexcept {
+    return from == nullptr || from->incoming_over();
+}
+
+void dropped(const char* what, wire::am_word word, std::uint64_t length) {
+    ucs::log::debug(proto_log,
+                    "{} of {} bytes for handler {} was dropped: its endpoint was closed or failed",
+                    what, length, word.id);
+}
+
+void no_memory(wire::am_word word, std::uint64_t length) {
+    ucs::log::error(proto_log,
+                    "out of memory: an active message of {} bytes for handler {} is lost", length,
+                    word.id);
+}
+
+}  // namespace
+
+void am_receiver::malformed(const char* what, std::size_t length) {
+    owner_.rejected().warn(proto_log, "a malformed {} message of {} bytes was dropped", what,
+                           length);
+}
+
+void am_receiver::unknown(wire::am_word word, std::size_t length) {
+    owner_.rejected().warn(proto_log,
+                           "an active message of {} bytes for id {} was dropped: no handler is set "
+                           "for it, see ucp_worker_set_am_recv_handler",
+                           length, word.id);
+}
+
+void am_receiver::on_only(const std::byte* data, std::size_t length) {
+    parts message(data, length);
+    wire::am_word word;
+    std::uint64_t answer_by = 0;
+    if (!message.read(word) || ((word.flags & wire::am_reply) != 0 && !message.read(answer_by)) ||
+        !message.skip_header(word.header_length)) {
+        malformed("active", length);
+        return;
+    }
+    const am_handler to = handlers_.find(word.id);
+    if (!to.is_set()) {
+        unknown(word, message.rest().size());
+        return;
+    }
+    ep* const from = answer_by == 0 ? nullptr : owner_.find_ep(answer_by);
+    if ((word.flags & wire::am_reply) != 0 && is_over(from)) {
+        dropped("an active message", word, message.rest().size());
+        return;
+    }
+    deliver(to, {word, message.header(), from}, message.rest());
+}
+
+void am_receiver::deliver(const am_handler& to, const arrival& what,
+                          std::span<const std::byte> data) {
+    const bool in_place = !to.persistent && blocks_.is_aligned(data.data());
+    if (data.empty() || in_place) [[likely]] {
+        // What the program sees is the transport's memory; it may write there.
+        const ucs_status_t status =
+            call(to, what, const_cast<std::byte*>(data.data()), data.size(), 0);
+        if (status == UCS_INPROGRESS) {
+            ucs::log::error(proto_log,
+                            "the handler of active message {} wants to keep data that it may not "
+                            "keep: UCP_AM_RECV_ATTR_FLAG_DATA was not set",
+                            what.word.id);
+        }
+        return;
+    }
+    am_block* const block = blocks_.get(data.size());
+    if (block == nullptr) {
+        no_memory(what.word, data.size());
+        return;
+    }
+    std::memcpy(block->data(), data.data(), data.size());
+    deliver(to, what, *block);
+}
+
+void am_receiver::deliver(const am_handler& to, const arrival& what, am_block& block) {
+    const ucs_status_t status =
+        call(to, what, block.data(), block.length, UCP_AM_RECV_ATTR_FLAG_DATA);
+    if (status == UCS_INPROGRESS && block.state == am_block::use::told) {
+        block.state = am_block::use::kept;
+        kept_.push_back(block);
+    } else {
+        use_up(block);
+    }
+}
+
+void am_receiver::on_first(const std::byte* data, std::size_t length) {
+    parts message(data, length);
+    wire::eager_first_header header;
+    if (!message.read(header) ||
+        !message.skip_header(wire::to_am_word(header.what).header_length) ||
+        message.rest().size() > header.total || owner_.assemblies().knows(header)) {
+        malformed("first active", length);
+        return;
+    }
+    const wire::am_word word = wire::to_am_word(header.what);
+    const std::span<const std::byte> first = message.rest();
+    ep* const from = owner_.find_ep(header.ep);
+    if (is_over(from)) {
+        dropped("the beginning of an active message", word, header.total);
+        return;
+    }
+    if (!handlers_.find(word.id).is_set()) {
+        unknown(word, header.total);
+        return;
+    }
+    am_block* const block = blocks_.get(header.total, word.header_length);
+    assembly* rest = nullptr;
+    const bool all_here = first.size() == header.total;
+    if (block != nullptr && !all_here) {
+        rest = owner_.assemblies().begin(*from, header, first.size(), am_sink);
+    }
+    if (block == nullptr || (rest == nullptr && !all_here)) {
+        if (block != nullptr) blocks_.put(*block);
+        no_memory(word, header.total);
+        return;
+    }
+    block->word = word;
+    block->from = header.ep;
+    if (!first.empty()) std::memcpy(block->data(), first.data(), first.size());
+    if (word.header_length > 0) {
+        std::memcpy(block->header(), message.header(), word.header_length);
+    }
+    if (all_here) {
+        whole(*block);
+    } else {
+        rest->block = block;
+    }
+}
+
+void am_receiver::whole(am_block& block) {
+    const am_handler to = handlers_.find(block.word.id);
+    ep* const from = owner_.find_ep(block.from);
+    if (!to.is_set() || is_over(from)) {
+        use_up(block);
+        return;
+    }
+    deliver(to, {block.word, block.header(), answering(block.word, from)}, block);
+}
+
+void am_receiver::on_rts(const std::byte* data, std::size_t length) {
+    parts message(data, length);
+    wire::rts_header header;
+    if (!message.read(header) || header.request == 0 || header.total == 0 ||
+        !message.skip_header(wire::to_am_word(header.what).header_length)) {
+        malformed("active rendezvous", length);
+        return;
+    }
+    const wire::am_word word = wire::to_am_word(header.what);
+    ep* const from = owner_.find_ep(header.ep);
+    if (is_over(from)) {
+        if (from != nullptr) rndv_tell_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
+        dropped("the announcement of an active message", word, header.total);
+        return;
+    }
+    const am_handler to = handlers_.find(word.id);
+    if (!to.is_set()) {
+        unknown(word, header.total);
+        rndv_tell_sender(*from, header.request, UCS_ERR_INVALID_PARAM);
+        return;
+    }
+    const arrival what{word, message.header(), answering(word, from)};
+    if (to.whole) {
+        fetch(what, *from, header);
+    } else {
+        announce(to, what, *from, header);
+    }
+}
+
+void am_receiver::announce(const am_handler& to, const arrival& what, ep& from,
+                           const wire::rts_header& header) {
+    am_block* const block = blocks_.get(0);
+    if (block == nullptr) {
+        no_memory(what.word, header.total);
+        rndv_tell_sender(from, header.request, UCS_ERR_NO_MEMORY);
+        return;
+    }
+    block->length = header.total;
+    block->from = header.ep;
+    block->word = what.word;
+    block->what = {header.total, header.request, header.address,
+                   (header.flags & wire::rts_confirm) != 0};
+    block->lost = am_adapters::announced_lost;
+    from.announced.push_back(*block);
+    const ucs_status_t status =
+        call(to, what, block->data(), header.total, UCP_AM_RECV_ATTR_FLAG_RNDV);
+    if (block->state == am_block::use::returned) {
+        use_up(*block);
+    } else if (status == UCS_INPROGRESS) {
+        block->state = am_block::use::kept;
+        kept_.push_back(*block);
+    } else {
+        // Not wanted; with UCS_OK its sender need not know.
+        block->state = am_block::use::kept;
+        refuse(*block, status);
+    }
+}
+
+void am_receiver::fetch(const arrival& what, ep& from, const wire::rts_header& header) {
+    am_block* const block = blocks_.get(header.total, what.word.header_length);
+    request* const receive = block == nullptr ? nullptr : owner_.requests().get();
+    if (receive == nullptr) {
+        if (block != nullptr) blocks_.put(*block);
+        no_memory(what.word, header.total);
+        rndv_tell_sender(from, header.request, UCS_ERR_NO_MEMORY);
+        return;
+    }
+    block->word = what.word;
+    block->from = header.ep;
+    if (what.word.header_length > 0) {
+        std::memcpy(block->header(), what.header, what.word.header_length);
+    }
+    receive->flags.assign(request_flags::internal | request_flags::has_callback |
+                          request_flags::matched);
+    receive->status = UCS_INPROGRESS;
+    receive->owner = &owner_;
+    receive->callback.recv_data = fetched;
+    receive->user_data = block;
+    recv_state& state = receive->start_recv(request_kind::recv_data);
+    state.buffer.init(block->data(), header.total, ucp_dt_make_contig(1));
+    state.info = {0, header.total};
+    state.begin_transfer();
+    receive->via = &from;
+    from.add_recv(*receive);
+    rndv_receive(
+        *receive, from,
+        {header.total, header.request, header.address, (header.flags & wire::rts_confirm) != 0});
+}
+
+void am_receiver::fetched(void* handle, ucs_status_t status, std::size_t, void* arg) {
+    am_receiver& self = request::of(handle).owner->messages();
+    am_block& block = *static_cast<am_block*>(arg);
+    if (status == UCS_OK) {
+        self.whole(block);
+    } else {
+        self.use_up(block);
+    }
+}
+
+void am_receiver::listen(uct::iface& on) {
+    using wire::id;
+    handler_of<id::am_only>::install<am_adapters::deliver<&am_receiver::on_only>>(on, this);
+    handler_of<id::am_first>::install<am_adapters::deliver<&am_receiver::on_first>>(on, this);
+    handler_of<id::am_rts>::install<am_adapters::deliver<&am_receiver::on_rts>>(on, this);
+}
+
+}  // namespace ucp

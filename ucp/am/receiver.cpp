@@ -1,0 +1,108 @@
+// What a program does with active messages: handlers are called, kept data is received or released.
+#include "ucp/am/receiver.hpp"
+
+#include <iterator>
+
+#include "ucp/core/complete.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/rndv/receive.hpp"
+
+namespace ucp {
+
+am_receiver::~am_receiver() {
+    while (!kept_.empty())
+        use_up(kept_.front());
+}
+
+std::size_t am_receiver::kept_count() const noexcept {
+    return static_cast<std::size_t>(std::distance(kept_.begin(), kept_.end()));
+}
+
+ucs_status_t am_receiver::call(const am_handler& to, const arrival& what, void* data,
+                               std::size_t length, std::uint64_t attributes) {
+    const auto answer_by = reinterpret_cast<ucp_ep_h>(what.answer_by);
+    if (to.call_older != nullptr) {
+        const unsigned flags =
+            (attributes & UCP_AM_RECV_ATTR_FLAG_DATA) != 0 ? UCP_CB_PARAM_FLAG_DATA : 0;
+        return to.call_older(to.arg, data, length, answer_by, flags);
+    }
+    if (answer_by != nullptr) attributes |= UCP_AM_RECV_ATTR_FIELD_REPLY_EP;
+    const ucp_am_recv_param_t param{attributes, answer_by};
+    const std::size_t header_length = what.word.header_length;
+    return to.call(to.arg, header_length > 0 ? what.header : nullptr, header_length, data, length,
+                   &param);
+}
+
+// Back to the pool; while the handler runs, it is the handler's caller who does it.
+void am_receiver::use_up(am_block& block) noexcept {
+    blocks_.put(block);
+}
+
+void am_receiver::give_back(am_block& kept) noexcept {
+    if (kept.state == am_block::use::told) {
+        kept.state = am_block::use::returned;
+        kept.sender_hook.unlink();
+    } else {
+        use_up(kept);
+    }
+}
+
+// The sender of what was announced learns how it ended.
+void am_receiver::refuse(am_block& unwanted, ucs_status_t status) {
+    if (unwanted.is_announced() && unwanted.lost_by == UCS_OK) {
+        const ep* from = owner_.find_ep(unwanted.from);
+        if (from != nullptr) rndv_tell_sender(*from, unwanted.what.request, status);
+    }
+    give_back(unwanted);
+}
+
+void am_receiver::release(am_block& kept) {
+    refuse(kept, UCS_OK);
+}
+
+ucs_status_ptr_t am_receiver::receive_data(am_block& kept, void* buffer, std::size_t count,
+                                           const operation& params) {
+    request* const receive = begin_call(owner_, params);
+    if (receive == nullptr) {
+        refuse(kept, UCS_ERR_NO_MEMORY);
+        return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    }
+    receive->callback.recv_data = params.recv_data_callback();
+    if (receive->callback.recv_data != nullptr) receive->flags.set(request_flags::has_callback);
+    recv_state& state = receive->start_recv(request_kind::recv_data);
+    const ucs_status_t status = state.buffer.init(buffer, count, params.datatype());
+    if (status != UCS_OK) {
+        refuse(kept, UCS_ERR_CANCELED);
+        return refuse_call(*receive, status);
+    }
+    receive->flags.set(request_flags::matched);
+    state.info = {0, kept.length};
+    state.begin_transfer();
+    if (kept.is_announced()) {
+        receive_announced(*receive, kept);
+    } else {
+        const ucs_status_t copied = state.buffer.unpack(kept.data(), 0, kept.length);
+        give_back(kept);
+        finish_receive(*receive, copied);
+    }
+    if (receive->flags.has(request_flags::ended) && params.length_info() != nullptr) {
+        *params.length_info() = state.info.length;
+    }
+    return end_call(*receive, params);
+}
+
+void am_receiver::receive_announced(request& receive, am_block& kept) {
+    ep* const from = kept.lost_by == UCS_OK ? owner_.find_ep(kept.from) : nullptr;
+    const announced what = kept.what;
+    give_back(kept);
+    if (from == nullptr) {
+        finish_receive(receive, UCS_ERR_CONNECTION_RESET);
+        return;
+    }
+    receive.via = from;
+    from->add_recv(receive);
+    rndv_receive(receive, *from, what);
+}
+
+}  // namespace ucp

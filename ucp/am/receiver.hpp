@@ -1,0 +1,76 @@
+// Receiving active messages: from arrival to the program's handler, and what the program keeps.
+#pragma once
+
+#include <span>
+
+#include "ucp/am/block.hpp"
+#include "ucp/am/handlers.hpp"
+#include "ucp/core/operation.hpp"
+#include "ucp/core/request.hpp"
+#include "ucp/eager/assembly.hpp"
+#include "uct/api/iface.hpp"
+
+namespace ucp {
+
+// Owned by its worker; owner context. Handlers run in progress.
+class am_receiver {
+public:
+    // `alignment` of data that the program may keep, and of what it is shown: a power of two.
+    am_receiver(worker& owner, std::size_t alignment) noexcept
+        : owner_(owner), blocks_(alignment) {}
+    ~am_receiver();
+    am_receiver(const am_receiver&) = delete;
+    am_receiver& operator=(const am_receiver&) = delete;
+
+    void listen(uct::iface& on);
+    void set_handler(std::uint16_t id, const am_handler& handler) { handlers_.set(id, handler); }
+
+    // See ucp_am_recv_data_nbx. The block is used up also when an error is returned.
+    ucs_status_ptr_t receive_data(am_block& kept, void* buffer, std::size_t count,
+                                  const operation& params);
+    // See ucp_am_data_release.
+    void release(am_block& kept);
+
+    // Blocks that the program has.
+    [[nodiscard]] std::size_t kept_count() const noexcept;
+
+private:
+    // A message as its handler is told of it.
+    struct arrival {
+        wire::am_word word;
+        const std::byte* header;
+        ep* answer_by;  // or nullptr
+    };
+
+    void on_only(const std::byte* data, std::size_t length);
+    void on_first(const std::byte* data, std::size_t length);
+    void on_rts(const std::byte* data, std::size_t length);
+
+    // Data in memory of the transport, gone after the call.
+    void deliver(const am_handler& to, const arrival& what, std::span<const std::byte> data);
+    // Data in a block, which goes to the program or back to the pool.
+    void deliver(const am_handler& to, const arrival& what, am_block& block);
+    void announce(const am_handler& to, const arrival& what, ep& from,
+                  const wire::rts_header& header);
+    // For handlers that do not fetch announced data themselves.
+    void fetch(const arrival& what, ep& from, const wire::rts_header& header);
+    static void fetched(void* request, ucs_status_t status, std::size_t length, void* arg);
+    void whole(am_block& block);
+    ucs_status_t call(const am_handler& to, const arrival& what, void* data, std::size_t length,
+                      std::uint64_t attributes);
+    void receive_announced(request& receive, am_block& kept);
+    void use_up(am_block& block) noexcept;
+    void give_back(am_block& kept) noexcept;
+    void refuse(am_block& unwanted, ucs_status_t status);
+    void malformed(const char* what, std::size_t length);
+    void unknown(wire::am_word word, std::size_t length);
+
+    friend class am_adapters;
+
+    worker& owner_;
+    am_handler_table handlers_;
+    am_block_pool blocks_;
+    ucs::datastruct::auto_list<am_block, &am_block::kept_hook> kept_;
+};
+
+}  // namespace ucp

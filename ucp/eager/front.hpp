@@ -1,0 +1,52 @@
+// What stands between the first header of a message and its data.
+#pragma once
+
+#include <cstring>
+
+#include "ucp/am/wire.hpp"
+#include "ucp/core/ep.hpp"
+
+namespace ucp {
+
+// Nothing in tagged messages; in active messages the endpoint to answer by (only where the message
+// does not name it anyway) and the program's header.
+
+[[nodiscard]] inline bool has_reply_ep(const send_state& state) noexcept {
+    return traits(state.kind).only == wire::am_only &&
+           (wire::to_am_word(state.what).flags & wire::am_reply) != 0;
+}
+
+// Writes the program's header; returns the bytes to the data.
+inline std::size_t write_header(send_state& state, std::byte* into) noexcept {
+    if (state.header_length == 0) [[likely]]
+        return 0;
+    std::memcpy(into, state.header, state.header_length);
+    state.header_sent = true;
+    if (state.buffer.length() == 0) return state.header_length;
+    const std::size_t filled = wire::filled_up(state.header_length);
+    std::memset(into + state.header_length, 0, filled - state.header_length);
+    return filled;
+}
+
+// Of a message that goes in one piece.
+inline std::size_t write_front(request& send, std::byte* into) noexcept {
+    send_state& state = send.state.send;
+    if (!has_reply_ep(state)) [[likely]]
+        return write_header(state, into);
+    const std::uint64_t answer_by = send.via->remote_id();
+    std::memcpy(into, &answer_by, sizeof answer_by);
+    return sizeof answer_by + write_header(state, into + sizeof answer_by);
+}
+
+// The most that a message of one piece has beside the program's header and data.
+[[nodiscard]] constexpr std::size_t only_overhead(send_kind kind) noexcept {
+    constexpr std::size_t reply_and_filling = 16;
+    return sizeof(wire::eager_only_header) +
+           (traits(kind).only == wire::am_only ? reply_and_filling : 0);
+}
+
+// The protocol eager/bcopy, for messages whose front eager/short cannot carry. As
+// protocol::progress.
+ucs_status_t send_one_buffer(request& send);
+
+}  // namespace ucp

@@ -1,0 +1,42 @@
+// Messages that bring their data along: layout first. Tagged messages and active messages share
+// them; the first field says what the message is, see ucp/proto/kind.hpp.
+//
+//   id            header (bytes)                                        then
+//   eager_only    what 8                                                data
+//   eager_first   what 8, total 8, ep 8, message 8, ack 8               first data
+//   eager_data    ep 8, message 8, offset 8                             data
+//   eager_ack     request 8, status 8                                   -
+//
+// See ucp/core/wire.hpp for the version rule and the meaning of ids.
+#pragma once
+
+#include "ucp/core/wire.hpp"
+
+namespace ucp::wire {
+
+struct eager_only_header {
+    std::uint64_t what;
+};
+
+struct eager_first_header {
+    std::uint64_t what;
+    std::uint64_t total;
+    std::uint64_t ep;
+    std::uint64_t message;
+    std::uint64_t ack;  // not 0: tell this request when matched
+};
+
+struct eager_data_header {
+    std::uint64_t ep;
+    std::uint64_t message;
+    std::uint64_t offset;
+};
+
+struct ack_header {
+    std::uint64_t request;
+    std::int64_t status;  // of the match: an error when the message was given up before
+};
+
+static_assert(sizeof(eager_first_header) == 40 && sizeof(eager_data_header) == 24);
+
+}  // namespace ucp::wire

@@ -1,0 +1,83 @@
+// What kinds of messages the protocols carry.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ucp/api/ucp.h"
+#include "ucp/core/wire.hpp"
+
+namespace ucp {
+
+// Kinds differ in which protocols may serve them and in the message ids that begin them; behind the
+// first word (`what` of the headers) the protocols treat them alike.
+enum class send_kind : std::uint8_t {
+    tag,       // what: the tag
+    tag_sync,  // the same; completes when matched
+    am,        // what: am_word, see ucp/am/wire.hpp
+    am_eager,  // the same, where the program or the message wants one of the two ways
+    am_rndv,
+};
+inline constexpr std::size_t send_kind_count = 5;
+
+// One kind, for the protocols.
+struct kind_traits {
+    const char* title;  // for people
+    std::uint64_t feature;
+    wire::id only;  // ids of the messages that begin one
+    wire::id first;
+    wire::id announcement;
+    bool sync;   // completes when matched
+    bool eager;  // may take an eager protocol
+    bool rendezvous;
+};
+
+inline constexpr std::array<kind_traits, send_kind_count> all_kinds{{
+    {.title = "tag send",
+     .feature = UCP_FEATURE_TAG,
+     .only = wire::eager_only,
+     .first = wire::eager_first,
+     .announcement = wire::rndv_rts,
+     .sync = false,
+     .eager = true,
+     .rendezvous = true},
+    {.title = "synchronous tag send",
+     .feature = UCP_FEATURE_TAG,
+     .only = wire::eager_only,
+     .first = wire::eager_first,
+     .announcement = wire::rndv_rts,
+     .sync = true,
+     .eager = true,
+     .rendezvous = true},
+    {.title = "active message",
+     .feature = UCP_FEATURE_AM,
+     .only = wire::am_only,
+     .first = wire::am_first,
+     .announcement = wire::am_rts,
+     .sync = false,
+     .eager = true,
+     .rendezvous = true},
+    {.title = "active message, eager wanted",
+     .feature = UCP_FEATURE_AM,
+     .only = wire::am_only,
+     .first = wire::am_first,
+     .announcement = wire::am_rts,
+     .sync = false,
+     .eager = true,
+     .rendezvous = false},
+    {.title = "active message, rendezvous wanted",
+     .feature = UCP_FEATURE_AM,
+     .only = wire::am_only,
+     .first = wire::am_first,
+     .announcement = wire::am_rts,
+     .sync = false,
+     .eager = false,
+     .rendezvous = true},
+}};
+
+[[nodiscard]] constexpr const kind_traits& traits(send_kind kind) noexcept {
+    return all_kinds[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace ucp

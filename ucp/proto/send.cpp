@@ -1,0 +1,207 @@
+#include "ucp/proto/send.hpp"
+
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "ucp/core/log.hpp"
+
+namespace ucp {
+
+namespace {
+
+constexpr std::size_t max_header = 64;
+constexpr std::size_t max_pieces = 16;
+
+ucs_status_t progress_queued(uct::pending_request& queued) noexcept {
+    request& send = request::of(queued);
+    // A callback that sends must not pass the others that are queued.
+    begin_quiet(send);
+    const ucs_status_t status = send.state.send.proto->progress(send);
+    end_quiet(send);
+    return status;
+}
+
+request& of_parts(uct::completion& parts) noexcept {
+    return request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
+}
+
+void parts_done(uct::completion& parts) noexcept {
+    request& send = of_parts(parts);
+    const ucs_status_t status = parts.status;
+    if (status != UCS_OK || send.state.send.aborted) {
+        finish_send(send, status);
+        return;
+    }
+    send.state.send.fragments_done(send);
+}
+
+struct packing {
+    request* send;
+    const fragment_writer* how;
+};
+
+std::size_t pack_fragment(void* arg, void* into, std::size_t capacity) {
+    auto& job = *static_cast<packing*>(arg);
+    send_state& state = job.send->state.send;
+    job.how->make_header(*job.send, into);
+    const std::size_t header = job.how->header_length;
+    const std::size_t room = std::min(capacity - header, state.end - state.offset);
+    const std::size_t packed =
+        state.buffer.pack(static_cast<std::byte*>(into) + header, state.offset, room);
+    state.offset += packed;
+    // A packing function of the user's that gives nothing would never end.
+    if (packed == 0 && room != 0) state.short_pack = true;
+    return header + packed;
+}
+
+ucs_status_t send_copied(request& send, const fragment_writer& how) {
+    packing job{&send, &how};
+    const ssize_t sent = send.via->lane().am_bcopy(how.id, pack_fragment, &job);
+    if (sent >= 0 && send.state.send.short_pack) return UCS_ERR_INVALID_PARAM;
+    return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+}
+
+ucs_status_t send_in_place(request& send, const fragment_writer& how, std::size_t limit) {
+    send_state& state = send.state.send;
+    std::array<std::byte, max_header> header;
+    how.make_header(send, header.data());
+    std::array<uct::iov, max_pieces> pieces;
+    const std::size_t room = std::min(limit, state.end - state.offset);
+    const std::size_t count = std::min(max_pieces, send.via->lane_attr().max_iov);
+    const dt::piece_list list =
+        state.buffer.pieces(state.offset, room, std::span(pieces).first(count));
+    ++state.parts.count;
+    const ucs_status_t status =
+        send.via->lane().am_zcopy(how.id, std::span(header).first(how.header_length),
+                                  std::span(pieces).first(list.count), &state.parts);
+    if (status != UCS_INPROGRESS) --state.parts.count;
+    if (status == UCS_OK || status == UCS_INPROGRESS) {
+        state.offset += list.length;
+        return UCS_OK;
+    }
+    return status;
+}
+
+// Largest payload of a zero-copy fragment; 0: fragments are copied.
+std::size_t in_place_limit(const request& send, std::size_t header) {
+    const uct::iface_attr& attr = send.via->lane_attr();
+    if (!attr.ops.has(uct::op::am_zcopy) || !send.state.send.buffer.in_memory()) return 0;
+    const config& options = send.owner->owner().options();
+    const std::size_t threshold =
+        options.zcopy_threshold.is_auto() ? attr.max_bcopy : options.zcopy_threshold.bytes;
+    if (send.state.send.end - send.state.send.offset < threshold) return 0;
+    return std::min(options.fragment.size.bytes, attr.max_zcopy - header);
+}
+
+}  // namespace
+
+ucs_status_t not_now(ep& to) {
+    if (to.failure() != UCS_OK) return to.failure();
+    if (to.connection() == wireup::state::idle) to.handle(wireup::event::use);
+    return UCS_ERR_NO_RESOURCE;
+}
+
+void start_send(request& send) {
+    send_state& state = send.state.send;
+    const send_class what{state.kind, state.buffer.contiguous() != nullptr};
+    try {
+        state.proto =
+            &send.via->protocols().select(what, state.buffer.length() + state.header_length);
+    } catch (const std::bad_alloc&) {
+        finish_send(send, UCS_ERR_NO_MEMORY);
+        return;
+    }
+    send.pending.progress = progress_queued;
+    uct::ep& lane = send.via->lane();
+    if (state.proto->progress(send) == UCS_ERR_NO_RESOURCE) lane.pending_add(send.pending);
+}
+
+void finish_send(request& send, ucs_status_t status) {
+    send_state& state = send.state.send;
+    state.buffer.finish();
+    if (state.owns_header) [[unlikely]]
+        delete[] static_cast<const std::byte*>(state.header);
+    release_id(send);
+    ep* via = send.via;
+    if (state.aborted) {
+        state.holds->release();
+        complete(send, status);
+        return;
+    }
+    via->remove_send(send);
+    // A flush may not be told before this send: end_quiet looks after it.
+    const bool quiet = send.flags.has(request_flags::starting);
+    complete(send, status);
+    if (!quiet) via->check_flushes();
+}
+
+void abort_send(request& send, ucs_status_t status) {
+    send_state& state = send.state.send;
+    release_id(send);
+    send.via->unqueue(send);
+    if (state.parts.count == 0) {
+        finish_send(send, status);
+        return;
+    }
+    send.via->remove_send(send);
+    state.aborted = true;
+    state.holds = &send.via->remote();
+    state.holds->hold();
+    if (state.guarded) {
+        state.guarded = false;
+        state.parts.finish(status);
+    } else if (state.parts.status == UCS_OK) {
+        state.parts.status = status;
+    }
+}
+
+bool assign_id(request& send) noexcept {
+    send_state& state = send.state.send;
+    state.local_id = send.owner->send_ids().add(&send);
+    if (state.local_id != 0) return true;
+    ucs::log::error(proto_log, "out of memory: a {} of {} bytes is not sent",
+                    traits(state.kind).title, state.buffer.length());
+    return false;
+}
+
+void release_id(request& send) noexcept {
+    if (send.state.send.local_id != 0) {
+        send.owner->send_ids().remove(std::exchange(send.state.send.local_id, 0));
+    }
+}
+
+request* find_send(worker& owner, std::uint64_t id) noexcept {
+    request** found = owner.send_ids().find(id);
+    return found == nullptr ? nullptr : *found;
+}
+
+void begin_fragments(request& send, std::size_t end, void (*done)(request& send)) {
+    send_state& state = send.state.send;
+    state.end = end;
+    state.parts.done = parts_done;
+    state.parts.count = 1;  // held by send_fragments until everything is handed over
+    state.parts.status = UCS_OK;
+    state.guarded = true;
+    state.fragments_done = done;
+}
+
+ucs_status_t send_fragments(request& send, const fragment_writer& how) {
+    send_state& state = send.state.send;
+    while (state.offset < state.end) {
+        const std::size_t limit = in_place_limit(send, how.header_length);
+        const ucs_status_t status =
+            limit > 0 ? send_in_place(send, how, limit) : send_copied(send, how);
+        if (status == UCS_ERR_NO_RESOURCE) return status;
+        if (status != UCS_OK) {
+            state.guarded = false;
+            state.parts.finish(status);
+            return UCS_OK;
+        }
+    }
+    state.guarded = false;
+    state.parts.finish(UCS_OK);
+    return UCS_OK;
+}
+
+}  // namespace ucp

@@ -1,0 +1,60 @@
+// Messages of the rendezvous protocols: layout first.
+//
+//   id            header (bytes)                                        then
+//   rndv_rts      what 8, total 8, ep 8, request 8, address 8, flags 8  -
+//   rndv_rtr      request 8, reply 8, address 8, from 8, ep 8           -
+//   rndv_data     reply 8, offset 8                                     data
+//   rndv_ats      request 8, status 8, reply 8, ep 8                    -
+//   rndv_atp      reply 8, status 8                                     -
+//
+// See ucp/core/wire.hpp for the version rule and the meaning of ids. `what` is what the message
+// is, see ucp/proto/kind.hpp.
+#pragma once
+
+#include "ucp/core/wire.hpp"
+
+namespace ucp::wire {
+
+struct rts_header {
+    std::uint64_t what;
+    std::uint64_t total;
+    std::uint64_t ep;
+    std::uint64_t request;
+    std::uint64_t address;  // 0: memory cannot be read directly
+    std::uint64_t flags;    // rts_…
+};
+
+// The sender may break the send off and have its memory back at once: who has read it asks by
+// rndv_ats whether it still was the message.
+inline constexpr std::uint64_t rts_confirm = 1;
+
+struct rtr_header {
+    std::uint64_t request;
+    std::uint64_t reply;
+    std::uint64_t address;  // 0: stream everything; else write what is behind `from` there
+    std::uint64_t from;     // offset in the message
+    std::uint64_t ep;       // the sender's endpoint, so that it can answer when the send is gone
+};
+
+struct data_header {
+    std::uint64_t reply;
+    std::uint64_t offset;
+};
+
+struct ats_header {
+    std::uint64_t request;
+    std::int64_t status;  // of the transfer, for the sender's completion
+    std::uint64_t reply;  // not 0: the receive that waits to hear whether the send still ran
+    std::uint64_t ep;     // the sender's endpoint, for that answer
+};
+
+struct atp_header {
+    std::uint64_t reply;
+    // Of the sender's write, or UCS_OK when the data was read in time. UCS_ERR_CANCELED: the send
+    // is gone, so is the message. Another error: nothing was written, the receiver reads that part.
+    std::int64_t status;
+};
+
+static_assert(sizeof(rts_header) == 48 && sizeof(data_header) == 16);
+
+}  // namespace ucp::wire
