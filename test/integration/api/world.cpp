@@ -40,7 +40,7 @@ ucp_context_h make_context(const plan& how) {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_REQUEST_SIZE |
                         UCP_PARAM_FIELD_REQUEST_INIT | UCP_PARAM_FIELD_REQUEST_CLEANUP;
-    params.features = UCP_FEATURE_TAG;
+    params.features = how.features;
     params.request_size = how.request_size;
     params.request_init = how.init;
     params.request_cleanup = how.cleanup;
@@ -55,6 +55,10 @@ ucp_worker_h make_worker(ucp_context_h context, const plan& how) {
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_FLAGS;
     params.thread_mode = how.threads;
     params.flags = how.worker_flags;
+    if (how.am_alignment != 0) {
+        params.field_mask |= UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT;
+        params.am_alignment = how.am_alignment;
+    }
     ucp_worker_h worker = nullptr;
     REQUIRE(ucp_worker_create(context, &params, &worker) == UCS_OK);
     return worker;

@@ -67,6 +67,8 @@ struct plan {
     ucs_thread_mode_t threads = UCS_THREAD_MODE_SINGLE;
     std::uint64_t worker_flags = 0;
     bool connect = true;  // exchange a message, so that the endpoints stand
+    std::uint64_t features = UCP_FEATURE_TAG;
+    std::size_t am_alignment = 0;  // 0: not asked for
 };
 
 // A world with these options.

@@ -1,0 +1,478 @@
+// Active messages: every way they travel, what handlers are told, what programs may keep.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "test/integration/api/world.hpp"
+
+using namespace api;
+
+namespace {
+
+constexpr unsigned id = 300;
+
+using sizes = std::initializer_list<std::size_t>;
+
+std::vector<std::byte> filled(std::size_t length, unsigned seed = 1) {
+    return pattern(length, seed);
+}
+
+plan for_messages(settings config = {}) {
+    plan how = configured(std::move(config));
+    how.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
+    return how;
+}
+
+// What a handler saw, and what it answers.
+struct handler {
+    ucs_status_t answer = UCS_OK;
+    bool receive_inside = false;  // fetches announced data while it runs
+
+    int calls = 0;
+    std::vector<std::byte> header;
+    std::vector<std::byte> data;
+    void* kept = nullptr;
+    std::size_t length = 0;
+    std::uint64_t attributes = 0;
+    ucp_ep_h reply_ep = nullptr;
+    std::uintptr_t address = 0;
+
+    ucp_worker_h worker = nullptr;
+    outcome received;
+    ucs_status_ptr_t receiving = nullptr;
+
+    static ucs_status_t call(void* arg, const void* header, std::size_t header_length, void* data,
+                             std::size_t length, const ucp_am_recv_param_t* param) {
+        auto& self = *static_cast<handler*>(arg);
+        ++self.calls;
+        self.attributes = param->recv_attr;
+        self.reply_ep = param->reply_ep;
+        self.length = length;
+        self.address = reinterpret_cast<std::uintptr_t>(data);
+        self.header.clear();
+        if (header_length > 0) {
+            const auto* from = static_cast<const std::byte*>(header);
+            self.header.assign(from, from + header_length);
+        } else {
+            CHECK(header == nullptr);
+        }
+        if (self.announced()) {
+            self.data.assign(length, std::byte{0});
+            if (self.receive_inside) {
+                self.fetch(data);
+                return UCS_INPROGRESS;
+            }
+        } else if (length > 0) {
+            const auto* from = static_cast<const std::byte*>(data);
+            self.data.assign(from, from + length);
+        } else {
+            self.data.clear();
+        }
+        if (self.answer == UCS_INPROGRESS) self.kept = data;
+        return self.answer;
+    }
+    [[nodiscard]] bool announced() const { return (attributes & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0; }
+    [[nodiscard]] bool may_keep() const { return (attributes & UCP_AM_RECV_ATTR_FLAG_DATA) != 0; }
+
+    static void on_received(void* request, ucs_status_t status, std::size_t length, void* arg) {
+        auto& into = *static_cast<outcome*>(arg);
+        note_send(request, status, arg);
+        into.info.length = length;
+    }
+    void fetch(void* descriptor) {
+        params how;
+        how.cb.recv_am = on_received;
+        how.user_data = &received;
+        how.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA);
+        receiving = ucp_am_recv_data_nbx(worker, descriptor, data.data(), data.size(), &how);
+    }
+
+    void install(ucp_worker_h on, unsigned with_id = id, std::uint32_t flags = 0) {
+        worker = on;
+        ucp_am_handler_param_t param{};
+        param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                           UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
+        param.id = with_id;
+        param.flags = flags;
+        param.cb = call;
+        param.arg = this;
+        REQUIRE(ucp_worker_set_am_recv_handler(on, &param) == UCS_OK);
+    }
+};
+
+void remove_handler(ucp_worker_h from, unsigned which) {
+    ucp_am_handler_param_t param{};
+    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB;
+    param.id = which;
+    REQUIRE(ucp_worker_set_am_recv_handler(from, &param) == UCS_OK);
+}
+
+ucs_status_ptr_t send(ucp_ep_h ep, const std::vector<std::byte>& header,
+                      const std::vector<std::byte>& data, std::uint32_t flags = 0,
+                      unsigned to = id) {
+    params how;
+    how.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = flags;
+    return ucp_am_send_nbx(ep, to, header.data(), header.size(), data.data(), data.size(), &how);
+}
+
+std::size_t max_header(ucp_worker_h worker) {
+    ucp_worker_attr_t attr{};
+    attr.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
+    REQUIRE(ucp_worker_query(worker, &attr) == UCS_OK);
+    return attr.max_am_header;
+}
+
+}  // namespace
+
+TEST_CASE("an active message brings its header and data whole, however it travels") {
+    const settings config = GENERATE(
+        settings{}, settings{{"RNDV_THRESH", "0"}}, settings{{"RNDV_THRESH", "inf"}},
+        settings{{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}},
+        settings{{"ZCOPY_THRESH", "0"}, {"RNDV_THRESH", "64k"}}, settings{{"BCOPY_THRESH", "0"}});
+    const world in(for_messages(config));
+    handler got;
+    got.receive_inside = true;
+    got.install(in.receiver);
+    const std::size_t longest = max_header(in.sender);
+    REQUIRE(longest >= 1024);
+    int expected = 0;
+    for (const std::size_t header_length : {std::size_t{0}, std::size_t{1}, std::size_t{8},
+                                            std::size_t{13}, std::size_t{500}, longest}) {
+        for (const std::size_t length :
+             sizes{0, 1, 7, 8, 63, 64, 1000, 8100, 8192, 9000, 70'000, 1'000'003}) {
+            for (const std::uint32_t flags : {0U, static_cast<unsigned>(UCP_AM_SEND_FLAG_REPLY),
+                                              static_cast<unsigned>(UCP_AM_SEND_FLAG_EAGER),
+                                              static_cast<unsigned>(UCP_AM_SEND_FLAG_RNDV)}) {
+                INFO("header " << header_length << ", data " << length << ", flags " << flags);
+                const auto header = filled(header_length, 2);
+                const auto data = filled(length, 3);
+                got.received = {};
+                const ucs_status_ptr_t sending = send(in.ep, header, data, flags);
+                ++expected;
+                REQUIRE(in.until([&] { return got.calls == expected; }));
+                CHECK(got.header == header);
+                CHECK(got.length == length);
+                CHECK((got.reply_ep != nullptr) == ((flags & UCP_AM_SEND_FLAG_REPLY) != 0));
+                CHECK(((got.attributes & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0) ==
+                      (got.reply_ep != nullptr));
+                if ((flags & UCP_AM_SEND_FLAG_RNDV) != 0 && length > 0) CHECK(got.announced());
+                if ((flags & UCP_AM_SEND_FLAG_EAGER) != 0) CHECK(!got.announced());
+                if (got.announced()) {
+                    const bool at_once = got.receiving == nullptr;
+                    CHECK(in.finish(got.receiving) == UCS_OK);
+                    if (!at_once) CHECK(got.received.info.length == length);
+                } else if (length > 0) {
+                    CHECK(got.address % 8 == 0);
+                }
+                CHECK(got.data == data);
+                CHECK(in.finish(sending) == UCS_OK);
+            }
+        }
+    }
+    CHECK(got.calls == expected);
+}
+
+TEST_CASE("messages of one endpoint reach their handlers in order") {
+    const world in(for_messages());
+    struct log {
+        std::vector<unsigned> numbers;
+    } seen;
+    ucp_am_handler_param_t param{};
+    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    param.id = id;
+    param.arg = &seen;
+    param.cb = [](void* arg, const void* header, std::size_t, void*, std::size_t,
+                  const ucp_am_recv_param_t*) {
+        unsigned number;
+        std::memcpy(&number, header, sizeof number);
+        static_cast<log*>(arg)->numbers.push_back(number);
+        return UCS_OK;
+    };
+    REQUIRE(ucp_worker_set_am_recv_handler(in.receiver, &param) == UCS_OK);
+    constexpr unsigned count = 2000;
+    std::vector<unsigned> headers(count);
+    std::vector<ucs_status_ptr_t> sending;
+    const auto data = filled(300);
+    params how;
+    how.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = UCP_AM_SEND_FLAG_EAGER;
+    for (unsigned i = 0; i < count; ++i) {
+        headers[i] = i;
+        sending.push_back(ucp_am_send_nbx(in.ep, id, &headers[i], sizeof headers[i], data.data(),
+                                          i % 3 == 0 ? 0 : data.size(), &how));
+    }
+    REQUIRE(in.until([&] { return seen.numbers.size() == count; }));
+    CHECK(seen.numbers == headers);
+    for (ucs_status_ptr_t each : sending)
+        CHECK(in.finish(each) == UCS_OK);
+}
+
+TEST_CASE("a handler keeps data that it is told it may keep") {
+    const world in(for_messages());
+    handler got;
+    got.answer = UCS_INPROGRESS;
+    got.install(in.receiver, id, UCP_AM_FLAG_PERSISTENT_DATA);
+    std::vector<std::pair<void*, std::size_t>> kept;
+    for (const std::size_t length : sizes{1, 100, 5000, 100'000}) {
+        const auto data = filled(length, static_cast<unsigned>(length));
+        const int before = got.calls;
+        const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_EAGER);
+        REQUIRE(in.until([&] { return got.calls > before; }));
+        CHECK(got.may_keep());
+        kept.emplace_back(got.kept, length);
+        CHECK(in.finish(sending) == UCS_OK);
+    }
+    // All of it is still there; one is received into a buffer, the others are given back.
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        const auto expected = filled(kept[i].second, static_cast<unsigned>(kept[i].second));
+        CHECK(std::memcmp(kept[i].first, expected.data(), expected.size()) == 0);
+        if (i == 2) {
+            std::vector<std::byte> copy(expected.size());
+            std::size_t length = 0;
+            params how;
+            how.recv_info.length = &length;
+            how.flag(UCP_OP_ATTR_FIELD_RECV_INFO);
+            CHECK(ucp_am_recv_data_nbx(in.receiver, kept[i].first, copy.data(), copy.size(),
+                                       &how) == nullptr);
+            CHECK(copy == expected);
+            CHECK(length == expected.size());
+        } else {
+            ucp_am_data_release(in.receiver, kept[i].first);
+        }
+    }
+}
+
+TEST_CASE("data that a program still has goes with its worker") {
+    world in(for_messages());
+    handler got;
+    got.answer = UCS_INPROGRESS;
+    got.install(in.receiver, id, UCP_AM_FLAG_PERSISTENT_DATA);
+    const ucs_status_ptr_t sending = send(in.ep, {}, filled(50), UCP_AM_SEND_FLAG_EAGER);
+    REQUIRE(in.until([&] { return got.calls == 1; }));
+    CHECK(in.finish(sending) == UCS_OK);
+    in.destroy();  // the leak check of the sanitizers looks at the rest
+}
+
+TEST_CASE("data lies as the worker was asked to align it") {
+    plan how = for_messages();
+    how.am_alignment = 64;
+    const world in(how);
+    handler got;
+    got.install(in.receiver);
+    for (const std::size_t length : sizes{1, 64, 1000, 20'000}) {
+        const int before = got.calls;
+        const ucs_status_ptr_t sending =
+            send(in.ep, filled(3), filled(length), UCP_AM_SEND_FLAG_EAGER);
+        REQUIRE(in.until([&] { return got.calls > before; }));
+        CHECK(got.address % 64 == 0);
+        CHECK(got.data == filled(length));
+        CHECK(in.finish(sending) == UCS_OK);
+    }
+}
+
+TEST_CASE("announced data is fetched later, dropped, or refused with a status") {
+    const world in(for_messages());
+    handler got;
+    got.install(in.receiver);
+    const auto data = filled(200'000);
+    SECTION("later") {
+        got.answer = UCS_INPROGRESS;
+        const ucs_status_ptr_t sending = send(in.ep, filled(4), data, UCP_AM_SEND_FLAG_RNDV);
+        REQUIRE(in.until([&] { return got.calls == 1; }));
+        for (int i = 0; i < 1000; ++i)
+            in.progress();
+        REQUIRE(UCS_PTR_IS_PTR(sending));
+        CHECK(ucp_request_check_status(sending) == UCS_INPROGRESS);
+        got.fetch(got.kept);
+        CHECK(in.finish(got.receiving) == UCS_OK);
+        CHECK(got.data == data);
+        CHECK(in.finish(sending) == UCS_OK);
+    }
+    SECTION("into a buffer that is too small") {
+        got.answer = UCS_INPROGRESS;
+        const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV);
+        REQUIRE(in.until([&] { return got.calls == 1; }));
+        got.data.resize(100);
+        got.fetch(got.kept);
+        CHECK(in.finish(got.receiving) == UCS_ERR_MESSAGE_TRUNCATED);
+        CHECK(in.finish(sending) == UCS_OK);
+    }
+    SECTION("dropped") {
+        got.answer = UCS_OK;
+        CHECK(in.finish(send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV)) == UCS_OK);
+        CHECK(got.calls == 1);
+    }
+    SECTION("released without a receive") {
+        got.answer = UCS_INPROGRESS;
+        const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV);
+        REQUIRE(in.until([&] { return got.calls == 1; }));
+        ucp_am_data_release(in.receiver, got.kept);
+        CHECK(in.finish(sending) == UCS_OK);
+    }
+    SECTION("refused") {
+        got.answer = UCS_ERR_NO_RESOURCE;
+        CHECK(in.finish(send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV)) == UCS_ERR_NO_RESOURCE);
+    }
+    // The endpoint goes on.
+    got.answer = UCS_OK;
+    const int before = got.calls;
+    const ucs_status_ptr_t next = send(in.ep, {}, filled(10));
+    CHECK(in.until([&] { return got.calls > before; }));
+    CHECK(in.finish(next) == UCS_OK);
+}
+
+TEST_CASE("announced data whose sender closed cannot be fetched, and nothing hangs") {
+    world in(for_messages());
+    if (in.loopback()) return;
+    handler got;
+    got.answer = UCS_INPROGRESS;
+    got.install(in.receiver);
+    const auto data = filled(200'000);
+    const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV);
+    REQUIRE(in.until([&] { return got.calls == 1; }));
+    in.close(in.ep, true);
+    in.ep = nullptr;
+    CHECK(in.finish(sending) == UCS_ERR_CANCELED);
+    for (int i = 0; i < 10'000; ++i)
+        in.progress();
+    got.fetch(got.kept);
+    CHECK(in.finish(got.receiving) == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("a handler for whole messages is called once all of an announced one is there") {
+    const world in(for_messages());
+    handler got;
+    got.install(in.receiver, id, UCP_AM_FLAG_WHOLE_MSG);
+    const auto header = filled(21);
+    const auto data = filled(300'001);
+    const ucs_status_ptr_t sending = send(in.ep, header, data, UCP_AM_SEND_FLAG_RNDV);
+    REQUIRE(in.until([&] { return got.calls == 1; }));
+    CHECK(!got.announced());
+    CHECK(got.may_keep());
+    CHECK(got.header == header);
+    CHECK(got.data == data);
+    CHECK(in.finish(sending) == UCS_OK);
+}
+
+TEST_CASE("the program may change a copied header when the call returns") {
+    const settings config = GENERATE(settings{}, settings{{"RNDV_THRESH", "0"}});
+    plan how = for_messages(config);
+    how.connect = GENERATE(true, false);  // false: the send waits for the connection
+    const world in(how);
+    handler got;
+    got.receive_inside = true;
+    got.install(in.receiver);
+    std::vector<std::byte> header = filled(40, 9);
+    const auto data = filled(GENERATE(as<std::size_t>(), 0, 100, 50'000));
+    const ucs_status_ptr_t sending = send(in.ep, header, data, UCP_AM_SEND_FLAG_COPY_HEADER);
+    std::fill(header.begin(), header.end(), std::byte{0xee});
+    REQUIRE(in.until([&] { return got.calls == 1; }));
+    CHECK(got.header == filled(40, 9));
+    if (got.announced()) CHECK(in.finish(got.receiving) == UCS_OK);
+    CHECK(got.data == data);
+    CHECK(in.finish(sending) == UCS_OK);
+}
+
+TEST_CASE("a message is answered through the endpoint that it brought") {
+    const world in(for_messages());
+    handler got;
+    handler answered;
+    got.install(in.receiver);
+    answered.install(in.sender, id + 1);
+    const ucs_status_ptr_t asking = send(in.ep, filled(5), filled(10), UCP_AM_SEND_FLAG_REPLY);
+    REQUIRE(in.until([&] { return got.calls == 1; }));
+    REQUIRE(got.reply_ep != nullptr);
+    const ucs_status_ptr_t answer = send(got.reply_ep, filled(6), filled(11), 0, id + 1);
+    REQUIRE(in.until([&] { return answered.calls == 1; }));
+    CHECK(answered.data == filled(11));
+    CHECK(in.finish(asking) == UCS_OK);
+    CHECK(in.finish(answer) == UCS_OK);
+}
+
+TEST_CASE("handlers are set, replaced and removed; a message without one is dropped with a line") {
+    const world in(for_messages());
+    handler first;
+    handler second;
+    first.install(in.receiver, 65535);
+    CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
+    REQUIRE(in.until([&] { return first.calls == 1; }));
+    second.install(in.receiver, 65535);
+    CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
+    REQUIRE(in.until([&] { return second.calls == 1; }));
+    CHECK(first.calls == 1);
+    captured_output output;
+    remove_handler(in.receiver, 65535);
+    remove_handler(in.receiver, 7);  // was never set
+    CHECK(in.finish(send(in.ep, {}, filled(8), 0, 65535)) == UCS_OK);
+    CHECK(in.finish(send(in.ep, {}, filled(80'000), UCP_AM_SEND_FLAG_EAGER, 7)) == UCS_OK);
+    // Who announces hears of it.
+    CHECK(in.finish(send(in.ep, {}, filled(80'000), UCP_AM_SEND_FLAG_RNDV, 7)) ==
+          UCS_ERR_INVALID_PARAM);
+    second.install(in.receiver, 7);
+    CHECK(in.finish(send(in.ep, {}, filled(8), 0, 7)) == UCS_OK);
+    CHECK(in.until([&] { return second.calls == 2; }));
+    CHECK(output.text().find("no handler is set") != std::string::npos);
+}
+
+TEST_CASE("the older functions carry data to the older handlers") {
+    const world in(for_messages());
+    struct seen {
+        int calls = 0;
+        std::vector<std::byte> data;
+        ucp_ep_h reply_ep = nullptr;
+        unsigned flags = 0;
+    } got;
+    REQUIRE(ucp_worker_set_am_handler(
+                in.receiver, 12,
+                [](void* arg, void* data, std::size_t length, ucp_ep_h reply_ep, unsigned flags) {
+                    auto& self = *static_cast<seen*>(arg);
+                    ++self.calls;
+                    const auto* from = static_cast<const std::byte*>(data);
+                    self.data.assign(from, from + length);
+                    self.reply_ep = reply_ep;
+                    self.flags = flags;
+                    return UCS_OK;
+                },
+                &got, UCP_AM_FLAG_WHOLE_MSG) == UCS_OK);
+    for (const std::size_t length : sizes{1, 8, 3000, 500'000}) {
+        const auto data = filled(length);
+        const int before = got.calls;
+        const ucs_status_ptr_t sending = ucp_am_send_nb(
+            in.ep, 12, data.data(), length, ucp_dt_make_contig(1), [](void*, ucs_status_t) {},
+            UCP_AM_SEND_REPLY);
+        REQUIRE(in.until([&] { return got.calls > before; }));
+        CHECK(got.data == data);
+        CHECK(got.reply_ep != nullptr);
+        CHECK(in.finish(sending) == UCS_OK);
+    }
+    // A sender of the newer form may announce: the data is fetched for the handler.
+    const auto data = filled(100'000);
+    const int before = got.calls;
+    const ucs_status_ptr_t sending = send(in.ep, {}, data, UCP_AM_SEND_FLAG_RNDV, 12);
+    REQUIRE(in.until([&] { return got.calls > before; }));
+    CHECK(got.data == data);
+    CHECK((got.flags & UCP_CB_PARAM_FLAG_DATA) != 0);
+    CHECK(in.finish(sending) == UCS_OK);
+}
+
+TEST_CASE("wrong parameters of active messages are refused with a line") {
+    const world in(for_messages());
+    captured_output output;
+    const params none;
+    const std::vector<std::byte> longer(max_header(in.sender) + 1);
+    CHECK(UCS_PTR_RAW_STATUS(ucp_am_send_nbx(in.ep, id, longer.data(), longer.size(), nullptr, 0,
+                                             &none)) == UCS_ERR_INVALID_PARAM);
+    CHECK(UCS_PTR_RAW_STATUS(ucp_am_send_nbx(in.ep, 65536, nullptr, 0, nullptr, 0, &none)) ==
+          UCS_ERR_INVALID_PARAM);
+    CHECK(UCS_PTR_RAW_STATUS(ucp_am_send_nbx(in.ep, id, nullptr, 4, nullptr, 0, &none)) ==
+          UCS_ERR_INVALID_PARAM);
+    CHECK(UCS_PTR_RAW_STATUS(
+              send(in.ep, {}, filled(4), UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_RNDV)) ==
+          UCS_ERR_INVALID_PARAM);
+    ucp_am_handler_param_t param{};
+    CHECK(ucp_worker_set_am_recv_handler(in.receiver, &param) == UCS_ERR_INVALID_PARAM);
+    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID;
+    param.id = 70'000;
+    CHECK(ucp_worker_set_am_recv_handler(in.receiver, &param) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucp_worker_set_am_recv_handler(nullptr, &param) == UCS_ERR_INVALID_PARAM);
+    CHECK(output.text().find("max_am_header") != std::string::npos);
+}
