@@ -11,15 +11,24 @@ using namespace ucp;
 using namespace ucp::capi;
 
 std::string_view kind_name(request_kind kind) {
-    static constexpr std::string_view names[] = {"unused",       "send",  "tag receive",
-                                                 "data receive", "flush", "worker flush"};
+    static constexpr std::string_view names[] = {
+        "unused", "send", "tag receive", "data receive", "stream receive", "flush", "worker flush"};
     return names[static_cast<std::size_t>(kind)];
 }
 
 std::string what_text(const send_state& send) {
-    return traits(send.kind).feature == UCP_FEATURE_TAG
-               ? fmt::format("tag {:#x}", send.what)
-               : fmt::format("id {}", wire::to_am_word(send.what).id);
+    switch (send.kind) {
+        case send_kind::tag:
+        case send_kind::tag_sync:
+            return fmt::format("tag {:#x}, ", send.what);
+        case send_kind::am:
+        case send_kind::am_eager:
+        case send_kind::am_rndv:
+            return fmt::format("id {}, ", wire::to_am_word(send.what).id);
+        case send_kind::stream:
+            break;
+    }
+    return {};
 }
 
 std::string description(const request& of) {
@@ -28,7 +37,7 @@ std::string description(const request& of) {
                     ucs_status_string(of.is_completed() ? of.status : UCS_INPROGRESS));
     if (of.kind == request_kind::send) {
         const send_state& send = of.state.send;
-        text += fmt::format(", {}, {}, {} of {} bytes handed over{}{}", traits(send.kind).title,
+        text += fmt::format(", {}, {}{} of {} bytes handed over{}{}", traits(send.kind).title,
                             what_text(send), send.offset, send.buffer.length(),
                             send.proto != nullptr ? ", protocol " : "",
                             send.proto != nullptr ? send.proto->name : "");

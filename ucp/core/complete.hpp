@@ -17,13 +17,15 @@ public:
           kind_(done.flags.has(request_flags::has_callback) ? done.kind : request_kind::none) {
         if (kind_ == request_kind::recv || kind_ == request_kind::recv_data) {
             info_ = done.state.recv.info;
+        } else if (kind_ == request_kind::recv_stream) {
+            info_.length = done.state.stream.received;
         }
     }
     void run() const {
         if (kind_ == request_kind::none) return;
         if (kind_ == request_kind::recv) {
             callback_.recv(handle_, status_, &info_, user_data_);
-        } else if (kind_ == request_kind::recv_data) {
+        } else if (kind_ == request_kind::recv_data || kind_ == request_kind::recv_stream) {
             callback_.recv_data(handle_, status_, info_.length, user_data_);
         } else {
             callback_.send(handle_, status_, user_data_);

@@ -88,6 +88,11 @@ const ucs::config::table& config::options() {
                 "How many polls of shared memory pass between two polls of transports that need a "
                 "system call, while both are in use.",
                 ucs::config::between("1", "1024")),
+            make_option<&config::stream_window>(
+                "STREAM_WINDOW", "1m",
+                "Bytes of a stream that an endpoint holds for a program that does not read them; "
+                "then its peer waits. At least 256k.",
+                ucs::config::between("256k", "1g")),
         }};
     return table;
 }

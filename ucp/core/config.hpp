@@ -23,6 +23,7 @@ struct config {
     protocol_pages proto_info = protocol_pages::none;
     bool probe_host = true;
     unsigned poll_slow_every = 0;
+    ucs::config::memunits stream_window;
 
     static const ucs::config::table& options();
 };

@@ -7,6 +7,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rndv/receive.hpp"
+#include "ucp/stream/channel.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
@@ -124,6 +125,14 @@ void ep::handle(event what, ucs_status_t status) {
     }
 }
 
+stream_channel& ep::stream() {
+    if (stream_ == nullptr) {
+        stream_ =
+            std::make_unique<stream_channel>(*this, owner_.owner().options().stream_window.bytes);
+    }
+    return *stream_;
+}
+
 void ep::connect() {
     const ucs_status_t status = remote_.connect();
     if (status != UCS_OK) {
@@ -215,6 +224,7 @@ void ep::abort_incoming(ucs_status_t status) {
         lost.sender_hook.unlink();
         lost.lost(owner_, *this, lost);
     }
+    if (stream_ != nullptr) stream_->end_receives(status);
     while (!recvs_.empty())
         abort_receive(recvs_.front(), status);
 }

@@ -14,6 +14,7 @@
 namespace ucp {
 
 class peer;
+class stream_channel;
 
 // What ucp_ep_create was asked for, with defaults. The address itself goes to the peer object.
 struct ep_params {
@@ -59,6 +60,10 @@ public:
     void unqueue(request& send);
     [[nodiscard]] const uct::iface_attr& lane_attr() const noexcept;
     void remove_recv(request& recv) noexcept { recvs_.erase(recvs_.iterator_to(recv)); }
+
+    // The byte stream to and from the peer; made at first use.
+    [[nodiscard]] stream_channel& stream();
+    [[nodiscard]] stream_channel* opened_stream() const noexcept { return stream_.get(); }
 
     // --- control ---
     // Adopts an endpoint that a peer's request made before the user asked for one.
@@ -150,9 +155,10 @@ private:
     ucp_err_handler_t error_handler_{nullptr, nullptr};
     void* user_data_ = nullptr;
     std::string name_;
+    std::unique_ptr<stream_channel> stream_;
 };
 
 // Thousands of endpoints are normal.
-static_assert(sizeof(ep) <= 288);
+static_assert(sizeof(ep) <= 320);
 
 }  // namespace ucp

@@ -29,6 +29,9 @@ public:
     [[nodiscard]] ucp_am_recv_data_nbx_callback_t recv_data_callback() const noexcept {
         return has(UCP_OP_ATTR_FIELD_CALLBACK) ? params_.cb.recv_am : nullptr;
     }
+    [[nodiscard]] ucp_stream_recv_nbx_callback_t recv_stream_callback() const noexcept {
+        return has(UCP_OP_ATTR_FIELD_CALLBACK) ? params_.cb.recv_stream : nullptr;
+    }
     [[nodiscard]] void* user_data() const noexcept {
         return has(UCP_OP_ATTR_FIELD_USER_DATA) ? params_.user_data : nullptr;
     }

@@ -45,6 +45,7 @@ struct send_state {
     bool started = false;                                // the first fragment has left
     bool sent = false;                                   // all fragments have left
     bool short_pack = false;                             // the user's packing function gave nothing
+    bool blocked = false;                                // waits for its protocol's own reasons
     bool header_sent = false;                            // `header` is not read any more
     bool owns_header = false;                            // `header` is a copy of ours
 };
@@ -91,6 +92,15 @@ struct recv_state : tag::expected_entry {
     ucs_status_t outcome;  // kept while the rest of the message is drained
 };
 
+// A receive of a byte stream, see ucp/stream/channel.hpp.
+struct stream_recv_state {
+    dt::recv_buffer buffer;
+    std::size_t received = 0;
+    std::size_t unit = 1;  // it ends with whole elements of so many bytes
+    bool wait_all = false;
+    ucs_status_t outcome = UCS_OK;
+};
+
 // Waits for what was started before it on an endpoint.
 struct flush_state {
     std::uint64_t until = 0;          // sequence numbers below it must be done
@@ -109,6 +119,7 @@ enum class request_kind : std::uint8_t {
     send,
     recv,       // of a tagged message
     recv_data,  // of data whose length the callback is told
+    recv_stream,
     flush,
     group,
 };
@@ -135,6 +146,7 @@ struct alignas(16) request {
         ~slot() {}
         send_state send;
         recv_state recv;
+        stream_recv_state stream;
         flush_state flush;
         group_state group;
     } state;  // behind little else: a receive is matched within two cache lines
@@ -166,6 +178,10 @@ struct alignas(16) request {
     recv_state& start_recv(request_kind what = request_kind::recv) noexcept {
         kind = what;
         return *::new (&state.recv) recv_state();
+    }
+    stream_recv_state& start_stream_recv() noexcept {
+        kind = request_kind::recv_stream;
+        return *::new (&state.stream) stream_recv_state();
     }
     flush_state& start_flush() noexcept {
         kind = request_kind::flush;

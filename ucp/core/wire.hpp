@@ -4,10 +4,10 @@
 // do not connect, so messages carry none. It is raised with every change since the first release.
 // All fields are in the byte order of x86-64, the only one that is supported.
 //
-// The layouts are in the wire.hpp of each subsystem: wireup, eager, rndv, am. In all of them `ep`
-// is the receiver's endpoint id, given to the sender by wireup; `message` counts the sender's
-// fragmented messages on that endpoint; `ack`, `request` and `reply` are ids of requests, 0 for
-// none. Ids are looked up in tables: a wrong one finds nothing and the message is dropped.
+// The layouts are in the wire.hpp of each subsystem: wireup, eager, rndv, am, stream. In all of
+// them `ep` is the receiver's endpoint id, given to the sender by wireup; `message` counts the
+// sender's fragmented messages on that endpoint; `ack`, `request` and `reply` are ids of requests,
+// 0 for none. Ids are looked up in tables: a wrong one finds nothing and the message is dropped.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,21 @@
 namespace ucp::wire {
 
 enum id : uct::am_id {
-    wireup = 1,       // ucp/wireup/wire.hpp
-    eager_only = 2,   // ucp/eager/wire.hpp
-    eager_first = 3,  //
-    eager_data = 4,   //
-    eager_ack = 5,    //
-    rndv_rts = 6,     // ucp/rndv/wire.hpp
-    rndv_rtr = 7,     //
-    rndv_data = 8,    //
-    rndv_ats = 9,     //
-    rndv_atp = 10,    //
-    am_only = 11,     // ucp/am/wire.hpp
-    am_first = 12,    //
-    am_rts = 13,      //
+    wireup = 1,          // ucp/wireup/wire.hpp
+    eager_only = 2,      // ucp/eager/wire.hpp
+    eager_first = 3,     //
+    eager_data = 4,      //
+    eager_ack = 5,       //
+    rndv_rts = 6,        // ucp/rndv/wire.hpp
+    rndv_rtr = 7,        //
+    rndv_data = 8,       //
+    rndv_ats = 9,        //
+    rndv_atp = 10,       //
+    am_only = 11,        // ucp/am/wire.hpp
+    am_first = 12,       //
+    am_rts = 13,         //
+    stream_data = 14,    // ucp/stream/wire.hpp
+    stream_credit = 15,  //
 };
 
 // The status in a message of a peer, which may send any number.

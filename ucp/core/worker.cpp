@@ -9,6 +9,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/rndv/answers.hpp"
 #include "ucp/rndv/receive.hpp"
+#include "ucp/stream/arrivals.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucs/sys/uuid.hpp"
 
@@ -109,6 +110,7 @@ ucs_status_t worker::open_interfaces() {
         assembler_.listen(fresh);
         matcher_->listen(fresh);
         am_->listen(fresh);
+        stream_listen(*this, fresh);
         rndv_listen(*this, fresh);
         rndv_listen_answers(*this, fresh);
         fresh.set_error_handler({[](void* arg, uct::ep& which, ucs_status_t status) {

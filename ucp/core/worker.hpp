@@ -14,6 +14,7 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/core/request_pool.hpp"
 #include "ucp/eager/assembler.hpp"
+#include "ucp/stream/channel.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
@@ -65,6 +66,9 @@ public:
     [[nodiscard]] assembler& assemblies() noexcept { return assembler_; }
     [[nodiscard]] tag_matcher& matcher() noexcept { return *matcher_; }
     [[nodiscard]] am_receiver& messages() noexcept { return *am_; }
+    // Streams that have bytes for the program, the one that was shown longest ago first.
+    using stream_list = ucs::datastruct::auto_list<stream_channel, &stream_channel::ready_hook>;
+    [[nodiscard]] stream_list& streams() noexcept { return streams_; }
     // The longest header of an active message of the program's.
     [[nodiscard]] std::size_t max_am_header() const noexcept { return max_am_header_; }
     ucs::datastruct::id_table<request*>& send_ids() noexcept { return send_ids_; }
@@ -159,6 +163,7 @@ private:
     std::unique_ptr<tag_matcher> matcher_;
     std::unique_ptr<am_receiver> am_;
     std::size_t max_am_header_ = 0;
+    stream_list streams_;
     ucs::datastruct::id_table<request*> send_ids_;
     ucs::datastruct::id_table<request*> recv_ids_;
     ucs::datastruct::id_table<ep*> ep_ids_;

@@ -18,8 +18,9 @@ enum class send_kind : std::uint8_t {
     am,        // what: am_word, see ucp/am/wire.hpp
     am_eager,  // the same, where the program or the message wants one of the two ways
     am_rndv,
+    stream,  // bytes without borders; has one protocol, chosen by nobody
 };
-inline constexpr std::size_t send_kind_count = 5;
+inline constexpr std::size_t send_kind_count = 6;
 
 // One kind, for the protocols.
 struct kind_traits {
@@ -74,6 +75,14 @@ inline constexpr std::array<kind_traits, send_kind_count> all_kinds{{
      .sync = false,
      .eager = false,
      .rendezvous = true},
+    {.title = "stream send",
+     .feature = 0,
+     .only = wire::stream_data,
+     .first = wire::stream_data,
+     .announcement = wire::stream_data,
+     .sync = false,
+     .eager = false,
+     .rendezvous = false},
 }};
 
 [[nodiscard]] constexpr const kind_traits& traits(send_kind kind) noexcept {

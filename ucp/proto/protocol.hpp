@@ -52,6 +52,10 @@ struct protocol {
 
     // Rendezvous needs no memory at the receiver: a tie is decided in its favour.
     bool rendezvous;
+
+    // Takes the request out of whatever the protocol keeps it in; called before it is broken off.
+    // nullptr: there is nothing of the kind.
+    void (*abandon)(request& send) = nullptr;
 };
 
 }  // namespace ucp

@@ -104,17 +104,24 @@ ucs_status_t not_now(ep& to) {
 
 void start_send(request& send) {
     send_state& state = send.state.send;
-    const send_class what{state.kind, state.buffer.contiguous() != nullptr};
-    try {
-        state.proto =
-            &send.via->protocols().select(what, state.buffer.length() + state.header_length);
-    } catch (const std::bad_alloc&) {
-        finish_send(send, UCS_ERR_NO_MEMORY);
-        return;
+    if (state.proto == nullptr) {
+        const send_class what{state.kind, state.buffer.contiguous() != nullptr};
+        try {
+            state.proto =
+                &send.via->protocols().select(what, state.buffer.length() + state.header_length);
+        } catch (const std::bad_alloc&) {
+            finish_send(send, UCS_ERR_NO_MEMORY);
+            return;
+        }
     }
     send.pending.progress = progress_queued;
+    run_send(send);
+}
+
+void run_send(request& send) {
     uct::ep& lane = send.via->lane();
-    if (state.proto->progress(send) == UCS_ERR_NO_RESOURCE) lane.pending_add(send.pending);
+    if (send.state.send.proto->progress(send) == UCS_ERR_NO_RESOURCE)
+        lane.pending_add(send.pending);
 }
 
 void finish_send(request& send, ucs_status_t status) {
@@ -139,6 +146,7 @@ void finish_send(request& send, ucs_status_t status) {
 void abort_send(request& send, ucs_status_t status) {
     send_state& state = send.state.send;
     release_id(send);
+    if (state.proto != nullptr && state.proto->abandon != nullptr) state.proto->abandon(send);
     send.via->unqueue(send);
     if (state.parts.count == 0) {
         finish_send(send, status);
@@ -186,21 +194,27 @@ void begin_fragments(request& send, std::size_t end, void (*done)(request& send)
     state.fragments_done = done;
 }
 
+ucs_status_t send_fragment(request& send, const fragment_writer& how) {
+    const std::size_t limit = in_place_limit(send, how.header_length);
+    return limit > 0 ? send_in_place(send, how, limit) : send_copied(send, how);
+}
+
+void end_fragments(request& send, ucs_status_t status) {
+    send.state.send.guarded = false;
+    send.state.send.parts.finish(status);
+}
+
 ucs_status_t send_fragments(request& send, const fragment_writer& how) {
-    send_state& state = send.state.send;
+    const send_state& state = send.state.send;
     while (state.offset < state.end) {
-        const std::size_t limit = in_place_limit(send, how.header_length);
-        const ucs_status_t status =
-            limit > 0 ? send_in_place(send, how, limit) : send_copied(send, how);
+        const ucs_status_t status = send_fragment(send, how);
         if (status == UCS_ERR_NO_RESOURCE) return status;
         if (status != UCS_OK) {
-            state.guarded = false;
-            state.parts.finish(status);
+            end_fragments(send, status);
             return UCS_OK;
         }
     }
-    state.guarded = false;
-    state.parts.finish(UCS_OK);
+    end_fragments(send, UCS_OK);
     return UCS_OK;
 }
 

@@ -32,8 +32,11 @@ inline void note_success(void* user_request, worker& owner) noexcept {
     mine.flags.assign(request_flags::completed | request_flags::user_memory);
 }
 
-// Chooses the protocol and sends as much as goes.
+// Chooses the protocol, unless the operation has just one, and sends as much as goes.
 void start_send(request& send);
+
+// Lets the protocol go on; when the lane has no room it is queued there.
+void run_send(request& send);
 
 // The data was handed over, acknowledged or refused: ends the request.
 void finish_send(request& send, ucs_status_t status);
@@ -59,6 +62,13 @@ struct fragment_writer {
     void (*make_header)(const request& send, void* into);
 };
 ucs_status_t send_fragments(request& send, const fragment_writer& how);
+
+// One of them. [offset, end) must not be empty.
+ucs_status_t send_fragment(request& send, const fragment_writer& how);
+
+// No more pieces come: what begin_fragments said happens when those that were sent have left. An
+// error ends the request instead.
+void end_fragments(request& send, ucs_status_t status);
 
 // Starts counting pieces; when all of send_fragments' pieces have left, `done` runs.
 void begin_fragments(request& send, std::size_t end, void (*done)(request& send));

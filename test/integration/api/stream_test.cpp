@@ -1,0 +1,290 @@
+// Byte streams: order, granularity, windows, and the ways to take bytes out.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <deque>
+
+#include "test/integration/api/world.hpp"
+
+using namespace api;
+
+namespace {
+
+plan for_streams(settings config = {}) {
+    plan how = configured(std::move(config));
+    how.features = UCP_FEATURE_TAG | UCP_FEATURE_STREAM;
+    return how;
+}
+
+void note_stream(void* request, ucs_status_t status, std::size_t length, void* user_data) {
+    note_send(request, status, user_data);
+    static_cast<outcome*>(user_data)->info.length = length;
+}
+
+// A sender and a receiver whose endpoints belong together.
+struct pair : world {
+    ucp_ep_h back = nullptr;  // the receiver's, to the sender
+
+    explicit pair(const plan& how = for_streams()) : world(how) {
+        back = loopback() ? ep : make_ep(receiver, sender);
+        if (!loopback()) {
+            const params none;
+            REQUIRE(finish(ucp_ep_flush_nbx(back, &none)) == UCS_OK);
+        }
+    }
+    ~pair() {
+        if (back != nullptr && !loopback()) close(back, true);
+    }
+    pair(const pair&) = delete;
+    pair& operator=(const pair&) = delete;
+
+    ucs_status_ptr_t write(const std::vector<std::byte>& bytes) const {
+        const params none;
+        return ucp_stream_send_nbx(ep, bytes.data(), bytes.size(), &none);
+    }
+    // What is there now, up to the length; empty: nothing.
+    std::vector<std::byte> read_some(std::size_t most) const {
+        std::vector<std::byte> into(most);
+        std::size_t length = 0;
+        const params at_once = params().flag(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
+        const ucs_status_ptr_t got =
+            ucp_stream_recv_nbx(back, into.data(), into.size(), &length, &at_once);
+        if (UCS_PTR_IS_ERR(got)) {
+            REQUIRE(UCS_PTR_STATUS(got) == UCS_ERR_NO_RESOURCE);
+            return {};
+        }
+        REQUIRE(got == nullptr);
+        into.resize(length);
+        return into;
+    }
+};
+
+struct receive {
+    outcome done;
+    std::vector<std::byte> data;
+    std::size_t length = 0;
+    ucs_status_ptr_t running = nullptr;
+
+    receive(const pair& in, std::size_t room, bool wait_all,
+            ucp_datatype_t type = ucp_dt_make_contig(1)) {
+        data.resize(room * (type >> UCP_DATATYPE_SHIFT));
+        params how;
+        how.type(type).cb.recv_stream = note_stream;
+        how.user_data = &done;
+        how.flags = wait_all ? static_cast<unsigned>(UCP_STREAM_RECV_FLAG_WAITALL) : 0;
+        how.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                 UCP_OP_ATTR_FIELD_FLAGS);
+        running = ucp_stream_recv_nbx(in.back, data.data(), room, &length, &how);
+    }
+    ~receive() {
+        if (UCS_PTR_IS_PTR(running)) ucp_request_free(running);
+    }
+    receive(const receive&) = delete;
+    receive& operator=(const receive&) = delete;
+    [[nodiscard]] bool over() const { return !UCS_PTR_IS_PTR(running) || done.calls == 1; }
+    [[nodiscard]] std::size_t got() const {
+        return UCS_PTR_IS_PTR(running) ? done.info.length : length;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a stream arrives whole and in order, however it is cut on both sides") {
+    const settings config = GENERATE(settings{}, settings{{"ZCOPY_THRESH", "0"}},
+                                     settings{{"STREAM_WINDOW", "256k"}, {"BCOPY_THRESH", "0"}});
+    const pair in(for_streams(config));
+    const auto all = pattern(3'000'000, 5);
+    std::deque<std::vector<std::byte>> pieces;
+    std::deque<ucs_status_ptr_t> running;
+    std::size_t sent = 0;
+    std::size_t step = 1;
+    std::vector<std::byte> got;
+    while (got.size() < all.size()) {
+        if (sent < all.size()) {
+            const std::size_t part = std::min(step, all.size() - sent);
+            step = step * 3 % 700'001 + 1;
+            const auto from = all.begin() + static_cast<std::ptrdiff_t>(sent);
+            pieces.emplace_back(from, from + static_cast<std::ptrdiff_t>(part));
+            running.push_back(in.write(pieces.back()));
+            sent += part;
+        }
+        in.progress();
+        const auto part = in.read_some(got.size() % 100'000 + 17);
+        got.insert(got.end(), part.begin(), part.end());
+    }
+    CHECK(got == all);
+    for (ucs_status_ptr_t each : running)
+        CHECK(in.finish(each) == UCS_OK);
+    CHECK(in.read_some(10).empty());
+}
+
+TEST_CASE("bytes go into receives that were posted before, in their order") {
+    const pair in;
+    const std::size_t length = GENERATE(as<std::size_t>(), 1, 100, 20'000, 400'000);
+    const auto all = pattern(4 * length, 6);
+    std::deque<receive> posted;
+    for (int i = 0; i < 4; ++i)
+        posted.emplace_back(in, length, true);
+    const ucs_status_ptr_t writing = in.write(all);
+    REQUIRE(in.until([&] { return posted.back().over(); }));
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(posted[i].over());
+        CHECK(posted[i].got() == length);
+        CHECK(posted[i].done.status == UCS_OK);
+        CHECK(std::memcmp(posted[i].data.data(), all.data() + i * length, length) == 0);
+    }
+    CHECK(in.finish(writing) == UCS_OK);
+}
+
+TEST_CASE("a receive ends with what is there, in whole elements; WAITALL fills it") {
+    const pair in;
+    receive plain(in, 100, false, ucp_dt_make_contig(8));
+    CHECK(!plain.over());
+    CHECK(in.finish(in.write(pattern(13, 1))) == UCS_OK);
+    for (int i = 0; i < 1000; ++i)
+        in.progress();
+    CHECK(!plain.over());  // one element and a half
+    std::size_t unused = 0;
+    CHECK(ucp_stream_recv_request_test(plain.running, &unused) == UCS_INPROGRESS);
+    CHECK(in.finish(in.write(pattern(3, 2))) == UCS_OK);
+    REQUIRE(in.until([&] { return plain.over(); }));
+    CHECK(plain.got() == 16);
+    std::size_t length = 0;
+    CHECK(ucp_stream_recv_request_test(plain.running, &length) == UCS_OK);
+    CHECK(length == 16);
+    receive full(in, 20, true);
+    CHECK(in.finish(in.write(pattern(19, 3))) == UCS_OK);
+    for (int i = 0; i < 1000; ++i)
+        in.progress();
+    CHECK(!full.over());
+    CHECK(in.finish(in.write(pattern(2, 4))) == UCS_OK);
+    REQUIRE(in.until([&] { return full.over(); }));
+    CHECK(full.got() == 20);
+    REQUIRE(in.until([&] { return in.read_some(5).size() == 1; }));
+}
+
+TEST_CASE("iov and the older functions work on streams") {
+    const pair in;
+    auto bytes = pattern(30'000, 7);
+    ucp_dt_iov_t pieces[] = {{bytes.data(), 10'000}, {bytes.data() + 10'000, 20'000}};
+    outcome sent;
+    const ucs_status_ptr_t writing = ucp_stream_send_nb(
+        in.ep, pieces, 2, ucp_dt_make_iov(), [](void*, ucs_status_t) {}, 0);
+    std::vector<std::byte> into(bytes.size());
+    ucp_dt_iov_t rooms[] = {{into.data(), 29'000}, {into.data() + 29'000, 1'000}};
+    std::size_t length = 0;
+    const ucs_status_ptr_t reading = ucp_stream_recv_nb(
+        in.back, rooms, 2, ucp_dt_make_iov(), [](void*, ucs_status_t, std::size_t) {}, &length,
+        UCP_STREAM_RECV_FLAG_WAITALL);
+    CHECK(in.finish(reading) == UCS_OK);
+    CHECK(in.finish(writing) == UCS_OK);
+    CHECK(into == bytes);
+}
+
+TEST_CASE("bytes are handed out where they are, and endpoints that have some are listed") {
+    const pair in;
+    ucp_stream_poll_ep_t ready[4];
+    CHECK(ucp_stream_worker_poll(in.receiver, ready, 4, 0) == 0);
+    std::size_t length = 0;
+    CHECK(ucp_stream_recv_data_nb(in.back, &length) == nullptr);
+    const auto bytes = pattern(50'000, 8);
+    const ucs_status_ptr_t writing = in.write(bytes);
+    REQUIRE(in.until([&] { return ucp_stream_worker_poll(in.receiver, ready, 4, 0) == 1; }));
+    CHECK(ready[0].ep == in.back);
+    CHECK(in.finish(writing) == UCS_OK);
+    // A part is read first, so that what is handed out begins somewhere.
+    std::vector<std::byte> got = in.read_some(3);
+    REQUIRE(got.size() == 3);
+    std::vector<void*> handed_out;
+    while (got.size() < bytes.size()) {
+        in.progress();
+        void* const data = ucp_stream_recv_data_nb(in.back, &length);
+        REQUIRE(!UCS_PTR_IS_ERR(data));
+        if (data == nullptr) continue;
+        const auto* from = static_cast<const std::byte*>(data);
+        got.insert(got.end(), from, from + length);
+        handed_out.push_back(data);
+    }
+    CHECK(got == bytes);
+    CHECK(ucp_stream_worker_poll(in.receiver, ready, 4, 0) == 0);
+    for (void* each : handed_out)
+        ucp_stream_data_release(in.back, each);
+    CHECK(ucp_stream_worker_poll(in.receiver, ready, 4, 1) == UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("a sender waits when nobody reads, and goes on when somebody does") {
+    const pair in(for_streams({{"STREAM_WINDOW", "256k"}}));
+    constexpr std::size_t window = 256 * 1024;
+    const auto part = pattern(100'000, 9);
+    std::vector<ucs_status_ptr_t> writing;
+    constexpr std::size_t count = 40;
+    for (std::size_t i = 0; i < count; ++i)
+        writing.push_back(in.write(part));
+    for (int i = 0; i < 20'000; ++i)
+        in.progress();
+    std::size_t done = 0;
+    for (ucs_status_ptr_t each : writing)
+        done += UCS_PTR_IS_PTR(each) && ucp_request_check_status(each) == UCS_INPROGRESS ? 0U : 1U;
+    CHECK(done <= window / part.size() + 1);
+    std::size_t got = 0;
+    REQUIRE(in.until([&] {
+        const auto piece = in.read_some(77'777);
+        for (std::size_t i = 0; i < piece.size(); ++i) {
+            if (piece[i] != part[(got + i) % part.size()]) FAIL("byte " << got + i << " is wrong");
+        }
+        got += piece.size();
+        return got == count * part.size();
+    }));
+    for (ucs_status_ptr_t each : writing)
+        CHECK(in.finish(each) == UCS_OK);
+}
+
+TEST_CASE("receives end when the peer closes; bytes that came before can still be read") {
+    pair in;
+    if (in.loopback()) return;
+    CHECK(in.finish(in.write(pattern(10, 1))) == UCS_OK);
+    REQUIRE(in.until([&] { return in.read_some(4).size() == 4; }));
+    in.close(in.ep);
+    in.ep = nullptr;
+    for (int i = 0; i < 10'000; ++i)
+        in.progress();
+    CHECK(in.read_some(6).size() == 6);
+    std::size_t length = 1;
+    char byte;
+    const params none;
+    CHECK(UCS_PTR_STATUS(ucp_stream_recv_nbx(in.back, &byte, 1, &length, &none)) ==
+          UCS_ERR_CONNECTION_RESET);
+    CHECK(UCS_PTR_STATUS(ucp_stream_recv_data_nb(in.back, &length)) == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("a receive that waits ends when the peer closes, and a blocked send when we do") {
+    pair in(for_streams({{"STREAM_WINDOW", "256k"}}));
+    if (in.loopback()) return;
+    const auto much = pattern(1'000'000, 3);
+    const ucs_status_ptr_t writing = in.write(much);
+    REQUIRE(UCS_PTR_IS_PTR(writing));
+    for (int i = 0; i < 10'000; ++i)
+        in.progress();
+    in.close(in.ep, true);
+    in.ep = nullptr;
+    CHECK(in.finish(writing) == UCS_ERR_CANCELED);
+    REQUIRE(in.until([&] { return in.read_some(100'000).empty(); }));
+    receive waiting(in, 10, false);
+    REQUIRE(in.until([&] { return waiting.over(); }));
+    const ucs_status_t status =
+        UCS_PTR_IS_PTR(waiting.running) ? waiting.done.status : UCS_PTR_STATUS(waiting.running);
+    CHECK(status == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("wrong parameters of streams are refused") {
+    const pair in;
+    captured_output output;
+    char byte = 0;
+    std::size_t length = 0;
+    const params none;
+    CHECK(UCS_PTR_RAW_STATUS(ucp_stream_send_nb(in.ep, &byte, 1, ucp_dt_make_contig(1), nullptr,
+                                                1)) == UCS_ERR_INVALID_PARAM);
+    CHECK(UCS_PTR_RAW_STATUS(ucp_stream_recv_nbx(in.back, &byte, 1, nullptr, &none)) ==
+          UCS_ERR_INVALID_PARAM);
+    CHECK(UCS_PTR_RAW_STATUS(ucp_stream_recv_data_nb(in.back, nullptr)) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucp_stream_recv_request_test(nullptr, &length) == UCS_ERR_INVALID_PARAM);
+}

@@ -1,0 +1,116 @@
+// Byte streams.
+#include "ucp/capi/check.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/capi/legacy.hpp"
+#include "ucp/stream/channel.hpp"
+#include "ucp/stream/send.hpp"
+
+namespace {
+
+using namespace ucp;
+using namespace ucp::capi;
+
+// Those that were shown go behind the others, so that each gets its turn.
+std::size_t list_ready(worker& owner, ucp_stream_poll_ep_t* into, std::size_t room) {
+    worker::stream_list shown;
+    std::size_t count = 0;
+    while (count < room && !owner.streams().empty()) {
+        stream_channel& next = owner.streams().front();
+        owner.streams().pop_front();
+        shown.push_back(next);
+        ucp::ep& of = next.owner();
+        into[count++] = {handle(of), of.user_data(), 0, {}};
+    }
+    owner.streams().splice(owner.streams().end(), shown);
+    return count;
+}
+
+}  // namespace
+
+extern "C" {
+
+ucs_status_ptr_t ucp_stream_send_nbx(ucp_ep_h ep, const void* buffer, size_t count,
+                                     const ucp_request_param_t* param) {
+    if (unusable(ep, param)) [[unlikely]]
+        return refuse_operation("ucp_stream_send_nbx");
+    ucp::ep& to = from(ep);
+    const worker_guard guard(to.owner().lock());
+    return guarded("ucp_stream_send_nbx",
+                   [&] { return stream_send(to, buffer, count, operation(*param)); });
+}
+
+ucs_status_ptr_t ucp_stream_send_nb(ucp_ep_h ep, const void* buffer, size_t count,
+                                    ucp_datatype_t datatype, ucp_send_callback_t cb,
+                                    unsigned flags) {
+    if (flags != 0) return UCS_STATUS_PTR(refuse("ucp_stream_send_nb", "flags must be 0"));
+    ucp_request_param_t param = legacy_send(cb);
+    set_datatype(param, datatype);
+    return ucp_stream_send_nbx(ep, buffer, count, &param);
+}
+
+ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep, void* buffer, size_t count, size_t* length,
+                                     const ucp_request_param_t* param) {
+    if (unusable(ep, param) || length == nullptr) [[unlikely]]
+        return refuse_operation("ucp_stream_recv_nbx");
+    ucp::ep& by = from(ep);
+    const worker_guard guard(by.owner().lock());
+    return guarded("ucp_stream_recv_nbx",
+                   [&] { return by.stream().receive(buffer, count, *length, operation(*param)); });
+}
+
+ucs_status_ptr_t ucp_stream_recv_nb(ucp_ep_h ep, void* buffer, size_t count,
+                                    ucp_datatype_t datatype, ucp_stream_recv_callback_t cb,
+                                    size_t* length, unsigned flags) {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_FLAGS;
+    param.cb.recv_stream =
+        reinterpret_cast<ucp_stream_recv_nbx_callback_t>(reinterpret_cast<void (*)(void)>(cb));
+    param.flags = flags;
+    set_datatype(param, datatype);
+    return ucp_stream_recv_nbx(ep, buffer, count, length, &param);
+}
+
+ucs_status_ptr_t ucp_stream_recv_data_nb(ucp_ep_h ep, size_t* length) {
+    constexpr const char* call = "ucp_stream_recv_data_nb";
+    if (ep == nullptr || length == nullptr) {
+        return UCS_STATUS_PTR(refuse(call, "ep or length is NULL"));
+    }
+    ucp::ep& by = from(ep);
+    const worker_guard guard(by.owner().lock());
+    return guarded(call, [&]() -> ucs_status_ptr_t {
+        void* const data = by.stream().take(*length);
+        if (data != nullptr || !by.incoming_over()) return data;
+        return UCS_STATUS_PTR(by.failure() != UCS_OK ? by.failure() : UCS_ERR_CONNECTION_RESET);
+    });
+}
+
+void ucp_stream_data_release(ucp_ep_h ep, void* data) {
+    if (ep == nullptr || data == nullptr) return;
+    ucp::ep& by = from(ep);
+    const worker_guard guard(by.owner().lock());
+    by.stream().release(stream_chunk::of(data));
+}
+
+ucs_status_t ucp_stream_recv_request_test(void* handle, size_t* length_p) {
+    if (handle == nullptr || length_p == nullptr) {
+        return refuse("ucp_stream_recv_request_test", "request or length_p is NULL");
+    }
+    const request& of = request::of(handle);
+    if (!of.is_completed()) return UCS_INPROGRESS;
+    if (of.kind == request_kind::recv_stream) *length_p = of.state.stream.received;
+    return of.status;
+}
+
+ssize_t ucp_stream_worker_poll(ucp_worker_h worker, ucp_stream_poll_ep_t* poll_eps, size_t max_eps,
+                               unsigned flags) {
+    constexpr const char* call = "ucp_stream_worker_poll";
+    if (worker == nullptr || (poll_eps == nullptr && max_eps > 0)) {
+        return refuse(call, "worker or poll_eps is NULL");
+    }
+    if (flags != 0) return refuse(call, "flags must be 0");
+    ucp::worker& owner = from(worker);
+    const worker_guard guard(owner.lock());
+    return static_cast<ssize_t>(list_ready(owner, poll_eps, max_eps));
+}
+
+}  // extern "C"

@@ -1,0 +1,86 @@
+// What becomes of arriving bytes and credits. Everything here comes from a peer and is checked.
+#include "ucp/stream/arrivals.hpp"
+
+#include <cstring>
+
+#include "ucp/core/handler.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+
+namespace ucp {
+
+namespace {
+
+// The endpoint that the bytes are for, or nullptr.
+ep* receiving(worker& owner, const void* at) noexcept {
+    wire::stream_data_header header;
+    std::memcpy(&header, at, sizeof header);
+    ep* const found = owner.find_ep(header.ep);
+    return found == nullptr || found->incoming_over() ? nullptr : found;
+}
+
+// A stream with a hole is none.
+void fail(worker& owner, ep& broken, ucs_status_t status) {
+    if (status == UCS_OK) return;
+    if (status == UCS_ERR_EXCEEDS_LIMIT) {
+        owner.rejected().warn(proto_log,
+                              "worker {:x} sent more of a stream than it may: its endpoint fails",
+                              broken.remote().uid());
+    }
+    broken.handle(wireup::event::failure, status);
+}
+
+void deliver_data(void* arg, void* data, std::size_t length) {
+    worker& owner = *static_cast<worker*>(arg);
+    if (length < sizeof(wire::stream_data_header)) {
+        owner.rejected().warn(proto_log, "a malformed stream message of {} bytes was dropped",
+                              length);
+        return;
+    }
+    ep* const to = receiving(owner, data);
+    if (to == nullptr) {
+        ucs::log::debug(proto_log, "bytes of a stream whose endpoint is gone were dropped");
+        return;
+    }
+    constexpr std::size_t header = sizeof(wire::stream_data_header);
+    fail(owner, *to,
+         to->stream().arrived(static_cast<const std::byte*>(data) + header, length - header));
+}
+
+void* locate_data(void* arg, const void* header, std::size_t length) noexcept {
+    const ep* const to = receiving(*static_cast<worker*>(arg), header);
+    if (to == nullptr || to->opened_stream() == nullptr) return nullptr;
+    return to->opened_stream()->place(length);
+}
+
+void landed_data(void* arg, const void* header, std::size_t length) {
+    worker& owner = *static_cast<worker*>(arg);
+    ep* const to = receiving(owner, header);
+    // Only where its place still is: the receive may have ended meanwhile.
+    if (to == nullptr || to->opened_stream()->place(length) == nullptr) return;
+    fail(owner, *to, to->opened_stream()->landed(length));
+}
+
+void deliver_credit(void* arg, void* data, std::size_t length) {
+    worker& owner = *static_cast<worker*>(arg);
+    wire::stream_credit_header header;
+    if (length < sizeof header) {
+        owner.rejected().warn(proto_log, "a malformed stream credit of {} bytes was dropped",
+                              length);
+        return;
+    }
+    std::memcpy(&header, data, sizeof header);
+    const ep* const from = owner.find_ep(header.ep);
+    if (from == nullptr || from->failure() != UCS_OK || from->opened_stream() == nullptr) return;
+    from->opened_stream()->raise_limit(header.limit);
+}
+
+}  // namespace
+
+void stream_listen(worker& owner, uct::iface& on) {
+    handler_of<wire::stream_data>::install<deliver_data, locate_data, landed_data>(
+        on, &owner, sizeof(wire::stream_data_header));
+    handler_of<wire::stream_credit>::install<deliver_credit>(on, &owner);
+}
+
+}  // namespace ucp

@@ -1,0 +1,93 @@
+// The byte stream of an endpoint, both directions.
+#pragma once
+
+#include <cstdint>
+
+#include "ucp/core/operation.hpp"
+#include "ucp/core/request.hpp"
+#include "ucp/stream/chunk.hpp"
+#include "ucp/stream/wire.hpp"
+
+namespace ucp {
+
+// Receives wait here in order, or bytes do, never both. A sender has at most a window of bytes on
+// the way that nobody has taken out yet; as they are taken, its limit rises. Made at the first use
+// of the endpoint as a stream, owned by it. Owner context.
+class stream_channel {
+public:
+    stream_channel(ep& of, std::size_t window) noexcept;
+    ~stream_channel();
+    stream_channel(const stream_channel&) = delete;
+    stream_channel& operator=(const stream_channel&) = delete;
+
+    // --- receiving ---
+    // See ucp_stream_recv_nbx, ucp_stream_recv_data_nb, ucp_stream_data_release.
+    ucs_status_ptr_t receive(void* buffer, std::size_t count, std::size_t& length,
+                             const operation& params);
+    void* take(std::size_t& length) noexcept;
+    void release(stream_chunk& taken);
+
+    [[nodiscard]] bool has_bytes() const noexcept { return !stored_.empty(); }
+    // Bytes that wait for somebody.
+    [[nodiscard]] std::size_t stored() const noexcept;
+
+    // Bytes arrived. An error: there is no memory for them, or the peer sends more than it may.
+    [[nodiscard]] ucs_status_t arrived(const std::byte* data, std::size_t length);
+    // Where the next bytes belong when so many come at once, or nullptr: see arrived.
+    [[nodiscard]] void* place(std::size_t length) const noexcept;
+    [[nodiscard]] ucs_status_t landed(std::size_t length);
+
+    // The peer sends nothing more: receives that wait end with the status. Bytes that are here can
+    // still be read.
+    void end_receives(ucs_status_t status);
+
+    // --- sending ---
+    // Whether so many bytes may be sent now, before all that waits.
+    [[nodiscard]] bool may_send(std::size_t length) const noexcept {
+        return blocked_.empty() && length <= limit_ - sent_;
+    }
+    // How much of `wanted` may be sent now.
+    [[nodiscard]] std::size_t grant(std::size_t wanted) const noexcept {
+        return std::min<std::size_t>(wanted, limit_ - sent_);
+    }
+    void note_sent(std::size_t length) noexcept { sent_ += length; }
+    // Whether others wait before this one.
+    [[nodiscard]] bool waits_behind(const request& send) const noexcept {
+        return !blocked_.empty() && resuming_ != &send;
+    }
+    // Waits until the limit rises; `send` continues by its protocol's progress then.
+    void block(request& send) noexcept;
+    void unblock(request& send) noexcept;
+    void raise_limit(std::uint64_t limit);
+
+    // In the worker's list of those that have bytes.
+    ucs::datastruct::auto_unlink_hook ready_hook;
+    [[nodiscard]] ep& owner() const noexcept { return owner_; }
+
+private:
+    // Gives a receive bytes; how many it took. Its state tells whether it is full.
+    std::size_t feed(request& receive, const std::byte* data, std::size_t length);
+    [[nodiscard]] static bool satisfied(const stream_recv_state& state) noexcept;
+    void finish(request& receive, ucs_status_t status);
+    [[nodiscard]] ucs_status_t store(const std::byte* data, std::size_t length);
+    void read_stored(request& receive);
+    void drop_front() noexcept;
+    void note_taken(std::size_t length);
+    void show_ready() noexcept;
+
+    ep& owner_;
+    const std::uint64_t window_;
+    std::uint64_t received_ = 0;
+    std::uint64_t taken_ = 0;  // of them, by the program
+    std::uint64_t granted_;    // the limit that the peer was told
+    ucs::datastruct::list<request, &request::active_hook> waiting_;
+    ucs::datastruct::list<stream_chunk, &stream_chunk::hook> stored_;
+    ucs::datastruct::list<stream_chunk, &stream_chunk::hook> handed_out_;
+
+    std::uint64_t sent_ = 0;
+    std::uint64_t limit_ = wire::first_stream_window;
+    ucs::datastruct::list<uct::pending_request, &uct::pending_request::pending_hook> blocked_;
+    const request* resuming_ = nullptr;  // the first of them, which may have to wait again
+};
+
+}  // namespace ucp

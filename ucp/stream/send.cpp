@@ -1,0 +1,92 @@
+#include "ucp/stream/send.hpp"
+
+#include <cstring>
+
+#include "ucp/stream/channel.hpp"
+
+namespace ucp {
+
+namespace {
+
+void write_header(const request& send, void* into) {
+    const wire::stream_data_header header{send.via->remote_id()};
+    std::memcpy(into, &header, sizeof header);
+}
+
+constexpr fragment_writer fragments{wire::stream_data, sizeof(wire::stream_data_header),
+                                    write_header};
+
+// As far as the window reaches; what is left waits in the channel.
+ucs_status_t progress(request& send) {
+    send_state& state = send.state.send;
+    stream_channel& channel = send.via->stream();
+    const std::size_t length = state.buffer.length();
+    if (!std::exchange(state.started, true)) {
+        begin_fragments(send, 0, [](request& done) { finish_send(done, UCS_OK); });
+    }
+    while (state.offset < length) {
+        const std::size_t granted = channel.grant(length - state.offset);
+        if (granted == 0 || channel.waits_behind(send)) {
+            channel.block(send);
+            return UCS_OK;
+        }
+        const std::size_t before = state.offset;
+        state.end = before + granted;
+        const ucs_status_t status = send_fragment(send, fragments);
+        channel.note_sent(state.offset - before);
+        if (status == UCS_ERR_NO_RESOURCE) return status;
+        if (status != UCS_OK) {
+            end_fragments(send, status);
+            return UCS_OK;
+        }
+    }
+    end_fragments(send, UCS_OK);
+    return UCS_OK;
+}
+
+void abandon(request& send) {
+    send.via->stream().unblock(send);
+}
+
+constinit const protocol stream_fragments{
+    "stream", "copied in fragments, as far as the receiver has room", nullptr, progress, false,
+    abandon};
+
+ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
+                              const operation& params) {
+    if (params.force_immediate()) [[unlikely]]
+        return UCS_STATUS_PTR(not_now(to));
+    request* const send = begin_call(to.owner(), params);
+    if (send == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    set_send_callback(*send, params);
+    const ucs_status_t status =
+        describe_send(*send, send_kind::stream, 0, buffer, count, params.datatype());
+    if (status != UCS_OK) return refuse_call(*send, status);
+    send->state.send.proto = &stream_fragments;
+    to.submit(*send);
+    return end_call(*send, params);
+}
+
+}  // namespace
+
+ucs_status_ptr_t stream_send(ep& to, const void* buffer, std::size_t count,
+                             const operation& params) {
+    stream_channel& channel = to.stream();
+    const ucp_datatype_t datatype = params.datatype();
+    std::size_t length;
+    if (dt::is_contig(datatype) && dt::contig_length(datatype, count, length) &&
+        to.fits_short(length) && channel.may_send(length) && !params.no_immediate() &&
+        (buffer != nullptr || length == 0)) [[likely]] {
+        const ucs_status_t status =
+            length == 0 ? UCS_OK
+                        : to.lane().am_short(wire::stream_data, to.remote_id(), buffer, length);
+        if (status == UCS_OK) [[likely]] {
+            channel.note_sent(length);
+            if (params.has_user_request()) note_success(params.user_request(), to.owner());
+            return nullptr;
+        }
+    }
+    return send_request(to, buffer, count, params);
+}
+
+}  // namespace ucp

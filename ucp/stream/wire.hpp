@@ -1,0 +1,29 @@
+// Messages of byte streams: layout first.
+//
+//   id             header (bytes)       then
+//   stream_data    ep 8                 bytes of the stream, which follow those before
+//   stream_credit  ep 8, limit 8        -
+//
+// See ucp/core/wire.hpp for the version rule and the meaning of `ep`. `limit` counts bytes from the
+// beginning of the stream: so many may be sent in all. It begins as first_stream_window.
+#pragma once
+
+#include <cstddef>
+
+#include "ucp/core/wire.hpp"
+
+namespace ucp::wire {
+
+inline constexpr std::size_t first_stream_window = std::size_t{256} << 10;
+
+struct stream_data_header {
+    std::uint64_t ep;
+};
+
+struct stream_credit_header {
+    std::uint64_t ep;
+    std::uint64_t limit;
+};
+static_assert(sizeof(stream_data_header) == 8 && sizeof(stream_credit_header) == 16);
+
+}  // namespace ucp::wire
