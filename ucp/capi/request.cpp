@@ -20,6 +20,8 @@ std::string what_text(const send_state& send) {
     switch (send.kind) {
         case send_kind::tag:
         case send_kind::tag_sync:
+        case send_kind::tag_rndv:
+        case send_kind::tag_sync_rndv:
             return fmt::format("tag {:#x}, ", send.what);
         case send_kind::am:
         case send_kind::am_eager:

@@ -17,6 +17,7 @@ enum class activity {
     reads,             // rendezvous: memory of a peer was read
     splits,            // rendezvous: one half read, one half written by the sender
     streams,           // rendezvous: the sender was asked to stream
+    held_senders,      // endpoints that must announce, because the receiver has no room
     refused_reads,     // peers whose memory the system does not let us read
 };
 
@@ -25,7 +26,7 @@ enum class activity {
 template<>
 inline constexpr auto ucs::stats::names<ucp::activity> =
     std::to_array<std::string_view>({"endpoints", "lost_connections", "stored_messages", "reads",
-                                     "splits", "streams", "refused_reads"});
+                                     "splits", "streams", "held_senders", "refused_reads"});
 
 namespace ucp {
 using activity_counters = ucs::stats::counters<activity>;

@@ -24,6 +24,8 @@ struct config {
     bool probe_host = true;
     unsigned poll_slow_every = 0;
     ucs::config::memunits stream_window;
+    ucs::config::memunits unexpected_window;
+    ucs::config::memunits unexpected_limit;
 
     static const ucs::config::table& options();
 };

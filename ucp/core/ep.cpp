@@ -8,6 +8,7 @@
 #include "ucp/proto/send.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/stream/channel.hpp"
+#include "ucp/tag/flow.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
@@ -17,7 +18,10 @@ using wireup::event;
 using wireup::state;
 
 ep::ep(worker& owner, peer& to, std::uint64_t number)
-    : owner_(owner), remote_(to), number_(number) {
+    : owner_(owner),
+      budget_(owner.owner().options().unexpected_window.bytes),
+      remote_(to),
+      number_(number) {
     id_ = owner.register_ep(*this);
     to.attach(*this);
     owner.count(activity::endpoints);
@@ -159,14 +163,35 @@ void ep::become_ready() {
     run_waiting();
     draining_ = false;
     // Only now: a send must not pass those that waited.
-    short_end_ = static_cast<std::size_t>(protocols_->max_short() + 1);
+    allow_short();
     check_flushes();
+}
+
+void ep::allow_short() noexcept {
+    short_end_ = budget_.held() ? 0 : static_cast<std::size_t>(protocols_->max_short() + 1);
+}
+
+void ep::overdrawn() {
+    if (budget_.next_step() == eager_budget::step::ask) {
+        ask_for_room(*this);
+        return;
+    }
+    ucs::log::debug(proto_log,
+                    "worker {:x} does not receive what endpoint {:x} sends: messages are announced "
+                    "until it does",
+                    remote_.uid(), id_);
+    owner_.count(activity::held_senders);
+    allow_short();
+}
+
+void ep::room_granted() noexcept {
+    if (budget_.answered() && lane_ != nullptr && failure_ == UCS_OK && !draining_) allow_short();
 }
 
 void ep::refresh_protocols() noexcept {
     if (lane_ == nullptr || failure_ != UCS_OK) return;
     protocols_ = &remote_.protocols();
-    short_end_ = static_cast<std::size_t>(protocols_->max_short() + 1);
+    allow_short();
 }
 
 void ep::run_waiting() {

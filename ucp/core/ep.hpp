@@ -8,6 +8,7 @@
 #include "ucp/eager/assembly.hpp"
 #include "ucp/proto/selection.hpp"
 #include "ucp/rndv/announcement.hpp"
+#include "ucp/tag/budget.hpp"
 #include "ucp/wireup/state.hpp"
 #include "ucs/vfs/directory.hpp"
 
@@ -46,6 +47,15 @@ public:
     [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
     [[nodiscard]] peer& remote() const noexcept { return remote_; }
     [[nodiscard]] std::uint64_t next_message() noexcept { return ++messages_; }
+    // Accounts for an eager tagged message that was sent.
+    void spend(std::size_t length) {
+        if (budget_.spend(length)) [[unlikely]]
+            overdrawn();
+    }
+    // Messages must be announced until the receiver has room again.
+    [[nodiscard]] bool must_announce() const noexcept { return budget_.held(); }
+    // The receiver has room for what was sent.
+    void room_granted() noexcept;
 
     // Starts a send: at once when ready, else after the connection stands. The request is already
     // in `starting` state.
@@ -103,7 +113,8 @@ public:
     ucs::datastruct::auto_list<kept_announcement, &kept_announcement::sender_hook> announced;
     ucs::datastruct::auto_list<assembly, &assembly::sender_hook> half;
 
-    ucs::datastruct::tree_hook peer_hook;  // among the peer's endpoints, by number
+    ucs::datastruct::tree_hook peer_hook;         // among the peer's endpoints, by number
+    ucs::datastruct::auto_unlink_hook owed_hook;  // among those that wait to hear of room
     // Either in the peer's list of endpoints that no user has asked for, or in the worker's of
     // those that are to be destroyed.
     ucs::datastruct::auto_unlink_hook unwanted_hook;
@@ -129,11 +140,14 @@ private:
     void tell_user(ucs_status_t status);
     void end_flush(request& flush, ucs_status_t status);
     void run_waiting();
+    void overdrawn();
+    void allow_short() noexcept;
 
     using operations = ucs::datastruct::list<request, &request::active_hook>;
 
     worker& owner_;
     std::size_t short_end_ = 0;  // am_short carries lengths below it; 0: not ready
+    eager_budget budget_;
     uct::ep* lane_ = nullptr;
     const protocol_table* protocols_ = nullptr;
     std::uint64_t id_ = 0;
@@ -159,6 +173,6 @@ private:
 };
 
 // Thousands of endpoints are normal.
-static_assert(sizeof(ep) <= 320);
+static_assert(sizeof(ep) <= 384);
 
 }  // namespace ucp

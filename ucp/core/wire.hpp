@@ -33,6 +33,8 @@ enum id : uct::am_id {
     am_rts = 13,         //
     stream_data = 14,    // ucp/stream/wire.hpp
     stream_credit = 15,  //
+    room_question = 23,  // ucp/eager/wire.hpp
+    room_answer = 24,    //
 };
 
 // The status in a message of a peer, which may send any number.

@@ -58,7 +58,7 @@ worker::worker(const context& of, const worker_params& params,
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       requests_(of.params().request_area),
       assembler_(*this),
-      matcher_(std::make_unique<tag_matcher>(*this)),
+      matcher_(std::make_unique<tag_matcher>(*this, of.options().unexpected_limit.bytes)),
       am_(std::make_unique<am_receiver>(*this, params.am_alignment)),
       streaming_(of.costs().copy_cached / 2),
       params_(params),
@@ -111,6 +111,7 @@ ucs_status_t worker::open_interfaces() {
         matcher_->listen(fresh);
         am_->listen(fresh);
         stream_listen(*this, fresh);
+        flow_listen(*this, fresh);
         rndv_listen(*this, fresh);
         rndv_listen_answers(*this, fresh);
         fresh.set_error_handler({[](void* arg, uct::ep& which, ucs_status_t status) {

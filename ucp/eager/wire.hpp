@@ -6,6 +6,11 @@
 //   eager_first   what 8, total 8, ep 8, message 8, ack 8               first data
 //   eager_data    ep 8, message 8, offset 8                             data
 //   eager_ack     request 8, status 8                                   -
+//   room_question ep 8                                                  -
+//   room_answer   ep 8                                                  -
+//
+// A sender asks by room_question whether what came before it has found room, and the receiver
+// answers when that is so: see ucp/tag/budget.hpp.
 //
 // See ucp/core/wire.hpp for the version rule and the meaning of ids.
 #pragma once
@@ -35,6 +40,10 @@ struct eager_data_header {
 struct ack_header {
     std::uint64_t request;
     std::int64_t status;  // of the match: an error when the message was given up before
+};
+
+struct room_header {
+    std::uint64_t ep;
 };
 
 static_assert(sizeof(eager_first_header) == 40 && sizeof(eager_data_header) == 24);

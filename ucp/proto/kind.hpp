@@ -15,17 +15,19 @@ namespace ucp {
 enum class send_kind : std::uint8_t {
     tag,       // what: the tag
     tag_sync,  // the same; completes when matched
+    tag_rndv,  // the same two, where the receiver has no room for the data
+    tag_sync_rndv,
     am,        // what: am_word, see ucp/am/wire.hpp
     am_eager,  // the same, where the program or the message wants one of the two ways
     am_rndv,
     stream,  // bytes without borders; has one protocol, chosen by nobody
 };
-inline constexpr std::size_t send_kind_count = 6;
+inline constexpr std::size_t send_kind_count = 8;
 
 // One kind, for the protocols.
 struct kind_traits {
     const char* title;  // for people
-    std::uint64_t feature;
+    std::uint64_t feature;  // whose programs are shown its protocols
     wire::id only;  // ids of the messages that begin one
     wire::id first;
     wire::id announcement;
@@ -50,6 +52,22 @@ inline constexpr std::array<kind_traits, send_kind_count> all_kinds{{
      .announcement = wire::rndv_rts,
      .sync = true,
      .eager = true,
+     .rendezvous = true},
+    {.title = "tag send, announced",
+     .feature = 0,
+     .only = wire::eager_only,
+     .first = wire::eager_first,
+     .announcement = wire::rndv_rts,
+     .sync = false,
+     .eager = false,
+     .rendezvous = true},
+    {.title = "synchronous tag send, announced",
+     .feature = 0,
+     .only = wire::eager_only,
+     .first = wire::eager_first,
+     .announcement = wire::rndv_rts,
+     .sync = true,
+     .eager = false,
      .rendezvous = true},
     {.title = "active message",
      .feature = UCP_FEATURE_AM,

@@ -94,6 +94,11 @@ std::size_t in_place_limit(const request& send, std::size_t header) {
     return std::min(options.fragment.size.bytes, attr.max_zcopy - header);
 }
 
+void announce(send_state& state) noexcept {
+    if (state.kind == send_kind::tag) state.kind = send_kind::tag_rndv;
+    if (state.kind == send_kind::tag_sync) state.kind = send_kind::tag_sync_rndv;
+}
+
 }  // namespace
 
 ucs_status_t not_now(ep& to) {
@@ -105,6 +110,7 @@ ucs_status_t not_now(ep& to) {
 void start_send(request& send) {
     send_state& state = send.state.send;
     if (state.proto == nullptr) {
+        if (send.via->must_announce() && state.buffer.length() > 0) announce(state);
         const send_class what{state.kind, state.buffer.contiguous() != nullptr};
         try {
             state.proto =
@@ -113,6 +119,8 @@ void start_send(request& send) {
             finish_send(send, UCS_ERR_NO_MEMORY);
             return;
         }
+        const bool tagged = traits(state.kind).feature == UCP_FEATURE_TAG;
+        if (tagged && !state.proto->rendezvous) send.via->spend(state.buffer.length());
     }
     send.pending.progress = progress_queued;
     run_send(send);

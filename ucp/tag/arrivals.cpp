@@ -127,6 +127,7 @@ void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::siz
     } else if (!stored->keep(0, data, length)) {
         give_up(*stored);
     }
+    account(*stored, eager_budget::message_cost + length);
     queue(*stored);
 }
 
@@ -214,6 +215,7 @@ message* tag_matcher::store_first(const wire::eager_first_header& header, const 
     stored->ep = header.ep;
     stored->request = header.ack;
     if (length > 0 && !stored->keep(0, data, length)) give_up(*stored);
+    account(*stored, eager_budget::message_cost + length);
     queue(*stored);
     return stored;
 }
@@ -224,7 +226,9 @@ void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_
         if (state.outcome == UCS_OK) {
             state.outcome = state.buffer.unpack(data, into.received, length);
         }
-    } else if (into.stored != nullptr && !into.stored->keep(into.received, data, length)) {
+    } else if (into.stored != nullptr && into.stored->keep(into.received, data, length)) {
+        account(*into.stored, length);
+    } else if (into.stored != nullptr) {
         into.stored->unfinished = nullptr;
         give_up(*std::exchange(into.stored, nullptr));
     }

@@ -53,6 +53,7 @@ message* tag_matcher::new_message(std::uint64_t tag, message::kind type) noexcep
 void tag_matcher::free_message(message& done) noexcept {
     done.fragments.clear();
     done.sender_hook.unlink();
+    if (done.accounted > 0) room_.give_back(std::exchange(done.accounted, 0));
     if (spare_count_ < max_spare) {
         done.next_spare = std::exchange(spare_, &done);
         ++spare_count_;
@@ -216,6 +217,11 @@ void tag_matcher::queue(message& stored) noexcept {
     stored.queued = true;
     owner_.count(activity::stored_messages);
     unexpected_.add(stored);
+}
+
+void tag_matcher::account(message& stored, std::size_t length) noexcept {
+    stored.accounted += length;
+    room_.store(length);
 }
 
 // Unless a probe holds it.

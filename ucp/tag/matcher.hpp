@@ -8,6 +8,7 @@
 #include "ucp/eager/assembly.hpp"
 #include "ucp/eager/wire.hpp"
 #include "ucp/rndv/receive.hpp"
+#include "ucp/tag/flow.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucp/tag/match/unexpected.hpp"
 #include "ucp/tag/message.hpp"
@@ -18,7 +19,8 @@ namespace ucp {
 // Brings posted receives and arriving messages together. Owned by its worker; owner context.
 class tag_matcher {
 public:
-    explicit tag_matcher(worker& owner) noexcept : owner_(owner) {}
+    // `room`: bytes that may be stored before senders are held.
+    tag_matcher(worker& owner, std::size_t room) noexcept : owner_(owner), room_(room) {}
     ~tag_matcher();
     tag_matcher(const tag_matcher&) = delete;
     tag_matcher& operator=(const tag_matcher&) = delete;
@@ -36,6 +38,8 @@ public:
 
     // A posted receive completes with UCS_ERR_CANCELED; a matched one goes on.
     void cancel(request& receive);
+
+    [[nodiscard]] unexpected_room& room() noexcept { return room_; }
 
     // The first few posted receives and stored messages, for people.
     [[nodiscard]] std::string info();
@@ -72,6 +76,7 @@ private:
     // Until a receive or a probe takes it.
     void queue(message& stored) noexcept;
     void drop_queued(message& stored);
+    void account(message& stored, std::size_t length) noexcept;
     void acknowledge(std::uint64_t ep, std::uint64_t sender_request, ucs_status_t status = UCS_OK);
     void answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status);
     // There is no memory for what is in the message: its receive ends with that.
@@ -90,6 +95,7 @@ private:
     worker& owner_;
     tag::expected_queue expected_;
     tag::unexpected_queue unexpected_;
+    unexpected_room room_;
     message* spare_ = nullptr;  // recycled objects
     std::size_t spare_count_ = 0;
 };

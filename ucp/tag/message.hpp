@@ -38,6 +38,7 @@ struct message : tag::unexpected_entry, kept_announcement {
     ucs_status_t status = UCS_OK;    // set when the sender failed, or memory did
     bool queued = false;             // false: a probe took it out
     assembly* unfinished = nullptr;  // more fragments are to come
+    std::size_t accounted = 0;       // of the worker's room for messages
     std::size_t inline_length = 0;
     std::vector<fragment> fragments;
     message* next_spare = nullptr;

@@ -1,0 +1,54 @@
+#include "ucp/tag/flow.hpp"
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/eager/wire.hpp"
+#include "ucp/rndv/handler.hpp"
+
+namespace ucp {
+
+namespace {
+
+void tell(const ep& to, wire::id id) {
+    const wire::room_header header{to.remote_id()};
+    to.remote().send_control(id, std::as_bytes(std::span(&header, 1)));
+}
+
+void on_question(worker& owner, const wire::room_header& header) {
+    ep* const by = owner.find_ep(header.ep);
+    if (by != nullptr && !by->incoming_over()) owner.matcher().room().asked(*by);
+}
+
+void on_answer(worker& owner, const wire::room_header& header) {
+    ep* const to = owner.find_ep(header.ep);
+    if (to != nullptr) to->room_granted();
+}
+
+}  // namespace
+
+void unexpected_room::asked(ep& by) {
+    if (stored_ <= limit_) {
+        tell(by, wire::room_answer);
+    } else if (!by.owed_hook.is_linked()) {
+        owed_.push_back(by);
+    }
+}
+
+void unexpected_room::answer_all() {
+    while (!owed_.empty()) {
+        const ep& next = owed_.front();
+        owed_.pop_front();
+        if (!next.incoming_over()) tell(next, wire::room_answer);
+    }
+}
+
+void ask_for_room(const ep& to) {
+    tell(to, wire::room_question);
+}
+
+void flow_listen(worker& owner, uct::iface& on) {
+    install_plain<wire::room_question, wire::room_header, on_question>(on, owner);
+    install_plain<wire::room_answer, wire::room_header, on_answer>(on, owner);
+}
+
+}  // namespace ucp

@@ -1,0 +1,42 @@
+// Keeps senders from filling a receiver's memory with messages that nobody receives.
+#pragma once
+
+#include <cstddef>
+
+#include "ucp/core/ep.hpp"
+#include "uct/api/iface.hpp"
+
+namespace ucp {
+
+// The receiver's part: how much is stored, and who waits to hear that there is room again. Owned by
+// the matcher; owner context. The sender's part is ucp/tag/budget.hpp.
+class unexpected_room {
+public:
+    explicit unexpected_room(std::size_t limit) noexcept : limit_(limit) {}
+
+    void store(std::size_t length) noexcept { stored_ += length; }
+    void give_back(std::size_t length) noexcept {
+        stored_ -= length;
+        if (!owed_.empty() && stored_ <= limit_) [[unlikely]]
+            answer_all();
+    }
+    [[nodiscard]] std::size_t stored() const noexcept { return stored_; }
+
+    // The sender behind this endpoint asks.
+    void asked(ep& by);
+
+private:
+    void answer_all();
+
+    const std::size_t limit_;
+    std::size_t stored_ = 0;
+    ucs::datastruct::auto_list<ep, &ep::owed_hook> owed_;
+};
+
+// Asks the receiver behind this endpoint for room.
+void ask_for_room(const ep& to);
+
+// Registers the handlers of questions and answers.
+void flow_listen(worker& owner, uct::iface& on);
+
+}  // namespace ucp
