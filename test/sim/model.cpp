@@ -19,7 +19,8 @@ std::size_t stream_of(ucp_tag_t tag) {
 }  // namespace
 
 const char* name(what kind) noexcept {
-    static constexpr const char* names[] = {"send", "receive", "flush", "worker flush", "close"};
+    static constexpr const char* names[] = {"send",  "receive", "flush",        "worker flush",
+                                            "close", "arrival", "data receive", "write"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -88,6 +89,16 @@ void model::ended(operation_record& which, ucs_status_t status) {
         case what::receive:
             ended_receive(which);
             break;
+        case what::data_receive:
+            ended_data_receive(which);
+            break;
+        case what::write:
+            if (status != UCS_OK && !disturbed(which.worker)) {
+                violation(fmt::format("failed without a reason: {}", text(which)));
+            }
+            break;
+        case what::arrival:
+            break;
         case what::flush:
         case what::worker_flush:
         case what::close:
@@ -95,7 +106,8 @@ void model::ended(operation_record& which, ucs_status_t status) {
             break;
     }
     if (which.data == nullptr) return;
-    if (which.kind == what::receive || status == UCS_OK) {
+    const bool read = which.kind == what::receive || which.kind == what::data_receive;
+    if (read || status == UCS_OK) {
         which.data.reset();
     } else if (which.handles_errors) {
         // A peer may still read what the program does next with the memory of a send that was
@@ -106,6 +118,7 @@ void model::ended(operation_record& which, ucs_status_t status) {
 
 void model::ended_send(operation_record& send) {
     const message_record& sent = *send.message;
+    if (sent.refused && send.status == UCS_ERR_NO_RESOURCE) return;
     if (send.status != UCS_OK && !disturbed(sent.from, sent.to)) {
         violation(fmt::format("failed without a reason: {}", text(send)));
     }
@@ -165,8 +178,58 @@ void model::ended_flush(operation_record& flush) {
     }
 }
 
+message_record* model::arrived(ucp_tag_t tag, std::size_t at, std::size_t length, bool in_order) {
+    const auto found = by_tag_.find(tag);
+    if (found == by_tag_.end() || !found->second->active) {
+        violation(
+            fmt::format("worker {} was called with an active message that was never sent: "
+                        "{:x}",
+                        at, tag));
+        return nullptr;
+    }
+    message_record& got = *found->second;
+    if (got.taken_by != nullptr) {
+        violation(fmt::format("active message {:x} came twice", tag));
+        return nullptr;
+    }
+    if (got.to != at || got.length != length) {
+        violation(
+            fmt::format("active message {:x} of {} bytes for worker {} came to worker {} as "
+                        "{} bytes",
+                        tag, got.length, got.to, at, length));
+    }
+    if (in_order) {
+        const ucp_tag_t place = tag & ~(class_mask | stream_mask);
+        ucp_tag_t& last = last_arrival_[stream_of(tag)];
+        if (place < last) {
+            violation(fmt::format("active message {:x} came after place {}", tag, last));
+        }
+        last = place;
+    }
+    return &got;
+}
+
+void model::ended_data_receive(operation_record& receive) {
+    const message_record& got = *receive.message;
+    const bool too_long = got.length > receive.data->length();
+    if (receive.status == UCS_OK ? too_long : receive.status == UCS_ERR_MESSAGE_TRUNCATED) {
+        if (!too_long || receive.status == UCS_OK) {
+            violation(fmt::format("wrong status for {} bytes: {}", got.length, text(receive)));
+        }
+        return;
+    }
+    if (receive.status != UCS_OK) {
+        if (!disturbed(got.from, got.to)) {
+            violation(fmt::format("failed without a reason: {}", text(receive)));
+        }
+    } else if (!receive.data->holds(got.tag, got.length)) {
+        violation(fmt::format("wrong data: {}", text(receive)));
+    }
+}
+
 bool model::may_vanish(const message_record& message) const {
     if (disturbed(message.from, message.to)) return true;
+    if (message.active) return false;
     // A receive that nobody hears of may have taken it.
     return std::any_of(forgotten_.begin(), forgotten_.end(), [&](const operation_record* each) {
         return each->worker == message.to && fits(message.tag, *each);
@@ -218,7 +281,8 @@ void model::check_order(const operation_record& receive) {
     const ucp_tag_t tag = receive.info.sender_tag;
     for (const message_record* earlier : streams_[stream_of(tag)]) {
         if (earlier->tag == tag) return;
-        const bool same_way = fits(earlier->tag, receive) && earlier->to == receive.worker;
+        const bool same_way =
+            !earlier->active && fits(earlier->tag, receive) && earlier->to == receive.worker;
         if (!same_way || may_vanish(*earlier)) continue;
         if (earlier->taken_by == nullptr || earlier->taken_by->number > receive.number) {
             violation(fmt::format("{} overtook message {:x}, which went to {}", text(receive),
@@ -250,6 +314,8 @@ std::string model::text(const operation_record& of) const {
     } else if (of.kind == what::receive) {
         line += fmt::format(" tag {:x} mask {:x}, got {:x} of {} bytes", of.tag, of.mask,
                             of.info.sender_tag, of.info.length);
+    } else if (of.kind == what::data_receive || of.kind == what::arrival) {
+        line += fmt::format(" of message {:x}", of.message->tag);
     } else {
         line += fmt::format(" endpoint {}{}", of.endpoint, of.forced ? ", forced" : "");
     }

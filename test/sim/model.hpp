@@ -28,11 +28,22 @@ struct message_record {
     std::size_t to = 0;
     std::size_t length = 0;
     bool synchronous = false;
+    bool active = false;   // goes to a handler, not to a receive
+    bool refused = false;  // by its handler
     operation_record* sent_by = nullptr;
     operation_record* taken_by = nullptr;
 };
 
-enum class what : std::uint8_t { send, receive, flush, worker_flush, close };
+enum class what : std::uint8_t {
+    send,
+    receive,
+    flush,
+    worker_flush,
+    close,
+    arrival,       // a handler was called
+    data_receive,  // of what a handler kept
+    write,         // bytes of a stream
+};
 [[nodiscard]] const char* name(what kind) noexcept;
 
 // One call of the program's, from its start to its end.
@@ -64,6 +75,7 @@ struct operation_record {
     ucp_tag_t mask = 0;
     ucp_tag_recv_info_t info{};
     std::vector<operation_record*> waits_for;  // of a flush
+    std::vector<std::byte> header;             // of an active message
 };
 
 // Collects records and judges them. The first violation is kept; the run ends there.
@@ -104,9 +116,14 @@ public:
     [[nodiscard]] std::string text(const operation_record& of) const;
     std::size_t next_call() noexcept { return ++calls_; }
 
+    // A handler was called with a message that says that it is this one. nullptr: it never was
+    // sent, or came before (a violation).
+    message_record* arrived(ucp_tag_t tag, std::size_t at, std::size_t length, bool in_order);
+
 private:
     void ended_send(operation_record& send);
     void ended_receive(operation_record& receive);
+    void ended_data_receive(operation_record& receive);
     void ended_flush(operation_record& flush);
     void check_delivery(const message_record& message);
     void check_order(const operation_record& receive);
@@ -119,6 +136,7 @@ private:
     std::vector<std::vector<message_record*>> streams_{1};  // none is 0: no message has tag 0
     std::set<std::pair<std::size_t, std::size_t>> disturbed_;
     std::vector<const operation_record*> forgotten_;  // receives
+    std::map<std::size_t, ucp_tag_t> last_arrival_;   // by stream
     std::set<std::size_t> touched_;
     std::set<std::size_t> dead_;
     std::string violation_;

@@ -35,6 +35,7 @@ process::process(simulation& all, std::size_t number, std::shared_ptr<ucp::conte
     params.name = fmt::format("w{}", number);
     worker_ = std::move(*ucp::worker::create(*context_, params));
     address_ = worker_->address(false);
+    install_handlers();
 }
 
 process::~process() {
@@ -56,6 +57,7 @@ void process::destroy() {
 unsigned process::turn() {
     if (worker_ == nullptr || all_.records.dead(number_)) return 0;
     look_after();
+    look_after_kept();
     if (left_ > 0 && all_.dice.chance(0.2)) {
         --left_;
         act();
@@ -81,6 +83,8 @@ ucp_request_param_t process::prepare(operation_record& op) {
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK;
         if (op.kind == what::receive) {
             param.cb.recv = on_receive;
+        } else if (op.kind == what::data_receive) {
+            param.cb.recv_am = on_data;
         } else {
             param.cb.send = on_send;
         }
@@ -119,7 +123,8 @@ void process::started(operation_record& op, ucs_status_ptr_t result, bool no_imm
         if (no_immediate && status == UCS_OK) {
             records.violation(fmt::format("NO_IMM_CMPL was ignored: {}", records.text(op)));
         }
-        if (op.user_request && op.kind != what::close && status == UCS_OK) {
+        const bool asks = op.kind != what::close && op.kind != what::data_receive;
+        if (op.user_request && asks && status == UCS_OK) {
             ucp_tag_recv_info_t info{};
             const ucs_status_t seen = ucp_tag_recv_request_test(op.handle, &info);
             const bool same = op.kind != what::receive || (info.length == op.info.length &&
@@ -236,6 +241,7 @@ void process::cancel(operation_record& receive) {
 void process::start_draining() {
     draining_ = true;
     quiet_ = true;
+    look_after_kept();
     while (!probed_.empty())
         take_probed();
     cancel_posted();
@@ -262,6 +268,7 @@ void process::check_told() {
     for (const operation_record& op : all_.records.operations()) {
         if (op.kind != what::send || op.worker != number_ || !op.done || op.status == UCS_OK)
             continue;
+        if (op.message->refused) continue;
         const endpoint_record& ep = *endpoints_[op.endpoint];
         if (ep.closed || !ep.handles_errors || ep.told == 1) continue;
         all_.records.violation(
@@ -290,6 +297,7 @@ std::string process::leftovers() {
     count("posted receives", worker_->matcher().expected_count());
     count("stored messages", worker_->matcher().unexpected_count());
     count("half messages", worker_->assemblies().count());
+    count("kept active messages", worker_->messages().kept_count());
     return text;
 }
 

@@ -25,6 +25,12 @@ struct endpoint_record {
     bool failed = false;  // the program was told
     bool closed = false;  // the handle may not be used any more
     unsigned told = 0;
+
+    // The byte stream that the program writes, and the one that it reads: its first word says whose
+    // it is.
+    std::size_t written = 0;
+    std::size_t read = 0;
+    std::uint64_t source = 0;
 };
 
 // What all processes of a run share.
@@ -68,6 +74,7 @@ public:
     // Whether anything is left that should be gone when all is closed; empty: nothing.
     [[nodiscard]] std::string leftovers();
     [[nodiscard]] std::string state_text();
+    void install_handlers();
 
 private:
     void act();
@@ -77,6 +84,16 @@ private:
     void receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity);
     void probe();
     void take_probed();
+    void send_active(endpoint_record& to);
+    void look_after_kept();
+    static ucs_status_t on_active(void* arg, const void* header, std::size_t header_length,
+                                  void* data, std::size_t length, const ucp_am_recv_param_t* param);
+    ucs_status_t arrived(message_record& what, void* data, const ucp_am_recv_param_t& param);
+    void receive_kept(message_record& what, void* data);
+    static void on_data(void* request, ucs_status_t status, std::size_t length, void* arg);
+    void write(endpoint_record& to);
+    void read(endpoint_record& from);
+    void read_all();
     void flush(endpoint_record& which);
     void flush_worker();
     void close(endpoint_record& which, bool force);
@@ -126,6 +143,14 @@ private:
         std::size_t number;
     };
     std::vector<probed> probed_;
+
+    // What handlers kept.
+    struct kept_message {
+        message_record* message;
+        void* data;
+        bool announced;
+    };
+    std::vector<kept_message> kept_;
 };
 
 }  // namespace sim_test

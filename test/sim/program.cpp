@@ -17,10 +17,16 @@ void process::act() {
     const std::uint64_t choice = all_.dice.below(100);
     if (ep == nullptr || choice < 5) {
         create_endpoint();
-    } else if (choice < 45) {
+    } else if (choice < 33) {
         send(*ep);
-    } else if (choice < 75) {
+    } else if (choice < 45) {
+        send_active(*ep);
+    } else if (choice < 48) {
+        write(*ep);
+    } else if (choice < 73) {
         post_receive();
+    } else if (choice < 75) {
+        read(*ep);
     } else if (choice < 83) {
         probe();
     } else if (choice < 86) {
@@ -215,9 +221,9 @@ void process::take_probed() {
 
 void process::unsent_since(operation_record& flush, const endpoint_record* only) {
     for (operation_record& each : all_.records.operations()) {
-        const bool waits = each.kind == what::send && each.worker == number_ && !each.done &&
-                           !each.forgotten && !each.inside_call &&
-                           (only == nullptr || each.endpoint == only->number);
+        const bool sends = each.kind == what::send || each.kind == what::write;
+        const bool waits = sends && each.worker == number_ && !each.done && !each.forgotten &&
+                           !each.inside_call && (only == nullptr || each.endpoint == only->number);
         if (waits) flush.waits_for.push_back(&each);
     }
 }

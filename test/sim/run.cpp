@@ -41,7 +41,7 @@ private:
         for (const auto& [option, value] : plan_.options)
             source.set(option, value);
         ucp::context_params params;
-        params.features = UCP_FEATURE_TAG;
+        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM;
         params.request_area = {request_areas::size, request_areas::init, request_areas::cleanup};
         const uct::component* list[] = {&component_};
         return std::move(*ucp::context::create(params, std::move(source), list));

@@ -58,6 +58,8 @@ std::vector<std::pair<std::string, std::string>> choose_options(random& dice) {
     sometimes("BCOPY_THRESH", {"0", "16"});
     sometimes("ZCOPY_THRESH", {"0", "1", "300"});
     sometimes("RNDV_FRAG_SIZE", {"200", "3000"});
+    sometimes("UNEXPECTED_WINDOW", {"0", "600", "5000"});
+    sometimes("UNEXPECTED_LIMIT", {"0", "1000", "50k"});
     return list;
 }
 

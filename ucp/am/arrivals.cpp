@@ -24,8 +24,11 @@ public:
     static void half_lost(worker& owner, ep&, const assembly& half) {
         owner.messages().use_up(*half.block);
     }
-    static void announced_lost(worker&, ep&, kept_announcement& self) {
-        static_cast<am_block&>(self).lost_by = UCS_ERR_CONNECTION_RESET;
+    // The sender may be alive and waiting: only our side closed the endpoint.
+    static void announced_lost(worker&, ep& from, kept_announcement& self) {
+        auto& block = static_cast<am_block&>(self);
+        block.lost_by = UCS_ERR_CONNECTION_RESET;
+        rndv_tell_sender(from, block.what.request, UCS_ERR_CONNECTION_RESET);
     }
 };
 
