@@ -8,6 +8,7 @@
 #include "test/fuzz/black_hole.hpp"
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/stream/wire.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/log/settings.hpp"
 
@@ -73,7 +74,7 @@ class world {
 public:
     explicit world(reader input) : input_(input), address_(peer_address()) {
         ucp::context_params params;
-        params.features = UCP_FEATURE_TAG;
+        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM;
         ucs::config::source source = ucs::config::source::empty();
         source.set("HOST_PROBE", "n");
         const unsigned how = input_.byte();
@@ -83,6 +84,8 @@ public:
         const uct::component* const list[] = {&component_};
         context_ = std::move(*ucp::context::create(params, std::move(source), list));
         worker_ = std::move(*ucp::worker::create(*context_, {}));
+        for (unsigned id = 0; id < 3; ++id)
+            set_handler(id);
         connect();
     }
     ~world() {
@@ -139,9 +142,103 @@ private:
             case 14:
                 worker_->progress();
                 return;
+            case 15:
+                return send_other();
+            case 16:
+                return read_stream();
+            case 17:
+                return use_kept();
             default:
                 return message();
         }
+    }
+
+    // Handlers of three kinds; what they keep is used or forgotten.
+    void set_handler(unsigned id) {
+        static constexpr std::uint32_t flags[] = {0, UCP_AM_FLAG_PERSISTENT_DATA,
+                                                  UCP_AM_FLAG_WHOLE_MSG};
+        ucp_am_handler_param_t param{};
+        param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                           UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+        param.id = id;
+        param.flags = flags[id];
+        param.cb = on_active;
+        param.arg = this;
+        require(ucp_worker_set_am_recv_handler(handle(), &param) == UCS_OK);
+    }
+    static ucs_status_t on_active(void* arg, const void* header, std::size_t header_length,
+                                  void* data, std::size_t length,
+                                  const ucp_am_recv_param_t* param) {
+        auto& self = *static_cast<world*>(arg);
+        // Every byte that is shown can be read.
+        unsigned sum = 0;
+        const auto add = [&sum](const void* from, std::size_t count) {
+            for (std::size_t i = 0; i < count; ++i)
+                sum += static_cast<const std::uint8_t*>(from)[i];
+        };
+        add(header, header_length);
+        const bool announced = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+        const bool may_keep = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
+        if (!announced) add(data, length);
+        const unsigned how = self.input_.byte() + sum % 2;
+        if (announced && how % 4 == 1) return UCS_ERR_NO_RESOURCE;
+        if ((!announced && !may_keep) || how % 4 == 0) return UCS_OK;
+        self.kept_.push_back(data);
+        return UCS_INPROGRESS;
+    }
+    void use_kept() {
+        if (kept_.empty()) return;
+        void* const data = kept_.back();
+        kept_.pop_back();
+        if (input_.byte() % 2 == 0) {
+            ucp_am_data_release(handle(), data);
+            return;
+        }
+        operation& fresh = begin(size());
+        ucp_request_param_t param = prepare(fresh);
+        param.cb.recv_am = received_data;
+        started(fresh, ucp_am_recv_data_nbx(handle(), data, fresh.memory.data(),
+                                            fresh.memory.size(), &param));
+    }
+    static void received_data(void* request, ucs_status_t status, std::size_t length, void* arg) {
+        auto& done = *static_cast<operation*>(arg);
+        require(status != UCS_OK || length <= done.memory.size());
+        ucp_request_free(request);
+        end(done);
+    }
+    void send_other() {
+        operation& fresh = begin(size());
+        ucp_request_param_t param = prepare(fresh);
+        param.cb.send = sent;
+        const unsigned how = input_.byte();
+        if (how % 2 == 0) {
+            started(fresh,
+                    ucp_stream_send_nbx(ep_, fresh.memory.data(), fresh.memory.size(), &param));
+            return;
+        }
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = how / 2 % 16;
+        if ((param.flags & 6) == 6) param.flags &= 9;
+        static constexpr std::byte header[100]{};
+        started(fresh, ucp_am_send_nbx(ep_, how / 32, header, how % 100, fresh.memory.data(),
+                                       fresh.memory.size(), &param));
+    }
+    void read_stream() {
+        const unsigned how = input_.byte();
+        std::size_t length = 0;
+        if (how % 4 == 0) {
+            const ucs_status_ptr_t data = ucp_stream_recv_data_nb(ep_, &length);
+            if (UCS_PTR_IS_PTR(data)) ucp_stream_data_release(ep_, data);
+            return;
+        }
+        operation& fresh = begin(size());
+        ucp_request_param_t param = prepare(fresh);
+        param.cb.recv_stream = received_data;
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_DATATYPE;
+        param.flags = how % 2;
+        param.datatype = ucp_dt_make_contig(1);
+        started(fresh, ucp_stream_recv_nbx(ep_, fresh.memory.data(), fresh.memory.size(), &length,
+                                           &param));
     }
 
     void connect() {
@@ -292,7 +389,7 @@ private:
     }
 
     void message() {
-        const auto id = static_cast<uct::am_id>(input_.byte() % 16);
+        const auto id = static_cast<uct::am_id>(input_.byte() % 32);
         const std::size_t length = input_.byte() * 8 + input_.byte() % 8;
         const auto content = input_.bytes(input_.byte());
         std::vector<std::byte> bytes(std::min<std::size_t>(length, fuzz::hole_iface::max_message));
@@ -341,13 +438,37 @@ private:
             case wire::rndv_ats:
                 return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL, number % 3,
                         ep_id()};
+            case wire::am_only:
+                return {number | (number % 2) << 16 | (payload / 8 % 4) << 32, ep_id()};
+            case wire::am_first:
+                first_ = payload;
+                return {number, size(), ep_id(), ++messages_, 0};
+            case wire::am_rts:
+                return {number | (payload / 8 % 4) << 32,
+                        size(),
+                        ep_id(),
+                        number + 1,
+                        number % 2 * 4096,
+                        number % 3};
+            case wire::stream_data:
+            case wire::room_question:
+            case wire::room_answer:
+                return {ep_id()};
+            case wire::stream_credit:
+                return {ep_id(), size() * 10};
             default:  // acknowledgements
                 return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL};
         }
     }
 
     void good_message() {
-        const auto id = static_cast<uct::am_id>(2 + input_.byte() % 9);
+        namespace wire = ucp::wire;
+        static constexpr uct::am_id ids[] = {
+            wire::eager_only,  wire::eager_first,   wire::eager_data,    wire::eager_ack,
+            wire::rndv_rts,    wire::rndv_rtr,      wire::rndv_data,     wire::rndv_ats,
+            wire::rndv_atp,    wire::am_only,       wire::am_first,      wire::am_rts,
+            wire::stream_data, wire::stream_credit, wire::room_question, wire::room_answer};
+        const uct::am_id id = ids[input_.byte() % std::size(ids)];
         const std::size_t payload = input_.byte() * 8;
         const std::vector<std::uint64_t> header = good_header(id, payload);
         std::vector<std::byte> bytes(header.size() * 8 + payload);
@@ -375,6 +496,7 @@ private:
     std::unique_ptr<ucp::worker> worker_;
     ucp_ep_h ep_ = nullptr;
     std::list<operation> running_;
+    std::vector<void*> kept_;                         // by handlers
     std::uint64_t messages_ = 0;                      // fragmented ones that were begun
     std::uint64_t first_ = 0;                         // bytes of the last of them
     static inline const operation* ended_ = nullptr;  // the last one, compared only

@@ -92,12 +92,14 @@ const ucs::config::table& config::options() {
                 "UNEXPECTED_WINDOW", "1m",
                 "Bytes of tagged messages that an endpoint sends ahead of the receiver's word that "
                 "it has room; what exceeds them is announced instead and takes no memory there. "
-                "'inf': without end."),
+                "'inf': without end.",
+                ucs::config::at_least("0")),
             make_option<&config::unexpected_limit>(
                 "UNEXPECTED_LIMIT", "64m",
                 "Bytes of tagged messages that a worker stores for receives to come before it "
                 "makes their senders announce what follows. Each sender may exceed it by one "
-                "window."),
+                "window.",
+                ucs::config::at_least("0")),
             make_option<&config::stream_window>(
                 "STREAM_WINDOW", "1m",
                 "Bytes of a stream that an endpoint holds for a program that does not read them; "

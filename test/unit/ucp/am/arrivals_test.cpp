@@ -1,0 +1,144 @@
+// Active messages of a peer that is wrong, late, or half gone.
+#include <catch2/catch.hpp>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+
+const settings announced{{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "am"}};
+
+// A handler that counts, and keeps what it may.
+struct handler {
+    int calls = 0;
+    std::vector<std::byte> header;
+    void* kept = nullptr;
+    ucs_status_t answer = UCS_OK;
+
+    static ucs_status_t call(void* arg, const void* header, std::size_t header_length, void* data,
+                             std::size_t, const ucp_am_recv_param_t*) {
+        auto& self = *static_cast<handler*>(arg);
+        ++self.calls;
+        const auto* from = static_cast<const std::byte*>(header);
+        self.header.assign(from, from + header_length);
+        self.kept = data;
+        return self.answer;
+    }
+    void install(raw_world& in, std::uint16_t id = 5) {
+        in.worker->messages().set_handler(id, {.call = call, .arg = this});
+    }
+};
+
+std::uint64_t word(std::uint16_t id, std::uint32_t header_length, std::uint16_t flags = 0) {
+    return wire::to_what({id, flags, header_length});
+}
+
+}  // namespace
+
+TEST_CASE("an active message that says more of itself than is there is dropped with a line") {
+    raw_world in(settings{});
+    handler got;
+    got.install(in);
+    const test::log_capture log;
+    const std::vector<std::byte> body(20);
+    in.peer.send(wire::am_only, std::uint32_t{1});                   // no word
+    in.peer.send(wire::am_only, word(5, 21), body);                  // header
+    in.peer.send(wire::am_only, word(5, ~0U), body);                 // a huge one
+    in.peer.send(wire::am_only, word(5, 0, wire::am_reply));         // no endpoint
+    in.peer.send(wire::am_only, word(5, 13, wire::am_reply), body);  // header after it
+    in.peer.send(wire::am_first, wire::eager_first_header{word(5, 21), 100, in.ep_id(), 1, 0},
+                 body);
+    in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 19, in.ep_id(), 2, 0}, body);
+    in.peer.send(wire::am_rts, wire::rts_header{word(5, 21), 100, in.ep_id(), 9, 0, 0}, body);
+    in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 0, in.ep_id(), 9, 0, 0}, body);
+    in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 100, in.ep_id(), 0, 0, 0}, body);
+    in.settle();
+    CHECK(got.calls == 0);
+    CHECK(log.count("malformed", ucs::log::level::warn) >= 8);  // later ones are only counted
+    in.peer.send(wire::am_only, word(5, 3), body);
+    in.settle();
+    CHECK(got.calls == 1);
+    CHECK(got.header.size() == 3);
+}
+
+TEST_CASE("a message that is to be answered by an endpoint that is not there is dropped") {
+    raw_world in(settings{});
+    handler got;
+    got.install(in);
+    const std::uint64_t nobody = 12345;
+    std::vector<std::byte> body(8);
+    std::memcpy(body.data(), &nobody, 8);
+    in.peer.send(wire::am_only, word(5, 0, wire::am_reply), body);
+    in.settle();
+    CHECK(got.calls == 0);
+}
+
+TEST_CASE("a fragmented message for a handler that is removed meanwhile is dropped, not leaked") {
+    raw_world in(settings{});
+    handler got;
+    got.install(in);
+    in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 1, 0},
+                 std::vector<std::byte>(10));
+    in.settle();
+    CHECK(in.worker->assemblies().count() == 1);
+    in.worker->messages().set_handler(5, {});
+    in.peer.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1, 10},
+                 std::vector<std::byte>(20));
+    in.settle();
+    CHECK(in.worker->assemblies().count() == 0);
+    CHECK(got.calls == 0);
+}
+
+TEST_CASE("a half active message goes with its endpoint") {
+    raw_world in(settings{});
+    handler got;
+    got.install(in);
+    in.peer.send(wire::am_first, wire::eager_first_header{word(5, 4), 30, in.ep_id(), 1, 0},
+                 std::vector<std::byte>(10));
+    in.settle();
+    CHECK(in.worker->assemblies().count() == 1);
+    in.peer_closes();
+    CHECK(in.worker->assemblies().count() == 0);
+    CHECK(got.calls == 0);
+}
+
+TEST_CASE("a message of absurd length is refused by the lack of memory, and the worker goes on") {
+    raw_world in(settings{});
+    handler got;
+    got.install(in);
+    const test::log_capture log;
+    in.peer.send(wire::am_first,
+                 wire::eager_first_header{word(5, 0), ~std::uint64_t{0}, in.ep_id(), 1, 0},
+                 std::vector<std::byte>(10));
+    in.settle();
+    CHECK(log.count("out of memory", ucs::log::level::error) == 1);
+    CHECK(in.worker->assemblies().count() == 0);
+    in.peer.send(wire::am_only, word(5, 0));
+    in.settle();
+    CHECK(got.calls == 1);
+}
+
+TEST_CASE("who announces a message is told when its receiver closes while the program has it") {
+    // It waited for ever.
+    raw_world in(announced);
+    handler got;
+    got.answer = UCS_INPROGRESS;
+    got.install(in);
+    in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 100, in.ep_id(), 9, 0, 0});
+    in.settle();
+    REQUIRE(got.calls == 1);
+    in.close_by_force();
+    in.settle();
+    const auto told = in.peer.received<wire::ats_header>(wire::rndv_ats);
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].request == 9);
+    CHECK(told[0].status == UCS_ERR_CONNECTION_RESET);
+    CHECK(in.worker->messages().kept_count() == 1);
+    ucp_am_data_release(in.worker_handle(), got.kept);
+    in.settle();
+    CHECK(in.worker->messages().kept_count() == 0);
+    CHECK(in.peer.received<wire::ats_header>(wire::rndv_ats).size() == 1);
+}
