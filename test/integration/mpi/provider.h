@@ -1,7 +1,7 @@
 /*
  * Proof of who serves an MPI run: which point-to-point component Open MPI chose, and from which
- * file its UCP functions come. Reads what the dynamic linker and the kernel know, so it cannot be
- * fooled by settings.
+ * file its UCP functions come; MPICH has no components and calls UCP from its library. Reads what
+ * the dynamic linker and the kernel know, so it cannot be fooled by settings. After mpi.h.
  */
 #ifndef HAWSER_TEST_MPI_PROVIDER_H
 #define HAWSER_TEST_MPI_PROVIDER_H
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef OPEN_MPI
+
 /* File of the component behind Open MPI's point-to-point layer, "" when it cannot be told. */
 static inline const char* provider_pml(void) {
     void* const* pml = dlsym(RTLD_DEFAULT, "mca_pml");
@@ -21,9 +23,21 @@ static inline const char* provider_pml(void) {
     return info.dli_fname;
 }
 
+static inline bool provider_is_ucx(void) { return strstr(provider_pml(), "mca_pml_ucx") != NULL; }
+
+static inline void* provider_open(void) { return dlopen(provider_pml(), RTLD_LAZY | RTLD_NOLOAD); }
+
+#else
+
+static inline const char* provider_pml(void) { return "MPICH"; }
+static inline bool provider_is_ucx(void) { return true; }
+static inline void* provider_open(void) { return dlopen(NULL, RTLD_LAZY); }
+
+#endif
+
 /* File from which that component takes ucp_tag_send_nbx, in `path`; false when it has none. */
 static inline bool provider_libucp(char path[PATH_MAX]) {
-    void* component = dlopen(provider_pml(), RTLD_LAZY | RTLD_NOLOAD);
+    void* component = provider_open();
     Dl_info info;
     if (component == NULL) return false;
     void* symbol = dlsym(component, "ucp_tag_send_nbx");
@@ -62,12 +76,12 @@ static inline bool provider_check(char* why, size_t size) {
     if (expected == NULL || *expected == '\0') return true;
     if (realpath(expected, want) == NULL) {
         snprintf(why, size, "HAWSER_EXPECT_LIBUCP=%s does not exist", expected);
-    } else if (strstr(provider_pml(), "mca_pml_ucx") == NULL) {
+    } else if (!provider_is_ucx()) {
         snprintf(why, size, "pml is \"%s\", not mca_pml_ucx", provider_pml());
     } else if (provider_mapped(mapped) != 1 || strcmp(mapped, want) != 0) {
         snprintf(why, size, "mapped is \"%.300s\", wanted only \"%.300s\"", mapped, want);
     } else if (!provider_libucp(called) || strcmp(called, want) != 0) {
-        snprintf(why, size, "pml/ucx calls another library than \"%.300s\"", want);
+        snprintf(why, size, "the MPI calls another library than \"%.300s\"", want);
     } else {
         return true;
     }

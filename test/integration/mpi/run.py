@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs one MPI program on a given libucp under the distribution's unmodified Open MPI.
+"""Runs one MPI program on a given libucp under the distribution's unmodified Open MPI or MPICH.
 
 The run counts as passed when mpirun ends with 0 within the limit, the program says so itself, every rank
-proves that pml/ucx and exactly the given library served it (provider.h; for packages that cannot prove it
+proves that exactly the given library served it, in Open MPI through pml/ucx (provider.h; for packages that cannot prove it
 themselves, the runner looks into /proc/PID/maps of their ranks), and no process is left. A run that passes
 its limit is a failure: the stacks of all ranks are printed (with gdb where installed), then all are ended.
 Exit code 77 means skipped, with the reason on a line that starts with SKIP.
@@ -132,6 +132,8 @@ def environment(args, libucp):
 
 
 def mpirun(args, command):
+    if args.mpi == "mpich":
+        return [tool("mpiexec.hydra", "mpich"), "-launcher", "fork", "-n", str(args.np)] + command
     settings = {"pml": "ucx", "opal_common_ucx_tls": "any", "opal_common_ucx_devices": "any",
                 "coll": "tuned,libnbc,basic,inter,self",
                 # Programs with more threads or ranks than cores must not wait for a time slice each turn.
@@ -204,6 +206,7 @@ def main():
     parser.add_argument("--bin", type=Path, help="folder of the test programs")
     parser.add_argument("--program", required=True, help="name of a test program, or one of "
                         + ", ".join(PACKAGES))
+    parser.add_argument("--mpi", choices=("openmpi", "mpich"), default="openmpi")
     parser.add_argument("--np", type=int, default=2, help="number of ranks")
     parser.add_argument("--tls", default="", help="value of UCX_TLS; empty: unset")
     parser.add_argument("--timeout", type=float, default=120, help="limit in seconds")
