@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -32,6 +34,7 @@ struct timer {
 };
 
 constexpr std::uint64_t wake_key = ~std::uint64_t{0};
+constexpr std::uint64_t alarm_key = wake_key - 1;
 
 constexpr std::uint64_t key_of(int fd, std::uint32_t serial) noexcept {
     return static_cast<std::uint64_t>(serial) << 32 | static_cast<std::uint32_t>(fd);
@@ -46,9 +49,15 @@ struct event_loop::state {
     unsigned dispatch(const epoll_event& event);
     unsigned run_timers();
     [[nodiscard]] int wait_time(int timeout_ms) const;
+    ucs_status_t make_alarm() noexcept;
+    ucs_status_t set_alarm() noexcept;
 
     unique_fd epoll;
     eventfd waker;
+    // Shows due timers to who sleeps on `epoll`; made when somebody does.
+    unique_fd alarm;
+    time::nanoseconds alarm_at = 0;  // 0: not set
+    bool armed = false;              // since the last poll
     // The serial tells an event of a descriptor from one of an earlier descriptor of that number.
     std::uint32_t last_serial = 0;
     std::unordered_map<int, std::shared_ptr<watch>> watches;
@@ -133,7 +142,11 @@ event_loop::timer_id event_loop::add_timer(time::nanoseconds interval, timer_han
     } catch (const std::bad_alloc&) {
         return 0;
     }
-    return state_->timers.add(time::now() + interval, {interval, once, std::move(kept)});
+    const timer_id id =
+        state_->timers.add(time::now() + interval, {interval, once, std::move(kept)});
+    // Whoever sleeps knows nothing of this one yet; without a descriptor it is late, not lost.
+    if (id != 0 && state_->armed) static_cast<void>(state_->set_alarm());
+    return id;
 }
 
 void event_loop::remove_timer(timer_id id) noexcept {
@@ -143,6 +156,12 @@ void event_loop::remove_timer(timer_id id) noexcept {
 unsigned event_loop::state::dispatch(const epoll_event& event) {
     if (event.data.u64 == wake_key) {
         waker.drain();
+        return 0;
+    }
+    if (event.data.u64 == alarm_key) {
+        std::uint64_t times = 0;
+        static_cast<void>(::read(alarm.get(), &times, sizeof times));
+        alarm_at = 0;
         return 0;
     }
     const int fd = static_cast<int>(static_cast<std::uint32_t>(event.data.u64));
@@ -194,7 +213,49 @@ int event_loop::state::wait_time(int timeout_ms) const {
     return ms > static_cast<time::nanoseconds>(limit) ? limit : static_cast<int>(ms);
 }
 
+ucs_status_t event_loop::state::make_alarm() noexcept {
+    unique_fd fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = alarm_key}};
+    if (!fd || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) {
+        log::error(self, "no timer can wake a sleeper: {}", std::strerror(errno));
+        return errno == ENOMEM || errno == ENOSPC ? UCS_ERR_NO_MEMORY : UCS_ERR_IO_ERROR;
+    }
+    alarm = std::move(fd);
+    return UCS_OK;
+}
+
+ucs_status_t event_loop::state::set_alarm() noexcept {
+    if (timers.empty() || timers.next_deadline() == alarm_at) return UCS_OK;
+    if (!alarm) {
+        if (const ucs_status_t status = make_alarm(); status != UCS_OK) return status;
+    }
+    const time::nanoseconds due = timers.next_deadline();
+    const time::nanoseconds now = time::now();
+    // The clock may be virtual, so the time is told as what is left; a week at most, because not
+    // every deadline is a time that the kernel knows. Zero would stop it.
+    const time::nanoseconds left =
+        due <= now ? 1 : std::min(due - now, time::second * 3600 * 24 * 7);
+    itimerspec when{};
+    when.it_value.tv_sec = static_cast<time_t>(left / time::second);
+    when.it_value.tv_nsec = static_cast<long>(left % time::second);
+    static_cast<void>(::timerfd_settime(alarm.get(), 0, &when, nullptr));
+    alarm_at = due;
+    return UCS_OK;
+}
+
+ucs_status_t event_loop::arm() noexcept {
+    if (!state_->timers.empty()) {
+        if (state_->timers.next_deadline() <= time::now()) return UCS_ERR_BUSY;
+        if (const ucs_status_t status = state_->set_alarm(); status != UCS_OK) return status;
+    }
+    epoll_event any;
+    if (::epoll_wait(state_->epoll.get(), &any, 1, 0) > 0) return UCS_ERR_BUSY;
+    state_->armed = true;
+    return UCS_OK;
+}
+
 unsigned event_loop::poll(int timeout_ms) {
+    state_->armed = false;
     std::array<epoll_event, 32> events;
     const int ready = ::epoll_wait(state_->epoll.get(), events.data(),
                                    static_cast<int>(events.size()), state_->wait_time(timeout_ms));

@@ -38,10 +38,16 @@ public:
     // Returns the number of handlers called.
     unsigned poll(int timeout_ms);
 
-    // Makes a poll that waits return.
+    // Before sleeping on fd(). UCS_OK: poll has nothing to do now, and when it has, a timer that is
+    // due included, fd() becomes readable. UCS_ERR_BUSY: call poll first. Otherwise the timers
+    // cannot wake anybody, for want of a descriptor.
+    [[nodiscard]] ucs_status_t arm() noexcept;
+
+    // Makes a poll that waits return, and fd() readable until the next poll.
     void wake() noexcept;
 
-    // Readable whenever poll would dispatch a descriptor's handler (an epoll descriptor).
+    // Readable whenever poll would dispatch a descriptor's handler (an epoll descriptor). Timers
+    // show there after arm only.
     [[nodiscard]] int fd() const noexcept;
 
     // Number of descriptors watched; 0 means that poll has nothing but timers to do.

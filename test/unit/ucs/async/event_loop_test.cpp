@@ -1,5 +1,6 @@
 #include "ucs/async/event_loop.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -226,4 +227,68 @@ TEST_CASE("an eventfd is signalled until drained") {
     event->signal();
     CHECK(event->drain());
     CHECK_FALSE(event->drain());
+}
+
+namespace {
+bool readable(int fd, int timeout_ms = 0) {
+    pollfd one{fd, POLLIN, 0};
+    return ::poll(&one, 1, timeout_ms) == 1;
+}
+}  // namespace
+
+TEST_CASE("arming refuses while something is to be polled, and then the descriptor tells") {
+    const auto loop = make_loop();
+    const socket_pair pair;
+    REQUIRE(loop->add(pair.left.get(), EPOLLIN, [&](std::uint32_t) { pair.receive(); }) == UCS_OK);
+    CHECK(loop->arm() == UCS_OK);
+    CHECK_FALSE(readable(loop->fd()));
+    pair.send();
+    CHECK(readable(loop->fd()));
+    CHECK(loop->arm() == UCS_ERR_BUSY);
+    CHECK(loop->poll(0) == 1);
+    CHECK(loop->arm() == UCS_OK);
+    loop->wake();
+    CHECK(readable(loop->fd()));
+    CHECK(loop->arm() == UCS_ERR_BUSY);
+    loop->poll(0);
+    CHECK_FALSE(readable(loop->fd()));
+    CHECK(loop->arm() == UCS_OK);
+}
+
+TEST_CASE("a due timer makes the descriptor of an armed loop readable") {
+    const auto loop = make_loop();
+    unsigned calls = 0;
+    loop->add_timer(
+        1'000'000, [&] { ++calls; }, true);
+    SECTION("of those that were there") {
+        // Should the machine take longer to get here, the timer is due and arming refuses.
+        if (loop->arm() == UCS_OK) CHECK(readable(loop->fd(), 10'000));
+    }
+    SECTION("of those that came later") {
+        loop->poll(2);
+        while (calls == 0)
+            loop->poll(2);
+        REQUIRE(loop->arm() == UCS_OK);
+        loop->add_timer(
+            1000, [&] { ++calls; }, true);
+        CHECK(readable(loop->fd(), 10'000));
+        --calls;
+    }
+    while (calls == 0)
+        loop->poll(10);
+    CHECK(calls == 1);
+    loop->poll(0);
+    CHECK_FALSE(readable(loop->fd()));
+    CHECK(loop->arm() == UCS_OK);
+}
+
+TEST_CASE("a timer that is due refuses arming") {
+    const virtual_time time;
+    const auto loop = make_loop();
+    loop->add_timer(
+        10, [] {}, true);
+    virtual_now += 10;
+    CHECK(loop->arm() == UCS_ERR_BUSY);
+    CHECK(loop->poll(0) == 1);
+    CHECK(loop->arm() == UCS_OK);
 }
