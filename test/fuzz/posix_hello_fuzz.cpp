@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto answer = uct::posix::parse_hello(bytes);
     if (answer.value && !answer.value->geometry().valid()) std::abort();
     if (answer.value.has_value() != answer.why_not.empty()) std::abort();
-    (void)uct::posix::parse_goodbye(bytes);
+    if (uct::posix::parse_goodbye(bytes) && uct::posix::is_wake_up_call(bytes)) std::abort();
     const auto cma = uct::sm::parse_cma_address(bytes);
     if (cma && static_cast<int>(cma->pid) <= 0) std::abort();
     const auto posix = uct::sm::parse_posix_address(bytes);

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static segment_memory memory;
     std::memset(memory.bytes, 0, sizeof memory.bytes);
     ring_reader reader{geometry, memory.bytes};
-    ring_writer writer{geometry, memory.bytes};
+    ring_writer writer{geometry, memory.bytes, true};
     constexpr std::size_t round = sizeof(ring_control) + geometry.slots * sizeof(slot);
     for (unsigned lap = 0; lap < 4 && size > 0; ++lap) {
         const std::size_t length = std::min(size, round);
@@ -39,11 +39,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             volatile unsigned sum = 0;
             for (std::size_t at = 0; at < message.length; ++at)
                 sum = sum + static_cast<unsigned>(begin[at]);
-            reader.release();
+            (void)reader.release();
         }
         if (writer.refresh() && writer.has_slot() && writer.reserve(1024) != nullptr) {
-            writer.commit(1, 1024);
+            (void)writer.commit(1, 1024);
         }
+        (void)writer.sleep();
+        (void)reader.sleep();
     }
     return 0;
 }

@@ -70,6 +70,7 @@ struct iface_params {
     const ucs::config::source& config;       // option texts
     std::uint64_t worker_uid = 0;            // identity of the worker, random, never 0
     ucs::log::throttle* rejected = nullptr;  // of what peers send wrong; null: the interface's own
+    bool sleeps = false;  // the worker may sleep, so peers have to know that it must be woken
 };
 
 // Answer of check_reachable: empty `why_not` means reachable.
@@ -88,6 +89,17 @@ public:
     // Receives and completes what is there; returns the number of events. Never blocks, never
     // throws: where memory is short the endpoint or connection concerned fails.
     virtual unsigned progress() = 0;
+
+    // Whether progress would find something to do, as far as memory loads tell; what descriptors
+    // of the event loop show is not asked.
+    [[nodiscard]] virtual bool has_work() const noexcept = 0;
+
+    // Before the worker sleeps on the descriptor of the event loop; needs iface_params::sleeps.
+    // UCS_OK: progress has nothing to do now, and when it has, the descriptor becomes readable,
+    // once; then call it again. What the owner itself starts meanwhile counts. Descriptors that
+    // are readable already are not looked at. UCS_ERR_BUSY: call progress first.
+    // UCS_ERR_UNSUPPORTED: nothing here can wake a sleeper.
+    [[nodiscard]] virtual ucs_status_t arm() noexcept = 0;
 
     // Writes attr().address_length bytes by which peers find this interface.
     virtual void pack_address(std::span<std::byte> into) const = 0;

@@ -19,6 +19,7 @@ void base_ep::pending_add(pending_request& request) {
     pending_.push_back(request);
     queued_ = true;
     if (!waiting_hook.is_linked()) iface_.waiting_.push_back(*this);
+    iface_.note_work();
 }
 
 void base_ep::pending_remove(pending_request& request) {

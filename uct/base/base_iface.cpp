@@ -39,6 +39,12 @@ void base_iface::note_failure(base_ep& which, ucs_status_t status) noexcept {
     if (which.failure_noted_ != UCS_OK) return;
     which.failure_noted_ = status;
     failures_.push_back(which);
+    note_work();
+}
+
+void base_iface::wake_up() noexcept {
+    asleep_ = false;
+    events_.wake();
 }
 
 unsigned base_iface::report_failures() {

@@ -22,6 +22,8 @@ public:
     [[nodiscard]] const iface_attr& attr() const noexcept final { return attr_; }
     void set_am_handler(am_id id, const am_handler& handler) final;
     void set_error_handler(const error_handler& handler) final { errors_ = handler; }
+    [[nodiscard]] bool has_work() const noexcept override { return !failures_.empty(); }
+    [[nodiscard]] ucs_status_t arm() noexcept override { return UCS_ERR_UNSUPPORTED; }
     void describe(ucs::vfs::directory& into) const override;
 
     [[nodiscard]] const resource& where() const noexcept { return where_; }
@@ -47,6 +49,25 @@ protected:
     void note_failure(base_ep& which, ucs_status_t status) noexcept;
     unsigned report_failures();
 
+    // The end of arm(): asleep, unless there is something to do.
+    [[nodiscard]] ucs_status_t fall_asleep() noexcept {
+        if (has_work()) return UCS_ERR_BUSY;
+        asleep_ = true;
+        return UCS_OK;
+    }
+    // The owner, in another thread than the one that sleeps, made something to do for progress.
+    void note_work() noexcept {
+        if (asleep_) [[unlikely]]
+            wake_up();
+    }
+
+    // Calls `visit` for each endpoint with queued requests.
+    template<class Visit>
+    void for_each_waiting(Visit&& visit) {
+        for (base_ep& waiter : waiting_)
+            visit(waiter);
+    }
+
     // Lets waiting endpoints try again. Transports call it from progress when resources may be
     // back; cheap when nobody waits.
     unsigned dispatch_waiting() { return waiting_.empty() ? 0 : dispatch_all_waiting(); }
@@ -59,6 +80,7 @@ protected:
 private:
     static void drop_unknown(void* arg, void* data, std::size_t length);
     unsigned dispatch_all_waiting();
+    void wake_up() noexcept;
 
     using waiting_list = ucs::datastruct::list<base_ep, &base_ep::waiting_hook>;
     using failed_list = ucs::datastruct::list<base_ep, &base_ep::failure_hook>;
@@ -67,6 +89,7 @@ private:
     error_handler errors_;
     waiting_list waiting_;
     failed_list failures_;       // to be told
+    bool asleep_ = false;        // since arm(); ends with the first thing that wakes
     std::uint64_t dropped_ = 0;  // messages that no handler wanted
     ucs::log::throttle own_rejected_;
     ucs::log::throttle& rejected_;

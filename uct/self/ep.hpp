@@ -23,7 +23,9 @@ public:
 private:
     // Room for a message, or nullptr when the ring is full or older sends wait.
     [[nodiscard]] message_ring::record* begin(std::size_t max_length) noexcept {
-        return must_queue() ? nullptr : messages_.reserve(max_length);
+        if (must_queue()) return nullptr;
+        static_cast<self_iface&>(iface_).note_message();
+        return messages_.reserve(max_length);
     }
 
     message_ring& messages_;

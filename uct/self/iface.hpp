@@ -19,7 +19,14 @@ public:
     reachability check_reachable(std::span<const std::byte> address) const override;
     ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
 
+    [[nodiscard]] bool has_work() const noexcept override {
+        return messages_.count() > 0 || base_iface::has_work();
+    }
+    [[nodiscard]] ucs_status_t arm() noexcept override { return fall_asleep(); }
+
     [[nodiscard]] message_ring& messages() noexcept { return messages_; }
+    // Another thread of the worker sends while one sleeps.
+    void note_message() noexcept { note_work(); }
 
 private:
     message_ring messages_;

@@ -27,6 +27,9 @@ public:
     ~iface() override;
 
     unsigned progress() override;
+    [[nodiscard]] bool has_work() const noexcept override;
+    // Sockets wake by themselves, and what they wait for is a matter of sockets and timers.
+    [[nodiscard]] ucs_status_t arm() noexcept override { return fall_asleep(); }
     void pack_address(std::span<std::byte> into) const override;
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> bytes) const override;
     ucs::result<std::unique_ptr<uct::ep>> create_ep(std::span<const std::byte> bytes) override;

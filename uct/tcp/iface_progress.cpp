@@ -46,6 +46,10 @@ unsigned iface::progress() {
     return events + report_failures();
 }
 
+bool iface::has_work() const noexcept {
+    return !attended_.empty() || ticks_missing_ || base_iface::has_work();
+}
+
 unsigned iface::poll_sockets() {
     std::array<epoll_event, most_events> ready;
     const int limit = static_cast<int>(std::min(options_.max_poll, most_events));
@@ -82,7 +86,9 @@ void iface::forget_socket(const connection& link) noexcept {
 }
 
 void iface::attend(connection& link) noexcept {
-    if (!link.attended_hook.is_linked()) attended_.push_back(link);
+    if (link.attended_hook.is_linked()) return;
+    attended_.push_back(link);
+    note_work();
 }
 
 unsigned iface::settle_all() {

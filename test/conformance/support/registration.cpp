@@ -24,6 +24,7 @@ unsigned offers(environment& where) {
     const bool any_rma = attr.ops.has(uct::op::get_zcopy) || attr.ops.has(uct::op::put_zcopy);
     if (any_rma && where.can_refuse_rma()) all |= needs::refused_memory;
     if (any_rma && where.checks_remote_memory()) all |= needs::checked_memory;
+    if (net.at(0).arm() != UCS_ERR_UNSUPPORTED) all |= needs::sleep;
     return all;
 }
 

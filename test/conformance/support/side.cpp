@@ -1,5 +1,7 @@
 #include "test/conformance/support/side.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -11,7 +13,8 @@ side::side(environment& where, std::uint64_t worker_uid)
     if (!events) throw std::runtime_error("cannot create an event loop");
     events_ = std::move(*events);
     auto opened = where.transport().open(
-        where.where(), {.events = *events_, .config = config_, .worker_uid = worker_uid});
+        where.where(),
+        {.events = *events_, .config = config_, .worker_uid = worker_uid, .sleeps = true});
     if (!opened) {
         throw std::runtime_error(std::string("cannot open the interface: ") +
                                  ucs_status_string(opened.status()));
@@ -36,6 +39,16 @@ unsigned side::progress() {
     if (iface_ == nullptr) return 0;
     const unsigned slow = events_->poll(0);
     return slow + iface_->progress();
+}
+
+ucs_status_t side::arm() {
+    const ucs_status_t status = iface_->arm();
+    return status == UCS_OK ? events_->arm() : status;
+}
+
+bool side::sleep(int timeout_ms) const {
+    pollfd one{events_->fd(), POLLIN, 0};
+    return ::poll(&one, 1, timeout_ms) == 1;
 }
 
 bytes side::address() const {

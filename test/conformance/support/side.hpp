@@ -30,6 +30,10 @@ public:
     side& operator=(const side&) = delete;
 
     unsigned progress();
+    // As a worker does before it sleeps: UCS_OK, UCS_ERR_BUSY or UCS_ERR_UNSUPPORTED.
+    [[nodiscard]] ucs_status_t arm();
+    // Sleeps until woken; false: nobody did, within `timeout_ms`.
+    [[nodiscard]] bool sleep(int timeout_ms) const;
     [[nodiscard]] uct::iface& iface() { return *iface_; }
     [[nodiscard]] const uct::iface_attr& attr() { return iface_->attr(); }
     [[nodiscard]] bytes address() const;

@@ -13,7 +13,9 @@ std::optional<Address> parse(std::span<const std::byte> from) {
     Address address;
     if (from.size() != sizeof address) return std::nullopt;
     std::memcpy(&address, from.data(), sizeof address);
-    const bool zeros = (address.zero[0] | address.zero[1] | address.zero[2]) == 0;
+    bool zeros = true;
+    for (const std::uint8_t byte : address.zero)
+        zeros = zeros && byte == 0;
     const bool sane = address.pid > 0 && address.pid <= max_pid && address.host != 0;
     if (address.version != address_version || !zeros || !sane) return std::nullopt;
     return address;
@@ -22,7 +24,9 @@ std::optional<Address> parse(std::span<const std::byte> from) {
 }  // namespace
 
 std::optional<posix_address> parse_posix_address(std::span<const std::byte> from) {
-    return parse<posix_address>(from);
+    auto address = parse<posix_address>(from);
+    if (address && (address->flags & ~posix_address::may_sleep) != 0) return std::nullopt;
+    return address;
 }
 
 std::optional<cma_address> parse_cma_address(std::span<const std::byte> from) {

@@ -4,8 +4,9 @@
 // byte order. Version rule: byte 0 is the version, a reader accepts only its own.
 //
 // posix, 40 bytes                         cma, 40 bytes
-//   0  u8   version (1)                     0  u8   version (1)
-//   1  u8   zero [3]                        1  u8   zero [3]
+//   0  u8   version (2)                     0  u8   version (2)
+//   1  u8   flags: 1, may sleep             1  u8   zero [3]
+//   2  u8   zero [2]
 //   4  u32  pid                             4  u32  pid
 //   8  u64  host                            8  u64  host
 //  16  u64  socket id                      16  u64  address of the cookie
@@ -23,12 +24,16 @@
 
 namespace uct::sm {
 
-inline constexpr std::uint8_t address_version = 1;
+inline constexpr std::uint8_t address_version = 2;
 
 // Where the listening socket of a posix interface is found.
 struct posix_address {
+    // Its worker may sleep, so whoever sends to it has to look whether to wake it.
+    static constexpr std::uint8_t may_sleep = 1;
+
     std::uint8_t version = address_version;
-    std::uint8_t zero[3] = {};
+    std::uint8_t flags = 0;
+    std::uint8_t zero[2] = {};
     std::uint32_t pid = 0;
     std::uint64_t host = 0;
     std::uint64_t socket_id = 0;

@@ -78,7 +78,7 @@ void posix_iface::on_socket_event(incoming& from) noexcept {
     if (before == incoming::state::greeting) {
         std::erase_if(greeting_, [&](const auto& each) { return each.get() == &from; });
     } else {
-        attention_ = true;  // progress drains and drops it
+        need_attention();  // progress drains and drops it
     }
 }
 
@@ -100,7 +100,7 @@ void posix_iface::turn_away(std::uint64_t answer_to) noexcept {
         if (from->now() != incoming::state::open || from->answer_to() != answer_to) continue;
         from->end(goodbye_reason::refused);
         events_.remove(from->socket());
-        attention_ = true;  // progress drops it
+        need_attention();  // progress drops it
     }
 }
 

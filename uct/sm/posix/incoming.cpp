@@ -9,6 +9,7 @@ void incoming::on_socket_event() {
     if (got.type == packet::kind::nothing_yet) return;
     if (got.type == packet::kind::message) {
         if (state_ == state::greeting) return greet(got);
+        if (is_wake_up_call(got.content())) return;  // its ring says why
         return refuse("it said something after its hello");
     }
     if (state_ == state::open) {

@@ -30,6 +30,9 @@ public:
     // Everything that the sender left has been delivered.
     void drained() noexcept { state_ = state::ended; }
 
+    // The sender sleeps, and there is room again.
+    void wake() const noexcept { send_wake_up_call(socket_.get()); }
+
     // Ends it and tells the sender why.
     void end(goodbye_reason reason) noexcept;
 

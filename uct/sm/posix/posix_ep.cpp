@@ -9,7 +9,10 @@
 namespace uct::posix {
 
 posix_ep::posix_ep(posix_iface& owner, const sm::posix_address& peer) noexcept
-    : base_ep(owner), socket_id_(peer.socket_id), pid_(peer.pid) {}
+    : base_ep(owner),
+      socket_id_(peer.socket_id),
+      pid_(peer.pid),
+      reader_may_sleep_((peer.flags & sm::posix_address::may_sleep) != 0) {}
 
 posix_ep::~posix_ep() {
     if (connection_ == nullptr) return;
@@ -49,7 +52,7 @@ ucs_status_t posix_ep::connect() noexcept {
         fail(status != UCS_OK ? status : UCS_ERR_NO_MEMORY);
         return error_;
     }
-    writer_ = ring_writer{owner().geometry(), connection_->base()};
+    writer_ = ring_writer{owner().geometry(), connection_->base(), reader_may_sleep_};
     return UCS_OK;
 }
 
@@ -74,6 +77,7 @@ ucs_status_t posix_ep::watch() {
 void posix_ep::on_socket_event() noexcept {
     const packet got = receive_packet(connection_->socket());
     if (got.type == packet::kind::nothing_yet) return;
+    if (is_wake_up_call(got.content())) return;  // there is room, and progress sends what waits
     const auto reason =
         got.type == packet::kind::message ? parse_goodbye(got.content()) : std::nullopt;
     if (reason == goodbye_reason::closing) {
@@ -88,6 +92,11 @@ void posix_ep::on_socket_event() noexcept {
                                                          : "found garbage in the ring");
     }
     fail(reason == goodbye_reason::refused ? UCS_ERR_REJECTED : UCS_ERR_CONNECTION_RESET);
+}
+
+// The mark in the ring says that the reader has the ring, so the socket is connected.
+void posix_ep::wake_reader() noexcept {
+    send_wake_up_call(connection_->socket());
 }
 
 void posix_ep::fail(ucs_status_t status) {

@@ -32,6 +32,9 @@ public:
     [[nodiscard]] std::string peer_name() const override;
     void describe(ucs::vfs::directory& into) const override;
 
+    // Before the worker sleeps while sends wait here. False: there is room.
+    [[nodiscard]] bool sleep() noexcept { return writer_.sleep(); }
+
     // Tries again to hand the ring to the peer. True: no more tries are needed.
     bool retry();
 
@@ -50,6 +53,7 @@ private:
     [[nodiscard]] ucs_status_t connect() noexcept;
     [[nodiscard]] ucs_status_t watch();
     void on_socket_event() noexcept;
+    [[gnu::noinline]] void wake_reader() noexcept;
     void fail(ucs_status_t status);
     void drop_connection();
 
@@ -57,6 +61,7 @@ private:
     std::unique_ptr<outgoing> connection_;
     const std::uint64_t socket_id_;
     const std::uint32_t pid_;
+    const bool reader_may_sleep_;
     ucs_status_t error_ = UCS_OK;
 };
 

@@ -12,7 +12,8 @@ ucs_status_t posix_ep::am_short(am_id id, std::uint64_t header, const void* payl
                                 std::size_t length) {
     // An endpoint without connection, closed or failed has a writer without slots.
     if (length <= inline_payload && writer_.has_slot() && !must_queue()) [[likely]] {
-        writer_.put_inline(id, header, payload, length);
+        if (writer_.put_inline(id, header, payload, length)) [[unlikely]]
+            wake_reader();
         return UCS_OK;
     }
     return send_slow(id, header, payload, length);
@@ -23,7 +24,7 @@ ucs_status_t posix_ep::send_slow(am_id id, std::uint64_t header, const void* pay
     const ucs_status_t status = need_slot();
     if (status != UCS_OK) return status;
     if (length <= inline_payload) {
-        writer_.put_inline(id, header, payload, length);
+        if (writer_.put_inline(id, header, payload, length)) wake_reader();
         return UCS_OK;
     }
     if (length > owner().attr().max_short) return UCS_ERR_INVALID_PARAM;
@@ -31,7 +32,7 @@ ucs_status_t posix_ep::send_slow(am_id id, std::uint64_t header, const void* pay
     if (into == nullptr) return error_ == UCS_OK ? UCS_ERR_NO_RESOURCE : error_;
     std::memcpy(into, &header, sizeof header);
     std::memcpy(into + sizeof header, payload, length);
-    writer_.commit(id, sizeof header + length);
+    if (writer_.commit(id, sizeof header + length)) wake_reader();
     return UCS_OK;
 }
 
@@ -42,7 +43,7 @@ ssize_t posix_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     std::byte* into = need_bulk(capacity);
     if (into == nullptr) return error_ == UCS_OK ? UCS_ERR_NO_RESOURCE : error_;
     const std::size_t length = pack(arg, into, capacity);
-    writer_.commit(id, length);
+    if (writer_.commit(id, length)) wake_reader();
     return static_cast<ssize_t>(length);
 }
 

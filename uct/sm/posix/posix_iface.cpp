@@ -38,6 +38,7 @@ ucs::result<std::unique_ptr<iface>> posix_iface::open(const resource& where,
 posix_iface::posix_iface(const resource& where, const iface_params& params, parts made)
     : base_iface(where, params),
       budget_(made.options.max_poll),
+      may_sleep_(params.sleeps),
       geometry_(made.geometry),
       host_(made.host),
       socket_id_(made.socket_id),
@@ -61,6 +62,7 @@ posix_iface::~posix_iface() {
     // Those who are in the queue still get the goodbye that tells an orderly end from a death.
     accept_all();
     events_.remove(listener_.get());
+    if (retry_timer_ != 0) events_.remove_timer(retry_timer_);
     for (auto* list : {&greeting_, &rings_}) {
         for (const auto& from : *list) {
             events_.remove(from->socket());
@@ -78,6 +80,7 @@ posix_iface::~posix_iface() {
 
 void posix_iface::pack_address(std::span<std::byte> into) const {
     sm::posix_address address;
+    if (may_sleep_) address.flags = sm::posix_address::may_sleep;
     address.pid = static_cast<std::uint32_t>(::getpid());
     address.host = host_.host;
     address.socket_id = socket_id_;
@@ -116,12 +119,12 @@ ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byt
 
 void posix_iface::endpoint_failed(posix_ep& which, ucs_status_t status) noexcept {
     note_failure(which, status);
-    attention_ = true;
+    need_attention();
 }
 
 void posix_iface::add_retry(posix_ep& which) {
     if (!which.retry_hook.is_linked()) retry_.push_back(which);
-    attention_ = true;
+    need_attention();
 }
 
 void posix_iface::forget_retry(posix_ep& which) noexcept {
@@ -131,7 +134,7 @@ void posix_iface::forget_retry(posix_ep& which) noexcept {
 void posix_iface::adopt(std::unique_ptr<outgoing> orphan) noexcept {
     orphan->next_orphan = std::move(orphans_);
     orphans_ = std::move(orphan);
-    attention_ = true;
+    need_attention();
 }
 
 bool posix_iface::expect_flush() noexcept {
@@ -149,7 +152,7 @@ bool posix_iface::expect_flush() noexcept {
 void posix_iface::finish_later(const std::vector<completion*>& what, ucs_status_t status) noexcept {
     for (completion* done : what)
         finished_.emplace_back(done, status);
-    if (!what.empty()) attention_ = true;
+    if (!what.empty()) need_attention();
 }
 
 void posix_iface::describe(ucs::vfs::directory& into) const {

@@ -31,6 +31,8 @@ public:
     ~posix_iface() override;
 
     unsigned progress() override;
+    [[nodiscard]] bool has_work() const noexcept override;
+    [[nodiscard]] ucs_status_t arm() noexcept override;
     void pack_address(std::span<std::byte> into) const override;
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const override;
     ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
@@ -68,6 +70,7 @@ private:
     // Messages (posix_iface_datapath.cpp).
     unsigned receive(incoming& from);
     [[gnu::noinline]] unsigned attend();
+    void need_attention() noexcept;
     void retry_connections();
     void drop_drained();
     unsigned finish_completions();
@@ -77,8 +80,11 @@ private:
     std::vector<std::unique_ptr<incoming>> rings_;  // open or draining
     std::size_t first_ = 0;                         // where the next round begins
     unsigned budget_;
-    bool attention_ = false;  // progress has more to do than to look at rings
+    bool attention_ = false;     // progress has more to do than to look at rings
+    bool retries_only_ = false;  // and that is only to try again what may still not work
+    ucs::async::event_loop::timer_id retry_timer_ = 0;  // wakes who sleeps meanwhile
     bool accept_complained_ = false;
+    const bool may_sleep_;
 
     std::vector<std::unique_ptr<incoming>> greeting_;
     retry_list retry_;

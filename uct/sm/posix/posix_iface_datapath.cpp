@@ -1,7 +1,13 @@
+#include <algorithm>
+
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 
 namespace uct::posix {
+
+namespace {
+constexpr ucs::time::nanoseconds retry_pause = 1'000'000;
+}
 
 unsigned posix_iface::progress() {
     unsigned count = 0;
@@ -31,17 +37,46 @@ unsigned posix_iface::receive(incoming& from) {
             rejected().error(posix_log, "pid {} wrote garbage into its ring, it is cut off",
                              from.peer().pid);
             from.end(goodbye_reason::corrupted);
-            attention_ = true;
+            need_attention();
             break;
         }
         deliver(message.id, message.data, message.length);
-        ring.release();
+        if (ring.release()) [[unlikely]]
+            from.wake();
     } while (++count < budget_ && ring.ready());
     return count;
 }
 
+void posix_iface::need_attention() noexcept {
+    attention_ = true;
+    retries_only_ = false;
+    note_work();
+}
+
+bool posix_iface::has_work() const noexcept {
+    if ((attention_ && !retries_only_) || base_iface::has_work()) return true;
+    return std::any_of(rings_.begin(), rings_.end(),
+                       [](const auto& from) { return from->ring().ready(); });
+}
+
+ucs_status_t posix_iface::arm() noexcept {
+    bool busy = false;
+    for (const auto& from : rings_)
+        busy = !from->ring().sleep() || busy;
+    for_each_waiting(
+        [&](base_ep& sender) { busy = !static_cast<posix_ep&>(sender).sleep() || busy; });
+    if (busy) return UCS_ERR_BUSY;
+    // No descriptor tells when a full accept queue has room again.
+    if (attention_ && retry_timer_ == 0) {
+        retry_timer_ = events_.add_timer(
+            retry_pause, [this] { retry_timer_ = 0; }, true);
+        if (retry_timer_ == 0) return UCS_ERR_NO_MEMORY;
+    }
+    return fall_asleep();
+}
+
 unsigned posix_iface::attend() {
-    attention_ = false;
+    attention_ = retries_only_ = false;
     retry_connections();
     drop_drained();
     // Queued sends of a failed endpoint end before its failure is told.
@@ -76,7 +111,7 @@ void posix_iface::retry_connections() {
             *place = std::move((*place)->next_orphan);
         }
     }
-    if (!retry_.empty() || orphans_ != nullptr) attention_ = true;
+    if (!retry_.empty() || orphans_ != nullptr) attention_ = retries_only_ = true;
 }
 
 void posix_iface::drop_drained() {
@@ -84,7 +119,7 @@ void posix_iface::drop_drained() {
         incoming& from = *rings_[i];
         if (from.now() == incoming::state::draining) {
             if (from.ring().ready()) {
-                attention_ = true;
+                need_attention();
                 continue;
             }
             from.drained();

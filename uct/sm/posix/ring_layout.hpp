@@ -1,16 +1,22 @@
 // Memory layout of a ring: what lies where in the segment that two processes share.
 //
-//   0     sender's line: closed marker
+//   0     sender's line: closed marker, whether it sleeps until there is room
 //   128   receiver's line: slots consumed, bulk bytes consumed (both count up for ever)
-//   256   slots, 64 bytes each
+//   256   whether the receiver sleeps until there is a message
+//   384   slots, 64 bytes each
 //   ...   bulk bytes, on a page boundary
 //
 // A slot: u64 word = { u8 phase, u8 am id, u16 flags, u32 length }, then 56 bytes: the message
 // itself (flags 0) or u64 position of the message in the bulk bytes (flags 1; the position counts
 // up for ever, its low bits are the offset). The phase is 1 in the first lap, 0 in the second, and
 // so on: the sender publishes a slot by storing its word last, the receiver never writes to it.
+//
+// Waking: who goes to sleep sets its mark and then looks once more whether there is something; the
+// other side publishes and then looks at the mark. All four are sequentially consistent, so one
+// of the two sees the other. Who finds the mark clears it and calls, so each sleep costs one call.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -31,10 +37,26 @@ struct alignas(cache_line) slot {
 // Two lines apart: the hardware fetches lines in pairs.
 struct ring_control {
     alignas(128) std::uint64_t closed;  // by the sender: it closed in order
+    std::uint64_t sender_sleeps;
     alignas(128) std::uint64_t slots_consumed;
     std::uint64_t bulk_consumed;
+    // Senders to workers that may sleep read it with each message, so nothing else lies there.
+    alignas(128) std::uint64_t receiver_sleeps;
 };
-static_assert(sizeof(slot) == cache_line && sizeof(ring_control) == 256);
+static_assert(sizeof(slot) == cache_line && sizeof(ring_control) == 384);
+
+// Sets the mark of a side that goes to sleep; whether it was set before.
+[[nodiscard]] inline bool set_sleeper(std::uint64_t& mark) noexcept {
+    return std::atomic_ref(mark).exchange(1, std::memory_order_seq_cst) != 0;
+}
+// True: that side sleeps, and the caller has to call it.
+[[nodiscard]] inline bool take_sleeper(std::uint64_t& mark) noexcept {
+    const std::atomic_ref flag(mark);
+    if (flag.load(std::memory_order_seq_cst) == 0) [[likely]]
+        return false;
+    flag.store(0, std::memory_order_relaxed);
+    return true;
+}
 
 // The 8 bytes that publish a slot.
 struct slot_word {

@@ -48,15 +48,30 @@ public:
     }
 
     // Gives the place of the message taken last back to the sender, who is told now and then.
-    void release() noexcept {
+    // True: the sender sleeps until there is room, and has to be called.
+    [[nodiscard]] bool release() noexcept {
         ++consumed_;
         if (++next_ == slots_end_) {
             next_ = slots_;
             phase_ ^= 1;
         }
         if ((consumed_ & publish_mask_) == 0 || bulk_consumed_ - bulk_told_ >= bulk_size_ / 4) {
-            tell();
+            return tell();
         }
+        return false;
+    }
+
+    // Before the reader sleeps: the sender will call with its next message. False: there is a
+    // message already.
+    [[nodiscard]] bool sleep() noexcept {
+        const bool slept_before = set_sleeper(control_->receiver_sleeps);
+        const std::uint64_t word = std::atomic_ref(next_->word).load(std::memory_order_seq_cst);
+        if (((word ^ phase_) & 1) != 0) return true;
+        // The mark of an earlier sleep stays: in another thread that may still go on.
+        if (!slept_before) {
+            std::atomic_ref(control_->receiver_sleeps).store(0, std::memory_order_relaxed);
+        }
+        return false;
     }
 
     // Whether the sender said that it closes. Meaningful once its process is known to be gone.
@@ -82,10 +97,11 @@ private:
         return true;
     }
 
-    void tell() noexcept {
+    [[nodiscard]] bool tell() noexcept {
         std::atomic_ref(control_->bulk_consumed).store(bulk_consumed_, std::memory_order_release);
-        std::atomic_ref(control_->slots_consumed).store(consumed_, std::memory_order_release);
+        std::atomic_ref(control_->slots_consumed).store(consumed_, std::memory_order_seq_cst);
         bulk_told_ = bulk_consumed_;
+        return take_sleeper(control_->sender_sleeps);
     }
 
     slot* next_ = nullptr;

@@ -16,10 +16,13 @@ namespace uct::posix {
 class ring_writer {
 public:
     ring_writer() noexcept = default;
-    ring_writer(const ring_geometry& geometry, std::byte* segment) noexcept
+    // With `reader_may_sleep` each message looks whether the reader has to be called.
+    ring_writer(const ring_geometry& geometry, std::byte* segment,
+                bool reader_may_sleep = false) noexcept
         : slots_(reinterpret_cast<slot*>(segment + sizeof(ring_control))),
           slot_mask_(geometry.slots - 1),
           phase_shift_(static_cast<std::uint32_t>(std::countr_zero(geometry.slots))),
+          reader_may_sleep_(reader_may_sleep),
           limit_(geometry.slots),
           bulk_(segment + geometry.bulk_offset()),
           control_(reinterpret_cast<ring_control*>(segment)),
@@ -27,14 +30,15 @@ public:
 
     [[nodiscard]] bool has_slot() const noexcept { return tail_ != limit_; }
 
-    // Needs has_slot. `length` is at most inline_message - 8.
-    void put_inline(am_id id, std::uint64_t header, const void* payload,
-                    std::size_t length) noexcept {
+    // Needs has_slot. `length` is at most inline_message - 8. True, here and from commit: the
+    // reader sleeps and has to be called.
+    [[nodiscard]] bool put_inline(am_id id, std::uint64_t header, const void* payload,
+                                  std::size_t length) noexcept {
         slot& into = slots_[tail_ & slot_mask_];
         std::memcpy(into.body, &header, sizeof header);
         ucs::memory::copy_small<inline_message - sizeof header>(into.body + sizeof header, payload,
                                                                 length);
-        publish(into, id, 0, sizeof header + length);
+        return publish(into, id, 0, sizeof header + length);
     }
 
     // Room for a message of up to `capacity` bytes in one piece, or nullptr. Taken by commit.
@@ -47,18 +51,17 @@ public:
     }
 
     // Sends what was written at the last reserve. Needs has_slot.
-    void commit(am_id id, std::size_t length) noexcept {
+    [[nodiscard]] bool commit(am_id id, std::size_t length) noexcept {
         slot& into = slots_[tail_ & slot_mask_];
         if (length <= inline_message) {
             // One line less to move, and the bulk bytes stay free.
             ucs::memory::copy_small<inline_message>(
                 into.body, bulk_ + (bulk_tail_ & (bulk_size_ - 1)), length);
-            publish(into, id, 0, length);
-            return;
+            return publish(into, id, 0, length);
         }
         std::memcpy(into.body, &bulk_tail_, sizeof bulk_tail_);
         bulk_tail_ += round_up(length, cache_line);
-        publish(into, id, slot_word::bulk_flag, length);
+        return publish(into, id, slot_word::bulk_flag, length);
     }
 
     // Looks how far the reader has come. False when its counters are impossible.
@@ -75,6 +78,18 @@ public:
         return true;
     }
 
+    // Before the writer sleeps: the reader will call when it has made room. False: it has made some
+    // since the last refresh.
+    [[nodiscard]] bool sleep() noexcept {
+        if (control_ == nullptr) return true;
+        static_cast<void>(set_sleeper(control_->sender_sleeps));
+        const std::uint64_t slots =
+            std::atomic_ref(control_->slots_consumed).load(std::memory_order_seq_cst);
+        if (slots + slot_mask_ + 1 == limit_) return true;
+        static_cast<void>(refresh());  // impossible counters are found with the next message
+        return false;
+    }
+
     // Marks an orderly end: whoever sees the sender gone knows that it meant it.
     void close() noexcept {
         if (control_ != nullptr) {
@@ -85,16 +100,23 @@ public:
     [[nodiscard]] std::uint64_t sent() const noexcept { return tail_; }
 
 private:
-    void publish(slot& into, am_id id, std::uint64_t flags, std::size_t length) noexcept {
+    [[nodiscard]] bool publish(slot& into, am_id id, std::uint64_t flags,
+                               std::size_t length) noexcept {
         const std::uint64_t phase = (tail_ >> phase_shift_ & 1) ^ 1;
-        std::atomic_ref(into.word).store(slot_word::make(phase, id, flags, length),
-                                         std::memory_order_release);
+        const std::uint64_t word = slot_word::make(phase, id, flags, length);
         ++tail_;
+        if (reader_may_sleep_) [[unlikely]] {
+            std::atomic_ref(into.word).store(word, std::memory_order_seq_cst);
+            return take_sleeper(control_->receiver_sleeps);
+        }
+        std::atomic_ref(into.word).store(word, std::memory_order_release);
+        return false;
     }
 
     slot* slots_ = nullptr;
     std::uint32_t slot_mask_ = 0;
     std::uint32_t phase_shift_ = 0;
+    bool reader_may_sleep_ = false;
     std::uint64_t tail_ = 0;   // slots written
     std::uint64_t limit_ = 0;  // where room ends, as far as known
     std::byte* bulk_ = nullptr;

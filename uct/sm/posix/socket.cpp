@@ -96,6 +96,12 @@ void send_goodbye(int socket, goodbye_reason reason) noexcept {
     (void)::send(socket, &said, sizeof said, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+void send_wake_up_call(int socket) noexcept {
+    const goodbye said{.reason = static_cast<goodbye_reason>(wake_up_call)};
+    // A socket that takes no more has something to read for who sleeps: that wakes as well.
+    (void)::send(socket, &said, sizeof said, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 ucs::result<peer_identity> peer_of(int socket) noexcept {
     ucred who{};
     socklen_t length = sizeof who;

@@ -20,6 +20,7 @@ namespace uct::posix {
 [[nodiscard]] int connect_to(int socket, std::uint64_t id) noexcept;
 [[nodiscard]] int send_hello(int socket, const hello& said, int memfd) noexcept;
 void send_goodbye(int socket, goodbye_reason reason) noexcept;
+void send_wake_up_call(int socket) noexcept;
 
 // Who is at the other end, as the kernel knows it.
 struct peer_identity {

@@ -43,4 +43,12 @@ std::optional<goodbye_reason> parse_goodbye(std::span<const std::byte> from) {
     return std::nullopt;
 }
 
+bool is_wake_up_call(std::span<const std::byte> from) {
+    goodbye said;
+    if (from.size() != sizeof said) return false;
+    std::memcpy(&said, from.data(), sizeof said);
+    return said.magic == wire_magic && said.version == wire_version &&
+           static_cast<std::uint16_t>(said.reason) == wake_up_call;
+}
+
 }  // namespace uct::posix

@@ -17,6 +17,8 @@ public:
 
     const uct::iface_attr& attr() const noexcept override { return attr_; }
     unsigned progress() override { return 0; }
+    bool has_work() const noexcept override { return false; }
+    ucs_status_t arm() noexcept override { return UCS_OK; }
     void pack_address(std::span<std::byte>) const override {}
     uct::reachability check_reachable(std::span<const std::byte> at) const override {
         if (!at.empty() && at.front() == std::byte{reaches_}) return {};

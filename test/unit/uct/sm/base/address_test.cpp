@@ -47,10 +47,13 @@ TEST_CASE("sm addresses: wrong length, version, padding and process ids are malf
 
     posix_address posix = good_posix();
     SECTION("version") {
-        posix.version = 2;
+        posix.version = 1;
     }
     SECTION("padding") {
         posix.zero[1] = 1;
+    }
+    SECTION("unknown flag") {
+        posix.flags = 2;
     }
     SECTION("process id 0 would mean the reader itself") {
         posix.pid = 0;

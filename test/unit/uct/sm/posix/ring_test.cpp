@@ -1,3 +1,4 @@
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <memory>
@@ -17,10 +18,10 @@ constexpr ring_geometry small_ring{8, 4096, 1024};
 
 // Memory of a ring inside one process, with a guard behind it for the address sanitizer.
 struct ring_memory {
-    explicit ring_memory(const ring_geometry& geometry = small_ring)
+    explicit ring_memory(const ring_geometry& geometry = small_ring, bool reader_may_sleep = false)
         : size(geometry.segment_size()),
           bytes(static_cast<std::byte*>(::operator new (size, std::align_val_t{4096}))),
-          writer((std::memset(bytes.get(), 0, size), geometry), bytes.get()),
+          writer((std::memset(bytes.get(), 0, size), geometry), bytes.get(), reader_may_sleep),
           reader(geometry, bytes.get()) {}
 
     struct release {
@@ -45,14 +46,14 @@ bool send(ring_writer& writer, am_id id, const std::string& text, bool packed) {
     if (!packed && text.size() >= 8 && text.size() <= inline_message) {
         std::uint64_t header = 0;
         std::memcpy(&header, text.data(), 8);
-        writer.put_inline(id, header, text.data() + 8, text.size() - 8);
+        (void)writer.put_inline(id, header, text.data() + 8, text.size() - 8);
         return true;
     }
     std::byte* into = writer.reserve(small_ring.max_message);
     if (into == nullptr && writer.refresh()) into = writer.reserve(small_ring.max_message);
     if (into == nullptr) return false;
     std::memcpy(into, text.data(), text.size());
-    writer.commit(id, text.size());
+    (void)writer.commit(id, text.size());
     return true;
 }
 
@@ -62,7 +63,7 @@ std::string receive(ring_reader& reader, am_id* id = nullptr) {
     REQUIRE(reader.take(message));
     std::string text(static_cast<const char*>(message.data), message.length);
     if (id != nullptr) *id = message.id;
-    reader.release();
+    (void)reader.release();
     return text;
 }
 
@@ -175,7 +176,7 @@ TEST_CASE("posix ring: random garbage never leads outside the segment", "[posix]
         INFO("seed " << seed << ", step " << i);
         REQUIRE(data >= ring.bytes.get());
         REQUIRE(data + message.length <= ring.bytes.get() + ring.size);
-        ring.reader.release();
+        (void)ring.reader.release();
     }
 }
 
@@ -207,8 +208,94 @@ TEST_CASE("posix ring: two threads see every message once, in order", "[posix]")
             std::memcmp(message.data, expected.data(), message.length) != 0) {
             ++wrong;
         }
-        ring.reader.release();
+        (void)ring.reader.release();
         ++i;
+    }
+    sender.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("posix ring: a reader that sleeps is called with the next message, once", "[posix]") {
+    ring_memory ring{small_ring, true};
+    CHECK_FALSE(ring.writer.put_inline(1, 0, nullptr, 0));  // nobody sleeps
+    CHECK_FALSE(ring.reader.sleep());                       // there is a message
+    receive(ring.reader);
+    CHECK_FALSE(ring.writer.put_inline(1, 1, nullptr, 0));  // it did not go to sleep
+    receive(ring.reader);
+    REQUIRE(ring.reader.sleep());
+    CHECK(ring.reader.sleep());  // again, in another thread
+    CHECK(ring.writer.put_inline(1, 2, nullptr, 0));
+    CHECK_FALSE(ring.writer.put_inline(1, 3, nullptr, 0));
+    receive(ring.reader);
+    receive(ring.reader);
+    REQUIRE(ring.reader.sleep());
+    REQUIRE(ring.writer.reserve(100) != nullptr);
+    CHECK(ring.writer.commit(1, 100));
+    CHECK_FALSE(ring.reader.sleep());
+}
+
+TEST_CASE("posix ring: the mark of an earlier sleep survives a vain try to sleep", "[posix]") {
+    ring_memory ring{small_ring, true};
+    REQUIRE(ring.reader.sleep());
+    ring_writer impolite{small_ring, ring.bytes.get()};  // calls nobody
+    CHECK_FALSE(impolite.put_inline(1, 0, nullptr, 0));
+    CHECK_FALSE(ring.reader.sleep());
+    CHECK(reinterpret_cast<ring_control*>(ring.bytes.get())->receiver_sleeps == 1);
+}
+
+TEST_CASE("posix ring: a writer that sleeps is called when there is room", "[posix]") {
+    ring_memory ring;
+    while (send(ring.writer, 1, text_of(0, 16), false)) {
+    }
+    REQUIRE(ring.writer.sleep());
+    bool called = false;
+    while (ring.reader.ready()) {
+        ring_message message;
+        REQUIRE(ring.reader.take(message));
+        const bool calls = ring.reader.release();
+        CHECK_FALSE((called && calls));
+        called = called || calls;
+    }
+    CHECK(called);
+    CHECK_FALSE(ring.writer.sleep());  // there is room
+    CHECK(ring.writer.sleep());        // as it knows now
+    CHECK(ring_writer{}.sleep());
+}
+
+TEST_CASE("posix ring: two threads that sleep whenever there is nothing miss no call", "[posix]") {
+    ring_memory ring{small_ring, true};
+    constexpr std::uint64_t count = 20000;
+    std::atomic<unsigned> reader_calls{0}, writer_calls{0};
+    // Sleeps until called; what the other side did before it looked at the mark needs no call.
+    const auto wait = [](std::atomic<unsigned>& calls) {
+        calls.wait(0);
+        calls.store(0);
+    };
+    const auto call = [](std::atomic<unsigned>& calls) {
+        calls.store(1);
+        calls.notify_one();
+    };
+    std::thread sender([&] {
+        for (std::uint64_t i = 0; i < count;) {
+            if (!ring.writer.has_slot() && (!ring.writer.refresh() || !ring.writer.has_slot())) {
+                if (ring.writer.sleep()) wait(writer_calls);
+                continue;
+            }
+            if (ring.writer.put_inline(1, i++, nullptr, 0)) call(reader_calls);
+        }
+    });
+    std::uint64_t wrong = 0;
+    for (std::uint64_t i = 0; i < count;) {
+        if (!ring.reader.ready()) {
+            if (ring.reader.sleep()) wait(reader_calls);
+            continue;
+        }
+        ring_message message;
+        if (!ring.reader.take(message)) break;
+        std::uint64_t number = 0;
+        std::memcpy(&number, message.data, sizeof number);
+        if (number != i++) ++wrong;
+        if (ring.reader.release()) call(writer_calls);
     }
     sender.join();
     CHECK(wrong == 0);

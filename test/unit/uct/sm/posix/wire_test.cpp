@@ -36,7 +36,7 @@ TEST_CASE("posix hello: every wrong field is refused with a reason", "[posix]") 
         said.magic ^= 1;
     }
     SECTION("version") {
-        said.version = 2;
+        said.version = 1;
     }
     SECTION("reserved field") {
         said.zero = 1;
@@ -89,4 +89,16 @@ TEST_CASE("posix goodbye: known reasons are read, anything else is not", "[posix
     said.magic = 0;
     CHECK_FALSE(parse_goodbye(std::as_bytes(std::span(&said, 1))));
     CHECK_FALSE(parse_goodbye({}));
+}
+
+TEST_CASE("posix wake-up call: it is no goodbye, and nothing else is one", "[posix]") {
+    goodbye said{.reason = static_cast<goodbye_reason>(wake_up_call)};
+    const auto bytes = std::as_bytes(std::span(&said, 1));
+    CHECK(is_wake_up_call(bytes));
+    CHECK_FALSE(parse_goodbye(bytes));
+    CHECK_FALSE(is_wake_up_call(bytes.first(7)));
+    said.version = 1;
+    CHECK_FALSE(is_wake_up_call(bytes));
+    said = {};
+    CHECK_FALSE(is_wake_up_call(bytes));
 }

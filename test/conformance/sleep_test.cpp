@@ -1,0 +1,151 @@
+// Going to sleep, and what wakes.
+#include <atomic>
+#include <thread>
+
+#include "test/conformance/support/suite.hpp"
+
+namespace conformance {
+
+namespace {
+
+constexpr int long_time = 60'000;  // milliseconds; passes only where nobody wakes
+
+// Puts a side to sleep when it has dealt with everything.
+void put_to_sleep(side& which) {
+    ucs_status_t status = which.arm();
+    for (unsigned turns = 0; status == UCS_ERR_BUSY && turns < 100'000; ++turns) {
+        which.progress();
+        status = which.arm();
+    }
+    REQUIRE(status == UCS_OK);
+}
+
+struct waiting_send : uct::pending_request {
+    explicit waiting_send(uct::ep& to)
+        : uct::pending_request{.progress = run, .pending_hook = {}}, via(to) {}
+    static ucs_status_t run(uct::pending_request& request) {
+        auto& self = static_cast<waiting_send&>(request);
+        const ucs_status_t status = self.via.am_short(1, 0, nullptr, 0);
+        self.sent = status == UCS_OK;
+        return status;
+    }
+    uct::ep& via;
+    bool sent = false;
+};
+
+}  // namespace
+
+CONFORMANCE_CASE(sleeper_is_woken, "a message wakes a sleeper, and its descriptor is quiet again",
+                 needs::sleep | needs::am_short) {
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto to = a.connect(b);
+    for (std::uint32_t i = 0; i < 50; ++i) {
+        // A timer may be due in just this moment, but not for ever.
+        do {
+            put_to_sleep(b);
+        } while (b.sleep(0));
+        REQUIRE(out.send(a, *to, uct::op::am_short, 1, make_message({1, i}, 16)));
+        if (!net.one_side()) {
+            REQUIRE(b.sleep(long_time));
+            CHECK(b.arm() == UCS_ERR_BUSY);
+        }
+        REQUIRE(net.run_until([&] { return b.inbox.size() == i + 1; }));
+    }
+}
+
+CONFORMANCE_CASE(message_keeps_awake, "a message that is there keeps from sleeping",
+                 needs::sleep | needs::am_short) {
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto to = a.connect(b);
+    REQUIRE(out.send(a, *to, uct::op::am_short, 1, make_message({1, 0}, 16)));
+    REQUIRE(net.run_until([&] { return b.inbox.size() == 1; }));
+    net.settle();
+    REQUIRE(out.try_send(a, *to, uct::op::am_short, 1, make_message({1, 1}, 16)) == UCS_OK);
+    if (!b.iface().has_work()) REQUIRE(b.sleep(long_time));
+    CHECK(b.arm() == UCS_ERR_BUSY);
+    REQUIRE(net.run_until([&] { return b.inbox.size() == 2; }));
+}
+
+CONFORMANCE_CASE(room_wakes, "room for what waits wakes the sender",
+                 needs::sleep | needs::am_short | needs::two_sides) {
+    side& a = net.at(0);
+    side& b = net.at(1);
+    const auto to = a.connect(b);
+    std::size_t sent = 0;
+    const bytes payload(a.attr().max_short);
+    const auto fill = [&] {
+        ucs_status_t status = UCS_OK;
+        while ((status = to->am_short(1, sent, payload.data(), payload.size())) == UCS_OK)
+            ++sent;
+        REQUIRE(status == UCS_ERR_NO_RESOURCE);
+    };
+    REQUIRE(net.run_until([&] { return to->am_short(1, 0, nullptr, 0) == UCS_OK; }));
+    ++sent;
+    REQUIRE(net.run_until([&] { return b.inbox.size() == sent; }));
+    fill();
+    waiting_send last(*to);
+    to->pending_add(last);
+    put_to_sleep(a);
+    while (!a.sleep(0)) {
+        if (b.progress() > 0) continue;
+        REQUIRE(b.inbox.size() <= sent);
+        // Everything is taken: what a socket says may take a moment.
+        if (b.inbox.size() == sent) REQUIRE(a.sleep(long_time));
+    }
+    REQUIRE(net.run_until([&] { return last.sent && b.inbox.size() == sent + 1; }));
+}
+
+CONFORMANCE_CASE(end_wakes, "the end of a peer wakes who sends to it",
+                 needs::sleep | needs::am_short | needs::two_sides) {
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto to = a.connect(b);
+    REQUIRE(out.send(a, *to, uct::op::am_short, 1, make_message({1, 0}, 16)));
+    REQUIRE(net.run_until([&] { return b.inbox.size() == 1; }));
+    net.settle();
+    put_to_sleep(a);
+    b.close();
+    REQUIRE(a.sleep(long_time));
+    REQUIRE(net.run_until([&] { return a.failures.size() == 1; }));
+    put_to_sleep(a);
+}
+
+CONFORMANCE_CASE(no_call_is_missed, "two sides that sleep whenever they can miss nothing",
+                 needs::sleep | needs::am_short | needs::two_sides) {
+    constexpr std::uint32_t rounds = 2000;
+    side* sides[] = {&net.at(0), &net.at(1)};
+    const std::unique_ptr<uct::ep> to[] = {sides[0]->connect(*sides[1]),
+                                           sides[1]->connect(*sides[0])};
+    std::atomic<bool> lost{false};
+    // Each message is answered; the first side begins. Sends that find no room wait for a turn.
+    const auto run = [&](std::size_t me) {
+        side& mine = *sides[me];
+        std::uint32_t sent = 0;
+        const auto over = [&] { return sent == rounds && mine.inbox.size() == rounds; };
+        while (!lost && !over()) {
+            const bool may_send = sent < rounds && mine.inbox.size() + (me == 0 ? 1 : 0) > sent;
+            if (may_send) {
+                const ucs_status_t status = to[me]->am_short(1, sent, nullptr, 0);
+                if (status == UCS_OK) ++sent;
+            }
+            if (mine.progress() > 0 || over()) continue;
+            if (may_send && sent < mine.inbox.size() + (me == 0 ? 1 : 0)) continue;
+            if (mine.arm() == UCS_OK && !mine.sleep(long_time)) lost = true;
+        }
+        return sent;
+    };
+    std::uint32_t sent_there = 0;
+    std::thread there([&] { sent_there = run(1); });
+    const std::uint32_t sent_here = run(0);
+    there.join();
+    CHECK_FALSE(lost);
+    CHECK(sent_here == rounds);
+    CHECK(sent_there == rounds);
+}
+
+}  // namespace conformance
