@@ -122,20 +122,20 @@ unsigned ucp_worker_progress(ucp_worker_h worker);
  * File descriptor that becomes readable when the worker should progress; needs
  * UCP_FEATURE_WAKEUP. Belongs to the worker. Owner thread.
  *
- * @return UCS_OK, or UCS_ERR_UNSUPPORTED.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM without the feature; UCS_ERR_UNSUPPORTED with an event_fd.
  */
 ucs_status_t ucp_worker_get_efd(ucp_worker_h worker, int* fd);
 
 /** Sleeps until the worker should progress, or ucp_worker_signal. Owner thread. */
 ucs_status_t ucp_worker_wait(ucp_worker_h worker);
 
-/** Waits until the memory at address may have changed. Owner thread. */
+/** Waits a moment for a change of the byte at address, or for something to progress. Owner. */
 void ucp_worker_wait_mem(ucp_worker_h worker, void* address);
 
 /**
  * Readies the file descriptor for sleeping on it. Owner thread.
  *
- * @return UCS_OK: sleep now; UCS_ERR_BUSY: progress first; UCS_ERR_UNSUPPORTED.
+ * @return UCS_OK: sleep now; UCS_ERR_BUSY: progress first; or an error.
  */
 ucs_status_t ucp_worker_arm(ucp_worker_h worker);
 

@@ -27,7 +27,7 @@ std::string default_name() {
     return number == 0 ? place : fmt::format("{}.{}", place, number);
 }
 
-worker_params read(const ucp_worker_params_t& from) {
+worker_params read(const context& of, const ucp_worker_params_t& from) {
     const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
     worker_params params;
     if (has(UCP_WORKER_PARAM_FIELD_THREAD_MODE)) params.thread_mode = from.thread_mode;
@@ -39,12 +39,20 @@ worker_params read(const ucp_worker_params_t& from) {
     // Other bits are not looked at: some programs set them from uninitialised memory.
     params.ignore_request_leak = has(UCP_WORKER_PARAM_FIELD_FLAGS) &&
                                  (from.flags & UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK) != 0;
+    params.wakeup = (of.params().features & UCP_FEATURE_WAKEUP) != 0;
+    // All kinds of events wake: who asked for fewer is woken for nothing now and then.
+    params.edge_triggered =
+        has(UCP_WORKER_PARAM_FIELD_EVENTS) && (from.events & UCP_WAKEUP_EDGE) != 0;
+    if (has(UCP_WORKER_PARAM_FIELD_EVENT_FD)) params.event_fd = from.event_fd;
     return params;
 }
 
 ucs_status_t create(const context& of, worker_params params, ucp_worker_h* worker_p) {
     if (params.thread_mode >= UCS_THREAD_MODE_LAST) {
         return refuse("ucp_worker_create", "there is no such thread mode");
+    }
+    if (params.event_fd >= 0 && !params.wakeup) {
+        return refuse("ucp_worker_create", "event_fd needs UCP_FEATURE_WAKEUP");
     }
     if (!std::has_single_bit(params.am_alignment) || params.am_alignment > largest_alignment) {
         return refuse("ucp_worker_create",
@@ -90,7 +98,7 @@ ucs_status_t ucp_worker_create(ucp_context_h context, const ucp_worker_params_t*
         return refuse("ucp_worker_create", "context, params or worker_p is NULL");
     }
     return guarded("ucp_worker_create",
-                   [&] { return create(from(context), read(*params), worker_p); });
+                   [&] { return create(from(context), read(from(context), *params), worker_p); });
 }
 
 void ucp_worker_destroy(ucp_worker_h handle) {

@@ -21,6 +21,9 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
     if (!events) return events.status();
     std::unique_ptr<worker> made(new worker(of, params, std::move(*events)));
     if (const ucs_status_t status = made->open_interfaces(); status != UCS_OK) return status;
+    if (params.event_fd >= 0) {
+        if (const ucs_status_t status = made->join_event_set(); status != UCS_OK) return status;
+    }
     made->pack_addresses();
     if (const ucs_status_t status = made->check_message_sizes(); status != UCS_OK) return status;
     of.attach(*made);
@@ -67,6 +70,7 @@ worker::worker(const context& of, const worker_params& params,
 
 worker::~worker() {
     context_.detach(*this);
+    if (params_.event_fd >= 0) leave_event_set();
     ep_ids_.for_each([](std::uint64_t, ep* each) {
         each->detach_user();
         each->abort_for_destruction();
@@ -96,7 +100,8 @@ ucs_status_t worker::open_interfaces() {
     not_opened_.resize(resources.size());
     unsigned opened = 0;
     for (std::size_t i = 0; i < resources.size(); ++i) {
-        const uct::iface_params params{*events_, context_.source(), uid_, &rejected_};
+        const uct::iface_params params{*events_, context_.source(), uid_, &rejected_,
+                                       params_.wakeup};
         auto made = resources[i].component->open(resources[i].where, params);
         if (!made) {
             not_opened_[i] = ucs_status_string(made.status());
@@ -343,12 +348,14 @@ void worker::destroy_later(ep& done) {
     done.unwanted_hook.unlink();
     trash_eps_.push_back(done);
     turn_ = slow_turn_;  // the next progress looks after it
+    note_work();
 }
 
 void worker::destroy_later(peer& done) {
     done.trash_hook.unlink();
     trash_peers_.push_back(done);
     turn_ = slow_turn_;
+    note_work();
 }
 
 unsigned worker::empty_trash() {
@@ -384,6 +391,7 @@ void worker::forget(peer& dead) noexcept {
 void worker::fail_later(peer& failing) noexcept {
     failing_peers_.push_back(failing);
     turn_ = slow_turn_;
+    note_work();
 }
 
 ucs_status_t worker::start_flush(request& group) {

@@ -16,6 +16,7 @@
 #include "ucp/eager/assembler.hpp"
 #include "ucp/stream/channel.hpp"
 #include "ucp/tag/matcher.hpp"
+#include "ucp/wakeup/spin_budget.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/datastruct/id_table.hpp"
@@ -32,6 +33,9 @@ struct worker_params {
     std::uint64_t client_id = 0;
     std::size_t am_alignment = 1;  // of data that handlers see; a power of two
     bool ignore_request_leak = false;
+    bool wakeup = false;          // threads sleep until there is something to do
+    bool edge_triggered = false;  // in `event_fd`
+    int event_fd = -1;            // epoll set of the program, or none
 };
 
 // Owns its interfaces, endpoints and requests. In thread mode MULTI every call from outside holds
@@ -60,7 +64,10 @@ public:
     }
     // Tells the user at the end of the current progress; used where a callback that sends would
     // pass sends that wait. complete_in_order does so only behind others of this kind.
-    void complete_later(request& ended) noexcept { ended_.push_back(ended); }
+    void complete_later(request& ended) noexcept {
+        ended_.push_back(ended);
+        note_work();
+    }
     void complete_in_order(request& done, ucs_status_t status);
     [[nodiscard]] request_pool& requests() noexcept { return requests_; }
     [[nodiscard]] assembler& assemblies() noexcept { return assembler_; }
@@ -103,6 +110,20 @@ public:
     void fail_later(peer& failing) noexcept;
     void track_lane(const uct::ep& lane, peer* owner);
 
+    // --- sleeping (worker_sleep.cpp; ucp/wakeup waits) ---
+    // Before a thread sleeps on the descriptor of events(). UCS_OK: progress has nothing to do, and
+    // what comes makes the descriptor readable. UCS_ERR_BUSY: progress first.
+    [[nodiscard]] ucs_status_t arm() noexcept;
+    // Whether progress would find something, as far as memory loads tell.
+    [[nodiscard]] bool has_work() const noexcept;
+    // With the next progress, at descriptors and timers, too.
+    void look_everywhere() noexcept {
+        turn_ = slow_turn_;
+        until_events_ = event_turns;
+    }
+    [[nodiscard]] ucs::async::event_loop& events() noexcept { return *events_; }
+    [[nodiscard]] wakeup::spin_budget& spinning() noexcept { return spinning_; }
+
     // --- whole worker ---
     // UCS_OK: everything before is done. UCS_INPROGRESS: `group` is told later, with the first
     // error of an endpoint that fails meanwhile. An endpoint that failed before is not waited for.
@@ -140,6 +161,14 @@ private:
     unsigned fail_noted();
     unsigned poll_quiet();
     void run_ended();
+    // Something was left for progress, maybe by another thread than the one that sleeps.
+    void note_work() noexcept {
+        if (asleep_) [[unlikely]]
+            wake_up();
+    }
+    void wake_up() noexcept;
+    [[nodiscard]] ucs_status_t join_event_set() const;
+    void leave_event_set() const noexcept;
     void update_protocols();
     void set_turns();
     // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
@@ -152,6 +181,8 @@ private:
     std::vector<uct::iface*> fast_;
     unsigned turn_ = 0;
     bool shared_memory_lanes_ = false;
+    bool asleep_ = false;  // since arm(); ends with the first thing that wakes
+    wakeup::spin_budget spinning_;
     unsigned slow_turn_ = event_turns;
     unsigned until_events_ = 0;
     std::vector<uct::iface*> slow_;  // in use, and a poll is a system call

@@ -1,0 +1,55 @@
+// A worker's part in sleeping: whether there is something to do, and who has to know.
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+
+namespace ucp {
+
+bool worker::has_work() const noexcept {
+    if (!ended_.empty() || !failing_peers_.empty() || !trash_eps_.empty() ||
+        !trash_peers_.empty()) {
+        return true;
+    }
+    return std::any_of(interfaces_.begin(), interfaces_.end(),
+                       [](const auto& each) { return each != nullptr && each->has_work(); });
+}
+
+ucs_status_t worker::arm() noexcept {
+    // Whatever shows on the descriptors then is found by the next progress, not by a later one.
+    look_everywhere();
+    if (has_work()) return UCS_ERR_BUSY;
+    for (const auto& each : interfaces_) {
+        if (each == nullptr) continue;
+        if (const ucs_status_t status = each->arm(); status != UCS_OK) return status;
+    }
+    const ucs_status_t status = events_->arm();
+    asleep_ = asleep_ || status == UCS_OK;
+    return status;
+}
+
+void worker::wake_up() noexcept {
+    asleep_ = false;
+    events_->wake();
+}
+
+ucs_status_t worker::join_event_set() const {
+    epoll_event wanted{};
+    wanted.events = EPOLLIN | (params_.edge_triggered ? EPOLLET : 0U);
+    wanted.data.ptr = params_.user_data;
+    if (::epoll_ctl(params_.event_fd, EPOLL_CTL_ADD, events_->fd(), &wanted) == 0) return UCS_OK;
+    ucs::log::error(core_log, "ucp_worker_create: the worker cannot be added to event_fd {}: {}",
+                    params_.event_fd, std::strerror(errno));
+    return UCS_ERR_INVALID_PARAM;
+}
+
+void worker::leave_event_set() const noexcept {
+    // Fails when the program closed its set first.
+    static_cast<void>(::epoll_ctl(params_.event_fd, EPOLL_CTL_DEL, events_->fd(), nullptr));
+}
+
+}  // namespace ucp
