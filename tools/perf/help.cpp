@@ -35,7 +35,8 @@ How
   -r mode      recv or recv_data; the latter for stream tests (recv)
   -m type      memory of the messages, sender[,receiver]: host (host)
   -e [mode]    error handling of the endpoints: none, or peer (as -e alone) (none)
-  -E mode      waiting: poll (poll)
+  -E mode      waiting: poll, or sleep until there is something to do (poll)
+  -I           workers that can be slept on, without sleeping on them
 
 Connection
   -p port      TCP port by which client and server find each other (13337)

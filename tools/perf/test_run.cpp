@@ -19,13 +19,19 @@ private:
     progress_loop loop_;
 };
 
+std::uint64_t features_of(const test_row& row, const test_params& params) {
+    std::uint64_t features = row.features;
+    if (params.sleeps()) features |= UCP_FEATURE_WAKEUP;
+    return features;
+}
+
 }  // namespace
 
 test_run::test_run(const test_params& params, const run_environment& environment)
     : params_(params),
       row_(find_test(params.test)),
       with_(environment),
-      context_(row_.features, params),
+      context_(features_of(row_, params), params),
       meeting_(params.threads),
       members_(params.threads),
       local_addresses_(params.threads) {}

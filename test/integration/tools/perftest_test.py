@@ -58,7 +58,7 @@ class Runs(unittest.TestCase):
     def test_matching_options_with_checked_data(self):
         for options in (["-U"], ["-C"], ["-U", "-C"], ["-e"], ["-e", "none"], ["-O", "1"],
                         ["-O", "100"], ["-r", "recv"], ["-m", "host"], ["-m", "host,host"],
-                        ["-E", "poll"]):
+                        ["-E", "poll"], ["-E", "sleep"], ["-I"]):
             for test in ("tag_lat", "tag_bw", "tag_sync_bw"):
                 with self.subTest(test=test, options=options):
                     self.pair("-t", test, "-s", "3000", "-V", *options, *FEW)
@@ -134,7 +134,7 @@ class Runs(unittest.TestCase):
     def test_help_names_every_option(self):
         done = run(PERFTEST, "-h")
         self.assertEqual(done.returncode, 0)
-        for letter in "tsnwObRVcTMDiCUrmeEp6lfvNXqh":
+        for letter in "tsnwObRVcTMDiCUrmeEIp6lfvNXqh":
             self.assertRegex(done.stdout, rf"(?m)^  -{letter} ")
 
 
@@ -153,9 +153,10 @@ class Mistakes(unittest.TestCase):
         client = ("localhost", "-t", "tag_lat")
         for options in (["-s", "abc"], ["-s", "8,,8"], ["-n", "0"], ["-w", "-3"], ["-R", "101"],
                         ["-O", "x"], ["-T", "0"], ["-M", "some"], ["-D", "flat"], ["-r", "other"],
-                        ["-r", "recv_data"], ["-m", "cuda"], ["-E", "sleep"], ["-E", "doze"],
+                        ["-r", "recv_data"], ["-m", "cuda"], ["-E", "doze"],
                         ["-p", "0"], ["-c", "65000"], ["-c", "x"], ["-b", "/no/such/file"],
-                        ["-T", "2,shared"], ["-i", "4", "-s", "8:2"]):
+                        ["-T", "2,shared"], ["-i", "4", "-s", "8:2"],
+                        ["-E", "sleep", "-T", "2,shared", "-M", "multi"]):
             with self.subTest(options=options):
                 self.assertIn(options[0], self.refused(*client, *options))
 

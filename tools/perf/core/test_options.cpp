@@ -24,6 +24,8 @@ constexpr std::array<choice<thread_mode>, 3> thread_modes{{{"single", thread_mod
                                                            {"serialized", thread_mode::serialized},
                                                            {"multi", thread_mode::multi}}};
 constexpr std::array<choice<layout>, 2> layouts{{{"contig", layout::contig}, {"iov", layout::iov}}};
+constexpr std::array<choice<wait_mode>, 2> wait_modes{
+    {{"poll", wait_mode::poll}, {"sleep", wait_mode::sleep}}};
 constexpr std::array<choice<receive_mode>, 2> receive_modes{
     {{"recv", receive_mode::recv}, {"recv_data", receive_mode::recv_data}}};
 
@@ -95,14 +97,6 @@ void check_memory(std::string_view text) {
     }
 }
 
-void check_wait_mode(std::string_view text) {
-    if (text == "poll") return;
-    if (text == "sleep") {
-        throw usage_error("-E: waiting by sleep is not in this build (only: poll)");
-    }
-    throw usage_error(fmt::format("-E: \"{}\" is none of: poll, sleep", text));
-}
-
 }  // namespace
 
 void apply_test_option(test_params& params, const found_option& option, option_scanner& scanner) {
@@ -143,7 +137,8 @@ void apply_test_option(test_params& params, const found_option& option, option_s
         case 'm':
             return check_memory(value);
         case 'E':
-            return check_wait_mode(value);
+            params.waiting = choose('E', value, wait_modes);
+            return;
         case 'C':
             params.wildcard = true;
             return;
@@ -162,7 +157,8 @@ void apply_test_option(test_params& params, const found_option& option, option_s
                                 : error_handling::peer;
             return;
         case 'I':
-            throw usage_error("-I: the wakeup feature is not in this build");
+            params.wakeup = true;
+            return;
         default:
             throw usage_error(fmt::format("option -{} does not describe a test", option.letter));
     }
@@ -203,7 +199,10 @@ std::vector<std::string> to_words(const test_params& params) {
         "-r",
         std::string(name_of(receive_modes, params.receive)),
         "-e",
-        params.errors == error_handling::peer ? "peer" : "none"};
+        params.errors == error_handling::peer ? "peer" : "none",
+        "-E",
+        std::string(name_of(wait_modes, params.waiting))};
+    if (params.wakeup) words.emplace_back("-I");
     if (params.wildcard) words.emplace_back("-C");
     if (params.unexpected) words.emplace_back("-U");
     if (params.validate) words.emplace_back("-V");
@@ -215,6 +214,11 @@ void check(const test_params& params) {
     if (params.test.empty()) throw usage_error("no test is named; choose one with -t");
     if (params.shared_worker && params.threading != thread_mode::multi) {
         throw usage_error("-T N,shared needs -M multi");
+    }
+    if (params.shared_worker && params.waiting == wait_mode::sleep) {
+        throw usage_error(
+            "-E sleep and -T N,shared exclude each other: a thread would sleep while "
+            "another one takes its messages");
     }
     if (params.shared_worker && params.wildcard) {
         throw usage_error(

@@ -11,6 +11,7 @@ namespace tools::perf {
 enum class thread_mode : std::uint8_t { single, serialized, multi };
 enum class layout : std::uint8_t { contig, iov };
 enum class error_handling : std::uint8_t { none, peer };
+enum class wait_mode : std::uint8_t { poll, sleep };
 enum class receive_mode : std::uint8_t { recv, recv_data };
 
 // Value type. The client fills it from its command line and batch files and sends it to the
@@ -30,10 +31,15 @@ struct test_params {
     layout recv_layout = layout::contig;           // -D
     error_handling errors = error_handling::none;  // -e
     receive_mode receive = receive_mode::recv;     // -r
+    wait_mode waiting = wait_mode::poll;           // -E
+    bool wakeup = false;                           // -I
     bool wildcard = false;                         // -C
     bool unexpected = false;                       // -U
     bool validate = false;                         // -V
     bool extra_info = false;                       // -X
+
+    // The workers are such as can be slept on.
+    [[nodiscard]] bool sleeps() const noexcept { return wakeup || waiting == wait_mode::sleep; }
 
     // Bytes of one message.
     [[nodiscard]] std::size_t message_size() const noexcept;

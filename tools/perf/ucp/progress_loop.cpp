@@ -1,6 +1,9 @@
 #include "tools/perf/ucp/progress_loop.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
+
+#include "tools/common/failure.hpp"
 
 namespace tools::perf {
 
@@ -8,6 +11,14 @@ void progress_loop::pause() {
     idle_ = 0;
     if (stop_.requested()) throw stopped();
     ::sched_yield();
+}
+
+void progress_loop::sleep() {
+    if (ucp_worker_progress(worker_) != 0) return;
+    if (stop_.requested()) throw stopped();
+    const ucs_status_t status = ucp_worker_wait(worker_);
+    if (status == UCS_OK) return;
+    throw failure(fmt::format("ucp_worker_wait: {}", ucs_status_string(status)));
 }
 
 }  // namespace tools::perf

@@ -6,23 +6,31 @@
 #include <cstdint>
 
 #include "tools/perf/core/stop_flag.hpp"
+#include "tools/perf/core/test_params.hpp"
 
 namespace tools::perf {
 
 // Progresses a worker until a condition holds. One thread. With nothing to do for a while it
-// yields the processor, which only matters with more threads than processors, and looks whether
-// the test was stopped.
+// yields the processor, which only matters with more threads than processors, or sleeps where the
+// test says so, and looks whether the test was stopped.
 class progress_loop {
 public:
-    progress_loop(ucp_worker_h worker, const stop_flag& stop) noexcept
-        : worker_(worker), stop_(stop) {}
+    progress_loop(ucp_worker_h worker, const stop_flag& stop,
+                  wait_mode waiting = wait_mode::poll) noexcept
+        : worker_(worker), stop_(stop), sleeps_(waiting == wait_mode::sleep) {}
 
     template<class Done>
     void until(Done&& done) {
-        while (!done())
-            once();
+        while (!done()) {
+            if (sleeps_) {
+                sleep();
+            } else {
+                once();
+            }
+        }
     }
 
+    // Never sleeps: for conditions that another thread or a socket fulfils.
     void once() {
         if (ucp_worker_progress(worker_) != 0) {
             idle_ = 0;
@@ -35,9 +43,11 @@ private:
     static constexpr std::uint32_t idle_limit = 4096;
 
     void pause();
+    void sleep();
 
     ucp_worker_h worker_;
     const stop_flag& stop_;
+    const bool sleeps_;
     std::uint32_t idle_ = 0;
 };
 

@@ -38,7 +38,7 @@ std::string words_about(ucs_status_ptr_t request) {
 tag_channel::tag_channel(const connection& on, const tag_channel_setup& setup)
     : on_(on),
       setup_(setup),
-      loop_(on.worker, on.stop),
+      loop_(on.worker, on.stop, on.params.waiting),
       tag_(message_tag + on.thread),
       ack_tag_(acknowledge_tag + on.thread),
       mask_(on.params.wildcard ? 0 : every_bit),

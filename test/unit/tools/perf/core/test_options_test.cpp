@@ -54,6 +54,14 @@ TEST_CASE("error handling may be named or not") {
     CHECK(parse({"-e", "-C"}).wildcard);
 }
 
+TEST_CASE("sleeping needs workers that can be slept on") {
+    CHECK_FALSE(parse({}).sleeps());
+    CHECK_FALSE(parse({"-E", "poll"}).sleeps());
+    CHECK(parse({"-E", "sleep"}).sleeps());
+    CHECK(parse({"-I"}).sleeps());
+    CHECK(parse({"-I"}).waiting == wait_mode::poll);
+}
+
 TEST_CASE("one layout is the sender's") {
     CHECK(parse({"-D", "iov"}).send_layout == layout::iov);
     CHECK(parse({"-D", "iov"}).recv_layout == layout::contig);
@@ -75,9 +83,7 @@ TEST_CASE("wrong values are refused") {
                                                       {"-r", "recvs"},
                                                       {"-m", "cuda"},
                                                       {"-m", "host,host,host"},
-                                                      {"-E", "sleep"},
                                                       {"-E", "doze"},
-                                                      {"-I"},
                                                       {"-i", "-4"},
                                                       {"stray"}};
     for (const auto& words : wrong) {
@@ -94,6 +100,7 @@ TEST_CASE("contradictions are found") {
     CHECK_NOTHROW(checked({"-T", "2,shared", "-M", "multi"}));
     CHECK_THROWS_AS(checked({"-T", "2,shared"}), tools::usage_error);
     CHECK_THROWS_AS(checked({"-T", "2,shared", "-M", "multi", "-C"}), tools::usage_error);
+    CHECK_THROWS_AS(checked({"-T", "2,shared", "-M", "multi", "-E", "sleep"}), tools::usage_error);
     CHECK_NOTHROW(checked({"-s", "8:4", "-i", "8"}));
     CHECK_THROWS_AS(checked({"-s", "8:4", "-i", "7"}), tools::usage_error);
     CHECK_THROWS_AS(checked({"-s", "8:4096", "-i", "1099511627776"}), tools::usage_error);
