@@ -1,0 +1,35 @@
+// A hostile client or server: any bytes, in any pieces, as what is said over a listener's socket.
+#include <cstdlib>
+#include <cstring>
+
+#include "ucp/cm/inbox.hpp"
+
+using namespace ucp::cm;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const std::size_t piece = 1 + data[0];
+    auto rest = std::as_bytes(std::span(data + 1, size - 1));
+    inbox box;
+    while (!rest.empty()) {
+        const std::span<std::byte> space = box.space();
+        if (space.empty()) std::abort();
+        const std::size_t count = std::min({piece, space.size(), rest.size()});
+        std::memcpy(space.data(), rest.data(), count);
+        rest = rest.subspan(count);
+        switch (box.filled(count)) {
+            case inbox::result::incomplete:
+                continue;
+            case inbox::result::malformed:
+                if (box.why_not() == nullptr) std::abort();
+                return 0;
+            case inbox::result::frame:
+                break;
+        }
+        if (box.body().size() > wire::max_body) std::abort();
+        const auto said = wire::parse_request(box.header(), box.body());
+        if (said && (said->uid == 0 || said->ep == 0 || said->address.empty())) std::abort();
+        box.clear();
+    }
+    return 0;
+}

@@ -1,0 +1,119 @@
+#include "ucp/cm/wire.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+
+#include "ucp/cm/inbox.hpp"
+
+using namespace ucp::cm;
+
+namespace {
+
+wire::request good_request() {
+    return {.uid = 1,
+            .ep = 2,
+            .token = 3,
+            .client_id = 4,
+            .shows_client_id = true,
+            .address = std::vector<std::byte>(200, std::byte{5})};
+}
+
+// What an inbox makes of a frame that comes in pieces of random lengths.
+inbox::result feed(inbox& into, std::span<const std::byte> bytes, std::mt19937& random) {
+    inbox::result result = inbox::result::incomplete;
+    while (!bytes.empty() && result == inbox::result::incomplete) {
+        const std::span<std::byte> space = into.space();
+        REQUIRE_FALSE(space.empty());
+        const std::size_t most = std::min(space.size(), bytes.size());
+        const std::size_t count = 1 + random() % most;
+        std::memcpy(space.data(), bytes.data(), count);
+        bytes = bytes.subspan(count);
+        result = into.filled(count);
+    }
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("a request comes back as it was, in whatever pieces", "[cm]") {
+    const auto frame = good_request().pack();
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        std::mt19937 random(seed);
+        inbox box;
+        REQUIRE(feed(box, frame, random) == inbox::result::frame);
+        const auto said = wire::parse_request(box.header(), box.body());
+        REQUIRE(said);
+        CHECK(said->uid == 1);
+        CHECK(said->ep == 2);
+        CHECK(said->token == 3);
+        CHECK(said->client_id == 4);
+        CHECK(said->shows_client_id);
+        CHECK(said->address == good_request().address);
+        box.clear();
+        REQUIRE(feed(box, wire::header{.kind = wire::kind::established}.pack(), random) ==
+                inbox::result::frame);
+        CHECK(box.body().empty());
+    }
+}
+
+TEST_CASE("every wrong field of a header is refused with a reason", "[cm]") {
+    wire::header good{.kind = wire::kind::request, .length = 100};
+    auto bytes = good.pack();
+    REQUIRE(wire::parse_header(bytes).value);
+    SECTION("magic") {
+        bytes[0] ^= std::byte{1};
+    }
+    SECTION("version") {
+        bytes[4] = std::byte{2};
+    }
+    SECTION("kind") {
+        bytes[6] = std::byte{4};
+    }
+    SECTION("length") {
+        bytes[9] = std::byte{0x11};
+    }
+    SECTION("a body of what has none") {
+        bytes[6] = std::byte{2};
+    }
+    const auto answer = wire::parse_header(bytes);
+    CHECK_FALSE(answer.value);
+    CHECK(answer.why_not != nullptr);
+}
+
+TEST_CASE("every wrong field of a request is refused", "[cm]") {
+    wire::request said = good_request();
+    wire::header header{.flags = wire::request::has_client_id};
+    const auto parse = [&] {
+        const auto frame = said.pack();
+        header.length = static_cast<std::uint32_t>(frame.size() - wire::header_size);
+        return wire::parse_request(header, std::span(frame).subspan(wire::header_size));
+    };
+    REQUIRE(parse());
+    SECTION("uid") {
+        said.uid = 0;
+    }
+    SECTION("endpoint") {
+        said.ep = 0;
+    }
+    SECTION("token") {
+        said.token = std::uint64_t{1} << 56;
+    }
+    SECTION("flags") {
+        header.flags = 2;
+    }
+    SECTION("reason") {
+        header.reason = wire::reason::rejected;
+    }
+    SECTION("no address") {
+        said.address.clear();
+    }
+    CHECK_FALSE(parse());
+}
+
+TEST_CASE("a body that is too short is no request", "[cm]") {
+    const auto frame = good_request().pack();
+    for (std::size_t length = 0; length <= 32; ++length) {
+        CHECK_FALSE(wire::parse_request({}, std::span(frame).subspan(wire::header_size, length)));
+    }
+}

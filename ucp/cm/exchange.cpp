@@ -1,0 +1,112 @@
+#include "ucp/cm/exchange.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace ucp::cm {
+
+namespace {
+
+constexpr std::size_t phase_count = 6;
+constexpr std::size_t event_count = 11;
+
+using P = phase;
+using A = action;
+
+// Rows: phase. Columns: connected, request, refusal, established, nonsense, end, deadline, accept,
+// reject, ready, cancel.
+constexpr std::array<std::array<transition, event_count>, phase_count> table{{
+    // connecting
+    {{{P::asked, A::send_request},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::connecting, A::none},
+      {P::connecting, A::none},
+      {P::over, A::drop},
+      {P::over, A::drop}}},
+    // asked
+    {{{P::asked, A::none},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::asked, A::none},
+      {P::asked, A::none},
+      {P::asked, A::none},
+      {P::over, A::send_established},
+      {P::over, A::drop}}},
+    // greeting
+    {{{P::greeting, A::none},
+      {P::offered, A::offer},
+      {P::over, A::refuse},
+      {P::over, A::refuse},
+      {P::over, A::refuse},
+      {P::over, A::drop},
+      {P::over, A::drop},
+      {P::greeting, A::none},
+      {P::over, A::refuse},
+      {P::greeting, A::none},
+      {P::over, A::refuse}}},
+    // offered
+    {{{P::offered, A::none},
+      {P::over, A::refuse},
+      {P::over, A::refuse},
+      {P::over, A::refuse},
+      {P::over, A::refuse},
+      {P::over, A::drop},
+      {P::offered, A::none},
+      {P::accepted, A::none},
+      {P::over, A::refuse},
+      {P::offered, A::none},
+      {P::over, A::refuse}}},
+    // accepted
+    {{{P::accepted, A::none},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::drop},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::accepted, A::none},
+      {P::accepted, A::none},
+      {P::accepted, A::none},
+      {P::over, A::drop},
+      {P::over, A::drop}}},
+    // over
+    {{{P::over, A::none},
+      {P::over, A::none},
+      {P::over, A::none},
+      {P::over, A::none},
+      {P::over, A::none},
+      {P::over, A::none},
+      {P::over, A::none},
+      {P::over, A::none},
+      {P::over, A::none},
+      {P::over, A::none},
+      {P::over, A::none}}},
+}};
+
+}  // namespace
+
+transition step(phase from, event what) noexcept {
+    return table[static_cast<std::size_t>(from)][static_cast<std::size_t>(what)];
+}
+
+const char* name(phase which) noexcept {
+    static constexpr std::array<const char*, phase_count> names{
+        "connecting", "asked", "greeting", "offered", "accepted", "over"};
+    return names[static_cast<std::size_t>(which)];
+}
+
+const char* name(event which) noexcept {
+    static constexpr std::array<const char*, event_count> names{
+        "connected", "request", "refusal", "established", "nonsense", "end",
+        "deadline",  "accept",  "reject",  "ready",       "cancel"};
+    return names[static_cast<std::size_t>(which)];
+}
+
+}  // namespace ucp::cm

@@ -1,0 +1,82 @@
+// What client and server say over the socket of a listener, before they are connected otherwise.
+//
+// Every message is a frame:
+//   0  u32  magic                        8  u32  length of the body, at most 4096
+//   4  u16  version, now 1              12  u32  reason (of a refusal, else 0)
+//   6  u8   kind                        16  body
+//   7  u8   flags
+//
+// request      the client asks for a connection. Flag 1: it shows its client id. Body: u64 uid of
+//              its worker, u64 id of its endpoint, u64 token, u64 client id, then the packed
+//              address of its worker. The server connects to that by a `bind` with id and token
+//              (ucp/wireup/wire.hpp), which is the answer.
+// refusal      the server will not; no body. It closes the socket.
+// established  the client got the answer and closes the socket; no body.
+//
+// Version rule: magic and version stay where they are for ever. A server refuses other versions,
+// and its refusal has its own version in it. Fields are little-endian.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ucp::cm::wire {
+
+inline constexpr std::uint32_t magic = 0x4d435748;  // "HWCM"
+inline constexpr std::uint16_t version = 1;
+inline constexpr std::size_t header_size = 16;
+inline constexpr std::size_t max_body = 4096;
+
+enum class kind : std::uint8_t { request = 1, refusal = 2, established = 3 };
+
+enum class reason : std::uint32_t {
+    none = 0,
+    rejected = 1,    // by the program
+    not_served = 2,  // the listener or its worker is gone
+    other_version = 3,
+    unreachable = 4,  // no transport leads to the client
+    malformed = 5,
+};
+
+struct header {
+    wire::kind kind = kind::request;
+    std::uint8_t flags = 0;
+    std::uint32_t length = 0;
+    wire::reason reason = reason::none;
+    std::uint16_t version = wire::version;
+
+    [[nodiscard]] std::array<std::byte, header_size> pack() const noexcept;
+};
+
+// A header that was read, or the reason in words why it is none.
+struct header_answer {
+    std::optional<header> value;
+    const char* why_not = nullptr;
+    wire::reason answer = wire::reason::malformed;
+};
+[[nodiscard]] header_answer parse_header(std::span<const std::byte, header_size> from) noexcept;
+
+struct request {
+    static constexpr std::uint8_t has_client_id = 1;
+
+    std::uint64_t uid = 0;
+    std::uint64_t ep = 0;
+    std::uint64_t token = 0;  // of 56 bits
+    std::uint64_t client_id = 0;
+    bool shows_client_id = false;
+    std::vector<std::byte> address;
+
+    // The whole frame.
+    [[nodiscard]] std::vector<std::byte> pack() const;
+};
+
+// The body of a request frame. The address in it is not looked at. May throw std::bad_alloc.
+[[nodiscard]] std::optional<request> parse_request(const header& of,
+                                                   std::span<const std::byte> body);
+
+}  // namespace ucp::cm::wire
