@@ -2,6 +2,7 @@
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
+#include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
 
 namespace {
@@ -22,19 +23,48 @@ ep_params read(const ucp_ep_params_t& from) {
     return params;
 }
 
-ucs_status_t create(worker& owner, const ucp_ep_params_t& params, ucp_ep_h* ep_p) {
-    constexpr std::uint64_t by_socket =
-        UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_CONN_REQUEST;
-    if ((params.field_mask & by_socket) != 0) {
-        ucs::log::error(core_log,
-                        "ucp_ep_create: endpoints by socket address or connection "
-                        "request do not exist in this version");
-        return UCS_ERR_UNSUPPORTED;
+// To a server that listens at a socket address.
+ucs::result<ep*> connect_client(worker& owner, const ucp_ep_params_t& from) {
+    const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
+    const unsigned flags = has(UCP_EP_PARAM_FIELD_FLAGS) ? from.flags : 0;
+    if ((flags & UCP_EP_PARAMS_FLAGS_CLIENT_SERVER) == 0) {
+        return refuse("ucp_ep_create",
+                      "params.sockaddr needs UCP_EP_PARAMS_FLAGS_CLIENT_SERVER in params.flags");
     }
-    if ((params.field_mask & UCP_EP_PARAM_FIELD_REMOTE_ADDRESS) == 0 || params.address == nullptr) {
+    cm::client_params to;
+    to.to = uct::tcp::socket_address(from.sockaddr.addr, from.sockaddr.addrlen);
+    if (to.to.data()->sa_family == AF_UNSPEC) {
+        return refuse("ucp_ep_create", "params.sockaddr is no IPv4 or IPv6 address");
+    }
+    if (has(UCP_EP_PARAM_FIELD_LOCAL_SOCK_ADDR)) {
+        to.from = uct::tcp::socket_address(from.local_sockaddr.addr, from.local_sockaddr.addrlen);
+        if (to.from.data()->sa_family != to.to.data()->sa_family) {
+            return refuse("ucp_ep_create",
+                          "params.local_sockaddr is not of the family of params.sockaddr");
+        }
+    }
+    to.show_client_id = (flags & UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID) != 0;
+    return cm::connect(owner, to, read(from));
+}
+
+ucs::result<ep*> make(worker& owner, const ucp_ep_params_t& params) {
+    const auto has = [&params](std::uint64_t bit) { return (params.field_mask & bit) != 0; };
+    if (has(UCP_EP_PARAM_FIELD_CONN_REQUEST)) {
+        if (params.conn_request == nullptr) {
+            return refuse("ucp_ep_create", "params.conn_request is NULL");
+        }
+        return cm::accept(owner, cm::conn_request::take_back(from(params.conn_request)),
+                          read(params));
+    }
+    if (has(UCP_EP_PARAM_FIELD_SOCK_ADDR)) return connect_client(owner, params);
+    if (!has(UCP_EP_PARAM_FIELD_REMOTE_ADDRESS) || params.address == nullptr) {
         return refuse("ucp_ep_create", "params.address is missing");
     }
-    auto made = owner.create_ep(params.address, read(params));
+    return owner.create_ep(params.address, read(params));
+}
+
+ucs_status_t create(worker& owner, const ucp_ep_params_t& params, ucp_ep_h* ep_p) {
+    auto made = make(owner, params);
     if (!made) return made.status();
     *ep_p = handle(**made);
     return UCS_OK;
@@ -70,7 +100,14 @@ ucs_status_ptr_t close(ep& which, const operation& params) {
 ucs_status_t query(ep& which, ucp_ep_attr_t* attr) {
     const auto wants = [attr](std::uint64_t bit) { return (attr->field_mask & bit) != 0; };
     if (wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR) || wants(UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR)) {
-        return UCS_ERR_NOT_CONNECTED;
+        const cm::ep_part* part = which.by_socket();
+        if (part == nullptr || part->local().data()->sa_family == AF_UNSPEC) {
+            return UCS_ERR_NOT_CONNECTED;
+        }
+        if (wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR)) attr->local_sockaddr = part->local().storage();
+        if (wants(UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR)) {
+            attr->remote_sockaddr = part->remote().storage();
+        }
     }
     if (wants(UCP_EP_ATTR_FIELD_NAME)) copy_name(attr->name, which.name());
     if (wants(UCP_EP_ATTR_FIELD_USER_DATA)) attr->user_data = which.user_data();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ucp/api/ucp.h"
+#include "ucp/cm/listener.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
 
@@ -21,6 +22,12 @@ inline worker& from(ucp_worker_h handle) noexcept {
 inline ep& from(ucp_ep_h handle) noexcept {
     return *reinterpret_cast<ep*>(handle);
 }
+inline cm::listener& from(ucp_listener_h handle) noexcept {
+    return *reinterpret_cast<cm::listener*>(handle);
+}
+inline cm::conn_request& from(ucp_conn_request_h handle) noexcept {
+    return *reinterpret_cast<cm::conn_request*>(handle);
+}
 inline message& from(ucp_tag_message_h handle) noexcept {
     return *reinterpret_cast<message*>(handle);
 }
@@ -33,6 +40,12 @@ inline ucp_worker_h handle(worker& object) noexcept {
 }
 inline ucp_ep_h handle(ep& object) noexcept {
     return reinterpret_cast<ucp_ep_h>(&object);
+}
+inline ucp_listener_h handle(cm::listener& object) noexcept {
+    return reinterpret_cast<ucp_listener_h>(&object);
+}
+inline ucp_conn_request_h handle(cm::conn_request& object) noexcept {
+    return reinterpret_cast<ucp_conn_request_h>(&object);
 }
 inline ucp_tag_message_h handle(message* object) noexcept {
     return reinterpret_cast<ucp_tag_message_h>(object);

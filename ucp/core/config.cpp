@@ -105,6 +105,11 @@ const ucs::config::table& config::options() {
                 "Bytes of a stream that an endpoint holds for a program that does not read them; "
                 "then its peer waits. At least 256k.",
                 ucs::config::between("256k", "1g")),
+            make_option<&config::cm_timeout>(
+                "CM_TIMEOUT", "10s",
+                "How long a connection to a listener's socket address may take to be made, and "
+                "how long who made it may take to say who it is.",
+                ucs::config::between("1ms", "inf")),
         }};
     return table;
 }

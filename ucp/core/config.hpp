@@ -26,6 +26,7 @@ struct config {
     ucs::config::memunits stream_window;
     ucs::config::memunits unexpected_window;
     ucs::config::memunits unexpected_limit;
+    ucs::config::duration cm_timeout;
 
     static const ucs::config::table& options();
 };

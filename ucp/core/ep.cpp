@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
@@ -20,7 +21,7 @@ using wireup::state;
 ep::ep(worker& owner, peer& to, std::uint64_t number)
     : owner_(owner),
       budget_(owner.owner().options().unexpected_window.bytes),
-      remote_(to),
+      remote_(&to),
       number_(number) {
     id_ = owner.register_ep(*this);
     to.attach(*this);
@@ -28,7 +29,8 @@ ep::ep(worker& owner, peer& to, std::uint64_t number)
 }
 
 ep::~ep() {
-    remote_.detach(*this);
+    by_socket_.reset();
+    remote_->detach(*this);
 }
 
 void ep::adopt(const ep_params& params, std::string name) noexcept {
@@ -69,7 +71,7 @@ void ep::add_send(request& send) noexcept {
 }
 
 const uct::iface_attr& ep::lane_attr() const noexcept {
-    return remote_.am_attr();
+    return remote_->am_attr();
 }
 
 void ep::unqueue(request& send) {
@@ -81,10 +83,13 @@ void ep::handle(event what, ucs_status_t status) {
     const wireup::transition taken = wireup::step(state_, what);
     if (taken.next != state_) {
         ucs::log::debug(wireup_log, "endpoint {:x} to worker {:x}: {} on {} -> {}", id_,
-                        remote_.uid(), wireup::name(state_), wireup::name(what),
+                        remote_->uid(), wireup::name(state_), wireup::name(what),
                         wireup::name(taken.next));
     }
+    const bool moved = state_ != taken.next;
     state_ = taken.next;
+    if (by_socket_ != nullptr && moved) [[unlikely]]
+        by_socket_->on_state(state_);
     switch (taken.todo) {
         case action::none:
             break;
@@ -119,7 +124,7 @@ void ep::handle(event what, ucs_status_t status) {
                 wireup_log,
                 "worker {:x} sent a connection message that does not fit: {} in state "
                 "{}; it was ignored",
-                remote_.uid(), wireup::name(what), wireup::name(state_));
+                remote_->uid(), wireup::name(what), wireup::name(state_));
             break;
     }
     if (state_ == state::closed) {
@@ -137,13 +142,29 @@ stream_channel& ep::stream() {
     return *stream_;
 }
 
+void ep::join(std::unique_ptr<cm::ep_part> part) noexcept {
+    by_socket_ = std::move(part);
+}
+
+void ep::bind(peer& to) noexcept {
+    by_socket_->bind();
+    remote_->detach(*this);
+    remote_ = &to;
+    to.attach(*this);
+}
+
 void ep::connect() {
-    const ucs_status_t status = remote_.connect();
+    if (by_socket_ != nullptr && by_socket_->waits_for_bind()) return;
+    const ucs_status_t status = remote_->connect();
     if (status != UCS_OK) {
         handle(event::failure, status);
         return;
     }
-    if (remote_.uid() == owner_.uid() && !no_loopback_) {
+    if (by_socket_ != nullptr) {
+        wireup::send_bind(*this);
+        return;
+    }
+    if (remote_->uid() == owner_.uid() && !no_loopback_) {
         remote_id_ = id_;
         state_ = state::ready;
         become_ready();
@@ -153,12 +174,17 @@ void ep::connect() {
 }
 
 void ep::connect_again() {
-    if (state_ == state::requested || state_ == state::abandoned) wireup::send_request(*this);
+    if (state_ != state::requested && state_ != state::abandoned) return;
+    if (by_socket_ == nullptr) {
+        wireup::send_request(*this);
+    } else if (!by_socket_->waits_for_bind()) {
+        wireup::send_bind(*this);
+    }
 }
 
 void ep::become_ready() {
-    lane_ = &remote_.am();
-    protocols_ = &remote_.protocols();
+    lane_ = &remote_->am();
+    protocols_ = &remote_->protocols();
     draining_ = true;
     run_waiting();
     draining_ = false;
@@ -179,7 +205,7 @@ void ep::overdrawn() {
     ucs::log::debug(proto_log,
                     "worker {:x} does not receive what endpoint {:x} sends: messages are announced "
                     "until it does",
-                    remote_.uid(), id_);
+                    remote_->uid(), id_);
     owner_.count(activity::held_senders);
     allow_short();
 }
@@ -190,7 +216,7 @@ void ep::room_granted() noexcept {
 
 void ep::refresh_protocols() noexcept {
     if (lane_ == nullptr || failure_ != UCS_OK) return;
-    protocols_ = &remote_.protocols();
+    protocols_ = &remote_->protocols();
     allow_short();
 }
 
@@ -323,22 +349,22 @@ void ep::close_forced() {
 
 std::string ep::line() const {
     return fmt::format("#  endpoint {:x}: worker {:x}, {}, {} sends and {} receives running\n", id_,
-                       remote_.uid(), wireup::name(state_), sends_.size(), recvs_.size());
+                       remote_->uid(), wireup::name(state_), sends_.size(), recvs_.size());
 }
 
 std::string ep::info() const {
     std::string text = "#\n# UCP endpoint\n#\n";
-    text +=
-        fmt::format("#               peer: worker {:x}, {}\n", remote_.uid(), remote_.peer_name());
+    text += fmt::format("#               peer: worker {:x}, {}\n", remote_->uid(),
+                        remote_->peer_name());
     text += fmt::format("#              state: {}\n", wireup::name(state_));
     text += fmt::format("#     error handling: {}\n",
                         error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");
-    text += remote_.explain();
+    text += remote_->explain();
     return text;
 }
 
 void ep::describe(ucs::vfs::directory& into) const {
-    into.file("peer_name", [this] { return remote_.peer_name(); });
+    into.file("peer_name", [this] { return remote_->peer_name(); });
     into.file("state", [this] { return std::string(wireup::name(state_)); });
     into.file("error_mode", [this] {
         return std::string(error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");

@@ -17,6 +17,10 @@ namespace ucp {
 class peer;
 class stream_channel;
 
+namespace cm {
+class ep_part;
+}
+
 // What ucp_ep_create was asked for, with defaults. The address itself goes to the peer object.
 struct ep_params {
     ucp_err_handling_mode_t error_mode = UCP_ERR_HANDLING_MODE_NONE;
@@ -45,7 +49,7 @@ public:
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     [[nodiscard]] std::uint64_t remote_id() const noexcept { return remote_id_; }
     [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
-    [[nodiscard]] peer& remote() const noexcept { return remote_; }
+    [[nodiscard]] peer& remote() const noexcept { return *remote_; }
     [[nodiscard]] std::uint64_t next_message() noexcept { return ++messages_; }
     // Accounts for an eager tagged message that was sent.
     void spend(std::size_t length) {
@@ -87,6 +91,12 @@ public:
     [[nodiscard]] wireup::state connection() const noexcept { return state_; }
     void set_remote_id(std::uint64_t id) noexcept { remote_id_ = id; }
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+    // Of endpoints by socket address (ucp/cm), nullptr for others.
+    [[nodiscard]] cm::ep_part* by_socket() const noexcept { return by_socket_.get(); }
+    void join(std::unique_ptr<cm::ep_part> part) noexcept;
+    // The client learns who its peer is.
+    void bind(peer& to) noexcept;
 
     // UCS_OK: everything before is done. UCS_INPROGRESS: `flush` is told later.
     ucs_status_t start_flush(request& flush);
@@ -154,7 +164,7 @@ private:
     std::uint64_t remote_id_ = 0;
     std::uint64_t messages_ = 0;
     std::uint64_t sequence_ = 0;
-    peer& remote_;
+    peer* remote_;        // a client by socket address does not know its own at first
     operations sends_;    // running, in order of their sequence
     operations recvs_;    // matched receives that wait for this peer
     operations flushes_;  // in order of their `until`
@@ -168,6 +178,7 @@ private:
     ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
     ucp_err_handler_t error_handler_{nullptr, nullptr};
     void* user_data_ = nullptr;
+    std::unique_ptr<cm::ep_part> by_socket_;
     std::string name_;
     std::unique_ptr<stream_channel> stream_;
 };

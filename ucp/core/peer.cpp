@@ -50,6 +50,7 @@ peer::~peer() {
 
 ucs_status_t peer::connect() noexcept {
     if (am_.endpoint != nullptr) return UCS_OK;
+    if (packed_.empty()) return UCS_ERR_NOT_CONNECTED;  // nobody's yet, see ucp/cm
     try {
         return make_lanes();
     } catch (const std::bad_alloc&) {
@@ -252,7 +253,8 @@ bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
 void peer::attach(ep& user) noexcept {
     hold();
     endpoints_.insert(user);
-    if (user.number() >= next_number_) next_number_ = user.number() + 1;
+    if (user.number() >= next_number_ && user.number() < first_socket_number)
+        next_number_ = user.number() + 1;
 }
 
 void peer::detach(ep& user) noexcept {
@@ -303,6 +305,7 @@ std::vector<peer::lane_name> peer::lane_names() const {
 
 std::string peer::explain() const {
     std::string text;
+    if (packed_.empty()) return text;  // nobody's yet
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return text;
     const auto selection = wireup::select_lanes(interfaces_of(owner_, excluded_), *remote);

@@ -59,6 +59,9 @@ public:
     // The loss of a control message: every endpoint fails.
     void fail_for_memory();
 
+    // Endpoints by socket address find each other by their ids and count in a range of their own.
+    static constexpr std::uint64_t first_socket_number = std::uint64_t{1} << 63;
+
     void attach(ep& user) noexcept;
     // Somebody may take it, see first_unowned.
     void offer(ep& made) noexcept { unowned_.push_back(made); }

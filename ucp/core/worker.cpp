@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "ucp/cm/manager.hpp"
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/rndv/answers.hpp"
@@ -78,6 +79,7 @@ worker::~worker() {
     ep_ids_.for_each([this](std::uint64_t, ep* each) { destroy_later(*each); });
     run_ended();
     empty_trash();
+    connections_.reset();
     peers_.clear();
     dead_peers_.clear_and_dispose([](peer* dead) { delete dead; });
     am_.reset();
@@ -162,6 +164,7 @@ unsigned worker::progress_slow() {
     if (until_events_ >= event_turns || (slow_.empty() && fast_.empty())) {
         until_events_ = 0;
         events += events_->poll(0);
+        if (connections_ != nullptr) events += connections_->dispatch();
         events += poll_quiet();
         if (streaming_.outdated()) update_protocols();
     }

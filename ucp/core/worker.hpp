@@ -25,6 +25,10 @@
 
 namespace ucp {
 
+namespace cm {
+class manager;
+}
+
 // What ucp_worker_create was asked for, with defaults.
 struct worker_params {
     ucs_thread_mode_t thread_mode = UCS_THREAD_MODE_SINGLE;
@@ -109,6 +113,23 @@ public:
     // With the next progress, see peer::send_control.
     void fail_later(peer& failing) noexcept;
     void track_lane(const uct::ep& lane, peer* owner);
+    // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
+    peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
+
+    // --- listeners and endpoints by socket address (ucp/cm) ---
+    [[nodiscard]] cm::manager& connections();
+    // For a client that does not know its server's worker yet.
+    [[nodiscard]] peer& add_unknown_peer();
+    [[nodiscard]] std::uint64_t next_socket_number() noexcept {
+        return peer::first_socket_number | ++socket_numbers_;
+    }
+    // The server's bind came to its client, which is ready to answer then. False: it failed.
+    bool bind(ep& client, const wire::wireup_header& said, std::span<const std::byte> address);
+    // The next progress has something to do.
+    void leave_for_progress() noexcept {
+        look_everywhere();
+        note_work();
+    }
 
     // --- sleeping (worker_sleep.cpp; ucp/wakeup waits) ---
     // Before a thread sleeps on the descriptor of events(). UCS_OK: progress has nothing to do, and
@@ -171,8 +192,6 @@ private:
     void leave_event_set() const noexcept;
     void update_protocols();
     void set_turns();
-    // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
-    peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
 
     // How often the event loop (new connections, liveness) is looked at, in calls of progress.
     static constexpr unsigned event_turns = 128;
@@ -181,6 +200,8 @@ private:
     std::vector<uct::iface*> fast_;
     unsigned turn_ = 0;
     bool shared_memory_lanes_ = false;
+    std::unique_ptr<cm::manager> connections_;  // made with the first use
+    std::uint64_t socket_numbers_ = 0;
     bool asleep_ = false;  // since arm(); ends with the first thing that wakes
     wakeup::spin_budget spinning_;
     unsigned slow_turn_ = event_turns;

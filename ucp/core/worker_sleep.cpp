@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ucp/cm/manager.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 
@@ -15,6 +16,7 @@ bool worker::has_work() const noexcept {
         !trash_peers_.empty()) {
         return true;
     }
+    if (connections_ != nullptr && connections_->has_work()) return true;
     return std::any_of(interfaces_.begin(), interfaces_.end(),
                        [](const auto& each) { return each != nullptr && each->has_work(); });
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ucp/cm/endpoint.hpp"
 #include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
@@ -52,6 +53,31 @@ ep* addressed(worker& owner, const wireup_header& header) {
     return found;
 }
 
+std::uint64_t token_of(const wireup_header& header) {
+    std::uint64_t token = 0;
+    std::memcpy(&token, header.pad, sizeof header.pad);
+    return token;
+}
+
+void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address) {
+    if (header.peer_uid != owner.uid()) {
+        on_stray_request(owner, header, address);
+        return;
+    }
+    ep* client = owner.find_ep(header.peer_ep_or_number);
+    const cm::ep_part* part = client == nullptr ? nullptr : client->by_socket();
+    const bool waits = part != nullptr && part->which() == cm::ep_part::half::client &&
+                       part->token() == token_of(header) && client->failure() == UCS_OK;
+    // Asked again over another lane, or for the first time.
+    const bool again = waits && !part->waits_for_bind() && client->remote_id() == header.ep &&
+                       client->remote().uid() == header.uid;
+    if (!waits || (!part->waits_for_bind() && !again)) {
+        owner.refuse(header, address);
+        return;
+    }
+    if (again || owner.bind(*client, header, address)) client->handle(event::request);
+}
+
 void on_reply(worker& owner, const wireup_header& header, std::span<const std::byte> address) {
     ep* answered = addressed(owner, header);
     const bool gone = answered == nullptr || answered->connection() == state::failed ||
@@ -86,6 +112,10 @@ void on_message(void* arg, void* data, std::size_t length) {
         on_reply(owner, header, body);
         return;
     }
+    if (header.type == wireup_type::bind) {
+        on_bind(owner, header, body);
+        return;
+    }
     ep* to = addressed(owner, header);
     if (to == nullptr) return;
     switch (header.type) {
@@ -93,8 +123,11 @@ void on_message(void* arg, void* data, std::size_t length) {
             to->handle(event::peer_close);
             return;
         case wireup_type::refuse:
-            to->handle(event::failure, UCS_ERR_UNREACHABLE);
+            // A client that asked was there a moment ago.
+            to->handle(event::failure,
+                       to->by_socket() == nullptr ? UCS_ERR_UNREACHABLE : UCS_ERR_CONNECTION_RESET);
             return;
+        case wireup_type::bind:
         case wireup_type::request:
         case wireup_type::reply:
             return;
@@ -111,6 +144,15 @@ void send_request(ep& from) {
 
 void send_reply(ep& from) {
     send(from, wireup_type::reply, from.remote_id(), from.owner().address(false));
+}
+
+void send_bind(ep& from) {
+    wireup_header header{wireup_type::bind,   {},        from.owner().uid(),
+                         from.remote().uid(), from.id(), from.remote_id()};
+    const std::uint64_t token = from.by_socket()->token();
+    std::memcpy(header.pad, &token, sizeof header.pad);
+    from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)),
+                               from.owner().address(false));
 }
 
 void send_close(ep& from) {

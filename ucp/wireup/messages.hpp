@@ -16,6 +16,8 @@ namespace ucp::wireup {
 void send_request(ep& from);
 // Answers a request.
 void send_reply(ep& from);
+// Introduces a server's endpoint to the client's that asked for it by socket address.
+void send_bind(ep& from);
 // The endpoint will send nothing more.
 void send_close(ep& from);
 

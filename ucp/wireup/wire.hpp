@@ -6,8 +6,9 @@
 //            the sender's packed worker address
 //   close    like reply, no address: the sender's endpoint `ep` will send nothing more
 //   refuse   like close, ep 0, uid the peer_uid of what is refused: a request for a worker that is
-//   not
-//            here, or a reply for an endpoint that is gone
+//            not here, or a reply or bind for an endpoint that is gone
+//   bind     token 7 instead of the padding, else like reply: the server's endpoint belongs to the
+//            client's endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
 //
 // `number` counts the endpoints that the sender made to this peer; both sides' endpoints of the
 // same number belong together, so simultaneous connects meet in one connection.
@@ -17,11 +18,11 @@
 
 namespace ucp::wire {
 
-enum class wireup_type : std::uint8_t { request = 1, reply = 2, close = 3, refuse = 4 };
+enum class wireup_type : std::uint8_t { request = 1, reply = 2, close = 3, refuse = 4, bind = 5 };
 
 struct wireup_header {
     wireup_type type;
-    std::uint8_t pad[7];
+    std::uint8_t pad[7];  // token of a bind, lowest byte first
     std::uint64_t uid;
     std::uint64_t peer_uid;
     std::uint64_t ep;

@@ -43,12 +43,15 @@ class socket_address {
 public:
     socket_address() noexcept = default;
     socket_address(const ip_address& ip, std::uint16_t port) noexcept;
+    // As a program gave it; family AF_UNSPEC when it is not of IPv4 or IPv6, or too short.
+    socket_address(const sockaddr* at, socklen_t length) noexcept;
 
     [[nodiscard]] sockaddr* data() noexcept { return reinterpret_cast<sockaddr*>(&storage_); }
     [[nodiscard]] const sockaddr* data() const noexcept {
         return reinterpret_cast<const sockaddr*>(&storage_);
     }
     [[nodiscard]] socklen_t size() const noexcept { return size_; }
+    [[nodiscard]] const sockaddr_storage& storage() const noexcept { return storage_; }
     [[nodiscard]] socklen_t* size_to_fill() noexcept { return &size_; }
     [[nodiscard]] ip_address ip() const noexcept { return ip_address::from(*data()); }
     [[nodiscard]] std::uint16_t port() const noexcept;

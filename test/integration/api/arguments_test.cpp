@@ -217,16 +217,3 @@ TEST_CASE("missing arguments are refused: messages and requests") {
     ucp_dt_destroy(type);
     refused("ucp_dt_query", [] { return ucp_dt_query(0, nullptr); });
 }
-
-TEST_CASE("endpoints by socket address are refused with a status of their own") {
-    const world in;
-    ucp_ep_params_t how{};
-    how.field_mask = UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
-    how.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-    ucp_ep_h ep = nullptr;
-    captured_output log;
-    const ucs_status_t status = ucp_ep_create(in.sender, &how, &ep);
-    const std::string text = log.text();
-    CHECK(status == UCS_ERR_UNSUPPORTED);
-    CHECK(text.find("ucp_ep_create") != std::string::npos);
-}

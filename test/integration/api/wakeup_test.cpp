@@ -92,7 +92,7 @@ bool play(ucp_worker_h worker, ucp_ep_h ep, bool begins, sleep_by how, int fd) {
 
 }  // namespace
 
-TEST_CASE("a message makes the descriptor of a sleeping worker readable") {
+TEST_CASE("a message makes the descriptor of a sleeping worker readable", "[wakeup]") {
     const world in(sleepers());
     const int fd = descriptor_of(in.receiver);
     for (std::uint64_t i = 0; i < 20; ++i) {
@@ -110,7 +110,7 @@ TEST_CASE("a message makes the descriptor of a sleeping worker readable") {
     put_to_rest(in, in.receiver);
 }
 
-TEST_CASE("a signal wakes, from any thread, and counts once") {
+TEST_CASE("a signal wakes, from any thread, and counts once", "[wakeup]") {
     const world in(sleepers());
     put_to_rest(in, in.receiver);
     SECTION("who waits") {
@@ -131,7 +131,7 @@ TEST_CASE("a signal wakes, from any thread, and counts once") {
     put_to_rest(in, in.receiver);
 }
 
-TEST_CASE("two threads that sleep whenever there is nothing to do miss nothing") {
+TEST_CASE("two threads that sleep whenever there is nothing to do miss nothing", "[wakeup]") {
     if (only_self()) return;
     const sleep_by how = GENERATE(sleep_by::waiting, sleep_by::arming);
     const world in(sleepers());
@@ -146,7 +146,7 @@ TEST_CASE("two threads that sleep whenever there is nothing to do miss nothing")
     in.close(back);
 }
 
-TEST_CASE("the close of a peer wakes who sleeps") {
+TEST_CASE("the close of a peer wakes who sleeps", "[wakeup]") {
     if (only_self()) return;
     const world in(sleepers());
     put_to_rest(in, in.receiver);
@@ -166,7 +166,7 @@ TEST_CASE("the close of a peer wakes who sleeps") {
     CHECK(in.finish(closing) == UCS_OK);
 }
 
-TEST_CASE("a thread that sends wakes the one that sleeps on the same worker") {
+TEST_CASE("a thread that sends wakes the one that sleeps on the same worker", "[wakeup]") {
     if (!only_self()) return;
     const world in(sleepers(UCS_THREAD_MODE_MULTI));
     std::uint64_t word = 0;
@@ -183,7 +183,7 @@ TEST_CASE("a thread that sends wakes the one that sleeps on the same worker") {
     CHECK(in.finish(send) == UCS_OK);
 }
 
-TEST_CASE("a worker shows in the program's own event set") {
+TEST_CASE("a worker shows in the program's own event set", "[wakeup]") {
     const bool edge = GENERATE(false, true);
     const int set = ::epoll_create1(EPOLL_CLOEXEC);
     const plan how = sleepers();
@@ -229,7 +229,7 @@ TEST_CASE("a worker shows in the program's own event set") {
     ucp_cleanup(context);
 }
 
-TEST_CASE("waiting for memory ends with a change, with something to do, or soon") {
+TEST_CASE("waiting for memory ends with a change, with something to do, or soon", "[wakeup]") {
     const world in(sleepers());
     unsigned char byte = 0;
     ucp_worker_wait_mem(in.receiver, &byte);
@@ -246,7 +246,7 @@ TEST_CASE("waiting for memory ends with a change, with something to do, or soon"
     ucp_worker_wait_mem(in.receiver, nullptr);
 }
 
-TEST_CASE("who did not ask for waking cannot sleep") {
+TEST_CASE("who did not ask for waking cannot sleep", "[wakeup]") {
     const world in;
     captured_output log;
     int fd = -1;

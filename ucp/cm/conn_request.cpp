@@ -1,0 +1,42 @@
+#include "ucp/cm/conn_request.hpp"
+
+namespace ucp::cm {
+
+void unanswered::add(conn_request& fresh) {
+    const std::lock_guard guard(guard_);
+    fresh.next_ = first_;
+    if (first_ != nullptr) first_->previous_ = &fresh;
+    first_ = &fresh;
+}
+
+void unanswered::remove(conn_request& answered) {
+    const std::lock_guard guard(guard_);
+    (answered.previous_ != nullptr ? answered.previous_->next_ : first_) = answered.next_;
+    if (answered.next_ != nullptr) answered.next_->previous_ = answered.previous_;
+}
+
+void unanswered::clear() {
+    const std::lock_guard guard(guard_);
+    while (first_ != nullptr) {
+        const std::unique_ptr<conn_request> lost(first_);
+        first_ = lost->next_;
+        lost->refuse(wire::reason::not_served);
+    }
+}
+
+void conn_request::hand_over(std::shared_ptr<unanswered> to) {
+    known_to_ = std::move(to);
+    known_to_->add(*this);
+}
+
+std::unique_ptr<conn_request> conn_request::take_back(conn_request& answered) {
+    answered.known_to_->remove(answered);
+    return std::unique_ptr<conn_request>(&answered);
+}
+
+bool conn_request::alive() noexcept {
+    inbox rest;
+    return socket_.read(rest) == channel::input::nothing_yet;
+}
+
+}  // namespace ucp::cm

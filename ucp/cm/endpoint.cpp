@@ -1,0 +1,272 @@
+#include "ucp/cm/endpoint.hpp"
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucs/sys/uuid.hpp"
+#include "uct/tcp/socket.hpp"
+
+namespace ucp::cm {
+
+namespace {
+
+constexpr std::uint64_t token_mask = (std::uint64_t{1} << 56) - 1;
+
+// What OpenUCX tells in the same case: nobody listens, or the server went, is a reset.
+ucs_status_t status_of(int error) noexcept {
+    switch (error) {
+        case ECONNREFUSED:
+        case ECONNRESET:
+        case EPIPE:
+            return UCS_ERR_CONNECTION_RESET;
+        case ETIMEDOUT:
+            return UCS_ERR_TIMED_OUT;
+        case EMFILE:
+        case ENFILE:
+        case ENOMEM:
+        case ENOBUFS:
+            return UCS_ERR_NO_MEMORY;
+        case EADDRINUSE:
+            return UCS_ERR_BUSY;
+        default:
+            return UCS_ERR_UNREACHABLE;
+    }
+}
+
+struct refusal_words {
+    ucs_status_t status;
+    const char* text;
+};
+
+refusal_words words_of(wire::reason why) noexcept {
+    switch (why) {
+        case wire::reason::rejected:
+            return {UCS_ERR_REJECTED, "the server rejected the connection"};
+        case wire::reason::not_served:
+            return {UCS_ERR_REJECTED, "the server does not listen any more"};
+        case wire::reason::unreachable:
+            return {UCS_ERR_UNREACHABLE, "the server has no transport that leads here"};
+        case wire::reason::malformed:
+            return {UCS_ERR_REJECTED, "the server found the request malformed"};
+        case wire::reason::other_version:
+            return {UCS_ERR_REJECTED, "the server speaks another version"};
+        case wire::reason::none:
+            break;
+    }
+    return {UCS_ERR_REJECTED, "the server refused the connection"};
+}
+
+}  // namespace
+
+ep_part::~ep_part() {
+    close();
+}
+
+void ep_part::close() noexcept {
+    phase_ = phase::over;
+    if (deadline_ != 0) manager_.owner().events().remove_timer(std::exchange(deadline_, 0));
+    if (!socket_.is_open()) return;
+    manager_.owner().events().remove(socket_.fd());
+    socket_.close();
+}
+
+ucs_status_t ep_part::watch(std::uint32_t events) noexcept {
+    return manager_.owner().events().add(socket_.fd(), events,
+                                         [this](std::uint32_t) { manager_.note(*this); });
+}
+
+ucs_status_t ep_part::start_client(const client_params& params) {
+    remote_ = params.to;
+    shows_client_id_ = params.show_client_id;
+    channel::attempt made = channel::connect(params.to, params.from);
+    if (made.error != 0) {
+        ucs::log::error(wireup_log, "ucp_ep_create: no socket to connect to {}: {}",
+                        params.to.text(), uct::tcp::error_text(made.error));
+        return status_of(made.error);
+    }
+    socket_ = std::move(made.socket);
+    phase_ = phase::connecting;
+    if (made.refused != 0) {
+        // The program is told by its handler, as for hosts that take longer to refuse.
+        refused_ = made.refused;
+        manager_.note(*this);
+        return UCS_OK;
+    }
+    deadline_ = manager_.owner().events().add_timer(
+        manager_.patience(),
+        [this] {
+            deadline_ = 0;
+            late_ = true;
+            manager_.note(*this);
+        },
+        true);
+    return deadline_ == 0 ? UCS_ERR_NO_MEMORY : watch(EPOLLOUT);
+}
+
+ucs_status_t ep_part::start_server(channel socket, const uct::tcp::socket_address& from) {
+    socket_ = std::move(socket);
+    remote_ = from;
+    local_ = uct::tcp::local_address(socket_.fd());
+    phase_ = step(phase::offered, event::accept).next;
+    return watch(EPOLLIN);
+}
+
+void ep_part::refuse() noexcept {
+    if (socket_.is_open()) socket_.send_refusal(wire::reason::unreachable);
+    close();
+}
+
+bool ep_part::send_request() const {
+    const worker& owner = manager_.owner();
+    const wire::request said{.uid = owner.uid(),
+                             .ep = whole_.id(),
+                             .token = token_,
+                             .client_id = shows_client_id_ ? owner.params().client_id : 0,
+                             .shows_client_id = shows_client_id_,
+                             .address = owner.address(false)};
+    return socket_.send(said.pack());
+}
+
+// `status` is what the endpoint fails with, where it does. The endpoint may be gone after that.
+void ep_part::handle(event what, ucs_status_t status) noexcept {
+    const transition taken = step(phase_, what);
+    ucs::log::debug(wireup_log, "exchange of endpoint {:x} with {}: {} on {} -> {}", whole_.id(),
+                    remote_.text(), name(phase_), name(what), name(taken.next));
+    phase_ = taken.next;
+    switch (taken.todo) {
+        case action::send_request:
+            on_connected();
+            return;
+        case action::send_established:
+            socket_.send_established();
+            break;
+        case action::refuse:
+            socket_.send_refusal(wire::reason::not_served);
+            break;
+        case action::fail:
+            close();
+            whole_.handle(wireup::event::failure, status);
+            return;
+        case action::none:
+        case action::offer:
+        case action::drop:
+            break;
+    }
+    if (phase_ == phase::over) close();
+}
+
+void ep_part::on_connected() noexcept {
+    if (deadline_ != 0) manager_.owner().events().remove_timer(std::exchange(deadline_, 0));
+    local_ = uct::tcp::local_address(socket_.fd());
+    bool sent = false;
+    try {
+        sent = send_request();
+    } catch (const std::bad_alloc&) {
+    }
+    if (sent && manager_.owner().events().modify(socket_.fd(), EPOLLIN) == UCS_OK) return;
+    handle(event::end, UCS_ERR_CONNECTION_RESET);
+}
+
+void ep_part::run() {
+    // Closed by force before it was connected: nobody will answer, and nobody waits.
+    if (waits_for_bind() && whole_.connection() == wireup::state::abandoned) {
+        whole_.handle(wireup::event::failure, UCS_ERR_CANCELED);
+        return;
+    }
+    if (!socket_.is_open()) return;
+    if (phase_ != phase::connecting) return take_input();
+    if (std::exchange(late_, false)) {
+        ucs::log::diag(wireup_log, "connecting to {}: no answer in time", remote_.text());
+        return handle(event::deadline, UCS_ERR_TIMED_OUT);
+    }
+    const int error = refused_ != 0 ? refused_ : socket_.connect_error();
+    if (error == 0) return handle(event::connected, UCS_OK);
+    ucs::log::diag(wireup_log, "connecting to {}: {}", remote_.text(), uct::tcp::error_text(error));
+    handle(event::end, status_of(error));
+}
+
+void ep_part::take_input() noexcept {
+    switch (socket_.read(said_)) {
+        case channel::input::nothing_yet:
+            return;
+        case channel::input::end:
+            ucs::log::diag(wireup_log, "{} ended before the connection stood", remote_.text());
+            return handle(event::end, UCS_ERR_CONNECTION_RESET);
+        case channel::input::nonsense:
+            manager_.owner().rejected().warn(wireup_log, "{} {}", remote_.text(), said_.why_not());
+            return handle(event::nonsense, UCS_ERR_REJECTED);
+        case channel::input::frame:
+            break;
+    }
+    if (said_.header().kind == wire::kind::refusal) {
+        const refusal_words words = words_of(said_.header().reason);
+        ucs::log::diag(wireup_log, "{}: {}", remote_.text(), words.text);
+        return handle(event::refusal, words.status);
+    }
+    handle(said_.header().kind == wire::kind::established ? event::established : event::request,
+           UCS_ERR_REJECTED);
+}
+
+void ep_part::on_state(wireup::state now) noexcept {
+    switch (now) {
+        case wireup::state::ready:
+            return handle(event::ready, UCS_OK);
+        case wireup::state::abandoned:
+            if (which_ == half::server) return;  // closes when the client has answered
+            handle(event::cancel, UCS_OK);
+            return manager_.note(*this);
+        case wireup::state::failed:
+        case wireup::state::closed:
+            return handle(event::cancel, UCS_OK);
+        default:
+            return;
+    }
+}
+
+ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params& params) {
+    manager& of = owner.connections();
+    peer& nobody = owner.add_unknown_peer();
+    const peer_use kept(nobody);
+    ep* made = new ep(owner, nobody, owner.next_socket_number());
+    made->adopt(params, std::string(params.name));
+    made->join(std::make_unique<ep_part>(of, *made, ep_part::half::client,
+                                         ucs::sys::random_id() & token_mask));
+    const ucs_status_t status = made->by_socket()->start_client(to);
+    if (status != UCS_OK) {
+        made->detach_user();
+        owner.destroy_later(*made);
+        return status;
+    }
+    made->handle(wireup::event::use);
+    return made;
+}
+
+ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
+                        const ep_params& params) {
+    if (!from->alive()) return UCS_ERR_CONNECTION_RESET;
+    const wire::request& said = from->said();
+    peer* to = owner.intern(said.uid, said.address);
+    const peer_use kept(*to);
+    manager& of = owner.connections();
+    if (const ucs_status_t status = to->connect(); status != UCS_OK) {
+        from->refuse(wire::reason::unreachable);
+        return status;
+    }
+    ep* made = new ep(owner, *to, owner.next_socket_number());
+    made->adopt(params, std::string(params.name));
+    made->set_remote_id(said.ep);
+    made->join(std::make_unique<ep_part>(of, *made, ep_part::half::server, said.token));
+    const ucs_status_t status = made->by_socket()->start_server(from->take_socket(), from->from());
+    if (status != UCS_OK) {
+        made->detach_user();
+        owner.destroy_later(*made);
+        return status;
+    }
+    made->handle(wireup::event::use);
+    return made;
+}
+
+}  // namespace ucp::cm

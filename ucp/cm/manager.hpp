@@ -1,0 +1,72 @@
+// What a worker has of listeners and of connections that are being made by socket address.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ucs/datastruct/intrusive.hpp"
+#include "ucs/time/clock.hpp"
+
+namespace ucp {
+class worker;
+}
+
+namespace ucp::cm {
+
+class conn_request;
+class listener;
+
+// Something that has to be looked at by progress, because programs may be called back there and
+// not where a descriptor was found readable.
+class task {
+public:
+    virtual ~task() = default;
+    // May end any task, itself included.
+    virtual void run() = 0;
+    ucs::datastruct::auto_unlink_hook task_hook;
+};
+
+// Requests that the program has and did not answer yet. Any thread, because it may answer on
+// another worker; shared by the worker that listens and the requests.
+class unanswered {
+public:
+    void add(conn_request& fresh);
+    void remove(conn_request& answered);
+    // Refuses and destroys all.
+    void clear();
+
+private:
+    std::mutex guard_;
+    conn_request* first_ = nullptr;
+};
+
+// Owned by its worker, made with the first use. Owner context.
+class manager {
+public:
+    explicit manager(worker& owner);
+    ~manager();
+    manager(const manager&) = delete;
+    manager& operator=(const manager&) = delete;
+
+    void note(task& todo) noexcept;
+    [[nodiscard]] bool has_work() const noexcept { return !tasks_.empty(); }
+    // From progress: does what was noted; returns how many.
+    unsigned dispatch() noexcept;
+
+    void add(std::unique_ptr<listener> fresh);
+    void remove(const listener& done);
+
+    [[nodiscard]] worker& owner() const noexcept { return owner_; }
+    [[nodiscard]] const std::shared_ptr<unanswered>& requests() const noexcept { return requests_; }
+    // How long a client may take to say who it is, and the kernel to connect.
+    [[nodiscard]] ucs::time::nanoseconds patience() const noexcept;
+
+private:
+    worker& owner_;
+    ucs::datastruct::auto_list<task, &task::task_hook> tasks_;
+    std::shared_ptr<unanswered> requests_;
+    std::vector<std::unique_ptr<listener>> listeners_;
+};
+
+}  // namespace ucp::cm

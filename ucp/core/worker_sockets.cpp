@@ -1,0 +1,38 @@
+// A worker's part in endpoints by socket address.
+#include "ucp/cm/endpoint.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+
+namespace ucp {
+
+cm::manager& worker::connections() {
+    if (connections_ == nullptr) connections_ = std::make_unique<cm::manager>(*this);
+    return *connections_;
+}
+
+// Never in the table: no worker has this uid. Goes with its endpoint.
+peer& worker::add_unknown_peer() {
+    auto fresh = std::make_unique<peer>(*this, 0, std::vector<std::byte>());
+    dead_peers_.push_back(*fresh);
+    ++dead_count_;
+    return *fresh.release();
+}
+
+bool worker::bind(ep& client, const wire::wireup_header& said, std::span<const std::byte> address) {
+    const auto parsed = address::parse(address, &rejected_);
+    if (!parsed || parsed->uid != said.uid) {
+        client.handle(wireup::event::failure, UCS_ERR_UNREACHABLE);
+        return false;
+    }
+    peer* to = intern(said.uid, address);
+    const peer_use kept(*to);
+    if (const ucs_status_t status = to->connect(); status != UCS_OK) {
+        client.handle(wireup::event::failure, status);
+        return false;
+    }
+    client.bind(*to);
+    client.set_remote_id(said.ep);
+    return true;
+}
+
+}  // namespace ucp
