@@ -86,7 +86,9 @@ unsigned connection::send_queued() {
             if (!would_block(errno)) fail_sending(errno);
             break;
         }
-        ended = tx_.advance(static_cast<std::size_t>(sent));
+        // At most one ends here, and the control frame behind it takes another round.
+        if (completion* const done = tx_.advance(static_cast<std::size_t>(sent)); done != nullptr)
+            ended = done;
         if (static_cast<std::size_t>(sent) < wanted) break;
         if (owed_ && !tx_.append(control_frame(*std::exchange(owed_, std::nullopt)))) {
             fail_for_memory("a control frame could not be queued");

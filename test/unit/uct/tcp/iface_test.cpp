@@ -261,6 +261,45 @@ TEST_CASE("a peer that still uses the connection is asked once whether it may cl
     CHECK(a.connections() == 1);
 }
 
+// The end of the message was forgotten when the answer went out right behind it.
+TEST_CASE("a message ends although the peer asks to close the connection while it is under way") {
+    worker a;
+    hand_made_peer peer;
+    const auto via = a.connect(peer.address());
+    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+    const ucs::unique_fd fd = peer.let_in(a);
+    REQUIRE(sent(a, *via, a, 1));
+
+    static unsigned told;
+    told = 0;
+    uct::completion done{.done = [](uct::completion&) { ++told; }};
+    bytes payload = filled(1 << 20, 7);
+    const uct::iov piece{payload.data(), payload.size()};
+    ucs_status_t status = UCS_OK;
+    while (status == UCS_OK)
+        status = via->am_zcopy(1, {}, {&piece, 1}, &done);
+    REQUIRE(status == UCS_INPROGRESS);
+
+    using uct::tcp::wire::frame_kind;
+    uct::tcp::wire::frame_header frame{0, 0, frame_kind::part, uct::tcp::wire::frame_mark};
+    REQUIRE(::send(fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    // Nothing else can happen while the peer reads nothing.
+    REQUIRE(run({}, [&] { return a.progress() > 0; }));
+    REQUIRE(told == 0);
+
+    bytes room(1 << 16);
+    bytes came;
+    REQUIRE(run({&a}, [&] {
+        const ssize_t got = ::recv(fd.get(), room.data(), room.size(), MSG_DONTWAIT);
+        if (got > 0) came.insert(came.end(), room.begin(), room.begin() + got);
+        if (came.size() < sizeof frame) return false;
+        std::memcpy(&frame, came.data() + came.size() - sizeof frame, sizeof frame);
+        return frame.kind == frame_kind::part_denied && frame.mark == uct::tcp::wire::frame_mark;
+    }));
+    CHECK(run({&a}, [&] { return told == 1; }));
+    CHECK(a.failures.empty());
+}
+
 // An endpoint that was destroyed while the peer was being greeted took the connection with it, and
 // what the peer had sent on it was lost.
 TEST_CASE("what a peer sends on a connection whose maker lost interest arrives") {
