@@ -112,8 +112,10 @@ typedef union ucm_event {
 } ucm_event_t;
 
 /**
- * Told about an event. Must not set or unset handlers. Runs in the thread that changes memory,
- * possibly inside an allocator: it must not allocate.
+ * Told about an event. Runs in the thread that changes memory, possibly inside an allocator: it
+ * must not allocate, nor wait for whoever does. It may report events itself, and set and unset
+ * handlers; whether one that it sets is told about the event under way is not defined. It must
+ * not call ucm_test_events and ucm_test_external_events.
  */
 typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* event, void* arg);
 
@@ -127,7 +129,10 @@ typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* e
  */
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg);
 
-/** Removes events from handlers with this callback and argument. None runs afterwards. */
+/**
+ * Removes events from handlers with this callback and argument. None runs afterwards; only a
+ * handler that calls this does not wait for other threads in which they run.
+ */
 void ucm_unset_event_handler(int events, ucm_event_callback_t cb, void* arg);
 
 /** Declares that the caller reports all events of these kinds from now on. */

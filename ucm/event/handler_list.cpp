@@ -1,12 +1,59 @@
 #include "ucm/event/handler_list.hpp"
 
-#include <cstdlib>
+#include <sys/mman.h>
+
+#include <cstddef>
 
 namespace ucm {
+
+namespace {
+
+// Events whose handlers this thread is telling. In the block of memory that every thread has from
+// its start: the other kind of variable is allocated at the first use.
+__attribute__((tls_model("initial-exec"))) thread_local constinit int depth = 0;
+
+template<class T>
+T load(const T& from) noexcept {
+    return __atomic_load_n(&from, __ATOMIC_ACQUIRE);
+}
+
+template<class T>
+void store(T& into, T value) noexcept {
+    __atomic_store_n(&into, value, __ATOMIC_RELEASE);
+}
+
+}  // namespace
 
 handler_list& handlers() noexcept {
     static constinit handler_list the_list;
     return the_list;
+}
+
+handler_list::telling::telling(const handler_list& list) noexcept : list_(list) {
+    pthread_rwlock_rdlock(&list_.lock_);
+    ++depth;
+}
+
+handler_list::telling::~telling() {
+    --depth;
+    pthread_rwlock_unlock(&list_.lock_);
+}
+
+handler_list::changing::changing(handler_list& list) noexcept : list_(list) {
+    if (depth > 0) {
+        pthread_mutex_lock(&list_.changes_);
+    } else {
+        pthread_rwlock_wrlock(&list_.lock_);
+    }
+}
+
+handler_list::changing::~changing() {
+    if (depth > 0) {
+        pthread_mutex_unlock(&list_.changes_);
+    } else {
+        list_.sweep();
+        pthread_rwlock_unlock(&list_.lock_);
+    }
 }
 
 void handler_list::insert(handler* added) noexcept {
@@ -14,90 +61,100 @@ void handler_list::insert(handler* added) noexcept {
     while (*place != nullptr && (*place)->priority <= added->priority)
         place = &(*place)->next;
     added->next = *place;
-    *place = added;
+    store(*place, added);
+}
+
+// Handlers come from pages of their own, which are kept: malloc may be what reports the event.
+handler_list::handler* handler_list::take_unused() noexcept {
+    if (unused_ == nullptr) {
+        constexpr std::size_t bytes = 4096;
+        void* page = ucm_orig_mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) return nullptr;
+        auto* all = static_cast<handler*>(page);
+        for (std::size_t i = 0; i < bytes / sizeof(handler); ++i) {
+            all[i].next = unused_;
+            unused_ = &all[i];
+        }
+    }
+    handler* taken = unused_;
+    unused_ = taken->next;
+    return taken;
 }
 
 ucs_status_t handler_list::add(int events, int priority, ucm_event_callback_t callback,
                                void* arg) noexcept {
-    // Plain malloc, because this library must not need the C++ runtime.
-    auto* added = static_cast<handler*>(std::malloc(sizeof(handler)));
+    const int wanted = events & ~event_flags;
+    const changing now(*this);
+    if ((wanted & ~external()) != 0 && (events & UCM_EVENT_FLAG_NO_INSTALL) == 0) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    handler* added = take_unused();
     if (added == nullptr) return UCS_ERR_NO_MEMORY;
-    *added = {events & ~event_flags, priority, callback, arg, nullptr};
-
-    pthread_rwlock_wrlock(&lock_);
-    const int missing = added->events & ~external_;
-    const bool accept = missing == 0 || (events & UCM_EVENT_FLAG_NO_INSTALL) != 0;
-    if (accept) insert(added);
-    pthread_rwlock_unlock(&lock_);
-
-    if (accept) return UCS_OK;
-    std::free(added);
-    return UCS_ERR_UNSUPPORTED;
+    *added = {wanted, priority, callback, arg, nullptr};
+    insert(added);
+    return UCS_OK;
 }
 
 void handler_list::remove(int events, ucm_event_callback_t callback, void* arg) noexcept {
-    handler* removed = nullptr;
-    pthread_rwlock_wrlock(&lock_);
-    for (handler** place = &first_; *place != nullptr;) {
-        handler* current = *place;
-        if (current->callback == callback && current->arg == arg) current->events &= ~events;
-        if (current->events == 0) {
-            *place = current->next;
-            current->next = removed;
-            removed = current;
-        } else {
-            place = &current->next;
+    const changing now(*this);
+    for (handler* current = first_; current != nullptr; current = current->next) {
+        if (current->callback == callback && current->arg == arg) {
+            store(current->events, current->events & ~events);
         }
     }
-    pthread_rwlock_unlock(&lock_);
+}
 
-    // Outside the lock: freeing may unmap memory, and whoever intercepts that may come back here.
-    while (removed != nullptr) {
-        handler* next = removed->next;
-        std::free(removed);
-        removed = next;
+// Takes out the handlers that want nothing any more. Nobody walks the list meanwhile.
+void handler_list::sweep() noexcept {
+    for (handler** place = &first_; *place != nullptr;) {
+        handler* current = *place;
+        if (current->events != 0) {
+            place = &current->next;
+            continue;
+        }
+        *place = current->next;
+        current->next = unused_;
+        unused_ = current;
     }
 }
 
 void handler_list::declare_external(int events) noexcept {
-    pthread_rwlock_wrlock(&lock_);
-    external_ |= events & ~event_flags;
-    pthread_rwlock_unlock(&lock_);
+    __atomic_fetch_or(&external_, events & ~event_flags, __ATOMIC_ACQ_REL);
 }
 
 void handler_list::withdraw_external(int events) noexcept {
-    pthread_rwlock_wrlock(&lock_);
-    external_ &= ~events;
-    pthread_rwlock_unlock(&lock_);
+    __atomic_fetch_and(&external_, ~events, __ATOMIC_ACQ_REL);
 }
 
 int handler_list::external() const noexcept {
-    read_lock held(lock_);
-    return external_;
+    return load(external_);
 }
 
 int handler_list::wanted() const noexcept {
-    read_lock held(lock_);
+    const telling now(*this);
     int all = 0;
-    for (const handler* current = first_; current != nullptr; current = current->next)
-        all |= current->events;
+    for (const handler* current = load(first_); current != nullptr; current = load(current->next))
+        all |= load(current->events);
     return all;
+}
+
+void handler_list::tell(const handler& one, ucm_event_type_t type, ucm_event_t& event) noexcept {
+    if ((load(one.events) & type) != 0) one.callback(type, &event, one.arg);
 }
 
 const handler_list::handler* handler_list::tell_before(ucm_event_type_t type,
                                                        ucm_event_t& event) const noexcept {
-    const handler* current = first_;
-    for (; current != nullptr && current->priority < 0; current = current->next) {
-        if ((current->events & type) != 0) current->callback(type, &event, current->arg);
-    }
+    const handler* current = load(first_);
+    for (; current != nullptr && current->priority < 0; current = load(current->next))
+        tell(*current, type, event);
     return current;
 }
 
 void handler_list::tell_rest(const handler* first, ucm_event_type_t type,
                              ucm_event_t& event) noexcept {
-    for (const handler* current = first; current != nullptr; current = current->next) {
-        if ((current->events & type) != 0) current->callback(type, &event, current->arg);
-    }
+    for (const handler* current = first; current != nullptr; current = load(current->next))
+        tell(*current, type, event);
 }
 
 }  // namespace ucm

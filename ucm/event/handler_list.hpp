@@ -10,8 +10,9 @@ namespace ucm {
 inline constexpr int event_flags = UCM_EVENT_FLAG_NO_INSTALL | UCM_EVENT_FLAG_EXISTING_ALLOC;
 
 // Handlers in the order they run, and the event kinds that have a declared source. One per
-// process. Any thread. Telling handlers neither allocates nor waits for other tellers; adding and
-// removing waits until no handler runs. Trivially destructible: events may come until the very end.
+// process. Any thread. Nothing here uses the allocator. Telling handlers does not wait for other
+// tellers. Adding and removing waits until no handler runs, unless a handler does it: then others
+// may be running. Trivially destructible: events may come until the very end.
 class handler_list {
 public:
     constexpr handler_list() noexcept = default;
@@ -31,7 +32,7 @@ public:
     // Tells the handlers of negative priority, calls `original(event)`, tells the others.
     template<class Original>
     void dispatch(ucm_event_type_t type, ucm_event_t& event, Original&& original) const noexcept {
-        read_lock held(lock_);
+        const telling now(*this);
         const handler* rest = tell_before(type, event);
         original(event);
         tell_rest(rest, type, event);
@@ -42,35 +43,53 @@ public:
     }
 
 private:
+    // `events` and `next` may change while somebody walks the list; the rest is set before the
+    // handler is linked.
     struct handler {
-        int events;
+        int events;  // 0: removed
         int priority;
         ucm_event_callback_t callback;
         void* arg;
         handler* next;
     };
 
-    // Handlers may change memory and so come back here: readers must be let in again while a
-    // writer waits, which is what the default kind of lock does.
-    class read_lock {
+    // Holds the list still. Handlers may change memory and so come back here: readers must be let
+    // in again while a writer waits, which is what the default kind of lock does.
+    class telling {
     public:
-        explicit read_lock(pthread_rwlock_t& lock) noexcept : lock_(lock) {
-            pthread_rwlock_rdlock(&lock_);
-        }
-        ~read_lock() { pthread_rwlock_unlock(&lock_); }
-        read_lock(const read_lock&) = delete;
-        read_lock& operator=(const read_lock&) = delete;
+        explicit telling(const handler_list& list) noexcept;
+        ~telling();
+        telling(const telling&) = delete;
+        telling& operator=(const telling&) = delete;
 
     private:
-        pthread_rwlock_t& lock_;
+        const handler_list& list_;
+    };
+
+    // The right to change the list. Inside a handler, where this thread holds the list still
+    // itself, it excludes only the other handlers that change it; else everybody.
+    class changing {
+    public:
+        explicit changing(handler_list& list) noexcept;
+        ~changing();
+        changing(const changing&) = delete;
+        changing& operator=(const changing&) = delete;
+
+    private:
+        handler_list& list_;
     };
 
     const handler* tell_before(ucm_event_type_t type, ucm_event_t& event) const noexcept;
     static void tell_rest(const handler* first, ucm_event_type_t type, ucm_event_t& event) noexcept;
+    static void tell(const handler& one, ucm_event_type_t type, ucm_event_t& event) noexcept;
+    handler* take_unused() noexcept;
     void insert(handler* added) noexcept;
+    void sweep() noexcept;
 
     mutable pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
+    pthread_mutex_t changes_ = PTHREAD_MUTEX_INITIALIZER;  // of handlers that change the list
     handler* first_ = nullptr;
+    handler* unused_ = nullptr;
     int external_ = 0;
 };
 

@@ -3,9 +3,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include "test/unit/ucm/event/recorder.hpp"
 
@@ -14,7 +17,19 @@ namespace {
 std::atomic<bool> report_unmaps{false};
 char some_memory[64];
 
+// Calls of malloc by this thread.
+thread_local constinit unsigned long allocations = 0;
+
 }  // namespace
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+extern "C" void* __libc_malloc(std::size_t size);
+
+extern "C" __attribute__((visibility("default"))) void* malloc(std::size_t size) noexcept {
+    ++allocations;
+    return __libc_malloc(size);
+}
+#endif
 
 // Takes the place of the C library's function in this process, like the hooks of an MPI library.
 extern "C" __attribute__((visibility("default"))) int munmap(void* addr, size_t length) noexcept {
@@ -133,6 +148,90 @@ TEST_CASE("a handler may change memory itself") {
     ucm_vm_munmap(some_memory, 1);
     ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, recurse, nullptr);
     CHECK(depth == 5);
+}
+
+TEST_CASE("a handler may remove itself and set another") {
+    static test::recorder seen;
+    seen.entries.clear();
+    seen.entries.reserve(16);
+    constexpr int events = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_FLAG_NO_INSTALL;
+    struct handlers {
+        static void second(ucm_event_type_t type, ucm_event_t* event, void*) {
+            seen.entries.push_back({type, *event, 2});
+        }
+        static void first(ucm_event_type_t type, ucm_event_t* event, void* arg) {
+            seen.entries.push_back({type, *event, 1});
+            ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, first, arg);
+            if (ucm_set_event_handler(events, 1, second, arg) != UCS_OK) std::abort();
+        }
+    };
+    REQUIRE(ucm_set_event_handler(events, 0, handlers::first, nullptr) == UCS_OK);
+    ucm_vm_munmap(some_memory, 1);
+    REQUIRE_FALSE(seen.entries.empty());
+    CHECK(seen.entries[0].who == 1);
+    seen.entries.clear();
+    ucm_vm_munmap(some_memory, 1);
+    ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, handlers::second, nullptr);
+    REQUIRE(seen.entries.size() == 1);
+    CHECK(seen.entries[0].who == 2);
+    ucm_vm_munmap(some_memory, 1);
+    CHECK(seen.entries.size() == 1);
+}
+
+TEST_CASE("handlers change the list while other threads tell and change it") {
+    static std::atomic<int> told{0};
+    constexpr int events = UCM_EVENT_VM_UNMAPPED | UCM_EVENT_FLAG_NO_INSTALL;
+    struct handlers {
+        static void count(ucm_event_type_t, ucm_event_t*, void*) { ++told; }
+        static void change(ucm_event_type_t, ucm_event_t*, void* arg) {
+            if (ucm_set_event_handler(events, 1, count, arg) != UCS_OK) std::abort();
+            ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, count, arg);
+        }
+    };
+    told = 0;
+    std::array<char, 4> arguments{};
+    REQUIRE(ucm_set_event_handler(events, -1, handlers::change, arguments.data()) == UCS_OK);
+    REQUIRE(ucm_set_event_handler(events, 0, handlers::count, nullptr) == UCS_OK);
+    constexpr int rounds = 1000;
+    std::vector<std::thread> threads;
+    for (char& argument : arguments) {
+        threads.emplace_back([&argument] {
+            for (int i = 0; i < rounds; ++i) {
+                ucm_vm_munmap(some_memory, 1);
+                if (ucm_set_event_handler(UCM_EVENT_VM_MAPPED | UCM_EVENT_FLAG_NO_INSTALL, 0,
+                                          handlers::count, &argument) != UCS_OK) {
+                    std::abort();
+                }
+                ucm_unset_event_handler(UCM_EVENT_VM_MAPPED, handlers::count, &argument);
+            }
+        });
+    }
+    for (std::thread& one : threads)
+        one.join();
+    ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, handlers::count, nullptr);
+    ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, handlers::change, arguments.data());
+    CHECK(told >= rounds * static_cast<int>(arguments.size()));
+    CHECK(ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_OK);
+}
+
+// It used malloc for each handler, which the reported change can come from.
+TEST_CASE("setting, unsetting and telling handlers leaves the allocator alone") {
+    constexpr int events = UCM_EVENT_VM_MAPPED | UCM_EVENT_FLAG_NO_INSTALL;
+    static int told;
+    told = 0;
+    const auto count = [](ucm_event_type_t, ucm_event_t*, void*) { ++told; };
+    std::array<char, 1000> arguments{};
+    bool good = true;
+    const unsigned long before = allocations;
+    for (char& one : arguments)
+        good = good && ucm_set_event_handler(events, 0, count, &one) == UCS_OK;
+    ucm_vm_mmap(some_memory, 1);
+    for (char& one : arguments)
+        ucm_unset_event_handler(UCM_EVENT_VM_MAPPED, count, &one);
+    const unsigned long after = allocations;
+    CHECK(good);
+    CHECK(told == 1000);
+    CHECK(after == before);
 }
 
 TEST_CASE("no handler runs after it was removed, whatever other threads do") {
