@@ -163,10 +163,12 @@ void ucm_vm_mmap(void* addr, size_t length);
 /** Tells handlers that pages are about to be unmapped, or that their contents go away. */
 void ucm_vm_munmap(void* addr, size_t length);
 
+/* mremap has a fifth argument, the new address, with MREMAP_FIXED or MREMAP_DONTUNMAP in flags. */
+
 /* The system calls, without any event. Arguments, results and errno as usual. */
 void* ucm_orig_mmap(void* addr, size_t length, int prot, int flags, int fd, off_t offset);
 int ucm_orig_munmap(void* addr, size_t length);
-void* ucm_orig_mremap(void* old_address, size_t old_size, size_t new_size, int flags);
+void* ucm_orig_mremap(void* old_address, size_t old_size, size_t new_size, int flags, ...);
 void* ucm_orig_shmat(int shmid, const void* shmaddr, int shmflg);
 int ucm_orig_shmdt(const void* shmaddr);
 void* ucm_orig_sbrk(intptr_t increment);
@@ -176,7 +178,7 @@ int ucm_orig_madvise(void* addr, size_t length, int advice);
 /* The system calls, with their events. Arguments, results and errno as usual. */
 void* ucm_mmap(void* addr, size_t length, int prot, int flags, int fd, off_t offset);
 int ucm_munmap(void* addr, size_t length);
-void* ucm_mremap(void* old_address, size_t old_size, size_t new_size, int flags);
+void* ucm_mremap(void* old_address, size_t old_size, size_t new_size, int flags, ...);
 void* ucm_shmat(int shmid, const void* shmaddr, int shmflg);
 int ucm_shmdt(const void* shmaddr);
 void* ucm_sbrk(intptr_t increment);

@@ -2,7 +2,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdarg>
+
 #include "ucm/event/handler_list.hpp"
+#include "ucm/event/mremap_flags.hpp"
 #include "ucm/event/segment_size.hpp"
 
 namespace {
@@ -52,14 +55,24 @@ int ucm_munmap(void* addr, size_t length) {
     return event.munmap.result;
 }
 
-void* ucm_mremap(void* old_address, size_t old_size, size_t new_size, int flags) {
+void* ucm_mremap(void* old_address, size_t old_size, size_t new_size, int flags, ...) {
+    void* new_address = nullptr;
+    if ((flags & ucm::mremap_to_address) != 0) {
+        va_list rest;
+        va_start(rest, flags);
+        new_address = va_arg(rest, void*);
+        va_end(rest);
+    }
     report_unmapped(old_address, old_size);
+    // As with mmap, what was there goes away.
+    if ((flags & MREMAP_FIXED) != 0) report_unmapped(new_address, new_size);
     ucm_event_t event;
     event.mremap = {MAP_FAILED, old_address, old_size, new_size, flags};
-    ucm::handlers().dispatch(UCM_EVENT_MREMAP, event, [](ucm_event_t& call) {
+    ucm::handlers().dispatch(UCM_EVENT_MREMAP, event, [new_address](ucm_event_t& call) {
         auto& args = call.mremap;
         if (args.result != MAP_FAILED) return;
-        args.result = ucm_orig_mremap(args.address, args.old_size, args.new_size, args.flags);
+        args.result =
+            ucm_orig_mremap(args.address, args.old_size, args.new_size, args.flags, new_address);
     });
     if (event.mremap.result != MAP_FAILED) report_mapped(event.mremap.result, new_size);
     return event.mremap.result;

@@ -2,9 +2,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdarg>
 #include <cstdint>
 
 #include "ucm/api/ucm.h"
+#include "ucm/event/mremap_flags.hpp"
 
 // Straight to the kernel, so that nobody who replaced the C library's functions sees them. The
 // break is an exception: the C library remembers where it is and must take part.
@@ -17,9 +19,16 @@ int ucm_orig_munmap(void* addr, size_t length) {
     return static_cast<int>(syscall(SYS_munmap, addr, length));
 }
 
-void* ucm_orig_mremap(void* old_address, size_t old_size, size_t new_size, int flags) {
+void* ucm_orig_mremap(void* old_address, size_t old_size, size_t new_size, int flags, ...) {
+    void* new_address = nullptr;
+    if ((flags & ucm::mremap_to_address) != 0) {
+        va_list rest;
+        va_start(rest, flags);
+        new_address = va_arg(rest, void*);
+        va_end(rest);
+    }
     return reinterpret_cast<void*>(
-        syscall(SYS_mremap, old_address, old_size, new_size, flags, nullptr));
+        syscall(SYS_mremap, old_address, old_size, new_size, flags, new_address));
 }
 
 void* ucm_orig_shmat(int shmid, const void* shmaddr, int shmflg) {

@@ -101,6 +101,26 @@ TEST_CASE("mremap tells the old and the new range") {
     CHECK(ucm_munmap(moved, 4 * page()) == 0);
 }
 
+TEST_CASE("mremap to an address of the caller unmaps what was there") {
+    void* memory = map_pages(1);
+    void* place = map_pages(1);
+    REQUIRE(memory != MAP_FAILED);
+    REQUIRE(place != MAP_FAILED);
+    *static_cast<char*>(memory) = 7;
+    test::recorder seen;
+    {
+        test::scoped_handler handler(seen, anything);
+        CHECK(ucm_mremap(memory, page(), page(), MREMAP_MAYMOVE | MREMAP_FIXED, place) == place);
+    }
+    CHECK(*static_cast<char*>(place) == 7);
+    const auto unmapped = seen.of(UCM_EVENT_VM_UNMAPPED);
+    REQUIRE(unmapped.size() == 2);
+    CHECK(unmapped[0].event.vm_unmapped.address == memory);
+    CHECK(unmapped[1].event.vm_unmapped.address == place);
+    CHECK(ucm_orig_mremap(place, page(), page(), MREMAP_MAYMOVE | MREMAP_FIXED, memory) == memory);
+    CHECK(ucm_munmap(memory, page()) == 0);
+}
+
 TEST_CASE("advice that drops contents counts as unmapping") {
     void* memory = map_pages(1);
     REQUIRE(memory != MAP_FAILED);
