@@ -48,6 +48,22 @@ typedef enum ucm_event_type {
     UCM_EVENT_FLAG_EXISTING_ALLOC = UCS_BIT(25) /* also tell what was allocated before */
 } ucm_event_type_t;
 
+/** How a library could notice system calls by itself. This one does not (see above). */
+typedef enum ucm_mmap_hook_mode {
+    UCM_MMAP_HOOK_NONE,
+    UCM_MMAP_HOOK_RELOC,
+    UCM_MMAP_HOOK_BISTRO,
+    UCM_MMAP_HOOK_LAST
+} ucm_mmap_hook_mode_t;
+
+/** How a library that replaces functions could keep itself from being unloaded. */
+typedef enum ucm_module_unload_prevent_mode {
+    UCM_UNLOAD_PREVENT_MODE_LAZY,
+    UCM_UNLOAD_PREVENT_MODE_NOW,
+    UCM_UNLOAD_PREVENT_MODE_NONE,
+    UCM_UNLOAD_PREVENT_MODE_LAST
+} ucm_module_unload_prevent_mode_t;
+
 /** What happened; the event type says which member is valid. */
 typedef union ucm_event {
     /* A call, with its arguments. Handlers of negative priority run before it: one that sets
@@ -111,6 +127,26 @@ typedef union ucm_event {
     } mem_type;
 } ucm_event_t;
 
+/** Settings. Only enable_events has a meaning here: the others are about replacing functions. */
+typedef struct ucm_global_config {
+    ucs_log_level_t log_level;
+    int enable_events; /* 0: handlers are refused */
+    ucm_mmap_hook_mode_t mmap_hook_mode;
+    int enable_malloc_hooks;
+    int enable_malloc_reloc;
+    int cuda_hook_modes;
+    int enable_dynamic_mmap_thresh;
+    size_t alloc_alignment;
+    int dlopen_process_rpath;
+    int module_unload_prevent_mode;
+} ucm_global_config_t;
+
+/** The settings; before the first call of the library they may be changed. Better: the function. */
+extern ucm_global_config_t ucm_global_opts;
+
+/** Replaces the settings. Newer versions have a longer structure; the rest of it is not read. */
+void ucm_set_global_opts(const ucm_global_config_t* ucm_opts);
+
 /**
  * Told about an event. Runs in the thread that changes memory, possibly inside an allocator: it
  * must not allocate, nor wait for whoever does. It may report events itself, and set and unset
@@ -125,7 +161,8 @@ typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* e
  * @param events    ucm_event_type_t bits, and flags.
  * @param priority  handlers run in ascending order, those of one priority in the order added.
  * @return UCS_OK; UCS_ERR_UNSUPPORTED when nobody reports one of the events (not with
- *         UCM_EVENT_FLAG_NO_INSTALL); UCS_ERR_INVALID_PARAM; UCS_ERR_NO_MEMORY.
+ *         UCM_EVENT_FLAG_NO_INSTALL), or events are not enabled; UCS_ERR_INVALID_PARAM;
+ *         UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg);
 
@@ -184,6 +221,12 @@ int ucm_shmdt(const void* shmaddr);
 void* ucm_sbrk(intptr_t increment);
 int ucm_brk(void* addr);
 int ucm_madvise(void* addr, size_t length, int advice);
+
+/**
+ * Opens a library by dlopen. What it maps is told by nobody. A name without a slash is looked for
+ * as if this library asked: the caller's own run path does not count.
+ */
+void* ucm_dlopen(const char* filename, int flag);
 
 END_C_DECLS
 

@@ -51,6 +51,7 @@ int try_out(int events) noexcept {
 
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg) {
     if (cb == nullptr || (events & ~ucm::event_flags) == 0) return UCS_ERR_INVALID_PARAM;
+    if (ucm_global_opts.enable_events == 0) return UCS_ERR_UNSUPPORTED;
     return ucm::handlers().add(events, priority, cb, arg);
 }
 

@@ -1,4 +1,5 @@
 // Handlers, declared sources, and the two questions that programs ask.
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -232,6 +233,28 @@ TEST_CASE("setting, unsetting and telling handlers leaves the allocator alone") 
     CHECK(good);
     CHECK(told == 1000);
     CHECK(after == before);
+}
+
+TEST_CASE("events that are not enabled have no handlers") {
+    const ucm_global_config_t usual = ucm_global_opts;
+    ucm_global_config_t none = usual;
+    none.enable_events = 0;
+    ucm_set_global_opts(&none);
+    test::recorder seen;
+    {
+        test::scoped_handler handler(seen, UCM_EVENT_VM_UNMAPPED | UCM_EVENT_FLAG_NO_INSTALL);
+        CHECK(handler.status() == UCS_ERR_UNSUPPORTED);
+    }
+    ucm_set_global_opts(&usual);
+    test::scoped_handler handler(seen, UCM_EVENT_VM_UNMAPPED | UCM_EVENT_FLAG_NO_INSTALL);
+    CHECK(handler.status() == UCS_OK);
+}
+
+TEST_CASE("a library is opened by its name") {
+    void* self = ucm_dlopen(nullptr, RTLD_LAZY);
+    REQUIRE(self != nullptr);
+    dlclose(self);
+    CHECK(ucm_dlopen("libof-this-name-there-is-none.so", RTLD_LAZY) == nullptr);
 }
 
 TEST_CASE("no handler runs after it was removed, whatever other threads do") {
