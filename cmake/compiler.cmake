@@ -15,8 +15,12 @@ set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG -g1 -fno-semantic-interposition")
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  # The sloppiness that precompiled headers need; and the list of headers comes from the compiler
+  # itself, so that what is not in the cache is not preprocessed twice.
+  set(ccache "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
+    "${CCACHE_PROGRAM}")
+  set(CMAKE_C_COMPILER_LAUNCHER "${ccache}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${ccache}")
 endif()
 if(HAWSER_COVERAGE)
   add_compile_options(--coverage)

@@ -2,6 +2,8 @@
 # RDMA, CUDA and FUSE are detected (cmake/detected.cmake) and nothing here needs them.
 find_package(Threads REQUIRED)
 find_package(Boost 1.71 REQUIRED)
+# Boost::headers has it, too; targets that share precompiled headers must agree on it.
+add_compile_definitions(BOOST_ALL_NO_LIB)
 
 # ucs/log/fmt.cpp compiles parts of fmt that are internal to its major version.
 find_package(fmt REQUIRED)

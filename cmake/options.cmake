@@ -3,6 +3,7 @@ option(HAWSER_TESTS "Build the tests, the fuzz drivers and the benchmarks" OFF)
 option(HAWSER_LTO "Link-time optimisation across ucs, uct and ucp" OFF)
 option(HAWSER_COVERAGE "Instrument for gcov" OFF)
 option(HAWSER_FUZZ "Build libFuzzer targets (needs Clang)" OFF)
+option(HAWSER_PRECOMPILE "Parse common headers once (cmake/precompile.cmake)" ON)
 set(HAWSER_SANITIZER "" CACHE STRING "Sanitizers for -fsanitize=, comma separated; empty for none")
 
 # Plain lib/, never lib/<multiarch>: people point LD_LIBRARY_PATH at PREFIX/lib.

@@ -3,6 +3,12 @@
 set(CMAKE_C_FLAGS_SANITIZER "-O1 -g1")
 set(CMAKE_CXX_FLAGS_SANITIZER "-O1 -g1")
 
+if(HAWSER_FUZZ)
+  # All layers: each source is compiled once, with the feedback and the checks.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 if(HAWSER_SANITIZER)
   add_compile_options(-fsanitize=${HAWSER_SANITIZER} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HAWSER_SANITIZER})

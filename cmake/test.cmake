@@ -1,7 +1,7 @@
 # hawser_unit_test(name SOURCES file... USES layer-or-target...): a Catch2 program whose test cases
 # ctest lists one by one under the label "unit". A name of a layer links all objects of the layer
-# and of those below it. TOGETHER: one test of ctest for the whole program, for those that start for
-# longer than they run.
+# and of those below it. In a build with a sanitizer the program is one test of ctest: the sanitizer's
+# run time takes longer to start than a case to run.
 include_guard(GLOBAL)
 find_package(Catch2 2.13 REQUIRED)
 include(Catch)
@@ -32,7 +32,7 @@ function(hawser_link_layers target)
 endfunction()
 
 function(hawser_unit_test name)
-  cmake_parse_arguments(ARG "TOGETHER" "LABEL;TIMEOUT" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;USES" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -47,9 +47,10 @@ function(hawser_unit_test name)
     set_property(TARGET ${name} PROPERTY INTERPROCEDURAL_OPTIMIZATION ON)
   endif()
   hawser_warnings(${name})
-  if(ARG_TOGETHER)
+  hawser_precompile(${name} FROM hawser_test_main)
+  if(HAWSER_SANITIZER)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 600)
   else()
     catch_discover_tests(${name} TEST_PREFIX "${name}: "
       PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})

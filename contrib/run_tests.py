@@ -32,6 +32,7 @@ class Results:
 
     def __init__(self):
         self.passed, self.failed, self.skipped = 0, [], []
+        self.seconds = {}  # of each stage
 
     def add(self, name, reason=None):
         if reason is None:
@@ -62,6 +63,10 @@ class Results:
         return bool(cases)
 
     def finish(self):
+        whole = sum(self.seconds.values())
+        if whole > 0:
+            print(f"\nTime: {whole:.0f} s; " +
+                  ", ".join(f"{name} {seconds:.0f}" for name, seconds in self.seconds.items()))
         for title, lines in (("Skipped", self.skipped), ("Failed", self.failed)):
             if lines:
                 print(f"\n{title}:", *lines, sep="\n  ")
@@ -92,8 +97,10 @@ class Run:
                 return False
             self.configured.add(preset)
         targets = LAYERS + [f"test/{folder}/all" for folder in folders]
-        return self.call(["cmake", "--build", "--preset", preset, "-j", self.jobs, "--target",
-                          *targets]) == 0
+        started = time.monotonic()
+        built = self.call(["cmake", "--build", "--preset", preset, "-j", self.jobs, "--target", *targets]) == 0
+        print(f"--- build of {preset}: {time.monotonic() - started:.0f} s", flush=True)
+        return built
 
     def script(self, name, *arguments):
         code = self.call([ROOT / "contrib" / name, *arguments])
@@ -203,7 +210,8 @@ class Run:
 
 STAGES = ["format", "layers", "headers", "symbols", "unit", "conformance", "sim", "abi", "integration",
           "mpi", "quickstart", "coverage", "fuzz", "asan", "tsan"]
-SLOW = ["coverage", "fuzz", "asan", "tsan"]
+SLOW = ["coverage", "fuzz", "asan", "tsan"]  # not with --quick
+LONG = ["coverage"]  # only with --long
 
 
 def arguments():
@@ -211,7 +219,8 @@ def arguments():
                                      "runs every test. The last line is: N passed, N failed, N skipped")
     parser.add_argument("--quick", action="store_true", help="leave out " + ", ".join(SLOW)
                         + " and all MPI runs but the short ones")
-    parser.add_argument("--long", action="store_true", help="ten times the seeds and ten minutes per fuzz target")
+    parser.add_argument("--long", action="store_true", help="ten times the seeds, ten minutes per fuzz target, and "
+                        + ", ".join(LONG))
     parser.add_argument("--only", action="append", choices=STAGES, metavar="NAME",
                         help="run only this stage (repeatable): " + ", ".join(STAGES))
     parser.add_argument("--seeds", type=int, help="seeds of the randomised tests (HAWSER_SEEDS; default 10)")
@@ -220,7 +229,7 @@ def arguments():
     args = parser.parse_args()
     if args.seeds is None:
         args.seeds = 100 if args.long else 10
-    args.fuzz_seconds = 600 if args.long else 60
+    args.fuzz_seconds = 600 if args.long else 30
     return args
 
 
@@ -228,16 +237,21 @@ def main():
     args = arguments()
     run = Run(args)
     actions = run.stages()
-    wanted = args.only or [name for name in STAGES if not (args.quick and name in SLOW)]
     for name in STAGES:
-        if name not in wanted:
-            if not args.only:
-                run.results.skip(name, "left out by --quick")
+        if args.only:
+            if name not in args.only:
+                continue
+        elif args.quick and name in SLOW:
+            run.results.skip(name, "left out by --quick")
+            continue
+        elif not args.long and name in LONG:
+            run.results.skip(name, f"only with --long or --only {name}")
             continue
         print(f"\n=== {name} ===", flush=True)
         started = time.monotonic()
         actions[name]()
-        print(f"=== {name}: {time.monotonic() - started:.0f} s ===", flush=True)
+        run.results.seconds[name] = time.monotonic() - started
+        print(f"=== {name}: {run.results.seconds[name]:.0f} s ===", flush=True)
     return run.results.finish()
 
 

@@ -38,9 +38,6 @@ struct suite_case {
 };
 [[nodiscard]] std::vector<suite_case>& suite();
 
-// Called by main, once all cases have added themselves.
-void register_cases();
-
 struct add_case {
     add_case(const char* text, unsigned required, void (*body)(network&)) {
         suite().push_back({text, required, body});
