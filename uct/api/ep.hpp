@@ -32,6 +32,14 @@ class ep : public ucs::vfs::object {
 public:
     virtual ~ep() = default;
 
+    // What went out here since it was made, and what waits: for people, never for a decision.
+    struct traffic {
+        std::uint64_t operations = 0;  // messages, reads and writes that were accepted
+        std::uint64_t bytes = 0;       // of them, with the headers of the layer above
+        std::size_t queued = 0;        // requests that wait for resources
+    };
+    [[nodiscard]] virtual traffic sent() const noexcept { return {}; }
+
     // Sends header (8 bytes) and payload, at most attr().max_short bytes of payload. The buffers
     // may be reused on return. UCS_OK, UCS_ERR_NO_RESOURCE or the endpoint's error.
     virtual ucs_status_t am_short(am_id id, std::uint64_t header, const void* payload,

@@ -71,6 +71,16 @@ enum class op : std::uint32_t {
     put_zcopy = 1U << 4,
 };
 
+struct op_name {
+    op which;
+    const char* name;
+};
+inline constexpr op_name op_names[] = {{op::am_short, "am_short"},
+                                       {op::am_bcopy, "am_bcopy"},
+                                       {op::am_zcopy, "am_zcopy"},
+                                       {op::get_zcopy, "get_zcopy"},
+                                       {op::put_zcopy, "put_zcopy"}};
+
 struct op_mask {
     std::uint32_t bits = 0;
     [[nodiscard]] constexpr bool has(op which) const noexcept {

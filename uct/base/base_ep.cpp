@@ -17,21 +17,21 @@ base_ep::~base_ep() {
 
 void base_ep::pending_add(pending_request& request) {
     pending_.push_back(request);
-    queued_ = true;
+    ++queued_;
     if (!waiting_hook.is_linked()) iface_.waiting_.push_back(*this);
     iface_.note_work();
 }
 
 void base_ep::pending_remove(pending_request& request) {
     pending_.erase(pending_.iterator_to(request));
-    queued_ = !pending_.empty();
+    --queued_;
 }
 
 void base_ep::pending_purge(void (*purge)(pending_request&, void*), void* arg) {
     // A purge callback may queue again; only what is there now is handed out.
     queue taken;
     taken.swap(pending_);
-    queued_ = false;
+    queued_ = 0;
     while (!taken.empty()) {
         pending_request& request = taken.front();
         taken.pop_front();
@@ -45,15 +45,23 @@ unsigned base_ep::dispatch_pending() {
     while (!pending_.empty()) {
         pending_request& request = pending_.front();
         pending_.pop_front();
+        --queued_;
         if (request.progress(request) == UCS_ERR_NO_RESOURCE) {
             pending_.push_front(request);
+            ++queued_;
             break;
         }
         ++sent;
     }
     dispatching_ = false;
-    queued_ = !pending_.empty();
     return sent;
+}
+
+void base_ep::describe(ucs::vfs::directory& into) const {
+    ep::describe(into);
+    into.file("operations", [this] { return std::to_string(operations_); });
+    into.file("bytes", [this] { return std::to_string(bytes_); });
+    into.file("queued", [this] { return std::to_string(queued_); });
 }
 
 }  // namespace uct

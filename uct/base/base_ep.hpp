@@ -19,6 +19,8 @@ public:
     void pending_add(pending_request& request) override;
     void pending_remove(pending_request& request) override;
     void pending_purge(void (*purge)(pending_request&, void*), void* arg) override;
+    [[nodiscard]] traffic sent() const noexcept final { return {operations_, bytes_, queued_}; }
+    void describe(ucs::vfs::directory& into) const override;
 
     // Hook for the interface's list of endpoints with queued requests.
     ucs::datastruct::list_hook waiting_hook;
@@ -26,7 +28,13 @@ public:
     ucs::datastruct::list_hook failure_hook;
 
 protected:
-    [[nodiscard]] bool must_queue() const noexcept { return queued_ && !dispatching_; }
+    [[nodiscard]] bool must_queue() const noexcept { return queued_ > 0 && !dispatching_; }
+
+    // An operation was accepted. Two additions to plain integers, which only the owner reads, too.
+    void count(std::size_t bytes) noexcept {
+        ++operations_;
+        bytes_ += bytes;
+    }
 
     // Runs queued requests until one finds no resource. Returns how many went out. The endpoint
     // may not be destroyed by a request's progress.
@@ -38,7 +46,9 @@ private:
     friend class base_iface;
     using queue = ucs::datastruct::list<pending_request, &pending_request::pending_hook>;
     queue pending_;
-    bool queued_ = false;
+    std::size_t queued_ = 0;  // in pending_
+    std::uint64_t operations_ = 0;
+    std::uint64_t bytes_ = 0;
     bool dispatching_ = false;
     ucs_status_t failure_noted_ = UCS_OK;
 };

@@ -1,5 +1,8 @@
 #include "uct/base/base_iface.hpp"
 
+#include <string>
+#include <utility>
+
 namespace uct {
 
 constinit const ucs::log::component uct_log{"uct"};
@@ -67,7 +70,7 @@ unsigned base_iface::dispatch_all_waiting() {
         base_ep& waiter = taken.front();
         taken.pop_front();
         sent += waiter.dispatch_pending();
-        if (waiter.queued_ && !waiter.waiting_hook.is_linked()) waiting_.push_back(waiter);
+        if (waiter.queued_ > 0 && !waiter.waiting_hook.is_linked()) waiting_.push_back(waiter);
     }
     return sent;
 }
@@ -76,13 +79,37 @@ void base_iface::describe(ucs::vfs::directory& into) const {
     into.file("transport", [this] { return where_.transport; });
     into.file("device", [this] { return where_.device; });
     into.file("dropped_messages", [this] { return std::to_string(dropped_); });
-    into.folder("capability", [this](ucs::vfs::directory& caps) {
-        caps.file("max_short", [this] { return std::to_string(attr_.max_short); });
-        caps.file("max_bcopy", [this] { return std::to_string(attr_.max_bcopy); });
-        caps.file("max_zcopy", [this] { return std::to_string(attr_.max_zcopy); });
-        caps.file("latency", [this] { return std::to_string(attr_.latency); });
-        caps.file("bandwidth", [this] { return std::to_string(attr_.bandwidth); });
+    into.folder("capability", [this](ucs::vfs::directory& caps) { describe_limits(caps); });
+}
+
+void base_iface::describe_limits(ucs::vfs::directory& into) const {
+    const auto number = [](ucs::vfs::directory& folder, const char* name,
+                           const std::size_t& value) {
+        folder.file(name, [&value] { return std::to_string(value); });
+    };
+    const iface_attr& have = attr_;
+    into.folder("am", [number, &have](ucs::vfs::directory& am) {
+        number(am, "max_short", have.max_short);
+        number(am, "max_bcopy", have.max_bcopy);
+        number(am, "max_zcopy", have.max_zcopy);
+        number(am, "max_hdr", have.max_zcopy_header);
+        number(am, "max_iov", have.max_iov);
     });
+    for (const auto& [name, which] : {std::pair{"get", op::get_zcopy}, {"put", op::put_zcopy}}) {
+        if (!have.ops.has(which)) continue;
+        into.folder(name, [number, &have](ucs::vfs::directory& rma) {
+            number(rma, "max_zcopy", have.max_rma);
+            number(rma, "max_iov", have.max_iov);
+        });
+    }
+    into.folder("flag", [&have](ucs::vfs::directory& flags) {
+        for (const auto& [which, name] : op_names) {
+            if (have.ops.has(which)) flags.file(name, [] { return std::string("y"); });
+        }
+    });
+    into.file("latency", [&have] { return std::to_string(have.latency); });
+    into.file("bandwidth", [&have] { return std::to_string(have.bandwidth); });
+    into.file("overhead", [&have] { return std::to_string(have.overhead); });
 }
 
 }  // namespace uct

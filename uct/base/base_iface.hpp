@@ -78,6 +78,7 @@ protected:
     const std::uint64_t worker_uid_;
 
 private:
+    void describe_limits(ucs::vfs::directory& into) const;
     static void drop_unknown(void* arg, void* data, std::size_t length);
     unsigned dispatch_all_waiting();
     void wake_up() noexcept;

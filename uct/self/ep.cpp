@@ -13,6 +13,7 @@ ucs_status_t self_ep::am_short(am_id id, std::uint64_t header, const void* paylo
     std::memcpy(message->data(), &header, sizeof header);
     ucs::memory::copy_bytes(message->data() + sizeof header, payload, length);
     messages_.commit(*message, id, sizeof header + length);
+    count(sizeof header + length);
     return UCS_OK;
 }
 
@@ -21,6 +22,7 @@ ssize_t self_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     if (message == nullptr) return UCS_ERR_NO_RESOURCE;
     const std::size_t length = pack(arg, message->data(), self_iface::max_message);
     messages_.commit(*message, id, length);
+    count(length);
     return static_cast<ssize_t>(length);
 }
 
@@ -32,6 +34,7 @@ ucs_status_t self_ep::get_zcopy(std::span<const iov> into, std::uint64_t remote_
         if (piece.length > 0) std::memmove(piece.base, from, piece.length);
         from += piece.length;
     }
+    count(total_length(into));
     return UCS_OK;
 }
 
@@ -42,6 +45,7 @@ ucs_status_t self_ep::put_zcopy(std::span<const iov> from, std::uint64_t remote_
         if (piece.length > 0) std::memmove(into, piece.base, piece.length);
         into += piece.length;
     }
+    count(total_length(from));
     return UCS_OK;
 }
 

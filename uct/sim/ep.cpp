@@ -55,6 +55,7 @@ ucs_status_t sim_ep::am_short(am_id id, std::uint64_t header, const void* payloa
     append(*message, &header, sizeof header);
     append(*message, payload, length);
     fabric_.post(link_, std::move(message));
+    count(sizeof header + length);
     return UCS_OK;
 }
 
@@ -67,6 +68,7 @@ ssize_t sim_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     auto message = make_message(id, length);
     append(*message, room->data.get(), length);
     fabric_.post(link_, std::move(message));
+    count(length);
     return static_cast<ssize_t>(length);
 }
 
@@ -85,6 +87,7 @@ ucs_status_t sim_ep::am_zcopy(am_id id, std::span<const std::byte> header,
     message->pieces.assign(payload.begin(), payload.end());
     if (at_once) message->gather();
     fabric_.post(link_, std::move(message));
+    count(length);
     return at_once ? UCS_OK : UCS_INPROGRESS;
 }
 
@@ -112,6 +115,7 @@ ucs_status_t sim_ep::access(op_kind kind, std::span<const iov> pieces, std::uint
     }
     if (fabric_.rma_refused(link_->from, link_->to)) return UCS_ERR_UNSUPPORTED;
     if (auto status = fabric_.admit(link_); status != UCS_OK) return status;
+    count(total_length(pieces));
     auto what = std::make_shared<operation>();
     what->kind = kind;
     what->pieces.assign(pieces.begin(), pieces.end());

@@ -26,7 +26,9 @@ ucs_status_t ep::am_short(am_id id, std::uint64_t header, const void* payload, s
     if (length > 0) {
         std::memcpy(frame + wire::frame_header_size + sizeof header, payload, length);
     }
-    return link_.send_frame(id, frame, body);
+    const ucs_status_t status = link_.send_frame(id, frame, body);
+    if (status == UCS_OK) count(body);
+    return status;
 }
 
 ssize_t ep::am_bcopy(am_id id, pack_function pack, void* arg) {
@@ -36,6 +38,7 @@ ssize_t ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     const std::size_t length = pack(arg, frame + wire::frame_header_size, capacity);
     const ucs_status_t status = link_.send_frame(id, frame, length);
     if (status != UCS_OK) return status;
+    count(length);
     return static_cast<ssize_t>(length);
 }
 
@@ -48,7 +51,9 @@ ucs_status_t ep::am_zcopy(am_id id, std::span<const std::byte> header, std::span
         length > limits.max_zcopy) {
         return UCS_ERR_INVALID_PARAM;
     }
-    return link_.send_zcopy(*this, id, header, payload, done);
+    const ucs_status_t status = link_.send_zcopy(*this, id, header, payload, done);
+    if (status == UCS_OK || status == UCS_INPROGRESS) count(length);
+    return status;
 }
 
 ucs_status_t ep::flush(completion* done) {

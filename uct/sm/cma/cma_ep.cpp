@@ -31,6 +31,7 @@ ucs_status_t cma_ep::judge(const copy_outcome& outcome, const char* call,
                            std::uint64_t remote_address, std::size_t length) {
     switch (outcome.type) {
         case copy_outcome::kind::done:
+            count(length);
             return UCS_OK;
         case copy_outcome::kind::bad_address:
             // The caller knows whether the memory had to be there.

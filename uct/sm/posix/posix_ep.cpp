@@ -132,7 +132,6 @@ std::string posix_ep::peer_name() const {
 
 void posix_ep::describe(ucs::vfs::directory& into) const {
     base_ep::describe(into);
-    into.file("sent", [this] { return std::to_string(writer_.sent()); });
     into.file("state", [this]() -> std::string {
         if (error_ != UCS_OK) return ucs_status_string(error_);
         if (connection_ == nullptr) return "idle";

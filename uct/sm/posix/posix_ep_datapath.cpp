@@ -14,6 +14,7 @@ ucs_status_t posix_ep::am_short(am_id id, std::uint64_t header, const void* payl
     if (length <= inline_payload && writer_.has_slot() && !must_queue()) [[likely]] {
         if (writer_.put_inline(id, header, payload, length)) [[unlikely]]
             wake_reader();
+        count(sizeof header + length);
         return UCS_OK;
     }
     return send_slow(id, header, payload, length);
@@ -25,6 +26,7 @@ ucs_status_t posix_ep::send_slow(am_id id, std::uint64_t header, const void* pay
     if (status != UCS_OK) return status;
     if (length <= inline_payload) {
         if (writer_.put_inline(id, header, payload, length)) wake_reader();
+        count(sizeof header + length);
         return UCS_OK;
     }
     if (length > owner().attr().max_short) return UCS_ERR_INVALID_PARAM;
@@ -33,6 +35,7 @@ ucs_status_t posix_ep::send_slow(am_id id, std::uint64_t header, const void* pay
     std::memcpy(into, &header, sizeof header);
     std::memcpy(into + sizeof header, payload, length);
     if (writer_.commit(id, sizeof header + length)) wake_reader();
+    count(sizeof header + length);
     return UCS_OK;
 }
 
@@ -44,6 +47,7 @@ ssize_t posix_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     if (into == nullptr) return error_ == UCS_OK ? UCS_ERR_NO_RESOURCE : error_;
     const std::size_t length = pack(arg, into, capacity);
     if (writer_.commit(id, length)) wake_reader();
+    count(length);
     return static_cast<ssize_t>(length);
 }
 

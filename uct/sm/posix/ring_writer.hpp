@@ -97,8 +97,6 @@ public:
         }
     }
 
-    [[nodiscard]] std::uint64_t sent() const noexcept { return tail_; }
-
 private:
     [[nodiscard]] bool publish(slot& into, am_id id, std::uint64_t flags,
                                std::size_t length) noexcept {
