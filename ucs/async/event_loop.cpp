@@ -62,6 +62,7 @@ struct event_loop::state {
     std::uint32_t last_serial = 0;
     std::unordered_map<int, std::shared_ptr<watch>> watches;
     time::timer_heap<timer> timers;
+    event_loop::timer_handler woken;
 };
 
 event_loop::event_loop() noexcept = default;
@@ -156,6 +157,7 @@ void event_loop::remove_timer(timer_id id) noexcept {
 unsigned event_loop::state::dispatch(const epoll_event& event) {
     if (event.data.u64 == wake_key) {
         waker.drain();
+        if (woken) woken();
         return 0;
     }
     if (event.data.u64 == alarm_key) {
@@ -271,6 +273,10 @@ unsigned event_loop::poll(int timeout_ms) {
 
 void event_loop::wake() noexcept {
     state_->waker.signal();
+}
+
+void event_loop::set_wake_handler(timer_handler handler) {
+    state_->woken = std::move(handler);
 }
 
 int event_loop::fd() const noexcept {

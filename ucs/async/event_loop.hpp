@@ -43,8 +43,11 @@ public:
     // cannot wake anybody, for want of a descriptor.
     [[nodiscard]] ucs_status_t arm() noexcept;
 
-    // Makes a poll that waits return, and fd() readable until the next poll.
+    // Makes a poll that waits return, and fd() readable until the next poll, which calls the
+    // handler for this, if there is one.
     void wake() noexcept;
+    // Runs in poll once after any number of wakes; its call does not count in poll's result.
+    void set_wake_handler(timer_handler handler);
 
     // Readable whenever poll would dispatch a descriptor's handler (an epoll descriptor). Timers
     // show there after arm only.

@@ -22,8 +22,9 @@ constinit component self{"ucs.log"};
 // Everything behind log(): made by the first message or configure(), never destroyed, because
 // other objects log from their destructors until the very end.
 struct engine {
-    std::mutex lock;  // guards levels
+    std::mutex lock;  // guards levels and their text
     level_map levels;
+    std::string text = level_text{}.text;
     output out;
 };
 
@@ -38,9 +39,10 @@ constinit std::once_flag configured;
 constinit thread_local bool configuring = false;
 constinit std::atomic<sink*> installed_sink{nullptr};
 
-void adopt(level_map levels) {
+void adopt(level_map levels, std::string_view text) {
     engine& here = the_engine();
     const std::lock_guard lock(here.lock);
+    here.text = text;
     here.levels = std::move(levels);
     // Zero stands for "never resolved" in a component, so it is left out when the count wraps.
     constexpr std::uint32_t last = ~std::uint32_t{0} >> 4;
@@ -54,7 +56,7 @@ ucs_status_t apply(const settings& wanted) {
         error(self, "log level \"{}\" is not one", wanted.levels.text);
         return UCS_ERR_INVALID_PARAM;
     }
-    adopt(std::move(*levels));
+    adopt(std::move(*levels), wanted.levels.text);
     if (!the_engine().out.open(wanted.file, wanted.file_size.bytes, wanted.backups)) {
         error(self, "cannot open the log file \"{}\": {}; messages go to stderr",
               expand_file_name(wanted.file), std::strerror(errno));
@@ -95,8 +97,15 @@ ucs_status_t set_level(std::string_view text) {
         error(self, "set_level(\"{}\"): not a log level", text);
         return UCS_ERR_INVALID_PARAM;
     }
-    adopt(std::move(*levels));
+    adopt(std::move(*levels), text);
     return UCS_OK;
+}
+
+std::string current_levels() {
+    configure_once();
+    engine& here = the_engine();
+    const std::lock_guard lock(here.lock);
+    return here.text;
 }
 
 void set_sink(sink* taker) noexcept {

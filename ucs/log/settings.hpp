@@ -31,6 +31,9 @@ ucs_status_t configure(const settings& wanted);
 // Changes the levels only: "info" or "warn,uct.tcp:trace". Any thread.
 ucs_status_t set_level(std::string_view levels);
 
+// The levels in force, in the form of set_level. Any thread.
+[[nodiscard]] std::string current_levels();
+
 // Takes messages instead of the configured output while it is installed (nullptr: none). For
 // tests: install before and remove after all threads that log.
 class sink {

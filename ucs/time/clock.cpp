@@ -25,6 +25,10 @@ void set_clock(clock_function clock) noexcept {
     virtual_clock.store(clock, std::memory_order_relaxed);
 }
 
+nanoseconds thread_time() noexcept {
+    return read(CLOCK_THREAD_CPUTIME_ID);
+}
+
 nanoseconds since_epoch() noexcept {
     return read(CLOCK_REALTIME);
 }

@@ -25,6 +25,9 @@ inline constexpr nanoseconds second = 1'000'000'000;
 using clock_function = nanoseconds (*)() noexcept;
 void set_clock(clock_function clock) noexcept;
 
+// Processor time that this thread has used; never virtual. A system call.
+[[nodiscard]] nanoseconds thread_time() noexcept;
+
 // Wall-clock time since 1970, for texts that people read; never virtual.
 [[nodiscard]] nanoseconds since_epoch() noexcept;
 

@@ -202,6 +202,20 @@ TEST_CASE("wake ends a poll that waits without limit") {
     waker.join();
 }
 
+TEST_CASE("the wake handler runs in poll, once for any number of wakes") {
+    const auto loop = make_loop();
+    unsigned calls = 0;
+    loop->set_wake_handler([&] { ++calls; });
+    CHECK(loop->poll(0) == 0);
+    CHECK(calls == 0);
+    loop->wake();
+    loop->wake();
+    CHECK(loop->poll(0) == 0);  // nothing that the owner's work depends on
+    CHECK(calls == 1);
+    CHECK(loop->poll(0) == 0);
+    CHECK(calls == 1);
+}
+
 TEST_CASE("the loop's descriptor is readable when a handler would be called") {
     const auto outer = make_loop();
     const auto inner = make_loop();

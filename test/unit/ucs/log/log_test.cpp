@@ -63,6 +63,7 @@ TEST_CASE("a wrong level at run time is refused and changes nothing") {
     test::log_capture captured;
     REQUIRE(ulog::set_level("info") == UCS_OK);
     CHECK(ulog::set_level("noisy") == UCS_ERR_INVALID_PARAM);
+    CHECK(ulog::current_levels() == "info");
     CHECK(captured.count("noisy", ulog::level::error) == 1);
     CHECK(alpha.enabled(ulog::level::info));
     CHECK_FALSE(alpha.enabled(ulog::level::debug));

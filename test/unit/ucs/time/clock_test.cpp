@@ -38,3 +38,13 @@ TEST_CASE("seconds convert without overflow") {
     CHECK(time_::from_seconds(std::numeric_limits<double>::infinity()) == ~time_::nanoseconds{0});
     CHECK(time_::to_seconds(2'500'000'000) == Approx(2.5));
 }
+
+TEST_CASE("the time of a thread is what it works, not what it waits") {
+    const time_::nanoseconds begin = time_::thread_time();
+    while (time_::thread_time() < begin + 100 * time_::microsecond) {
+    }
+    const time_::nanoseconds used = time_::thread_time();
+    time_::set_clock(frozen);
+    CHECK(time_::thread_time() >= used);
+    time_::set_clock(nullptr);
+}

@@ -1,0 +1,22 @@
+#include "ucs/sys/module.hpp"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "test/support/temp_dir.hpp"
+
+TEST_CASE("a module that is missing or no module is refused with its path") {
+    const test::temp_dir folder;
+    const std::string place = folder.path();
+    const ucs::sys::module_head expected{16, 1};
+    std::string why_not;
+    CHECK(ucs::sys::load_module("absent", place, expected, why_not) == nullptr);
+    CHECK(why_not.find("absent.so") != std::string::npos);
+    folder.write("text.so", "no library");
+    why_not.clear();
+    CHECK(ucs::sys::load_module("text", place, expected, why_not) == nullptr);
+    CHECK(why_not.find("text.so") != std::string::npos);
+    why_not.clear();
+    CHECK(ucs::sys::load_module("absent", "", expected, why_not) == nullptr);
+    CHECK(why_not.find("/hawser/absent.so") != std::string::npos);
+}
