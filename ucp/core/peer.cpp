@@ -14,32 +14,6 @@
 
 namespace ucp {
 
-namespace {
-
-std::vector<wireup::local_interface> interfaces_of(const worker& owner,
-                                                   const std::vector<std::size_t>& excluded) {
-    std::vector<wireup::local_interface> list;
-    const auto& resources = owner.owner().resources();
-    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
-        if (owner.interface(i) == nullptr) continue;
-        const bool failed = std::find(excluded.begin(), excluded.end(), i) != excluded.end();
-        list.push_back({owner.interface(i), resources[i].where.transport, resources[i].where.device,
-                        i, failed});
-    }
-    return list;
-}
-
-std::string joined(const std::vector<std::string>& notes) {
-    std::string text;
-    for (const std::string& note : notes) {
-        if (!text.empty()) text += "; ";
-        text += note;
-    }
-    return text;
-}
-
-}  // namespace
-
 peer::peer(worker& owner, std::uint64_t uid, std::vector<std::byte> packed_address)
     : owner_(owner), uid_(uid), packed_(std::move(packed_address)) {}
 
@@ -63,15 +37,10 @@ ucs_status_t peer::connect() noexcept {
 ucs_status_t peer::make_lanes() {
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return remote.status();
-    const auto local = interfaces_of(owner_, excluded_);
-    const wireup::lane_selection chosen = wireup::select_lanes(local, *remote);
+    const wireup::lane_selection chosen = wireup::select_lanes(local_interfaces(), *remote);
     if (!chosen.am) {
-        std::vector<std::string> notes = chosen.notes;
-        for (const refused_resource& each : owner_.owner().refused())
-            notes.push_back(
-                fmt::format("{}/{}: not used, {}", each.transport, each.device, each.reason));
         owner_.unreachable().error(wireup_log, "worker {:x} ({}) is unreachable: {}", uid_,
-                                   remote->name, joined(notes));
+                                   remote->name, fmt::join(why_each(chosen), "; "));
         return UCS_ERR_UNREACHABLE;
     }
     const auto open = [this](const wireup::lane_choice& choice, lane& into) {
@@ -83,7 +52,7 @@ ucs_status_t peer::make_lanes() {
         return UCS_OK;
     };
     if (const ucs_status_t status = open(*chosen.am, am_); status != UCS_OK) {
-        excluded_.push_back(chosen.am->resource);
+        excluded_.push_back({chosen.am->resource, status});
         return make_lanes();  // ends: every turn excludes one more
     }
     if (chosen.rma && rma_dropped_ == nullptr) {
@@ -152,7 +121,7 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
     }
     const auto& where = owner_.owner().resources()[am_.resource].where;
     // Who lacks memory for one lane lacks it for another.
-    if (status == UCS_ERR_NO_MEMORY || !may_change_lane() || !exclude(am_.resource)) {
+    if (status == UCS_ERR_NO_MEMORY || !may_change_lane() || !exclude(am_.resource, status)) {
         // After a goodbye nobody misses anything but who still sends, and gets the error.
         ucs::log::log(
             wireup_log,
@@ -173,9 +142,9 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
         each.connect_again();
 }
 
-bool peer::exclude(std::size_t resource) noexcept {
+bool peer::exclude(std::size_t resource, ucs_status_t failure) noexcept {
     try {
-        excluded_.push_back(resource);
+        excluded_.push_back({resource, failure});
     } catch (const std::bad_alloc&) {
         return false;
     }
@@ -301,33 +270,6 @@ std::vector<peer::lane_name> peer::lane_names() const {
         names.push_back({where.transport.c_str(), where.device.c_str()});
     }
     return names;
-}
-
-std::string peer::explain() const {
-    std::string text;
-    if (packed_.empty()) return text;  // nobody's yet
-    const auto remote = address::parse(std::span<const std::byte>(packed_));
-    if (!remote) return text;
-    const auto selection = wireup::select_lanes(interfaces_of(owner_, excluded_), *remote);
-    const auto& resources = owner_.owner().resources();
-    const auto line = [&](std::size_t index, const lane& each, const char* role) {
-        const uct::resource& where = resources[each.resource].where;
-        text += fmt::format("#            lane[{}]: {}:{}/{} {}, {}\n", index, each.resource,
-                            where.transport, where.device, role, each.endpoint->peer_name());
-    };
-    if (am_.endpoint != nullptr) line(0, am_, "am");
-    if (rma_.endpoint != nullptr) line(1, rma_, rma_dropped_ == nullptr ? "rma" : "rma (dropped)");
-    text += "#\n# Why these transports:\n";
-    for (const std::string& note : selection.notes)
-        text += fmt::format("#   {}\n", note);
-    for (const refused_resource& each : owner_.owner().refused())
-        text += fmt::format("#   {}/{}: not used, {}\n", each.transport, each.device, each.reason);
-    if (rma_dropped_ != nullptr) text += fmt::format("#   memory access: {}\n", rma_dropped_);
-    if (protocols_ != nullptr) {
-        text += "#\n# Protocols by message size:\n";
-        text += protocols_->explain(owner_.owner().params().features);
-    }
-    return text;
 }
 
 }  // namespace ucp

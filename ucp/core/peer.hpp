@@ -7,7 +7,9 @@
 
 #include "ucp/address/address.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/wireup/select.hpp"
 #include "ucs/datastruct/intrusive.hpp"
+#include "uct/api/component.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {
@@ -93,7 +95,22 @@ public:
     };
     [[nodiscard]] std::vector<lane_name> lane_names() const;
 
-    // Lanes, and why the other transports were not chosen, in words.
+    // The name that the worker at the other end has given itself.
+    [[nodiscard]] std::string worker_name() const;
+    // Lanes as they are now, for people. Valid until the next progress.
+    struct lane_in_use {
+        std::size_t index;
+        const uct::resource* where;
+        std::size_t resource;
+        const char* role;
+        const uct::ep* endpoint;
+    };
+    [[nodiscard]] std::vector<lane_in_use> lanes_in_use() const;
+    // In words: the lanes with their traffic; for each transport why it was chosen or not; the
+    // protocol of each size. `explain` is all of it.
+    [[nodiscard]] std::string explain_lanes() const;
+    [[nodiscard]] std::string explain_transports() const;
+    [[nodiscard]] std::string explain_protocols() const;
     [[nodiscard]] std::string explain() const;
     [[nodiscard]] bool dead() const noexcept { return dead_; }
 
@@ -103,12 +120,15 @@ private:
         std::size_t resource = 0;
     };
     ucs_status_t make_lanes();
+    [[nodiscard]] std::vector<wireup::local_interface> local_interfaces() const;
+    // One line per transport of this process, those that are not open, too.
+    [[nodiscard]] std::vector<std::string> why_each(const wireup::lane_selection& chosen) const;
     void disconnect() noexcept;
     void fail_all(ucs_status_t status);
     void empty_queue();
     void end_kept();
     [[nodiscard]] bool may_change_lane() const noexcept;
-    bool exclude(std::size_t resource) noexcept;
+    bool exclude(std::size_t resource, ucs_status_t failure) noexcept;
 
     worker& owner_;
     const std::uint64_t uid_;
@@ -117,7 +137,11 @@ private:
     lane rma_;
     const char* rma_dropped_ = nullptr;  // why there is no single copy any more
     const protocol_table* protocols_ = nullptr;
-    std::vector<std::size_t> excluded_;  // resources whose lane to this peer failed
+    struct excluded {
+        std::size_t resource;
+        ucs_status_t failure;
+    };
+    std::vector<excluded> excluded_;  // resources whose lane to this peer failed
     struct number_of {
         using type = std::uint64_t;
         type operator()(const ep& each) const noexcept { return each.number(); }

@@ -161,6 +161,10 @@ public:
         return interfaces_[resource].get();
     }
     [[nodiscard]] std::size_t interface_count() const noexcept { return interfaces_.size(); }
+    // Of an interface that is nullptr.
+    [[nodiscard]] const std::string& why_not_opened(std::size_t resource) const noexcept {
+        return not_opened_[resource];
+    }
     // The table for a pair of lanes; `rma` may be nullptr.
     const protocol_table& protocols(const uct::iface_attr& am, const uct::iface_attr* rma);
     // From now on the interface carries traffic that is not covered by the slow polls.

@@ -50,9 +50,10 @@ lane_selection select_lanes(std::span<const local_interface> local,
     for (const local_interface& each : local) {
         std::string why;
         const address::entry* entry = reachable_entry(each, remote, why);
-        if (each.excluded) {
+        if (each.failure != UCS_OK) {
             entry = nullptr;
-            why = "its connection to this peer failed";
+            why = fmt::format("its connection to this peer failed: {}",
+                              ucs_status_string(each.failure));
         }
         if (entry == nullptr) {
             chosen.notes.push_back(fmt::format("{}: not used, {}", title(each), why));

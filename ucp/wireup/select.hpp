@@ -16,7 +16,7 @@ struct local_interface {
     std::string_view transport;
     std::string_view device;
     std::size_t resource;
-    bool excluded;  // its lane to this peer failed before
+    ucs_status_t failure;  // by which its lane to this peer was lost before, or UCS_OK
 };
 
 struct lane_choice {

@@ -5,10 +5,27 @@ import re
 import subprocess
 import unittest
 
-from harness import INFO, Case, run
+from harness import INFO, Case, Peer, run
 from namespaces import Namespace
 
 RUN_WITHOUT = os.environ["RUN_WITHOUT_PROGRAM"]
+
+
+class Unreachable(Case):
+    def test_line_has_every_transport(self):
+        """At the level of messages that programs have when nobody chose one."""
+        with Peer("self") as one, Peer("posix,self") as other:
+            one.init()
+            other.init()
+            one.connect(0, other)
+            one.ok("send out 0 1 100 1 1")
+            one.wait("out")
+            lines = one.lines("is unreachable")
+            self.assertEqual(len(lines), 1, one.log())
+            for part in ("self/memory: not used, ", "posix/*: not used, excluded by UCX_TLS",
+                         "cma/*: not used, excluded by UCX_TLS",
+                         "tcp/*: not used, excluded by UCX_TLS"):
+                self.assertIn(part, lines[0])
 
 
 class LeftOut(Case):

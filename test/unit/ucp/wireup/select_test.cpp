@@ -71,7 +71,7 @@ struct setting {
     void add(const char* transport, const uct::iface_attr& attr, std::uint8_t reaches = 1) {
         ifaces.push_back(std::make_unique<fake_iface>(attr, reaches));
         names.push_back("d" + std::to_string(local.size()));
-        local.push_back({ifaces.back().get(), transport, names.back(), local.size(), false});
+        local.push_back({ifaces.back().get(), transport, names.back(), local.size(), UCS_OK});
     }
     [[nodiscard]] wireup::lane_selection select() const {
         return wireup::select_lanes(local, remote);
@@ -123,14 +123,14 @@ TEST_CASE("a peer that nothing reaches gets no lane, and a reason for each trans
     here.add("absent", messages(1e-6, 1e9));
     here.add("memory", memory_only(uct::scope::host));
     here.add("broken", messages(1e-6, 1e9));
-    here.local[3].excluded = true;
+    here.local[3].failure = UCS_ERR_CONNECTION_RESET;
     here.remote.entries = {offer("far", 1), offer("memory", 1), offer("broken", 1)};
     const auto chosen = here.select();
     CHECK_FALSE(chosen.am);
     CHECK_FALSE(chosen.rma);  // memory access alone is no connection
     CHECK(has_note(chosen, "far/d0: not used", "another network"));
     CHECK(has_note(chosen, "absent/d1: not used", "does not offer"));
-    CHECK(has_note(chosen, "broken/d3: not used", "failed"));
+    CHECK(has_note(chosen, "broken/d3: not used", "failed: Connection reset"));
     CHECK(chosen.notes.size() == 4);
 }
 

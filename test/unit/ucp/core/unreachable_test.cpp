@@ -1,0 +1,69 @@
+// A worker that cannot be reached: the line has every transport with the reason why not.
+#include <catch2/catch.hpp>
+
+#include "test/support/log_capture.hpp"
+#include "ucp/address/address.hpp"
+#include "ucp/core/worker.hpp"
+#include "uct/sim/component.hpp"
+
+namespace {
+
+// Usable by what the system says, but it does not open; and a device that does not even do that.
+class broken_component final : public uct::component {
+public:
+    const char* name() const noexcept override { return "broken"; }
+    const ucs::config::table* options() const noexcept override { return nullptr; }
+    uct::listing query(const ucs::config::source&) const override {
+        return {{{"broken", "dev0", uct::device_type::network}},
+                {{"broken", "dev1", uct::device_type::network, "it has no cable"}}};
+    }
+    ucs::result<std::unique_ptr<uct::iface>> open(const uct::resource&,
+                                                  const uct::iface_params&) const override {
+        return UCS_ERR_NO_DEVICE;
+    }
+};
+
+class excluded_component final : public uct::component {
+public:
+    const char* name() const noexcept override { return "unwanted"; }
+    const ucs::config::table* options() const noexcept override { return nullptr; }
+    uct::listing query(const ucs::config::source&) const override { return {}; }
+    ucs::result<std::unique_ptr<uct::iface>> open(const uct::resource&,
+                                                  const uct::iface_params&) const override {
+        return UCS_ERR_UNSUPPORTED;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("unreachable comes with every transport and its reason") {
+    const test::log_capture log;
+    uct::sim::fabric network(1, {});
+    const uct::sim::sim_component sim(network);
+    const broken_component broken;
+    const excluded_component unwanted;
+    const uct::component* all[] = {&sim, &broken, &unwanted};
+    ucs::config::source source = ucs::config::source::empty();
+    source.set("HOST_PROBE", "n");
+    source.set("TLS", "^unwanted");
+    const auto context = ucp::context::create({}, std::move(source), all);
+    REQUIRE(context);
+    const auto worker = ucp::worker::create(**context, {});
+    REQUIRE(worker);
+    ucp::address::worker_address nowhere;
+    nowhere.uid = 0x9000;
+    nowhere.name = "far away";
+    auto ep = (*worker)->create_ep(ucp::address::pack(nowhere, false).data(), {});
+    REQUIRE(ep);
+    CHECK((*ep)->remote().connect() == UCS_ERR_UNREACHABLE);
+    INFO(log.text());
+    CHECK(log.count("worker 9000 (far away) is unreachable") == 1);
+    for (const char* reason :
+         {"sim/node: not used, the peer does not offer this transport",
+          "broken/dev0: not used, it could not be opened: No such device",
+          "broken/dev1: not used, it has no cable", "unwanted/*: not used, excluded by UCX_TLS"}) {
+        CAPTURE(reason);
+        CHECK(log.count(reason) == 1);
+        CHECK((*ep)->info().find(reason) != std::string::npos);
+    }
+}
