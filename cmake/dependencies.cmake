@@ -1,5 +1,6 @@
 # Required: threads, fmt (private), Boost.Intrusive (headers).
-# RDMA, CUDA and FUSE are detected (cmake/detected.cmake) and nothing here needs them.
+# RDMA, CUDA and FUSE are detected (cmake/detected.cmake) and nothing here needs them; without FUSE
+# there is no module for ucx_vfs.
 find_package(Threads REQUIRED)
 find_package(Boost 1.71 REQUIRED)
 # Boost::headers has it, too; targets that share precompiled headers must agree on it.

@@ -1,5 +1,6 @@
-# What this machine has for transports and tools that are not built yet: detected, never required,
-# and used by nothing. `ucx_info -b` shows it as DETECTED_<NAME>.
+# What this machine has beyond what the library needs: detected, never required. FUSE is used by the
+# module that ucx_vfs needs; the others are for transports that are not built yet. `ucx_info -b` shows
+# it as DETECTED_<NAME>.
 find_program(HAWSER_NVCC nvcc HINTS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin DOC "CUDA compiler")
 find_library(HAWSER_CUDART cudart
   HINTS "$ENV{CUDA_HOME}/lib64" /usr/local/cuda/lib64 DOC "CUDA run time")
@@ -25,7 +26,7 @@ function(hawser_detected name text)
   set(HAWSER_DETECTED_${name} ${all} PARENT_SCOPE)
 endfunction()
 
-message(STATUS "Detected, never required; nothing of this version uses or misses them:")
+message(STATUS "Detected, never required (FUSE is for ucx_vfs; nothing uses the others yet):")
 hawser_detected(CUDA "nvcc, libcudart" "${HAWSER_NVCC}" "${HAWSER_CUDART}")
 hawser_detected(RDMA "libibverbs" "${HAWSER_VERBS_HEADERS}" "${HAWSER_VERBS}")
 hawser_detected(FUSE "libfuse3" "${HAWSER_FUSE_HEADERS}" "${HAWSER_FUSE}")

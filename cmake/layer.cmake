@@ -45,3 +45,18 @@ function(hawser_library name)
   hawser_warnings(${name})
   install(TARGETS ${name} EXPORT ucx-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endfunction()
+
+# hawser_module(name SOURCES file... LINKS target...): lib/hawser/NAME.so, which the library loads
+# when it is needed. It links nothing of ours and exports one symbol (ucs/sys/module.hpp).
+function(hawser_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_library(hawser_module_${name} MODULE ${ARG_SOURCES})
+  target_include_directories(hawser_module_${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(hawser_module_${name} PRIVATE ${ARG_LINKS})
+  set(exports "${PROJECT_SOURCE_DIR}/cmake/exports/module.map")
+  target_link_options(hawser_module_${name} PRIVATE "-Wl,--version-script=${exports}" -Wl,-z,now)
+  set_target_properties(hawser_module_${name} PROPERTIES
+    LINK_DEPENDS "${exports}" PREFIX "" OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/hawser")
+  hawser_warnings(hawser_module_${name})
+  install(TARGETS hawser_module_${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/hawser")
+endfunction()

@@ -65,7 +65,10 @@ ucs::result<ep*> make(worker& owner, const ucp_ep_params_t& params) {
 
 ucs_status_t create(worker& owner, const ucp_ep_params_t& params, ucp_ep_h* ep_p) {
     auto made = make(owner, params);
-    if (!made) return made.status();
+    if (!made) {
+        owner.count(activity::ep_creation_failures);
+        return made.status();
+    }
     *ep_p = handle(**made);
     return UCS_OK;
 }
@@ -88,6 +91,7 @@ ucs_status_ptr_t flush(ep& which, const operation& params, bool close_after) {
 }
 
 ucs_status_ptr_t close(ep& which, const operation& params) {
+    which.owner().count(activity::ep_closures);
     if ((params.flags() & UCP_EP_CLOSE_FLAG_FORCE) != 0) {
         which.close_forced();
         return nullptr;

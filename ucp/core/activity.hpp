@@ -11,7 +11,10 @@ namespace ucp {
 // Events that tell how messages move and what goes wrong, shown in the object tree under
 // "counters". None of them lies on the path of a small message that has its receive.
 enum class activity {
-    endpoints,         // made, by the program or for a peer
+    ep_creations,          // by the program or for a peer
+    ep_creation_failures,  // the program asked for one and got an error
+    ep_closures,           // the program closed one
+    ep_failures,
     lost_connections,  // to peers that had endpoints
     stored_messages,   // came before their receive
     reads,             // rendezvous: memory of a peer was read
@@ -24,9 +27,9 @@ enum class activity {
 }  // namespace ucp
 
 template<>
-inline constexpr auto ucs::stats::names<ucp::activity> =
-    std::to_array<std::string_view>({"endpoints", "lost_connections", "stored_messages", "reads",
-                                     "splits", "streams", "held_senders", "refused_reads"});
+inline constexpr auto ucs::stats::names<ucp::activity> = std::to_array<std::string_view>(
+    {"ep_creations", "ep_creation_failures", "ep_closures", "ep_failures", "lost_connections",
+     "stored_messages", "reads", "splits", "streams", "held_senders", "refused_reads"});
 
 namespace ucp {
 using activity_counters = ucs::stats::counters<activity>;

@@ -4,20 +4,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <set>
 
 #include "ucp/core/log.hpp"
-#include "ucp/core/worker.hpp"
+#include "ucp/vfs/worker_list.hpp"
 #include "ucs/config/general.hpp"
+#include "ucs/vfs/global_options.hpp"
+#include "ucs/vfs/tree.hpp"
 #include "uct/base/registry.hpp"
 
 namespace ucp {
-
-struct context::worker_list {
-    std::mutex lock;  // workers come and go on any thread
-    std::vector<const worker*> live;
-};
 
 namespace {
 
@@ -109,7 +105,8 @@ ucs::result<std::unique_ptr<context>> context::create(
     if (const ucs_status_t status = made->find_resources(components); status != UCS_OK) {
         return status;
     }
-    ucs::vfs::add_root(fmt::format("ucp/context/{}", made->name()), *made);
+    ucs::vfs::show_global_options();
+    made->path_ = ucs::vfs::add_root("ucp/context/" + ucs::vfs::file_name(made->name()), *made);
     // Also the first message of a program that has nothing to complain of: with it a wrong
     // UCX_LOG_LEVEL or UCX_LOG_FILE is reported now and not with the first trouble.
     ucs::log::debug(core_log, "context {} has {} resources, {} were left out", made->name(),
@@ -171,16 +168,6 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
     return UCS_ERR_NO_DEVICE;
 }
 
-void context::attach(const worker& shown) const {
-    const std::lock_guard guard(workers_->lock);
-    workers_->live.push_back(&shown);
-}
-
-void context::detach(const worker& shown) const {
-    const std::lock_guard guard(workers_->lock);
-    std::erase(workers_->live, &shown);
-}
-
 std::string context::info() const {
     // One memory domain per component; device numbers count the distinct names.
     std::vector<std::string> domains;
@@ -215,15 +202,6 @@ std::string context::info() const {
                                  : "refused by the system",
         costs_.origin);
     return text;
-}
-
-void context::describe(ucs::vfs::directory& into) const {
-    into.file("info", [this] { return info(); });
-    into.folder("worker", [this](ucs::vfs::directory& list) {
-        const std::lock_guard guard(workers_->lock);
-        for (const worker* each : workers_->live)
-            list.folder(each->params().name, *each);
-    });
 }
 
 std::vector<const ucs::config::table*> option_tables() {

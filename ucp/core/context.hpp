@@ -38,6 +38,8 @@ struct refused_resource {
     std::string reason;
 };
 
+class worker_view;
+
 // Root object: reads the options, finds the transports. Outlives its workers. Immutable after
 // creation, so any thread may read it.
 class context final : public ucs::vfs::object {
@@ -69,8 +71,8 @@ private:
     ucs_status_t find_resources(std::span<const uct::component* const> components);
 
     // Workers show themselves in the object tree.
-    void attach(const worker& shown) const;
-    void detach(const worker& shown) const;
+    void attach(const std::shared_ptr<worker_view>& shown) const;
+    void detach(const std::shared_ptr<worker_view>& shown) const;
 
     context_params params_;
     const ucs::config::source source_;
@@ -78,6 +80,7 @@ private:
     std::vector<usable_resource> resources_;
     std::vector<refused_resource> refused_;
     host_costs costs_;
+    std::string path_;  // in the object tree
     struct worker_list;
     std::unique_ptr<worker_list> workers_;
 };

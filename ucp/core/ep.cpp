@@ -25,7 +25,7 @@ ep::ep(worker& owner, peer& to, std::uint64_t number)
       number_(number) {
     id_ = owner.register_ep(*this);
     to.attach(*this);
-    owner.count(activity::endpoints);
+    owner.count(activity::ep_creations);
 }
 
 ep::~ep() {
@@ -251,6 +251,7 @@ void ep::peer_closed() {
 
 void ep::fail(ucs_status_t status) {
     failure_ = status;
+    owner_.count(activity::ep_failures);
     short_end_ = 0;
     abort_all(status);
     if (user_owned_) {
@@ -354,24 +355,13 @@ std::string ep::line() const {
 
 std::string ep::info() const {
     std::string text = "#\n# UCP endpoint\n#\n";
-    text += fmt::format("#               peer: worker {:x}, {}\n", remote_->uid(),
-                        remote_->peer_name());
+    text += fmt::format("#               peer: worker {:x} ({}), {}\n", remote_->uid(),
+                        remote_->worker_name(), remote_->peer_name());
     text += fmt::format("#              state: {}\n", wireup::name(state_));
     text += fmt::format("#     error handling: {}\n",
                         error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");
     text += remote_->explain();
     return text;
-}
-
-void ep::describe(ucs::vfs::directory& into) const {
-    into.file("peer_name", [this] { return remote_->peer_name(); });
-    into.file("state", [this] { return std::string(wireup::name(state_)); });
-    into.file("error_mode", [this] {
-        return std::string(error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");
-    });
-    into.file("pending_sends", [this] { return std::to_string(sends_.size()); });
-    into.file("pending_receives", [this] { return std::to_string(recvs_.size()); });
-    into.file("info", [this] { return info(); });
 }
 
 }  // namespace ucp

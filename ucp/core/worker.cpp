@@ -27,7 +27,7 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
     }
     made->pack_addresses();
     if (const ucs_status_t status = made->check_message_sizes(); status != UCS_OK) return status;
-    of.attach(*made);
+    made->show();
     return made;
 }
 
@@ -67,10 +67,20 @@ worker::worker(const context& of, const worker_params& params,
       streaming_(of.costs().copy_cached / 2),
       params_(params),
       uid_(ucs::sys::random_id()),
-      events_(std::move(events)) {}
+      events_(std::move(events)),
+      view_(std::make_shared<worker_view>(params.name, params.thread_mode,
+                                          [loop = events_.get()] { loop->wake(); })) {}
+
+void worker::show() {
+    events_->set_wake_handler([this] { view_->questions.look(*this); });
+    context_.attach(view_);
+    entrance_ = ucs::vfs::entrance::open(*events_, context_.source());
+}
 
 worker::~worker() {
-    context_.detach(*this);
+    context_.detach(view_);
+    view_->questions.close();
+    entrance_.reset();
     if (params_.event_fd >= 0) leave_event_set();
     ep_ids_.for_each([](std::uint64_t, ep* each) {
         each->detach_user();
@@ -453,32 +463,6 @@ std::string worker::info() const {
         [&text](std::uint64_t, const ep* each) { text += each->line(); });
     text += "#\n";
     return text;
-}
-
-void worker::describe(ucs::vfs::directory& into) const {
-    into.file("thread_mode", [this] {
-        static constexpr const char* names[] = {"single", "serialized", "multi"};
-        return std::string(names[params_.thread_mode]);
-    });
-    into.file("num_all_eps", [this] { return std::to_string(ep_ids_.size()); });
-    into.file("expected", [this] { return std::to_string(matcher_->expected_count()); });
-    into.file("unexpected", [this] { return std::to_string(matcher_->unexpected_count()); });
-    into.file("rejected", [this] { return std::to_string(rejected_.count()); });
-    into.file("requests", [this] { return std::to_string(requests_.in_use()); });
-    into.folder("counters", [this](ucs::vfs::directory& list) { counters_.describe(list); });
-    into.folder("ep", [this](ucs::vfs::directory& eps) {
-        const_cast<worker*>(this)->ep_ids_.for_each(
-            [&eps](std::uint64_t id, ep* each) { eps.folder(fmt::format("{:x}", id), *each); });
-    });
-    into.folder("iface", [this](ucs::vfs::directory& list) {
-        const auto& resources = context_.resources();
-        for (std::size_t i = 0; i < interfaces_.size(); ++i) {
-            if (interfaces_[i] == nullptr) continue;
-            list.folder(
-                fmt::format("{}_{}", resources[i].where.transport, resources[i].where.device),
-                *interfaces_[i]);
-        }
-    });
 }
 
 }  // namespace ucp

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ucp/am/receiver.hpp"
-#include "ucp/core/activity.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/ep.hpp"
 #include "ucp/core/peer.hpp"
@@ -16,12 +15,14 @@
 #include "ucp/eager/assembler.hpp"
 #include "ucp/stream/channel.hpp"
 #include "ucp/tag/matcher.hpp"
+#include "ucp/vfs/worker_view.hpp"
 #include "ucp/wakeup/spin_budget.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/datastruct/id_table.hpp"
 #include "ucs/log/throttle.hpp"
 #include "ucs/sys/lock.hpp"
+#include "ucs/vfs/entrance.hpp"
 
 namespace ucp {
 
@@ -89,7 +90,7 @@ public:
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
     // For lines about workers that no transport reaches: peers may send any number of addresses.
     [[nodiscard]] ucs::log::throttle& unreachable() noexcept { return unreachable_; }
-    void count(activity what) noexcept { counters_[what].add(); }
+    void count(activity what) noexcept { view_->counters[what].add(); }
     [[nodiscard]] rate_book& rates() noexcept { return rates_; }
     [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
 
@@ -180,6 +181,7 @@ private:
            std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();
     void pack_addresses();
+    void show();
     [[nodiscard]] ucs_status_t check_message_sizes();
     unsigned progress_slow();
     unsigned empty_trash();
@@ -226,12 +228,13 @@ private:
 
     ucs::log::throttle rejected_;
     ucs::log::throttle unreachable_;
-    activity_counters counters_;
     rate_book rates_;
     stream_rate streaming_;
     const worker_params params_;
     const std::uint64_t uid_;
     std::unique_ptr<ucs::async::event_loop> events_;
+    const std::shared_ptr<worker_view> view_;
+    std::unique_ptr<ucs::vfs::entrance> entrance_;
     std::vector<std::unique_ptr<uct::iface>> interfaces_;  // by resource; empty: could not open
     std::vector<std::string> not_opened_;
     std::vector<std::byte> full_address_;

@@ -18,6 +18,17 @@ const table& general_settings::options() {
                 "CONFIG_DIR", "",
                 "A folder whose ucx.conf is read after those of the installation and of /etc/ucx.\n"
                 "Only the environment variable has an effect."),
+            make_option<&general_settings::module_dir>(
+                "MODULE_DIR", "",
+                "The folder with the loadable modules. Empty: hawser/ beside the library."),
+            make_option<&general_settings::vfs_enable>(
+                "VFS_ENABLE", "y",
+                "Let ucx_vfs show the objects of this process as files. It costs a descriptor per\n"
+                "worker, and a thread only while ucx_vfs runs."),
+            make_option<&general_settings::vfs_name>(
+                "VFS_SOCK_PATH", "",
+                "The name under which ucx_vfs and processes of the same user find each other; the\n"
+                "same text on both sides. Any text will do: the sockets are in no file system."),
         }};
     return options;
 }

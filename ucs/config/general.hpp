@@ -11,6 +11,9 @@ namespace ucs::config {
 struct general_settings {
     bool warn_unused = true;
     std::string config_dir;
+    std::string module_dir;
+    bool vfs_enable = true;
+    std::string vfs_name;
 
     static const table& options();
 };

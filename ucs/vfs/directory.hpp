@@ -1,22 +1,25 @@
-// The object tree: every context, worker, interface and endpoint describes itself on demand.
+// One folder of the object tree, and how objects put themselves into it.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "ucs/type/result.hpp"
+#include "ucs/type/status.h"
 
 namespace ucs::vfs {
 
 class directory;
+class mailbox;
 
 // Something that shows itself in the tree. Objects store nothing for it: the tree is made from
 // the live objects when somebody looks.
 class object {
 public:
-    // Adds files and subfolders. Called under the lock of the tree that the object hangs in.
+    // Adds files and subfolders. Called in the object's own context: under the lock of the tree
+    // for a root, by the owner for what lies behind a mailbox.
     virtual void describe(directory& into) const = 0;
 
 protected:
@@ -24,23 +27,31 @@ protected:
 };
 
 // One folder while it is being looked at. Value functions are called only for the file that is
-// read.
+// read, in the same context as describe.
 class directory {
 public:
     using reader = std::function<std::string()>;
     using writer = std::function<ucs_status_t(std::string_view)>;
+    using filler = std::function<void(directory&)>;
+    using finder = std::function<void(std::string_view name, directory&)>;
 
     void file(std::string name, reader read, writer write = {});
     void folder(std::string name, const object& child);
-    void folder(std::string name, std::function<void(directory&)> fill);
+    void folder(std::string name, filler fill);
+    // For folders of thousands: `find` adds the entry of one name only, if there is one.
+    void folder(std::string name, filler fill, finder find);
+    // A folder whose content another thread owns; `fill` adds what any thread may read.
+    void folder(std::string name, filler fill, std::shared_ptr<mailbox> owner);
     void link(std::string name, std::string target);
 
     struct entry {
-        enum class kind { file, folder, link } type;
+        enum class kind { file, folder, link } type = kind::folder;
         std::string name;
         reader read;
         writer write;
-        std::function<void(directory&)> fill;
+        filler fill;
+        finder find;
+        std::shared_ptr<mailbox> owner;
         std::string target;
     };
     [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
@@ -49,12 +60,7 @@ private:
     std::vector<entry> entries_;
 };
 
-// Roots of the tree ("ucp/context/<name>"): add and remove are called by the objects' owners,
-// list, read and write by anybody, from any thread.
-void add_root(std::string path, const object& root);
-void remove_root(const object& root);
-[[nodiscard]] result<std::vector<std::string>> list(std::string_view path);  // folders end in '/'
-[[nodiscard]] result<std::string> read(std::string_view path);
-ucs_status_t write(std::string_view path, std::string_view text);
+// A text that people or peers chose, as the name of an entry: without '/', never empty.
+[[nodiscard]] std::string file_name(std::string_view text);
 
 }  // namespace ucs::vfs

@@ -35,7 +35,8 @@ struct expectation {
 
 // Any word is a good value of these: a name of something that is not here is no error.
 bool is_free_text(std::string_view name) {
-    return name == "TLS" || name == "NET_DEVICES" || name == "CONFIG_DIR" || name == "LOG_FILE";
+    return name == "TLS" || name == "NET_DEVICES" || name == "CONFIG_DIR" || name == "LOG_FILE" ||
+           name == "MODULE_DIR" || name == "VFS_SOCK_PATH";
 }
 
 const expectation expectations[] = {
@@ -96,6 +97,9 @@ const expectation expectations[] = {
     {"TCP_KEEPCNT", {"0", "3", "127", "auto"}, {"128"}, {"-1", "inf"}},
     {"WARN_UNUSED_ENV_VARS", {"y", "n"}, {}, {"auto"}},
     {"CONFIG_DIR", {"", "/etc"}, {}, {}},
+    {"MODULE_DIR", {"", "/usr/lib/hawser"}, {}, {}},
+    {"VFS_ENABLE", {"y", "n"}, {}, {"maybe"}},
+    {"VFS_SOCK_PATH", {"", "/run/user/1/ucx/vfs.sock", "ours"}, {}, {}},
     {"LOG_LEVEL", {"warn", "info,uct.tcp:trace"}, {}, {"", "0", "inf"}},
     {"LOG_FILE", {"", "-", "log.%p"}, {}, {}},
     {"LOG_FILE_SIZE", {"1", "10m", "inf"}, {}, {"0", "auto", "-1"}},

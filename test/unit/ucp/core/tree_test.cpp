@@ -1,43 +1,67 @@
 // What a worker and its endpoints show of themselves in the object tree.
+#include "ucs/vfs/tree.hpp"
+
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
-#include "ucs/vfs/directory.hpp"
+#include "ucp/tag/budget.hpp"
+#include "ucs/vfs/walk.hpp"
 
 namespace {
 
 using namespace ucp_test;
+namespace vfs = ucs::vfs;
 
-std::string value(const std::string& path) {
-    const auto text = ucs::vfs::read(path);
+// The worker answers here, as it does in its progress.
+vfs::answer ask(const raw_world& in, vfs::verb what, const std::string& path) {
+    return vfs::answer_below(*in.worker, {what, path, {}});
+}
+
+std::string value(const raw_world& in, const std::string& path) {
+    const vfs::answer got = ask(in, vfs::verb::read, path);
     CAPTURE(path);
-    REQUIRE(text);
-    return text->ends_with('\n') ? text->substr(0, text->size() - 1) : *text;
+    REQUIRE(got.status == UCS_OK);
+    return got.text.ends_with('\n') ? got.text.substr(0, got.text.size() - 1) : got.text;
+}
+
+std::string only_folder(const raw_world& in, const std::string& path) {
+    const vfs::answer got = ask(in, vfs::verb::list, path);
+    CAPTURE(path);
+    REQUIRE(got.status == UCS_OK);
+    REQUIRE(got.items.size() == 1);
+    return path + "/" + got.items.front().name;
 }
 
 std::string only_folder(const std::string& path) {
-    const auto names = ucs::vfs::list(path);
+    const auto items = vfs::list(path);
     CAPTURE(path);
-    REQUIRE(names);
-    REQUIRE(names->size() == 1);
-    return path + "/" + names->front().substr(0, names->front().size() - 1);
+    REQUIRE(items);
+    REQUIRE(items->size() == 1);
+    return path + "/" + items->front().name;
+}
+
+// Of so many stored messages of 100 bytes.
+std::string memory_of(std::size_t messages) {
+    return std::to_string(messages * (100 + ucp::eager_budget::message_cost));
 }
 
 }  // namespace
 
-TEST_CASE("a context shows its workers, endpoints and interfaces with live values") {
+TEST_CASE("a worker shows its endpoints and interfaces with live values") {
     raw_world in({});
-    const std::string worker = only_folder(only_folder("ucp/context") + "/worker");
-    CHECK(value(worker + "/thread_mode") == "single");
-    CHECK(value(worker + "/num_all_eps") == "1");
-    const std::string ep = only_folder(worker + "/ep");
-    CHECK(value(ep + "/state") == "ready");
-    CHECK(value(ep + "/error_mode") == "none");
-    CHECK(value(ep + "/peer_name") == in.ep().remote().peer_name());
-    CHECK(value(ep + "/info").find("Why these transports") != std::string::npos);
-    const std::string iface = only_folder(worker + "/iface");
-    CHECK(value(iface + "/transport") == "sim");
+    CHECK(value(in, "num_all_eps") == "1");
+    const std::string ep = only_folder(in, "ep");
+    CHECK(value(in, ep + "/state") == "ready");
+    CHECK(value(in, ep + "/failure") == "Success");
+    CHECK(value(in, ep + "/error_mode") == "none");
+    CHECK(value(in, ep + "/peer_name") == in.ep().remote().worker_name());
+    const std::string iface = only_folder(in, "iface");
+    CHECK(value(in, iface + "/transport") == "sim");
+    CHECK(std::stoul(value(in, iface + "/capability/am/max_short")) > 0);
+    CHECK(value(in, iface + "/capability/flag/am_short") == "y");
 
     std::vector<std::byte> data(100);
     told sent;
@@ -45,25 +69,123 @@ TEST_CASE("a context shows its workers, endpoints and interfaces with live value
     const ucp_request_param_t on_send = sent.on_send();
     const ucp_request_param_t on_recv = received.on_recv();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(in.ep_handle(), data.data(), 100, 1, &on_send)));
-    CHECK(value(ep + "/pending_sends") == "1");
+    CHECK(value(in, ep + "/pending_sends") == "1");
     void* posted = ucp_tag_recv_nbx(in.worker_handle(), data.data(), 100, 7, 7, &on_recv);
     REQUIRE(UCS_PTR_IS_PTR(posted));
-    CHECK(value(worker + "/expected") == "1");
-    CHECK(value(worker + "/requests") == "2");
+    CHECK(value(in, "expected") == "1");
+    CHECK(value(in, "requests") == "2");
     in.peer.send(ucp::wire::eager_only, ucp::wire::eager_only_header{8}, data);
     in.settle();
-    CHECK(value(worker + "/unexpected") == "1");
-    CHECK(value(worker + "/counters/stored_messages") == "1");
-    CHECK(value(worker + "/counters/endpoints") == "1");
-    CHECK(value(worker + "/counters/reads") == "0");
+    CHECK(value(in, "unexpected") == "1");
+    CHECK(value(in, "unexpected_bytes") == memory_of(1));
+    const std::string shown = only_folder(only_folder("ucp/context") + "/worker");
+    CHECK(*vfs::read(shown + "/thread_mode") == "single");
+    CHECK(*vfs::read(shown + "/counters/stored_messages") == "1\n");
+    CHECK(*vfs::read(shown + "/counters/ep_creations") == "1\n");
+    CHECK(*vfs::read(shown + "/counters/reads") == "0\n");
 
     in.close_by_force();
     in.peer_closes();
-    CHECK(value(worker + "/num_all_eps") == "0");
-    CHECK(!ucs::vfs::read(ep + "/state"));
+    CHECK(value(in, "num_all_eps") == "0");
+    CHECK(*vfs::read(shown + "/counters/ep_closures") == "1\n");
+    CHECK(ask(in, vfs::verb::read, ep + "/state").status == UCS_ERR_NO_ELEM);
     ucp_request_cancel(in.worker_handle(), posted);
-    CHECK(value(worker + "/requests") == "0");
+    CHECK(value(in, "requests") == "0");
     in.worker.reset();
     in.context.reset();
-    CHECK(!ucs::vfs::list(worker));
+    CHECK(!vfs::list(shown));
+}
+
+TEST_CASE("taking stored messages gives their bytes back") {
+    raw_world in({});
+    std::vector<std::byte> data(100);
+    for (int i = 0; i < 3; ++i)
+        in.peer.send(ucp::wire::eager_only, ucp::wire::eager_only_header{8}, data);
+    in.settle();
+    CHECK(value(in, "unexpected_bytes") == memory_of(3));
+    told received;
+    const ucp_request_param_t on_recv = received.on_recv();
+    (void)ucp_tag_recv_nbx(in.worker_handle(), data.data(), 100, 8, 8, &on_recv);
+    CHECK(value(in, "unexpected_bytes") == memory_of(2));
+    ucp_tag_recv_info_t info;
+    ucp_tag_message_h taken = ucp_tag_probe_nb(in.worker_handle(), 8, 8, 1, &info);
+    REQUIRE(taken != nullptr);
+    CHECK(value(in, "unexpected") == "1");
+    CHECK(value(in, "unexpected_bytes") == memory_of(2));  // it still takes some
+    (void)ucp_tag_msg_recv_nbx(in.worker_handle(), data.data(), 100, taken, &on_recv);
+    CHECK(value(in, "unexpected_bytes") == memory_of(1));
+    in.settle();
+}
+
+TEST_CASE("an endpoint shows its lanes with what went over them") {
+    raw_world in({});
+    const std::string ep = only_folder(in, "ep");
+    const std::string lane = ep + "/lane/0";
+    CHECK(value(in, lane + "/transport") == "sim");
+    CHECK(value(in, lane + "/role") == "am");
+    CHECK(value(in, ep + "/lane/1/role") == "rma");
+    CHECK(value(in, ep + "/lane/1/operations") == "0");
+    const auto operations = [&] { return std::stoul(value(in, lane + "/operations")); };
+    const auto bytes = [&] { return std::stoul(value(in, lane + "/bytes")); };
+    const unsigned long operations_before = operations();
+    const unsigned long bytes_before = bytes();
+    const std::vector<std::byte> data(100);
+    const ucp_request_param_t plain{};
+    for (int i = 0; i < 3; ++i) {
+        CHECK(ucp_tag_send_nbx(in.ep_handle(), data.data(), 20, 1, &plain) == nullptr);
+        in.settle();
+    }
+    CHECK(operations() == operations_before + 3);
+    CHECK(bytes() == bytes_before + 3 * (20 + sizeof(ucp::wire::eager_only_header)));
+    CHECK(value(in, lane + "/queued") == "0");
+}
+
+TEST_CASE("the parts of an endpoint's page are its files") {
+    raw_world in({});
+    const std::string ep = only_folder(in, "ep");
+    const std::string page = in.ep().info();
+    CHECK(value(in, ep + "/info") + "\n" == page);
+    for (const char* part : {"lanes", "transports", "protocols"}) {
+        CAPTURE(part);
+        const std::string text = value(in, ep + "/" + part);
+        CHECK(text.size() > 20);
+        CHECK(page.find(text) != std::string::npos);
+    }
+    CHECK(value(in, ep + "/transports").find("Why these transports") != std::string::npos);
+    CHECK(value(in, ep + "/protocols").find("predicted") != std::string::npos);
+}
+
+TEST_CASE("transports of a worker are also found under uct") {
+    raw_world in({});
+    const std::string link = only_folder("uct/worker") + "/iface";
+    const vfs::answer got = vfs::ask({vfs::verb::look, link, {}});
+    REQUIRE(got.status == UCS_OK);
+    CHECK(got.items.front().target.starts_with("../../../ucp/context/"));
+    CHECK(got.items.front().target.ends_with("/iface"));
+}
+
+TEST_CASE("others read a worker while it works, until it is gone") {
+    raw_world in({});
+    const std::string shown = only_folder(only_folder("ucp/context") + "/worker");
+    std::atomic<int> answers{0};
+    std::atomic<bool> ending{false};
+    std::thread reader([&] {
+        while (!ending) {
+            const auto text = vfs::read(shown + "/info");
+            if (text && text->find("UCP worker") != std::string::npos) ++answers;
+            (void)vfs::list(shown + "/ep");
+            (void)vfs::read(shown + "/counters/ep_creations");
+        }
+    });
+    const std::vector<std::byte> data(100);
+    const ucp_request_param_t plain{};
+    while (answers < 10) {
+        (void)ucp_tag_send_nbx(in.ep_handle(), data.data(), 20, 1, &plain);
+        in.settle();
+    }
+    in.worker.reset();
+    in.context.reset();
+    ending = true;
+    reader.join();
+    CHECK(!vfs::list(shown));
 }

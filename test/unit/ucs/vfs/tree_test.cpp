@@ -1,14 +1,29 @@
+#include "ucs/vfs/tree.hpp"
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "ucs/vfs/directory.hpp"
+#include "ucs/vfs/mailbox.hpp"
 
 namespace vfs = ucs::vfs;
 
 namespace {
 
 using list = std::vector<std::string>;
+
+// Folders end in '/'.
+list names(const std::string& path) {
+    list found;
+    const auto items = vfs::list(path);
+    CAPTURE(path);
+    REQUIRE(items);
+    for (const vfs::item& each : *items) {
+        const bool folder = each.type == vfs::directory::entry::kind::folder;
+        found.push_back(folder ? each.name + "/" : each.name);
+    }
+    return found;
+}
 
 struct child_object final : vfs::object {
     void describe(vfs::directory& into) const override {
@@ -57,11 +72,11 @@ TEST_CASE("the tree lists roots, folders, files and links") {
     const child_object other;
     const hung one("test/one", sample);
     const hung two("test/two", other);
-    CHECK(*vfs::list("") == list{"test/"});
-    CHECK(*vfs::list("/test/") == list{"one/", "two/"});
-    CHECK(*vfs::list("test/one") ==
+    CHECK(names("") == list{"test/"});
+    CHECK(names("/test/") == list{"one/", "two/"});
+    CHECK(names("test/one") ==
           list{"text", "limit", "child/", "made/", "short", "absolute", "circle", "nowhere"});
-    CHECK(*vfs::list("test/one/made") == list{"deep", "up"});
+    CHECK(names("test/one/made") == list{"deep", "up"});
     CHECK(vfs::list("test/three").status() == UCS_ERR_NO_ELEM);
     CHECK(vfs::list("test/one/text").status() == UCS_ERR_INVALID_PARAM);
 }
@@ -100,13 +115,13 @@ TEST_CASE("a root may hang below another, in either order") {
     {
         const hung a("test/one", outer);
         const hung b("test/one/below/it", inner);
-        CHECK(*vfs::list("test/one") == list{"value", "below/"});
+        CHECK(names("test/one") == list{"value", "below/"});
         CHECK(*vfs::read("test/one/below/it/value") == "7");
     }
     const hung b("test/one/below/it", inner);
     const hung a("test/one", outer);
-    CHECK(*vfs::list("test/one") == list{"value", "below/"});
-    CHECK(*vfs::list("test") == list{"one/"});
+    CHECK(names("test/one") == list{"value", "below/"});
+    CHECK(names("test") == list{"one/"});
 }
 
 TEST_CASE("a removed root is gone") {
@@ -130,4 +145,61 @@ TEST_CASE("objects come and go while others look") {
     stop = true;
     reader.join();
     CHECK(vfs::list("test").status() == UCS_ERR_NO_ELEM);
+}
+
+TEST_CASE("a root whose path is taken gets another, and both are shown") {
+    const child_object first;
+    child_object second;
+    second.value = 9;
+    const hung a("test/one", first);
+    CHECK(vfs::add_root("test/one", second) == "test/one~2");
+    CHECK(*vfs::read("test/one/value") == "7");
+    CHECK(*vfs::read("test/one~2/value") == "9");
+    vfs::remove_root(second);
+}
+
+TEST_CASE("a look says what an entry is, and follows links on the way only") {
+    const sample_object sample;
+    const hung one("test/one", sample);
+    const auto look = [](const std::string& path) {
+        const vfs::answer got = vfs::ask({vfs::verb::look, path, {}});
+        CAPTURE(path);
+        REQUIRE(got.status == UCS_OK);
+        return got.items.front();
+    };
+    using kind = vfs::directory::entry::kind;
+    CHECK(look("").type == kind::folder);
+    CHECK(look("test/one/text").type == kind::file);
+    CHECK(!look("test/one/text").writable);
+    CHECK(look("test/one/limit").writable);
+    CHECK(look("test/one/short").type == kind::link);
+    CHECK(look("test/one/short").target == "child");
+    CHECK(look("test/one/short/value").type == kind::file);
+}
+
+TEST_CASE("names that people chose become names of entries") {
+    CHECK(vfs::file_name("host:12.1") == "host:12.1");
+    CHECK(vfs::file_name("a/b\nc") == "a_b_c");
+    CHECK(vfs::file_name("") == "_");
+    CHECK(vfs::file_name("..") == ".._");
+}
+
+TEST_CASE("a folder with many entries is asked for one") {
+    struct many final : vfs::object {
+        void describe(vfs::directory& into) const override {
+            into.folder(
+                "all", [this](vfs::directory&) { ++filled; },
+                [](std::string_view name, vfs::directory& d) {
+                    if (name == "7") d.file("7", [] { return std::string("seven"); });
+                });
+        }
+        mutable int filled = 0;
+    };
+    const many object;
+    const hung one("test/one", object);
+    CHECK(*vfs::read("test/one/all/7") == "seven");
+    CHECK(vfs::read("test/one/all/8").status() == UCS_ERR_NO_ELEM);
+    CHECK(object.filled == 0);
+    (void)vfs::list("test/one/all");
+    CHECK(object.filled == 1);
 }

@@ -1,0 +1,90 @@
+// What ucx_vfs and a process say to each other, and how they find each other.
+#include "ucs/vfs/wire.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "ucs/vfs/names.hpp"
+
+namespace vfs = ucs::vfs;
+namespace wire = ucs::vfs::wire;
+
+namespace {
+
+struct pair {
+    pair() {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends) == 0);
+        left.reset(ends[0]);
+        right.reset(ends[1]);
+    }
+    ucs::unique_fd left;
+    ucs::unique_fd right;
+};
+
+}  // namespace
+
+TEST_CASE("packets carry a kind, a text and maybe a descriptor") {
+    pair of;
+    bool over = true;
+    CHECK(!wire::receive(of.right.get(), over));
+    CHECK(!over);
+    REQUIRE(wire::send(of.left.get(), wire::kind::ready, "program") == 0);
+    REQUIRE(wire::send(of.left.get(), wire::kind::mounted, {}, STDERR_FILENO) == 0);
+    const auto first = wire::receive(of.right.get(), over);
+    REQUIRE(first);
+    CHECK(first->type == wire::kind::ready);
+    CHECK(first->text == "program");
+    CHECK(!first->descriptor);
+    const auto second = wire::receive(of.right.get(), over);
+    REQUIRE(second);
+    CHECK(second->type == wire::kind::mounted);
+    CHECK(second->descriptor);
+    of.left.reset();
+    CHECK(!wire::receive(of.right.get(), over));
+    CHECK(over);
+}
+
+TEST_CASE("what is no packet ends the connection") {
+    const wire::header wrong_version{wire::magic, wire::version + 1, 1};
+    const wire::header wrong_magic{1, wire::version, 1};
+    for (const auto& bytes :
+         {std::string("x"), std::string(reinterpret_cast<const char*>(&wrong_version), 8),
+          std::string(reinterpret_cast<const char*>(&wrong_magic), 8)}) {
+        pair of;
+        REQUIRE(::send(of.left.get(), bytes.data(), bytes.size(), 0) > 0);
+        bool over = false;
+        CHECK(!wire::receive(of.right.get(), over));
+        CHECK(over);
+    }
+}
+
+TEST_CASE("a long text is cut") {
+    pair of;
+    bool over = false;
+    REQUIRE(wire::send(of.left.get(), wire::kind::refused, std::string(5000, 'a')) == 0);
+    const auto got = wire::receive(of.right.get(), over);
+    REQUIRE(got);
+    CHECK(got->text.size() == wire::longest_text);
+}
+
+TEST_CASE("processes listen under names with a common beginning, and callers are known") {
+    const std::string key = "test of names " + std::to_string(::getpid());
+    const std::string one = vfs::process_name(::geteuid(), key);
+    const std::string two = vfs::process_name(::geteuid(), key);
+    CHECK(one != two);
+    CHECK(one.starts_with(vfs::name_prefix(::geteuid(), key)));
+    CHECK(!one.starts_with(vfs::name_prefix(::geteuid(), key + "x")));
+    CHECK(!vfs::connect_to(one));
+    const ucs::unique_fd listener = vfs::listen_at(one);
+    REQUIRE(listener);
+    CHECK(!vfs::listen_at(one));
+    const ucs::unique_fd caller = vfs::connect_to(one);
+    REQUIRE(caller);
+    const auto who = vfs::peer_of(caller.get());
+    REQUIRE(who);
+    CHECK(who->uid == ::geteuid());
+    CHECK(who->pid == ::getpid());
+}

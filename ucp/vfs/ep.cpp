@@ -1,0 +1,44 @@
+// An endpoint's folder in the object tree. What it says is what ucp_ep_print_info prints, in parts.
+#include "ucp/core/ep.hpp"
+
+#include <fmt/format.h>
+
+#include "ucp/core/worker.hpp"
+
+namespace ucp {
+
+namespace {
+
+void describe_lanes(ucs::vfs::directory& into, const peer& of) {
+    for (const peer::lane_in_use& lane : of.lanes_in_use()) {
+        into.folder(std::to_string(lane.index), [lane](ucs::vfs::directory& folder) {
+            folder.file("transport", [lane] { return std::string(lane.where->transport); });
+            folder.file("device", [lane] { return std::string(lane.where->device); });
+            folder.file("role", [lane] { return std::string(lane.role); });
+            lane.endpoint->describe(folder);
+        });
+    }
+}
+
+}  // namespace
+
+void ep::describe(ucs::vfs::directory& into) const {
+    into.file("memory_address", [this] { return fmt::format("{}", fmt::ptr(this)); });
+    into.file("peer_name", [this] { return remote_.worker_name(); });
+    into.file("peer_uid", [this] { return fmt::format("{:x}", remote_.uid()); });
+    into.file("state", [this] { return std::string(wireup::name(state_)); });
+    into.file("failure", [this] { return std::string(ucs_status_string(failure_)); });
+    into.file("error_mode", [this] {
+        return std::string(error_mode_ == UCP_ERR_HANDLING_MODE_NONE ? "none" : "peer");
+    });
+    into.file("pending_sends", [this] { return std::to_string(sends_.size()); });
+    into.file("pending_receives", [this] { return std::to_string(recvs_.size()); });
+    into.file("pending_flushes", [this] { return std::to_string(flushes_.size()); });
+    into.folder("lane", [this](ucs::vfs::directory& lanes) { describe_lanes(lanes, remote_); });
+    into.file("lanes", [this] { return remote_.explain_lanes(); });
+    into.file("transports", [this] { return remote_.explain_transports(); });
+    into.file("protocols", [this] { return remote_.explain_protocols(); });
+    into.file("info", [this] { return info(); });
+}
+
+}  // namespace ucp

@@ -1,0 +1,44 @@
+// A worker's folder in the object tree, as the worker itself fills it.
+#include "ucp/core/worker.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace ucp {
+
+void worker::describe(ucs::vfs::directory& into) const {
+    auto& eps = const_cast<worker*>(this)->ep_ids_;
+    into.file("memory_address", [this] { return fmt::format("{}", fmt::ptr(this)); });
+    into.file("info", [this] { return info(); });
+    into.file("num_all_eps", [&eps] { return std::to_string(eps.size()); });
+    into.file("expected", [this] { return std::to_string(matcher_->expected_count()); });
+    into.file("unexpected", [this] { return std::to_string(matcher_->unexpected_count()); });
+    into.file("unexpected_bytes", [this] { return std::to_string(matcher_->room().stored()); });
+    into.file("rejected", [this] { return std::to_string(rejected_.count()); });
+    into.file("requests", [this] { return std::to_string(requests_.in_use()); });
+    const auto add = [](ucs::vfs::directory& list, std::uint64_t id, const ep& each) {
+        list.folder(fmt::format("{:x}", id), each);
+    };
+    into.folder(
+        "ep",
+        [&eps, add](ucs::vfs::directory& list) {
+            eps.for_each([&](std::uint64_t id, ep* each) { add(list, id, *each); });
+        },
+        [&eps, add](std::string_view name, ucs::vfs::directory& list) {
+            std::uint64_t id = 0;
+            const char* const end = name.data() + name.size();
+            if (std::from_chars(name.data(), end, id, 16).ptr != end) return;
+            if (ep** found = eps.find(id); found != nullptr) add(list, id, **found);
+        });
+    into.folder("iface", [this](ucs::vfs::directory& list) {
+        const auto& resources = context_.resources();
+        for (std::size_t i = 0; i < interfaces_.size(); ++i) {
+            if (interfaces_[i] == nullptr) continue;
+            const uct::resource& where = resources[i].where;
+            list.folder(ucs::vfs::file_name(where.transport + "_" + where.device), *interfaces_[i]);
+        }
+    });
+}
+
+}  // namespace ucp

@@ -1,0 +1,22 @@
+// The workers of a context, for the object tree.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ucp/core/context.hpp"
+#include "ucp/vfs/worker_view.hpp"
+
+namespace ucp {
+
+struct context::worker_list {
+    std::mutex lock;  // workers come and go on any thread
+    struct shown {
+        std::string name;  // in the tree
+        std::shared_ptr<worker_view> view;
+    };
+    std::vector<shown> live;
+};
+
+}  // namespace ucp

@@ -1,0 +1,63 @@
+#include "ucs/vfs/entrance.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "ucs/config/general.hpp"
+#include "ucs/log/log.hpp"
+#include "ucs/vfs/names.hpp"
+#include "ucs/vfs/service.hpp"
+
+namespace ucs::vfs {
+namespace {
+
+constinit log::component self{"ucs.vfs"};
+
+}  // namespace
+
+std::unique_ptr<entrance> entrance::open(async::event_loop& on, const config::source& options) {
+    auto general = config::load<config::general_settings>(options);
+    if (!general || !general->vfs_enable) return nullptr;
+    unique_fd listener = listen_at(process_name(::geteuid(), general->vfs_name));
+    if (!listener) {
+        log::debug(self, "ucx_vfs cannot look into this process: {}", std::strerror(errno));
+        return nullptr;
+    }
+    std::unique_ptr<entrance> made(
+        new entrance(on, std::move(listener), std::move(general->module_dir)));
+    entrance* const own = made.get();
+    const ucs_status_t status =
+        on.add(own->listener_.get(), EPOLLIN, [own](std::uint32_t) { own->let_in(); });
+    if (status != UCS_OK) return nullptr;
+    return made;
+}
+
+entrance::entrance(async::event_loop& on, unique_fd listener, std::string module_folder)
+    : events_(on), listener_(std::move(listener)), module_folder_(std::move(module_folder)) {
+    service::enter();
+}
+
+entrance::~entrance() {
+    events_.remove(listener_.get());
+    service::leave();
+}
+
+// One at a time: who calls in a row waits for the next turns.
+void entrance::let_in() {
+    unique_fd caller(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!caller) return;
+    const auto who = peer_of(caller.get());
+    if (!who || who->uid != ::geteuid()) {
+        log::debug(self,
+                   "somebody of another user who wanted to look into this process was "
+                   "turned away");
+        return;
+    }
+    service::attach(std::move(caller), module_folder_);
+}
+
+}  // namespace ucs::vfs

@@ -1,0 +1,13 @@
+// The file operations of the mounted tree.
+#pragma once
+
+#define FUSE_USE_VERSION 35
+#include <fuse3/fuse.h>
+#include <fuse3/fuse_lowlevel.h>
+
+namespace ucs::vfs {
+
+// For fuse_new, whose user data is the function that answers (vfs::ask). One thread.
+[[nodiscard]] const fuse_operations& fuse_operations_of_tree() noexcept;
+
+}  // namespace ucs::vfs

@@ -1,0 +1,63 @@
+#include "ucs/vfs/names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "ucs/sys/process.hpp"
+#include "ucs/sys/uuid.hpp"
+
+namespace ucs::vfs {
+namespace {
+
+unique_fd make_socket() noexcept {
+    return unique_fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+}  // namespace
+
+std::string name_prefix(uid_t user, std::string_view key) {
+    return fmt::format("hawser-vfs-{}-{:016x}-", user, sys::hash_text(key));
+}
+
+std::string process_name(uid_t user, std::string_view key) {
+    return name_prefix(user, key) + fmt::format("{:016x}", sys::random_id());
+}
+
+std::string daemon_name(uid_t user, std::string_view key) {
+    return name_prefix(user, key) + "daemon";
+}
+
+abstract_address::abstract_address(std::string_view name) noexcept {
+    address.sun_family = AF_UNIX;
+    const std::size_t used = std::min(name.size(), sizeof address.sun_path - 1);
+    std::memcpy(address.sun_path + 1, name.data(), used);
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + used);
+}
+
+unique_fd listen_at(std::string_view name) {
+    const abstract_address at(name);
+    unique_fd made = make_socket();
+    if (made && ::bind(made.get(), at.get(), at.length) == 0 && ::listen(made.get(), 4) == 0) {
+        return made;
+    }
+    return {};
+}
+
+unique_fd connect_to(std::string_view name) {
+    const abstract_address at(name);
+    unique_fd made = make_socket();
+    if (made && ::connect(made.get(), at.get(), at.length) == 0) return made;
+    return {};
+}
+
+std::optional<ucred> peer_of(int socket) noexcept {
+    ucred who{};
+    socklen_t length = sizeof who;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return std::nullopt;
+    return who;
+}
+
+}  // namespace ucs::vfs
