@@ -64,13 +64,22 @@ static void forbid_single_copy(const char* name) {
     say("ok");
 }
 
-/* A child made while everything is under way, which ends in the given manner. */
+/* A child made while everything is under way, which ends in the given manner. "stay": it does not,
+ * and the answer is its number. */
 static void fork_child(const char* manner) {
     const pid_t child = fork();
     if (child == 0) {
         if (strcmp(manner, "exit") == 0) exit(0);
         if (strcmp(manner, "exec") == 0) execl("/bin/true", "true", (char*)NULL);
+        if (strcmp(manner, "stay") == 0) {
+            for (;;)
+                pause();
+        }
         _exit(0);
+    }
+    if (child > 0 && strcmp(manner, "stay") == 0) {
+        say("ok %d", (int)child);
+        return;
     }
     int status = -1;
     while (child > 0 && waitpid(child, &status, WNOHANG) == 0)

@@ -1,0 +1,67 @@
+// The parts of ucx_vfs that only read text.
+#include <sys/mount.h>
+
+#include <catch2/catch.hpp>
+
+#include "tools/common/failure.hpp"
+#include "tools/vfs/doors.hpp"
+#include "tools/vfs/mounts.hpp"
+#include "tools/vfs/options.hpp"
+
+using namespace tools::vfs;
+
+namespace {
+
+options parse(const std::vector<std::string>& words) {
+    return parse_options(words);
+}
+
+}  // namespace
+
+TEST_CASE("ucx_vfs: options and what to do come in any order") {
+    const options wanted = parse({"-f", "start", "-d", "/tmp/x", "-oallow_other", "-v"});
+    CHECK(wanted.what == action::start);
+    CHECK(wanted.foreground);
+    CHECK(wanted.verbose);
+    CHECK(wanted.folder == "/tmp/x");
+    CHECK(wanted.mount_options == "allow_other");
+    CHECK(parse({"stop"}).what == action::stop);
+    CHECK(parse({"start"}).folder == "/tmp/ucx");
+    CHECK(parse({"-h"}).what == action::help);
+    CHECK_THROWS_AS(parse({}), tools::usage_error);
+    CHECK_THROWS_AS(parse({"begin"}), tools::usage_error);
+    CHECK_THROWS_AS(parse({"start", "stop"}), tools::usage_error);
+    CHECK_THROWS_AS(parse({"-x", "start"}), tools::usage_error);
+    CHECK_THROWS_AS(parse({"start", "-d"}), tools::usage_error);
+}
+
+TEST_CASE("ucx_vfs: only listening sockets with our beginning are processes") {
+    const std::string table =
+        "Num       RefCount Protocol Flags    Type St Inode Path\n"
+        "0000000000000000: 00000002 00000000 00010000 0005 01  1001 @ours-1-aa\n"
+        "0000000000000000: 00000003 00000000 00000000 0005 03  1002 @ours-1-aa\n"
+        "0000000000000000: 00000003 00000000 00000000 0001 03  1003\n"
+        "0000000000000000: 00000002 00000000 00010000 0001 01  1004 /run/ours-1-bb\n"
+        "0000000000000000: 00000002 00000000 00010000 0005 01  1005 @ours-2-cc\n"
+        "0000000000000000: 00000002 00000000 00010000 0005 01  1006 @ours-1-dd\n";
+    CHECK(listening_names(table, "ours-1-") == std::vector<std::string>{"ours-1-aa", "ours-1-dd"});
+    CHECK(listening_names("", "ours").empty());
+}
+
+TEST_CASE("ucx_vfs: leftovers are mounts of our type below our folder") {
+    const std::string text =
+        "22 1 8:1 / / rw - ext4 /dev/root rw\n"
+        "40 22 0:50 / /tmp/ucx/12 rw,nosuid shared:3 - fuse.ucx_vfs ucx_vfs rw,user_id=0\n"
+        "41 22 0:51 / /tmp/ucx/13 rw,nosuid - fuse.sshfs ucx_vfs rw\n"
+        "42 22 0:52 / /tmp/ucxx/14 rw - fuse.ucx_vfs ucx_vfs rw\n"
+        "43 22 0:53 / /tmp/a\\040b/15 rw - fuse.ucx_vfs ucx_vfs rw\n";
+    CHECK(mounts_below("/tmp/ucx", text) == std::vector<std::string>{"/tmp/ucx/12"});
+    CHECK(mounts_below("/tmp/a b", text) == std::vector<std::string>{"/tmp/a b/15"});
+}
+
+TEST_CASE("ucx_vfs: mount options are flags, or FUSE's") {
+    const split_options split = split_mount_options("ro,allow_other,,noexec,max_read=4096");
+    CHECK(split.flags == (MS_RDONLY | MS_NOEXEC));
+    CHECK(split.data == "allow_other,max_read=4096");
+    CHECK(split_mount_options("").data.empty());
+}

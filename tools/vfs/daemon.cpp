@@ -1,0 +1,235 @@
+#include "tools/vfs/daemon.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "tools/common/failure.hpp"
+#include "tools/vfs/doors.hpp"
+#include "ucs/vfs/names.hpp"
+#include "ucs/vfs/wire.hpp"
+
+namespace tools::vfs {
+namespace {
+
+namespace names = ucs::vfs;
+namespace wire = ucs::vfs::wire;
+
+constexpr int look_every_ms = 500;
+constexpr int stop_limit_ms = 30'000;
+
+std::string text_of(const char* path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+ucs::unique_fd watch_process(pid_t pid) {
+    return ucs::unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+// The name of the daemon, which is also the lock that there is one.
+ucs::unique_fd take_name(const std::string& key) {
+    const std::string name = names::daemon_name(::geteuid(), key);
+    ucs::unique_fd made = names::listen_at(name);
+    if (made) return made;
+    const int error = errno;
+    if (error != EADDRINUSE) {
+        throw failure(
+            fmt::format("the socket for commands cannot be made: {}", std::strerror(error)));
+    }
+    const ucs::unique_fd other = names::connect_to(name);
+    const auto who = other ? names::peer_of(other.get()) : std::nullopt;
+    if (who && who->uid != ::geteuid()) {
+        throw failure(
+            fmt::format("user {} has taken the name of this user's ucx_vfs; choose "
+                        "another by UCX_VFS_SOCK_PATH, here and for the processes",
+                        who->uid));
+    }
+    throw failure(fmt::format("ucx_vfs runs already, as process {}", who ? who->pid : 0));
+}
+
+ucs::unique_fd take_signals() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int each : {SIGTERM, SIGINT, SIGHUP})
+        sigaddset(&ending, each);
+    ::sigprocmask(SIG_BLOCK, &ending, nullptr);
+    return ucs::unique_fd(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+}  // namespace
+
+mount_daemon::mount_daemon(settings wanted)
+    : settings_(std::move(wanted)),
+      commands_(take_name(settings_.key)),
+      signals_(take_signals()),
+      folder_(settings_.folder, settings_.mount_options) {}
+
+void mount_daemon::say(const std::string& line) const {
+    if (!settings_.talks) return;
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+}
+
+void mount_daemon::say_more(const std::string& line) const {
+    if (settings_.verbose) say(line);
+}
+
+void mount_daemon::run() {
+    say(fmt::format("looking for processes of user {}; they appear in {}", ::geteuid(),
+                    folder_.path()));
+    while (!ending_) {
+        look_for_processes();
+        wait();
+    }
+    for (process& each : processes_)
+        drop(each);
+    processes_.clear();
+}
+
+bool mount_daemon::is_mounted(pid_t pid) const {
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [&](const process& each) { return each.mounted && each.pid == pid; });
+}
+
+void mount_daemon::look_for_processes() {
+    const std::string prefix = names::name_prefix(::geteuid(), settings_.key);
+    const std::vector<std::string> doors = listening_names(text_of("/proc/net/unix"), prefix);
+    std::erase_if(other_doors_, [&](const auto& each) {
+        return std::find(doors.begin(), doors.end(), each.first) == doors.end();
+    });
+    for (const std::string& door : doors) {
+        const bool known = std::any_of(processes_.begin(), processes_.end(),
+                                       [&](const process& each) { return each.door == door; });
+        if (known || other_doors_.contains(door) || door.ends_with("-daemon")) continue;
+        call(door);
+    }
+}
+
+void mount_daemon::call(const std::string& door) {
+    process called{door, 0, names::connect_to(door), {}};
+    if (!called.connection) return;  // it is full, or gone; next time
+    const auto who = names::peer_of(called.connection.get());
+    if (!who || who->uid != ::geteuid() || who->pid == 0) {
+        other_doors_[door] = 0;
+        say_more(fmt::format("{}: {}", door,
+                             who && who->pid == 0 ? "its process is not visible from here, it runs "
+                                                    "in another pid namespace"
+                                                  : "it belongs to another user"));
+        return;
+    }
+    called.pid = who->pid;
+    called.life = watch_process(who->pid);
+    if (is_mounted(who->pid) || !called.life) {
+        other_doors_[door] = who->pid;  // another worker of the same, or the child of a dead one
+        return;
+    }
+    processes_.push_back(std::move(called));
+}
+
+void mount_daemon::wait() {
+    std::vector<pollfd> watched{{commands_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    for (const process& each : processes_) {
+        watched.push_back({each.connection.get(), POLLIN, 0});
+        watched.push_back({each.life.get(), POLLIN, 0});
+    }
+    if (::poll(watched.data(), watched.size(), look_every_ms) <= 0) return;
+    if (watched[0].revents != 0) accept_command();
+    if (watched[1].revents != 0) ending_ = true;
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+        if (watched[2 * i + 3].revents != 0) {
+            drop(processes_[i]);
+        } else if (watched[2 * i + 2].revents != 0) {
+            hear(processes_[i]);
+        }
+    }
+    std::erase_if(processes_, [](const process& each) { return !each.connection; });
+}
+
+void mount_daemon::hear(process& from) {
+    bool over = false;
+    const auto said = wire::receive(from.connection.get(), over);
+    if (over) {
+        drop(from);
+    } else if (said && said->type == wire::kind::ready && !from.mounted) {
+        mount_for(from, said->text);
+    } else if (said && said->type == wire::kind::refused) {
+        say(fmt::format("{}: cannot be shown: {}", from.pid, said->text));
+        other_doors_[from.door] = from.pid;
+        drop(from);
+    }
+}
+
+void mount_daemon::mount_for(process& ready, const std::string& program) {
+    std::string why_not;
+    const std::string name = std::to_string(ready.pid);
+    ucs::unique_fd device;
+    if (is_mounted(ready.pid)) {
+        why_not = "it is mounted already";
+    } else {
+        device = folder_.mount(name, why_not);
+    }
+    if (!device) {
+        say(fmt::format("{}: cannot be shown: {}", ready.pid, why_not));
+        other_doors_[ready.door] = ready.pid;
+        drop(ready);
+        return;
+    }
+    ready.mounted = true;
+    // Our copy of the descriptor closes here: when the process dies, readers must hear of it.
+    if (wire::send(ready.connection.get(), wire::kind::mounted, {}, device.get()) != 0) {
+        drop(ready);
+        return;
+    }
+    say(fmt::format("{}: {} appears in {}/{}", ready.pid, program, folder_.path(), ready.pid));
+}
+
+void mount_daemon::drop(process& gone) {
+    gone.connection.reset();
+    gone.life.reset();
+    if (!std::exchange(gone.mounted, false)) return;
+    folder_.unmount(std::to_string(gone.pid));
+    say(fmt::format("{}: is gone", gone.pid));
+    // Its other workers may be called instead.
+    std::erase_if(other_doors_, [&](const auto& each) { return each.second == gone.pid; });
+}
+
+void mount_daemon::accept_command() {
+    ucs::unique_fd caller(
+        ::accept4(commands_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    const auto who = caller ? names::peer_of(caller.get()) : std::nullopt;
+    if (!who || who->uid != ::geteuid()) return;
+    pollfd waiting{caller.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, look_every_ms) <= 0) return;
+    bool over = false;
+    const auto said = wire::receive(caller.get(), over);
+    if (!said || said->type != wire::kind::stop) return;
+    ending_ = true;
+    who_stops_ = std::move(caller);
+}
+
+void stop_daemon(const std::string& key) {
+    const ucs::unique_fd connection = names::connect_to(names::daemon_name(::geteuid(), key));
+    const auto who = connection ? names::peer_of(connection.get()) : std::nullopt;
+    if (!who || who->uid != ::geteuid()) throw failure("no ucx_vfs of this user runs");
+    (void)wire::send(connection.get(), wire::kind::stop);
+    pollfd ends{connection.get(), POLLIN, 0};
+    if (::poll(&ends, 1, stop_limit_ms) <= 0) {
+        throw failure(fmt::format("process {} does not end", who->pid));
+    }
+}
+
+}  // namespace tools::vfs

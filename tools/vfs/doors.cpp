@@ -1,0 +1,31 @@
+#include "tools/vfs/doors.hpp"
+
+#include <sstream>
+
+namespace tools::vfs {
+
+std::vector<std::string> listening_names(const std::string& table, const std::string& prefix) {
+    constexpr unsigned long listens = 0x10000;  // __SO_ACCEPTCON
+    std::vector<std::string> names;
+    std::istringstream lines(table);
+    std::string line;
+    std::getline(lines, line);  // the titles
+    while (std::getline(lines, line)) {
+        std::istringstream words(line);
+        std::string number;
+        std::string references;
+        std::string protocol;
+        unsigned long flags = 0;
+        std::string type;
+        std::string state;
+        std::string inode;
+        std::string name;
+        words >> number >> references >> protocol >> std::hex >> flags >> type >> state >> inode >>
+            name;
+        if (!words || (flags & listens) == 0 || !name.starts_with("@" + prefix)) continue;
+        names.push_back(name.substr(1));
+    }
+    return names;
+}
+
+}  // namespace tools::vfs

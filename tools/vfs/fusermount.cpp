@@ -1,0 +1,96 @@
+#include "tools/vfs/fusermount.hpp"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+extern char** environ;
+
+namespace tools::vfs {
+namespace {
+
+constexpr const char* program = "fusermount3";
+
+// The exit status, or -1. `channel`, if there is one, is the child's _FUSE_COMMFD.
+int run(const std::vector<std::string>& words, int channel = -1) {
+    std::vector<char*> arguments;
+    for (const std::string& word : words)
+        arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    const std::string telling = fmt::format("_FUSE_COMMFD={}", channel);
+    std::vector<char*> variables;
+    if (channel >= 0) variables.push_back(const_cast<char*>(telling.c_str()));
+    for (char** each = environ; *each != nullptr; ++each)
+        variables.push_back(*each);
+    variables.push_back(nullptr);
+    pid_t child = 0;
+    if (::posix_spawnp(&child, program, nullptr, nullptr, arguments.data(), variables.data()) !=
+        0) {
+        return -1;
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) return -1;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+ucs::unique_fd receive_descriptor(int channel) {
+    char byte = 0;
+    iovec piece{&byte, 1};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    if (::recvmsg(channel, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0) return {};
+    const cmsghdr* part = CMSG_FIRSTHDR(&message);
+    if (part == nullptr || part->cmsg_type != SCM_RIGHTS) return {};
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(part), sizeof fd);
+    return ucs::unique_fd(fd);
+}
+
+}  // namespace
+
+bool have_fusermount() {
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+    }
+    return false;
+}
+
+ucs::unique_fd fusermount(const std::string& path, const std::string& options,
+                          std::string& why_not) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
+        why_not = fmt::format("socketpair() failed: {}", std::strerror(errno));
+        return {};
+    }
+    const ucs::unique_fd ours(ends[0]);
+    const ucs::unique_fd theirs(ends[1]);
+    std::string all = "nosuid,nodev,fsname=ucx_vfs,subtype=ucx_vfs";
+    if (!options.empty()) all += "," + options;
+    const int status = run({program, "-o", all, "--", path}, theirs.get());
+    ucs::unique_fd device = status == 0 ? receive_descriptor(ours.get()) : ucs::unique_fd();
+    if (!device) why_not = fmt::format("fusermount3 did not mount {}, see its message", path);
+    return device;
+}
+
+void fusermount_away(const std::string& path) {
+    (void)run({program, "-u", "-z", "-q", "--", path});
+}
+
+}  // namespace tools::vfs
