@@ -48,7 +48,8 @@ ucs_status_t create(const ucp_params_t& params, const ucp_config_t* config,
     return UCS_OK;
 }
 
-constexpr std::uint64_t known_features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
+constexpr std::uint64_t known_features =
+    UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP | UCP_FEATURE_EXPORTED_MEMH;
 
 ucs_status_t check_features(const ucp_params_t& params) {
     if ((params.field_mask & UCP_PARAM_FIELD_FEATURES) == 0 || params.features == 0) {

@@ -5,6 +5,7 @@
 #include "ucp/cm/listener.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/mem/rkey.hpp"
 
 // The C handle of a configuration is this object itself.
 struct ucp_config {
@@ -32,6 +33,13 @@ inline message& from(ucp_tag_message_h handle) noexcept {
     return *reinterpret_cast<message*>(handle);
 }
 
+inline mem::memory& from(ucp_mem_h handle) noexcept {
+    return *reinterpret_cast<mem::memory*>(handle);
+}
+inline mem::rkey& from(ucp_rkey_h handle) noexcept {
+    return *reinterpret_cast<mem::rkey*>(handle);
+}
+
 inline ucp_context_h handle(context& object) noexcept {
     return reinterpret_cast<ucp_context_h>(&object);
 }
@@ -46,6 +54,12 @@ inline ucp_listener_h handle(cm::listener& object) noexcept {
 }
 inline ucp_conn_request_h handle(cm::conn_request& object) noexcept {
     return reinterpret_cast<ucp_conn_request_h>(&object);
+}
+inline ucp_mem_h handle(mem::memory& object) noexcept {
+    return reinterpret_cast<ucp_mem_h>(&object);
+}
+inline ucp_rkey_h handle(mem::rkey& object) noexcept {
+    return reinterpret_cast<ucp_rkey_h>(&object);
 }
 inline ucp_tag_message_h handle(message* object) noexcept {
     return reinterpret_cast<ucp_tag_message_h>(object);

@@ -105,6 +105,10 @@ ucs::result<std::unique_ptr<context>> context::create(
     if (const ucs_status_t status = made->find_resources(components); status != UCS_OK) {
         return status;
     }
+    const bool shares_memory =
+        std::any_of(made->resources_.begin(), made->resources_.end(),
+                    [](const auto& each) { return each.where.transport == "posix"; });
+    made->memories_ = std::make_unique<mem::memory_table>(shares_memory);
     ucs::vfs::show_global_options();
     made->path_ = ucs::vfs::add_root("ucp/context/" + ucs::vfs::file_name(made->name()), *made);
     // Also the first message of a program that has nothing to complain of: with it a wrong

@@ -7,6 +7,7 @@
 
 #include "ucp/core/config.hpp"
 #include "ucp/core/request_pool.hpp"
+#include "ucp/mem/memory_table.hpp"
 #include "ucp/proto/host_costs.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/vfs/directory.hpp"
@@ -41,7 +42,7 @@ struct refused_resource {
 class worker_view;
 
 // Root object: reads the options, finds the transports. Outlives its workers. Immutable after
-// creation, so any thread may read it.
+// creation, so any thread may read it; the table of registered memory has a lock of its own.
 class context final : public ucs::vfs::object {
 public:
     // `components` are the transports to choose from: the built-in ones, or a simulation.
@@ -59,6 +60,7 @@ public:
     [[nodiscard]] const std::vector<refused_resource>& refused() const noexcept { return refused_; }
     [[nodiscard]] const host_costs& costs() const noexcept { return costs_; }
     [[nodiscard]] const std::string& name() const noexcept { return params_.name; }
+    [[nodiscard]] mem::memory_table& memories() const noexcept { return *memories_; }
 
     // Text for ucp_context_print_info; its "resource" lines are parsed by MPI libraries.
     [[nodiscard]] std::string info() const;
@@ -83,6 +85,7 @@ private:
     std::string path_;  // in the object tree
     struct worker_list;
     std::unique_ptr<worker_list> workers_;
+    std::unique_ptr<mem::memory_table> memories_;
 };
 
 // Every option table of the library, for ucp_config_read, modify and print.

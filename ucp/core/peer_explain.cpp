@@ -41,6 +41,7 @@ std::vector<std::string> peer::why_each(const wireup::lane_selection& chosen) co
 }
 
 std::string peer::worker_name() const {
+    if (packed_.empty()) return "not known yet";
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     return remote ? remote->name : "unknown";
 }
@@ -72,6 +73,7 @@ std::string peer::explain_lanes() const {
 }
 
 std::string peer::explain_transports() const {
+    if (packed_.empty()) return {};  // nobody is there yet
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return {};
     std::string text = "# Why these transports:\n";

@@ -7,6 +7,7 @@
 
 #include "ucs/type/result.hpp"
 #include "ucs/type/unique_fd.hpp"
+#include "uct/sm/base/memfd.hpp"
 
 namespace uct::posix {
 
@@ -56,7 +57,6 @@ struct segment::attached {
 // A sealable memfd, or a descriptor of -1 with errno set.
 [[nodiscard]] ucs::unique_fd make_memfd() noexcept;
 
-// The status that errno stands for when a resource could not be had.
-[[nodiscard]] ucs_status_t status_of_errno(int error) noexcept;
+using sm::status_of_errno;
 
 }  // namespace uct::posix

@@ -1,0 +1,53 @@
+// Feeds arbitrary bytes to the parser of packed keys, and lets those that it accepts be looked up.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "ucp/mem/map.hpp"
+#include "ucs/log/settings.hpp"
+
+namespace {
+
+using namespace ucp::mem;
+
+// Swallows the complaints.
+class silence final : public ucs::log::sink {
+public:
+    silence() { ucs::log::set_sink(this); }
+    ~silence() { ucs::log::set_sink(nullptr); }
+    void message(const ucs::log::component&, ucs::log::level, std::string_view) override {}
+};
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const silence quiet;
+    if (size == 0) return 0;
+    // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
+    const auto exact = std::make_unique<std::byte[]>(size);
+    std::transform(data, data + size, exact.get(), [](std::uint8_t byte) { return std::byte{byte}; });
+    if (size >= wire::plain_length && data[size - 1] % 4 != 0) {
+        exact[0] = static_cast<std::byte>(size >= wire::block_length ? wire::block_length
+                                                                     : wire::plain_length);
+        exact[1] = static_cast<std::byte>(wire::version);
+    }
+    const std::size_t length = packed_length(exact.get());
+    if (length == 0 || length > size) return 0;
+
+    const auto known = parse_key({exact.get(), length});
+    memory_table table;
+    const auto made = unpack(table, exact.get());
+    require(made.ok() == (known && !known->exported));
+    if (!known) return 0;
+    const packed_key again = pack(*known);
+    require(again.length == length &&
+            std::equal(exact.get(), exact.get() + length, again.bytes.begin()));
+    // Nothing here is mapped, so nothing can be reached.
+    require(!made.ok() || (!(*made)->is_mapped() && (*made)->readable(known->base, 1) == nullptr));
+    return 0;
+}

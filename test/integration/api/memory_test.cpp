@@ -1,0 +1,247 @@
+// Registered memory and the keys to it.
+#include <sys/mman.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+
+#include "test/integration/api/memory.hpp"
+
+using namespace api;
+
+TEST_CASE("memory is mapped, queried and unmapped") {
+    const world in;
+    auto bytes = pattern(1000, 1);
+    const registered own(in.context, bytes.data(), bytes.size());
+    const ucp_mem_attr_t attr = own.query();
+    CHECK(attr.address == bytes.data());
+    CHECK(attr.length == bytes.size());
+    CHECK(attr.mem_type == UCS_MEMORY_TYPE_HOST);
+}
+
+TEST_CASE("the library allocates memory") {
+    const world in;
+    const registered made(in.context, std::size_t{10000});
+    const ucp_mem_attr_t attr = made.query();
+    REQUIRE(attr.address != nullptr);
+    CHECK(attr.length >= 10000);
+    std::memset(attr.address, 1, 10000);
+}
+
+TEST_CASE("the library allocates memory at a given address") {
+    const world in;
+    constexpr std::size_t length = 1 << 20;
+    void* place = ::mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(place != MAP_FAILED);
+    ucp_mem_map_params_t how{};
+    how.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                     UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+    how.address = place;
+    how.length = length;
+    how.flags = UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_FIXED;
+    ucp_mem_h memh = nullptr;
+    {
+        captured_output log;
+        CHECK(ucp_mem_map(in.context, &how, &memh) != UCS_OK);
+        CHECK(log.text().find("could not be allocated") != std::string::npos);
+    }
+    ::munmap(place, length);
+    REQUIRE(ucp_mem_map(in.context, &how, &memh) == UCS_OK);
+    std::memset(place, 1, length);
+    CHECK(ucp_mem_unmap(in.context, memh) == UCS_OK);
+}
+
+TEST_CASE("memory of no length is registered, packed and unpacked") {
+    const world in;
+    const registered none(in.context, nullptr, 0);
+    const packed_rkey packed(in.context, none);
+    const unpacked_rkey key(in.ep, packed);
+    void* pointer = nullptr;
+    CHECK(ucp_rkey_ptr(key, 0, &pointer) != UCS_OK);
+}
+
+TEST_CASE("members of a registration without their bit are not read") {
+    const world in;
+    char bytes[8] = {};
+    ucp_mem_map_params_t how;
+    std::memset(&how, 0xff, sizeof how);
+    how.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+    how.address = bytes;
+    how.length = sizeof bytes;
+    ucp_mem_h memh = nullptr;
+    REQUIRE(ucp_mem_map(in.context, &how, &memh) == UCS_OK);
+    CHECK(ucp_mem_unmap(in.context, memh) == UCS_OK);
+}
+
+TEST_CASE("packed keys have at most 64 bytes, and say their own length") {
+    const world in;
+    char bytes[8] = {};
+    const registered own(in.context, bytes, sizeof bytes);
+    const registered made(in.context, std::size_t{4096});
+    for (const registered* each : {&own, &made}) {
+        const packed_rkey packed(in.context, *each);
+        CHECK(packed.size() > 0);
+        CHECK(packed.size() <= 64);
+        // What lies behind is not read.
+        const auto exact = packed.bytes();
+        const guarded_memory copy(exact.size());
+        std::memcpy(copy.get(), exact.data(), exact.size());
+        ucp_rkey_h key = nullptr;
+        REQUIRE(ucp_ep_rkey_unpack(in.ep, copy.get(), &key) == UCS_OK);
+        ucp_rkey_destroy(key);
+    }
+}
+
+TEST_CASE("own memory and the library's are pointed to directly") {
+    const world in;
+    auto bytes = pattern(1000, 1);
+    const registered own(in.context, bytes.data(), bytes.size());
+    const registered made(in.context, std::size_t{5000});
+    for (const registered* each : {&own, &made}) {
+        const packed_rkey packed(in.context, *each);
+        const unpacked_rkey key(in.ep, packed);
+        const ucp_mem_attr_t attr = each->query();
+        const auto base = reinterpret_cast<std::uint64_t>(attr.address);
+        void* pointer = nullptr;
+        REQUIRE(ucp_rkey_ptr(key, base + 100, &pointer) == UCS_OK);
+        std::memset(pointer, 0x3c, 8);
+        CHECK(std::memcmp(static_cast<std::byte*>(attr.address) + 100, pointer, 8) == 0);
+        CHECK(ucp_rkey_ptr(key, base - 1, &pointer) == UCS_ERR_INVALID_ADDR);
+        CHECK(ucp_rkey_ptr(key, base + attr.length, &pointer) == UCS_ERR_INVALID_ADDR);
+    }
+}
+
+TEST_CASE("memory of another context of the host is mapped, or there is no pointer") {
+    const world in;
+    const char* const transports = std::getenv("UCX_TLS");
+    const bool shared = transports == nullptr || std::string(transports) == "posix,self" ||
+                        std::string(transports) == "sm,self";
+    const ucp_context_h other = make_context({});
+    {
+        auto bytes = pattern(1000, 1);
+        const registered own(other, bytes.data(), bytes.size());
+        const packed_rkey to_own(other, own);
+        const unpacked_rkey key_to_own(in.ep, to_own);
+        void* pointer = nullptr;
+        CHECK(ucp_rkey_ptr(key_to_own, own.address(), &pointer) == UCS_ERR_UNREACHABLE);
+
+        const registered made(other, std::size_t{5000});
+        const packed_rkey to_made(other, made);
+        const unpacked_rkey key_to_made(in.ep, to_made);
+        const ucs_status_t status = ucp_rkey_ptr(key_to_made, made.address() + 4999, &pointer);
+        REQUIRE(status == (shared ? UCS_OK : UCS_ERR_UNREACHABLE));
+        if (shared) {
+            *static_cast<char*>(pointer) = 'x';
+            CHECK(static_cast<const char*>(made.query().address)[4999] == 'x');
+        }
+    }
+    ucp_cleanup(other);
+}
+
+TEST_CASE("keys are compared") {
+    const world in;
+    char bytes[16] = {};
+    const registered first(in.context, bytes, 16);
+    const registered second(in.context, bytes, 16);
+    const packed_rkey packed(in.context, first);
+    const packed_rkey packed_second(in.context, second);
+    const unpacked_rkey a(in.ep, packed);
+    const unpacked_rkey b(in.ep, packed);
+    const unpacked_rkey c(in.ep, packed_second);
+    const ucp_rkey_compare_params_t none{};
+    const auto order = [&](ucp_rkey_h left, ucp_rkey_h right) {
+        int result = 77;
+        REQUIRE(ucp_rkey_compare(in.sender, left, right, &none, &result) == UCS_OK);
+        return result;
+    };
+    CHECK(order(a, b) == 0);
+    CHECK(order(a, c) != 0);
+    CHECK((order(a, c) < 0) == (order(c, a) > 0));
+}
+
+TEST_CASE("keys that were made up or spoiled are refused") {
+    const world in;
+    char bytes[16] = {};
+    const registered own(in.context, bytes, 16);
+    const packed_rkey packed(in.context, own);
+    auto spoiled = packed.bytes();
+    ucp_rkey_h key = nullptr;
+    for (std::size_t at = 0; at < 4; ++at) {
+        auto copy = spoiled;
+        copy.resize(256);
+        copy[at] = std::byte{0xee};
+        captured_output log;
+        CHECK(ucp_ep_rkey_unpack(in.ep, copy.data(), &key) == UCS_ERR_INVALID_PARAM);
+        CHECK(log.text().find("key") != std::string::npos);
+    }
+    // A wrong secret is as good as no key: it does not even reach memory of this process.
+    spoiled[12] ^= std::byte{1};
+    REQUIRE(ucp_ep_rkey_unpack(in.ep, spoiled.data(), &key) == UCS_OK);
+    void* pointer = nullptr;
+    CHECK(ucp_rkey_ptr(key, own.address(), &pointer) == UCS_ERR_UNREACHABLE);
+    ucp_rkey_destroy(key);
+}
+
+TEST_CASE("the library's memory is exported and imported, the program's is not") {
+    const world in;
+    const ucp_context_h other = make_context({});
+    {
+        char bytes[16] = {};
+        const registered own(in.context, bytes, 16);
+        const registered made(in.context, std::size_t{5000});
+        ucp_memh_pack_params_t how{};
+        how.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS;
+        how.flags = UCP_MEMH_PACK_FLAG_EXPORT;
+        void* buffer = nullptr;
+        std::size_t size = 0;
+        CHECK(ucp_memh_pack(own, &how, &buffer, &size) == UCS_ERR_UNSUPPORTED);
+        REQUIRE(ucp_memh_pack(made, &how, &buffer, &size) == UCS_OK);
+        ucp_rkey_h key = nullptr;
+        {
+            captured_output log;
+            CHECK(ucp_ep_rkey_unpack(in.ep, buffer, &key) == UCS_ERR_INVALID_PARAM);
+        }
+        for (const ucp_context_h into : {in.context, other}) {
+            ucp_mem_map_params_t import{};
+            import.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER;
+            import.exported_memh_buffer = buffer;
+            ucp_mem_h memh = nullptr;
+            REQUIRE(ucp_mem_map(into, &import, &memh) == UCS_OK);
+            const registered there(into, memh);
+            CHECK(there.query().length == 5000);
+            static_cast<char*>(there.query().address)[7] = into == other ? 'o' : 's';
+            CHECK(static_cast<const char*>(made.query().address)[7] == (into == other ? 'o' : 's'));
+        }
+        ucp_memh_buffer_release(buffer, nullptr);
+    }
+    ucp_cleanup(other);
+}
+
+TEST_CASE("advice is taken for parts of registered memory") {
+    const world in;
+    const registered made(in.context, std::size_t{100000});
+    ucp_mem_advise_params_t how{};
+    how.field_mask = UCP_MEM_ADVISE_PARAM_FIELD_ADDRESS | UCP_MEM_ADVISE_PARAM_FIELD_LENGTH |
+                     UCP_MEM_ADVISE_PARAM_FIELD_ADVICE;
+    how.address = static_cast<std::byte*>(made.query().address) + 5000;
+    how.length = 95000;
+    how.advice = UCP_MADV_WILLNEED;
+    CHECK(ucp_mem_advise(in.context, made, &how) == UCS_OK);
+    how.advice = UCP_MADV_NORMAL;
+    CHECK(ucp_mem_advise(in.context, made, &how) == UCS_OK);
+    captured_output log;
+    how.length += 1;
+    CHECK(ucp_mem_advise(in.context, made, &how) == UCS_ERR_INVALID_PARAM);
+    how.length -= 1;
+    how.field_mask = 0;
+    CHECK(ucp_mem_advise(in.context, made, &how) == UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("what memory costs is printed") {
+    const world in;
+    const std::string text =
+        printed([&](FILE* stream) { ucp_mem_print_info("64K", in.context, stream); });
+    CHECK(text.find("65536 bytes") != std::string::npos);
+    captured_output log;
+    CHECK(printed([&](FILE* stream) { ucp_mem_print_info("much", in.context, stream); }).empty());
+}

@@ -1,0 +1,104 @@
+#include "ucp/mem/key.hpp"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <vector>
+
+using namespace ucp::mem;
+
+namespace {
+
+key plain_key() {
+    return {.owner = {0x1111222233334444, 0x5555666677778888},
+            .base = 0x7f0000001000,
+            .length = 4096,
+            .allowed = all_access,
+            .exported = false,
+            .block = {}};
+}
+
+key block_key() {
+    key made = plain_key();
+    made.block = {.host = 1, .tag = 2, .pid_namespace = 3, .pid = 4, .fd = 5};
+    return made;
+}
+
+// Parses from memory of exactly this size, so that a sanitizer sees any byte read behind it.
+std::optional<key> parse_exactly(const std::vector<std::byte>& packed) {
+    const auto exact = std::make_unique<std::byte[]>(packed.size());
+    std::copy(packed.begin(), packed.end(), exact.get());
+    return parse_key({exact.get(), packed.size()});
+}
+
+std::vector<std::byte> packed(const key& from) {
+    const packed_key made = pack(from);
+    return {made.bytes.begin(), made.bytes.begin() + static_cast<std::ptrdiff_t>(made.length)};
+}
+
+}  // namespace
+
+TEST_CASE("a key survives being packed", "[ucp][mem]") {
+    for (key each : {plain_key(), block_key()}) {
+        for (std::uint8_t allowed = 0; allowed <= all_access; ++allowed) {
+            each.allowed = allowed;
+            each.exported = allowed == 1;
+            const auto bytes = packed(each);
+            REQUIRE(packed_length(bytes.data()) == bytes.size());
+            const auto again = parse_exactly(bytes);
+            REQUIRE(again);
+            REQUIRE(*again == each);
+        }
+    }
+    REQUIRE(packed(plain_key()).size() == 36);
+    REQUIRE(packed(block_key()).size() == 64);
+}
+
+TEST_CASE("what is no key is refused", "[ucp][mem]") {
+    for (const key& each : {plain_key(), block_key()}) {
+        const auto good = packed(each);
+        SECTION("cut short or too long") {
+            for (std::size_t length = 0; length < good.size(); ++length)
+                REQUIRE_FALSE(parse_exactly({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length)}));
+            auto longer = good;
+            longer.push_back(std::byte{0});
+            REQUIRE_FALSE(parse_exactly(longer));
+        }
+        SECTION("another length, version, unknown flags or access") {
+            for (std::size_t at = 0; at < 4; ++at) {
+                auto bad = good;
+                bad[at] = std::byte{0xff};
+                REQUIRE_FALSE(parse_exactly(bad));
+            }
+        }
+        SECTION("no id, or memory around the end of the address space") {
+            key bad = each;
+            bad.owner.id = 0;
+            REQUIRE_FALSE(parse_exactly(packed(bad)));
+            bad = each;
+            bad.length = ~std::uint64_t{0};
+            REQUIRE_FALSE(parse_exactly(packed(bad)));
+        }
+    }
+    // A block that says nothing about itself.
+    auto bad = packed(block_key());
+    for (std::size_t at = 44; at < 52; ++at)
+        bad[at] = std::byte{0};
+    REQUIRE_FALSE(parse_exactly(bad));
+}
+
+TEST_CASE("a length that no key has is not read", "[ucp][mem]") {
+    for (unsigned length = 0; length < 256; ++length) {
+        const auto first = static_cast<std::byte>(length);
+        REQUIRE(packed_length(&first) == (length == 36 || length == 64 ? length : 0));
+    }
+}
+
+TEST_CASE("a part lies within memory or not", "[ucp][mem]") {
+    STATIC_REQUIRE(within(100, 10, 100, 10));
+    STATIC_REQUIRE(within(100, 10, 110, 0));
+    STATIC_REQUIRE_FALSE(within(100, 10, 99, 1));
+    STATIC_REQUIRE_FALSE(within(100, 10, 101, 10));
+    STATIC_REQUIRE_FALSE(within(100, 10, 111, 0));
+    STATIC_REQUIRE_FALSE(within(100, 10, 105, ~std::uint64_t{0}));
+    STATIC_REQUIRE_FALSE(within(100, 10, ~std::uint64_t{0}, 1));
+}

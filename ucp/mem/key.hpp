@@ -1,0 +1,57 @@
+// What a packed key says.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "ucp/mem/wire.hpp"
+#include "uct/sm/memory/shared_block.hpp"
+
+namespace ucp::mem {
+
+// What peers may do with memory.
+enum access : std::uint8_t { may_read = 1U << 0, may_write = 1U << 1 };
+inline constexpr std::uint8_t all_access = may_read | may_write;
+
+// By what the owner of memory recognises who was given its key.
+struct credentials {
+    std::uint64_t id = 0;
+    std::uint64_t secret = 0;
+    friend bool operator==(const credentials&, const credentials&) = default;
+};
+
+// Whether [at, at + length) lies within [base, base + room).
+[[nodiscard]] constexpr bool within(std::uint64_t base, std::uint64_t room, std::uint64_t at,
+                                    std::uint64_t length) noexcept {
+    return at - base <= room && length <= room - (at - base);
+}
+
+// A key in plain form.
+struct key {
+    credentials owner;
+    std::uint64_t base = 0;
+    std::uint64_t length = 0;
+    std::uint8_t allowed = 0;  // access
+    bool exported = false;
+    uct::sm::block_name block;  // empty: nobody else can map it
+    friend bool operator==(const key&, const key&) = default;
+};
+
+struct packed_key {
+    std::array<std::byte, wire::block_length> bytes{};
+    std::size_t length = 0;
+};
+
+[[nodiscard]] packed_key pack(const key& from) noexcept;
+
+// How many bytes from the first one on belong to the key, by what it says itself: at most
+// wire::block_length, 0 when that is impossible.
+[[nodiscard]] std::size_t packed_length(const std::byte* packed) noexcept;
+
+// Nothing when it is malformed or of another version. Pure; any thread.
+[[nodiscard]] std::optional<key> parse_key(std::span<const std::byte> from) noexcept;
+
+}  // namespace ucp::mem

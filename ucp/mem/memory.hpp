@@ -1,0 +1,58 @@
+// Registered memory: what ucp_mem_map makes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "ucp/mem/key.hpp"
+
+namespace ucp::mem {
+
+// The program's own memory, memory that the library allocated, or another process's that was
+// imported. Owned by the memory_table of its context. Immutable; any thread.
+class memory {
+public:
+    using block_pointer = std::shared_ptr<const uct::sm::shared_block>;
+
+    memory(void* base, std::size_t length, std::uint8_t allowed, block_pointer block) noexcept
+        : base_(static_cast<std::byte*>(base)),
+          length_(length),
+          allowed_(allowed),
+          block_(std::move(block)) {}
+
+    [[nodiscard]] std::byte* base() const noexcept { return base_; }
+    [[nodiscard]] std::uint64_t address() const noexcept {
+        return reinterpret_cast<std::uint64_t>(base_);
+    }
+    [[nodiscard]] std::size_t length() const noexcept { return length_; }
+    [[nodiscard]] std::uint8_t allowed() const noexcept { return allowed_; }
+    [[nodiscard]] const credentials& owner() const noexcept { return owner_; }
+    [[nodiscard]] const block_pointer& block() const noexcept { return block_; }
+
+    [[nodiscard]] bool covers(const void* at, std::size_t length) const noexcept {
+        return within(address(), length_, reinterpret_cast<std::uint64_t>(at), length);
+    }
+
+    // What peers are given, in plain form.
+    [[nodiscard]] key to_key() const noexcept {
+        key made{.owner = owner_,
+                 .base = address(),
+                 .length = length_,
+                 .allowed = allowed_,
+                 .exported = false,
+                 .block = {}};
+        if (block_ != nullptr) made.block = block_->name();
+        return made;
+    }
+
+private:
+    friend class memory_table;
+    std::byte* base_;
+    std::size_t length_;
+    credentials owner_;
+    std::uint8_t allowed_;
+    block_pointer block_;  // nullptr: memory of the program's
+};
+
+}  // namespace ucp::mem

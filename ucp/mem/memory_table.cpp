@@ -1,0 +1,112 @@
+#include "ucp/mem/memory_table.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "ucs/sys/uuid.hpp"
+
+namespace ucp::mem {
+
+memory_table::~memory_table() {
+    memories_.for_each([](std::uint64_t, memory* left) { delete left; });
+}
+
+ucs::result<memory*> memory_table::add(std::unique_ptr<memory> fresh) {
+    const std::lock_guard guard(lock_);
+    fresh->owner_ = {memories_.add(fresh.get()), ucs::sys::random_id()};
+    if (fresh->owner_.id == 0) return UCS_ERR_NO_MEMORY;
+    return fresh.release();
+}
+
+void memory_table::remove(memory& gone) {
+    const std::unique_ptr<memory> owned(&gone);
+    const std::lock_guard guard(lock_);
+    memories_.remove(gone.owner_.id);
+    // A worker that is inside leaves without the lock. This thread's own worker is not inside: it
+    // is in a callback of the program, and looks again afterwards.
+    for (const visitor* each : visitors_) {
+        while (each->inside_.load(std::memory_order_acquire) == &gone &&
+               each->thread_ != std::this_thread::get_id()) {
+            std::this_thread::yield();
+        }
+    }
+}
+
+memory_table::found memory_table::find(const wish& of) noexcept {
+    memory* const* known = memories_.find(of.owner.id);
+    if (known == nullptr || (*known)->owner().secret != of.owner.secret ||
+        !within((*known)->address(), (*known)->length(), of.at, of.length)) {
+        return {nullptr, UCS_ERR_INVALID_ADDR};
+    }
+    if (((*known)->allowed() & of.wanted) != of.wanted) return {nullptr, UCS_ERR_REJECTED};
+    return {*known, UCS_OK};
+}
+
+memory_table::window memory_table::look_at(const key& of) {
+    const std::lock_guard guard(lock_);
+    if (const memory* own = find_own(of); own != nullptr) return {own->base(), own->block(), {}};
+    if (!shares_memory_) return {nullptr, nullptr, "UCX_TLS excludes posix"};
+    return map_block(of);
+}
+
+memory_table::window memory_table::import(const key& of) {
+    const std::lock_guard guard(lock_);
+    if (const memory* own = find_own(of); own != nullptr) return {own->base(), own->block(), {}};
+    return map_block(of);
+}
+
+const memory* memory_table::find_own(const key& of) noexcept {
+    memory* const* own = memories_.find(of.owner.id);
+    return own != nullptr && (*own)->to_key() == of ? *own : nullptr;
+}
+
+memory_table::window memory_table::map_block(const key& of) {
+    if (of.block.empty()) return {nullptr, nullptr, "it is memory of the program's, not a block"};
+    const block_key name{of.block.tag, (of.allowed & may_write) != 0};
+    const auto known = blocks_.find(name);
+    if (known != blocks_.end()) {
+        auto block = known->second.lock();
+        if (block != nullptr && block->name() == of.block && block->length() == of.length) {
+            std::byte* base = block->base();
+            return {base, std::move(block), {}};
+        }
+    }
+    auto made = uct::sm::shared_block::attach(of.block, of.length, name.writable);
+    if (made.block == nullptr) return {nullptr, nullptr, std::move(made.why_not)};
+    prune();
+    blocks_[name] = made.block;
+    std::byte* base = made.block->base();
+    return {base, std::move(made.block), {}};
+}
+
+void memory_table::prune() {
+    if (blocks_.size() < prune_at_) return;
+    std::erase_if(blocks_, [](const auto& each) { return each.second.expired(); });
+    prune_at_ = std::max<std::size_t>(16, 2 * blocks_.size());
+}
+
+std::size_t memory_table::size() const {
+    const std::lock_guard guard(lock_);
+    return memories_.size();
+}
+
+visitor::visitor(memory_table& of) : of_(of) {
+    const std::lock_guard guard(of_.lock_);
+    of_.visitors_.push_back(this);
+}
+
+visitor::~visitor() {
+    const std::lock_guard guard(of_.lock_);
+    std::erase(of_.visitors_, this);
+}
+
+visitor::entry visitor::enter(const wish& what) noexcept {
+    const std::lock_guard guard(of_.lock_);
+    const memory_table::found found = of_.find(what);
+    thread_ = std::this_thread::get_id();
+    inside_.store(found.where, std::memory_order_relaxed);
+    if (found.where == nullptr) return {nullptr, found.status};
+    return {found.where->base() + (what.at - found.where->address()), UCS_OK};
+}
+
+}  // namespace ucp::mem

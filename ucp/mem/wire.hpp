@@ -1,0 +1,38 @@
+// A packed key: what the owner of memory gives to those who may use it. Layout first.
+//
+// Version rule: byte 0 is the length of the whole, byte 1 the version; a reader takes its own
+// version only. All fields are in the byte order of x86-64.
+//
+// at  bytes
+//  0  1  length: 36, or 64 with a block
+//  1  1  version (1)
+//  2  1  flags (key_flag)
+//  3  1  what peers may do (access)
+//  4  8  id of the memory in its owner's table
+// 12  8  secret: random, whoever has it was given the key
+// 20  8  address of the first byte at the owner
+// 28  8  bytes
+//        with a block, that other processes of the host can map (uct/sm/memory):
+// 36  8  host
+// 44  8  tag of the block
+// 52  4  process id namespace
+// 56  4  process id
+// 60  4  descriptor
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ucp::mem::wire {
+
+inline constexpr std::uint8_t version = 1;
+inline constexpr std::size_t plain_length = 36;
+inline constexpr std::size_t block_length = 64;  // libfabric takes no longer keys
+
+enum key_flag : std::uint8_t {
+    has_block = 1U << 0,
+    exported = 1U << 1,  // made to be imported by ucp_mem_map, not to be used as an rkey
+};
+inline constexpr std::uint8_t known_flags = has_block | exported;
+
+}  // namespace ucp::mem::wire

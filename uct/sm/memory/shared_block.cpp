@@ -1,0 +1,165 @@
+#include "uct/sm/memory/shared_block.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "ucs/sys/uuid.hpp"
+#include "uct/sm/base/host.hpp"
+#include "uct/sm/base/memfd.hpp"
+#include "uct/sm/memory/log.hpp"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+namespace uct::sm {
+namespace {
+
+std::size_t page_size() noexcept {
+    static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    return size;
+}
+
+// The length of the file; 0: more than an address space holds.
+std::size_t whole_pages(std::size_t length) noexcept {
+    const std::size_t page = page_size();
+    if (length > std::numeric_limits<std::ptrdiff_t>::max() - page) return 0;
+    return (length + page - 1) / page * page;
+}
+
+std::string file_name(std::uint64_t tag) {
+    return fmt::format("hawser-memory-{:016x}", tag);
+}
+
+ucs_status_t failed(std::size_t length, const char* call, int error) {
+    ucs::log::error(memory_log, "{} bytes of memory could not be allocated: {} failed: {}", length,
+                    call, std::strerror(error));
+    return error == EEXIST ? UCS_ERR_NO_ELEM : status_of_errno(error);
+}
+
+// An older kernel takes MAP_FIXED_NOREPLACE for a wish.
+std::byte* map(std::size_t size, int protection, int flags, int fd, void* wanted, bool exactly) {
+    if (exactly) flags |= MAP_FIXED_NOREPLACE;
+    void* base = ::mmap(wanted, size, protection, flags, fd, 0);
+    if (base == MAP_FAILED) return nullptr;
+    if (exactly && base != wanted) {
+        ::munmap(base, size);
+        errno = EEXIST;
+        return nullptr;
+    }
+    return static_cast<std::byte*>(base);
+}
+
+// A sealed file of that size, or a descriptor of -1: then the memory has no name.
+ucs::unique_fd make_file(std::size_t size, std::uint64_t tag) {
+    ucs::unique_fd file = make_memfd(file_name(tag).c_str());
+    const char* call = file ? size_and_seal(file.get(), size) : "memfd_create";
+    if (call == nullptr) return file;
+    ucs::log::diag(memory_log, "peers cannot map {} bytes of memory: {} failed: {}", size, call,
+                   std::strerror(errno));
+    return {};
+}
+
+// Opens what the name says, without the effects that opening a device or a pipe may have.
+ucs::unique_fd find(const block_name& name) {
+    const std::string path = fmt::format("/proc/{}/fd/{}", name.pid, name.fd);
+    return ucs::unique_fd{::open(path.c_str(), O_PATH | O_CLOEXEC)};
+}
+
+std::string own_path(int fd) {
+    return fmt::format("/proc/self/fd/{}", fd);
+}
+
+bool is_named(int fd, std::uint64_t tag) {
+    const std::string wanted = "/memfd:" + file_name(tag) + " (deleted)";
+    std::array<char, 128> seen{};
+    const ssize_t length = ::readlink(own_path(fd).c_str(), seen.data(), seen.size());
+    return length == static_cast<ssize_t>(wanted.size()) &&
+           std::memcmp(seen.data(), wanted.data(), wanted.size()) == 0;
+}
+
+std::string why_not_here(const block_name& name) {
+    if (name.empty()) return "it has no name";
+    const host_identity here = read_host_identity();
+    if (name.host != here.host) return "it is on another host";
+    if (name.pid_namespace == 0 || name.pid_namespace != here.pid_namespace) {
+        return "its owner is in another process id namespace";
+    }
+    constexpr std::uint32_t most = std::numeric_limits<std::int32_t>::max();
+    if (name.pid == 0 || name.pid > most || name.fd > most) return "its name is malformed";
+    return {};
+}
+
+}  // namespace
+
+shared_block::shared_block(std::byte* base, std::size_t length, ucs::unique_fd file,
+                           const block_name& name)
+    : base_(base), length_(length), file_(std::move(file)), name_(name) {}
+
+shared_block::~shared_block() {
+    ::munmap(base_, whole_pages(length_));
+}
+
+ucs::result<std::shared_ptr<const shared_block>> shared_block::allocate(std::size_t length,
+                                                                        void* wanted,
+                                                                        bool exactly) {
+    const std::size_t size = whole_pages(length);
+    if (size == 0) return failed(length, "mmap", ENOMEM);
+    if (exactly && reinterpret_cast<std::uintptr_t>(wanted) % page_size() != 0) {
+        ucs::log::error(memory_log, "memory cannot be allocated at {}: not the beginning of a page",
+                        wanted);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    block_name name;
+    name.tag = ucs::sys::random_id();
+    ucs::unique_fd file = make_file(size, name.tag);
+    const int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    std::byte* base = map(size, PROT_READ | PROT_WRITE, flags, file.get(), wanted, exactly);
+    if (base == nullptr) return failed(length, "mmap", errno);
+    const host_identity here = read_host_identity();
+    if (file && here.host != 0 && here.pid_namespace != 0) {
+        name.host = here.host;
+        name.pid_namespace = here.pid_namespace;
+        name.pid = static_cast<std::uint32_t>(::getpid());
+        name.fd = static_cast<std::uint32_t>(file.get());
+    } else {
+        name = {};
+    }
+    return std::shared_ptr<const shared_block>(
+        new shared_block(base, length, std::move(file), name));
+}
+
+shared_block::attached shared_block::attach(const block_name& name, std::size_t length,
+                                            bool writable) {
+    if (std::string why = why_not_here(name); !why.empty()) return {nullptr, std::move(why)};
+    const std::size_t size = whole_pages(length);
+    const ucs::unique_fd seen = find(name);
+    if (!seen) {
+        return {nullptr, fmt::format("descriptor {} of process {} cannot be opened: {}", name.fd,
+                                     name.pid, std::strerror(errno))};
+    }
+    if (size == 0 || !is_named(seen.get(), name.tag)) {
+        return {nullptr, fmt::format("descriptor {} of process {} is another file now", name.fd,
+                                     name.pid)};
+    }
+    ucs::unique_fd file{
+        ::open(own_path(seen.get()).c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC)};
+    if (!file) return {nullptr, fmt::format("open failed: {}", std::strerror(errno))};
+    if (std::string why = why_not_memory(file.get(), size); !why.empty()) {
+        return {nullptr, std::move(why)};
+    }
+    const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
+    std::byte* base = map(size, protection, MAP_SHARED, file.get(), nullptr, false);
+    if (base == nullptr) return {nullptr, fmt::format("mmap failed: {}", std::strerror(errno))};
+    // The descriptor is not needed any more: others find the block by its owner's.
+    return {std::shared_ptr<const shared_block>(new shared_block(base, length, {}, name)), {}};
+}
+
+}  // namespace uct::sm
