@@ -30,7 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
     const auto exact = std::make_unique<std::byte[]>(size);
-    std::transform(data, data + size, exact.get(), [](std::uint8_t byte) { return std::byte{byte}; });
+    std::transform(data, data + size, exact.get(),
+                   [](std::uint8_t byte) { return std::byte{byte}; });
     if (size >= wire::plain_length && data[size - 1] % 4 != 0) {
         exact[0] = static_cast<std::byte>(size >= wire::block_length ? wire::block_length
                                                                      : wire::plain_length);

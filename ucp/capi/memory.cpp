@@ -45,8 +45,8 @@ ucs_status_t read(const ucp_mem_map_params_t& from, mem::map_params& into) {
     if (has(UCP_MEM_MAP_PARAM_FIELD_PROT)) {
         const bool read = (from.prot & UCP_MEM_MAP_PROT_REMOTE_READ) != 0;
         const bool write = (from.prot & UCP_MEM_MAP_PROT_REMOTE_WRITE) != 0;
-        into.allowed = static_cast<std::uint8_t>((read ? mem::may_read : 0) |
-                                                 (write ? mem::may_write : 0));
+        into.allowed =
+            static_cast<std::uint8_t>((read ? mem::may_read : 0) | (write ? mem::may_write : 0));
     }
     return UCS_OK;
 }

@@ -27,6 +27,11 @@ std::string what_text(const send_state& send) {
         case send_kind::am_eager:
         case send_kind::am_rndv:
             return fmt::format("id {}, ", wire::to_am_word(send.what).id);
+        case send_kind::put:
+        case send_kind::get:
+        case send_kind::atomic:
+        case send_kind::reply:
+            return fmt::format("at {:#x}, ", send.what);
         case send_kind::stream:
             break;
     }

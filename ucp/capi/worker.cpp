@@ -80,6 +80,8 @@ ucs_status_t copy_address(const worker& of, bool net_only, ucp_address_t** addre
 }
 
 ucs_status_ptr_t flush(worker& owner, const operation& params) {
+    // What was stored directly is visible to everybody before anything that follows.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     request* group = begin_call(owner, params);
     if (group == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*group, params);
@@ -174,6 +176,14 @@ ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h handle, const ucp_request_par
 ucs_status_ptr_t ucp_worker_flush_nb(ucp_worker_h handle, unsigned, ucp_send_callback_t cb) {
     const ucp_request_param_t param = legacy_send(cb);
     return ucp_worker_flush_nbx(handle, &param);
+}
+
+ucs_status_t ucp_worker_fence(ucp_worker_h handle) {
+    if (handle == nullptr) return refuse("ucp_worker_fence", "worker is NULL");
+    worker& object = from(handle);
+    const worker_guard guard(object.lock());
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return object.fence() ? UCS_OK : UCS_ERR_NO_MEMORY;
 }
 
 ucs_status_t ucp_worker_flush(ucp_worker_h handle) {

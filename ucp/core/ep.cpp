@@ -7,6 +7,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/rma.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/stream/channel.hpp"
 #include "ucp/tag/flow.hpp"
@@ -76,7 +77,7 @@ const uct::iface_attr& ep::lane_attr() const noexcept {
 
 void ep::unqueue(request& send) {
     if (!send.pending.pending_hook.is_linked() || lane_ == nullptr) return;
-    lane_->pending_remove(send.pending);
+    (send.state.send.proto->memory_lane ? remote_.rma_lane() : *lane_).pending_remove(send.pending);
 }
 
 void ep::handle(event what, ucs_status_t status) {
@@ -225,11 +226,19 @@ void ep::run_waiting() {
     for (auto next = sends_.begin(); next != sends_.end();) {
         request& waiting = *next++;
         if (waiting.pending.progress != nullptr) continue;
-        const bool in_call = waiting.flags.has(request_flags::starting);
-        begin_quiet(waiting);
-        start_send(waiting);
-        if (!in_call) end_quiet(waiting);
+        if (!is_behind_fence(waiting)) run(waiting);
     }
+}
+
+void ep::run(request& waiting) {
+    const bool in_call = waiting.flags.has(request_flags::starting);
+    begin_quiet(waiting);
+    if (is_remote(waiting.state.send.kind)) {
+        start_rma(waiting);
+    } else {
+        start_send(waiting);
+    }
+    if (!in_call) end_quiet(waiting);
 }
 
 void ep::peer_closed() {
@@ -285,6 +294,8 @@ void ep::abort_all(ucs_status_t status) {
     // Out of reach of check_flushes: what is aborted is not flushed.
     operations waiting;
     waiting.swap(flushes_);
+    const bool unconfirmed = !all_confirmed();
+    forget_remote();
     const std::uint64_t first_aborted = sends_.empty() ? sequence_ : sends_.front().sequence;
     while (!sends_.empty())
         abort_send(sends_.front(), status);
@@ -294,7 +305,7 @@ void ep::abort_all(ucs_status_t status) {
         waiting.pop_front();
         // Closing succeeds in any case, and a worker's flush fails only if a send did.
         const flush_state& state = flush.state.flush;
-        const bool lost = state.group == nullptr || first_aborted < state.until;
+        const bool lost = state.group == nullptr || unconfirmed || first_aborted < state.until;
         end_flush(flush, lost && !state.close_after ? status : UCS_OK);
     }
 }
@@ -303,19 +314,26 @@ ucs_status_t ep::start_flush(request& flush) {
     flush.via = this;
     flush.state.flush.until = sequence_;
     if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
-    if (sends_.empty() && state_ != state::requested) return UCS_OK;
+    if (sends_.empty() && state_ != state::requested && all_confirmed()) {
+        return outcome_for(flush.state.flush);
+    }
     flushes_.push_back(flush);
     close_pending_ = close_pending_ || flush.state.flush.close_after;
+    if (sends_.empty() && state_ != state::requested) {
+        static_cast<void>(is_confirmed(flush.state.flush));  // asks
+    }
     return UCS_INPROGRESS;
 }
 
 void ep::check_flushes() {
+    if (fenced_) [[unlikely]]
+        pass_fences();
     while (!flushes_.empty()) {
         request& flush = flushes_.front();
         const bool pending = !sends_.empty() && sends_.front().sequence < flush.state.flush.until;
-        if (pending || state_ == state::requested) return;
+        if (pending || state_ == state::requested || !is_confirmed(flush.state.flush)) return;
         flushes_.pop_front();
-        end_flush(flush, UCS_OK);
+        end_flush(flush, outcome_for(flush.state.flush));
     }
 }
 

@@ -7,6 +7,7 @@
 #include "ucp/core/request.hpp"
 #include "ucp/eager/assembly.hpp"
 #include "ucp/proto/selection.hpp"
+#include "ucp/rma/tracker.hpp"
 #include "ucp/rndv/announcement.hpp"
 #include "ucp/tag/budget.hpp"
 #include "ucp/wireup/state.hpp"
@@ -44,6 +45,9 @@ public:
     // Whether am_short carries such an eager message; never when the endpoint is not ready: the one
     // check of the send path.
     [[nodiscard]] bool fits_short(std::size_t length) const noexcept { return length < short_end_; }
+    // Whether memory of the peer that is mapped here may be loaded from and stored to at once: the
+    // one check of puts, gets and atomics.
+    [[nodiscard]] bool reaches_directly() const noexcept { return direct_; }
     [[nodiscard]] uct::ep& lane() const noexcept { return *lane_; }
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
@@ -64,6 +68,28 @@ public:
     // Starts a send: at once when ready, else after the connection stands. The request is already
     // in `starting` state.
     void submit(request& send);
+
+    // --- operations on the peer's memory, see ucp/rma/order.cpp ---
+    // Makes reaches_directly true where it can be: the endpoint works, and nothing has to be waited
+    // for.
+    bool open_directly();
+    // As submit. Starts at once unless it is behind a fence.
+    void submit_remote(request& operation);
+    // A message leaves that the peer does not answer.
+    void note_posted() noexcept;
+    // The peer has carried out so many of those. False: it was not asked.
+    [[nodiscard]] bool confirm(std::uint64_t count, ucs_status_t status);
+    // What follows waits for what is under way. False: no memory.
+    [[nodiscard]] bool fence();
+    // An operation of the peer's on our memory was refused; the first such since it last asked.
+    void note_refused(ucs_status_t why) noexcept {
+        if (refused_ == UCS_OK) refused_ = why;
+    }
+    [[nodiscard]] ucs_status_t take_refused() noexcept { return std::exchange(refused_, UCS_OK); }
+    // The peer's messages find us ready to answer.
+    [[nodiscard]] bool is_connected() const noexcept { return lane_ != nullptr; }
+    // Whether a flush has something to wait for, or to tell.
+    [[nodiscard]] bool has_unflushed() const noexcept;
 
     // Registers and unregisters operations that end with this endpoint when it fails.
     void add_send(request& send) noexcept;
@@ -152,6 +178,16 @@ private:
     void run_waiting();
     void overdrawn();
     void allow_short() noexcept;
+    void run(request& waiting);
+    [[nodiscard]] bool is_fenced() const noexcept;
+    [[nodiscard]] bool is_behind_fence(const request& operation) const noexcept;
+    [[nodiscard]] bool has_remote_before(std::uint64_t sequence) const noexcept;
+    [[nodiscard]] bool all_confirmed() const noexcept;
+    [[nodiscard]] bool is_confirmed(flush_state& flush);
+    [[nodiscard]] ucs_status_t outcome_for(const flush_state& flush) noexcept;
+    void ask_for_confirmation();
+    void pass_fences();
+    void forget_remote() noexcept;
 
     using operations = ucs::datastruct::list<request, &request::active_hook>;
 
@@ -172,7 +208,10 @@ private:
     wireup::state state_ = wireup::state::idle;
     bool user_owned_ = false;
     bool no_loopback_ = false;
-    bool draining_ = false;       // become_ready starts what waited; others wait behind it
+    bool draining_ = false;  // what waited is started; others wait behind it
+    bool direct_ = false;    // see reaches_directly
+    bool fenced_ = false;    // there are fences
+    ucs_status_t refused_ = UCS_OK;
     bool close_pending_ = false;  // a flush will close the endpoint
     ucs_status_t failure_ = UCS_OK;
     ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
@@ -181,6 +220,7 @@ private:
     std::unique_ptr<cm::ep_part> by_socket_;
     std::string name_;
     std::unique_ptr<stream_channel> stream_;
+    std::unique_ptr<remote_tracker> tracker_;  // nullptr: the peer's memory was never asked for
 };
 
 // Thousands of endpoints are normal.

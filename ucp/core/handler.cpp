@@ -15,6 +15,14 @@ const char* what_is(wire::id id) noexcept {
         case wire::eager_data:
         case wire::eager_ack:
             return "eager";
+        case wire::rma_put:
+        case wire::rma_get:
+        case wire::rma_data:
+        case wire::rma_result:
+        case wire::rma_atomic:
+        case wire::rma_confirm:
+        case wire::rma_confirmed:
+            return "remote memory";
         default:
             return "rendezvous";
     }

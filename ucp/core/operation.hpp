@@ -44,6 +44,17 @@ public:
     [[nodiscard]] std::size_t* length_info() const noexcept {
         return has(UCP_OP_ATTR_FIELD_RECV_INFO) ? params_.recv_info.length : nullptr;
     }
+    [[nodiscard]] ucp_mem_h memh() const noexcept {
+        return has(UCP_OP_ATTR_FIELD_MEMH) ? params_.memh : nullptr;
+    }
+    [[nodiscard]] void* reply_buffer() const noexcept {
+        return has(UCP_OP_ATTR_FIELD_REPLY_BUFFER) ? params_.reply_buffer : nullptr;
+    }
+    // Nothing is asked for that makes a difference to an operation that ends in its call.
+    [[nodiscard]] bool is_plain() const noexcept {
+        return !has(UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_MEMH |
+                    UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+    }
     [[nodiscard]] bool no_immediate() const noexcept { return has(UCP_OP_ATTR_FLAG_NO_IMM_CMPL); }
     [[nodiscard]] bool force_immediate() const noexcept {
         return has(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <new>
 
+#include "ucp/amo/apply.hpp"
 #include "ucp/api/ucp.h"
 #include "ucp/core/request_flags.hpp"
 #include "ucp/dt/recv_buffer.hpp"
 #include "ucp/dt/send_buffer.hpp"
+#include "ucp/mem/access.hpp"
 #include "ucp/proto/kind.hpp"
 #include "ucp/rndv/rate_book.hpp"
 #include "ucp/tag/match/expected.hpp"
@@ -24,9 +26,9 @@ class worker;
 struct protocol;
 struct request;
 
-// What a send needs while it runs.
+// What a send, or an operation on a peer's memory, needs while it runs.
 struct send_state {
-    dt::send_buffer buffer;
+    dt::send_buffer buffer;           // of a get, and of an atomic operation: where the result goes
     std::uint64_t what = 0;           // first word of the message, see ucp/proto/kind.hpp
     const void* header = nullptr;     // the program's, of an active message
     std::uint32_t header_length = 0;  // bytes
@@ -48,6 +50,31 @@ struct send_state {
     bool blocked = false;                                // waits for its protocol's own reasons
     bool header_sent = false;                            // `header` is not read any more
     bool owns_header = false;                            // `header` is a copy of ours
+
+    // Of an operation on a peer's memory only, and set by whoever begins one.
+    std::uint8_t atomic_what;
+    std::uint8_t atomic_size;
+    std::byte* local_window;  // where the peer's memory is mapped here, or nullptr
+    std::uint64_t memory_id;
+    std::uint64_t memory_secret;
+
+    [[nodiscard]] mem::credentials owner_of_memory() const noexcept {
+        return {memory_id, memory_secret};
+    }
+    void set_owner_of_memory(const mem::credentials& owner) noexcept {
+        memory_id = owner.id;
+        memory_secret = owner.secret;
+    }
+    // The operands lie where other sends have the ids of theirs.
+    [[nodiscard]] atomic_op atomic() const noexcept {
+        return {static_cast<ucp_atomic_op_t>(atomic_what), atomic_size, message, remote_id};
+    }
+    void set_atomic(const atomic_op& op) noexcept {
+        atomic_what = static_cast<std::uint8_t>(op.what);
+        atomic_size = static_cast<std::uint8_t>(op.size);
+        message = op.operand;
+        remote_id = op.swap;
+    }
 };
 
 // Which answer of the sender a receive waits for.
@@ -106,6 +133,8 @@ struct flush_state {
     std::uint64_t until = 0;          // sequence numbers below it must be done
     bool close_after = false;         // the endpoint is closed as soon as that is so
     struct request* group = nullptr;  // the flush of the whole worker that this is part of
+    std::uint64_t posted = 0;         // see ep::is_confirmed
+    bool marked = false;
 };
 
 // Waits for the flushes of several endpoints.
@@ -173,7 +202,7 @@ struct alignas(16) request {
 
     send_state& start_send() noexcept {
         kind = request_kind::send;
-        return *::new (&state.send) send_state();
+        return *::new (&state.send) send_state;  // what has no default is not touched
     }
     recv_state& start_recv(request_kind what = request_kind::recv) noexcept {
         kind = what;

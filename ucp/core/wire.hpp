@@ -4,8 +4,8 @@
 // do not connect, so messages carry none. It is raised with every change since the first release.
 // All fields are in the byte order of x86-64, the only one that is supported.
 //
-// The layouts are in the wire.hpp of each subsystem: wireup, eager, rndv, am, stream. In all of
-// them `ep` is the receiver's endpoint id, given to the sender by wireup; `message` counts the
+// The layouts are in the wire.hpp of each subsystem: wireup, eager, rndv, am, stream, rma. In all
+// of them `ep` is the receiver's endpoint id, given to the sender by wireup; `message` counts the
 // sender's fragmented messages on that endpoint; `ack`, `request` and `reply` are ids of requests,
 // 0 for none. Ids are looked up in tables: a wrong one finds nothing and the message is dropped.
 #pragma once
@@ -33,6 +33,13 @@ enum id : uct::am_id {
     am_rts = 13,         //
     stream_data = 14,    // ucp/stream/wire.hpp
     stream_credit = 15,  //
+    rma_put = 16,        // ucp/rma/wire.hpp
+    rma_get = 17,        //
+    rma_data = 18,       //
+    rma_result = 19,     //
+    rma_atomic = 20,     //
+    rma_confirm = 21,    //
+    rma_confirmed = 22,  //
     room_question = 23,  // ucp/eager/wire.hpp
     room_answer = 24,    //
 };

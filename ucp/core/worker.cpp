@@ -8,6 +8,8 @@
 #include "ucp/cm/manager.hpp"
 #include "ucp/core/complete.hpp"
 #include "ucp/core/log.hpp"
+#include "ucp/rma/choice.hpp"
+#include "ucp/rma/target.hpp"
 #include "ucp/rndv/answers.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/stream/arrivals.hpp"
@@ -64,6 +66,7 @@ worker::worker(const context& of, const worker_params& params,
       assembler_(*this),
       matcher_(std::make_unique<tag_matcher>(*this, of.options().unexpected_limit.bytes)),
       am_(std::make_unique<am_receiver>(*this, params.am_alignment)),
+      visitor_(of.memories()),
       streaming_(of.costs().copy_cached / 2),
       params_(params),
       uid_(ucs::sys::random_id()),
@@ -131,6 +134,8 @@ ucs_status_t worker::open_interfaces() {
         flow_listen(*this, fresh);
         rndv_listen(*this, fresh);
         rndv_listen_answers(*this, fresh);
+        rma_listen(*this, fresh);
+        rma_listen_answers(*this, fresh);
         fresh.set_error_handler({[](void* arg, uct::ep& which, ucs_status_t status) {
                                      auto& self = *static_cast<worker*>(arg);
                                      const auto found = self.lanes_.find(&which);
@@ -169,6 +174,7 @@ unsigned worker::progress_slow() {
     unsigned events = fail_noted() + empty_trash();
     for (uct::iface* polled : slow_)
         events += polled->progress();
+    visitor_.leave();  // a put that is received in place, by pieces
     until_events_ += turn_;
     turn_ = 0;
     if (until_events_ >= event_turns || (slow_.empty() && fast_.empty())) {
@@ -411,8 +417,12 @@ ucs_status_t worker::start_flush(request& group) {
     group_state& state = group.start_group();
     state.left = 1;
     // All of them first, so that it begins whole or not at all.
+    std::size_t needed = 0;
+    ep_ids_.for_each([&needed](std::uint64_t, const ep* each) {
+        if (each->has_unflushed()) ++needed;
+    });
     ucs::datastruct::list<request, &request::active_hook> parts;
-    for (std::size_t i = 0; i < ep_ids_.size(); ++i) {
+    for (std::size_t i = 0; i < needed; ++i) {
         if (request* part = requests_.get(); part != nullptr) {
             parts.push_back(*part);
             continue;
@@ -421,19 +431,29 @@ ucs_status_t worker::start_flush(request& group) {
         return UCS_ERR_NO_MEMORY;
     }
     ep_ids_.for_each([&](std::uint64_t, ep* each) {
+        if (!each->has_unflushed() || parts.empty()) return;
         request* part = &parts.front();
         parts.pop_front();
         part->flags.assign(request_flags::internal);
         part->status = UCS_INPROGRESS;
         part->owner = this;
         part->start_flush().group = &group;
-        if (each->start_flush(*part) == UCS_INPROGRESS) {
+        const ucs_status_t status = each->start_flush(*part);
+        if (status == UCS_INPROGRESS) {
             ++state.left;
         } else {
+            if (state.outcome == UCS_OK) state.outcome = status;
             requests_.put(*part);
         }
     });
-    return --state.left == 0 ? UCS_OK : UCS_INPROGRESS;
+    parts.clear_and_dispose([this](request* unused) { requests_.put(*unused); });
+    return --state.left == 0 ? state.outcome : UCS_INPROGRESS;
+}
+
+bool worker::fence() {
+    bool all = true;
+    ep_ids_.for_each([&all](std::uint64_t, ep* each) { all = each->fence() && all; });
+    return all;
 }
 
 void worker::end_part(request& group, ucs_status_t status) {

@@ -85,6 +85,8 @@ public:
     [[nodiscard]] std::size_t max_am_header() const noexcept { return max_am_header_; }
     ucs::datastruct::id_table<request*>& send_ids() noexcept { return send_ids_; }
     ucs::datastruct::id_table<request*>& recv_ids() noexcept { return recv_ids_; }
+    // By which it touches registered memory for peers.
+    [[nodiscard]] mem::visitor& visitor() noexcept { return visitor_; }
 
     // For lines about what a peer sent wrong, its interfaces' included.
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
@@ -150,6 +152,9 @@ public:
     // UCS_OK: everything before is done. UCS_INPROGRESS: `group` is told later, with the first
     // error of an endpoint that fails meanwhile. An endpoint that failed before is not waited for.
     ucs_status_t start_flush(request& group);
+    // Operations on the memory of peers that follow wait for those before, each at its peer. False:
+    // no memory.
+    [[nodiscard]] bool fence();
     // An endpoint's part of it ended.
     void end_part(request& group, ucs_status_t status);
     [[nodiscard]] const std::vector<std::byte>& address(bool net_only) const noexcept {
@@ -225,6 +230,7 @@ private:
     ucs::datastruct::id_table<request*> send_ids_;
     ucs::datastruct::id_table<request*> recv_ids_;
     ucs::datastruct::id_table<ep*> ep_ids_;
+    mem::visitor visitor_;
 
     ucs::log::throttle rejected_;
     ucs::log::throttle unreachable_;

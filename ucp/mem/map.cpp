@@ -16,8 +16,7 @@ ucs::result<memory*> allocate(memory_table& into, const map_params& params) {
     }
     memory::block_pointer block;
     if (params.length > 0) {
-        auto made =
-            uct::sm::shared_block::allocate(params.length, params.address, params.exactly);
+        auto made = uct::sm::shared_block::allocate(params.length, params.address, params.exactly);
         if (!made) return made.status();
         block = std::move(*made);
     }

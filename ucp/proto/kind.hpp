@@ -21,14 +21,25 @@ enum class send_kind : std::uint8_t {
     am_eager,  // the same, where the program or the message wants one of the two ways
     am_rndv,
     stream,  // bytes without borders; has one protocol, chosen by nobody
+    // Operations on a peer's memory (ucp/rma, ucp/amo). What: the address. They have protocols of
+    // their own, which are not in the table.
+    put,
+    get,
+    atomic,
+    reply,  // data for a peer's get
 };
-inline constexpr std::size_t send_kind_count = 8;
+inline constexpr std::size_t message_kind_count = 8;
+inline constexpr std::size_t send_kind_count = 12;
+
+[[nodiscard]] constexpr bool is_remote(send_kind kind) noexcept {
+    return kind == send_kind::put || kind == send_kind::get || kind == send_kind::atomic;
+}
 
 // One kind, for the protocols.
 struct kind_traits {
-    const char* title;  // for people
+    const char* title;      // for people
     std::uint64_t feature;  // whose programs are shown its protocols
-    wire::id only;  // ids of the messages that begin one
+    wire::id only;          // ids of the messages that begin one
     wire::id first;
     wire::id announcement;
     bool sync;   // completes when matched
@@ -98,6 +109,38 @@ inline constexpr std::array<kind_traits, send_kind_count> all_kinds{{
      .only = wire::stream_data,
      .first = wire::stream_data,
      .announcement = wire::stream_data,
+     .sync = false,
+     .eager = false,
+     .rendezvous = false},
+    {.title = "put",
+     .feature = UCP_FEATURE_RMA,
+     .only = {},
+     .first = {},
+     .announcement = {},
+     .sync = false,
+     .eager = false,
+     .rendezvous = false},
+    {.title = "get",
+     .feature = UCP_FEATURE_RMA,
+     .only = {},
+     .first = {},
+     .announcement = {},
+     .sync = false,
+     .eager = false,
+     .rendezvous = false},
+    {.title = "atomic operation",
+     .feature = UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64,
+     .only = {},
+     .first = {},
+     .announcement = {},
+     .sync = false,
+     .eager = false,
+     .rendezvous = false},
+    {.title = "reply to a get",
+     .feature = UCP_FEATURE_RMA,
+     .only = {},
+     .first = {},
+     .announcement = {},
      .sync = false,
      .eager = false,
      .rendezvous = false},

@@ -56,6 +56,9 @@ struct protocol {
     // Takes the request out of whatever the protocol keeps it in; called before it is broken off.
     // nullptr: there is nothing of the kind.
     void (*abandon)(request& send) = nullptr;
+    // Its requests wait for room on the lane that reaches the peer's memory, not on that of
+    // messages.
+    bool memory_lane = false;
 };
 
 }  // namespace ucp

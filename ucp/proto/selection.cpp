@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "ucp/proto/rows.hpp"
+#include "ucp/rma/choice.hpp"
 
 namespace ucp {
 
@@ -131,7 +132,7 @@ void protocol_table::explain_class(send_class what, std::string& text) const {
 
 std::string protocol_table::explain(std::uint64_t features) const {
     std::string text;
-    for (std::size_t i = 0; i < send_kind_count; ++i) {
+    for (std::size_t i = 0; i < message_kind_count; ++i) {
         const auto kind = static_cast<send_kind>(i);
         if ((traits(kind).feature & features) == 0) continue;
         explain_class({kind, true}, text);
@@ -144,6 +145,8 @@ std::string protocol_table::explain(std::uint64_t features) const {
         lanes_.options->rndv_threshold.of(lanes_.am->reach).is_auto()
             ? ""
             : "; UCX_RNDV_THRESH overrides the border");
+    constexpr std::uint64_t remote_memory = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;
+    if ((features & remote_memory) != 0) text += explain_remote(lanes_);
     return text;
 }
 

@@ -54,7 +54,7 @@ private:
     void explain_class(send_class what, std::string& text) const;
 
     lane_set lanes_;
-    mutable std::array<std::array<ranges, 2>, send_kind_count> classes_;
+    mutable std::array<std::array<ranges, 2>, message_kind_count> classes_;
     std::ptrdiff_t max_short_ = -1;
 };
 

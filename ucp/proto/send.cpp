@@ -132,6 +132,15 @@ void run_send(request& send) {
         lane.pending_add(send.pending);
 }
 
+void start_with(request& send, const protocol& how) {
+    send.state.send.proto = &how;
+    send.pending.progress = progress_queued;
+    ep& via = *send.via;
+    if (how.progress(send) == UCS_ERR_NO_RESOURCE) {
+        (how.memory_lane ? via.remote().rma_lane() : via.lane()).pending_add(send.pending);
+    }
+}
+
 void finish_send(request& send, ucs_status_t status) {
     send_state& state = send.state.send;
     state.buffer.finish();

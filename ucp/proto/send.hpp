@@ -37,6 +37,8 @@ void start_send(request& send);
 
 // Lets the protocol go on; when the lane has no room it is queued there.
 void run_send(request& send);
+// The same with a protocol that is known.
+void start_with(request& send, const protocol& how);
 
 // The data was handed over, acknowledged or refused: ends the request.
 void finish_send(request& send, ucs_status_t status);

@@ -1,11 +1,11 @@
 // Registered memory and the keys to it.
+#include "test/integration/api/memory.hpp"
+
 #include <sys/mman.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
-
-#include "test/integration/api/memory.hpp"
 
 using namespace api;
 

@@ -146,8 +146,8 @@ shared_block::attached shared_block::attach(const block_name& name, std::size_t 
                                      name.pid, std::strerror(errno))};
     }
     if (size == 0 || !is_named(seen.get(), name.tag)) {
-        return {nullptr, fmt::format("descriptor {} of process {} is another file now", name.fd,
-                                     name.pid)};
+        return {nullptr,
+                fmt::format("descriptor {} of process {} is another file now", name.fd, name.pid)};
     }
     ucs::unique_fd file{
         ::open(own_path(seen.get()).c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC)};

@@ -58,7 +58,8 @@ TEST_CASE("what is no key is refused", "[ucp][mem]") {
         const auto good = packed(each);
         SECTION("cut short or too long") {
             for (std::size_t length = 0; length < good.size(); ++length)
-                REQUIRE_FALSE(parse_exactly({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length)}));
+                REQUIRE_FALSE(parse_exactly(
+                    {good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length)}));
             auto longer = good;
             longer.push_back(std::byte{0});
             REQUIRE_FALSE(parse_exactly(longer));

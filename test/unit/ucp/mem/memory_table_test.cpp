@@ -12,14 +12,14 @@ using namespace ucp::mem;
 namespace {
 
 memory& add(memory_table& into, std::vector<std::byte>& bytes, std::uint8_t allowed = all_access) {
-    const auto made = map(into, {.address = bytes.data(),
-                                 .length = bytes.size(),
-                                 .allowed = allowed});
+    const auto made =
+        map(into, {.address = bytes.data(), .length = bytes.size(), .allowed = allowed});
     REQUIRE(made.ok());
     return **made;
 }
 
-wish of(const memory& which, std::size_t offset, std::size_t length, std::uint8_t wanted = may_read) {
+wish of(const memory& which, std::size_t offset, std::size_t length,
+        std::uint8_t wanted = may_read) {
     return {which.owner(), which.address() + offset, length, wanted};
 }
 

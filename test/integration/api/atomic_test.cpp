@@ -1,0 +1,218 @@
+// Atomic operations, and the order of operations on remote memory.
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "test/integration/api/remote.hpp"
+
+using namespace api;
+
+namespace {
+
+template<class Number>
+Number read(const remote_memory& from, std::size_t offset = 0) {
+    Number number;
+    std::memcpy(&number, from.base() + offset, sizeof number);
+    return number;
+}
+
+template<class Number>
+void write(const remote_memory& to, Number number, std::size_t offset = 0) {
+    std::memcpy(to.base() + offset, &number, sizeof number);
+}
+
+template<class Number>
+struct step {
+    ucp_atomic_op_t what;
+    Number operand;
+    Number swap;
+    Number after;
+};
+
+// From 0x0ff0 on, one after the other.
+template<class Number>
+std::vector<step<Number>> steps() {
+    const auto high = static_cast<Number>(Number{1} << (8 * sizeof(Number) - 1));
+    return {{UCP_ATOMIC_OP_ADD, high, 0, static_cast<Number>(0x0ff0 + high)},
+            {UCP_ATOMIC_OP_ADD, high, 0, 0x0ff0},
+            {UCP_ATOMIC_OP_AND, 0x00ff, 0, 0x00f0},
+            {UCP_ATOMIC_OP_OR, 0x1200, 0, 0x12f0},
+            {UCP_ATOMIC_OP_XOR, 0x0230, 0, 0x10c0},
+            {UCP_ATOMIC_OP_SWAP, 0x7777, 0, 0x7777},
+            {UCP_ATOMIC_OP_CSWAP, 0x7777, 0x1111, 0x1111},
+            {UCP_ATOMIC_OP_CSWAP, 0x7777, 0x2222, 0x1111}};
+}
+
+template<class Number>
+void check_all_operations(const remote_world& in, const remote_memory& there) {
+    write<Number>(there, 0x0ff0, 8);
+    write<Number>(there, 0x5a5a, 8 - sizeof(Number));
+    write<Number>(there, 0x5a5a, 8 + sizeof(Number));
+    Number before = 0x0ff0;
+    for (const step<Number>& each : steps<Number>()) {
+        Number reply = each.swap;
+        params how = params().type(ucp_dt_make_contig(sizeof(Number)));
+        how.flag(UCP_OP_ATTR_FIELD_REPLY_BUFFER).reply_buffer = &reply;
+        REQUIRE(in.finish(ucp_atomic_op_nbx(in.ep, each.what, &each.operand, 1, there.address(8),
+                                            there.key(), &how)) == UCS_OK);
+        CHECK(reply == before);
+        CHECK(read<Number>(there, 8) == each.after);
+        before = each.after;
+    }
+    CHECK(read<Number>(there, 8 - sizeof(Number)) == 0x5a5a);
+    CHECK(read<Number>(there, 8 + sizeof(Number)) == 0x5a5a);
+}
+
+}  // namespace
+
+TEST_CASE("atomic operations change a number and fetch what was there") {
+    const remote_world in;
+    const remote_memory there(in, 64, GENERATE(false, true));
+    check_all_operations<std::uint32_t>(in, there);
+    check_all_operations<std::uint64_t>(in, there);
+}
+
+TEST_CASE("the older forms of atomic operations") {
+    const remote_world in;
+    const remote_memory there(in, 64, GENERATE(false, true));
+    write<std::uint64_t>(there, 100);
+    const std::uint64_t at = there.address();
+    const ucp_rkey_h key = there.key();
+    const auto posted = [&](ucp_atomic_post_op_t what, std::uint64_t value, std::size_t size) {
+        CHECK(ucp_atomic_post(in.ep, what, value, size, at, key) >= UCS_OK);
+        REQUIRE(in.flush() == UCS_OK);
+        return read<std::uint64_t>(there);
+    };
+    CHECK(posted(UCP_ATOMIC_POST_OP_ADD, 28, 8) == 128);
+    CHECK(posted(UCP_ATOMIC_POST_OP_OR, 3, 4) == 131);
+    CHECK(posted(UCP_ATOMIC_POST_OP_AND, 0xfe, 8) == 130);
+    CHECK(posted(UCP_ATOMIC_POST_OP_XOR, 2, 4) == 128);
+
+    std::uint64_t result = 0;
+    const auto fetched = [&](ucp_atomic_fetch_op_t what, std::uint64_t value) {
+        REQUIRE(in.finish(ucp_atomic_fetch_nb(in.ep, what, value, &result, 8, at, key, nullptr)) ==
+                UCS_OK);
+        return result;
+    };
+    CHECK(fetched(UCP_ATOMIC_FETCH_OP_FADD, 1) == 128);
+    CHECK(fetched(UCP_ATOMIC_FETCH_OP_FOR, 2) == 129);
+    CHECK(fetched(UCP_ATOMIC_FETCH_OP_FXOR, 1) == 131);
+    CHECK(fetched(UCP_ATOMIC_FETCH_OP_FAND, 0xff) == 130);
+    CHECK(fetched(UCP_ATOMIC_FETCH_OP_SWAP, 7) == 130);
+    result = 99;
+    CHECK(fetched(UCP_ATOMIC_FETCH_OP_CSWAP, 7) == 7);
+    CHECK(read<std::uint64_t>(there) == 99);
+}
+
+TEST_CASE("many additions of several endpoints lose nothing") {
+    const remote_world in;
+    const remote_memory there(in, 64, GENERATE(false, true));
+    const ucp_ep_h second = make_ep(in.worker, in.target);
+    const unpacked_rkey key(second, there.packed());
+    std::vector<std::uint64_t> seen(1000);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        REQUIRE(ucp_atomic_post(i % 2 == 0 ? in.ep : second, UCP_ATOMIC_POST_OP_ADD, 1, 8,
+                                there.address(), i % 2 == 0 ? there.key() : key) >= UCS_OK);
+        params how = params().type(ucp_dt_make_contig(8));
+        how.flag(UCP_OP_ATTR_FIELD_REPLY_BUFFER).reply_buffer = &seen[i];
+        const std::uint64_t one = 1;
+        const ucs_status_ptr_t started =
+            ucp_atomic_op_nbx(second, UCP_ATOMIC_OP_ADD, &one, 1, there.address(8), key, &how);
+        REQUIRE(!UCS_PTR_IS_ERR(started));
+        if (started != nullptr) ucp_request_free(started);
+    }
+    REQUIRE(in.flush_worker() == UCS_OK);
+    CHECK(read<std::uint64_t>(there) == seen.size());
+    CHECK(read<std::uint64_t>(there, 8) == seen.size());
+    for (std::size_t i = 0; i < seen.size(); ++i)
+        REQUIRE(seen[i] == i);  // one endpoint, so in order
+    REQUIRE(in.finish(ucp_ep_close_nb(second, UCP_EP_CLOSE_MODE_FLUSH)) == UCS_OK);
+}
+
+TEST_CASE("impossible atomic operations are refused") {
+    const remote_world in;
+    const remote_memory there(in, 64, GENERATE(false, true));
+    const std::uint64_t one = 1;
+    std::uint64_t reply = 0;
+    const auto op = [&](ucp_atomic_op_t what, std::size_t size, std::size_t count,
+                        std::size_t offset, bool fetch) {
+        params how = params().type(ucp_dt_make_contig(size));
+        if (fetch) how.flag(UCP_OP_ATTR_FIELD_REPLY_BUFFER).reply_buffer = &reply;
+        captured_output log;
+        return in.finish(
+            ucp_atomic_op_nbx(in.ep, what, &one, count, there.address(offset), there.key(), &how));
+    };
+    CHECK(op(UCP_ATOMIC_OP_ADD, 8, 1, 0, false) == UCS_OK);
+    CHECK(op(UCP_ATOMIC_OP_ADD, 8, 1, 4, false) == UCS_ERR_INVALID_PARAM);
+    CHECK(op(UCP_ATOMIC_OP_ADD, 4, 1, 2, true) == UCS_ERR_INVALID_PARAM);
+    CHECK(op(UCP_ATOMIC_OP_ADD, 2, 1, 0, false) == UCS_ERR_INVALID_PARAM);
+    CHECK(op(UCP_ATOMIC_OP_ADD, 8, 2, 0, false) == UCS_ERR_INVALID_PARAM);
+    CHECK(op(UCP_ATOMIC_OP_LAST, 8, 1, 0, true) == UCS_ERR_INVALID_PARAM);
+    CHECK(op(UCP_ATOMIC_OP_SWAP, 8, 1, 0, false) == UCS_ERR_INVALID_PARAM);
+    CHECK(op(UCP_ATOMIC_OP_CSWAP, 8, 1, 0, false) == UCS_ERR_INVALID_PARAM);
+    CHECK(op(UCP_ATOMIC_OP_ADD, 8, 1, 64, false) == UCS_ERR_INVALID_ADDR);
+    captured_output log;
+    CHECK(ucp_atomic_post(in.ep, UCP_ATOMIC_POST_OP_ADD, 1, 8, there.address(4), there.key()) ==
+          UCS_ERR_INVALID_PARAM);
+    CHECK(ucp_atomic_post(in.ep, UCP_ATOMIC_POST_OP_LAST, 1, 8, there.address(), there.key()) ==
+          UCS_ERR_INVALID_PARAM);
+    const remote_memory readable(in, 64, false, UCP_MEM_MAP_PROT_REMOTE_READ);
+    CHECK(ucp_atomic_post(in.ep, UCP_ATOMIC_POST_OP_ADD, 1, 8, readable.address(),
+                          readable.key()) == UCS_ERR_REJECTED);
+    CHECK(in.flush() == UCS_OK);
+}
+
+// The data goes by another way than the flag, if there is one.
+TEST_CASE("what is behind a fence is not seen before what is in front of it") {
+    const remote_world in;
+    const bool flag_allocated = GENERATE(false, true);
+    constexpr std::size_t length = 200000;
+    const remote_memory there(in, length, false);
+    const remote_memory flag(in, 64, flag_allocated);
+    for (std::uint64_t round = 1; round <= 20; ++round) {
+        const auto data = pattern(length, static_cast<unsigned>(round));
+        REQUIRE(ucp_put_nbi(in.ep, data.data(), length, there.address(), there.key()) >= UCS_OK);
+        REQUIRE(ucp_atomic_post(in.ep, UCP_ATOMIC_POST_OP_ADD, 1, 8, flag.address(8), flag.key()) >=
+                UCS_OK);
+        REQUIRE(ucp_worker_fence(in.worker) == UCS_OK);
+        const ucs_status_t put = ucp_put_nbi(in.ep, &round, 8, flag.address(), flag.key());
+        REQUIRE(put >= UCS_OK);
+        REQUIRE(in.until([&] { return read<std::uint64_t>(flag) == round; }));
+        REQUIRE(std::memcmp(there.base(), data.data(), length) == 0);
+        REQUIRE(read<std::uint64_t>(flag, 8) == round);
+    }
+    REQUIRE(in.flush() == UCS_OK);
+}
+
+TEST_CASE("several fences in a row keep their order") {
+    const remote_world in;
+    const remote_memory there(in, 4096, false);
+    const remote_memory mapped(in, 4096, true);
+    std::vector<std::uint64_t> got(50);
+    for (std::uint64_t i = 0; i < got.size(); ++i) {
+        // What is gotten is what the puts in front of the last fence left.
+        const remote_memory& place = i % 3 == 0 ? mapped : there;
+        REQUIRE(ucp_put_nbi(in.ep, &i, 0, place.address(), place.key()) >= UCS_OK);
+        REQUIRE(ucp_atomic_post(in.ep, UCP_ATOMIC_POST_OP_ADD, 1, 8, there.address(),
+                                there.key()) >= UCS_OK);
+        REQUIRE(ucp_worker_fence(in.worker) == UCS_OK);
+        REQUIRE(ucp_get_nbi(in.ep, &got[i], 8, there.address(), there.key()) >= UCS_OK);
+        REQUIRE(ucp_worker_fence(in.worker) == UCS_OK);
+        REQUIRE(ucp_atomic_post(in.ep, UCP_ATOMIC_POST_OP_ADD, 1, 8, mapped.address(),
+                                mapped.key()) >= UCS_OK);
+        REQUIRE(ucp_worker_fence(in.worker) == UCS_OK);
+    }
+    REQUIRE(in.flush_worker() == UCS_OK);
+    for (std::uint64_t i = 0; i < got.size(); ++i)
+        CHECK(got[i] == i + 1);
+    CHECK(read<std::uint64_t>(mapped) == got.size());
+}
+
+TEST_CASE("an endpoint is closed with operations under way") {
+    remote_world in;
+    const remote_memory there(in, 300000, GENERATE(false, true));
+    const auto data = pattern(300000, 9);
+    REQUIRE(ucp_put_nbi(in.ep, data.data(), data.size(), there.address(), there.key()) >= UCS_OK);
+    REQUIRE(in.finish(ucp_ep_close_nb(std::exchange(in.ep, nullptr), UCP_EP_CLOSE_MODE_FLUSH)) ==
+            UCS_OK);
+    CHECK(std::memcmp(there.base(), data.data(), data.size()) == 0);
+}

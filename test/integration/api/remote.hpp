@@ -1,0 +1,105 @@
+// A world whose memory is remote: the receiver has a context of its own, so that what the
+// transports allow decides how its memory is reached.
+#pragma once
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "test/integration/api/memory.hpp"
+
+namespace api {
+
+inline bool transports_are(const char* list) {
+    const char* const set = std::getenv("UCX_TLS");
+    return set != nullptr && std::strcmp(set, list) == 0;
+}
+
+// Whether the owner of the memory carries out what goes to memory of the program's.
+inline bool by_messages() {
+    return transports_are("posix,self") || transports_are("tcp,self");
+}
+
+class remote_world {
+public:
+    explicit remote_world(const plan& how = {})
+        : context(make_context(how)),
+          worker(make_worker(context, how)),
+          owner(only_self() ? context : make_context(how)),
+          target(only_self() ? worker : make_worker(owner, how)),
+          ep(make_ep(worker, target)) {}
+    ~remote_world() {
+        if (ep != nullptr) finish(ucp_ep_close_nb(ep, UCP_EP_CLOSE_MODE_FLUSH));
+        if (target != worker) ucp_worker_destroy(target);
+        ucp_worker_destroy(worker);
+        if (owner != context) ucp_cleanup(owner);
+        ucp_cleanup(context);
+    }
+    remote_world(const remote_world&) = delete;
+    remote_world& operator=(const remote_world&) = delete;
+
+    unsigned progress() const {
+        unsigned events = ucp_worker_progress(worker);
+        if (target != worker) events += ucp_worker_progress(target);
+        return events;
+    }
+    bool until(const condition& holds) const {
+        // Only against hanging: nothing is measured by it.
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+        for (std::uint64_t turn = 1; !holds(); ++turn) {
+            progress();
+            if (turn % 4096 == 0 && std::chrono::steady_clock::now() > limit) return false;
+        }
+        return true;
+    }
+    ucs_status_t finish(ucs_status_ptr_t started) const {
+        if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
+        REQUIRE(until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; }));
+        const ucs_status_t status = ucp_request_check_status(started);
+        ucp_request_free(started);
+        return status;
+    }
+    ucs_status_t flush() const {
+        const params none;
+        return finish(ucp_ep_flush_nbx(ep, &none));
+    }
+    ucs_status_t flush_worker() const {
+        const params none;
+        return finish(ucp_worker_flush_nbx(worker, &none));
+    }
+
+    ucp_context_h context;
+    ucp_worker_h worker;  // puts and gets
+    ucp_context_h owner;
+    ucp_worker_h target;  // has the memory
+    ucp_ep_h ep;
+};
+
+// Memory of the target's, of either kind, and the key to it.
+class remote_memory {
+public:
+    remote_memory(const remote_world& in, std::size_t length, bool allocated, unsigned prot = 0)
+        : bytes_(allocated ? 0 : length),
+          memory_(allocated ? std::make_unique<registered>(in.owner, length)
+                            : std::make_unique<registered>(in.owner, bytes_.data(), length, prot)),
+          packed_(in.owner, *memory_),
+          key_(in.ep, packed_),
+          base_(static_cast<std::byte*>(memory_->query().address)) {}
+
+    [[nodiscard]] std::byte* base() const { return base_; }
+    [[nodiscard]] std::uint64_t address(std::size_t offset = 0) const {
+        return reinterpret_cast<std::uint64_t>(base_) + offset;
+    }
+    [[nodiscard]] ucp_rkey_h key() const { return key_; }
+    [[nodiscard]] const packed_rkey& packed() const { return packed_; }
+
+private:
+    std::vector<std::byte> bytes_;
+    std::unique_ptr<registered> memory_;
+    packed_rkey packed_;
+    unpacked_rkey key_;
+    std::byte* base_;
+};
+
+}  // namespace api

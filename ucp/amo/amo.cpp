@@ -1,0 +1,107 @@
+#include "ucp/amo/amo.hpp"
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/peer.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rma/protocols.hpp"
+#include "ucp/rma/wire.hpp"
+
+namespace ucp {
+
+namespace {
+
+ucs_status_t refuse(const atomic_op& op, std::uint64_t address, ucs_status_t status,
+                    const char* why) {
+    ucs::log::error(proto_log, "an atomic operation on {} bytes at {:#x} is refused: {}", op.size,
+                    address, why);
+    return status;
+}
+
+ucs_status_t check(const atomic_op& op, const void* result, std::uint64_t address,
+                   const mem::rkey& key) {
+    if (!op.possible()) {
+        return refuse(op, address, UCS_ERR_INVALID_PARAM,
+                      "there is no such operation, or numbers of that size have none");
+    }
+    if (address % op.size != 0) {
+        return refuse(op, address, UCS_ERR_INVALID_PARAM, "that is no multiple of the size");
+    }
+    const bool fetches = op.what == UCP_ATOMIC_OP_SWAP || op.what == UCP_ATOMIC_OP_CSWAP;
+    if (fetches && result == nullptr) {
+        return refuse(op, address, UCS_ERR_INVALID_PARAM, "a swap needs a reply buffer");
+    }
+    const ucs_status_t status = key.check(address, op.size, mem::all_access);
+    if (status == UCS_ERR_REJECTED) return refuse(op, address, status, "the key does not allow it");
+    if (status != UCS_OK) return refuse(op, address, status, "outside of the key's memory");
+    return UCS_OK;
+}
+
+ucs_status_t describe(request& fresh, const atomic_op& op, void* result, std::uint64_t address,
+                      const mem::rkey& key) {
+    const ucs_status_t status =
+        describe_send(fresh, send_kind::atomic, address, result, result == nullptr ? 0 : 1,
+                      ucp_dt_make_contig(op.size));
+    if (status != UCS_OK) return status;
+    send_state& state = fresh.state.send;
+    state.set_atomic(op);
+    state.set_owner_of_memory(key.owner());
+    state.local_window = key.changeable(address, op.size);
+    return UCS_OK;
+}
+
+std::size_t pack(void* arg, void* into, std::size_t) {
+    const request& send = *static_cast<const request*>(arg);
+    const send_state& state = send.state.send;
+    const atomic_op op = state.atomic();
+    const wire::atomic_header header{send.via->remote_id(),
+                                     state.memory_id,
+                                     state.memory_secret,
+                                     state.what,
+                                     op.operand,
+                                     op.swap,
+                                     state.local_id,
+                                     static_cast<std::uint32_t>(op.what),
+                                     static_cast<std::uint32_t>(op.size)};
+    std::memcpy(into, &header, sizeof header);
+    return sizeof header;
+}
+
+ucs_status_t progress(request& send) {
+    const bool fetches = send.state.send.buffer.length() > 0;
+    if (fetches && !assign_id(send)) {
+        finish_send(send, UCS_ERR_NO_MEMORY);
+        return UCS_OK;
+    }
+    if (!fetches) send.via->note_posted();
+    const ssize_t sent = send.via->lane().am_bcopy(wire::rma_atomic, pack, &send);
+    if (sent >= 0) {
+        if (!fetches) finish_send(send, UCS_OK);
+        return UCS_OK;
+    }
+    release_id(send);
+    if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
+    finish_send(send, static_cast<ucs_status_t>(sent));
+    return UCS_OK;
+}
+
+}  // namespace
+
+constinit const protocol rma_atomic_message{"rma/atomic_message",
+                                            "sent to the owner of the memory, who carries it out",
+                                            nullptr, progress, false};
+
+ucs_status_ptr_t atomic_other(ep& to, const atomic_op& op, void* result, std::uint64_t address,
+                              const mem::rkey& key, const operation& params) {
+    request* const fresh = begin_call(to.owner(), params);
+    if (fresh == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    set_send_callback(*fresh, params);
+    ucs_status_t status = check(op, result, address, key);
+    if (status == UCS_OK) status = describe(*fresh, op, result, address, key);
+    if (status != UCS_OK) return refuse_call(*fresh, status);
+    const bool waits = fresh->state.send.local_window == nullptr || !to.open_directly();
+    if (waits && params.force_immediate()) return refuse_call(*fresh, not_now(to));
+    to.submit_remote(*fresh);
+    return end_call(*fresh, params);
+}
+
+}  // namespace ucp

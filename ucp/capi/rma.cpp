@@ -1,0 +1,255 @@
+// Put, get and atomic operations.
+#include "ucp/rma/rma.hpp"
+
+#include "ucp/amo/amo.hpp"
+#include "ucp/capi/check.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/capi/legacy.hpp"
+
+namespace {
+
+using namespace ucp;
+using namespace ucp::capi;
+
+constexpr ucp_request_param_t no_params{};
+
+// What a form without a request returns: the operation goes on by itself, and a flush tells its
+// end.
+ucs_status_t status_of(ucs_status_ptr_t started) {
+    if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
+    ucp_request_free(started);
+    return UCS_INPROGRESS;
+}
+
+ucs_status_t post(ep& to, const atomic_op& op, std::uint64_t address, ucp_rkey_h rkey) {
+    return guarded("ucp_atomic_post", [&] {
+        const worker_guard guard(to.owner().lock());
+        return status_of(atomic(to, op, nullptr, address, from(rkey), operation(no_params)));
+    });
+}
+
+// Progresses until it was sent; a flush tells when the peer has done it.
+ucs_status_t post_blocking(ucp_ep_h handle, const atomic_op& op, std::uint64_t address,
+                           ucp_rkey_h rkey) {
+    if (handle == nullptr || rkey == nullptr) return refuse("ucp_atomic_add", "ep or rkey is NULL");
+    ep& to = from(handle);
+    const ucs_status_ptr_t started = guarded("ucp_atomic_add", [&] {
+        const worker_guard guard(to.owner().lock());
+        return atomic(to, op, nullptr, address, from(rkey), operation(no_params));
+    });
+    return wait_for(to.owner(), started);
+}
+
+ucs_status_t fetch(ucp_ep_h handle, const atomic_op& op, void* result, std::uint64_t address,
+                   ucp_rkey_h rkey) {
+    if (handle == nullptr || rkey == nullptr || result == nullptr) {
+        return refuse("ucp_atomic", "ep, rkey or result is NULL");
+    }
+    ep& to = from(handle);
+    const ucs_status_ptr_t started = guarded("ucp_atomic", [&] {
+        const worker_guard guard(to.owner().lock());
+        return atomic(to, op, result, address, from(rkey), operation(no_params));
+    });
+    return wait_for(to.owner(), started);
+}
+
+std::uint64_t number_at(const void* from, std::size_t size) {
+    std::uint64_t number = 0;
+    if (size == 4 || size == 8) std::memcpy(&number, from, size);
+    return number;
+}
+
+ucp_atomic_op_t post_operation(ucp_atomic_post_op_t opcode) {
+    switch (opcode) {
+        case UCP_ATOMIC_POST_OP_ADD:
+            return UCP_ATOMIC_OP_ADD;
+        case UCP_ATOMIC_POST_OP_AND:
+            return UCP_ATOMIC_OP_AND;
+        case UCP_ATOMIC_POST_OP_OR:
+            return UCP_ATOMIC_OP_OR;
+        case UCP_ATOMIC_POST_OP_XOR:
+            return UCP_ATOMIC_OP_XOR;
+        case UCP_ATOMIC_POST_OP_LAST:
+            break;
+    }
+    return UCP_ATOMIC_OP_LAST;
+}
+
+ucp_atomic_op_t fetch_operation(ucp_atomic_fetch_op_t opcode) {
+    switch (opcode) {
+        case UCP_ATOMIC_FETCH_OP_FADD:
+            return UCP_ATOMIC_OP_ADD;
+        case UCP_ATOMIC_FETCH_OP_SWAP:
+            return UCP_ATOMIC_OP_SWAP;
+        case UCP_ATOMIC_FETCH_OP_CSWAP:
+            return UCP_ATOMIC_OP_CSWAP;
+        case UCP_ATOMIC_FETCH_OP_FAND:
+            return UCP_ATOMIC_OP_AND;
+        case UCP_ATOMIC_FETCH_OP_FOR:
+            return UCP_ATOMIC_OP_OR;
+        case UCP_ATOMIC_FETCH_OP_FXOR:
+            return UCP_ATOMIC_OP_XOR;
+        case UCP_ATOMIC_FETCH_OP_LAST:
+            break;
+    }
+    return UCP_ATOMIC_OP_LAST;
+}
+
+// The operands of a compare-and-swap: `buffer` has what must be there, the reply buffer what is
+// stored then.
+ucs_status_ptr_t operate(ep& to, ucp_atomic_op_t opcode, const void* buffer, std::size_t count,
+                         std::uint64_t address, const mem::rkey& key, const operation& params) {
+    const ucp_datatype_t datatype = params.datatype();
+    const std::size_t size = dt::is_contig(datatype) ? dt::element_size(datatype) : 0;
+    if (count != 1 || buffer == nullptr || (size != 4 && size != 8)) {
+        return UCS_STATUS_PTR(refuse("ucp_atomic_op_nbx",
+                                     "there must be one operand of 4 or 8 bytes, as the datatype "
+                                     "says"));
+    }
+    void* const result = params.reply_buffer();
+    atomic_op op{opcode, size, number_at(buffer, size), 0};
+    if (opcode == UCP_ATOMIC_OP_CSWAP && result != nullptr) op.swap = number_at(result, size);
+    return atomic(to, op, result, address, key, params);
+}
+
+}  // namespace
+
+extern "C" {
+
+ucs_status_ptr_t ucp_put_nbx(ucp_ep_h handle, const void* buffer, size_t count,
+                             uint64_t remote_addr, ucp_rkey_h rkey,
+                             const ucp_request_param_t* param) {
+    if (unusable(handle, param) || rkey == nullptr) [[unlikely]]
+        return refuse_operation("ucp_put_nbx");
+    ep& to = from(handle);
+    const worker_guard guard(to.owner().lock());
+    return guarded("ucp_put_nbx", [&] {
+        return rma_put(to, buffer, count, remote_addr, from(rkey), operation(*param));
+    });
+}
+
+ucs_status_ptr_t ucp_put_nb(ucp_ep_h handle, const void* buffer, size_t length,
+                            uint64_t remote_addr, ucp_rkey_h rkey, ucp_send_callback_t cb) {
+    const ucp_request_param_t param = legacy_send(cb);
+    return ucp_put_nbx(handle, buffer, length, remote_addr, rkey, &param);
+}
+
+ucs_status_t ucp_put_nbi(ucp_ep_h handle, const void* buffer, size_t length, uint64_t remote_addr,
+                         ucp_rkey_h rkey) {
+    return status_of(ucp_put_nbx(handle, buffer, length, remote_addr, rkey, &no_params));
+}
+
+ucs_status_t ucp_put(ucp_ep_h handle, const void* buffer, size_t length, uint64_t remote_addr,
+                     ucp_rkey_h rkey) {
+    const ucs_status_ptr_t started =
+        ucp_put_nbx(handle, buffer, length, remote_addr, rkey, &no_params);
+    return UCS_PTR_IS_PTR(started) ? wait_for(from(handle).owner(), started)
+                                   : UCS_PTR_RAW_STATUS(started);
+}
+
+ucs_status_ptr_t ucp_get_nbx(ucp_ep_h handle, void* buffer, size_t count, uint64_t remote_addr,
+                             ucp_rkey_h rkey, const ucp_request_param_t* param) {
+    if (unusable(handle, param) || rkey == nullptr) [[unlikely]]
+        return refuse_operation("ucp_get_nbx");
+    ep& to = from(handle);
+    const worker_guard guard(to.owner().lock());
+    return guarded("ucp_get_nbx", [&] {
+        return rma_get(to, buffer, count, remote_addr, from(rkey), operation(*param));
+    });
+}
+
+ucs_status_ptr_t ucp_get_nb(ucp_ep_h handle, void* buffer, size_t length, uint64_t remote_addr,
+                            ucp_rkey_h rkey, ucp_send_callback_t cb) {
+    const ucp_request_param_t param = legacy_send(cb);
+    return ucp_get_nbx(handle, buffer, length, remote_addr, rkey, &param);
+}
+
+ucs_status_t ucp_get_nbi(ucp_ep_h handle, void* buffer, size_t length, uint64_t remote_addr,
+                         ucp_rkey_h rkey) {
+    return status_of(ucp_get_nbx(handle, buffer, length, remote_addr, rkey, &no_params));
+}
+
+ucs_status_t ucp_get(ucp_ep_h handle, void* buffer, size_t length, uint64_t remote_addr,
+                     ucp_rkey_h rkey) {
+    const ucs_status_ptr_t started =
+        ucp_get_nbx(handle, buffer, length, remote_addr, rkey, &no_params);
+    return UCS_PTR_IS_PTR(started) ? wait_for(from(handle).owner(), started)
+                                   : UCS_PTR_RAW_STATUS(started);
+}
+
+ucs_status_ptr_t ucp_atomic_op_nbx(ucp_ep_h handle, ucp_atomic_op_t opcode, const void* buffer,
+                                   size_t count, uint64_t remote_addr, ucp_rkey_h rkey,
+                                   const ucp_request_param_t* param) {
+    if (unusable(handle, param) || rkey == nullptr) [[unlikely]]
+        return refuse_operation("ucp_atomic_op_nbx");
+    ep& to = from(handle);
+    const worker_guard guard(to.owner().lock());
+    return guarded("ucp_atomic_op_nbx", [&] {
+        return operate(to, opcode, buffer, count, remote_addr, from(rkey), operation(*param));
+    });
+}
+
+ucs_status_t ucp_atomic_post(ucp_ep_h handle, ucp_atomic_post_op_t opcode, uint64_t value,
+                             size_t op_size, uint64_t remote_addr, ucp_rkey_h rkey) {
+    if (handle == nullptr || rkey == nullptr) {
+        return refuse("ucp_atomic_post", "ep or rkey is NULL");
+    }
+    return post(from(handle), {post_operation(opcode), op_size, value, 0}, remote_addr, rkey);
+}
+
+ucs_status_ptr_t ucp_atomic_fetch_nb(ucp_ep_h handle, ucp_atomic_fetch_op_t opcode, uint64_t value,
+                                     void* result, size_t op_size, uint64_t remote_addr,
+                                     ucp_rkey_h rkey, ucp_send_callback_t cb) {
+    const ucp_request_param_t param = legacy_send(cb);
+    if (handle == nullptr || rkey == nullptr || result == nullptr) {
+        return UCS_STATUS_PTR(refuse("ucp_atomic_fetch_nb", "ep, rkey or result is NULL"));
+    }
+    ep& to = from(handle);
+    const worker_guard guard(to.owner().lock());
+    return guarded("ucp_atomic_fetch_nb", [&] {
+        const std::uint64_t swap =
+            opcode == UCP_ATOMIC_FETCH_OP_CSWAP ? number_at(result, op_size) : 0;
+        return atomic(to, {fetch_operation(opcode), op_size, value, swap}, result, remote_addr,
+                      from(rkey), operation(param));
+    });
+}
+
+ucs_status_t ucp_atomic_add32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey) {
+    return post_blocking(ep, {UCP_ATOMIC_OP_ADD, 4, add, 0}, remote_addr, rkey);
+}
+
+ucs_status_t ucp_atomic_add64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey) {
+    return post_blocking(ep, {UCP_ATOMIC_OP_ADD, 8, add, 0}, remote_addr, rkey);
+}
+
+ucs_status_t ucp_atomic_fadd32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey,
+                               uint32_t* result) {
+    return fetch(ep, {UCP_ATOMIC_OP_ADD, 4, add, 0}, result, remote_addr, rkey);
+}
+
+ucs_status_t ucp_atomic_fadd64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey,
+                               uint64_t* result) {
+    return fetch(ep, {UCP_ATOMIC_OP_ADD, 8, add, 0}, result, remote_addr, rkey);
+}
+
+ucs_status_t ucp_atomic_swap32(ucp_ep_h ep, uint32_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
+                               uint32_t* result) {
+    return fetch(ep, {UCP_ATOMIC_OP_SWAP, 4, swap, 0}, result, remote_addr, rkey);
+}
+
+ucs_status_t ucp_atomic_swap64(ucp_ep_h ep, uint64_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
+                               uint64_t* result) {
+    return fetch(ep, {UCP_ATOMIC_OP_SWAP, 8, swap, 0}, result, remote_addr, rkey);
+}
+
+ucs_status_t ucp_atomic_cswap32(ucp_ep_h ep, uint32_t compare, uint32_t swap, uint64_t remote_addr,
+                                ucp_rkey_h rkey, uint32_t* result) {
+    return fetch(ep, {UCP_ATOMIC_OP_CSWAP, 4, compare, swap}, result, remote_addr, rkey);
+}
+
+ucs_status_t ucp_atomic_cswap64(ucp_ep_h ep, uint64_t compare, uint64_t swap, uint64_t remote_addr,
+                                ucp_rkey_h rkey, uint64_t* result) {
+    return fetch(ep, {UCP_ATOMIC_OP_CSWAP, 8, compare, swap}, result, remote_addr, rkey);
+}
+
+}  // extern "C"

@@ -1,0 +1,107 @@
+// What the owner of memory answers: data, results, confirmations. All of it is checked: an answer
+// that does not fit what was asked is dropped.
+#include <cstring>
+
+#include "ucp/core/peer.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rma/plain_handler.hpp"
+#include "ucp/rma/protocols.hpp"
+#include "ucp/rma/target.hpp"
+#include "ucp/rma/wire.hpp"
+
+namespace ucp {
+
+namespace {
+
+// The running operation of that name and kind that goes by messages, or nullptr.
+request* find(worker& owner, std::uint64_t name, send_kind kind) noexcept {
+    request* const found = find_send(owner, name);
+    return found != nullptr && found->state.send.kind == kind ? found : nullptr;
+}
+
+// The get that this piece of data belongs to, or nullptr.
+request* find_get(worker& owner, const wire::get_data_header& header, std::size_t length) noexcept {
+    request* const get = find(owner, header.reply, send_kind::get);
+    if (get == nullptr) return nullptr;
+    const send_state& state = get->state.send;
+    const bool fits =
+        header.offset == state.offset && length <= state.buffer.length() - state.offset;
+    return fits ? get : nullptr;
+}
+
+void advance(request& get, std::size_t length) {
+    send_state& state = get.state.send;
+    state.offset += length;
+    if (state.offset == state.buffer.length()) finish_send(get, UCS_OK);
+}
+
+void deliver_data(void* arg, void* data, std::size_t length) {
+    worker& owner = *static_cast<worker*>(arg);
+    wire::get_data_header header;
+    if (!read_header(owner, data, length, "piece of data", header)) return;
+    const std::size_t payload = length - sizeof header;
+    request* const get = find_get(owner, header, payload);
+    if (get == nullptr) {
+        ucs::log::debug(proto_log, "data for a get that is gone was dropped");
+        return;
+    }
+    scatter(get->state.send, header.offset, static_cast<const std::byte*>(data) + sizeof header,
+            payload);
+    advance(*get, payload);
+}
+
+void* locate_data(void* arg, const void* at, std::size_t length) noexcept {
+    wire::get_data_header header;
+    std::memcpy(&header, at, sizeof header);
+    const request* const get = find_get(*static_cast<worker*>(arg), header, length);
+    if (get == nullptr || get->state.send.buffer.contiguous() == nullptr) return nullptr;
+    auto* const base = static_cast<const std::byte*>(get->state.send.buffer.contiguous());
+    return const_cast<std::byte*>(base) + header.offset;
+}
+
+void landed_data(void* arg, const void* at, std::size_t length) {
+    wire::get_data_header header;
+    std::memcpy(&header, at, sizeof header);
+    request* const get = find_get(*static_cast<worker*>(arg), header, length);
+    if (get != nullptr) advance(*get, length);
+}
+
+void on_result(worker& owner, const wire::result_header& header) {
+    const ucs_status_t status = wire::known_status(header.status);
+    if (request* const atomic = find(owner, header.reply, send_kind::atomic); atomic != nullptr) {
+        send_state& state = atomic->state.send;
+        if (status == UCS_OK) scatter(state, 0, &header.value, state.buffer.length());
+        finish_send(*atomic, status);
+        return;
+    }
+    request* const get = find(owner, header.reply, send_kind::get);
+    if (get == nullptr) return;  // both sides may end it at the same time
+    if (status == UCS_OK) {
+        owner.rejected().warn(proto_log, "the end of get {:x} came before its data: dropped",
+                              header.reply);
+        return;
+    }
+    finish_send(*get, status);
+}
+
+void on_confirmed(worker& owner, const wire::confirmed_header& header) {
+    ep* const asked = owner.find_ep(header.ep);
+    if (asked == nullptr) return;
+    if (!asked->confirm(header.count, wire::known_status(header.status))) {
+        owner.rejected().warn(proto_log,
+                              "worker {:x} confirms {} operations, about which it was not asked: "
+                              "dropped",
+                              asked->remote().uid(), header.count);
+    }
+}
+
+}  // namespace
+
+void rma_listen_answers(worker& owner, uct::iface& on) {
+    handler_of<wire::rma_data>::install<deliver_data, locate_data, landed_data>(
+        on, &owner, sizeof(wire::get_data_header));
+    install_header<wire::rma_result, wire::result_header, on_result>(on, owner);
+    install_header<wire::rma_confirmed, wire::confirmed_header, on_confirmed>(on, owner);
+}
+
+}  // namespace ucp

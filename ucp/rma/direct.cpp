@@ -1,0 +1,49 @@
+// Loads and stores of an operation that could not be carried out in its call at once: its buffer is
+// in pieces, its status is told by a callback, or it waited behind a fence.
+#include <array>
+
+#include "ucp/amo/apply.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rma/protocols.hpp"
+#include "ucp/rma/store.hpp"
+
+namespace ucp {
+
+namespace {
+
+void copy_pieces(send_state& state) noexcept {
+    std::array<uct::iov, 16> pieces;
+    std::byte* window = state.local_window;
+    while (state.offset < state.buffer.length()) {
+        const dt::piece_list list = state.buffer.pieces(
+            state.offset, state.buffer.length() - state.offset, std::span(pieces));
+        for (const uct::iov& piece : std::span(pieces).first(list.count)) {
+            if (state.kind == send_kind::put) {
+                store_once(window, piece.base, piece.length);
+            } else {
+                store_once(piece.base, window, piece.length);
+            }
+            window += piece.length;
+        }
+        state.offset += list.length;
+    }
+}
+
+ucs_status_t progress(request& send) {
+    send_state& state = send.state.send;
+    if (state.kind == send_kind::atomic) {
+        const std::uint64_t before = apply_atomic(state.local_window, state.atomic());
+        scatter(state, 0, &before, state.buffer.length());
+    } else {
+        copy_pieces(state);
+    }
+    finish_send(send, UCS_OK);
+    return UCS_OK;
+}
+
+}  // namespace
+
+constinit const protocol rma_direct{"rma/direct", "loads and stores in memory that is mapped here",
+                                    nullptr, progress, false};
+
+}  // namespace ucp

@@ -1,0 +1,67 @@
+// Put and get by messages: the owner of the memory copies.
+#include <cstring>
+
+#include "ucp/core/peer.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rma/protocols.hpp"
+#include "ucp/rma/wire.hpp"
+
+namespace ucp {
+
+namespace {
+
+// Written once for each fragment that leaves, or is tried again.
+void write_put_header(const request& send, void* into) {
+    const send_state& state = send.state.send;
+    const wire::put_header header{send.via->remote_id(), state.memory_id, state.memory_secret,
+                                  state.what + state.offset};
+    std::memcpy(into, &header, sizeof header);
+}
+
+constexpr fragment_writer put_fragments{wire::rma_put, sizeof(wire::put_header), write_put_header};
+
+ucs_status_t progress_put(request& send) {
+    send_state& state = send.state.send;
+    if (!state.started) {
+        state.started = true;
+        begin_fragments(send, state.buffer.length(),
+                        [](request& done) { finish_send(done, UCS_OK); });
+    }
+    // From now on the peer has something that it does not answer.
+    send.via->note_posted();
+    return send_fragments(send, put_fragments);
+}
+
+std::size_t pack_get(void* arg, void* into, std::size_t) {
+    const request& send = *static_cast<const request*>(arg);
+    const send_state& state = send.state.send;
+    const wire::get_header header{send.via->remote_id(), state.memory_id,
+                                  state.memory_secret,   state.what,
+                                  state.buffer.length(), state.local_id};
+    std::memcpy(into, &header, sizeof header);
+    return sizeof header;
+}
+
+ucs_status_t progress_get(request& send) {
+    if (!assign_id(send)) {
+        finish_send(send, UCS_ERR_NO_MEMORY);
+        return UCS_OK;
+    }
+    const ssize_t sent = send.via->lane().am_bcopy(wire::rma_get, pack_get, &send);
+    if (sent >= 0) return UCS_OK;
+    release_id(send);
+    if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
+    finish_send(send, static_cast<ucs_status_t>(sent));
+    return UCS_OK;
+}
+
+}  // namespace
+
+constinit const protocol rma_put_messages{"rma/put_messages",
+                                          "sent to the owner of the memory, who copies", nullptr,
+                                          progress_put, false};
+constinit const protocol rma_get_messages{"rma/get_messages",
+                                          "asked of the owner of the memory, who sends it", nullptr,
+                                          progress_get, false};
+
+}  // namespace ucp

@@ -1,0 +1,158 @@
+// What an endpoint does for the order and the end of operations on its peer's memory: members of
+// ucp::ep. See docs/remote-memory.md.
+#include <new>
+
+#include "ucp/core/worker.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rma/rma.hpp"
+#include "ucp/rma/tracker.hpp"
+#include "ucp/rma/wire.hpp"
+
+namespace ucp {
+
+using wireup::event;
+using wireup::state;
+
+// An endpoint that is only loaded from and stored to connects all the same: only then is it told
+// when its peer is gone.
+bool ep::open_directly() {
+    if (failure_ == UCS_OK && state_ == state::idle) handle(event::use);
+    if (failure_ != UCS_OK || is_fenced()) return false;
+    direct_ = true;
+    return true;
+}
+
+bool ep::is_fenced() const noexcept {
+    return tracker_ != nullptr && !tracker_->fences.empty();
+}
+
+bool ep::is_behind_fence(const request& operation) const noexcept {
+    return is_fenced() && is_remote(operation.state.send.kind) &&
+           operation.sequence >= tracker_->fences.front();
+}
+
+void ep::submit_remote(request& operation) {
+    add_send(operation);
+    const bool direct = operation.state.send.local_window != nullptr;
+    if (failure_ == UCS_OK && !direct && tracker_ == nullptr) {
+        tracker_.reset(new (std::nothrow) remote_tracker);
+        if (tracker_ == nullptr) {
+            finish_send(operation, UCS_ERR_NO_MEMORY);
+            return;
+        }
+    }
+    if (failure_ != UCS_OK) {
+        finish_send(operation, failure_);
+        return;
+    }
+    const bool fenced = is_behind_fence(operation);
+    if (!fenced && !draining_ && (direct || lane_ != nullptr)) {
+        start_rma(operation);
+        return;
+    }
+    operation.pending.progress = nullptr;  // see run_waiting
+    if (draining_) return;
+    if (fenced) pass_fences();  // asks the peer
+    if (lane_ == nullptr) handle(event::use);
+}
+
+void ep::note_posted() noexcept {
+    ++tracker_->posted;
+}
+
+bool ep::all_confirmed() const noexcept {
+    return tracker_ == nullptr || tracker_->all_confirmed();
+}
+
+// The messages that are asked about were sent before, and the peer handles them in order.
+void ep::ask_for_confirmation() {
+    if (tracker_->asked == tracker_->posted) return;
+    tracker_->asked = tracker_->posted;
+    const wire::confirm_header header{remote_id_, tracker_->asked};
+    remote_.send_control(wire::rma_confirm, std::as_bytes(std::span(&header, 1)));
+}
+
+bool ep::confirm(std::uint64_t count, ucs_status_t status) {
+    if (tracker_ == nullptr || count <= tracker_->confirmed || count > tracker_->asked) {
+        return false;
+    }
+    tracker_->confirmed = count;
+    if (tracker_->outcome == UCS_OK) tracker_->outcome = status;
+    check_flushes();
+    return true;
+}
+
+// From the moment when everything before the flush has left, the peer is asked about it.
+bool ep::is_confirmed(flush_state& flush) {
+    if (tracker_ == nullptr) return true;
+    if (!flush.marked) {
+        flush.marked = true;
+        flush.posted = tracker_->posted;
+    }
+    if (tracker_->confirmed >= flush.posted) return true;
+    ask_for_confirmation();
+    return false;
+}
+
+// Closing succeeds in any case.
+ucs_status_t ep::outcome_for(const flush_state& flush) noexcept {
+    if (tracker_ == nullptr || flush.close_after) return UCS_OK;
+    return std::exchange(tracker_->outcome, UCS_OK);
+}
+
+bool ep::has_unflushed() const noexcept {
+    if (failure_ != UCS_OK) return false;
+    return !sends_.empty() || state_ == state::requested || !all_confirmed() ||
+           (tracker_ != nullptr && tracker_->outcome != UCS_OK);
+}
+
+bool ep::has_remote_before(std::uint64_t sequence) const noexcept {
+    for (const request& each : sends_) {
+        if (each.sequence >= sequence) return false;
+        if (is_remote(each.state.send.kind)) return true;
+    }
+    return false;
+}
+
+bool ep::fence() {
+    if (tracker_ == nullptr || failure_ != UCS_OK) return true;
+    if (tracker_->all_confirmed() && !has_remote_before(sequence_)) return true;
+    try {
+        if (tracker_->fences.empty() || tracker_->fences.back() != sequence_) {
+            tracker_->fences.push_back(sequence_);
+        }
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    direct_ = false;
+    fenced_ = true;
+    return true;
+}
+
+// Operations behind a fence start when those before it are done, here and at the peer. Those that
+// are sent to the peer in between would be in order anyway, but what is behind may take another
+// way.
+void ep::pass_fences() {
+    if (draining_ || lane_ == nullptr) return;
+    while (is_fenced()) {
+        if (has_remote_before(tracker_->fences.front())) return;
+        if (!tracker_->all_confirmed()) {
+            ask_for_confirmation();
+            return;
+        }
+        tracker_->fences.erase(tracker_->fences.begin());
+        fenced_ = is_fenced();
+        draining_ = true;
+        run_waiting();
+        draining_ = false;
+    }
+}
+
+void ep::forget_remote() noexcept {
+    direct_ = fenced_ = false;
+    if (tracker_ == nullptr) return;
+    tracker_->fences.clear();
+    tracker_->confirmed = tracker_->asked = tracker_->posted;
+}
+
+}  // namespace ucp

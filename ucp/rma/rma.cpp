@@ -1,0 +1,145 @@
+#include "ucp/rma/rma.hpp"
+
+#include <array>
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rma/choice.hpp"
+#include "ucp/rma/protocols.hpp"
+
+namespace ucp {
+
+namespace {
+
+ucs_status_t refuse(send_kind kind, std::size_t length, std::uint64_t address, ucs_status_t status,
+                    const char* why) {
+    ucs::log::error(proto_log, "a {} of {} bytes at {:#x} is refused: {}", traits(kind).title,
+                    length, address, why);
+    return status;
+}
+
+const char* reason(ucs_status_t status) noexcept {
+    return status == UCS_ERR_REJECTED ? "the key does not allow it"
+                                      : "that is outside of the key's memory";
+}
+
+// Whether the registration that the program gave covers the buffer.
+bool is_covered(send_state& state, const operation& params) {
+    const auto* memh = reinterpret_cast<const mem::memory*>(params.memh());
+    if (memh == nullptr) return true;
+    std::array<uct::iov, 16> pieces;
+    for (std::size_t at = 0; at < state.buffer.length();) {
+        const dt::piece_list list =
+            state.buffer.pieces(at, state.buffer.length() - at, std::span(pieces));
+        for (const uct::iov& piece : std::span(pieces).first(list.count)) {
+            if (!memh->covers(piece.base, piece.length)) return false;
+        }
+        at += list.length;
+    }
+    return true;
+}
+
+// UCS_OK: may begin.
+ucs_status_t check(send_state& state, const mem::rkey& key, const operation& params) {
+    const std::size_t length = state.buffer.length();
+    if (!is_covered(state, params)) {
+        return refuse(state.kind, length, state.what, UCS_ERR_INVALID_PARAM,
+                      "param.memh does not cover the buffer");
+    }
+    if (length == 0) return UCS_OK;
+    const std::uint8_t wanted = state.kind == send_kind::put ? mem::may_write : mem::may_read;
+    const ucs_status_t status = key.check(state.what, length, wanted);
+    return status == UCS_OK ? UCS_OK
+                            : refuse(state.kind, length, state.what, status, reason(status));
+}
+
+ucs_status_t describe(request& fresh, send_kind kind, const void* buffer, std::size_t count,
+                      std::uint64_t address, const mem::rkey& key, const operation& params) {
+    const ucp_datatype_t datatype = params.datatype();
+    if (dt::is_generic(datatype)) {
+        fresh.start_send();
+        return refuse(kind, count, address, UCS_ERR_UNSUPPORTED,
+                      "the datatype is neither contiguous nor a list of pieces");
+    }
+    const ucs_status_t status = describe_send(fresh, kind, address, buffer, count, datatype);
+    if (status != UCS_OK) return status;
+    send_state& state = fresh.state.send;
+    state.set_owner_of_memory(key.owner());
+    state.local_window = nullptr;
+    if (const ucs_status_t refused = check(state, key, params); refused != UCS_OK) return refused;
+    const std::size_t length = state.buffer.length();
+    state.local_window =
+        kind == send_kind::put ? key.writable(address, length) : key.readable(address, length);
+    return UCS_OK;
+}
+
+ucs_status_ptr_t begin(ep& with, send_kind kind, const void* buffer, std::size_t count,
+                       std::uint64_t address, const mem::rkey& key, const operation& params) {
+    request* const fresh = begin_call(with.owner(), params);
+    if (fresh == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    set_send_callback(*fresh, params);
+    const ucs_status_t status = describe(*fresh, kind, buffer, count, address, key, params);
+    if (status != UCS_OK) return refuse_call(*fresh, status);
+    const bool waits = fresh->state.send.local_window == nullptr || !with.open_directly();
+    if (fresh->state.send.buffer.length() == 0 && with.failure() == UCS_OK) {
+        complete(*fresh, UCS_OK);
+    } else if (waits && params.force_immediate()) {
+        return refuse_call(*fresh, not_now(with));
+    } else {
+        with.submit_remote(*fresh);
+    }
+    return end_call(*fresh, params);
+}
+
+lane_set lanes_of(const peer& to) noexcept {
+    worker& owner = to.owner();
+    return {&to.am_attr(), to.rma() != nullptr ? &to.rma_attr() : nullptr, &owner.owner().costs(),
+            &owner.owner().options(), owner.streaming().used()};
+}
+
+const protocol& choose(const request& started) {
+    const send_state& state = started.state.send;
+    if (state.local_window != nullptr) return rma_direct;
+    if (state.kind == send_kind::atomic) return rma_atomic_message;
+    const lane_set lanes = lanes_of(started.via->remote());
+    const std::size_t length = state.buffer.length();
+    const bool put = state.kind == send_kind::put;
+    if (lanes.rma != nullptr &&
+        prefers_single_copy(put ? estimate_put(lanes, length) : estimate_get(lanes, length))) {
+        return rma_single_copy;
+    }
+    return put ? rma_put_messages : rma_get_messages;
+}
+
+}  // namespace
+
+ucs_status_ptr_t rma_put_other(ep& to, const void* buffer, std::size_t count, std::uint64_t address,
+                               const mem::rkey& key, const operation& params) {
+    return begin(to, send_kind::put, buffer, count, address, key, params);
+}
+
+ucs_status_ptr_t rma_get_other(ep& from, void* buffer, std::size_t count, std::uint64_t address,
+                               const mem::rkey& key, const operation& params) {
+    return begin(from, send_kind::get, buffer, count, address, key, params);
+}
+
+void start_rma(request& started) {
+    start_with(started, choose(started));
+}
+
+void scatter(send_state& into, std::size_t offset, const void* data, std::size_t length) noexcept {
+    std::array<uct::iov, 16> pieces;
+    const auto* from = static_cast<const std::byte*>(data);
+    while (length > 0) {
+        const dt::piece_list list = into.buffer.pieces(offset, length, std::span(pieces));
+        for (const uct::iov& piece : std::span(pieces).first(list.count)) {
+            std::memcpy(piece.base, from, piece.length);
+            from += piece.length;
+        }
+        offset += list.length;
+        length -= list.length;
+    }
+}
+
+}  // namespace ucp

@@ -1,0 +1,96 @@
+// Put and get by the lane that reaches the peer's memory.
+#include <algorithm>
+#include <array>
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/peer.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rma/protocols.hpp"
+
+namespace ucp {
+
+namespace {
+
+constexpr std::size_t max_pieces = 16;
+
+ucs_status_t access(uct::ep& lane, bool put, std::span<const uct::iov> pieces,
+                    std::uint64_t address, uct::completion& parts) {
+    ++parts.count;
+    const ucs_status_t status =
+        put ? lane.put_zcopy(pieces, address, &parts) : lane.get_zcopy(pieces, address, &parts);
+    if (status != UCS_INPROGRESS) --parts.count;
+    return status == UCS_INPROGRESS ? UCS_OK : status;
+}
+
+// UCS_ERR_NO_RESOURCE: call again. Other errors end it.
+ucs_status_t copy_rest(request& send) {
+    send_state& state = send.state.send;
+    uct::ep* lane = send.via->remote().rma();
+    if (lane == nullptr) return UCS_ERR_UNSUPPORTED;  // refused to another one meanwhile
+    const uct::iface_attr& attr = send.via->remote().rma_attr();
+    std::array<uct::iov, max_pieces> pieces;
+    const auto room = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
+    while (state.offset < state.end) {
+        const std::size_t length = std::min(state.end - state.offset, attr.max_rma);
+        const dt::piece_list list = state.buffer.pieces(state.offset, length, room);
+        const ucs_status_t status =
+            access(*lane, state.kind == send_kind::put, room.first(list.count),
+                   state.what + state.offset, state.parts);
+        if (status != UCS_OK) return status;
+        state.offset += list.length;
+    }
+    return UCS_OK;
+}
+
+// The system does not let us in: nothing is lost but a choice. What was copied is copied again.
+void fall_back(request& send) {
+    send_state& state = send.state.send;
+    send.via->remote().drop_rma("the system refused access to the peer's memory");
+    state.offset = 0;
+    state.started = false;
+    start_with(send, state.kind == send_kind::put ? rma_put_messages : rma_get_messages);
+}
+
+void copied(uct::completion& parts) noexcept {
+    request& send =
+        request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
+    const ucs_status_t status = parts.status;
+    if (status == UCS_ERR_UNSUPPORTED && !send.state.send.aborted) {
+        fall_back(send);
+        return;
+    }
+    if (status != UCS_OK && !send.state.send.aborted) {
+        ucs::log::error(proto_log, "a {} of {} bytes at {:#x} in the memory of {} failed: {}",
+                        traits(send.state.send.kind).title, send.state.send.buffer.length(),
+                        send.state.send.what, send.via->remote().peer_name(),
+                        ucs_status_string(status));
+    }
+    finish_send(send, status);
+}
+
+ucs_status_t progress(request& send) {
+    send_state& state = send.state.send;
+    if (!state.started) {
+        state.started = true;
+        state.end = state.buffer.length();
+        state.guarded = true;
+        state.parts = {.done = copied, .count = 1};
+    }
+    const ucs_status_t status = copy_rest(send);
+    if (status == UCS_ERR_NO_RESOURCE) return status;
+    state.guarded = false;
+    state.parts.finish(status);
+    return UCS_OK;
+}
+
+}  // namespace
+
+constinit const protocol rma_single_copy{"rma/single_copy",
+                                         "copied once, from memory to memory",
+                                         nullptr,
+                                         progress,
+                                         false,
+                                         nullptr,
+                                         true};
+
+}  // namespace ucp

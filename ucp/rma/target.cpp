@@ -1,0 +1,192 @@
+// Everything here comes from a peer and is checked: who it is by the endpoint that it names, what
+// it may do by the table of registered memory.
+#include "ucp/rma/target.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ucp/amo/apply.hpp"
+#include "ucp/core/handler.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rma/plain_handler.hpp"
+#include "ucp/rma/protocols.hpp"
+#include "ucp/rma/store.hpp"
+#include "ucp/rma/wire.hpp"
+
+namespace ucp {
+
+namespace {
+
+// The endpoint to whoever asks, or nullptr.
+ep* asking(worker& owner, std::uint64_t id) noexcept {
+    ep* const found = owner.find_ep(id);
+    return found != nullptr && found->is_connected() ? found : nullptr;
+}
+
+void refuse(worker& owner, const ep& by, const char* what, std::uint64_t length,
+            std::uint64_t address, ucs_status_t status) {
+    owner.rejected().warn(proto_log, "a {} of {} bytes at {:#x} by worker {:x} is refused: {}",
+                          what, length, address, by.remote().uid(),
+                          status == UCS_ERR_INVALID_PARAM ? "it is impossible"
+                          : status == UCS_ERR_REJECTED    ? "its key does not allow it"
+                                                          : "it has no key to such memory");
+}
+
+void answer(const ep& to, std::uint64_t reply, ucs_status_t status, std::uint64_t value) {
+    const wire::result_header header{reply, status, value};
+    to.remote().send_control(wire::rma_result, std::as_bytes(std::span(&header, 1)));
+}
+
+mem::wish wish_of(const wire::put_header& header, std::size_t length) noexcept {
+    return {{header.id, header.secret}, header.address, length, mem::may_write};
+}
+
+// --- put ---
+
+void deliver_put(void* arg, void* data, std::size_t length) {
+    worker& owner = *static_cast<worker*>(arg);
+    wire::put_header header;
+    if (!read_header(owner, data, length, "put", header)) return;
+    const std::size_t payload = length - sizeof header;
+    const mem::visit into(owner.visitor(), wish_of(header, payload));
+    if (into.status() == UCS_OK) {
+        store_once(into.at(), static_cast<const std::byte*>(data) + sizeof header, payload);
+        return;
+    }
+    ep* const by = asking(owner, header.ep);
+    if (by == nullptr) return;
+    refuse(owner, *by, "put", payload, header.address, into.status());
+    by->note_refused(into.status());
+}
+
+// The worker is inside the memory until the bytes have been received, see worker::progress_slow.
+void* locate_put(void* arg, const void* at, std::size_t length) noexcept {
+    wire::put_header header;
+    std::memcpy(&header, at, sizeof header);
+    return static_cast<worker*>(arg)->visitor().enter(wish_of(header, length)).at;
+}
+
+void landed_put(void* arg, const void*, std::size_t) {
+    static_cast<worker*>(arg)->visitor().leave();
+}
+
+// --- get ---
+
+struct packing {
+    request* reply;
+    const std::byte* from;
+};
+
+std::size_t pack_data(void* arg, void* into, std::size_t capacity) {
+    const auto& job = *static_cast<const packing*>(arg);
+    send_state& state = job.reply->state.send;
+    const wire::get_data_header header{state.remote_id, state.offset};
+    std::memcpy(into, &header, sizeof header);
+    const std::size_t length = std::min(capacity - sizeof header, state.end - state.offset);
+    std::memcpy(static_cast<std::byte*>(into) + sizeof header, job.from, length);
+    state.offset += length;
+    return sizeof header + length;
+}
+
+// Copied into the transport's buffers piece by piece: nothing refers to the memory in between, so
+// it can be unmapped at any time.
+ucs_status_t progress_reply(request& send) {
+    send_state& state = send.state.send;
+    while (state.offset < state.end) {
+        const mem::visit from(send.owner->visitor(),
+                              {state.owner_of_memory(), state.what + state.offset,
+                               state.end - state.offset, mem::may_read});
+        if (from.status() != UCS_OK) {
+            answer(*send.via, state.remote_id, from.status(), 0);
+            break;
+        }
+        packing job{&send, from.at()};
+        const ssize_t sent = send.via->lane().am_bcopy(wire::rma_data, pack_data, &job);
+        if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
+        if (sent < 0) break;  // the lane failed, and both sides hear of it
+    }
+    finish_send(send, UCS_OK);
+    return UCS_OK;
+}
+
+void on_get(worker& owner, const wire::get_header& header) {
+    ep* const by = asking(owner, header.ep);
+    if (by == nullptr) return;
+    const mem::wish wanted{
+        {header.id, header.secret}, header.address, header.length, mem::may_read};
+    ucs_status_t status = mem::visit(owner.visitor(), wanted).status();
+    if (header.length == 0) status = UCS_ERR_INVALID_PARAM;
+    if (status != UCS_OK) {
+        refuse(owner, *by, "get", header.length, header.address, status);
+        answer(*by, header.reply, status, 0);
+        return;
+    }
+    request* const reply = owner.requests().get();
+    if (reply == nullptr) {
+        ucs::log::error(proto_log, "out of memory: a get of {} bytes is refused", header.length);
+        answer(*by, header.reply, UCS_ERR_NO_MEMORY, 0);
+        return;
+    }
+    reply->flags.assign(request_flags::internal);
+    reply->status = UCS_INPROGRESS;
+    reply->owner = &owner;
+    send_state& state = reply->start_send();
+    state.kind = send_kind::reply;
+    state.what = header.address;
+    state.set_owner_of_memory(wanted.owner);
+    state.local_window = nullptr;
+    state.remote_id = header.reply;
+    state.end = header.length;
+    by->add_send(*reply);
+    start_with(*reply, rma_reply);
+}
+
+// --- atomic ---
+
+void on_atomic(worker& owner, const wire::atomic_header& header) {
+    ep* const by = asking(owner, header.ep);
+    if (by == nullptr) return;
+    const atomic_op op{static_cast<ucp_atomic_op_t>(header.operation), header.size, header.operand,
+                       header.swap};
+    std::uint64_t before = 0;
+    ucs_status_t status = UCS_ERR_INVALID_PARAM;
+    if (header.operation < UCP_ATOMIC_OP_LAST && op.possible() &&
+        header.address % header.size == 0) {
+        const mem::visit at(
+            owner.visitor(),
+            {{header.id, header.secret}, header.address, header.size, mem::all_access});
+        status = at.status();
+        if (status == UCS_OK) before = apply_atomic(at.at(), op);
+    }
+    if (status != UCS_OK) {
+        refuse(owner, *by, "atomic operation", header.size, header.address, status);
+        if (header.reply == 0) by->note_refused(status);
+    }
+    if (header.reply != 0) answer(*by, header.reply, status, before);
+}
+
+// --- confirm ---
+
+void on_confirm(worker& owner, const wire::confirm_header& header) {
+    ep* const by = asking(owner, header.ep);
+    if (by == nullptr) return;
+    const wire::confirmed_header reply{by->remote_id(), header.count, by->take_refused()};
+    by->remote().send_control(wire::rma_confirmed, std::as_bytes(std::span(&reply, 1)));
+}
+
+}  // namespace
+
+constinit const protocol rma_reply{"rma/reply", "the data that a peer asked for", nullptr,
+                                   progress_reply, false};
+
+void rma_listen(worker& owner, uct::iface& on) {
+    handler_of<wire::rma_put>::install<deliver_put, locate_put, landed_put>(
+        on, &owner, sizeof(wire::put_header));
+    install_header<wire::rma_get, wire::get_header, on_get>(on, owner);
+    install_header<wire::rma_atomic, wire::atomic_header, on_atomic>(on, owner);
+    install_header<wire::rma_confirm, wire::confirm_header, on_confirm>(on, owner);
+}
+
+}  // namespace ucp
