@@ -93,8 +93,8 @@ void test_run::connect(unsigned index) {
     member& self = members_[index];
     self.ep =
         std::make_unique<endpoint>(*self.works_on, peer_addresses_[index], params_, with_.stop);
-    self.load =
-        row_.make({self.works_on->get(), self.ep->get(), params_, index, with_.part, with_.stop});
+    self.load = row_.make({context_.get(), self.works_on->get(), self.ep->get(), params_, index,
+                           with_.part, with_.stop});
     if (with_.rows == nullptr) return;
     const meter_setup setup{row_.what, params_.message_size(), params_.rank, index,
                             with_.progress_rows};

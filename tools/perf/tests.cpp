@@ -5,12 +5,16 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/perf/core/workload.hpp"
+#include "tools/perf/ucp/rma.hpp"
 #include "tools/perf/ucp/tag.hpp"
 
 namespace tools::perf {
 
 std::span<const test_row> all_tests() noexcept {
-    static constexpr std::array<test_row, 4> rows{{
+    // Tagged messages carry the keys.
+    constexpr std::uint64_t rma = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
+    constexpr std::uint64_t amo = UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_TAG;
+    static constexpr std::array<test_row, 11> rows{{
         {"tag_lat", "tag match latency", quantity::latency, UCP_FEATURE_TAG, &make_tag_latency,
          &check_tag_options},
         {"tag_bw", "tag match bandwidth", quantity::bandwidth, UCP_FEATURE_TAG, &make_tag_bandwidth,
@@ -19,6 +23,20 @@ std::span<const test_row> all_tests() noexcept {
          &make_tag_sync_latency, &check_tag_options},
         {"tag_sync_bw", "tag sync match bandwidth", quantity::bandwidth, UCP_FEATURE_TAG,
          &make_tag_sync_bandwidth, &check_tag_options},
+        {"ucp_put_lat", "put latency", quantity::latency, rma, &make_put_latency,
+         &check_rma_options},
+        {"ucp_put_bw", "put bandwidth", quantity::bandwidth, rma, &make_put_bandwidth,
+         &check_rma_options},
+        {"ucp_get", "get latency / bandwidth / message rate", quantity::bandwidth, rma, &make_get,
+         &check_rma_options},
+        {"ucp_add", "atomic add bandwidth / message rate", quantity::bandwidth, amo,
+         &make_atomic_add, &check_atomic_options},
+        {"ucp_fadd", "atomic fetch-and-add latency / rate", quantity::bandwidth, amo,
+         &make_atomic_fetch_add, &check_atomic_options},
+        {"ucp_swap", "atomic swap latency / rate", quantity::bandwidth, amo, &make_atomic_swap,
+         &check_atomic_options},
+        {"ucp_cswap", "atomic compare-and-swap latency / rate", quantity::bandwidth, amo,
+         &make_atomic_compare_swap, &check_atomic_options},
     }};
     return rows;
 }

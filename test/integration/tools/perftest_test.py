@@ -48,6 +48,17 @@ class Runs(unittest.TestCase):
                 with self.subTest(test=test, size=size):
                     self.pair("-t", test, "-s", size, "-V", "-n", "60", "-w", "5")
 
+    def test_remote_memory(self):
+        for test in ("ucp_put_lat", "ucp_put_bw", "ucp_get"):
+            for size in ("1", "8", "1000", "70000", "1m"):
+                with self.subTest(test=test, size=size):
+                    self.pair("-t", test, "-s", size, "-n", "60", "-w", "5")
+        for test in ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap"):
+            for size in ("4", "8"):
+                with self.subTest(test=test, size=size):
+                    self.pair("-t", test, "-s", size, "-n", "60", "-w", "5")
+        self.pair("-t", "ucp_put_bw", "-T", "2", *FEW)
+
     def test_layouts_with_checked_data(self):
         for layout in ("iov", "iov,contig", "contig,iov", "iov,iov"):
             for sizes in ("1,2,3", "1024:16", "100000:3,7"):

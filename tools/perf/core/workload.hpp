@@ -20,6 +20,7 @@ enum class side : std::uint8_t { initiator, responder, both };
 
 // What a workload works on. The handles are borrowed and outlive it.
 struct connection {
+    ucp_context_h context;
     ucp_worker_h worker;
     ucp_ep_h ep;
     const test_params& params;

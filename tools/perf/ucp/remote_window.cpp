@@ -1,0 +1,100 @@
+#include "tools/perf/ucp/remote_window.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+
+#include "tools/common/failure.hpp"
+
+namespace tools::perf {
+namespace {
+
+constexpr ucp_tag_t greeting_tag = 0x3000'0000;
+constexpr ucp_tag_t done_tag = 0x4000'0000;
+constexpr ucp_tag_t every_bit = ~ucp_tag_t{0};
+
+void require_ok(ucs_status_t status, const char* call) {
+    if (status != UCS_OK) throw failure(fmt::format("{}: {}", call, ucs_status_string(status)));
+}
+
+}  // namespace
+
+struct remote_window::greeting {
+    std::uint64_t address;
+    std::uint32_t key_length;
+    std::array<std::byte, 244> key;
+};
+
+remote_window::remote_window(const connection& on, std::size_t length)
+    : on_(on), length_(length), loop_(on.worker, on.stop), context_(on.context) {
+    allocate();
+    exchange();
+}
+
+remote_window::~remote_window() {
+    if (key_ != nullptr) ucp_rkey_destroy(key_);
+    if (memory_ != nullptr) ucp_mem_unmap(context_, memory_);
+}
+
+void remote_window::allocate() {
+    ucp_mem_map_params_t wanted{};
+    wanted.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+    wanted.length = 2 * length_;
+    wanted.flags = UCP_MEM_MAP_ALLOCATE;
+    require_ok(ucp_mem_map(context_, &wanted, &memory_), "ucp_mem_map");
+    ucp_mem_attr_t attr{};
+    attr.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
+    require_ok(ucp_mem_query(memory_, &attr), "ucp_mem_query");
+    base_ = static_cast<std::byte*>(attr.address);
+    std::memset(base_, 0, 2 * length_);
+}
+
+void remote_window::exchange() {
+    greeting mine{}, theirs{};
+    void* packed = nullptr;
+    std::size_t size = 0;
+    require_ok(ucp_rkey_pack(context_, memory_, &packed, &size), "ucp_rkey_pack");
+    const bool fits = size <= mine.key.size();
+    if (fits) std::memcpy(mine.key.data(), packed, size);
+    ucp_rkey_buffer_release(packed);
+    if (!fits) throw failure("the library's keys are too long");
+    mine.address = reinterpret_cast<std::uint64_t>(base_);
+    mine.key_length = static_cast<std::uint32_t>(size);
+    ucp_request_param_t none{};
+    const ucp_tag_t tag = greeting_tag + on_.thread;
+    const ucs_status_ptr_t sending = ucp_tag_send_nbx(on_.ep, &mine, sizeof mine, tag, &none);
+    finish("ucp_tag_recv_nbx",
+           ucp_tag_recv_nbx(on_.worker, &theirs, sizeof theirs, tag, every_bit, &none));
+    finish("ucp_tag_send_nbx", sending);
+    remote_ = theirs.address;
+    require_ok(ucp_ep_rkey_unpack(on_.ep, theirs.key.data(), &key_), "ucp_ep_rkey_unpack");
+}
+
+void remote_window::finish(const char* call, ucs_status_ptr_t started) {
+    ucs_status_t status = UCS_PTR_STATUS(started);
+    if (UCS_PTR_IS_PTR(started)) {
+        loop_.until([&] { return ucp_request_check_status(started) != UCS_INPROGRESS; });
+        status = ucp_request_check_status(started);
+        ucp_request_free(started);
+    }
+    require_ok(status, call);
+}
+
+void remote_window::flush() {
+    ucp_request_param_t none{};
+    finish("ucp_ep_flush_nbx", ucp_ep_flush_nbx(on_.ep, &none));
+}
+
+void remote_window::tell() {
+    ucp_request_param_t none{};
+    finish("ucp_tag_send_nbx", ucp_tag_send_nbx(on_.ep, nullptr, 0, done_tag + on_.thread, &none));
+}
+
+void remote_window::await() {
+    ucp_request_param_t none{};
+    finish("ucp_tag_recv_nbx",
+           ucp_tag_recv_nbx(on_.worker, nullptr, 0, done_tag + on_.thread, every_bit, &none));
+}
+
+}  // namespace tools::perf

@@ -1,0 +1,206 @@
+#include "tools/perf/ucp/rma.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tools/common/failure.hpp"
+#include "tools/perf/ucp/remote_window.hpp"
+
+namespace tools::perf {
+namespace {
+
+constexpr unsigned put_window = 32;
+
+std::size_t length_of(const connection& on) {
+    return std::max<std::size_t>(on.params.message_size(), 8);
+}
+
+// Each side puts a message whose last byte is the number of the round, and waits for the other's.
+// An iteration is a round trip.
+class put_latency final : public workload {
+public:
+    explicit put_latency(const connection& on)
+        : part_(on.part), size_(on.params.message_size()), window_(on, length_of(on)) {}
+
+    void run(std::uint64_t iterations, meter* times) override {
+        for (std::uint64_t done = 0; done < iterations; ++done) {
+            round_ = static_cast<std::uint8_t>(round_ + 1);
+            if (part_ == side::responder) wait();
+            put();
+            if (part_ != side::responder) wait();
+            if (times != nullptr) times->step();
+        }
+        window_.flush();
+    }
+
+    std::string describe_operation() override {
+        run(1, nullptr);
+        return "put";
+    }
+
+private:
+    void put() {
+        window_.local()[size_ - 1] = std::byte{round_};
+        const ucp_request_param_t none{};
+        window_.finish("ucp_put_nbx", ucp_put_nbx(window_.ep(), window_.local(), size_,
+                                                  window_.remote(), window_.key(), &none));
+    }
+    void wait() {
+        const volatile std::byte* last = window_.incoming() + size_ - 1;
+        while (true) {
+            // Looking costs less than progress, which is needed where the peer's puts are messages.
+            for (unsigned looks = 0; looks < 16; ++looks) {
+                if (*last == std::byte{round_}) return;
+            }
+            window_.loop().once();
+        }
+    }
+
+    const side part_;
+    const std::size_t size_;
+    remote_window window_;
+    std::uint8_t round_ = 0;
+};
+
+// One side works; the other only makes progress until it is told that all is done.
+class one_sided : public workload {
+public:
+    one_sided(const connection& on, unsigned window)
+        : part_(on.part),
+          window_(on, length_of(on)),
+          running_(on.params.outstanding == 0 ? window : on.params.outstanding, nullptr) {}
+
+    void run(std::uint64_t iterations, meter* times) final {
+        if (part_ == side::responder) {
+            window_.await();
+            return window_.tell();
+        }
+        for (std::uint64_t done = 0; done < iterations; ++done) {
+            ucs_status_ptr_t& slot = running_[done % running_.size()];
+            if (slot != nullptr) window_.finish("the operation", slot);
+            slot = start();
+            if (!UCS_PTR_IS_PTR(slot))
+                window_.finish("the operation", std::exchange(slot, nullptr));
+            if (times != nullptr) times->step();
+        }
+        for (ucs_status_ptr_t& slot : running_)
+            window_.finish("the operation", std::exchange(slot, nullptr));
+        window_.flush();
+        if (part_ == side::both) return;
+        window_.tell();
+        window_.await();
+    }
+
+    std::string describe_operation() final {
+        run(1, nullptr);
+        return "one operation";
+    }
+
+protected:
+    virtual ucs_status_ptr_t start() = 0;
+    remote_window& window() noexcept { return window_; }
+
+private:
+    const side part_;
+    remote_window window_;
+    std::vector<ucs_status_ptr_t> running_;
+};
+
+class put_bandwidth final : public one_sided {
+public:
+    explicit put_bandwidth(const connection& on)
+        : one_sided(on, put_window), size_(on.params.message_size()) {}
+
+private:
+    ucs_status_ptr_t start() override {
+        const ucp_request_param_t none{};
+        return ucp_put_nbx(window().ep(), window().local(), size_, window().remote(),
+                           window().key(), &none);
+    }
+    const std::size_t size_;
+};
+
+class get final : public one_sided {
+public:
+    explicit get(const connection& on) : one_sided(on, 1), size_(on.params.message_size()) {}
+
+private:
+    ucs_status_ptr_t start() override {
+        const ucp_request_param_t none{};
+        return ucp_get_nbx(window().ep(), window().local(), size_, window().remote(),
+                           window().key(), &none);
+    }
+    const std::size_t size_;
+};
+
+class atomic final : public one_sided {
+public:
+    atomic(const connection& on, ucp_atomic_op_t what, bool fetch) : one_sided(on, 1), what_(what) {
+        param_.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
+        param_.datatype = ucp_dt_make_contig(on.params.message_size());
+        if (!fetch) return;
+        param_.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        param_.reply_buffer = &reply_;
+    }
+
+private:
+    ucs_status_ptr_t start() override {
+        return ucp_atomic_op_nbx(window().ep(), what_, &operand_, 1, window().remote(),
+                                 window().key(), &param_);
+    }
+    const ucp_atomic_op_t what_;
+    const std::uint64_t operand_ = 1;
+    std::uint64_t reply_ = 0;
+    ucp_request_param_t param_{};
+};
+
+}  // namespace
+
+void check_rma_options(const test_params& params) {
+    if (params.send_layout != layout::contig || params.recv_layout != layout::contig ||
+        params.pieces.size() != 1) {
+        throw usage_error("-D iov and several sizes are not for tests of remote memory");
+    }
+    if (params.wildcard || params.unexpected || params.validate ||
+        params.receive != receive_mode::recv) {
+        throw usage_error("-C, -U, -V and -r are not for tests of remote memory");
+    }
+    if (params.message_size() == 0) throw usage_error("-s: remote memory of no size");
+}
+
+void check_atomic_options(const test_params& params) {
+    check_rma_options(params);
+    const std::size_t size = params.message_size();
+    if (size != 4 && size != 8) throw usage_error("-s: atomic operations have 4 or 8 bytes");
+}
+
+std::unique_ptr<workload> make_put_latency(const connection& on) {
+    return std::make_unique<put_latency>(on);
+}
+
+std::unique_ptr<workload> make_put_bandwidth(const connection& on) {
+    return std::make_unique<put_bandwidth>(on);
+}
+
+std::unique_ptr<workload> make_get(const connection& on) {
+    return std::make_unique<get>(on);
+}
+
+std::unique_ptr<workload> make_atomic_add(const connection& on) {
+    return std::make_unique<atomic>(on, UCP_ATOMIC_OP_ADD, false);
+}
+
+std::unique_ptr<workload> make_atomic_fetch_add(const connection& on) {
+    return std::make_unique<atomic>(on, UCP_ATOMIC_OP_ADD, true);
+}
+
+std::unique_ptr<workload> make_atomic_swap(const connection& on) {
+    return std::make_unique<atomic>(on, UCP_ATOMIC_OP_SWAP, true);
+}
+
+std::unique_ptr<workload> make_atomic_compare_swap(const connection& on) {
+    return std::make_unique<atomic>(on, UCP_ATOMIC_OP_CSWAP, true);
+}
+
+}  // namespace tools::perf
