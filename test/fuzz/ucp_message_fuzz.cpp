@@ -8,6 +8,7 @@
 #include "test/fuzz/black_hole.hpp"
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/mem/map.hpp"
 #include "ucp/stream/wire.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/log/settings.hpp"
@@ -74,7 +75,8 @@ class world {
 public:
     explicit world(reader input) : input_(input), address_(peer_address()) {
         ucp::context_params params;
-        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM;
+        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA |
+                          UCP_FEATURE_AMO64;
         ucs::config::source source = ucs::config::source::empty();
         source.set("HOST_PROBE", "n");
         const unsigned how = input_.byte();
@@ -86,10 +88,14 @@ public:
         worker_ = std::move(*ucp::worker::create(*context_, {}));
         for (unsigned id = 0; id < 3; ++id)
             set_handler(id);
+        share_memory();
         connect();
     }
     ~world() {
         worker_.reset();
+        // Nobody was given a key that lets him write next to the memory.
+        require(std::all_of(memory_.begin(), memory_.begin() + margin, is_zero) &&
+                std::all_of(memory_.end() - margin, memory_.end(), is_zero));
         // The worker ends what still runs; nothing may touch that memory any more.
         running_.clear();
     }
@@ -148,6 +154,8 @@ private:
                 return read_stream();
             case 17:
                 return use_kept();
+            case 18:
+                return remote();
             default:
                 return message();
         }
@@ -357,6 +365,53 @@ private:
                                             found, &param));
     }
 
+    static bool is_zero(std::byte each) { return each == std::byte{0}; }
+
+    // Memory that the peer has a key to, and a key to memory that the peer says it has.
+    void share_memory() {
+        memory_.assign(margin + shared_length + margin, std::byte{0});
+        const auto made = ucp::mem::map(
+            context_->memories(), {.address = memory_.data() + margin, .length = shared_length});
+        require(made.ok());
+        shared_ = *made;
+        const ucp::mem::key remote{.owner = {5, 6},
+                                   .base = 4096,
+                                   .length = 1 << 20,
+                                   .allowed = ucp::mem::all_access,
+                                   .exported = false,
+                                   .block = {}};
+        rkey_ =
+            std::move(*ucp::mem::unpack(context_->memories(), ucp::mem::pack(remote).bytes.data()));
+    }
+
+    // An operation on the peer's memory, or a fence.
+    void remote() {
+        const ucp_rkey_h key = ucp::capi::handle(*rkey_);
+        const unsigned how = input_.byte();
+        if (how == 255) return require(worker_->fence());
+        const std::uint64_t address = 4096 + how / 16 * 8;
+        operation& fresh = begin(std::max<std::size_t>(size(), 8));
+        ucp_request_param_t param = prepare(fresh);
+        param.cb.send = sent;
+        void* const memory = fresh.memory.data();
+        const std::size_t length = fresh.memory.size();
+        if (how % 4 == 0) {
+            started(fresh, ucp_put_nbx(ep_, memory, length, address, key, &param));
+        } else if (how % 4 == 1) {
+            started(fresh, ucp_get_nbx(ep_, memory, length, address, key, &param));
+        } else {
+            param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+            param.datatype = ucp_dt_make_contig(8);
+            param.reply_buffer = memory;
+            if (how % 4 == 3) param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+            const auto what = static_cast<ucp_atomic_op_t>(how / 4 % UCP_ATOMIC_OP_LAST);
+            started(fresh, ucp_atomic_op_nbx(ep_, what, memory, 1, address, key, &param));
+        }
+    }
+
+    // Within the memory that is shared, and a little beside it.
+    std::uint64_t shared_address() { return shared_->address() + input_.byte() * 8 - 256; }
+
     void flush() {
         ucp_request_param_t param{};
         const ucs_status_ptr_t flushing = ucp_ep_flush_nbx(ep_, &param);
@@ -456,6 +511,32 @@ private:
                 return {ep_id()};
             case wire::stream_credit:
                 return {ep_id(), size() * 10};
+            case wire::rma_put:
+                return {ep_id(), shared_->owner().id, shared_->owner().secret, shared_address()};
+            case wire::rma_get:
+                return {
+                    ep_id(), shared_->owner().id, shared_->owner().secret, shared_address(), size(),
+                    number};
+            case wire::rma_data: {
+                const std::uint64_t reply = id_in(worker_->send_ids());
+                ucp::request** found = worker_->send_ids().find(reply);
+                return {reply, found == nullptr ? 0 : (*found)->state.send.offset};
+            }
+            case wire::rma_result:
+                return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL, number};
+            case wire::rma_atomic:
+                return {ep_id(),
+                        shared_->owner().id,
+                        shared_->owner().secret,
+                        shared_address(),
+                        number,
+                        number,
+                        number / 2,
+                        number % 2 * 0x800000000 + 0x400000000 + input_.byte() % 7};
+            case wire::rma_confirm:
+                return {ep_id(), number};
+            case wire::rma_confirmed:
+                return {ep_id(), number + 1, number % 2 == 0 ? 0 : ~0ULL};
             default:  // acknowledgements
                 return {id_in(worker_->send_ids()), number % 2 == 0 ? 0 : ~0ULL};
         }
@@ -467,7 +548,9 @@ private:
             wire::eager_only,  wire::eager_first,   wire::eager_data,    wire::eager_ack,
             wire::rndv_rts,    wire::rndv_rtr,      wire::rndv_data,     wire::rndv_ats,
             wire::rndv_atp,    wire::am_only,       wire::am_first,      wire::am_rts,
-            wire::stream_data, wire::stream_credit, wire::room_question, wire::room_answer};
+            wire::stream_data, wire::stream_credit, wire::room_question, wire::room_answer,
+            wire::rma_put,     wire::rma_get,       wire::rma_data,      wire::rma_result,
+            wire::rma_atomic,  wire::rma_confirm,   wire::rma_confirmed};
         const uct::am_id id = ids[input_.byte() % std::size(ids)];
         const std::size_t payload = input_.byte() * 8;
         const std::vector<std::uint64_t> header = good_header(id, payload);
@@ -492,9 +575,14 @@ private:
     reader input_;
     const std::vector<std::byte> address_;
     fuzz::hole_component component_;
+    static constexpr std::ptrdiff_t margin = 64;
+    static constexpr std::size_t shared_length = 1024;
+    std::vector<std::byte> memory_;
     std::unique_ptr<ucp::context> context_;
     std::unique_ptr<ucp::worker> worker_;
     ucp_ep_h ep_ = nullptr;
+    const ucp::mem::memory* shared_ = nullptr;  // the middle of it
+    std::unique_ptr<ucp::mem::rkey> rkey_;
     std::list<operation> running_;
     std::vector<void*> kept_;                         // by handlers
     std::uint64_t messages_ = 0;                      // fragmented ones that were begun

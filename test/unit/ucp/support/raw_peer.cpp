@@ -53,8 +53,8 @@ raw_peer::raw_peer(uct::sim::fabric& network, std::uint64_t uid)
     iface_ =
         std::move(*component_.open(component_.query(config_).usable.front(),
                                    {.events = *events_, .config = config_, .worker_uid = uid_}));
-    slots_.reserve(ucp::wire::rndv_atp + 1U);
-    for (uct::am_id id = 0; id <= ucp::wire::rndv_atp; ++id) {
+    slots_.reserve(uct::am_id_count);
+    for (uct::am_id id = 0; id < uct::am_id_count; ++id) {
         slots_.push_back({this, id});
         iface_->set_am_handler(id, {.deliver =
                                         [](void* arg, void* data, std::size_t length) {

@@ -1,0 +1,304 @@
+// A peer that asks for memory it was not given, answers what was not asked, or goes away.
+#include "ucp/rma/target.hpp"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/mem/map.hpp"
+#include "ucp/rma/wire.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+namespace mem = ucp::mem;
+
+// No lane reaches the peer's memory: everything goes by messages.
+raw_world by_messages() {
+    uct::sim::parameters network;
+    network.ops.bits &= ~(static_cast<std::uint32_t>(uct::op::get_zcopy) |
+                          static_cast<std::uint32_t>(uct::op::put_zcopy));
+    return raw_world({}, network);
+}
+
+// Memory of the worker's with something else before and behind it.
+class shared {
+public:
+    explicit shared(const raw_world& in, std::uint8_t allowed = mem::all_access)
+        : in_(in), bytes_(3 * length, std::byte{1}) {
+        const auto made =
+            mem::map(in.context->memories(),
+                     {.address = bytes_.data() + length, .length = length, .allowed = allowed});
+        REQUIRE(made.ok());
+        memory_ = *made;
+    }
+    ~shared() {
+        if (memory_ != nullptr) unmap();
+    }
+    shared(const shared&) = delete;
+    shared& operator=(const shared&) = delete;
+    void unmap() { in_.context->memories().remove(*std::exchange(memory_, nullptr)); }
+
+    [[nodiscard]] const mem::credentials& owner() const { return memory_->owner(); }
+    [[nodiscard]] std::uint64_t address(std::size_t offset = 0) const {
+        return memory_->address() + offset;
+    }
+    [[nodiscard]] std::byte at(std::size_t offset) const { return bytes_[length + offset]; }
+    [[nodiscard]] bool untouched() const {
+        return bytes_ == std::vector<std::byte>(3 * length, std::byte{1});
+    }
+    static constexpr std::size_t length = 256;
+
+private:
+    const raw_world& in_;
+    std::vector<std::byte> bytes_;
+    mem::memory* memory_ = nullptr;
+};
+
+const std::vector<std::byte> eight(8, std::byte{9});
+
+// What the worker answers when it is asked about everything that was sent.
+ucs_status_t confirmed(raw_world& in, std::uint64_t count) {
+    in.peer.send(wire::rma_confirm, wire::confirm_header{in.ep_id(), count});
+    in.settle();
+    const auto answers = in.peer.received<wire::confirmed_header>(wire::rma_confirmed);
+    REQUIRE(!answers.empty());
+    CHECK(answers.back().ep == raw_world::peer_ep);
+    CHECK(answers.back().count == count);
+    return static_cast<ucs_status_t>(answers.back().status);
+}
+
+// A key to memory of the peer's.
+std::unique_ptr<mem::rkey> key_to_peer(raw_world& in) {
+    const mem::key key{.owner = {5, 6},
+                       .base = 4096,
+                       .length = 4096,
+                       .allowed = mem::all_access,
+                       .exported = false,
+                       .block = {}};
+    auto made = mem::unpack(in.context->memories(), mem::pack(key).bytes.data());
+    REQUIRE(made.ok());
+    return std::move(*made);
+}
+
+}  // namespace
+
+TEST_CASE("a peer writes where its key lets it, and nowhere else", "[ucp][rma]") {
+    raw_world in = by_messages();
+    const shared memory(in);
+    const auto put = [&](std::uint64_t id, std::uint64_t secret, std::uint64_t at) {
+        in.peer.send(wire::rma_put, wire::put_header{in.ep_id(), id, secret, at}, eight);
+    };
+    const auto& owner = memory.owner();
+    {
+        test::log_capture log;
+        put(owner.id, owner.secret ^ 1, memory.address());
+        CHECK(confirmed(in, 1) == UCS_ERR_INVALID_ADDR);
+        put(owner.id + 1, owner.secret, memory.address());
+        CHECK(confirmed(in, 2) == UCS_ERR_INVALID_ADDR);
+        put(owner.id, owner.secret, memory.address() - 1);
+        CHECK(confirmed(in, 3) == UCS_ERR_INVALID_ADDR);
+        put(owner.id, owner.secret, memory.address(shared::length - 7));
+        CHECK(confirmed(in, 4) == UCS_ERR_INVALID_ADDR);
+        put(owner.id, owner.secret, ~std::uint64_t{0});
+        CHECK(confirmed(in, 5) == UCS_ERR_INVALID_ADDR);
+        CHECK(memory.untouched());
+        CHECK(log.count("is refused") == 5);
+    }
+    // The failure was told once.
+    CHECK(confirmed(in, 6) == UCS_OK);
+    put(owner.id, owner.secret, memory.address(shared::length - 8));
+    CHECK(confirmed(in, 7) == UCS_OK);
+    CHECK(memory.at(shared::length - 8) == std::byte{9});
+    CHECK(memory.at(shared::length - 9) == std::byte{1});
+    CHECK(memory.at(shared::length) == std::byte{1});
+}
+
+TEST_CASE("a peer reads what its key lets it", "[ucp][rma]") {
+    raw_world in = by_messages();
+    const shared memory(in, mem::may_read);
+    const auto& owner = memory.owner();
+    in.peer.send(wire::rma_get, wire::get_header{in.ep_id(), owner.id, owner.secret,
+                                                 memory.address(), shared::length, 77});
+    in.settle();
+    const auto data = in.peer.received<wire::get_data_header>(wire::rma_data);
+    REQUIRE(!data.empty());
+    CHECK(data.front().reply == 77);
+    test::log_capture log;
+    const auto refused = [&](const wire::get_header& what) {
+        const std::size_t before = in.peer.received<wire::result_header>(wire::rma_result).size();
+        in.peer.send(wire::rma_get, what);
+        in.settle();
+        const auto results = in.peer.received<wire::result_header>(wire::rma_result);
+        REQUIRE(results.size() == before + 1);
+        CHECK(results.back().reply == 78);
+        return static_cast<ucs_status_t>(results.back().status);
+    };
+    CHECK(refused({in.ep_id(), owner.id, owner.secret, memory.address(), shared::length + 1, 78}) ==
+          UCS_ERR_INVALID_ADDR);
+    CHECK(refused({in.ep_id(), owner.id, owner.secret, memory.address(), ~std::uint64_t{0}, 78}) ==
+          UCS_ERR_INVALID_ADDR);
+    CHECK(refused({in.ep_id(), owner.id, 0, memory.address(), 8, 78}) == UCS_ERR_INVALID_ADDR);
+    CHECK(refused({in.ep_id(), owner.id, owner.secret, memory.address(), 0, 78}) ==
+          UCS_ERR_INVALID_PARAM);
+    CHECK(in.peer.received<wire::get_data_header>(wire::rma_data).size() == data.size());
+    // And writes nothing.
+    in.peer.send(wire::rma_put,
+                 wire::put_header{in.ep_id(), owner.id, owner.secret, memory.address()}, eight);
+    CHECK(confirmed(in, 1) == UCS_ERR_REJECTED);
+    CHECK(memory.untouched());
+    CHECK(log.count("is refused") == 5);
+}
+
+TEST_CASE("impossible atomic operations of a peer are refused", "[ucp][rma]") {
+    raw_world in = by_messages();
+    const shared memory(in);
+    const auto& owner = memory.owner();
+    std::uint64_t reply = 100;
+    test::log_capture log;
+    const auto answer = [&](std::uint64_t offset, std::uint32_t operation, std::uint32_t size) {
+        in.peer.send(wire::rma_atomic,
+                     wire::atomic_header{in.ep_id(), owner.id, owner.secret, memory.address(offset),
+                                         1, 0, ++reply, operation, size});
+        in.settle();
+        const auto results = in.peer.received<wire::result_header>(wire::rma_result);
+        REQUIRE(!results.empty());
+        CHECK(results.back().reply == reply);
+        return static_cast<ucs_status_t>(results.back().status);
+    };
+    // The memory begins where a vector's does, a multiple of eight.
+    CHECK(answer(4, UCP_ATOMIC_OP_ADD, 8) == UCS_ERR_INVALID_PARAM);
+    CHECK(answer(0, UCP_ATOMIC_OP_LAST, 8) == UCS_ERR_INVALID_PARAM);
+    CHECK(answer(0, UCP_ATOMIC_OP_ADD, 0) == UCS_ERR_INVALID_PARAM);
+    CHECK(answer(0, UCP_ATOMIC_OP_ADD, 16) == UCS_ERR_INVALID_PARAM);
+    CHECK(answer(0, ~0U, 8) == UCS_ERR_INVALID_PARAM);
+    CHECK(answer(shared::length, UCP_ATOMIC_OP_ADD, 8) == UCS_ERR_INVALID_ADDR);
+    CHECK(memory.untouched());
+    CHECK(answer(0, UCP_ATOMIC_OP_ADD, 8) == UCS_OK);
+    CHECK(memory.at(0) == std::byte{2});
+}
+
+TEST_CASE("messages about remote memory that are too short or name nobody are dropped",
+          "[ucp][rma]") {
+    raw_world in = by_messages();
+    const shared memory(in);
+    const std::uint32_t little = 0;
+    test::log_capture log;
+    for (unsigned id = wire::rma_put; id <= wire::rma_confirmed; ++id)
+        in.peer.send(static_cast<uct::am_id>(id), little);
+    in.settle();
+    CHECK(log.count("malformed") == 7);
+    const auto& owner = memory.owner();
+    in.peer.send(wire::rma_get,
+                 wire::get_header{123, owner.id, owner.secret, memory.address(), 8, 7});
+    in.peer.send(wire::rma_confirm, wire::confirm_header{123, 1});
+    in.peer.send(wire::rma_data, wire::get_data_header{123, 0}, eight);
+    in.peer.send(wire::rma_result, wire::result_header{123, 0, 0});
+    in.peer.send(wire::rma_confirmed, wire::confirmed_header{123, 1, 0});
+    in.settle();
+    CHECK(in.peer.received<wire::get_data_header>(wire::rma_data).empty());
+    CHECK(in.peer.received<wire::confirmed_header>(wire::rma_confirmed).empty());
+}
+
+TEST_CASE("an unmapped piece of memory ends the get that reads it", "[ucp][rma]") {
+    raw_world in = by_messages();
+    std::vector<std::byte> bytes(1 << 20);
+    const auto made =
+        mem::map(in.context->memories(), {.address = bytes.data(), .length = bytes.size()});
+    REQUIRE(made.ok());
+    const mem::credentials owner = (*made)->owner();
+    const wire::get_header ask{in.ep_id(),         owner.id,     owner.secret,
+                               (*made)->address(), bytes.size(), 5};
+    in.peer.send(wire::rma_get, ask);
+    in.handle_arrivals();
+    in.context->memories().remove(**made);
+    in.settle();
+    const auto results = in.peer.received<wire::result_header>(wire::rma_result);
+    const auto data = in.peer.received<wire::get_data_header>(wire::rma_data);
+    // Either the transport had taken everything before, or the peer hears why there is no more.
+    if (!results.empty()) CHECK(results.back().status == UCS_ERR_INVALID_ADDR);
+    CHECK(results.size() + data.size() > 0);
+}
+
+TEST_CASE("answers that do not fit what was asked are dropped", "[ucp][rma]") {
+    raw_world in = by_messages();
+    const auto key = key_to_peer(in);
+    const ucp_rkey_h handle = ucp::capi::handle(*key);
+    std::vector<std::byte> into(64);
+    told read;
+    const ucp_request_param_t param = read.on_send();
+    REQUIRE(UCS_PTR_IS_PTR(
+        ucp_get_nbx(in.ep_handle(), into.data(), into.size(), 4096, handle, &param)));
+    in.settle();
+    const auto asked = in.peer.received<wire::get_header>(wire::rma_get);
+    REQUIRE(asked.size() == 1);
+    CHECK(asked[0].ep == raw_world::peer_ep);
+    CHECK(asked[0].id == 5);
+    CHECK(asked[0].secret == 6);
+    const std::uint64_t reply = asked[0].reply;
+    test::log_capture log;
+    in.peer.send(wire::rma_data, wire::get_data_header{reply, 8}, eight);  // not the next piece
+    in.peer.send(wire::rma_data, wire::get_data_header{reply, 0},
+                 std::vector<std::byte>(65));  // too much
+    in.peer.send(wire::rma_result, wire::result_header{reply, 0, 0});
+    in.settle();
+    CHECK(read.times == 0);
+    CHECK(log.count("came before its data") == 1);
+    SECTION("the right one comes in the end") {
+        in.peer.send(wire::rma_data, wire::get_data_header{reply, 0},
+                     std::vector<std::byte>(64, std::byte{3}));
+        in.settle();
+        CHECK(read.times == 1);
+        CHECK(read.status == UCS_OK);
+        CHECK(into == std::vector<std::byte>(64, std::byte{3}));
+    }
+    SECTION("or the peer refuses") {
+        in.peer.send(wire::rma_result, wire::result_header{reply, UCS_ERR_REJECTED, 0});
+        in.settle();
+        CHECK(read.status == UCS_ERR_REJECTED);
+    }
+    SECTION("or the endpoint is closed") {
+        in.close_by_force();
+        CHECK(read.status == UCS_ERR_CANCELED);
+        in.peer.send(wire::rma_data, wire::get_data_header{reply, 0}, std::vector<std::byte>(64));
+        in.settle();
+        CHECK(read.times == 1);
+    }
+}
+
+TEST_CASE("a flush waits until the peer has confirmed what it was sent", "[ucp][rma]") {
+    raw_world in = by_messages();
+    const auto key = key_to_peer(in);
+    const ucp_rkey_h handle = ucp::capi::handle(*key);
+    const std::uint64_t number = 1;
+    REQUIRE(ucp_put_nbi(in.ep_handle(), &number, 8, 4096, handle) >= UCS_OK);
+    told flushed;
+    const ucp_request_param_t param = flushed.on_send();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &param)));
+    in.settle();
+    CHECK(in.peer.received<wire::put_header>(wire::rma_put).size() == 1);
+    const auto asked = in.peer.received<wire::confirm_header>(wire::rma_confirm);
+    REQUIRE(asked.size() == 1);
+    CHECK(flushed.times == 0);
+    test::log_capture log;
+    SECTION("a wrong count is none") {
+        in.peer.send(wire::rma_confirmed,
+                     wire::confirmed_header{in.ep_id(), asked[0].count + 1, 0});
+        in.settle();
+        CHECK(flushed.times == 0);
+        CHECK(log.count("was not asked") == 1);
+    }
+    SECTION("what failed there fails the flush") {
+        in.peer.send(wire::rma_confirmed,
+                     wire::confirmed_header{in.ep_id(), asked[0].count, UCS_ERR_REJECTED});
+        in.settle();
+        CHECK(flushed.status == UCS_ERR_REJECTED);
+    }
+    SECTION("an endpoint that is closed is not waited for") {
+        in.close_by_force();
+        CHECK(flushed.status == UCS_ERR_CANCELED);
+    }
+}
