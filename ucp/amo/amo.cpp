@@ -26,8 +26,7 @@ ucs_status_t check(const atomic_op& op, const void* result, std::uint64_t addres
     if (address % op.size != 0) {
         return refuse(op, address, UCS_ERR_INVALID_PARAM, "that is no multiple of the size");
     }
-    const bool fetches = op.what == UCP_ATOMIC_OP_SWAP || op.what == UCP_ATOMIC_OP_CSWAP;
-    if (fetches && result == nullptr) {
+    if (needs_result(op) && result == nullptr) {
         return refuse(op, address, UCS_ERR_INVALID_PARAM, "a swap needs a reply buffer");
     }
     const ucs_status_t status = key.check(address, op.size, mem::all_access);
