@@ -1,0 +1,144 @@
+// A process that owns memory is killed while another one uses it.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstring>
+#include <span>
+
+#include "test/integration/api/remote.hpp"
+
+using namespace api;
+
+namespace {
+
+constexpr std::size_t length = 1 << 20;
+
+// What the owner of the memory tells.
+struct greeting {
+    std::array<std::byte, 2048> address;  // of its worker
+    std::array<std::byte, 64> key[2];     // to memory of its own, and to a block
+    std::uint64_t base[2];
+};
+
+void copy_into(std::span<std::byte> into, const std::vector<std::byte>& from) {
+    std::memcpy(into.data(), from.data(), std::min(into.size(), from.size()));
+}
+
+// Never returns: makes progress until it is killed.
+[[noreturn]] void own_memory(int to) {
+    const ucp_context_h context = make_context({});
+    const ucp_worker_h worker = make_worker(context);
+    std::vector<std::byte> bytes(length);
+    const registered own(context, bytes.data(), length);
+    const registered block(context, length);
+    greeting hello{};
+    copy_into(hello.address, address_of(worker));
+    const registered* const all[] = {&own, &block};
+    for (std::size_t i = 0; i < 2; ++i) {
+        copy_into(hello.key[i], packed_rkey(context, *all[i]).bytes());
+        hello.base[i] = all[i]->address();
+    }
+    if (::write(to, &hello, sizeof hello) != sizeof hello) ::_exit(1);
+    while (true)
+        ucp_worker_progress(worker);
+}
+
+class child {
+public:
+    child() {
+        int ends[2];
+        REQUIRE(::pipe(ends) == 0);
+        pid_ = ::fork();
+        REQUIRE(pid_ >= 0);
+        if (pid_ == 0) {
+            try {
+                own_memory(ends[1]);
+            } catch (...) {
+                ::_exit(1);
+            }
+        }
+        ::close(ends[1]);
+        std::size_t got = 0;
+        while (got < sizeof hello) {
+            const ssize_t part =
+                ::read(ends[0], reinterpret_cast<std::byte*>(&hello) + got, sizeof hello - got);
+            REQUIRE(part > 0);
+            got += static_cast<std::size_t>(part);
+        }
+        ::close(ends[0]);
+    }
+    ~child() { end(); }
+    child(const child&) = delete;
+    child& operator=(const child&) = delete;
+    void end() {
+        if (pid_ <= 0) return;
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+        pid_ = 0;
+    }
+    greeting hello{};
+
+private:
+    pid_t pid_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("operations on the memory of a process that is killed end with an error") {
+    if (only_self()) return;
+    child owner;
+    const ucp_context_h context = make_context({});
+    const ucp_worker_h worker = make_worker(context);
+    int failures = 0;
+    ucp_ep_params_t how{};
+    how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                     UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    how.address = reinterpret_cast<const ucp_address_t*>(owner.hello.address.data());
+    how.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    how.err_handler.cb = [](void* arg, ucp_ep_h, ucs_status_t) { ++*static_cast<int*>(arg); };
+    how.err_handler.arg = &failures;
+    ucp_ep_h ep = nullptr;
+    REQUIRE(ucp_ep_create(worker, &how, &ep) == UCS_OK);
+    ucp_rkey_h keys[2] = {};
+    for (std::size_t i = 0; i < 2; ++i)
+        REQUIRE(ucp_ep_rkey_unpack(ep, owner.hello.key[i].data(), &keys[i]) == UCS_OK);
+
+    const auto data = pattern(length, 1);
+    std::vector<std::byte> got(length);
+    for (std::size_t i = 0; i < 2; ++i) {
+        REQUIRE(ucp_put(ep, data.data(), length, owner.hello.base[i], keys[i]) == UCS_OK);
+        REQUIRE(ucp_ep_flush(ep) == UCS_OK);
+        REQUIRE(ucp_get(ep, got.data(), length, owner.hello.base[i], keys[i]) == UCS_OK);
+        REQUIRE(got == data);
+    }
+    void* block = nullptr;
+    const bool mapped = ucp_rkey_ptr(keys[1], owner.hello.base[1], &block) == UCS_OK;
+
+    owner.end();
+    captured_output log;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (failures == 0 && std::chrono::steady_clock::now() < limit)
+        ucp_worker_progress(worker);
+    const std::string text = log.text();
+    CHECK(failures == 1);
+    // Nothing raises a signal: the block is there as long as somebody has it mapped.
+    if (mapped) std::memset(block, 7, length);
+    for (std::size_t i = 0; i < 2; ++i) {
+        CHECK(ucp_put(ep, data.data(), 8, owner.hello.base[i], keys[i]) < UCS_OK);
+        CHECK(ucp_put(ep, data.data(), length, owner.hello.base[i], keys[i]) < UCS_OK);
+        CHECK(ucp_get(ep, got.data(), length, owner.hello.base[i], keys[i]) < UCS_OK);
+        CHECK(ucp_atomic_post(ep, UCP_ATOMIC_POST_OP_ADD, 1, 8, owner.hello.base[i], keys[i]) <
+              UCS_OK);
+    }
+    CHECK(ucp_ep_flush(ep) < UCS_OK);
+    for (const ucp_rkey_h key : keys)
+        ucp_rkey_destroy(key);
+    const ucs_status_ptr_t closing = ucp_ep_close_nb(ep, UCP_EP_CLOSE_MODE_FORCE);
+    if (UCS_PTR_IS_PTR(closing)) ucp_request_free(closing);
+    ucp_worker_destroy(worker);
+    ucp_cleanup(context);
+}
