@@ -35,7 +35,7 @@ struct send_state {
     send_kind kind = send_kind::tag;
     std::uint64_t local_id = 0;   // names this request towards the peer; 0: none
     std::uint64_t remote_id = 0;  // the peer's receive request (rendezvous)
-    std::uint64_t message = 0;    // number on the endpoint (eager fragments)
+    std::uint64_t message = 0;    // number on the endpoint (fragments)
     std::size_t offset = 0;       // bytes handed to the transport
     std::size_t end = 0;          // bytes to send in this phase
     const protocol* proto = nullptr;

@@ -198,12 +198,18 @@ void stream_channel::end_receives(ucs_status_t status) {
     }
 }
 
+bool stream_channel::waits_behind(const request& send) noexcept {
+    return !blocked_.empty() &&
+           request::of(blocked_.front()).state.send.message < send.state.send.message;
+}
+
+// Nearly always the last, or the first that goes on and has to wait again.
 void stream_channel::block(request& send) noexcept {
-    if (resuming_ == &send) {
-        blocked_.push_front(send.pending);
-    } else {
-        blocked_.push_back(send.pending);
-    }
+    auto behind = blocked_.begin();
+    while (behind != blocked_.end() &&
+           request::of(*behind).state.send.message < send.state.send.message)
+        ++behind;
+    blocked_.insert(behind, send.pending);
     send.state.send.blocked = true;
 }
 
@@ -219,11 +225,9 @@ void stream_channel::raise_limit(std::uint64_t limit) {
     while (!blocked_.empty() && sent_ < limit_) {
         request& next = request::of(blocked_.front());
         unblock(next);
-        resuming_ = &next;
         begin_quiet(next);
         run_send(next);
         end_quiet(next);
-        resuming_ = nullptr;
     }
 }
 

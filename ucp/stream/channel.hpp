@@ -51,10 +51,11 @@ public:
         return std::min<std::size_t>(wanted, limit_ - sent_);
     }
     void note_sent(std::size_t length) noexcept { sent_ += length; }
+    // The number of the next send that is not over at once: some wait here for the limit, others
+    // in the lane for its resources, and they may change places, so their order is kept by number.
+    [[nodiscard]] std::uint64_t next_number() noexcept { return ++last_number_; }
     // Whether others wait before this one.
-    [[nodiscard]] bool waits_behind(const request& send) const noexcept {
-        return !blocked_.empty() && resuming_ != &send;
-    }
+    [[nodiscard]] bool waits_behind(const request& send) noexcept;
     // Waits until the limit rises; `send` continues by its protocol's progress then.
     void block(request& send) noexcept;
     void unblock(request& send) noexcept;
@@ -87,7 +88,7 @@ private:
     std::uint64_t sent_ = 0;
     std::uint64_t limit_ = wire::first_stream_window;
     ucs::datastruct::list<uct::pending_request, &uct::pending_request::pending_hook> blocked_;
-    const request* resuming_ = nullptr;  // the first of them, which may have to wait again
+    std::uint64_t last_number_ = 0;
 };
 
 }  // namespace ucp

@@ -63,6 +63,7 @@ ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
         describe_send(*send, send_kind::stream, 0, buffer, count, params.datatype());
     if (status != UCS_OK) return refuse_call(*send, status);
     send->state.send.proto = &stream_fragments;
+    send->state.send.message = to.stream().next_number();
     to.submit(*send);
     return end_call(*send, params);
 }

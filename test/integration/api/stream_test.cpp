@@ -238,6 +238,40 @@ TEST_CASE("a sender waits when nobody reads, and goes on when somebody does") {
         CHECK(in.finish(each) == UCS_OK);
 }
 
+TEST_CASE("sends stay in order that wait for the window and for the transport in turn") {
+    const pair in;
+    constexpr std::size_t length = 100'000;
+    constexpr std::size_t count = 200;
+    constexpr std::size_t in_flight = 8;
+    const auto all = pattern(count * length, 11);
+    std::deque<ucs_status_ptr_t> writing;
+    std::deque<receive> reading;
+    std::size_t checked = 0;
+    const auto finish_write = [&] {
+        CHECK(in.finish(writing.front()) == UCS_OK);
+        writing.pop_front();
+    };
+    const auto check_read = [&] {
+        REQUIRE(in.until([&] { return reading.front().over(); }));
+        REQUIRE(std::memcmp(reading.front().data.data(), all.data() + checked * length, length) ==
+                0);
+        reading.pop_front();
+        ++checked;
+    };
+    for (std::size_t sent = 0; sent < count; ++sent) {
+        if (writing.size() == in_flight) finish_write();
+        const params none;
+        writing.push_back(ucp_stream_send_nbx(in.ep, all.data() + sent * length, length, &none));
+        if (reading.size() == in_flight) check_read();
+        reading.emplace_back(in, length, true);
+    }
+    while (!writing.empty())
+        finish_write();
+    while (!reading.empty())
+        check_read();
+    CHECK(checked == count);
+}
+
 TEST_CASE("receives end when the peer closes; bytes that came before can still be read") {
     pair in;
     if (in.loopback()) return;
