@@ -32,7 +32,10 @@ How
   -i bytes     distance between the parts of an iov message (0: back to back)
   -C           receive with a tag mask that accepts any tag
   -U           receive only what a probe has seen, so that every message comes unexpected
-  -r mode      recv or recv_data; the latter for stream tests (recv)
+  -r mode      recv or recv_data. Stream tests: receive into a buffer, or take what arrived
+               without a copy. ucp_am tests: fetch what was only announced, or all (recv)
+  -H bytes     header of an active message, beside its size (0)
+  -y           copy the data of an active message out of its handler
   -m type      memory of the messages, sender[,receiver]: host (host)
   -e [mode]    error handling of the endpoints: none, or peer (as -e alone) (none)
   -E mode      waiting: poll, or sleep until there is something to do (poll)

@@ -5,7 +5,9 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/perf/core/workload.hpp"
+#include "tools/perf/ucp/am.hpp"
 #include "tools/perf/ucp/rma.hpp"
+#include "tools/perf/ucp/stream.hpp"
 #include "tools/perf/ucp/tag.hpp"
 
 namespace tools::perf {
@@ -14,7 +16,7 @@ std::span<const test_row> all_tests() noexcept {
     // Tagged messages carry the keys.
     constexpr std::uint64_t rma = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
     constexpr std::uint64_t amo = UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_TAG;
-    static constexpr std::array<test_row, 11> rows{{
+    static constexpr std::array<test_row, 15> rows{{
         {"tag_lat", "tag match latency", quantity::latency, UCP_FEATURE_TAG, &make_tag_latency,
          &check_tag_options},
         {"tag_bw", "tag match bandwidth", quantity::bandwidth, UCP_FEATURE_TAG, &make_tag_bandwidth,
@@ -23,6 +25,14 @@ std::span<const test_row> all_tests() noexcept {
          &make_tag_sync_latency, &check_tag_options},
         {"tag_sync_bw", "tag sync match bandwidth", quantity::bandwidth, UCP_FEATURE_TAG,
          &make_tag_sync_bandwidth, &check_tag_options},
+        {"ucp_am_lat", "am latency", quantity::latency, UCP_FEATURE_AM, &make_am_latency,
+         &check_am_options},
+        {"ucp_am_bw", "am bandwidth / message rate", quantity::bandwidth, UCP_FEATURE_AM,
+         &make_am_bandwidth, &check_am_options},
+        {"stream_lat", "stream latency", quantity::latency, UCP_FEATURE_STREAM,
+         &make_stream_latency, &check_stream_options},
+        {"stream_bw", "stream bandwidth", quantity::bandwidth, UCP_FEATURE_STREAM,
+         &make_stream_bandwidth, &check_stream_options},
         {"ucp_put_lat", "put latency", quantity::latency, rma, &make_put_latency,
          &check_rma_options},
         {"ucp_put_bw", "put bandwidth", quantity::bandwidth, rma, &make_put_bandwidth,

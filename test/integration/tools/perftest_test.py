@@ -11,6 +11,9 @@ import unittest
 
 from processes import LIMIT, PERFTEST, Pair, Server, free_port, run, start
 
+MESSAGE_TESTS = ("tag_lat", "tag_bw", "tag_sync_lat", "tag_sync_bw", "ucp_am_lat", "ucp_am_bw",
+                 "stream_lat", "stream_bw")
+TRANSPORTS = ("sm,self", "tcp,self")
 FEW = ("-n", "500", "-w", "50")
 FINAL = re.compile(r"^Final: +(\d+)( +\d+\.\d{3}){3}( +\d+\.\d{2}){2}( +\d+){2}$", re.M)
 CSV_HEADER = ["iterations", "50.0_percentile_lat", "avg_lat", "overall_lat", "avg_bw",
@@ -43,8 +46,10 @@ class Runs(unittest.TestCase):
         self.assertRegex(done.server_out, r"^Waiting for connection\.\.\.\nAccepted connection from ")
 
     def test_every_test_with_checked_data(self):
-        for test in ("tag_lat", "tag_bw", "tag_sync_lat", "tag_sync_bw"):
+        for test in MESSAGE_TESTS:
             for size in ("0", "1", "8", "1000", "70000", "1m"):
+                if test.startswith("stream") and size == "0":
+                    continue
                 with self.subTest(test=test, size=size):
                     self.pair("-t", test, "-s", size, "-V", "-n", "60", "-w", "5")
 
@@ -74,12 +79,39 @@ class Runs(unittest.TestCase):
                 with self.subTest(test=test, options=options):
                     self.pair("-t", test, "-s", "3000", "-V", *options, *FEW)
 
+    def checked(self, tests, all_options):
+        """Each combination over shared memory and over the network; messages of both kinds."""
+        for tls in TRANSPORTS:
+            for test in tests:
+                for options in all_options:
+                    with self.subTest(tls=tls, test=test, options=options):
+                        self.pair("-t", test, "-V", *FEW, *options, env={"UCX_TLS": tls})
+
+    def test_active_messages_with_checked_data(self):
+        long = ["-s", "300000", "-n", "50"]
+        self.checked(("ucp_am_lat", "ucp_am_bw"), (
+            ["-H", "0"], ["-H", "8", "-s", "0"], ["-H", "1000", "-s", "3000"], ["-y", "-s", "700"],
+            ["-y", "-H", "13", "-D", "iov,iov", "-s", "1,700:3"], ["-r", "recv_data"],
+            ["-r", "recv_data", "-D", "contig,iov", "-s", "100:7"], ["-e"], ["-O", "3"],
+            [*long, "-H", "24"], [*long, "-D", "iov,iov", "-s", "100000:3"],
+            [*long, "-r", "recv_data"], [*long, "-y", "-O", "5"]))
+
+    def test_streams_with_checked_data(self):
+        self.checked(("stream_lat", "stream_bw"), (
+            ["-r", "recv", "-s", "5"], ["-r", "recv_data", "-s", "5"], ["-D", "iov,iov", "-s", "1,700:3"],
+            ["-D", "iov", "-r", "recv_data", "-s", "1,700:3"], ["-e"], ["-O", "3", "-s", "5000"],
+            ["-s", "300000", "-n", "50"], ["-s", "300000", "-n", "50", "-r", "recv_data"]))
+
     def test_threads_with_checked_data(self):
         for options in (["-M", "single"], ["-M", "serialized"], ["-M", "multi"]):
             with self.subTest(options=options):
                 self.pair("-t", "tag_bw", "-T", "2", "-V", *options, *FEW)
-        done = self.pair("-t", "tag_lat", "-T", "2,shared", "-M", "multi", "-V", *FEW)
-        self.assertRegex(done.client.stdout, r"Final: +500 +\d+\.\d{3} +\d+\.\d\d +\d+\n")
+        for test in ("tag_lat", "ucp_am_bw", "stream_bw"):
+            with self.subTest(test=test):
+                self.pair("-t", test, "-T", "2", "-V", *FEW)
+                done = self.pair("-t", test, "-T", "2,shared", "-M", "multi", "-V", *FEW)
+                self.assertRegex(done.client.stdout,
+                                 r"Final: +500 +\d+\.\d{3} +\d+\.\d\d +\d+\n")
 
     def test_processors(self):
         cpu = str(min(os.sched_getaffinity(0)))
@@ -136,16 +168,25 @@ class Runs(unittest.TestCase):
         self.pair("-t", "tag_lat", "-6", *FEW, host="::1", server_arguments=("-6",))
 
     def test_loopback(self):
-        for test in ("tag_lat", "tag_bw", "tag_sync_lat", "tag_sync_bw"):
-            with self.subTest(test=test):
-                done = run(PERFTEST, "-l", "-t", test, "-V", "-s", "20000", *FEW)
+        for options in (*([test] for test in MESSAGE_TESTS), ["ucp_am_bw", "-r", "recv_data"],
+                        ["stream_lat", "-r", "recv_data"],
+                        ["stream_bw", "-r", "recv_data", "-s", "100000"]):
+            with self.subTest(options=options):
+                done = run(PERFTEST, "-l", "-V", "-s", "20000", *FEW, "-t", *options)
                 self.assertEqual(done.returncode, 0, done)
                 self.assertRegex(done.stdout, FINAL)
+
+    def test_what_is_installed_can_be_run(self):
+        folder = os.path.join(os.path.dirname(__file__), "../../../tools/perf/batch")
+        done = self.pair("-b", os.path.join(folder, "test_types_ucp"), "-f", "-n", "50", "-w", "5")
+        names = [row.split()[0] for row in done.client.stdout.splitlines()[5:]]
+        self.assertIn("ucp_am_bw", names)
+        self.assertIn("ucp_contig_stream_data_lat", names)
 
     def test_help_names_every_option(self):
         done = run(PERFTEST, "-h")
         self.assertEqual(done.returncode, 0)
-        for letter in "tsnwObRVcTMDiCUrmeEIp6lfvNXqh":
+        for letter in "tsnwObRVcTMDiCUrHymeEIp6lfvNXqh":
             self.assertRegex(done.stdout, rf"(?m)^  -{letter} ")
 
 
@@ -179,6 +220,11 @@ class Mistakes(unittest.TestCase):
         self.assertIn("-s", self.refused("localhost", "-s"))
         self.assertIn("second", self.refused("first", "second", "-t", "tag_lat"))
         self.assertIn("-d", self.refused("localhost", "-t", "tag_lat", "-d", "mlx5_0"))
+        for test, options in (("tag_lat", ["-H", "8"]), ("tag_bw", ["-y"]), ("stream_bw", ["-C"]),
+                              ("stream_lat", ["-s", "0"]), ("ucp_am_lat", ["-U"]),
+                              ("stream_lat", ["-H", "0"])):
+            with self.subTest(test=test, options=options):
+                self.assertIn(options[0], self.refused("localhost", "-t", test, *options))
 
     def test_wrong_setting_ends_the_client_before_the_head(self):
         with Server() as server:

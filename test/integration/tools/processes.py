@@ -21,17 +21,17 @@ def run(program, *arguments, env=None):
                           env={**os.environ, **(env or {})}, check=False)
 
 
-def start(*arguments):
+def start(*arguments, env=None):
     return subprocess.Popen([PERFTEST, *arguments], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
+                            stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
 
 
 class Server:
     """A perftest server that waits for its client when the constructor returns."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, env=None):
         self.port = str(free_port())
-        self.process = start("-p", self.port, *arguments)
+        self.process = start("-p", self.port, *arguments, env=env)
         self.first_line = self.process.stdout.readline()
 
     def __enter__(self):
@@ -51,9 +51,9 @@ class Server:
 class Pair:
     """What a server and a client did that ran one command line together."""
 
-    def __init__(self, *arguments, host="127.0.0.1", server_arguments=()):
-        with Server(*server_arguments) as server:
-            self.client = run(PERFTEST, host, "-p", server.port, *arguments)
+    def __init__(self, *arguments, host="127.0.0.1", server_arguments=(), env=None):
+        with Server(*server_arguments, env=env) as server:
+            self.client = run(PERFTEST, host, "-p", server.port, *arguments, env=env)
             self.server_status, self.server_out, self.server_err = server.finish()
 
     @property

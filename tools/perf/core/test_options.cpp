@@ -13,6 +13,7 @@ namespace tools::perf {
 namespace {
 
 constexpr std::uint32_t max_threads = 1024;
+constexpr std::uint64_t max_header = std::uint64_t{1} << 20;  // no library takes so much
 
 template<class Value>
 struct choice {
@@ -151,6 +152,12 @@ void apply_test_option(test_params& params, const found_option& option, option_s
         case 'X':
             params.extra_info = true;
             return;
+        case 'y':
+            params.extra_copy = true;
+            return;
+        case 'H':
+            params.header = count_between('H', value, 0, max_header);
+            return;
         case 'e':
             params.errors = scanner.take_if_one_of({"none", "peer"}).value_or("peer") == "none"
                                 ? error_handling::none
@@ -203,6 +210,11 @@ std::vector<std::string> to_words(const test_params& params) {
         "-E",
         std::string(name_of(wait_modes, params.waiting))};
     if (params.wakeup) words.emplace_back("-I");
+    if (params.header) {
+        words.emplace_back("-H");
+        words.push_back(std::to_string(*params.header));
+    }
+    if (params.extra_copy) words.emplace_back("-y");
     if (params.wildcard) words.emplace_back("-C");
     if (params.unexpected) words.emplace_back("-U");
     if (params.validate) words.emplace_back("-V");

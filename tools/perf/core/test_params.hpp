@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct test_params {
     bool unexpected = false;                       // -U
     bool validate = false;                         // -V
     bool extra_info = false;                       // -X
+    std::optional<std::size_t> header;  // -H: of an active message; unset: the test's own
+    bool extra_copy = false;            // -y
 
     // The workers are such as can be slept on.
     [[nodiscard]] bool sleeps() const noexcept { return wakeup || waiting == wait_mode::sleep; }

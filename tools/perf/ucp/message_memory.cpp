@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -50,6 +51,15 @@ void message_memory::add_slot(std::byte* base, const test_params& params) {
     for (const std::size_t size : params.pieces) {
         pieces_.push_back({base + offset, size});
         offset += params.stride == 0 ? size : params.stride;
+    }
+}
+
+void message_memory::copy_in(std::size_t slot, std::span<const std::byte> message) noexcept {
+    for (const ucp_dt_iov_t& piece : pieces(slot)) {
+        const std::size_t here = std::min(piece.length, message.size());
+        if (here == 0) continue;
+        std::memcpy(piece.buffer, message.data(), here);
+        message = message.subspan(here);
     }
 }
 

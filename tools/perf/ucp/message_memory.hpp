@@ -33,6 +33,9 @@ public:
         return iov_ ? static_cast<ucp_datatype_t>(UCP_DATATYPE_IOV) : ucp_dt_make_contig(1);
     }
 
+    // Copies at most a message into the buffer.
+    void copy_in(std::size_t slot, std::span<const std::byte> message) noexcept;
+
     void fill(std::size_t slot, const pattern& content) noexcept;
     [[nodiscard]] std::optional<std::size_t> find_difference(std::size_t slot,
                                                              const pattern& content) noexcept;

@@ -27,7 +27,7 @@ struct remote_window::greeting {
 };
 
 remote_window::remote_window(const connection& on, std::size_t length)
-    : on_(on), length_(length), loop_(on.worker, on.stop), context_(on.context) {
+    : on_(on), length_(length), loop_(on.worker, on.stop, on.params.waiting), context_(on.context) {
     allocate();
     exchange();
 }

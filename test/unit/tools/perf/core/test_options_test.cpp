@@ -18,9 +18,10 @@ test_params parse(const std::vector<std::string>& words) {
 
 TEST_CASE("every option of a test reaches its parameter") {
     const test_params params =
-        parse({"-t", "tag_bw",    "-s", "8:2",  "-i", "16",       "-n", "7",     "-w", "3",
-               "-O", "9",         "-R", "99.9", "-T", "2,shared", "-M", "multi", "-D", "iov,contig",
-               "-r", "recv_data", "-e", "peer", "-C", "-U",       "-V", "-X"});
+        parse({"-t", "tag_bw", "-s", "8:2",        "-i", "16",        "-n", "7",
+               "-w", "3",      "-O", "9",          "-R", "99.9",      "-T", "2,shared",
+               "-M", "multi",  "-D", "iov,contig", "-r", "recv_data", "-e", "peer",
+               "-C", "-U",     "-V", "-X",         "-H", "24",        "-y"});
     CHECK(params.test == "tag_bw");
     CHECK(params.pieces == std::vector<std::size_t>{8, 8});
     CHECK(params.stride == 16);
@@ -35,16 +36,25 @@ TEST_CASE("every option of a test reaches its parameter") {
     CHECK(params.recv_layout == layout::contig);
     CHECK(params.receive == receive_mode::recv_data);
     CHECK(params.errors == error_handling::peer);
+    CHECK(params.header == 24);
+    CHECK(params.extra_copy);
     CHECK((params.wildcard && params.unexpected && params.validate && params.extra_info));
 }
 
 TEST_CASE("parameters survive the way to the server") {
     const test_params sent =
-        parse({"-t", "tag_lat", "-s", "1k:16,3", "-i", "2048", "-n", "5", "-R", "12.5", "-T",
-               "3,shared", "-M", "multi", "-D", "contig,iov", "-e", "-U", "-V"});
+        parse({"-t", "tag_lat", "-s", "1k:16,3",  "-i", "2048",  "-n", "5",
+               "-R", "12.5",    "-T", "3,shared", "-M", "multi", "-D", "contig,iov",
+               "-e", "-U",      "-V", "-H",       "8",  "-y"});
     CHECK(to_words(parse(to_words(sent))) == to_words(sent));
     CHECK(parse(to_words(sent)).pieces == sent.pieces);
     CHECK(to_words(parse(to_words(test_params{}))) == to_words(test_params{}));
+}
+
+TEST_CASE("a header of no bytes is not the same as none named") {
+    CHECK_FALSE(parse({}).header.has_value());
+    CHECK(parse({"-H", "0"}).header == 0);
+    CHECK(parse(to_words(parse({"-H", "0"}))).header == 0);
 }
 
 TEST_CASE("error handling may be named or not") {
@@ -85,6 +95,8 @@ TEST_CASE("wrong values are refused") {
                                                       {"-m", "host,host,host"},
                                                       {"-E", "doze"},
                                                       {"-i", "-4"},
+                                                      {"-H", "-1"},
+                                                      {"-H", "2000000"},
                                                       {"stray"}};
     for (const auto& words : wrong) {
         INFO(words.front() << ' ' << words.back());

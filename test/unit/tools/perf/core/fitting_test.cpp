@@ -1,0 +1,38 @@
+#include "tools/perf/core/fitting.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tools/common/failure.hpp"
+
+using namespace tools::perf;
+
+TEST_CASE("options that a test does not take are refused by name") {
+    test_params params;
+    params.test = "stream_lat";
+    CHECK_NOTHROW(refuse_others(params, {}));
+    params.receive = receive_mode::recv_data;
+    CHECK_NOTHROW(refuse_others(params, {.receive_modes = true}));
+    CHECK_THROWS_WITH(refuse_others(params, {}), Catch::Contains("-r recv_data"));
+    CHECK_THROWS_WITH(refuse_others(params, {}), Catch::Contains("stream_lat"));
+}
+
+TEST_CASE("each option has its own permission") {
+    test_params params;
+    SECTION("-C") {
+        params.wildcard = true;
+        CHECK_NOTHROW(refuse_others(params, {.matching = true}));
+    }
+    SECTION("-U") {
+        params.unexpected = true;
+        CHECK_NOTHROW(refuse_others(params, {.matching = true}));
+    }
+    SECTION("-H") {
+        params.header = 0;
+        CHECK_NOTHROW(refuse_others(params, {.header = true}));
+    }
+    SECTION("-y") {
+        params.extra_copy = true;
+        CHECK_NOTHROW(refuse_others(params, {.extra_copy = true}));
+    }
+    CHECK_THROWS_AS(refuse_others(params, {}), tools::usage_error);
+}

@@ -1,0 +1,150 @@
+// The tests of numbered messages: ping-pong, and many in one direction. They know nothing of the
+// functions that carry the messages.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tools/perf/core/workload.hpp"
+
+namespace tools::perf {
+
+inline constexpr unsigned latency_window = 1;
+inline constexpr unsigned bandwidth_window = 32;
+
+// Most messages in flight: -O, or what a test has otherwise.
+[[nodiscard]] inline unsigned window_of(const test_params& params, unsigned usual) noexcept {
+    return params.outstanding == 0 ? usual : params.outstanding;
+}
+
+// What carries the messages of one thread. Known when the workload is compiled, so that the
+// measured loops call nothing through a pointer.
+template<class T>
+concept message_channel = requires(T channel, unsigned left) {
+    channel.send();               // starts the next message
+    channel.receive();            // expects the next message
+    channel.wait_sends(left);     // until at most so many are in flight
+    channel.wait_receives(left);  // likewise
+    channel.acknowledge();        // one message against the stream, outside the numbered ones
+    channel.wait_acknowledgement();
+    { channel.describe_send() } -> std::same_as<std::string>;
+};
+
+// Ping-pong. An iteration is a round trip.
+template<message_channel Channel>
+class ping_pong final : public workload {
+public:
+    template<class... Args>
+    ping_pong(side part, unsigned window, Args&&... args)
+        : part_(part), window_(window), channel_(std::forward<Args>(args)...) {}
+
+    void run(std::uint64_t iterations, meter* times) override {
+        if (part_ == side::responder) {
+            respond(iterations);
+        } else {
+            initiate(iterations, times);
+        }
+        channel_.wait_sends(0);
+    }
+
+    std::string describe_operation() override { return channel_.describe_send(); }
+
+private:
+    void initiate(std::uint64_t iterations, meter* times) {
+        for (std::uint64_t done = 0; done < iterations; ++done) {
+            channel_.wait_sends(window_ - 1);
+            channel_.send();
+            channel_.receive();
+            channel_.wait_receives(0);
+            if (times != nullptr) times->step();
+        }
+    }
+
+    void respond(std::uint64_t iterations) {
+        for (std::uint64_t done = 0; done < iterations; ++done) {
+            channel_.receive();
+            channel_.wait_receives(0);
+            channel_.wait_sends(window_ - 1);
+            channel_.send();
+        }
+    }
+
+    const side part_;
+    const unsigned window_;
+    Channel channel_;
+};
+
+// One direction, several messages in flight. The run ends when the receiver has everything.
+template<message_channel Channel>
+class one_way final : public workload {
+public:
+    template<class... Args>
+    one_way(side part, unsigned window, Args&&... args)
+        : part_(part), window_(window), channel_(std::forward<Args>(args)...) {}
+
+    void run(std::uint64_t iterations, meter* times) override {
+        switch (part_) {
+            case side::initiator:
+                send_all(iterations, times);
+                return channel_.wait_acknowledgement();
+            case side::responder:
+                receive_all(iterations);
+                return channel_.acknowledge();
+            case side::both:
+                return exchange(iterations, times);
+        }
+    }
+
+    std::string describe_operation() override { return channel_.describe_send(); }
+
+private:
+    void send_all(std::uint64_t iterations, meter* times) {
+        for (std::uint64_t done = 0; done < iterations; ++done) {
+            channel_.wait_sends(window_ - 1);
+            channel_.send();
+            if (times != nullptr) times->step();
+        }
+        channel_.wait_sends(0);
+    }
+
+    void receive_all(std::uint64_t iterations) {
+        for (std::uint64_t done = 0; done < iterations; ++done) {
+            channel_.wait_receives(window_ - 1);
+            channel_.receive();
+        }
+        channel_.wait_receives(0);
+    }
+
+    void exchange(std::uint64_t iterations, meter* times) {
+        for (std::uint64_t done = 0; done < iterations; ++done) {
+            channel_.wait_sends(window_ - 1);
+            channel_.send();
+            channel_.wait_receives(window_ - 1);
+            channel_.receive();
+            if (times != nullptr) times->step();
+        }
+        channel_.wait_sends(0);
+        channel_.wait_receives(0);
+    }
+
+    const side part_;
+    const unsigned window_;
+    Channel channel_;
+};
+
+// The two workloads over a channel that is made of the connection, the window and `more`.
+template<message_channel Channel, class Connection, class... More>
+std::unique_ptr<workload> make_ping_pong(const Connection& on, More... more) {
+    const unsigned window = window_of(on.params, latency_window);
+    return std::make_unique<ping_pong<Channel>>(on.part, window, on, window, more...);
+}
+
+template<message_channel Channel, class Connection, class... More>
+std::unique_ptr<workload> make_one_way(const Connection& on, More... more) {
+    const unsigned window = window_of(on.params, bandwidth_window);
+    return std::make_unique<one_way<Channel>>(on.part, window, on, window, more...);
+}
+
+}  // namespace tools::perf

@@ -1,0 +1,58 @@
+// Sends and receives the numbered messages of one thread as active messages.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tools/perf/ucp/channel.hpp"
+
+namespace tools::perf {
+
+// The handler looks at data where it arrived and fetches what was only announced; `-r recv_data`
+// fetches all. Threads have their own handlers. Messages are taken to come in the order of their
+// sending, which validation relies on.
+class am_channel final : public ucp_channel {
+public:
+    am_channel(const connection& on, unsigned window);
+    ~am_channel();
+
+    void receive() override {
+        receives_.started();
+        throw_if_failed();
+    }
+
+    // An empty message against the stream, to another handler.
+    void acknowledge();
+    void wait_acknowledgement();
+
+private:
+    static ucs_status_t on_message(void* arg, const void* header, std::size_t header_length,
+                                   void* data, std::size_t length,
+                                   const ucp_am_recv_param_t* param);
+    static ucs_status_t on_acknowledgement(void* arg, const void* header, std::size_t header_length,
+                                           void* data, std::size_t length,
+                                           const ucp_am_recv_param_t* param);
+    static void on_fetched(void* request, ucs_status_t status, std::size_t length, void* arg);
+
+    [[nodiscard]] ucs_status_ptr_t post_send(const slot& with,
+                                             const ucp_request_param_t& param) override;
+    void set_handler(unsigned id, std::uint32_t flags, ucp_am_recv_callback_t handler);
+    void check_header_length() const;
+    [[nodiscard]] std::span<std::byte> header_of(const slot& with) noexcept {
+        return std::span(headers_).subspan(with.index * header_length_, header_length_);
+    }
+    ucs_status_t fetch(void* data, std::size_t length, std::uint64_t number);
+    void look_at(std::span<const std::byte> data, std::uint64_t number);
+    void verify_header(std::span<const std::byte> header, std::uint64_t number);
+
+    const unsigned id_;
+    const unsigned ack_id_;
+    const std::size_t header_length_;
+    const bool copies_;
+    const bool fetches_all_;
+    std::vector<std::byte> headers_;  // one for each message in flight
+    std::uint64_t next_arrival_ = 0;
+    in_flight acknowledgements_;
+};
+
+}  // namespace tools::perf

@@ -1,0 +1,166 @@
+#include "tools/perf/ucp/channel.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "tools/common/failure.hpp"
+
+namespace tools::perf {
+namespace {
+
+std::string words_about(ucs_status_ptr_t request) {
+    if (!UCS_PTR_IS_PTR(request)) return "(no request)";
+    std::array<char, 512> text{};
+    ucp_request_attr_t attr{};
+    attr.field_mask = UCP_REQUEST_ATTR_FIELD_INFO_STRING | UCP_REQUEST_ATTR_FIELD_INFO_STRING_SIZE;
+    attr.debug_string = text.data();
+    attr.debug_string_size = text.size();
+    const ucs_status_t status = ucp_request_query(request, &attr);
+    return status == UCS_OK ? text.data() : ucs_status_string(status);
+}
+
+}  // namespace
+
+ucp_channel::ucp_channel(const connection& on, unsigned window, std::uint32_t stream)
+    : on_(on),
+      loop_(on.worker, on.stop, on.params.waiting),
+      send_memory_(on.params, on.params.send_layout, on.params.validate ? window : 1),
+      recv_memory_(on.params, on.params.recv_layout, on.params.validate ? window : 1),
+      validate_(on.params.validate),
+      outgoing_stream_(stream * 2 + (on.part == side::responder ? 1 : 0)),
+      incoming_stream_(stream * 2 + (on.part == side::initiator ? 1 : 0)),
+      send_slots_(validate_ ? window : 1),
+      recv_slots_(validate_ ? window : 1) {
+    for (std::size_t index = 0; index < send_slots_.size(); ++index) {
+        send_slots_[index] = {this, index, 0};
+        recv_slots_[index] = {this, index, 0};
+        free_sends_.push_back(&send_slots_[index]);
+        free_receives_.push_back(&recv_slots_[index]);
+    }
+    constexpr std::uint32_t fields =
+        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE;
+    send_param_.op_attr_mask = fields;
+    send_param_.cb.send = &ucp_channel::on_sent;
+    send_param_.datatype = send_memory_.datatype();
+    recv_param_.op_attr_mask = fields;
+    recv_param_.datatype = recv_memory_.datatype();
+}
+
+ucp_channel::slot& ucp_channel::take(std::vector<slot*>& from) {
+    const std::lock_guard held(guard_);
+    slot& taken = *from.back();
+    from.pop_back();
+    return taken;
+}
+
+void ucp_channel::give_back(std::vector<slot*>& to, slot& done) {
+    const std::lock_guard held(guard_);
+    to.push_back(&done);
+}
+
+ucp_channel::slot& ucp_channel::take_filled_send_slot() {
+    slot& taken = take(free_sends_);
+    taken.number = next_send_++;
+    send_memory_.fill(taken.index, outgoing(taken.number));
+    return taken;
+}
+
+ucp_channel::slot& ucp_channel::take_numbered_receive_slot() {
+    slot& taken = take(free_receives_);
+    taken.number = next_receive_++;
+    return taken;
+}
+
+void ucp_channel::on_sent(void* request, ucs_status_t status, void* arg) {
+    auto& of = *static_cast<slot*>(arg);
+    ucp_channel& owner = *of.owner;
+    ucp_request_free(request);
+    owner.check("send", status);
+    if (owner.validate_) owner.give_back(owner.free_sends_, of);
+    owner.sends_.ended_by_callback();  // last: the thread may be waiting to destroy the channel
+}
+
+void ucp_channel::receive_ended(slot& done, ucs_status_t status, std::size_t length,
+                                bool by_callback) {
+    check("receive", status);
+    if (validate_) {
+        if (status == UCS_OK) verify(done, length);
+        give_back(free_receives_, done);
+    }
+    if (by_callback) {
+        receives_.ended_by_callback();  // last, as above
+    } else {
+        receives_.ended_at_once();
+    }
+}
+
+void ucp_channel::verify(const slot& of, std::size_t length) {
+    if (!has_expected_length(of.number, length)) return;
+    const pattern content = incoming(of.number);
+    const auto wrong = recv_memory_.find_difference(of.index, content);
+    if (wrong) fail_wrong(of.number, *wrong, content);
+}
+
+bool ucp_channel::has_expected_length(std::uint64_t number, std::size_t length) {
+    const std::size_t expected = on_.params.message_size();
+    if (length == expected) return true;
+    fail(
+        fmt::format("validation: message {} of thread {} came as {} bytes where {} bytes were sent",
+                    number, on_.thread, length, expected));
+    return false;
+}
+
+void ucp_channel::fail_wrong(std::uint64_t number, std::size_t offset, const pattern& expected) {
+    fail(
+        fmt::format("validation: message {} of thread {} is wrong at offset {} of {} "
+                    "(expected byte {:#04x})",
+                    number, on_.thread, offset, on_.params.message_size(),
+                    std::to_integer<unsigned>(expected.at(offset))));
+}
+
+void ucp_channel::fail_status(const char* what, ucs_status_t status) {
+    fail(fmt::format("{} failed: {}", what, ucs_status_string(status)));
+}
+
+void ucp_channel::fail(std::string message) {
+    const std::lock_guard held(guard_);
+    if (failed_.load(std::memory_order_relaxed)) return;
+    failure_ = std::move(message);
+    failed_.store(true, std::memory_order_release);
+}
+
+void ucp_channel::throw_failure() const {
+    throw failure(failure_);
+}
+
+void ucp_channel::finish(ucs_status_ptr_t request, const char* what) {
+    ucs_status_t status = UCS_PTR_STATUS(request);
+    if (UCS_PTR_IS_PTR(request)) {
+        loop_.until([&] { return ucp_request_check_status(request) != UCS_INPROGRESS; });
+        status = ucp_request_check_status(request);
+        ucp_request_free(request);
+    }
+    if (status != UCS_OK) {
+        throw failure(fmt::format("{} failed: {}", what, ucs_status_string(status)));
+    }
+}
+
+std::string ucp_channel::describe_send() {
+    std::string text;
+    if (on_.part != side::initiator) receive();
+    if (on_.part != side::responder) {
+        const slot& with = take_send_slot();
+        ucp_request_param_t param{};
+        // The request must still be there to be asked.
+        param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+        param.datatype = send_memory_.datatype();
+        ucs_status_ptr_t request = post_send(with, param);
+        text = words_about(request);
+        finish(request, "sending");
+    }
+    wait_receives(0);
+    return text;
+}
+
+}  // namespace tools::perf
