@@ -41,6 +41,13 @@ How
   -E mode      waiting: poll, or sleep until there is something to do (poll)
   -I           workers that can be slept on, without sleeping on them
 
+Tests of a transport (-T, -M, -e, -r, -C and -U are not for them)
+  -x name      transport, such as posix or tcp
+  -d name      device, such as memory or eth0; a wrong one is answered with those that are here
+  -D how       operation: short, bcopy or zcopy (short; for put and get zcopy)
+  -H bytes     header of a message, counted in its size (8; other than 8 with zcopy only)
+  -W count     messages that the sender may be ahead of what the receiver told (127)
+
 Connection
   -p port      TCP port by which client and server find each other (13337)
   -6           use IPv6 for it
@@ -55,7 +62,8 @@ Output
   -h           this text
 
 Columns: "average" covers the time since the row before, "overall" the whole run. Latency is
-half a round trip; a MB is 2^20 bytes. Transports are chosen by UCX_TLS and UCX_NET_DEVICES.
+half a round trip; a MB is 2^20 bytes. Without -x transports are chosen by UCX_TLS and
+UCX_NET_DEVICES.
 
 Tests
 )";

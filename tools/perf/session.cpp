@@ -13,6 +13,8 @@
 #include "tools/perf/net/socket.hpp"
 #include "tools/perf/reporter.hpp"
 #include "tools/perf/test_run.hpp"
+#include "tools/perf/uct/run.hpp"
+#include "tools/perf/uct/tests.hpp"
 
 namespace tools::perf {
 namespace {
@@ -24,6 +26,22 @@ struct plan {
     std::vector<test_case> cases;
 };
 
+std::string label_of(const test_case& one) {
+    return fmt::format("{}", fmt::join(one.names, "/"));
+}
+
+// Whether the test of a batch can be run here; a test of the command line has to be.
+bool can_be_run(const test_case& one) {
+    try {
+        find_test(one.params.test).check(one.params);
+        return true;
+    } catch (const not_offered& reason) {
+        if (one.names.empty()) throw;
+        fmt::print(stderr, "ucx_perftest: {} is left out: {}\n", label_of(one), reason.what());
+        return false;
+    }
+}
+
 plan make_plan(const program_options& options) {
     plan made;
     std::vector<batch_file> files;
@@ -32,19 +50,33 @@ plan make_plan(const program_options& options) {
         made.titles.push_back(files.back().title);
     }
     made.cases = combine(options.test, files);
-    for (const test_case& one : made.cases)
-        find_test(one.params.test).check(one.params);
+    const auto left_out = [](const test_case& one) { return !can_be_run(one); };
+    std::erase_if(made.cases, left_out);
+    if (made.cases.empty()) throw usage_error("-b: nothing of the batch can be run here");
     check_cpus(options.cpus);
     return made;
-}
-
-std::string label_of(const test_case& one) {
-    return fmt::format("{}", fmt::join(one.names, "/"));
 }
 
 void print_now(const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
+}
+
+box_content box_of(const test_params& params, const std::string& label) {
+    const test_row& row = find_test(params.test);
+    box_content content{std::string(row.title), params.message_size(), label};
+    if (row.is_on_transport()) {
+        content.api = "transport layer";
+        content.data_layout = layout_name(params);
+    }
+    return content;
+}
+
+std::unique_ptr<runnable> make_run(const test_params& params, const run_environment& with) {
+    if (find_test(params.test).is_on_transport()) {
+        return std::make_unique<transport_run>(params, with);
+    }
+    return std::make_unique<test_run>(params, with);
 }
 
 // Tells the peer why this side gives up. Best effort: it may be gone.
@@ -75,8 +107,7 @@ void with_watch(control& peer, Body&& body) {
 void print_head(reporter& printer, const plan& planned, bool loopback) {
     const test_params& first = planned.cases.front().params;
     if (loopback && !printer.style().quiet && !printer.style().csv) {
-        const std::string title(find_test(first.test).title);
-        print_now(server_box({title, first.message_size(), {}}, false));
+        print_now(server_box(box_of(first, {}), false));
     }
     printer.header(find_test(first.test).what, first.rank, planned.titles);
 }
@@ -93,7 +124,7 @@ void run_cases(const plan& planned, const program_options& options, control* pee
                                           options.cpus,
                                           stop};
         // What the library refuses, such as a wrong UCX_ variable, ends here: before any output.
-        test_run run(one.params, environment);
+        const std::unique_ptr<runnable> run = make_run(one.params, environment);
         if (&one == &planned.cases.front()) print_head(printer, planned, peer == nullptr);
         if (peer != nullptr) {
             std::vector<std::string> words = to_words(one.params);
@@ -101,7 +132,7 @@ void run_cases(const plan& planned, const program_options& options, control* pee
             peer->send(frame_type::test, pack_strings(words));
         }
         printer.begin_test(one.names);
-        const outcome done = run.run();
+        const outcome done = run->run();
         printer.final(one.params.threads, one.names, done.result, done.extra_info);
     }
 }
@@ -126,12 +157,11 @@ void serve_tests(const program_options& options, control& client, stop_flag& sto
         std::string label;
         const test_params params = parse_request(request, label);
         if (!options.style.quiet) {
-            const std::string title(find_test(params.test).title);
-            print_now(server_box({title, params.message_size(), label}, true));
+            print_now(server_box(box_of(params, label), true));
         }
         const run_environment environment{side::responder, &client,      nullptr,
                                           false,           options.cpus, stop};
-        test_run(params, environment).run();
+        make_run(params, environment)->run();
     }
     client.send(frame_type::finish);
 }

@@ -28,13 +28,20 @@ struct outcome {
     std::string extra_info;
 };
 
+// One side of one test, whichever layer it is about. Made and run once, by the main thread.
+class runnable {
+public:
+    virtual ~runnable() = default;
+    virtual outcome run() = 0;
+};
+
 // Made and run once, by the main thread; run() makes the other threads. Throws failure, or
 // stopped when the peer disappeared.
-class test_run {
+class test_run final : public runnable {
 public:
     test_run(const test_params& params, const run_environment& environment);
 
-    outcome run();
+    outcome run() override;
 
 private:
     // What one thread has.

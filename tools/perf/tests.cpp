@@ -1,4 +1,6 @@
 // The list of tests. A new test is one file beside tag.cpp, and one row here.
+#include "tools/perf/uct/tests.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -9,6 +11,7 @@
 #include "tools/perf/ucp/rma.hpp"
 #include "tools/perf/ucp/stream.hpp"
 #include "tools/perf/ucp/tag.hpp"
+#include "tools/perf/uct/memory_access.hpp"
 
 namespace tools::perf {
 
@@ -16,7 +19,7 @@ std::span<const test_row> all_tests() noexcept {
     // Tagged messages carry the keys.
     constexpr std::uint64_t rma = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
     constexpr std::uint64_t amo = UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_TAG;
-    static constexpr std::array<test_row, 15> rows{{
+    static constexpr std::array<test_row, 21> rows{{
         {"tag_lat", "tag match latency", quantity::latency, UCP_FEATURE_TAG, &make_tag_latency,
          &check_tag_options},
         {"tag_bw", "tag match bandwidth", quantity::bandwidth, UCP_FEATURE_TAG, &make_tag_bandwidth,
@@ -47,6 +50,18 @@ std::span<const test_row> all_tests() noexcept {
          &check_atomic_options},
         {"ucp_cswap", "atomic compare-and-swap latency / rate", quantity::bandwidth, amo,
          &make_atomic_compare_swap, &check_atomic_options},
+        {"am_lat", "active message latency", quantity::latency, 0, nullptr,
+         &check_transport_messages, &make_transport_am_latency},
+        {"am_bw", "active message bandwidth / message rate", quantity::bandwidth, 0, nullptr,
+         &check_transport_messages, &make_transport_am_bandwidth},
+        {"put_lat", "put latency", quantity::latency, 0, nullptr, &check_transport_put,
+         &make_put_latency},
+        {"put_bw", "put bandwidth / message rate", quantity::bandwidth, 0, nullptr,
+         &check_transport_put, &make_put_bandwidth},
+        {"get", "get latency / bandwidth / message rate", quantity::bandwidth, 0, nullptr,
+         &check_transport_get, &make_get},
+        {"get_bw", "get bandwidth / message rate", quantity::bandwidth, 0, nullptr,
+         &check_transport_get, &make_get_bandwidth},
     }};
     return rows;
 }
@@ -57,6 +72,10 @@ const test_row& find_test(std::string_view name) {
         if (row.name == name) return row;
         names += names.empty() ? "" : ", ";
         names += row.name;
+    }
+    for (const std::string_view atomic : {"add_lat", "add_mr", "fadd", "swap", "cswap"}) {
+        if (atomic != name) continue;
+        throw not_offered(fmt::format("-t {}: no transport of this build has atomics", name));
     }
     throw usage_error(fmt::format("-t: \"{}\" is none of: {}", name, names));
 }

@@ -14,6 +14,7 @@ from processes import LIMIT, PERFTEST, Pair, Server, free_port, run, start
 MESSAGE_TESTS = ("tag_lat", "tag_bw", "tag_sync_lat", "tag_sync_bw", "ucp_am_lat", "ucp_am_bw",
                  "stream_lat", "stream_bw")
 TRANSPORTS = ("sm,self", "tcp,self")
+BATCHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../tools/perf/batch")
 FEW = ("-n", "500", "-w", "50")
 FINAL = re.compile(r"^Final: +(\d+)( +\d+\.\d{3}){3}( +\d+\.\d{2}){2}( +\d+){2}$", re.M)
 CSV_HEADER = ["iterations", "50.0_percentile_lat", "avg_lat", "overall_lat", "avg_bw",
@@ -176,9 +177,52 @@ class Runs(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done)
                 self.assertRegex(done.stdout, FINAL)
 
+    def transport_pair(self, transport, device, test, *options):
+        with self.subTest(transport=transport, test=test, options=options):
+            return self.pair("-t", test, "-x", transport, "-d", device, "-V", *FEW, *options)
+
+    def test_messages_of_transports_with_checked_data(self):
+        for transport, device in (("posix", "memory"), ("tcp", "lo")):
+            for options in (["-D", "short"], ["-D", "short", "-s", "60"], ["-D", "bcopy", "-s", "4000"],
+                            ["-s", "100", "-W", "1"], ["-s", "100", "-W", "300"], ["-O", "1"]):
+                for test in ("am_lat", "am_bw"):
+                    self.transport_pair(transport, device, test, *options)
+        for options in (["-s", "40000"], ["-H", "24", "-s", "100"], ["-H", "0", "-s", "100", "-O", "5"]):
+            for test in ("am_lat", "am_bw"):
+                self.transport_pair("tcp", "lo", test, "-D", "zcopy", *options)
+
+    def test_memory_access_of_transports_with_checked_data(self):
+        if "cma/memory" not in self.offered():
+            self.skipTest("cma cannot be used here")
+        for test in ("put_lat", "put_bw", "get", "get_bw"):
+            for options in (["-s", "1"], ["-s", "100000"], ["-D", "zcopy", "-O", "7", "-X"]):
+                self.transport_pair("cma", "memory", test, *options)
+
+    @staticmethod
+    def offered():
+        return run(PERFTEST, "-l", "-t", "am_lat", "-x", "none", "-d", "none").stderr
+
+    def test_transports_in_one_process(self):
+        for test in ("am_lat", "am_bw", "put_lat", "put_bw", "get_bw"):
+            with self.subTest(test=test):
+                done = run(PERFTEST, "-l", "-V", "-t", test, "-x", "self", "-d", "memory", *FEW)
+                self.assertEqual(done.returncode, 0, done)
+                self.assertRegex(done.stdout, FINAL)
+
+    def test_box_says_what_a_transport_test_is_about(self):
+        done = self.pair("-t", "am_bw", "-x", "posix", "-d", "memory", "-D", "bcopy", *FEW)
+        self.assertIn("| API:          transport layer ", done.server_out)
+        self.assertIn("| Data layout:  bcopy ", done.server_out)
+
+    def test_batch_leaves_out_what_a_transport_has_not(self):
+        done = self.pair("-b", os.path.join(BATCHES, "test_types_uct"), "-x", "posix", "-d",
+                         "memory", "-f", *FEW)
+        names = [row.split()[0] for row in done.client.stdout.splitlines()[5:]]
+        self.assertEqual(names, ["am_short_lat", "am_bcopy_lat", "am_short_bw", "am_bcopy_bw"])
+        self.assertIn("put_zcopy_bw is left out: posix/memory: no put_zcopy", done.client.stderr)
+
     def test_what_is_installed_can_be_run(self):
-        folder = os.path.join(os.path.dirname(__file__), "../../../tools/perf/batch")
-        done = self.pair("-b", os.path.join(folder, "test_types_ucp"), "-f", "-n", "50", "-w", "5")
+        done = self.pair("-b", os.path.join(BATCHES, "test_types_ucp"), "-f", "-n", "50", "-w", "5")
         names = [row.split()[0] for row in done.client.stdout.splitlines()[5:]]
         self.assertIn("ucp_am_bw", names)
         self.assertIn("ucp_contig_stream_data_lat", names)
@@ -186,7 +230,7 @@ class Runs(unittest.TestCase):
     def test_help_names_every_option(self):
         done = run(PERFTEST, "-h")
         self.assertEqual(done.returncode, 0)
-        for letter in "tsnwObRVcTMDiCUrHymeEIp6lfvNXqh":
+        for letter in "tsnwObRVcTMDiCUrHyxdWmeEIp6lfvNXqh":
             self.assertRegex(done.stdout, rf"(?m)^  -{letter} ")
 
 
@@ -211,6 +255,29 @@ class Mistakes(unittest.TestCase):
                         ["-E", "sleep", "-T", "2,shared", "-M", "multi"]):
             with self.subTest(options=options):
                 self.assertIn(options[0], self.refused(*client, *options))
+
+    def test_transports_that_are_not_there(self):
+        test = ("localhost", "-t", "am_lat")
+        for options in ([], ["-x", "posix"], ["-d", "memory"], ["-x", "rc", "-d", "mlx5_0:1"]):
+            with self.subTest(options=options):
+                self.assertIn("posix/memory", self.refused(*test, *options))
+        posix = (*test, "-x", "posix", "-d", "memory")
+        self.assertIn("am_zcopy", self.refused(*posix, "-D", "zcopy"))
+        self.assertIn("am_short", self.refused(*posix, "-s", "1m"))
+        for options in (["-s", "4"], ["-H", "16", "-s", "100"], ["-T", "2"], ["-M", "multi"],
+                        ["-e"], ["-C"], ["-D", "iov"], ["-y"], ["-W", "0"]):
+            with self.subTest(options=options):
+                self.assertIn(options[0], self.refused(*posix, *options))
+        self.assertIn("put_zcopy", self.refused(*posix, "-t", "put_lat"))
+        self.assertIn("atomics", self.refused(*posix, "-t", "fadd"))
+
+    def test_peer_that_a_transport_does_not_reach(self):
+        with Server() as server:
+            done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "am_lat", "-x", "self",
+                       "-d", "memory")
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn("does not reach the peer", done.stderr)
+            self.assertEqual(server.finish()[0], 1)
 
     def test_wrong_combinations(self):
         self.assertIn("-l", self.refused("localhost", "-l", "-t", "tag_lat"))
@@ -264,7 +331,10 @@ class LostPeers(unittest.TestCase):
     def test_killed_peer_ends_the_other_side(self):
         for victim in ("server", "client"):
             for options in (["-t", "tag_lat"], ["-t", "tag_bw", "-s", "1m"],
-                            ["-t", "tag_lat", "-e", "peer"], ["-t", "tag_bw", "-T", "2"]):
+                            ["-t", "tag_lat", "-e", "peer"], ["-t", "tag_bw", "-T", "2"],
+                            ["-t", "ucp_am_bw", "-s", "1m"], ["-t", "stream_lat", "-r", "recv_data"],
+                            ["-t", "am_bw", "-x", "tcp", "-d", "lo"],
+                            ["-t", "am_lat", "-x", "posix", "-d", "memory"]):
                 with self.subTest(victim=victim, options=options):
                     self.survivor(victim, options)
 

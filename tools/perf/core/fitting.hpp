@@ -11,6 +11,8 @@ struct taken_options {
     bool header = false;         // -H
     bool extra_copy = false;     // -y
     bool receive_modes = false;  // -r recv_data
+    bool transport = false;      // -x -d -W, -D short, bcopy or zcopy
+    bool protocol = true;        // -T -M -e, -D iov: all but tests of a transport
 };
 
 // Throws usage_error for an option that the test does not take: what it asks for would not happen.

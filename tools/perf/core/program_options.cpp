@@ -18,7 +18,7 @@ constexpr unsigned max_cpu = 65536;
 
 // Letters that users of other UCX versions know and that belong to tests of later versions.
 constexpr std::string_view known_elsewhere_flags = "oBz";
-constexpr std::string_view known_elsewhere_valued = "dxWAKLFYagGP";
+constexpr std::string_view known_elsewhere_valued = "AKLFYagGP";
 
 std::uint16_t parse_port(std::string_view text) {
     const auto port = parse_count(text);

@@ -109,9 +109,9 @@ std::string server_box(const box_content& content, bool closed) {
     const std::string edge = '+' + std::string(106, '-') + "+\n";
     std::string text = edge;
     if (!content.batch_label.empty()) text += line("Batch:", content.batch_label);
-    text += line("API:", "protocol layer");
+    text += line("API:", content.api);
     text += line("Test:", content.test_title);
-    text += line("Data layout:", "(automatic)");
+    text += line("Data layout:", content.data_layout);
     text += line("Send memory:", "host");
     text += line("Recv memory:", "host");
     text += line("Message size:", std::to_string(content.message_size));

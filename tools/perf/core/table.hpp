@@ -38,6 +38,8 @@ struct box_content {
     std::string test_title;
     std::size_t message_size = 0;
     std::string batch_label;
+    std::string api = "protocol layer";
+    std::string data_layout = "(automatic)";
 };
 [[nodiscard]] std::string server_box(const box_content& content, bool closed);
 

@@ -27,6 +27,9 @@ constexpr std::array<choice<thread_mode>, 3> thread_modes{{{"single", thread_mod
 constexpr std::array<choice<layout>, 2> layouts{{{"contig", layout::contig}, {"iov", layout::iov}}};
 constexpr std::array<choice<wait_mode>, 2> wait_modes{
     {{"poll", wait_mode::poll}, {"sleep", wait_mode::sleep}}};
+constexpr std::array<choice<send_operation>, 3> operations{{{"short", send_operation::copied_short},
+                                                            {"bcopy", send_operation::bcopy},
+                                                            {"zcopy", send_operation::zcopy}}};
 constexpr std::array<choice<receive_mode>, 2> receive_modes{
     {{"recv", receive_mode::recv}, {"recv_data", receive_mode::recv_data}}};
 
@@ -80,6 +83,11 @@ void apply_layouts(test_params& params, std::string_view text) {
     const std::vector<std::string_view> parts = split(text, ',');
     if (parts.size() > 2) {
         throw usage_error(fmt::format("-D: \"{}\" names more than two layouts", text));
+    }
+    for (const auto& operation : operations) {
+        if (operation.name != text) continue;
+        params.operation = operation.value;
+        return;
     }
     params.send_layout = choose('D', parts.front(), layouts);
     // One layout alone is the sender's, as users of the option know it.
@@ -152,6 +160,15 @@ void apply_test_option(test_params& params, const found_option& option, option_s
         case 'X':
             params.extra_info = true;
             return;
+        case 'x':
+            params.transport = value;
+            return;
+        case 'd':
+            params.device = value;
+            return;
+        case 'W':
+            params.flow_window = static_cast<std::uint32_t>(count_between('W', value, 1, 65536));
+            return;
         case 'y':
             params.extra_copy = true;
             return;
@@ -214,6 +231,12 @@ std::vector<std::string> to_words(const test_params& params) {
         words.emplace_back("-H");
         words.push_back(std::to_string(*params.header));
     }
+    if (!params.transport.empty()) words.insert(words.end(), {"-x", params.transport});
+    if (!params.device.empty()) words.insert(words.end(), {"-d", params.device});
+    if (params.operation) {
+        words.insert(words.end(), {"-D", std::string(name_of(operations, *params.operation))});
+    }
+    words.insert(words.end(), {"-W", std::to_string(params.flow_window)});
     if (params.extra_copy) words.emplace_back("-y");
     if (params.wildcard) words.emplace_back("-C");
     if (params.unexpected) words.emplace_back("-U");

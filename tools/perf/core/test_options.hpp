@@ -12,7 +12,7 @@
 namespace tools::perf {
 
 inline constexpr std::string_view test_flags = "CUVXeIy";
-inline constexpr std::string_view test_valued = "tsinwORTMDrmEH";
+inline constexpr std::string_view test_valued = "tsinwORTMDrmEHxdW";
 
 // Applies one of the letters above; throws usage_error for a wrong value.
 void apply_test_option(test_params& params, const found_option& option, option_scanner& scanner);

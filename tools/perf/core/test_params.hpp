@@ -13,6 +13,7 @@ enum class thread_mode : std::uint8_t { single, serialized, multi };
 enum class layout : std::uint8_t { contig, iov };
 enum class error_handling : std::uint8_t { none, peer };
 enum class wait_mode : std::uint8_t { poll, sleep };
+enum class send_operation : std::uint8_t { copied_short, bcopy, zcopy };
 enum class receive_mode : std::uint8_t { recv, recv_data };
 
 // Value type. The client fills it from its command line and batch files and sends it to the
@@ -43,6 +44,12 @@ struct test_params {
 
     // The workers are such as can be slept on.
     [[nodiscard]] bool sleeps() const noexcept { return wakeup || waiting == wait_mode::sleep; }
+
+    // Of the tests of a transport.
+    std::string transport;                    // -x
+    std::string device;                       // -d
+    std::optional<send_operation> operation;  // -D; unset: the test's own choice
+    std::uint32_t flow_window = 127;          // -W
 
     // Bytes of one message.
     [[nodiscard]] std::size_t message_size() const noexcept;

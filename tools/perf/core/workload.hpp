@@ -39,9 +39,15 @@ public:
     // Both sides call it with the same number. On return no operation is in flight.
     virtual void run(std::uint64_t iterations, meter* times) = 0;
 
+    // With -V, when both sides have finished: throws failure for wrong bytes in memory that the
+    // peer accessed.
+    virtual void check_memory() {}
+
     // One more operation; returns what the library says about it in words. Both sides call it.
     virtual std::string describe_operation() = 0;
 };
+
+struct transport_connection;
 
 // A row of the list of tests.
 struct test_row {
@@ -51,6 +57,10 @@ struct test_row {
     std::uint64_t features;  // UCP_FEATURE_*
     std::unique_ptr<workload> (*make)(const connection& on);
     void (*check)(const test_params& params);  // throws usage_error for options that do not fit
+    // Tests of a transport are made by this one instead.
+    std::unique_ptr<workload> (*make_on_transport)(const transport_connection& on) = nullptr;
+
+    [[nodiscard]] bool is_on_transport() const noexcept { return make_on_transport != nullptr; }
 };
 
 [[nodiscard]] std::span<const test_row> all_tests() noexcept;

@@ -34,5 +34,39 @@ TEST_CASE("each option has its own permission") {
         params.extra_copy = true;
         CHECK_NOTHROW(refuse_others(params, {.extra_copy = true}));
     }
+    SECTION("-x") {
+        params.transport = "tcp";
+        CHECK_NOTHROW(refuse_others(params, {.transport = true}));
+    }
+    SECTION("-d") {
+        params.device = "lo";
+        CHECK_NOTHROW(refuse_others(params, {.transport = true}));
+    }
+    SECTION("-D bcopy") {
+        params.operation = send_operation::bcopy;
+        CHECK_NOTHROW(refuse_others(params, {.transport = true}));
+    }
+    SECTION("-W") {
+        params.flow_window = 5;
+        CHECK_NOTHROW(refuse_others(params, {.transport = true}));
+    }
     CHECK_THROWS_AS(refuse_others(params, {}), tools::usage_error);
+}
+
+TEST_CASE("tests of a transport take no options of the protocol layer") {
+    test_params params;
+    SECTION("-T") {
+        params.threads = 2;
+    }
+    SECTION("-M") {
+        params.threading = thread_mode::multi;
+    }
+    SECTION("-e") {
+        params.errors = error_handling::peer;
+    }
+    SECTION("-D iov") {
+        params.send_layout = layout::iov;
+    }
+    CHECK_NOTHROW(refuse_others(params, {}));
+    CHECK_THROWS_AS(refuse_others(params, {.protocol = false}), tools::usage_error);
 }

@@ -51,6 +51,18 @@ TEST_CASE("parameters survive the way to the server") {
     CHECK(to_words(parse(to_words(test_params{}))) == to_words(test_params{}));
 }
 
+TEST_CASE("options of a transport reach their parameters, here and at the server") {
+    const test_params given = parse({"-x", "tcp", "-d", "lo", "-D", "bcopy", "-W", "16"});
+    for (const test_params& params : {given, parse(to_words(given))}) {
+        CHECK(params.transport == "tcp");
+        CHECK(params.device == "lo");
+        CHECK(params.operation == send_operation::bcopy);
+        CHECK(params.flow_window == 16);
+        CHECK(params.send_layout == layout::contig);
+    }
+    CHECK_FALSE(parse({"-D", "iov"}).operation.has_value());
+}
+
 TEST_CASE("a header of no bytes is not the same as none named") {
     CHECK_FALSE(parse({}).header.has_value());
     CHECK(parse({"-H", "0"}).header == 0);
@@ -97,6 +109,8 @@ TEST_CASE("wrong values are refused") {
                                                       {"-i", "-4"},
                                                       {"-H", "-1"},
                                                       {"-H", "2000000"},
+                                                      {"-W", "0"},
+                                                      {"-D", "bcopy,zcopy"},
                                                       {"stray"}};
     for (const auto& words : wrong) {
         INFO(words.front() << ' ' << words.back());

@@ -1,0 +1,77 @@
+#include "tools/perf/uct/operations.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace tools::perf;
+
+namespace {
+
+uct::iface_attr able() {
+    uct::iface_attr attr;
+    for (const uct::op one : {uct::op::am_short, uct::op::am_bcopy, uct::op::am_zcopy,
+                              uct::op::get_zcopy, uct::op::put_zcopy})
+        attr.ops.add(one);
+    attr.max_short = 100;
+    attr.max_bcopy = 1000;
+    attr.max_zcopy = 10'000;
+    attr.max_zcopy_header = 64;
+    attr.max_rma = 100'000;
+    return attr;
+}
+
+test_params sized(std::size_t size, std::optional<send_operation> operation = {}) {
+    test_params params;
+    params.pieces = {size};
+    params.operation = operation;
+    return params;
+}
+
+}  // namespace
+
+TEST_CASE("a message fits an operation up to its limit, its header counted") {
+    const auto fits = [](const test_params& params) {
+        return mistake_in_messages(params, able()).empty();
+    };
+    CHECK(fits(sized(8)));
+    CHECK_FALSE(fits(sized(7)));
+    CHECK(fits(sized(108)));
+    CHECK_FALSE(fits(sized(109)));
+    CHECK(fits(sized(1000, send_operation::bcopy)));
+    CHECK_FALSE(fits(sized(1001, send_operation::bcopy)));
+    CHECK(fits(sized(10'000, send_operation::zcopy)));
+    CHECK_FALSE(fits(sized(10'001, send_operation::zcopy)));
+}
+
+TEST_CASE("a header has the length that its operation takes") {
+    test_params params = sized(500);
+    params.header = 16;
+    CHECK_THAT(mistake_in_messages(params, able()), Catch::StartsWith("-H"));
+    params.operation = send_operation::zcopy;
+    CHECK(mistake_in_messages(params, able()).empty());
+    params.header = 65;
+    CHECK_THAT(mistake_in_messages(params, able()), Catch::StartsWith("-H"));
+    params.header = 501;
+    CHECK_THAT(mistake_in_messages(params, able()), Catch::StartsWith("-s"));
+}
+
+TEST_CASE("an operation that the transport has not is named") {
+    uct::iface_attr attr = able();
+    attr.ops = {};
+    attr.ops.add(uct::op::am_short);
+    CHECK(mistake_in_messages(sized(8), attr).empty());
+    CHECK(mistake_in_messages(sized(8, send_operation::bcopy), attr) == "no am_bcopy");
+    CHECK(mistake_in_memory_access(sized(8), uct::op::put_zcopy, attr) == "no put_zcopy");
+    CHECK(mistake_in_memory_access(sized(8), uct::op::get_zcopy, attr) == "no get_zcopy");
+}
+
+TEST_CASE("memory is accessed by zcopy, at least one byte") {
+    const auto mistake = [](const test_params& params) {
+        return mistake_in_memory_access(params, uct::op::put_zcopy, able());
+    };
+    CHECK(mistake(sized(8)).empty());
+    CHECK(mistake(sized(100'000, send_operation::zcopy)).empty());
+    CHECK_FALSE(mistake(sized(100'001)).empty());
+    CHECK_FALSE(mistake(sized(0)).empty());
+    CHECK_FALSE(mistake(sized(8, send_operation::copied_short)).empty());
+    CHECK_FALSE(mistake(sized(8, send_operation::bcopy)).empty());
+}

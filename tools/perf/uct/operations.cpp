@@ -1,0 +1,77 @@
+#include "tools/perf/uct/operations.hpp"
+
+#include <fmt/format.h>
+
+namespace tools::perf {
+namespace {
+
+constexpr std::size_t short_header = sizeof(std::uint64_t);
+
+std::string too_long(std::string_view what, std::size_t most) {
+    return fmt::format("{} takes at most {} bytes here", what, most);
+}
+
+}  // namespace
+
+std::size_t header_of(const test_params& params) noexcept {
+    return params.header.value_or(short_header);
+}
+
+const char* name_of(send_operation operation) noexcept {
+    switch (operation) {
+        case send_operation::copied_short:
+            return "am_short";
+        case send_operation::bcopy:
+            return "am_bcopy";
+        case send_operation::zcopy:
+            break;
+    }
+    return "am_zcopy";
+}
+
+std::string mistake_in_messages(const test_params& params, const uct::iface_attr& attr) {
+    const send_operation operation = operation_of(params, send_operation::copied_short);
+    const std::size_t size = params.message_size();
+    const std::size_t header = header_of(params);
+    const char* const name = name_of(operation);
+    const uct::op needed = operation == send_operation::copied_short ? uct::op::am_short
+                           : operation == send_operation::bcopy      ? uct::op::am_bcopy
+                                                                     : uct::op::am_zcopy;
+    // Acknowledgements are short.
+    if (!attr.ops.has(needed) || !attr.ops.has(uct::op::am_short))
+        return fmt::format("no {}", name);
+    if (size < header) {
+        return fmt::format("-s: a message of {} bytes has no room for its header of {}", size,
+                           header);
+    }
+    switch (operation) {
+        case send_operation::copied_short:
+            if (header != short_header) return "-H: the header of am_short has 8 bytes";
+            if (size - header > attr.max_short) return too_long(name, attr.max_short + header);
+            break;
+        case send_operation::bcopy:
+            if (size > attr.max_bcopy) return too_long(name, attr.max_bcopy);
+            break;
+        case send_operation::zcopy:
+            if (header > attr.max_zcopy_header) {
+                return too_long("-H: the header of am_zcopy", attr.max_zcopy_header);
+            }
+            if (size > attr.max_zcopy) return too_long(name, attr.max_zcopy);
+            break;
+    }
+    return {};
+}
+
+std::string mistake_in_memory_access(const test_params& params, uct::op needed,
+                                     const uct::iface_attr& attr) {
+    const char* const name = needed == uct::op::put_zcopy ? "put_zcopy" : "get_zcopy";
+    if (operation_of(params, send_operation::zcopy) != send_operation::zcopy) {
+        return "of remote memory operations there is only -D zcopy";
+    }
+    if (!attr.ops.has(needed)) return fmt::format("no {}", name);
+    if (params.message_size() > attr.max_rma) return too_long(name, attr.max_rma);
+    if (params.message_size() == 0) return "-s: nothing happens with 0 bytes";
+    return {};
+}
+
+}  // namespace tools::perf

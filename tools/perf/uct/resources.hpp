@@ -1,0 +1,49 @@
+// Transports and devices by the names of -x and -d.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/common/failure.hpp"
+#include "ucs/async/event_loop.hpp"
+#include "ucs/config/source.hpp"
+#include "uct/api/component.hpp"
+
+namespace tools::perf {
+
+// What is asked for is not on this machine, or not with this transport. In a batch such a test is
+// left out.
+class not_offered : public usage_error {
+public:
+    using usage_error::usage_error;
+};
+
+// A transport on a device, and who opens it.
+struct offer {
+    const uct::component* opens = nullptr;
+    uct::resource where;
+
+    [[nodiscard]] std::string name() const { return where.transport + '/' + where.device; }
+};
+
+// What is on this machine, nearest first. Throws failure.
+[[nodiscard]] std::vector<offer> all_offers(const ucs::config::source& config);
+
+// Pure. Throws not_offered, with all there are, when a name is missing or unknown.
+[[nodiscard]] const offer& choose(const std::vector<offer>& offers, std::string_view transport,
+                                  std::string_view device);
+
+// An interface with what it needs. Owner thread.
+struct opened_interface {
+    std::unique_ptr<ucs::config::source> config;
+    std::unique_ptr<ucs::async::event_loop> events;
+    std::string name;
+    std::unique_ptr<uct::iface> iface;
+};
+
+// Throws not_offered or failure.
+[[nodiscard]] opened_interface open_interface(std::string_view transport, std::string_view device);
+
+}  // namespace tools::perf

@@ -1,0 +1,32 @@
+// One side of a test of a transport, from opening the interface to closing it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tools/perf/test_run.hpp"
+#include "tools/perf/uct/connection.hpp"
+
+namespace tools::perf {
+
+// Made and run once, by the main thread, which is its only one. Interfaces find each other through
+// the control connection. Throws failure, or stopped when the peer disappeared.
+class transport_run final : public runnable {
+public:
+    transport_run(const test_params& params, const run_environment& environment);
+
+    outcome run() override;
+
+private:
+    void exchange_addresses();
+    // Waits for the peer while the interface progresses.
+    void meet();
+
+    const test_params& params_;
+    const test_row& row_;
+    const run_environment& with_;
+    transport_link link_;
+    std::vector<std::byte> landing_;  // memory that the peer may access
+};
+
+}  // namespace tools::perf

@@ -1,0 +1,61 @@
+#include "tools/perf/uct/tests.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/perf/core/fitting.hpp"
+#include "tools/perf/core/message_workloads.hpp"
+#include "tools/perf/uct/am_channel.hpp"
+#include "tools/perf/uct/operations.hpp"
+
+namespace tools::perf {
+namespace {
+
+using flow = transport_am_channel::flow;
+
+void require_memory_access(const test_params& params, uct::op needed) {
+    refuse_others(params, {.transport = true, .protocol = false});
+    const opened_interface opened = open_interface(params.transport, params.device);
+    const std::string mistake = mistake_in_memory_access(params, needed, opened.iface->attr());
+    if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
+}
+
+}  // namespace
+
+void check_transport_messages(const test_params& params) {
+    refuse_others(params, {.header = true, .transport = true, .protocol = false});
+    const opened_interface opened = open_interface(params.transport, params.device);
+    const std::string mistake = mistake_in_messages(params, opened.iface->attr());
+    if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
+}
+
+void check_transport_put(const test_params& params) {
+    require_memory_access(params, uct::op::put_zcopy);
+}
+
+void check_transport_get(const test_params& params) {
+    require_memory_access(params, uct::op::get_zcopy);
+}
+
+std::unique_ptr<workload> make_transport_am_latency(const transport_connection& on) {
+    return make_ping_pong<transport_am_channel>(on, flow::free);
+}
+
+std::unique_ptr<workload> make_transport_am_bandwidth(const transport_connection& on) {
+    return make_one_way<transport_am_channel>(on, flow::controlled);
+}
+
+std::string layout_name(const test_params& params) {
+    const bool accesses_memory = params.test.find("am_") == std::string::npos;
+    switch (operation_of(params,
+                         accesses_memory ? send_operation::zcopy : send_operation::copied_short)) {
+        case send_operation::copied_short:
+            return "short";
+        case send_operation::bcopy:
+            return "bcopy";
+        case send_operation::zcopy:
+            break;
+    }
+    return "zcopy";
+}
+
+}  // namespace tools::perf
