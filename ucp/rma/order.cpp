@@ -69,7 +69,7 @@ void ep::ask_for_confirmation() {
     if (tracker_->asked == tracker_->posted) return;
     tracker_->asked = tracker_->posted;
     const wire::confirm_header header{remote_id_, tracker_->asked};
-    remote_.send_control(wire::rma_confirm, std::as_bytes(std::span(&header, 1)));
+    remote_->send_control(wire::rma_confirm, std::as_bytes(std::span(&header, 1)));
 }
 
 bool ep::confirm(std::uint64_t count, ucs_status_t status) {

@@ -24,8 +24,8 @@ void describe_lanes(ucs::vfs::directory& into, const peer& of) {
 
 void ep::describe(ucs::vfs::directory& into) const {
     into.file("memory_address", [this] { return fmt::format("{}", fmt::ptr(this)); });
-    into.file("peer_name", [this] { return remote_.worker_name(); });
-    into.file("peer_uid", [this] { return fmt::format("{:x}", remote_.uid()); });
+    into.file("peer_name", [this] { return remote_->worker_name(); });
+    into.file("peer_uid", [this] { return fmt::format("{:x}", remote_->uid()); });
     into.file("state", [this] { return std::string(wireup::name(state_)); });
     into.file("failure", [this] { return std::string(ucs_status_string(failure_)); });
     into.file("error_mode", [this] {
@@ -34,10 +34,10 @@ void ep::describe(ucs::vfs::directory& into) const {
     into.file("pending_sends", [this] { return std::to_string(sends_.size()); });
     into.file("pending_receives", [this] { return std::to_string(recvs_.size()); });
     into.file("pending_flushes", [this] { return std::to_string(flushes_.size()); });
-    into.folder("lane", [this](ucs::vfs::directory& lanes) { describe_lanes(lanes, remote_); });
-    into.file("lanes", [this] { return remote_.explain_lanes(); });
-    into.file("transports", [this] { return remote_.explain_transports(); });
-    into.file("protocols", [this] { return remote_.explain_protocols(); });
+    into.folder("lane", [this](ucs::vfs::directory& lanes) { describe_lanes(lanes, *remote_); });
+    into.file("lanes", [this] { return remote_->explain_lanes(); });
+    into.file("transports", [this] { return remote_->explain_transports(); });
+    into.file("protocols", [this] { return remote_->explain_protocols(); });
     into.file("info", [this] { return info(); });
 }
 
