@@ -49,8 +49,8 @@ ucs_status_t create(const ucp_params_t& params, const ucp_config_t* config,
 }
 
 constexpr std::uint64_t known_features =
-    UCP_FEATURE_TAG | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 |
-    UCP_FEATURE_WAKEUP | UCP_FEATURE_STREAM | UCP_FEATURE_AM | UCP_FEATURE_EXPORTED_MEMH;
+    UCP_FEATURE_TAG | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP |
+    UCP_FEATURE_STREAM | UCP_FEATURE_AM | UCP_FEATURE_EXPORTED_MEMH;
 
 ucs_status_t check_features(const ucp_params_t& params) {
     if ((params.field_mask & UCP_PARAM_FIELD_FEATURES) == 0 || params.features == 0) {

@@ -77,7 +77,8 @@ const uct::iface_attr& ep::lane_attr() const noexcept {
 
 void ep::unqueue(request& send) {
     if (!send.pending.pending_hook.is_linked() || lane_ == nullptr) return;
-    (send.state.send.proto->memory_lane ? remote_->rma_lane() : *lane_).pending_remove(send.pending);
+    (send.state.send.proto->memory_lane ? remote_->rma_lane() : *lane_)
+        .pending_remove(send.pending);
 }
 
 void ep::handle(event what, ucs_status_t status) {

@@ -23,15 +23,25 @@ static inline const char* provider_pml(void) {
     return info.dli_fname;
 }
 
-static inline bool provider_is_ucx(void) { return strstr(provider_pml(), "mca_pml_ucx") != NULL; }
+static inline bool provider_is_ucx(void) {
+    return strstr(provider_pml(), "mca_pml_ucx") != NULL;
+}
 
-static inline void* provider_open(void) { return dlopen(provider_pml(), RTLD_LAZY | RTLD_NOLOAD); }
+static inline void* provider_open(void) {
+    return dlopen(provider_pml(), RTLD_LAZY | RTLD_NOLOAD);
+}
 
 #else
 
-static inline const char* provider_pml(void) { return "MPICH"; }
-static inline bool provider_is_ucx(void) { return true; }
-static inline void* provider_open(void) { return dlopen(NULL, RTLD_LAZY); }
+static inline const char* provider_pml(void) {
+    return "MPICH";
+}
+static inline bool provider_is_ucx(void) {
+    return true;
+}
+static inline void* provider_open(void) {
+    return dlopen(NULL, RTLD_LAZY);
+}
 
 #endif
 
