@@ -11,15 +11,12 @@ namespace ucs::config {
 struct general_settings {
     bool warn_unused = true;
     std::string config_dir;
-    std::string module_dir;
-    bool vfs_enable = true;
-    std::string vfs_name;
 
     static const table& options();
 };
 
-// The tables that every program knows beside those of what it uses: these and logging. For
-// `ucx_info -c`; warn_unknown and modify know them anyway.
+// The tables that every program knows beside those of what it uses: these, logging, object tree.
+// For `ucx_info -c`; warn_unknown and modify know them anyway.
 [[nodiscard]] std::span<const table* const> general_tables();
 
 }  // namespace ucs::config

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucs/config/general.hpp"
 #include "ucs/log/log.hpp"
 #include "ucs/vfs/names.hpp"
 #include "ucs/vfs/service.hpp"
+#include "ucs/vfs/settings.hpp"
 
 namespace ucs::vfs {
 namespace {
@@ -20,15 +20,15 @@ constinit log::component self{"ucs.vfs"};
 }  // namespace
 
 std::unique_ptr<entrance> entrance::open(async::event_loop& on, const config::source& options) {
-    auto general = config::load<config::general_settings>(options);
-    if (!general || !general->vfs_enable) return nullptr;
-    unique_fd listener = listen_at(process_name(::geteuid(), general->vfs_name));
+    auto wanted = config::load<settings>(options);
+    if (!wanted || !wanted->enable) return nullptr;
+    unique_fd listener = listen_at(process_name(::geteuid(), wanted->name));
     if (!listener) {
         log::debug(self, "ucx_vfs cannot look into this process: {}", std::strerror(errno));
         return nullptr;
     }
     std::unique_ptr<entrance> made(
-        new entrance(on, std::move(listener), std::move(general->module_dir)));
+        new entrance(on, std::move(listener), std::move(wanted->module_dir)));
     entrance* const own = made.get();
     const ucs_status_t status =
         on.add(own->listener_.get(), EPOLLIN, [own](std::uint32_t) { own->let_in(); });
