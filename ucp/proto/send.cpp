@@ -116,6 +116,8 @@ void start_send(request& send) {
             state.proto =
                 &send.via->protocols().select(what, state.buffer.length() + state.header_length);
         } catch (const std::bad_alloc&) {
+            ucs::log::error(proto_log, "out of memory: no protocol is chosen for a {}, it fails",
+                            traits(state.kind).title);
             finish_send(send, UCS_ERR_NO_MEMORY);
             return;
         }
