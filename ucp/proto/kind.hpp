@@ -47,103 +47,42 @@ struct kind_traits {
     bool rendezvous;
 };
 
+namespace kinds {
+
+struct ways {
+    bool sync = false;
+    bool eager = true;
+    bool rendezvous = true;
+};
+
+constexpr kind_traits tagged(const char* title, std::uint64_t feature, ways allowed) noexcept {
+    return {title,          feature,      wire::eager_only, wire::eager_first,
+            wire::rndv_rts, allowed.sync, allowed.eager,    allowed.rendezvous};
+}
+constexpr kind_traits active(const char* title, ways allowed) noexcept {
+    return {title,        UCP_FEATURE_AM, wire::am_only, wire::am_first,
+            wire::am_rts, allowed.sync,   allowed.eager, allowed.rendezvous};
+}
+// Has a protocol of its own, which is not chosen from the table.
+constexpr kind_traits apart(const char* title, std::uint64_t feature, wire::id id = {}) noexcept {
+    return {title, feature, id, id, id, false, false, false};
+}
+
+}  // namespace kinds
+
 inline constexpr std::array<kind_traits, send_kind_count> all_kinds{{
-    {.title = "tag send",
-     .feature = UCP_FEATURE_TAG,
-     .only = wire::eager_only,
-     .first = wire::eager_first,
-     .announcement = wire::rndv_rts,
-     .sync = false,
-     .eager = true,
-     .rendezvous = true},
-    {.title = "synchronous tag send",
-     .feature = UCP_FEATURE_TAG,
-     .only = wire::eager_only,
-     .first = wire::eager_first,
-     .announcement = wire::rndv_rts,
-     .sync = true,
-     .eager = true,
-     .rendezvous = true},
-    {.title = "tag send, announced",
-     .feature = 0,
-     .only = wire::eager_only,
-     .first = wire::eager_first,
-     .announcement = wire::rndv_rts,
-     .sync = false,
-     .eager = false,
-     .rendezvous = true},
-    {.title = "synchronous tag send, announced",
-     .feature = 0,
-     .only = wire::eager_only,
-     .first = wire::eager_first,
-     .announcement = wire::rndv_rts,
-     .sync = true,
-     .eager = false,
-     .rendezvous = true},
-    {.title = "active message",
-     .feature = UCP_FEATURE_AM,
-     .only = wire::am_only,
-     .first = wire::am_first,
-     .announcement = wire::am_rts,
-     .sync = false,
-     .eager = true,
-     .rendezvous = true},
-    {.title = "active message, eager wanted",
-     .feature = UCP_FEATURE_AM,
-     .only = wire::am_only,
-     .first = wire::am_first,
-     .announcement = wire::am_rts,
-     .sync = false,
-     .eager = true,
-     .rendezvous = false},
-    {.title = "active message, rendezvous wanted",
-     .feature = UCP_FEATURE_AM,
-     .only = wire::am_only,
-     .first = wire::am_first,
-     .announcement = wire::am_rts,
-     .sync = false,
-     .eager = false,
-     .rendezvous = true},
-    {.title = "stream send",
-     .feature = 0,
-     .only = wire::stream_data,
-     .first = wire::stream_data,
-     .announcement = wire::stream_data,
-     .sync = false,
-     .eager = false,
-     .rendezvous = false},
-    {.title = "put",
-     .feature = UCP_FEATURE_RMA,
-     .only = {},
-     .first = {},
-     .announcement = {},
-     .sync = false,
-     .eager = false,
-     .rendezvous = false},
-    {.title = "get",
-     .feature = UCP_FEATURE_RMA,
-     .only = {},
-     .first = {},
-     .announcement = {},
-     .sync = false,
-     .eager = false,
-     .rendezvous = false},
-    {.title = "atomic operation",
-     .feature = UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64,
-     .only = {},
-     .first = {},
-     .announcement = {},
-     .sync = false,
-     .eager = false,
-     .rendezvous = false},
-    {.title = "reply to a get",
-     .feature = UCP_FEATURE_RMA,
-     .only = {},
-     .first = {},
-     .announcement = {},
-     .sync = false,
-     .eager = false,
-     .rendezvous = false},
+    kinds::tagged("tag send", UCP_FEATURE_TAG, {}),
+    kinds::tagged("synchronous tag send", UCP_FEATURE_TAG, {.sync = true}),
+    kinds::tagged("tag send, announced", 0, {.eager = false}),
+    kinds::tagged("synchronous tag send, announced", 0, {.sync = true, .eager = false}),
+    kinds::active("active message", {}),
+    kinds::active("active message, eager wanted", {.rendezvous = false}),
+    kinds::active("active message, rendezvous wanted", {.eager = false}),
+    kinds::apart("stream send", 0, wire::stream_data),
+    kinds::apart("put", UCP_FEATURE_RMA),
+    kinds::apart("get", UCP_FEATURE_RMA),
+    kinds::apart("atomic operation", UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64),
+    kinds::apart("reply to a get", UCP_FEATURE_RMA),
 }};
 
 [[nodiscard]] constexpr const kind_traits& traits(send_kind kind) noexcept {
