@@ -1,11 +1,11 @@
 // ucp_ep_h: creation, closing, flush, attributes, text.
-#include <atomic>
 
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucs/arch/fence.hpp"
 
 namespace {
 
@@ -77,7 +77,7 @@ ucs_status_t create(worker& owner, const ucp_ep_params_t& params, ucp_ep_h* ep_p
 
 ucs_status_ptr_t flush(ep& which, const operation& params, bool close_after) {
     // What was stored directly is visible to everybody before anything that follows.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    ucs::arch::full_fence();
     request* waiting = begin_call(which.owner(), params);
     if (waiting == nullptr) {
         if (close_after) which.close_flushed();

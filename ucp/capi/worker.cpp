@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <bit>
 #include <cstdlib>
 
@@ -10,6 +9,7 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucs/arch/fence.hpp"
 #include "ucs/sys/process.hpp"
 
 namespace {
@@ -81,7 +81,7 @@ ucs_status_t copy_address(const worker& of, bool net_only, ucp_address_t** addre
 
 ucs_status_ptr_t flush(worker& owner, const operation& params) {
     // What was stored directly is visible to everybody before anything that follows.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    ucs::arch::full_fence();
     request* group = begin_call(owner, params);
     if (group == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
     set_send_callback(*group, params);
@@ -182,7 +182,7 @@ ucs_status_t ucp_worker_fence(ucp_worker_h handle) {
     if (handle == nullptr) return refuse("ucp_worker_fence", "worker is NULL");
     worker& object = from(handle);
     const worker_guard guard(object.lock());
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    ucs::arch::full_fence();
     return object.fence() ? UCS_OK : UCS_ERR_NO_MEMORY;
 }
 

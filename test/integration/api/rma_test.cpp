@@ -1,4 +1,5 @@
 // Put and get, on every way to reach a peer's memory.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -13,7 +14,7 @@ constexpr std::size_t lengths[] = {0,  1,  2,  3,   7,    8,    9,      16,     
 constexpr std::size_t margin = 100;
 
 bool holds(const std::byte* at, const std::vector<std::byte>& bytes) {
-    return std::memcmp(at, bytes.data(), bytes.size()) == 0;
+    return std::equal(bytes.begin(), bytes.end(), at);
 }
 
 // The data in three pieces, one of them empty.
