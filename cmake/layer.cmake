@@ -36,7 +36,7 @@ function(hawser_library name)
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
     LINK_DEPENDS "${ARG_EXPORTS}")
   target_link_options(${name} PRIVATE "-Wl,--version-script=${ARG_EXPORTS}" -Wl,--no-undefined -Wl,-z,now)
-  if(HAWSER_SANITIZER OR HAWSER_FUZZ)
+  if(HAWSER_SANITIZER)
     target_link_options(${name} PRIVATE -Wl,-z,undefs)
   endif()
   if(HAWSER_LTO)

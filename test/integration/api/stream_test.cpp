@@ -166,7 +166,6 @@ TEST_CASE("iov and the older functions work on streams") {
     const pair in;
     auto bytes = pattern(30'000, 7);
     ucp_dt_iov_t pieces[] = {{bytes.data(), 10'000}, {bytes.data() + 10'000, 20'000}};
-    outcome sent;
     const ucs_status_ptr_t writing = ucp_stream_send_nb(
         in.ep, pieces, 2, ucp_dt_make_iov(), [](void*, ucs_status_t) {}, 0);
     std::vector<std::byte> into(bytes.size());

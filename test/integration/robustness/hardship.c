@@ -43,7 +43,8 @@ static void die(const char* unit, uint64_t amount) {
 
 /* The soft limit, which may be lifted again. */
 static void limit(const char* what, unsigned long long amount) {
-    const int resource = strcmp(what, "nofile") == 0 ? RLIMIT_NOFILE : RLIMIT_AS;
+    /* glibc's type: Clang does not take an int for it. */
+    const __rlimit_resource_t resource = strcmp(what, "nofile") == 0 ? RLIMIT_NOFILE : RLIMIT_AS;
     struct rlimit bound;
     bool good = getrlimit(resource, &bound) == 0;
     if (good) {

@@ -270,12 +270,12 @@ TEST_CASE("answers that do not fit what was asked are dropped", "[ucp][rma]") {
 }
 
 TEST_CASE("a flush waits until the peer has confirmed what it was sent", "[ucp][rma]") {
+    told flushed;  // before the worker, whose end tells it
     raw_world in = by_messages();
     const auto key = key_to_peer(in);
     const ucp_rkey_h handle = ucp::capi::handle(*key);
     const std::uint64_t number = 1;
     REQUIRE(ucp_put_nbi(in.ep_handle(), &number, 8, 4096, handle) >= UCS_OK);
-    told flushed;
     const ucp_request_param_t param = flushed.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &param)));
     in.settle();
