@@ -10,6 +10,15 @@ std::size_t pack_nothing(void* arg, void*, std::size_t) {
     return 0;
 }
 
+// What a folder of that name says of itself.
+ucs::vfs::directory folder_of(const ucs::vfs::directory& in, std::string_view name) {
+    ucs::vfs::directory found;
+    for (const ucs::vfs::directory::entry& each : in.entries()) {
+        if (each.name == name && each.fill) each.fill(found);
+    }
+    return found;
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(flags_match, "operations that are not flagged are refused as unsupported",
@@ -38,6 +47,15 @@ CONFORMANCE_CASE(flags_match, "operations that are not flagged are refused as un
     if (!a.attr().ops.has(uct::op::put_zcopy)) {
         CHECK(via->put_zcopy({&piece, 1}, address, &done) == UCS_ERR_UNSUPPORTED);
     }
+    if (!a.attr().ops.has(uct::op::atomic)) {
+        const struct : uct::remote_memory {
+        } nowhere;
+        CHECK(via->atomic({uct::atomic_kind::add, 8, 1, 0}, nowhere, address, &word, &done) ==
+              UCS_ERR_UNSUPPORTED);
+        CHECK(a.iface().share_memory(8).status() == UCS_ERR_UNSUPPORTED);
+        CHECK(a.iface().attach_memory({}, uct::memory_access::change).status() ==
+              UCS_ERR_UNSUPPORTED);
+    }
     CHECK(a.attr().ops.bits != 0);
     net.settle();
     CHECK(done.told == 0);
@@ -56,6 +74,12 @@ CONFORMANCE_CASE(limits, "limits belong to flagged operations and make sense tog
         CHECK(attr.max_iov >= 1);
         CHECK(attr.max_rma >= 4096);
     }
+    for (const auto* of : {&attr.atomics.words32, &attr.atomics.words64}) {
+        // What can be done without an answer can be done with one.
+        CHECK((of->posted.bits & ~of->fetching.bits) == 0);
+        if (!attr.ops.has(uct::op::atomic)) CHECK(of->fetching.bits == 0);
+    }
+    if (attr.ops.has(uct::op::atomic)) CHECK(attr.atomics.words64.fetching.bits != 0);
     CHECK(attr.address_length > 0);
     CHECK(attr.address_length <= 256);
     CHECK(attr.latency > 0);
@@ -92,6 +116,11 @@ CONFORMANCE_CASE(description, "interfaces and endpoints describe themselves and 
     ucs::vfs::directory of_ep;
     via->describe(of_ep);
     CHECK_FALSE(of_ep.entries().empty());
+    if (a.attr().ops.has(uct::op::atomic)) {
+        const ucs::vfs::directory words = folder_of(folder_of(of_iface, "capability"), "atomic64");
+        REQUIRE(words.entries().size() == 2);
+        CHECK(words.entries()[1].read() == names_of(a.attr().atomics.words64.fetching));
+    }
     for (const ucs::vfs::directory::entry& each : of_ep.entries()) {
         if (each.read) CHECK_FALSE(each.read().empty());
     }

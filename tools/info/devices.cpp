@@ -48,6 +48,10 @@ void print_line(std::string_view key, const std::string& value) {
     fmt::print("# {:>20}: {}\n", key, value);
 }
 
+std::string atomics_text(const uct::atomic_kinds_of_size& of) {
+    return fmt::format("post {}; fetch {}", names_of(of.posted), names_of(of.fetching));
+}
+
 void print_operations(const uct::iface_attr& attr) {
     const std::string pieces = fmt::format(", up to {} iov", attr.max_iov);
     if (attr.ops.has(uct::op::put_zcopy)) {
@@ -55,6 +59,10 @@ void print_operations(const uct::iface_attr& attr) {
     }
     if (attr.ops.has(uct::op::get_zcopy)) {
         print_line("get_zcopy", size_text(attr.max_rma) + pieces);
+    }
+    if (attr.ops.has(uct::op::atomic)) {
+        print_line("atomic 32 bit", atomics_text(attr.atomics.words32));
+        print_line("atomic 64 bit", atomics_text(attr.atomics.words64));
     }
     if (attr.ops.has(uct::op::am_short)) print_line("am_short", size_text(attr.max_short));
     if (attr.ops.has(uct::op::am_bcopy)) print_line("am_bcopy", size_text(attr.max_bcopy));

@@ -10,14 +10,14 @@ namespace ucp {
 
 namespace {
 
-ucs_status_t refuse(const atomic_op& op, std::uint64_t address, ucs_status_t status,
+ucs_status_t refuse(const uct::atomic_op& op, std::uint64_t address, ucs_status_t status,
                     const char* why) {
     ucs::log::error(proto_log, "an atomic operation on {} bytes at {:#x} is refused: {}", op.size,
                     address, why);
     return status;
 }
 
-ucs_status_t check(const atomic_op& op, const void* result, std::uint64_t address,
+ucs_status_t check(const uct::atomic_op& op, const void* result, std::uint64_t address,
                    const mem::rkey& key) {
     if (!op.possible()) {
         return refuse(op, address, UCS_ERR_INVALID_PARAM,
@@ -26,7 +26,7 @@ ucs_status_t check(const atomic_op& op, const void* result, std::uint64_t addres
     if (address % op.size != 0) {
         return refuse(op, address, UCS_ERR_INVALID_PARAM, "that is no multiple of the size");
     }
-    if (needs_result(op) && result == nullptr) {
+    if (op.must_fetch() && result == nullptr) {
         return refuse(op, address, UCS_ERR_INVALID_PARAM, "a swap needs a reply buffer");
     }
     const ucs_status_t status = key.check(address, op.size, mem::all_access);
@@ -35,7 +35,7 @@ ucs_status_t check(const atomic_op& op, const void* result, std::uint64_t addres
     return UCS_OK;
 }
 
-ucs_status_t describe(request& fresh, const atomic_op& op, void* result, std::uint64_t address,
+ucs_status_t describe(request& fresh, const uct::atomic_op& op, void* result, std::uint64_t address,
                       const mem::rkey& key) {
     const ucs_status_t status =
         describe_send(fresh, send_kind::atomic, address, result, result == nullptr ? 0 : 1,
@@ -51,7 +51,7 @@ ucs_status_t describe(request& fresh, const atomic_op& op, void* result, std::ui
 std::size_t pack(void* arg, void* into, std::size_t) {
     const request& send = *static_cast<const request*>(arg);
     const send_state& state = send.state.send;
-    const atomic_op op = state.atomic();
+    const uct::atomic_op op = state.atomic();
     const wire::atomic_header header{send.via->remote_id(),
                                      state.memory_id,
                                      state.memory_secret,
@@ -89,7 +89,7 @@ constinit const protocol rma_atomic_message{"rma/atomic_message",
                                             "sent to the owner of the memory, who carries it out",
                                             nullptr, progress, false};
 
-ucs_status_ptr_t atomic_other(ep& to, const atomic_op& op, void* result, std::uint64_t address,
+ucs_status_ptr_t atomic_other(ep& to, const uct::atomic_op& op, void* result, std::uint64_t address,
                               const mem::rkey& key, const operation& params) {
     request* const fresh = begin_call(to.owner(), params);
     if (fresh == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);

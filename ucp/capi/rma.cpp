@@ -21,7 +21,7 @@ ucs_status_t status_of(ucs_status_ptr_t started) {
     return UCS_INPROGRESS;
 }
 
-ucs_status_t post(ep& to, const atomic_op& op, std::uint64_t address, ucp_rkey_h rkey) {
+ucs_status_t post(ep& to, const uct::atomic_op& op, std::uint64_t address, ucp_rkey_h rkey) {
     return guarded("ucp_atomic_post", [&] {
         const worker_guard guard(to.owner().lock());
         return status_of(atomic(to, op, nullptr, address, from(rkey), operation(no_params)));
@@ -29,7 +29,7 @@ ucs_status_t post(ep& to, const atomic_op& op, std::uint64_t address, ucp_rkey_h
 }
 
 // Progresses until it was sent; a flush tells when the peer has done it.
-ucs_status_t post_blocking(ucp_ep_h handle, const atomic_op& op, std::uint64_t address,
+ucs_status_t post_blocking(ucp_ep_h handle, const uct::atomic_op& op, std::uint64_t address,
                            ucp_rkey_h rkey) {
     if (handle == nullptr || rkey == nullptr) return refuse("ucp_atomic_add", "ep or rkey is NULL");
     ep& to = from(handle);
@@ -40,7 +40,7 @@ ucs_status_t post_blocking(ucp_ep_h handle, const atomic_op& op, std::uint64_t a
     return wait_for(to.owner(), started);
 }
 
-ucs_status_t fetch(ucp_ep_h handle, const atomic_op& op, void* result, std::uint64_t address,
+ucs_status_t fetch(ucp_ep_h handle, const uct::atomic_op& op, void* result, std::uint64_t address,
                    ucp_rkey_h rkey) {
     if (handle == nullptr || rkey == nullptr || result == nullptr) {
         return refuse("ucp_atomic", "ep, rkey or result is NULL");
@@ -59,40 +59,49 @@ std::uint64_t number_at(const void* from, std::size_t size) {
     return number;
 }
 
-ucp_atomic_op_t post_operation(ucp_atomic_post_op_t opcode) {
+static_assert(static_cast<unsigned>(uct::atomic_kind::add) == UCP_ATOMIC_OP_ADD);
+static_assert(static_cast<unsigned>(uct::atomic_kind::swap) == UCP_ATOMIC_OP_SWAP);
+static_assert(static_cast<unsigned>(uct::atomic_kind::cswap) == UCP_ATOMIC_OP_CSWAP);
+static_assert(static_cast<unsigned>(uct::atomic_kind::bit_and) == UCP_ATOMIC_OP_AND);
+static_assert(static_cast<unsigned>(uct::atomic_kind::bit_or) == UCP_ATOMIC_OP_OR);
+static_assert(static_cast<unsigned>(uct::atomic_kind::bit_xor) == UCP_ATOMIC_OP_XOR);
+static_assert(uct::atomic_kinds == UCP_ATOMIC_OP_LAST);
+constexpr auto no_such_operation = static_cast<uct::atomic_kind>(uct::atomic_kinds);
+
+uct::atomic_kind post_operation(ucp_atomic_post_op_t opcode) {
     switch (opcode) {
         case UCP_ATOMIC_POST_OP_ADD:
-            return UCP_ATOMIC_OP_ADD;
+            return uct::atomic_kind::add;
         case UCP_ATOMIC_POST_OP_AND:
-            return UCP_ATOMIC_OP_AND;
+            return uct::atomic_kind::bit_and;
         case UCP_ATOMIC_POST_OP_OR:
-            return UCP_ATOMIC_OP_OR;
+            return uct::atomic_kind::bit_or;
         case UCP_ATOMIC_POST_OP_XOR:
-            return UCP_ATOMIC_OP_XOR;
+            return uct::atomic_kind::bit_xor;
         case UCP_ATOMIC_POST_OP_LAST:
             break;
     }
-    return UCP_ATOMIC_OP_LAST;
+    return no_such_operation;
 }
 
-ucp_atomic_op_t fetch_operation(ucp_atomic_fetch_op_t opcode) {
+uct::atomic_kind fetch_operation(ucp_atomic_fetch_op_t opcode) {
     switch (opcode) {
         case UCP_ATOMIC_FETCH_OP_FADD:
-            return UCP_ATOMIC_OP_ADD;
+            return uct::atomic_kind::add;
         case UCP_ATOMIC_FETCH_OP_SWAP:
-            return UCP_ATOMIC_OP_SWAP;
+            return uct::atomic_kind::swap;
         case UCP_ATOMIC_FETCH_OP_CSWAP:
-            return UCP_ATOMIC_OP_CSWAP;
+            return uct::atomic_kind::cswap;
         case UCP_ATOMIC_FETCH_OP_FAND:
-            return UCP_ATOMIC_OP_AND;
+            return uct::atomic_kind::bit_and;
         case UCP_ATOMIC_FETCH_OP_FOR:
-            return UCP_ATOMIC_OP_OR;
+            return uct::atomic_kind::bit_or;
         case UCP_ATOMIC_FETCH_OP_FXOR:
-            return UCP_ATOMIC_OP_XOR;
+            return uct::atomic_kind::bit_xor;
         case UCP_ATOMIC_FETCH_OP_LAST:
             break;
     }
-    return UCP_ATOMIC_OP_LAST;
+    return no_such_operation;
 }
 
 // The operands of a compare-and-swap: `buffer` has what must be there, the reply buffer what is
@@ -107,7 +116,7 @@ ucs_status_ptr_t operate(ep& to, ucp_atomic_op_t opcode, const void* buffer, std
                                      "says"));
     }
     void* const result = params.reply_buffer();
-    atomic_op op{opcode, size, number_at(buffer, size), 0};
+    uct::atomic_op op{static_cast<uct::atomic_kind>(opcode), size, number_at(buffer, size), 0};
     if (opcode == UCP_ATOMIC_OP_CSWAP && result != nullptr) op.swap = number_at(result, size);
     return atomic(to, op, result, address, key, params);
 }
@@ -215,41 +224,41 @@ ucs_status_ptr_t ucp_atomic_fetch_nb(ucp_ep_h handle, ucp_atomic_fetch_op_t opco
 }
 
 ucs_status_t ucp_atomic_add32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey) {
-    return post_blocking(ep, {UCP_ATOMIC_OP_ADD, 4, add, 0}, remote_addr, rkey);
+    return post_blocking(ep, {uct::atomic_kind::add, 4, add, 0}, remote_addr, rkey);
 }
 
 ucs_status_t ucp_atomic_add64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey) {
-    return post_blocking(ep, {UCP_ATOMIC_OP_ADD, 8, add, 0}, remote_addr, rkey);
+    return post_blocking(ep, {uct::atomic_kind::add, 8, add, 0}, remote_addr, rkey);
 }
 
 ucs_status_t ucp_atomic_fadd32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey,
                                uint32_t* result) {
-    return fetch(ep, {UCP_ATOMIC_OP_ADD, 4, add, 0}, result, remote_addr, rkey);
+    return fetch(ep, {uct::atomic_kind::add, 4, add, 0}, result, remote_addr, rkey);
 }
 
 ucs_status_t ucp_atomic_fadd64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey,
                                uint64_t* result) {
-    return fetch(ep, {UCP_ATOMIC_OP_ADD, 8, add, 0}, result, remote_addr, rkey);
+    return fetch(ep, {uct::atomic_kind::add, 8, add, 0}, result, remote_addr, rkey);
 }
 
 ucs_status_t ucp_atomic_swap32(ucp_ep_h ep, uint32_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
                                uint32_t* result) {
-    return fetch(ep, {UCP_ATOMIC_OP_SWAP, 4, swap, 0}, result, remote_addr, rkey);
+    return fetch(ep, {uct::atomic_kind::swap, 4, swap, 0}, result, remote_addr, rkey);
 }
 
 ucs_status_t ucp_atomic_swap64(ucp_ep_h ep, uint64_t swap, uint64_t remote_addr, ucp_rkey_h rkey,
                                uint64_t* result) {
-    return fetch(ep, {UCP_ATOMIC_OP_SWAP, 8, swap, 0}, result, remote_addr, rkey);
+    return fetch(ep, {uct::atomic_kind::swap, 8, swap, 0}, result, remote_addr, rkey);
 }
 
 ucs_status_t ucp_atomic_cswap32(ucp_ep_h ep, uint32_t compare, uint32_t swap, uint64_t remote_addr,
                                 ucp_rkey_h rkey, uint32_t* result) {
-    return fetch(ep, {UCP_ATOMIC_OP_CSWAP, 4, compare, swap}, result, remote_addr, rkey);
+    return fetch(ep, {uct::atomic_kind::cswap, 4, compare, swap}, result, remote_addr, rkey);
 }
 
 ucs_status_t ucp_atomic_cswap64(ucp_ep_h ep, uint64_t compare, uint64_t swap, uint64_t remote_addr,
                                 ucp_rkey_h rkey, uint64_t* result) {
-    return fetch(ep, {UCP_ATOMIC_OP_CSWAP, 8, compare, swap}, result, remote_addr, rkey);
+    return fetch(ep, {uct::atomic_kind::cswap, 8, compare, swap}, result, remote_addr, rkey);
 }
 
 }  // extern "C"

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <new>
 
-#include "ucp/amo/apply.hpp"
 #include "ucp/api/ucp.h"
 #include "ucp/core/request_flags.hpp"
 #include "ucp/dt/recv_buffer.hpp"
@@ -16,6 +15,7 @@
 #include "ucp/rndv/rate_book.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucs/datastruct/intrusive.hpp"
+#include "uct/api/atomic.hpp"
 #include "uct/api/types.hpp"
 
 namespace ucp {
@@ -66,10 +66,10 @@ struct send_state {
         memory_secret = owner.secret;
     }
     // The operands lie where other sends have the ids of theirs.
-    [[nodiscard]] atomic_op atomic() const noexcept {
-        return {static_cast<ucp_atomic_op_t>(atomic_what), atomic_size, message, remote_id};
+    [[nodiscard]] uct::atomic_op atomic() const noexcept {
+        return {static_cast<uct::atomic_kind>(atomic_what), atomic_size, message, remote_id};
     }
-    void set_atomic(const atomic_op& op) noexcept {
+    void set_atomic(const uct::atomic_op& op) noexcept {
         atomic_what = static_cast<std::uint8_t>(op.what);
         atomic_size = static_cast<std::uint8_t>(op.size);
         message = op.operand;

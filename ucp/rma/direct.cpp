@@ -2,10 +2,10 @@
 // in pieces, its status is told by a callback, or it waited behind a fence.
 #include <array>
 
-#include "ucp/amo/apply.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/store.hpp"
+#include "uct/sm/memory/apply_atomic.hpp"
 
 namespace ucp {
 
@@ -32,7 +32,7 @@ void copy_pieces(send_state& state) noexcept {
 ucs_status_t progress(request& send) {
     send_state& state = send.state.send;
     if (state.kind == send_kind::atomic) {
-        const std::uint64_t before = apply_atomic(state.local_window, state.atomic());
+        const std::uint64_t before = uct::sm::apply_atomic(state.local_window, state.atomic());
         scatter(state, 0, &before, state.buffer.length());
     } else {
         copy_pieces(state);

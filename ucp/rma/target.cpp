@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ucp/amo/apply.hpp"
 #include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
@@ -14,6 +13,7 @@
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/store.hpp"
 #include "ucp/rma/wire.hpp"
+#include "uct/sm/memory/apply_atomic.hpp"
 
 namespace ucp {
 
@@ -148,17 +148,17 @@ void on_get(worker& owner, const wire::get_header& header) {
 void on_atomic(worker& owner, const wire::atomic_header& header) {
     ep* const by = asking(owner, header.ep);
     if (by == nullptr) return;
-    const atomic_op op{static_cast<ucp_atomic_op_t>(header.operation), header.size, header.operand,
-                       header.swap};
+    const uct::atomic_op op{static_cast<uct::atomic_kind>(header.operation), header.size,
+                            header.operand, header.swap};
     std::uint64_t before = 0;
     ucs_status_t status = UCS_ERR_INVALID_PARAM;
-    if (header.operation < UCP_ATOMIC_OP_LAST && op.possible() &&
+    if (header.operation < uct::atomic_kinds && op.possible() &&
         header.address % header.size == 0) {
         const mem::visit at(
             owner.visitor(),
             {{header.id, header.secret}, header.address, header.size, mem::all_access});
         status = at.status();
-        if (status == UCS_OK) before = apply_atomic(at.at(), op);
+        if (status == UCS_OK) before = uct::sm::apply_atomic(at.at(), op);
     }
     if (status != UCS_OK) {
         refuse(owner, *by, "atomic operation", header.size, header.address, status);

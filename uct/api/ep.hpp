@@ -4,6 +4,8 @@
 #include <string>
 
 #include "ucs/vfs/directory.hpp"
+#include "uct/api/atomic.hpp"
+#include "uct/api/memory.hpp"
 #include "uct/api/types.hpp"
 
 namespace uct {
@@ -66,6 +68,15 @@ public:
     // Writes the pieces to remote memory. Statuses as get_zcopy.
     virtual ucs_status_t put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
                                    completion* done);
+
+    // Carries `what` out on the word at `remote_address`, which lies in `in`, memory that the
+    // interface of this endpoint reached. Whoever else works on that word by atomic operations or
+    // instructions of its processor sees them one after the other. `before` gets what was there;
+    // nullptr: nobody wants to know. Statuses as get_zcopy, and UCS_ERR_INVALID_PARAM (the address
+    // is no multiple of the size, there is no such operation, a swap without `before`),
+    // UCS_ERR_INVALID_ADDR (outside of the memory), UCS_ERR_REJECTED (it was reached to be read).
+    virtual ucs_status_t atomic(const atomic_op& what, const remote_memory& in,
+                                std::uint64_t remote_address, void* before, completion* done);
 
     // Ends when everything sent before has left the local side: UCS_OK, or UCS_INPROGRESS and
     // then `done`. Queued pending requests are not waited for.

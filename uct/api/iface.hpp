@@ -23,6 +23,7 @@ enum class poll_cost : std::uint8_t { memory, system_call };
 // in bytes per second.
 struct iface_attr {
     op_mask ops;
+    atomic_support atomics;            // of ep::atomic
     std::size_t max_short = 0;         // payload of am_short, beside the 8-byte header
     std::size_t max_bcopy = 0;         // whole message of am_bcopy
     std::size_t max_zcopy = 0;         // header and payload of am_zcopy
@@ -111,6 +112,13 @@ public:
 
     // May throw std::bad_alloc, as opening and asking may; everything else here does not.
     virtual ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) = 0;
+
+    // Memory of `length` bytes for the atomic operations of peers, and a peer's by its key, which
+    // may be anything. UCS_ERR_UNSUPPORTED where ep::atomic is not implemented. May throw
+    // std::bad_alloc.
+    virtual ucs::result<shared_memory> share_memory(std::size_t length);
+    virtual ucs::result<std::unique_ptr<remote_memory>> attach_memory(
+        std::span<const std::byte> key, memory_access wanted);
 
     virtual void set_am_handler(am_id id, const am_handler& handler) = 0;
     virtual void set_error_handler(const error_handler& handler) = 0;

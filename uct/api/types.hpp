@@ -69,17 +69,16 @@ enum class op : std::uint32_t {
     am_zcopy = 1U << 2,
     get_zcopy = 1U << 3,
     put_zcopy = 1U << 4,
+    atomic = 1U << 5,  // which ones: iface_attr::atomics
 };
 
 struct op_name {
     op which;
     const char* name;
 };
-inline constexpr op_name op_names[] = {{op::am_short, "am_short"},
-                                       {op::am_bcopy, "am_bcopy"},
-                                       {op::am_zcopy, "am_zcopy"},
-                                       {op::get_zcopy, "get_zcopy"},
-                                       {op::put_zcopy, "put_zcopy"}};
+inline constexpr op_name op_names[] = {{op::am_short, "am_short"},   {op::am_bcopy, "am_bcopy"},
+                                       {op::am_zcopy, "am_zcopy"},   {op::get_zcopy, "get_zcopy"},
+                                       {op::put_zcopy, "put_zcopy"}, {op::atomic, "atomic"}};
 
 struct op_mask {
     std::uint32_t bits = 0;

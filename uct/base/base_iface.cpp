@@ -102,6 +102,15 @@ void base_iface::describe_limits(ucs::vfs::directory& into) const {
             number(rma, "max_iov", have.max_iov);
         });
     }
+    if (have.ops.has(op::atomic)) {
+        for (const auto& [name, of] :
+             {std::pair{"atomic32", &have.atomics.words32}, {"atomic64", &have.atomics.words64}}) {
+            into.folder(name, [of](ucs::vfs::directory& words) {
+                words.file("post", [of] { return names_of(of->posted); });
+                words.file("fetch", [of] { return names_of(of->fetching); });
+            });
+        }
+    }
     into.folder("flag", [&have](ucs::vfs::directory& flags) {
         for (const auto& [which, name] : op_names) {
             if (have.ops.has(which)) flags.file(name, [] { return std::string("y"); });

@@ -22,6 +22,10 @@ ucs_status_t ep::put_zcopy(std::span<const iov>, std::uint64_t, completion*) {
     return UCS_ERR_UNSUPPORTED;
 }
 
+ucs_status_t ep::atomic(const atomic_op&, const remote_memory&, std::uint64_t, void*, completion*) {
+    return UCS_ERR_UNSUPPORTED;
+}
+
 ucs_status_t ep::flush(completion*) {
     return UCS_OK;
 }

@@ -30,6 +30,7 @@ constexpr op_mask implemented_ops() noexcept {
     if constexpr (detail::overridden<decltype(&Ep::am_zcopy)>) mask.add(op::am_zcopy);
     if constexpr (detail::overridden<decltype(&Ep::get_zcopy)>) mask.add(op::get_zcopy);
     if constexpr (detail::overridden<decltype(&Ep::put_zcopy)>) mask.add(op::put_zcopy);
+    if constexpr (detail::overridden<decltype(&Ep::atomic)>) mask.add(op::atomic);
     return mask;
 }
 

@@ -18,7 +18,8 @@ unsigned offers(environment& where) {
         flag(uct::op::am_short, needs::am_short | needs::messages | needs::copied_messages) |
         flag(uct::op::am_bcopy, needs::am_bcopy | needs::messages | needs::copied_messages) |
         flag(uct::op::am_zcopy, needs::am_zcopy | needs::messages) |
-        flag(uct::op::get_zcopy, needs::get_zcopy) | flag(uct::op::put_zcopy, needs::put_zcopy);
+        flag(uct::op::get_zcopy, needs::get_zcopy) | flag(uct::op::put_zcopy, needs::put_zcopy) |
+        flag(uct::op::atomic, needs::atomics);
     if (!where.reaches_only_itself()) all |= needs::two_sides;
     if (attr.lands) all |= needs::landing;
     const bool any_rma = attr.ops.has(uct::op::get_zcopy) || attr.ops.has(uct::op::put_zcopy);

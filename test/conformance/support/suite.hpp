@@ -24,6 +24,7 @@ enum : unsigned {
     refused_memory = 1U << 9,   // environment::can_refuse_rma
     checked_memory = 1U << 10,  // environment::checks_remote_memory
     sleep = 1U << 11,           // iface::arm, so time is real
+    atomics = 1U << 12,
 };
 }
 

@@ -198,6 +198,11 @@ class Runs(unittest.TestCase):
             for options in (["-s", "1"], ["-s", "100000"], ["-D", "zcopy", "-O", "7", "-X"]):
                 self.transport_pair("cma", "memory", test, *options)
 
+    def test_atomics_of_transports_with_checked_results(self):
+        for test in ("add_lat", "add_mr", "fadd", "swap", "cswap"):
+            for size in ("4", "8"):
+                self.transport_pair("posix", "memory", test, "-s", size, "-X")
+
     @staticmethod
     def offered():
         return run(PERFTEST, "-l", "-t", "am_lat", "-x", "none", "-d", "none").stderr
@@ -218,7 +223,8 @@ class Runs(unittest.TestCase):
         done = self.pair("-b", os.path.join(BATCHES, "test_types_uct"), "-x", "posix", "-d",
                          "memory", "-f", *FEW)
         names = [row.split()[0] for row in done.client.stdout.splitlines()[5:]]
-        self.assertEqual(names, ["am_short_lat", "am_bcopy_lat", "am_short_bw", "am_bcopy_bw"])
+        self.assertEqual(names, ["am_short_lat", "am_bcopy_lat", "am_short_bw", "am_bcopy_bw",
+                                 "add_lat", "add_mr", "fadd", "swap", "cswap"])
         self.assertIn("put_zcopy_bw is left out: posix/memory: no put_zcopy", done.client.stderr)
 
     def test_what_is_installed_can_be_run(self):
@@ -269,7 +275,10 @@ class Mistakes(unittest.TestCase):
             with self.subTest(options=options):
                 self.assertIn(options[0], self.refused(*posix, *options))
         self.assertIn("put_zcopy", self.refused(*posix, "-t", "put_lat"))
-        self.assertIn("atomics", self.refused(*posix, "-t", "fadd"))
+        self.assertIn("4 or 8 bytes", self.refused(*posix, "-t", "fadd", "-s", "16"))
+        tcp = ("localhost", "-x", "tcp", "-d", "lo")
+        self.assertIn("no fetching atomic swap", self.refused(*tcp, "-t", "swap"))
+        self.assertIn("no atomic add", self.refused(*tcp, "-t", "add_mr"))
 
     def test_peer_that_a_transport_does_not_reach(self):
         with Server() as server:

@@ -59,6 +59,7 @@ struct test_row {
     void (*check)(const test_params& params);  // throws usage_error for options that do not fit
     // Tests of a transport are made by this one instead.
     std::unique_ptr<workload> (*make_on_transport)(const transport_connection& on) = nullptr;
+    bool on_shared_memory = false;  // the peer works on memory that the interface shares
 
     [[nodiscard]] bool is_on_transport() const noexcept { return make_on_transport != nullptr; }
 };

@@ -43,6 +43,18 @@ void transport_link::connect(const blob& peer) {
     ep_ = std::move(*made);
 }
 
+uct::shared_memory transport_link::share(std::size_t length) {
+    auto made = iface().share_memory(length);
+    if (!made) give_up("share", made.status());
+    return std::move(*made);
+}
+
+void transport_link::reach(const blob& key) {
+    auto found = iface().attach_memory(key, uct::memory_access::change);
+    if (!found) give_up("reach", found.status());
+    memory_ = std::move(*found);
+}
+
 void transport_link::pause() {
     idle_ = 0;
     opened_.events->poll(0);

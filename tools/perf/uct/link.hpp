@@ -33,6 +33,11 @@ public:
     // What the peer gave as memory.
     [[nodiscard]] std::uint64_t remote_memory() const noexcept { return remote_memory_; }
 
+    // Memory for atomic operations of the peer, and the peer's by its key. Throw failure.
+    [[nodiscard]] uct::shared_memory share(std::size_t length);
+    void reach(const blob& key);
+    [[nodiscard]] const uct::remote_memory& memory() const noexcept { return *memory_; }
+
     // One turn. Throws stopped.
     void once() {
         if (opened_.iface->progress() != 0) {
@@ -85,6 +90,7 @@ private:
     const stop_flag& stop_;
     opened_interface opened_;
     std::unique_ptr<uct::ep> ep_;
+    std::unique_ptr<uct::remote_memory> memory_;
     std::uint64_t remote_memory_ = 0;
     std::uint32_t idle_ = 0;
     std::uint32_t turns_ = 0;

@@ -74,4 +74,17 @@ std::string mistake_in_memory_access(const test_params& params, uct::op needed,
     return {};
 }
 
+std::string mistake_in_atomic(const test_params& params, uct::atomic_kind what, bool fetches,
+                              const uct::iface_attr& attr) {
+    if (operation_of(params, send_operation::copied_short) != send_operation::copied_short) {
+        return "of atomic operations there is only -D short";
+    }
+    if (params.pieces.size() != 1 || (params.message_size() != 4 && params.message_size() != 8)) {
+        return "-s: atomic operations have 4 or 8 bytes";
+    }
+    if (attr.atomics.has({what, params.message_size(), 0, 0}, fetches)) return {};
+    return fmt::format("no {}atomic {} of {} bytes", fetches ? "fetching " : "",
+                       uct::atomic_names[static_cast<unsigned>(what)], params.message_size());
+}
+
 }  // namespace tools::perf

@@ -24,5 +24,7 @@ namespace tools::perf {
                                               const uct::iface_attr& attr);
 [[nodiscard]] std::string mistake_in_memory_access(const test_params& params, uct::op needed,
                                                    const uct::iface_attr& attr);
+[[nodiscard]] std::string mistake_in_atomic(const test_params& params, uct::atomic_kind what,
+                                            bool fetches, const uct::iface_attr& attr);
 
 }  // namespace tools::perf

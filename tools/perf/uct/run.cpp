@@ -23,7 +23,12 @@ transport_run::transport_run(const test_params& params, const run_environment& e
       row_(find_test(params.test)),
       with_(environment),
       link_(params, environment.stop),
-      landing_(params.message_size()) {}
+      own_(row_.on_shared_memory ? 0 : params.message_size()),
+      landing_(own_) {
+    if (!row_.on_shared_memory) return;
+    shared_ = link_.share(params.message_size());
+    landing_ = shared_.bytes;
+}
 
 outcome transport_run::run() {
     pin_thread(with_.cpus, 0, 1);
@@ -53,16 +58,21 @@ outcome transport_run::run() {
 }
 
 void transport_run::exchange_addresses() {
-    blob own = link_.address(landing_.data());
-    if (with_.peer == nullptr) return link_.connect(own);
-    with_.peer->send(frame_type::addresses, pack_blobs({&own, 1}));
+    const std::vector<blob> own{link_.address(landing_.data()), shared_.key};
+    if (with_.peer == nullptr) return connect(own);
+    with_.peer->send(frame_type::addresses, pack_blobs(own));
     link_progress idle(link_);
     const frame received = with_.peer->receive(frame_type::addresses, &idle);
     const auto addresses = parse_blobs(received.content);
-    if (!addresses || addresses->size() != 1) {
+    if (!addresses || addresses->size() != own.size()) {
         throw failure("the peer sent a malformed interface address");
     }
-    link_.connect(addresses->front());
+    connect(*addresses);
+}
+
+void transport_run::connect(const std::vector<blob>& peer) {
+    link_.connect(peer.front());
+    if (row_.on_shared_memory) link_.reach(peer.back());
 }
 
 void transport_run::meet() {

@@ -19,6 +19,8 @@ public:
 
 private:
     void exchange_addresses();
+    // By an address and a key to memory, which only tests of atomics have.
+    void connect(const std::vector<blob>& peer);
     // Waits for the peer while the interface progresses.
     void meet();
 
@@ -26,7 +28,9 @@ private:
     const test_row& row_;
     const run_environment& with_;
     transport_link link_;
-    std::vector<std::byte> landing_;  // memory that the peer may access
+    std::vector<std::byte> own_;
+    uct::shared_memory shared_;
+    std::span<std::byte> landing_;  // memory that the peer may access: one of the two
 };
 
 }  // namespace tools::perf

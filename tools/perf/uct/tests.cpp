@@ -19,6 +19,13 @@ void require_memory_access(const test_params& params, uct::op needed) {
     if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
 }
 
+void require_atomic(const test_params& params, uct::atomic_kind what, bool fetches) {
+    refuse_others(params, {.transport = true, .protocol = false});
+    const opened_interface opened = open_interface(params.transport, params.device);
+    const std::string mistake = mistake_in_atomic(params, what, fetches, opened.iface->attr());
+    if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
+}
+
 }  // namespace
 
 void check_transport_messages(const test_params& params) {
@@ -36,6 +43,22 @@ void check_transport_get(const test_params& params) {
     require_memory_access(params, uct::op::get_zcopy);
 }
 
+void check_transport_post(const test_params& params) {
+    require_atomic(params, uct::atomic_kind::add, false);
+}
+
+void check_transport_fetch_add(const test_params& params) {
+    require_atomic(params, uct::atomic_kind::add, true);
+}
+
+void check_transport_swap(const test_params& params) {
+    require_atomic(params, uct::atomic_kind::swap, true);
+}
+
+void check_transport_compare_swap(const test_params& params) {
+    require_atomic(params, uct::atomic_kind::cswap, true);
+}
+
 std::unique_ptr<workload> make_transport_am_latency(const transport_connection& on) {
     return make_ping_pong<transport_am_channel>(on, flow::free);
 }
@@ -45,7 +68,7 @@ std::unique_ptr<workload> make_transport_am_bandwidth(const transport_connection
 }
 
 std::string layout_name(const test_params& params) {
-    const bool accesses_memory = params.test.find("am_") == std::string::npos;
+    const bool accesses_memory = params.test.starts_with("put_") || params.test.starts_with("get");
     switch (operation_of(params,
                          accesses_memory ? send_operation::zcopy : send_operation::copied_short)) {
         case send_operation::copied_short:

@@ -13,6 +13,10 @@ namespace tools::perf {
 void check_transport_messages(const test_params& params);
 void check_transport_put(const test_params& params);
 void check_transport_get(const test_params& params);
+void check_transport_post(const test_params& params);
+void check_transport_fetch_add(const test_params& params);
+void check_transport_swap(const test_params& params);
+void check_transport_compare_swap(const test_params& params);
 
 [[nodiscard]] std::unique_ptr<workload> make_transport_am_latency(const transport_connection& on);
 [[nodiscard]] std::unique_ptr<workload> make_transport_am_bandwidth(const transport_connection& on);

@@ -1,3 +1,4 @@
+#include "uct/sm/memory/mapped_memory.hpp"
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/posix_ep.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
@@ -49,6 +50,15 @@ ssize_t posix_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     if (writer_.commit(id, length)) wake_reader();
     count(length);
     return static_cast<ssize_t>(length);
+}
+
+ucs_status_t posix_ep::atomic(const atomic_op& what, const remote_memory& in,
+                              std::uint64_t remote_address, void* before, completion*) {
+    if (error_ != UCS_OK) return error_;
+    const auto& memory = static_cast<const sm::mapped_memory&>(in);
+    const ucs_status_t status = memory.atomic(what, remote_address, before);
+    if (status == UCS_OK) count(what.size);
+    return status;
 }
 
 ucs_status_t posix_ep::need_slot() {

@@ -36,6 +36,9 @@ public:
     void pack_address(std::span<std::byte> into) const override;
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const override;
     ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
+    ucs::result<shared_memory> share_memory(std::size_t length) override;
+    ucs::result<std::unique_ptr<remote_memory>> attach_memory(std::span<const std::byte> key,
+                                                              memory_access wanted) override;
     void describe(ucs::vfs::directory& into) const override;
 
     // For endpoints.

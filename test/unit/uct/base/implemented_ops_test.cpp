@@ -43,5 +43,8 @@ TEST_CASE("an operation that a class does not override is unsupported") {
     CHECK(ep.am_zcopy(0, {}, {}, nullptr) == UCS_ERR_UNSUPPORTED);
     CHECK(ep.get_zcopy({}, 0, nullptr) == UCS_ERR_UNSUPPORTED);
     CHECK(ep.put_zcopy({}, 0, nullptr) == UCS_ERR_UNSUPPORTED);
+    const struct : uct::remote_memory {
+    } memory;
+    CHECK(ep.atomic({}, memory, 0, nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
     CHECK(ep.flush(nullptr) == UCS_OK);
 }

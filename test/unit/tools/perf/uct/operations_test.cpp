@@ -54,6 +54,25 @@ TEST_CASE("a header has the length that its operation takes") {
     CHECK_THAT(mistake_in_messages(params, able()), Catch::StartsWith("-s"));
 }
 
+TEST_CASE("an atomic operation fits words of 4 and 8 bytes that the transport has") {
+    uct::iface_attr attr = able();
+    attr.ops.add(uct::op::atomic);
+    attr.atomics.words64.fetching.add(uct::atomic_kind::swap);
+    attr.atomics.words32.posted.add(uct::atomic_kind::add);
+    const auto swap = uct::atomic_kind::swap;
+    const auto add = uct::atomic_kind::add;
+    CHECK(mistake_in_atomic(sized(8), swap, true, attr).empty());
+    CHECK(mistake_in_atomic(sized(8, send_operation::copied_short), swap, true, attr).empty());
+    CHECK(mistake_in_atomic(sized(4), add, false, attr).empty());
+    CHECK(mistake_in_atomic(sized(4), swap, true, attr) == "no fetching atomic swap of 4 bytes");
+    CHECK(mistake_in_atomic(sized(8), add, false, attr) == "no atomic add of 8 bytes");
+    CHECK_THAT(mistake_in_atomic(sized(16), swap, true, attr), Catch::StartsWith("-s"));
+    CHECK_FALSE(mistake_in_atomic(sized(8, send_operation::zcopy), swap, true, attr).empty());
+    test_params two_parts = sized(4);
+    two_parts.pieces = {4, 4};
+    CHECK_FALSE(mistake_in_atomic(two_parts, swap, true, attr).empty());
+}
+
 TEST_CASE("an operation that the transport has not is named") {
     uct::iface_attr attr = able();
     attr.ops = {};

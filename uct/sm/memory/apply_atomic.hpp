@@ -2,24 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 
-#include "ucp/api/ucp_rma.h"
+#include "uct/api/atomic.hpp"
 
-namespace ucp {
-
-// One operation in plain form.
-struct atomic_op {
-    ucp_atomic_op_t what = UCP_ATOMIC_OP_ADD;
-    std::size_t size = 0;       // 4 or 8 bytes
-    std::uint64_t operand = 0;  // of cswap: what must be there
-    std::uint64_t swap = 0;     // of cswap: what is stored then
-
-    [[nodiscard]] bool possible() const noexcept {
-        return (size == 4 || size == 8) && static_cast<unsigned>(what) < UCP_ATOMIC_OP_LAST;
-    }
-};
+namespace uct::sm {
 
 namespace detail {
 template<class Word>
@@ -27,18 +13,17 @@ Word apply_word(std::byte* at, const atomic_op& op) noexcept {
     const std::atomic_ref<Word> memory(*reinterpret_cast<Word*>(at));
     const auto operand = static_cast<Word>(op.operand);
     switch (op.what) {
-        case UCP_ATOMIC_OP_ADD:
+        case atomic_kind::add:
             return memory.fetch_add(operand);
-        case UCP_ATOMIC_OP_SWAP:
+        case atomic_kind::swap:
             return memory.exchange(operand);
-        case UCP_ATOMIC_OP_AND:
+        case atomic_kind::bit_and:
             return memory.fetch_and(operand);
-        case UCP_ATOMIC_OP_OR:
+        case atomic_kind::bit_or:
             return memory.fetch_or(operand);
-        case UCP_ATOMIC_OP_XOR:
+        case atomic_kind::bit_xor:
             return memory.fetch_xor(operand);
-        case UCP_ATOMIC_OP_CSWAP:
-        case UCP_ATOMIC_OP_LAST:
+        case atomic_kind::cswap:
             break;
     }
     Word seen = operand;
@@ -54,4 +39,16 @@ inline std::uint64_t apply_atomic(std::byte* at, const atomic_op& op) noexcept {
                         : detail::apply_word<std::uint32_t>(at, op);
 }
 
-}  // namespace ucp
+// All that apply_atomic can do, with and without an answer.
+[[nodiscard]] constexpr atomic_support processor_atomics() noexcept {
+    atomic_kinds_of_size all;
+    for (unsigned kind = 0; kind < atomic_kinds; ++kind) {
+        atomic_op op;
+        op.what = static_cast<atomic_kind>(kind);
+        all.fetching.add(op.what);
+        if (!op.must_fetch()) all.posted.add(op.what);
+    }
+    return {all, all};
+}
+
+}  // namespace uct::sm

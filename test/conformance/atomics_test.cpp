@@ -1,0 +1,222 @@
+// Atomic operations change the right word, once, whoever else works on it.
+#include <atomic>
+#include <thread>
+
+#include "test/conformance/support/suite.hpp"
+#include "test/support/log_capture.hpp"
+
+namespace conformance {
+
+namespace {
+
+constexpr std::size_t words = 4;
+
+// Memory of the second side, as the first one reaches it.
+struct target {
+    explicit target(network& net, uct::memory_access wanted = uct::memory_access::change)
+        : owner(share(net.at(1))),
+          there(reach(net.at(0), owner, wanted)),
+          via(net.at(0).connect(net.at(1))) {}
+
+    static uct::shared_memory share(side& from) {
+        auto made = from.iface().share_memory(words * sizeof(std::uint64_t));
+        REQUIRE(made.ok());
+        REQUIRE(made->bytes.size() == words * sizeof(std::uint64_t));
+        return std::move(*made);
+    }
+    static std::unique_ptr<uct::remote_memory> reach(side& from, const uct::shared_memory& what,
+                                                     uct::memory_access wanted) {
+        auto found = from.iface().attach_memory(what.key, wanted);
+        REQUIRE(found.ok());
+        return std::move(*found);
+    }
+
+    [[nodiscard]] std::uint64_t address(std::size_t offset) const {
+        return reinterpret_cast<std::uint64_t>(owner.bytes.data()) + offset;
+    }
+    template<class Word>
+    [[nodiscard]] std::atomic_ref<Word> word(std::size_t offset) const {
+        return std::atomic_ref<Word>(*reinterpret_cast<Word*>(owner.bytes.data() + offset));
+    }
+    ucs_status_t operate(const uct::atomic_op& what, std::size_t offset, void* before) {
+        counted done;
+        return via->atomic(what, *there, address(offset), before, &done);
+    }
+
+    uct::shared_memory owner;
+    std::unique_ptr<uct::remote_memory> there;
+    std::unique_ptr<uct::ep> via;
+};
+
+// Runs one that may end later.
+ucs_status_t finish(network& net, target& on, const uct::atomic_op& what, std::size_t offset,
+                    void* before) {
+    counted done;
+    ucs_status_t status = UCS_OK;
+    const bool over = net.run_until([&] {
+        status = on.via->atomic(what, *on.there, on.address(offset), before, &done);
+        return status != UCS_ERR_NO_RESOURCE;
+    });
+    if (!over) return UCS_ERR_TIMED_OUT;
+    if (status != UCS_INPROGRESS) return status;
+    return net.run_until([&] { return done.told == 1; }) ? done.result : UCS_ERR_TIMED_OUT;
+}
+
+template<class Word>
+Word after(const uct::atomic_op& op, Word was) {
+    const auto operand = static_cast<Word>(op.operand);
+    switch (op.what) {
+        case uct::atomic_kind::add:
+            return static_cast<Word>(was + operand);
+        case uct::atomic_kind::swap:
+            return operand;
+        case uct::atomic_kind::cswap:
+            return was == operand ? static_cast<Word>(op.swap) : was;
+        case uct::atomic_kind::bit_and:
+            return was & operand;
+        case uct::atomic_kind::bit_or:
+            return was | operand;
+        case uct::atomic_kind::bit_xor:
+            break;
+    }
+    return was ^ operand;
+}
+
+template<class Word>
+void check_kinds(network& net, target& on) {
+    constexpr auto first = static_cast<Word>(0xf0e1d2c3b4a59687);
+    constexpr std::size_t offset = sizeof(std::uint64_t);
+    for (unsigned kind = 0; kind < uct::atomic_kinds; ++kind) {
+        for (const std::uint64_t operand :
+             {std::uint64_t{0x8123456789abcdef}, static_cast<std::uint64_t>(first)}) {
+            const uct::atomic_op op{static_cast<uct::atomic_kind>(kind), sizeof(Word), operand,
+                                    0x1122334455667788};
+            for (const bool fetches : {true, false}) {
+                CAPTURE(sizeof(Word), uct::atomic_names[kind], operand, fetches);
+                if (!net.at(0).attr().atomics.has(op, fetches)) continue;
+                for (std::size_t i = 0; i < words; ++i)
+                    on.word<std::uint64_t>(8 * i).store(~std::uint64_t{i});
+                on.word<Word>(offset).store(first);
+                Word before[2] = {0, 77};
+                REQUIRE(finish(net, on, op, offset, fetches ? before : nullptr) == UCS_OK);
+                REQUIRE(net.run_until([&] { return on.word<Word>(offset) == after(op, first); }));
+                if (fetches) CHECK(before[0] == first);
+                CHECK(before[1] == 77);
+                CHECK(on.word<std::uint64_t>(0) == ~std::uint64_t{0});
+                CHECK(on.word<std::uint64_t>(16) == ~std::uint64_t{2});
+                if (sizeof(Word) == 4) CHECK(on.word<std::uint32_t>(offset + 4) == ~0U);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(atomic_kinds, "every atomic operation changes its word and tells what was there",
+                 needs::atomics) {
+    target on(net);
+    check_kinds<std::uint32_t>(net, on);
+    check_kinds<std::uint64_t>(net, on);
+}
+
+CONFORMANCE_CASE(atomic_together,
+                 "atomic operations of two peers and the owner's processor lose nothing",
+                 needs::atomics | needs::two_sides) {
+    constexpr unsigned rounds = 20'000;
+    target on(net);
+    side& other = net.at(2);
+    const auto also_there = target::reach(other, on.owner, uct::memory_access::change);
+    const auto also = other.connect(net.at(1));
+    std::atomic<bool> failed{false};
+    const auto add = [&](uct::ep& via, const uct::remote_memory& there) {
+        for (unsigned i = 0; i < rounds; ++i) {
+            std::uint64_t before = 0;
+            if (via.atomic({uct::atomic_kind::add, 8, 1, 0}, there, on.address(8),
+                           i % 2 == 0 ? &before : nullptr, nullptr) != UCS_OK) {
+                failed = true;
+            }
+        }
+    };
+    std::thread first([&] { add(*on.via, *on.there); });
+    std::thread second([&] { add(*also, *also_there); });
+    for (unsigned i = 0; i < rounds; ++i)
+        ++on.word<std::uint64_t>(8);
+    first.join();
+    second.join();
+    CHECK_FALSE(failed);
+    CHECK(on.word<std::uint64_t>(8) == 3 * rounds);
+}
+
+CONFORMANCE_CASE(atomic_refusals, "an atomic operation that cannot be is refused, with a line",
+                 needs::atomics) {
+    target on(net);
+    const test::log_capture log;
+    std::uint64_t before = 7;
+    const auto add = [](std::size_t size) {
+        return uct::atomic_op{uct::atomic_kind::add, size, 1, 0};
+    };
+    CHECK(on.operate(add(8), 4, &before) == UCS_ERR_INVALID_PARAM);
+    CHECK(on.operate(add(4), 2, &before) == UCS_ERR_INVALID_PARAM);
+    CHECK(on.operate(add(2), 0, &before) == UCS_ERR_INVALID_PARAM);
+    CHECK(on.operate({static_cast<uct::atomic_kind>(99), 8, 1, 0}, 0, &before) ==
+          UCS_ERR_INVALID_PARAM);
+    CHECK(on.operate({uct::atomic_kind::swap, 8, 1, 0}, 0, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(on.operate(add(8), 8 * words, &before) == UCS_ERR_INVALID_ADDR);
+    CHECK(on.operate(add(8), static_cast<std::size_t>(-8), &before) == UCS_ERR_INVALID_ADDR);
+    CHECK(on.operate(add(8), std::size_t{1} << 40U, &before) == UCS_ERR_INVALID_ADDR);
+    CHECK(on.operate(add(4), 8 * words - 4, &before) == UCS_OK);
+    CHECK(log.count("is refused") == 8);
+}
+
+CONFORMANCE_CASE(atomic_read_only, "memory that is reached to be read is not changed",
+                 needs::atomics) {
+    target on(net, uct::memory_access::read);
+    const test::log_capture log;
+    std::uint64_t before = 7;
+    CHECK(on.operate({uct::atomic_kind::add, 8, 1, 0}, 0, &before) == UCS_ERR_REJECTED);
+    CHECK(on.word<std::uint64_t>(0) == 0);
+    CHECK(before == 7);
+    CHECK(log.count("read only") == 1);
+}
+
+CONFORMANCE_CASE(atomic_keys, "a key that is none, or of memory that is gone, is refused",
+                 needs::atomics) {
+    uct::shared_memory memory = target::share(net.at(1));
+    const test::log_capture log;
+    const auto status_of = [&](std::span<const std::byte> key) {
+        return net.at(0).iface().attach_memory(key, uct::memory_access::change).status();
+    };
+    CHECK(status_of({}) == UCS_ERR_INVALID_PARAM);
+    CHECK(status_of(std::span(memory.key).first(memory.key.size() - 1)) == UCS_ERR_INVALID_PARAM);
+    for (std::size_t i = 0; i < memory.key.size(); ++i) {
+        bytes wrong(memory.key);
+        wrong[i] ^= std::byte{0x40};
+        CAPTURE(i);
+        // Where it lies is for its owner to say, and how much of the page is used; the rest must be
+        // right.
+        const auto found = net.at(0).iface().attach_memory(wrong, uct::memory_access::change);
+        if (found.ok()) CHECK((i >= 16 && i < 32));
+    }
+    memory.keeper.reset();
+    CHECK(status_of(memory.key) == UCS_ERR_UNREACHABLE);
+}
+
+CONFORMANCE_CASE(atomic_after_death, "the memory of a peer that is gone can be touched",
+                 needs::atomics | needs::two_sides | needs::am_short) {
+    target on(net);
+    side& a = net.at(0);
+    sender out(net);
+    REQUIRE(out.send(a, *on.via, uct::op::am_short, 1, make_message({1, 0}, 16)));
+    REQUIRE(net.run_until([&] { return net.at(1).inbox.size() == 1; }));
+    const std::uint64_t where = on.address(8);
+    on.owner = {};
+    net.remove(1);
+    const uct::atomic_op op{uct::atomic_kind::add, 8, 1, 0};
+    std::uint64_t before = 0;
+    const ucs_status_t early = on.via->atomic(op, *on.there, where, &before, nullptr);
+    CHECK((early == UCS_OK || early < 0));
+    REQUIRE(net.run_until([&] { return a.failures.size() == 1; }));
+    CHECK(on.via->atomic(op, *on.there, where, &before, nullptr) < 0);
+}
+
+}  // namespace conformance
