@@ -6,12 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <sstream>
 #include <vector>
+
+#include "ucs/sys/descriptor_passing.hpp"
 
 extern char** environ;
 
@@ -46,19 +48,8 @@ int run(const std::vector<std::string>& words, int channel = -1) {
 
 ucs::unique_fd receive_descriptor(int channel) {
     char byte = 0;
-    iovec piece{&byte, 1};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    if (::recvmsg(channel, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0) return {};
-    const cmsghdr* part = CMSG_FIRSTHDR(&message);
-    if (part == nullptr || part->cmsg_type != SCM_RIGHTS) return {};
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(part), sizeof fd);
-    return ucs::unique_fd(fd);
+    return ucs::sys::receive_with_descriptor(channel, std::as_writable_bytes(std::span(&byte, 1)))
+        .descriptor;
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "ucs/sys/descriptor_passing.hpp"
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/segment.hpp"
 
@@ -29,21 +29,6 @@ struct socket_name {
         return reinterpret_cast<const sockaddr*>(&address);
     }
 };
-
-// Descriptors beyond the first would leak into this process: take and close them.
-void take_descriptors(msghdr& header, ucs::unique_fd& first) noexcept {
-    for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr;
-         part = CMSG_NXTHDR(&header, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-        const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (std::size_t i = 0; i < count; ++i) {
-            int fd = -1;
-            std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-            ucs::unique_fd owned{fd};
-            if (!first) first = std::move(owned);
-        }
-    }
-}
 
 }  // namespace
 
@@ -74,20 +59,7 @@ int connect_to(int socket, std::uint64_t id) noexcept {
 }
 
 int send_hello(int socket, const hello& said, int memfd) noexcept {
-    hello copy = said;
-    iovec piece{&copy, sizeof copy};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr header{};
-    header.msg_iov = &piece;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    cmsghdr* part = CMSG_FIRSTHDR(&header);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(sizeof memfd);
-    std::memcpy(CMSG_DATA(part), &memfd, sizeof memfd);
-    return ::sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+    return ucs::sys::send_with_descriptor(socket, std::as_bytes(std::span(&said, 1)), memfd);
 }
 
 void send_goodbye(int socket, goodbye_reason reason) noexcept {
@@ -114,23 +86,13 @@ ucs::result<peer_identity> peer_of(int socket) noexcept {
 
 packet receive_packet(int socket) noexcept {
     packet got;
-    iovec piece{got.bytes.data(), got.bytes.size()};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 4)> control{};
-    msghdr header{};
-    header.msg_iov = &piece;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    ssize_t length = 0;
-    do {
-        length = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    } while (length < 0 && errno == EINTR);
-    if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    ucs::sys::received_message read = ucs::sys::receive_with_descriptor(socket, got.bytes);
+    if (read.nothing_yet()) {
         got.type = packet::kind::nothing_yet;
-    } else if (length > 0) {
-        take_descriptors(header, got.fd);
+    } else if (read.length > 0) {
+        got.fd = std::move(read.descriptor);
         got.type = packet::kind::message;
-        got.length = (header.msg_flags & MSG_TRUNC) != 0 ? 0 : static_cast<std::size_t>(length);
+        got.length = read.truncated ? 0 : static_cast<std::size_t>(read.length);
     }
     return got;
 }

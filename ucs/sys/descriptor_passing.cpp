@@ -1,0 +1,76 @@
+#include "ucs/sys/descriptor_passing.hpp"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace ucs::sys {
+namespace {
+
+constexpr std::size_t most_descriptors = 4;
+
+// Those that nobody asked for would leak into this process: they are taken and closed.
+unique_fd take_descriptors(msghdr& from) noexcept {
+    unique_fd first;
+    for (cmsghdr* part = CMSG_FIRSTHDR(&from); part != nullptr; part = CMSG_NXTHDR(&from, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < count; ++i) {
+            int fd = -1;
+            std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+            unique_fd owned{fd};
+            if (!first) first = std::move(owned);
+        }
+    }
+    return first;
+}
+
+}  // namespace
+
+bool received_message::nothing_yet() const noexcept {
+    return length < 0 && (error == EAGAIN || error == EWOULDBLOCK);
+}
+
+int send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor) noexcept {
+    // sendmsg only reads it.
+    iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    if (descriptor >= 0) {
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        cmsghdr* part = CMSG_FIRSTHDR(&message);
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(sizeof descriptor);
+        std::memcpy(CMSG_DATA(part), &descriptor, sizeof descriptor);
+    }
+    return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+}
+
+received_message receive_with_descriptor(int socket, std::span<std::byte> into) noexcept {
+    iovec piece{into.data(), into.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * most_descriptors)> control{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    received_message got;
+    do {
+        got.length = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (got.length < 0 && errno == EINTR);
+    if (got.length < 0) {
+        got.error = errno;
+        return got;
+    }
+    got.truncated = (message.msg_flags & MSG_TRUNC) != 0;
+    got.descriptor = take_descriptors(message);
+    return got;
+}
+
+}  // namespace ucs::sys
