@@ -4,22 +4,14 @@
 #include <cstdlib>
 #include <vector>
 
+#include "test/fuzz/silence.hpp"
 #include "ucp/address/address.hpp"
 #include "ucp/address/wire.hpp"
-#include "ucs/log/settings.hpp"
 
 namespace {
 
 namespace address = ucp::address;
 namespace wire = ucp::address::wire;
-
-// Swallows the parser's complaints.
-class silence final : public ucs::log::sink {
-public:
-    silence() { ucs::log::set_sink(this); }
-    ~silence() { ucs::log::set_sink(nullptr); }
-    void message(const ucs::log::component&, ucs::log::level, std::string_view) override {}
-};
 
 void seal(std::vector<std::byte>& packed) {
     if (packed.size() < wire::header_size || packed.size() > address::max_packed_size) return;
@@ -50,7 +42,7 @@ void check_round_trip(const address::worker_address& parsed) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const silence quiet;
+    static const fuzz::silence quiet;
     if (size == 0) return 0;
     std::vector<std::byte> packed(size - 1);
     std::transform(data + 1, data + size, packed.begin(),

@@ -4,20 +4,12 @@
 #include <memory>
 #include <vector>
 
+#include "test/fuzz/silence.hpp"
 #include "ucp/mem/map.hpp"
-#include "ucs/log/settings.hpp"
 
 namespace {
 
 using namespace ucp::mem;
-
-// Swallows the complaints.
-class silence final : public ucs::log::sink {
-public:
-    silence() { ucs::log::set_sink(this); }
-    ~silence() { ucs::log::set_sink(nullptr); }
-    void message(const ucs::log::component&, ucs::log::level, std::string_view) override {}
-};
 
 void require(bool holds) {
     if (!holds) std::abort();
@@ -26,7 +18,7 @@ void require(bool holds) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const silence quiet;
+    static const fuzz::silence quiet;
     if (size == 0) return 0;
     // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
     const auto exact = std::make_unique<std::byte[]>(size);

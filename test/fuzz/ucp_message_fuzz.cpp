@@ -6,22 +6,14 @@
 #include <utility>
 
 #include "test/fuzz/black_hole.hpp"
+#include "test/fuzz/silence.hpp"
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/mem/map.hpp"
 #include "ucp/stream/wire.hpp"
 #include "ucp/wireup/wire.hpp"
-#include "ucs/log/settings.hpp"
 
 namespace {
-
-// Swallows complaints about malformed messages.
-class silence final : public ucs::log::sink {
-public:
-    silence() { ucs::log::set_sink(this); }
-    ~silence() { ucs::log::set_sink(nullptr); }
-    void message(const ucs::log::component&, ucs::log::level, std::string_view) override {}
-};
 
 void require(bool holds) {
     if (!holds) std::abort();
@@ -593,7 +585,7 @@ private:
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const silence quiet;
+    static const fuzz::silence quiet;
     world(reader(data, size)).run();
     return 0;
 }
