@@ -20,6 +20,27 @@ void put_to_sleep(side& which) {
     REQUIRE(status == UCS_OK);
 }
 
+// A sender, a receiver, and the messages between them, numbered from 0.
+struct two_sides {
+    explicit two_sides(network& of)
+        : net(of), a(of.at(0)), b(of.at(1)), out(of), to(a.connect(b)) {}
+
+    void send() {
+        REQUIRE(out.send(a, *to, uct::op::am_short, 1, make_message({1, sent}, 16)));
+        ++sent;
+    }
+    void receive() {
+        REQUIRE(net.run_until([&] { return b.inbox.size() == sent; }));
+    }
+
+    network& net;
+    side& a;
+    side& b;
+    sender out;
+    std::unique_ptr<uct::ep> to;
+    std::uint32_t sent = 0;
+};
+
 struct waiting_send : uct::pending_request {
     explicit waiting_send(uct::ep& to)
         : uct::pending_request{.progress = run, .pending_hook = {}}, via(to) {}
@@ -37,37 +58,32 @@ struct waiting_send : uct::pending_request {
 
 CONFORMANCE_CASE(sleeper_is_woken, "a message wakes a sleeper, and its descriptor is quiet again",
                  needs::sleep | needs::am_short) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto to = a.connect(b);
-    for (std::uint32_t i = 0; i < 50; ++i) {
+    two_sides in(net);
+    for (unsigned i = 0; i < 50; ++i) {
         // A timer may be due in just this moment, but not for ever.
         do {
-            put_to_sleep(b);
-        } while (b.sleep(0));
-        REQUIRE(out.send(a, *to, uct::op::am_short, 1, make_message({1, i}, 16)));
+            put_to_sleep(in.b);
+        } while (in.b.sleep(0));
+        in.send();
         if (!net.one_side()) {
-            REQUIRE(b.sleep(long_time));
-            CHECK(b.arm() == UCS_ERR_BUSY);
+            REQUIRE(in.b.sleep(long_time));
+            CHECK(in.b.arm() == UCS_ERR_BUSY);
         }
-        REQUIRE(net.run_until([&] { return b.inbox.size() == i + 1; }));
+        in.receive();
     }
 }
 
 CONFORMANCE_CASE(message_keeps_awake, "a message that is there keeps from sleeping",
                  needs::sleep | needs::am_short) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto to = a.connect(b);
-    REQUIRE(out.send(a, *to, uct::op::am_short, 1, make_message({1, 0}, 16)));
-    REQUIRE(net.run_until([&] { return b.inbox.size() == 1; }));
+    two_sides in(net);
+    in.send();
+    in.receive();
     net.settle();
-    REQUIRE(out.try_send(a, *to, uct::op::am_short, 1, make_message({1, 1}, 16)) == UCS_OK);
-    if (!b.iface().has_work()) REQUIRE(b.sleep(long_time));
-    CHECK(b.arm() == UCS_ERR_BUSY);
-    REQUIRE(net.run_until([&] { return b.inbox.size() == 2; }));
+    const bytes second = make_message({1, in.sent++}, 16);
+    REQUIRE(in.out.try_send(in.a, *in.to, uct::op::am_short, 1, second) == UCS_OK);
+    if (!in.b.iface().has_work()) REQUIRE(in.b.sleep(long_time));
+    CHECK(in.b.arm() == UCS_ERR_BUSY);
+    in.receive();
 }
 
 CONFORMANCE_CASE(room_wakes, "room for what waits wakes the sender",
@@ -101,18 +117,15 @@ CONFORMANCE_CASE(room_wakes, "room for what waits wakes the sender",
 
 CONFORMANCE_CASE(end_wakes, "the end of a peer wakes who sends to it",
                  needs::sleep | needs::am_short | needs::two_sides) {
-    side& a = net.at(0);
-    side& b = net.at(1);
-    sender out(net);
-    const auto to = a.connect(b);
-    REQUIRE(out.send(a, *to, uct::op::am_short, 1, make_message({1, 0}, 16)));
-    REQUIRE(net.run_until([&] { return b.inbox.size() == 1; }));
+    two_sides in(net);
+    in.send();
+    in.receive();
     net.settle();
-    put_to_sleep(a);
-    b.close();
-    REQUIRE(a.sleep(long_time));
-    REQUIRE(net.run_until([&] { return a.failures.size() == 1; }));
-    put_to_sleep(a);
+    put_to_sleep(in.a);
+    in.b.close();
+    REQUIRE(in.a.sleep(long_time));
+    REQUIRE(net.run_until([&] { return in.a.failures.size() == 1; }));
+    put_to_sleep(in.a);
 }
 
 CONFORMANCE_CASE(no_call_is_missed, "two sides that sleep whenever they can miss nothing",
