@@ -40,6 +40,18 @@ public:
         return in == nullptr ? am_handler{} : (*in)[id % page_size];
     }
 
+    // Calls `visit` with the id of each handler that is set, and the handler, in their order.
+    template<class Visit>
+    void for_each(Visit&& visit) const {
+        for (std::size_t i = 0; i < pages_.size(); ++i) {
+            if (pages_[i] == nullptr) continue;
+            for (std::size_t k = 0; k < page_size; ++k) {
+                const am_handler& each = (*pages_[i])[k];
+                if (each.is_set()) visit(static_cast<std::uint16_t>(i * page_size + k), each);
+            }
+        }
+    }
+
 private:
     static constexpr std::size_t page_size = 256;
     using page = std::array<am_handler, page_size>;

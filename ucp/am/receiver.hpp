@@ -8,12 +8,13 @@
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
 #include "ucp/eager/assembly.hpp"
+#include "ucs/vfs/directory.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {
 
 // Owned by its worker; owner context. Handlers run in progress.
-class am_receiver {
+class am_receiver final : public ucs::vfs::object {
 public:
     // `alignment` of data that the program may keep, and of what it is shown: a power of two.
     am_receiver(worker& owner, std::size_t alignment) noexcept
@@ -33,6 +34,8 @@ public:
 
     // Blocks that the program has.
     [[nodiscard]] std::size_t kept_count() const noexcept;
+
+    void describe(ucs::vfs::directory& into) const override;
 
 private:
     // A message as its handler is told of it.

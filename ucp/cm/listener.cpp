@@ -123,6 +123,7 @@ void listener::on_knock() noexcept {
 
 void listener::admit(ucs::unique_fd fd) {
     const auto who = strangers_.emplace(strangers_.end());
+    ++accepted_;
     who->socket = channel(std::move(fd));
     who->since = ucs::time::now();
     need_ticks();
@@ -217,6 +218,7 @@ void listener::run() {
 }
 
 void listener::hand_over(std::unique_ptr<conn_request> offer) {
+    ++told_;
     if (params_.on_request.cb != nullptr) {
         conn_request& given = *offer.release();
         given.hand_over(manager_.requests());

@@ -8,6 +8,7 @@
 #include "ucp/cm/conn_request.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/type/result.hpp"
+#include "ucs/vfs/directory.hpp"
 
 namespace ucp::cm {
 
@@ -20,7 +21,7 @@ struct listener_params {
 
 // Accepts sockets, reads who it is with bounded patience and memory, and tells the program.
 // Everybody who can reach the port may come. Owned by the manager; owner context.
-class listener final : public task {
+class listener final : public task, public ucs::vfs::object {
 public:
     // At most so many that have not said who they are. When more come, those who are silent for
     // longest make room once they have had `least_patience`; till then others wait in the
@@ -36,6 +37,8 @@ public:
 
     // Tells the program of one client.
     void run() override;
+
+    void describe(ucs::vfs::directory& into) const override;
 
 private:
     struct stranger {
@@ -62,8 +65,10 @@ private:
     const listener_params params_;
     ucs::unique_fd socket_;
     uct::tcp::socket_address address_;
-    strangers strangers_;  // the longest waiting first
-    std::deque<std::unique_ptr<conn_request>> offers_;
+    strangers strangers_;                               // the longest waiting first
+    std::deque<std::unique_ptr<conn_request>> offers_;  // the program has not been told of them
+    std::uint64_t accepted_ = 0;
+    std::uint64_t told_ = 0;
     ucs::async::event_loop::timer_id timer_ = 0;
     ucs::time::nanoseconds resume_ = 0;
     bool watched_ = false;

@@ -7,6 +7,7 @@
 
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/time/clock.hpp"
+#include "ucs/vfs/directory.hpp"
 
 namespace ucp {
 class worker;
@@ -56,6 +57,8 @@ public:
 
     void add(std::unique_ptr<listener> fresh);
     void remove(const listener& done);
+    // A folder for each.
+    void describe_listeners(ucs::vfs::directory& into) const;
 
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] const std::shared_ptr<unanswered>& requests() const noexcept { return requests_; }

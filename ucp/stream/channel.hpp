@@ -7,13 +7,14 @@
 #include "ucp/core/request.hpp"
 #include "ucp/stream/chunk.hpp"
 #include "ucp/stream/wire.hpp"
+#include "ucs/vfs/directory.hpp"
 
 namespace ucp {
 
 // Receives wait here in order, or bytes do, never both. A sender has at most a window of bytes on
 // the way that nobody has taken out yet; as they are taken, its limit rises. Made at the first use
 // of the endpoint as a stream, owned by it. Owner context.
-class stream_channel {
+class stream_channel final : public ucs::vfs::object {
 public:
     stream_channel(ep& of, std::size_t window) noexcept;
     ~stream_channel();
@@ -64,6 +65,8 @@ public:
     // In the worker's list of those that have bytes.
     ucs::datastruct::auto_unlink_hook ready_hook;
     [[nodiscard]] ep& owner() const noexcept { return owner_; }
+
+    void describe(ucs::vfs::directory& into) const override;
 
 private:
     // Gives a receive bytes; how many it took. Its state tells whether it is full.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ucp/core/worker.hpp"
+#include "ucp/stream/channel.hpp"
 
 namespace ucp {
 
@@ -34,6 +35,7 @@ void ep::describe(ucs::vfs::directory& into) const {
     into.file("pending_sends", [this] { return std::to_string(sends_.size()); });
     into.file("pending_receives", [this] { return std::to_string(recvs_.size()); });
     into.file("pending_flushes", [this] { return std::to_string(flushes_.size()); });
+    if (stream_ != nullptr) into.folder("stream", *stream_);
     into.folder("lane", [this](ucs::vfs::directory& lanes) { describe_lanes(lanes, *remote_); });
     into.file("lanes", [this] { return remote_->explain_lanes(); });
     into.file("transports", [this] { return remote_->explain_transports(); });

@@ -5,6 +5,8 @@
 
 #include <charconv>
 
+#include "ucp/cm/manager.hpp"
+
 namespace ucp {
 
 void worker::describe(ucs::vfs::directory& into) const {
@@ -17,6 +19,10 @@ void worker::describe(ucs::vfs::directory& into) const {
     into.file("unexpected_bytes", [this] { return std::to_string(matcher_->room().stored()); });
     into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });
+    into.folder("am", *am_);
+    into.folder("listener", [this](ucs::vfs::directory& list) {
+        if (connections_ != nullptr) connections_->describe_listeners(list);
+    });
     const auto add = [](ucs::vfs::directory& list, std::uint64_t id, const ep& each) {
         list.folder(fmt::format("{:x}", id), each);
     };

@@ -1,12 +1,18 @@
 // What a worker and its endpoints show of themselves in the object tree.
 #include "ucs/vfs/tree.hpp"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/cm/listener.hpp"
+#include "ucp/cm/manager.hpp"
+#include "ucp/stream/channel.hpp"
 #include "ucp/tag/budget.hpp"
 #include "ucs/vfs/walk.hpp"
 
@@ -188,4 +194,111 @@ TEST_CASE("others read a worker while it works, until it is gone") {
     ending = true;
     reader.join();
     CHECK(!vfs::list(shown));
+}
+
+TEST_CASE("a worker shows who handles its active messages and what the program keeps of them") {
+    raw_world in({});
+    CHECK(value(in, "am/handlers").empty());
+    CHECK(value(in, "am/kept") == "0");
+    void* kept = nullptr;
+    const ucp::am_handler keeps{
+        .call = [](void* arg, const void*, std::size_t, void* data, std::size_t,
+                   const ucp_am_recv_param_t*) -> ucs_status_t {
+            *static_cast<void**>(arg) = data;
+            return UCS_INPROGRESS;
+        },
+        .arg = &kept,
+        .persistent = true};
+    in.worker->messages().set_handler(5, keeps);
+    in.worker->messages().set_handler(40'000, {.call = keeps.call, .arg = &kept, .whole = true});
+    CHECK(value(in, "am/handlers") == "5 persistent data\n40000 whole messages");
+
+    in.peer.send(ucp::wire::am_only, ucp::wire::to_what({5, 0, 0}), std::vector<std::byte>(20));
+    in.settle();
+    REQUIRE(kept != nullptr);
+    CHECK(value(in, "am/kept") == "1");
+    CHECK(value(in, "am/kept_bytes") == "20");
+    CHECK(value(in, "am/kept_announced") == "0");
+    ucp_am_data_release(in.worker_handle(), kept);
+    CHECK(value(in, "am/kept") == "0");
+
+    in.peer.send(ucp::wire::am_rts,
+                 ucp::wire::rts_header{ucp::wire::to_what({5, 0, 0}), 1000, in.ep_id(), 9, 0, 0});
+    in.settle();
+    CHECK(value(in, "am/kept_announced") == "1");
+    CHECK(value(in, "am/kept_bytes") == "0");
+    ucp_am_data_release(in.worker_handle(), kept);
+    in.worker->messages().set_handler(5, {});
+    in.worker->messages().set_handler(40'000, {});
+    CHECK(value(in, "am/handlers").empty());
+}
+
+TEST_CASE("an endpoint that is used as a stream shows it") {
+    raw_world in({});
+    const std::string ep = only_folder(in, "ep");
+    CHECK(ask(in, vfs::verb::list, ep + "/stream").status == UCS_ERR_NO_ELEM);
+    in.peer.send(ucp::wire::stream_data, in.ep_id(), std::vector<std::byte>(100));
+    in.settle();
+    const std::string stream = ep + "/stream";
+    CHECK(value(in, stream + "/stored") == "100");
+    CHECK(value(in, stream + "/received") == "100");
+    CHECK(value(in, stream + "/taken") == "0");
+    const auto window = std::to_string(ucp::wire::first_stream_window);
+    CHECK(value(in, stream + "/may_send") == window);
+    CHECK(std::stoul(value(in, stream + "/window")) >= 100);
+
+    std::size_t length = 0;
+    void* const piece = ucp_stream_recv_data_nb(in.ep_handle(), &length);
+    REQUIRE(length == 100);
+    CHECK(value(in, stream + "/stored") == "0");
+    CHECK(value(in, stream + "/handed_out") == "1");
+    ucp_stream_data_release(in.ep_handle(), piece);
+    CHECK(value(in, stream + "/handed_out") == "0");
+    CHECK(value(in, stream + "/taken") == "100");
+
+    std::vector<std::byte> data(ucp::wire::first_stream_window);
+    const ucp_request_param_t plain{};
+    const ucs_status_ptr_t receive =
+        ucp_stream_recv_nbx(in.ep_handle(), data.data(), 10, &length, &plain);
+    CHECK(value(in, stream + "/pending_receives") == "1");
+    const ucs_status_ptr_t first =
+        ucp_stream_send_nbx(in.ep_handle(), data.data(), data.size(), &plain);
+    in.settle();
+    CHECK(value(in, stream + "/may_send") == "0");
+    CHECK(value(in, stream + "/sent") == window);
+    const ucs_status_ptr_t second = ucp_stream_send_nbx(in.ep_handle(), data.data(), 1, &plain);
+    CHECK(value(in, stream + "/blocked_sends") == "1");
+    in.close_by_force();
+    for (const ucs_status_ptr_t each : {receive, first, second})
+        if (UCS_PTR_IS_PTR(each)) ucp_request_free(each);
+}
+
+TEST_CASE("a worker shows its listeners and who knocks") {
+    raw_world in({});
+    CHECK(ask(in, vfs::verb::list, "listener").items.empty());
+    ucp::cm::listener_params params;
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    params.at = {reinterpret_cast<const sockaddr*>(&any), sizeof any};
+    int told = 0;
+    params.on_request = {[](ucp_conn_request_h, void* arg) { ++*static_cast<int*>(arg); }, &told};
+    auto opened = ucp::cm::listener::open(in.worker->connections(), params);
+    REQUIRE(opened.ok());
+    const ucp::cm::listener& door = **opened;
+    in.worker->connections().add(std::move(*opened));
+    const std::string folder = only_folder(in, "listener");
+    CHECK(value(in, folder + "/address") == door.address().text());
+    CHECK(value(in, folder + "/accepted") == "0");
+
+    const ucs::unique_fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(silent.get(), door.address().data(), door.address().size()) == 0);
+    for (unsigned turn = 0; turn < 100'000 && value(in, folder + "/silent") != "1"; ++turn)
+        in.worker->events().poll(1);
+    CHECK(value(in, folder + "/silent") == "1");
+    CHECK(value(in, folder + "/accepted") == "1");
+    CHECK(value(in, folder + "/waiting") == "0");
+    CHECK(value(in, folder + "/told") == "0");
+    in.worker->connections().remove(door);
+    CHECK(ask(in, vfs::verb::list, "listener").items.empty());
 }

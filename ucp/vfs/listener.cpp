@@ -1,0 +1,21 @@
+// The folders of listeners in the object tree.
+#include "ucp/cm/listener.hpp"
+
+#include "ucp/cm/manager.hpp"
+
+namespace ucp::cm {
+
+void listener::describe(ucs::vfs::directory& into) const {
+    into.file("address", [this] { return address_.text(); });
+    into.file("accepted", [this] { return std::to_string(accepted_); });
+    into.file("silent", [this] { return std::to_string(strangers_.size()); });
+    into.file("waiting", [this] { return std::to_string(offers_.size()); });
+    into.file("told", [this] { return std::to_string(told_); });
+}
+
+void manager::describe_listeners(ucs::vfs::directory& into) const {
+    for (const auto& each : listeners_)
+        into.folder(ucs::vfs::file_name(each->address().text()), *each);
+}
+
+}  // namespace ucp::cm
