@@ -110,6 +110,7 @@ void test_run::measure_thread(unsigned index) {
     if (self.times) self.times->finish();
     meet(index, true);
     if (index == 0 && params_.extra_info) extra_info_ = self.load->describe_operation();
+    self.ep->expect_end();
     meet(index, true);
 }
 

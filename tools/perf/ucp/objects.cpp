@@ -92,8 +92,13 @@ endpoint::endpoint(const worker& from, const blob& peer_address, const test_para
 }
 
 void endpoint::on_error(void* arg, ucp_ep_h, ucs_status_t status) {
+    auto& self = *static_cast<endpoint*>(arg);
+    if (self.ending_) {
+        self.peer_closed_ = true;
+        return;
+    }
     fmt::print(stderr, "ucx_perftest: the endpoint failed: {}\n", ucs_status_string(status));
-    static_cast<endpoint*>(arg)->stop_.request();
+    self.stop_.request();
 }
 
 void endpoint::close(const worker& from, const stop_flag& stop) {
@@ -106,7 +111,7 @@ void endpoint::close(const worker& from, const stop_flag& stop) {
         status = ucp_request_check_status(request);
         ucp_request_free(request);
     }
-    require_ok(status, "ucp_ep_close_nbx");
+    if (!peer_closed_) require_ok(status, "ucp_ep_close_nbx");
 }
 
 }  // namespace tools::perf

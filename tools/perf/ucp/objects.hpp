@@ -60,6 +60,8 @@ public:
 
     [[nodiscard]] ucp_ep_h get() const noexcept { return handle_; }
 
+    // The peer may close from now on, which is no failure. Before it is told that it may.
+    void expect_end() noexcept { ending_ = true; }
     // Sends what is under way, then disconnects. Progresses the worker.
     void close(const worker& from, const stop_flag& stop);
 
@@ -68,6 +70,8 @@ private:
 
     ucp_ep_h handle_ = nullptr;
     stop_flag& stop_;
+    std::atomic<bool> ending_{false};       // callbacks run on any thread of the worker
+    std::atomic<bool> peer_closed_{false};  // before we did
 };
 
 }  // namespace tools::perf
