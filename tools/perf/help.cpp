@@ -36,12 +36,13 @@ How
                without a copy. ucp_am tests: fetch what was only announced, or all (recv)
   -H bytes     header of an active message, beside its size (0)
   -y           copy the data of an active message out of its handler
+  -z           register the memory of messages, put and get, and hand its handle to each operation
   -m type      memory of the messages, sender[,receiver]: host (host)
   -e [mode]    error handling of the endpoints: none, or peer (as -e alone) (none)
   -E mode      waiting: poll, or sleep until there is something to do (poll)
   -I           workers that can be slept on, without sleeping on them
 
-Tests of a transport (-T, -M, -e, -r, -C and -U are not for them)
+Tests of a transport (-T, -M, -e, -r, -z, -C and -U are not for them)
   -x name      transport, such as posix or tcp
   -d name      device, such as memory or eth0; a wrong one is answered with those that are here
   -D how       operation: short, bcopy or zcopy (short; for put and get zcopy)

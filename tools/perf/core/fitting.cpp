@@ -24,6 +24,8 @@ void refuse_others(const test_params& params, const taken_options& takes) {
     refuse(params.extra_copy, takes.extra_copy, "-y", "ucp_am tests", params);
     refuse(params.receive == receive_mode::recv_data, takes.receive_modes, "-r recv_data",
            "stream and ucp_am tests", params);
+    refuse(params.memory_handles, takes.handles && takes.protocol, "-z",
+           "messages, put and get of the protocol layer", params);
     constexpr std::string_view transport_tests = "tests of a transport";
     refuse(!params.transport.empty(), takes.transport, "-x", transport_tests, params);
     refuse(!params.device.empty(), takes.transport, "-d", transport_tests, params);

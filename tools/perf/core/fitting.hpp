@@ -11,6 +11,7 @@ struct taken_options {
     bool header = false;         // -H
     bool extra_copy = false;     // -y
     bool receive_modes = false;  // -r recv_data
+    bool handles = true;         // -z: all but atomics and tests of a transport
     bool transport = false;      // -x -d -W, -D short, bcopy or zcopy
     bool protocol = true;        // -T -M -e, -D iov: all but tests of a transport
 };

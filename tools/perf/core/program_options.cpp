@@ -17,7 +17,7 @@ constexpr std::string_view program_valued = "pcb";
 constexpr unsigned max_cpu = 65536;
 
 // Letters that users of other UCX versions know and that belong to tests of later versions.
-constexpr std::string_view known_elsewhere_flags = "oBz";
+constexpr std::string_view known_elsewhere_flags = "oB";
 constexpr std::string_view known_elsewhere_valued = "AKLFYagGP";
 
 std::uint16_t parse_port(std::string_view text) {

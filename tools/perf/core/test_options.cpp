@@ -172,6 +172,9 @@ void apply_test_option(test_params& params, const found_option& option, option_s
         case 'y':
             params.extra_copy = true;
             return;
+        case 'z':
+            params.memory_handles = true;
+            return;
         case 'H':
             params.header = count_between('H', value, 0, max_header);
             return;
@@ -238,6 +241,7 @@ std::vector<std::string> to_words(const test_params& params) {
     }
     words.insert(words.end(), {"-W", std::to_string(params.flow_window)});
     if (params.extra_copy) words.emplace_back("-y");
+    if (params.memory_handles) words.emplace_back("-z");
     if (params.wildcard) words.emplace_back("-C");
     if (params.unexpected) words.emplace_back("-U");
     if (params.validate) words.emplace_back("-V");

@@ -11,7 +11,7 @@
 
 namespace tools::perf {
 
-inline constexpr std::string_view test_flags = "CUVXeIy";
+inline constexpr std::string_view test_flags = "CUVXeIyz";
 inline constexpr std::string_view test_valued = "tsinwORTMDrmEHxdW";
 
 // Applies one of the letters above; throws usage_error for a wrong value.

@@ -41,6 +41,7 @@ struct test_params {
     bool extra_info = false;                       // -X
     std::optional<std::size_t> header;  // -H: of an active message; unset: the test's own
     bool extra_copy = false;            // -y
+    bool memory_handles = false;        // -z: of memory registered before, for every operation
 
     // The workers are such as can be slept on.
     [[nodiscard]] bool sleeps() const noexcept { return wakeup || waiting == wait_mode::sleep; }

@@ -25,8 +25,8 @@ std::string words_about(ucs_status_ptr_t request) {
 ucp_channel::ucp_channel(const connection& on, unsigned window, std::uint32_t stream)
     : on_(on),
       loop_(on.worker, on.stop, on.params.waiting),
-      send_memory_(on.params, on.params.send_layout, on.params.validate ? window : 1),
-      recv_memory_(on.params, on.params.recv_layout, on.params.validate ? window : 1),
+      send_memory_(on.params, on.params.send_layout, on.params.validate ? window : 1, on.context),
+      recv_memory_(on.params, on.params.recv_layout, on.params.validate ? window : 1, on.context),
       validate_(on.params.validate),
       outgoing_stream_(stream * 2 + (on.part == side::responder ? 1 : 0)),
       incoming_stream_(stream * 2 + (on.part == side::initiator ? 1 : 0)),
@@ -38,13 +38,12 @@ ucp_channel::ucp_channel(const connection& on, unsigned window, std::uint32_t st
         free_sends_.push_back(&send_slots_[index]);
         free_receives_.push_back(&recv_slots_[index]);
     }
-    constexpr std::uint32_t fields =
-        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE;
+    constexpr std::uint32_t fields = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     send_param_.op_attr_mask = fields;
     send_param_.cb.send = &ucp_channel::on_sent;
-    send_param_.datatype = send_memory_.datatype();
+    send_memory_.describe(send_param_);
     recv_param_.op_attr_mask = fields;
-    recv_param_.datatype = recv_memory_.datatype();
+    recv_memory_.describe(recv_param_);
 }
 
 ucp_channel::slot& ucp_channel::take(std::vector<slot*>& from) {
@@ -153,8 +152,8 @@ std::string ucp_channel::describe_send() {
         const slot& with = take_send_slot();
         ucp_request_param_t param{};
         // The request must still be there to be asked.
-        param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-        param.datatype = send_memory_.datatype();
+        param.op_attr_mask = UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+        send_memory_.describe(param);
         ucs_status_ptr_t request = post_send(with, param);
         text = words_about(request);
         finish(request, "sending");

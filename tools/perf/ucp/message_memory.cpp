@@ -20,7 +20,8 @@ std::size_t rounded_up(std::size_t size) noexcept {
 
 }  // namespace
 
-message_memory::message_memory(const test_params& params, layout form, std::size_t slots)
+message_memory::message_memory(const test_params& params, layout form, std::size_t slots,
+                               ucp_context_h with)
     : iov_(form == layout::iov),
       message_size_(params.message_size()),
       pieces_per_slot_(iov_ ? params.pieces.size() : 1) {
@@ -32,6 +33,7 @@ message_memory::message_memory(const test_params& params, layout form, std::size
                                   std::strerror(errno)));
     }
     std::memset(memory_, 0, mapped_);
+    if (params.memory_handles) enroll(with);
     pieces_.reserve(slots * pieces_per_slot_);
     for (std::size_t slot = 0; slot < slots; ++slot) {
         add_slot(static_cast<std::byte*>(memory_) + slot * per_slot, params);
@@ -39,7 +41,30 @@ message_memory::message_memory(const test_params& params, layout form, std::size
 }
 
 message_memory::~message_memory() {
+    if (handle_ != nullptr) ucp_mem_unmap(context_, handle_);
     ::munmap(memory_, mapped_);
+}
+
+void message_memory::enroll(ucp_context_h with) {
+    ucp_mem_map_params_t wanted{};
+    wanted.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+    wanted.address = memory_;
+    wanted.length = mapped_;
+    const ucs_status_t status = ucp_mem_map(with, &wanted, &handle_);
+    if (status == UCS_OK) {
+        context_ = with;
+        return;
+    }
+    ::munmap(memory_, mapped_);
+    throw failure(fmt::format("ucp_mem_map: {}", ucs_status_string(status)));
+}
+
+void message_memory::describe(ucp_request_param_t& param) const noexcept {
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param.datatype = datatype();
+    if (handle_ == nullptr) return;
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+    param.memh = handle_;
 }
 
 void message_memory::add_slot(std::byte* base, const test_params& params) {

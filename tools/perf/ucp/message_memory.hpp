@@ -16,8 +16,8 @@ namespace tools::perf {
 // `slots` buffers of one message each, every byte touched. Owned by a channel, one thread.
 class message_memory {
 public:
-    // Throws failure when there is not enough memory.
-    message_memory(const test_params& params, layout form, std::size_t slots);
+    // Throws failure when there is not enough memory. With -z it is registered with the context.
+    message_memory(const test_params& params, layout form, std::size_t slots, ucp_context_h with);
     ~message_memory();
     message_memory(const message_memory&) = delete;
     message_memory& operator=(const message_memory&) = delete;
@@ -33,6 +33,9 @@ public:
         return iov_ ? static_cast<ucp_datatype_t>(UCP_DATATYPE_IOV) : ucp_dt_make_contig(1);
     }
 
+    // Adds to the parameters of an operation on it what the arguments do not say.
+    void describe(ucp_request_param_t& param) const noexcept;
+
     // Copies at most a message into the buffer.
     void copy_in(std::size_t slot, std::span<const std::byte> message) noexcept;
 
@@ -44,6 +47,7 @@ private:
     [[nodiscard]] std::span<ucp_dt_iov_t> pieces(std::size_t slot) noexcept {
         return std::span(pieces_).subspan(slot * pieces_per_slot_, pieces_per_slot_);
     }
+    void enroll(ucp_context_h with);
     void add_slot(std::byte* base, const test_params& params);
 
     const bool iov_;
@@ -51,6 +55,8 @@ private:
     const std::size_t pieces_per_slot_;
     std::size_t mapped_ = 0;
     void* memory_ = nullptr;
+    ucp_context_h context_ = nullptr;
+    ucp_mem_h handle_ = nullptr;  // with -z
     std::vector<ucp_dt_iov_t> pieces_;
 };
 

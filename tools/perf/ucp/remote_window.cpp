@@ -48,6 +48,9 @@ void remote_window::allocate() {
     require_ok(ucp_mem_query(memory_, &attr), "ucp_mem_query");
     base_ = static_cast<std::byte*>(attr.address);
     std::memset(base_, 0, 2 * length_);
+    if (!on_.params.memory_handles) return;
+    local_param_.op_attr_mask = UCP_OP_ATTR_FIELD_MEMH;
+    local_param_.memh = memory_;
 }
 
 void remote_window::exchange() {

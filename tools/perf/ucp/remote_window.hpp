@@ -27,6 +27,8 @@ public:
     [[nodiscard]] std::uint64_t remote() const noexcept { return remote_; }
     [[nodiscard]] ucp_rkey_h key() const noexcept { return key_; }
     [[nodiscard]] ucp_ep_h ep() const noexcept { return on_.ep; }
+    // For operations on local(): with -z they are told its registration.
+    [[nodiscard]] const ucp_request_param_t& local_param() const noexcept { return local_param_; }
     [[nodiscard]] std::size_t length() const noexcept { return length_; }
     [[nodiscard]] progress_loop& loop() noexcept { return loop_; }
 
@@ -52,6 +54,7 @@ private:
     std::byte* base_ = nullptr;
     std::uint64_t remote_ = 0;
     ucp_rkey_h key_ = nullptr;
+    ucp_request_param_t local_param_{};
 };
 
 }  // namespace tools::perf

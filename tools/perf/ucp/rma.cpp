@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tools/common/failure.hpp"
+#include "tools/perf/core/fitting.hpp"
 #include "tools/perf/ucp/remote_window.hpp"
 
 namespace tools::perf {
@@ -42,9 +43,9 @@ public:
 private:
     void put() {
         window_.local()[size_ - 1] = std::byte{round_};
-        const ucp_request_param_t none{};
-        window_.finish("ucp_put_nbx", ucp_put_nbx(window_.ep(), window_.local(), size_,
-                                                  window_.remote(), window_.key(), &none));
+        window_.finish("ucp_put_nbx",
+                       ucp_put_nbx(window_.ep(), window_.local(), size_, window_.remote(),
+                                   window_.key(), &window_.local_param()));
     }
     void wait() {
         const volatile std::byte* last = window_.incoming() + size_ - 1;
@@ -114,9 +115,8 @@ public:
 
 private:
     ucs_status_ptr_t start() override {
-        const ucp_request_param_t none{};
         return ucp_put_nbx(window().ep(), window().local(), size_, window().remote(),
-                           window().key(), &none);
+                           window().key(), &window().local_param());
     }
     const std::size_t size_;
 };
@@ -127,9 +127,8 @@ public:
 
 private:
     ucs_status_ptr_t start() override {
-        const ucp_request_param_t none{};
         return ucp_get_nbx(window().ep(), window().local(), size_, window().remote(),
-                           window().key(), &none);
+                           window().key(), &window().local_param());
     }
     const std::size_t size_;
 };
@@ -155,22 +154,24 @@ private:
     ucp_request_param_t param_{};
 };
 
-}  // namespace
-
-void check_rma_options(const test_params& params) {
+void check_one_sided(const test_params& params, const taken_options& takes) {
+    refuse_others(params, takes);
     if (params.send_layout != layout::contig || params.recv_layout != layout::contig ||
         params.pieces.size() != 1) {
         throw usage_error("-D iov and several sizes are not for tests of remote memory");
     }
-    if (params.wildcard || params.unexpected || params.validate ||
-        params.receive != receive_mode::recv) {
-        throw usage_error("-C, -U, -V and -r are not for tests of remote memory");
-    }
+    if (params.validate) throw usage_error("-V is not for tests of remote memory");
     if (params.message_size() == 0) throw usage_error("-s: remote memory of no size");
 }
 
+}  // namespace
+
+void check_rma_options(const test_params& params) {
+    check_one_sided(params, {});
+}
+
 void check_atomic_options(const test_params& params) {
-    check_rma_options(params);
+    check_one_sided(params, {.handles = false});
     const std::size_t size = params.message_size();
     if (size != 4 && size != 8) throw usage_error("-s: atomic operations have 4 or 8 bytes");
 }

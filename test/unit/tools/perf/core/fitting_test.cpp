@@ -53,6 +53,15 @@ TEST_CASE("each option has its own permission") {
     CHECK_THROWS_AS(refuse_others(params, {}), tools::usage_error);
 }
 
+TEST_CASE("handles of memory are for what reads or writes registered memory") {
+    test_params params;
+    params.memory_handles = true;
+    CHECK_NOTHROW(refuse_others(params, {}));
+    CHECK_THROWS_WITH(refuse_others(params, {.handles = false}), Catch::Contains("-z"));
+    CHECK_THROWS_WITH(refuse_others(params, {.transport = true, .protocol = false}),
+                      Catch::Contains("-z"));
+}
+
 TEST_CASE("tests of a transport take no options of the protocol layer") {
     test_params params;
     SECTION("-T") {

@@ -36,7 +36,7 @@ TEST_CASE("output and batch options") {
 TEST_CASE("wrong command lines are refused") {
     const std::vector<std::vector<std::string>> wrong{
         {"a", "b"},    {"-l", "host"}, {"-p", "0"}, {"-p", "65536"},  {"-p", "x"}, {"-c", "x"},
-        {"-c", "3-1"}, {"-c", ""},     {"-Z"},      {"-A", "signal"}, {"-z"},      {"-b"}};
+        {"-c", "3-1"}, {"-c", ""},     {"-Z"},      {"-A", "signal"}, {"-o"},      {"-b"}};
     for (const auto& words : wrong) {
         INFO(words.front());
         CHECK_THROWS_AS(parse_program_options(words), tools::usage_error);

@@ -21,7 +21,7 @@ TEST_CASE("every option of a test reaches its parameter") {
         parse({"-t", "tag_bw", "-s", "8:2",        "-i", "16",        "-n", "7",
                "-w", "3",      "-O", "9",          "-R", "99.9",      "-T", "2,shared",
                "-M", "multi",  "-D", "iov,contig", "-r", "recv_data", "-e", "peer",
-               "-C", "-U",     "-V", "-X",         "-H", "24",        "-y"});
+               "-C", "-U",     "-V", "-X",         "-H", "24",        "-y", "-z"});
     CHECK(params.test == "tag_bw");
     CHECK(params.pieces == std::vector<std::size_t>{8, 8});
     CHECK(params.stride == 16);
@@ -38,6 +38,7 @@ TEST_CASE("every option of a test reaches its parameter") {
     CHECK(params.errors == error_handling::peer);
     CHECK(params.header == 24);
     CHECK(params.extra_copy);
+    CHECK(params.memory_handles);
     CHECK((params.wildcard && params.unexpected && params.validate && params.extra_info));
 }
 
@@ -45,7 +46,7 @@ TEST_CASE("parameters survive the way to the server") {
     const test_params sent =
         parse({"-t", "tag_lat", "-s", "1k:16,3",  "-i", "2048",  "-n", "5",
                "-R", "12.5",    "-T", "3,shared", "-M", "multi", "-D", "contig,iov",
-               "-e", "-U",      "-V", "-H",       "8",  "-y"});
+               "-e", "-U",      "-V", "-H",       "8",  "-y",    "-z"});
     CHECK(to_words(parse(to_words(sent))) == to_words(sent));
     CHECK(parse(to_words(sent)).pieces == sent.pieces);
     CHECK(to_words(parse(to_words(test_params{}))) == to_words(test_params{}));
