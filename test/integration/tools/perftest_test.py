@@ -16,6 +16,7 @@ MESSAGE_TESTS = ("tag_lat", "tag_bw", "tag_sync_lat", "tag_sync_bw", "ucp_am_lat
 TRANSPORTS = ("sm,self", "tcp,self")
 BATCHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../tools/perf/batch")
 FEW = ("-n", "500", "-w", "50")
+SHORT = ("-n", "60", "-w", "5")
 FINAL = re.compile(r"^Final: +(\d+)( +\d+\.\d{3}){3}( +\d+\.\d{2}){2}( +\d+){2}$", re.M)
 CSV_HEADER = ["iterations", "50.0_percentile_lat", "avg_lat", "overall_lat", "avg_bw",
               "overall_bw", "avg_mr", "overall_mr"]
@@ -36,6 +37,21 @@ class Runs(unittest.TestCase):
         self.assertEqual((done.client.returncode, done.server_status), (0, 0), done.said)
         return done
 
+    def together(self, tests, *arguments, **how):
+        """Many tests, each a list of words, one after the other by one pair of processes: to start
+        them takes longer than most tests do."""
+        names = [f"test{number}" for number in range(len(tests))]
+        lines = [" ".join([name, *words]) for name, words in zip(names, tests)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_batch(folder, "tests", "\n".join(lines) + "\n")
+            done = Pair("-b", path, "-f", *arguments, limit=LIMIT + 5 * len(tests), **how)
+        ran = [row.split()[0] for row in done.client.stdout.splitlines()[5:]]
+        stopped_at = lines[len(ran):][:1]
+        self.assertEqual((done.client.returncode, done.server_status), (0, 0),
+                         f"at {stopped_at}: {done.said}")
+        self.assertEqual(ran, names, f"at {stopped_at}: {done.said}")
+        return done
+
     def test_table_of_client_and_box_of_server(self):
         done = self.pair("-t", "tag_lat", "-s", "8", *FEW)
         lines = done.client.stdout.splitlines()
@@ -47,53 +63,54 @@ class Runs(unittest.TestCase):
         self.assertRegex(done.server_out, r"^Waiting for connection\.\.\.\nAccepted connection from ")
 
     def test_every_test_with_checked_data(self):
-        for test in MESSAGE_TESTS:
-            for size in ("0", "1", "8", "1000", "70000", "1m"):
-                if test.startswith("stream") and size == "0":
-                    continue
-                with self.subTest(test=test, size=size):
-                    self.pair("-t", test, "-s", size, "-V", "-n", "60", "-w", "5")
+        sizes = ("0", "1", "8", "1000", "70000", "1m")
+        self.together([["-t", test, "-s", size] for test in MESSAGE_TESTS for size in sizes
+                       if not (test.startswith("stream") and size == "0")],
+                      "-V", *SHORT)
 
     def test_remote_memory(self):
-        for test in ("ucp_put_lat", "ucp_put_bw", "ucp_get"):
-            for size in ("1", "8", "1000", "70000", "1m"):
-                with self.subTest(test=test, size=size):
-                    self.pair("-t", test, "-s", size, "-n", "60", "-w", "5")
-        for test in ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap"):
-            for size in ("4", "8"):
-                with self.subTest(test=test, size=size):
-                    self.pair("-t", test, "-s", size, "-n", "60", "-w", "5")
-        self.pair("-t", "ucp_put_bw", "-T", "2", *FEW)
+        one_sided = ("ucp_put_lat", "ucp_put_bw", "ucp_get")
+        atomics = ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
+        tests = [["-t", test, "-s", size] for test in one_sided for size in ("1", "1000", "70000", "1m")]
+        tests += [["-t", test, "-s", size, "-z"] for test in one_sided for size in ("8", "70000")]
+        tests += [["-t", test, "-s", size] for test in atomics for size in ("4", "8")]
+        for tls in TRANSPORTS:
+            with self.subTest(tls=tls):
+                self.together(tests, *SHORT, env={"UCX_TLS": tls})
+        self.together([["-t", test, *options] for test in ("ucp_put_lat", "ucp_put_bw", "ucp_get", "ucp_fadd")
+                       for options in (["-m", "host,host"], ["-e"], ["-E", "sleep"], ["-I"], ["-O", "5"],
+                                       ["-T", "2"], ["-T", "2", "-M", "multi"], ["-R", "90"])], *SHORT)
 
     def test_layouts_with_checked_data(self):
-        for layout in ("iov", "iov,contig", "contig,iov", "iov,iov"):
-            for sizes in ("1,2,3", "1024:16", "100000:3,7"):
-                with self.subTest(layout=layout, sizes=sizes):
-                    self.pair("-t", "tag_bw", "-D", layout, "-s", sizes, "-V", "-n", "60")
-        self.pair("-t", "tag_lat", "-D", "iov,iov", "-s", "8:5", "-i", "64", "-V", *FEW)
+        self.together([["-t", "tag_bw", "-D", layout, "-s", sizes, *options]
+                       for layout in ("iov", "iov,contig", "contig,iov", "iov,iov")
+                       for sizes in ("1,2,3", "1024:16", "100000:3,7")
+                       for options in ([], ["-z"])] +
+                      [["-t", "tag_lat", "-D", "iov,iov", "-s", "8:5", "-i", "64"]],
+                      "-V", *SHORT)
 
     def test_matching_options_with_checked_data(self):
-        for options in (["-U"], ["-C"], ["-U", "-C"], ["-e"], ["-e", "none"], ["-O", "1"],
-                        ["-O", "100"], ["-r", "recv"], ["-m", "host"], ["-m", "host,host"],
-                        ["-E", "poll"], ["-E", "sleep"], ["-I"]):
-            for test in ("tag_lat", "tag_bw", "tag_sync_bw"):
-                with self.subTest(test=test, options=options):
-                    self.pair("-t", test, "-s", "3000", "-V", *options, *FEW)
+        self.together([["-t", test, *options] for test in ("tag_lat", "tag_bw", "tag_sync_bw")
+                       for options in (["-U"], ["-C"], ["-U", "-C"], ["-e"], ["-e", "none"],
+                                       ["-O", "1"], ["-O", "100"], ["-r", "recv"], ["-m", "host"],
+                                       ["-m", "host,host"], ["-E", "poll"], ["-E", "sleep"],
+                                       ["-I"], ["-z"], ["-z", "-s", "300k", "-n", "50"])],
+                      "-s", "3000", "-V", *SHORT)
 
     def checked(self, tests, all_options):
         """Each combination over shared memory and over the network; messages of both kinds."""
         for tls in TRANSPORTS:
-            for test in tests:
-                for options in all_options:
-                    with self.subTest(tls=tls, test=test, options=options):
-                        self.pair("-t", test, "-V", *FEW, *options, env={"UCX_TLS": tls})
+            with self.subTest(tls=tls):
+                self.together([["-t", test, *options] for test in tests for options in all_options],
+                              "-V", *SHORT, env={"UCX_TLS": tls})
 
     def test_active_messages_with_checked_data(self):
         long = ["-s", "300000", "-n", "50"]
         self.checked(("ucp_am_lat", "ucp_am_bw"), (
             ["-H", "0"], ["-H", "8", "-s", "0"], ["-H", "1000", "-s", "3000"], ["-y", "-s", "700"],
             ["-y", "-H", "13", "-D", "iov,iov", "-s", "1,700:3"], ["-r", "recv_data"],
-            ["-r", "recv_data", "-D", "contig,iov", "-s", "100:7"], ["-e"], ["-O", "3"],
+            ["-r", "recv_data", "-D", "contig,iov", "-s", "100:7"], ["-e"], ["-O", "3"], ["-z"],
+            ["-E", "sleep"], ["-I"], [*long, "-z"],
             [*long, "-H", "24"], [*long, "-D", "iov,iov", "-s", "100000:3"],
             [*long, "-r", "recv_data"], [*long, "-y", "-O", "5"]))
 
@@ -101,18 +118,17 @@ class Runs(unittest.TestCase):
         self.checked(("stream_lat", "stream_bw"), (
             ["-r", "recv", "-s", "5"], ["-r", "recv_data", "-s", "5"], ["-D", "iov,iov", "-s", "1,700:3"],
             ["-D", "iov", "-r", "recv_data", "-s", "1,700:3"], ["-e"], ["-O", "3", "-s", "5000"],
+            ["-E", "sleep"], ["-I"], ["-z", "-s", "700"],
             ["-s", "300000", "-n", "50"], ["-s", "300000", "-n", "50", "-r", "recv_data"]))
 
     def test_threads_with_checked_data(self):
-        for options in (["-M", "single"], ["-M", "serialized"], ["-M", "multi"]):
-            with self.subTest(options=options):
-                self.pair("-t", "tag_bw", "-T", "2", "-V", *options, *FEW)
-        for test in ("tag_lat", "ucp_am_bw", "stream_bw"):
-            with self.subTest(test=test):
-                self.pair("-t", test, "-T", "2", "-V", *FEW)
-                done = self.pair("-t", test, "-T", "2,shared", "-M", "multi", "-V", *FEW)
-                self.assertRegex(done.client.stdout,
-                                 r"Final: +500 +\d+\.\d{3} +\d+\.\d\d +\d+\n")
+        self.together([["-t", "tag_bw", "-T", "2", "-M", mode]
+                       for mode in ("single", "serialized", "multi")] +
+                      [["-t", test, *options] for test in ("tag_lat", "ucp_am_bw", "stream_bw")
+                       for options in (["-T", "2"], ["-T", "2", "-z"],
+                                       ["-T", "2,shared", "-M", "multi"])], "-V", *SHORT)
+        done = self.pair("-t", "tag_lat", "-T", "2,shared", "-M", "multi", "-V", *FEW)
+        self.assertRegex(done.client.stdout, r"Final: +500 +\d+\.\d{3} +\d+\.\d\d +\d+\n")
 
     def test_processors(self):
         cpu = str(min(os.sched_getaffinity(0)))
@@ -177,31 +193,31 @@ class Runs(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done)
                 self.assertRegex(done.stdout, FINAL)
 
-    def transport_pair(self, transport, device, test, *options):
-        with self.subTest(transport=transport, test=test, options=options):
-            return self.pair("-t", test, "-x", transport, "-d", device, "-V", *FEW, *options)
+    def on_transport(self, transport, device, tests):
+        with self.subTest(transport=transport):
+            self.together(tests, "-x", transport, "-d", device, "-V", *SHORT)
 
     def test_messages_of_transports_with_checked_data(self):
-        for transport, device in (("posix", "memory"), ("tcp", "lo")):
-            for options in (["-D", "short"], ["-D", "short", "-s", "60"], ["-D", "bcopy", "-s", "4000"],
-                            ["-s", "100", "-W", "1"], ["-s", "100", "-W", "300"], ["-O", "1"]):
-                for test in ("am_lat", "am_bw"):
-                    self.transport_pair(transport, device, test, *options)
-        for options in (["-s", "40000"], ["-H", "24", "-s", "100"], ["-H", "0", "-s", "100", "-O", "5"]):
-            for test in ("am_lat", "am_bw"):
-                self.transport_pair("tcp", "lo", test, "-D", "zcopy", *options)
+        short = (["-D", "short"], ["-D", "short", "-s", "60"], ["-D", "bcopy", "-s", "4000"],
+                 ["-s", "100", "-W", "1"], ["-s", "100", "-W", "300"], ["-O", "1"])
+        long = (["-s", "40000"], ["-H", "24", "-s", "100"], ["-H", "0", "-s", "100", "-O", "5"])
+        both = ("am_lat", "am_bw")
+        copied = [["-t", test, *options] for options in short for test in both]
+        self.on_transport("posix", "memory", copied)
+        self.on_transport("tcp", "lo", copied + [["-t", test, "-D", "zcopy", *options]
+                                                 for options in long for test in both])
 
     def test_memory_access_of_transports_with_checked_data(self):
         if "cma/memory" not in self.offered():
             self.skipTest("cma cannot be used here")
-        for test in ("put_lat", "put_bw", "get", "get_bw"):
-            for options in (["-s", "1"], ["-s", "100000"], ["-D", "zcopy", "-O", "7", "-X"]):
-                self.transport_pair("cma", "memory", test, *options)
+        self.on_transport("cma", "memory", [
+            ["-t", test, *options] for test in ("put_lat", "put_bw", "get", "get_bw")
+            for options in (["-s", "1"], ["-s", "100000"], ["-D", "zcopy", "-O", "7", "-X"])])
 
     def test_atomics_of_transports_with_checked_results(self):
-        for test in ("add_lat", "add_mr", "fadd", "swap", "cswap"):
-            for size in ("4", "8"):
-                self.transport_pair("posix", "memory", test, "-s", size, "-X")
+        self.on_transport("posix", "memory", [
+            ["-t", test, "-s", size, *options] for test in ("add_lat", "add_mr", "fadd", "swap", "cswap")
+            for size in ("4", "8") for options in ([], ["-D", "short", "-O", "3", "-X"])])
 
     @staticmethod
     def offered():
@@ -228,15 +244,26 @@ class Runs(unittest.TestCase):
         self.assertIn("put_zcopy_bw is left out: posix/memory: no put_zcopy", done.client.stderr)
 
     def test_what_is_installed_can_be_run(self):
-        done = self.pair("-b", os.path.join(BATCHES, "test_types_ucp"), "-f", "-n", "50", "-w", "5")
-        names = [row.split()[0] for row in done.client.stdout.splitlines()[5:]]
-        self.assertIn("ucp_am_bw", names)
-        self.assertIn("ucp_contig_stream_data_lat", names)
+        for batch, some in (("test_types_ucp", ("ucp_am_bw", "ucp_contig_stream_data_lat")),
+                            ("test_types_ucp_rma", ("ucp_put_lat", "ucp_put_bw", "ucp_get")),
+                            ("test_types_ucp_amo", ("ucp_add_4", "ucp_cswap_8"))):
+            with self.subTest(batch=batch):
+                done = self.pair("-b", os.path.join(BATCHES, batch), "-f", *SHORT)
+                names = [row.split()[0] for row in done.client.stdout.splitlines()[5:]]
+                for name in some:
+                    self.assertIn(name, names)
+
+    def test_lists_of_sizes_are_well_formed(self):
+        # They take minutes to run; what is wrong in them would be told before the server is looked for.
+        for batch in ("msg_pow2", "msg_pow2_large"):
+            done = run(PERFTEST, "127.0.0.1", "-p", str(free_port()), "-t", "tag_lat", "-b",
+                       os.path.join(BATCHES, batch))
+            self.assertIn("cannot connect", done.stderr, done)
 
     def test_help_names_every_option(self):
         done = run(PERFTEST, "-h")
         self.assertEqual(done.returncode, 0)
-        for letter in "tsnwObRVcTMDiCUrHyxdWmeEIp6lfvNXqh":
+        for letter in "tsnwObRVcTMDiCUrHyzxdWmeEIp6lfvNXqh":
             self.assertRegex(done.stdout, rf"(?m)^  -{letter} ")
 
 
@@ -271,7 +298,7 @@ class Mistakes(unittest.TestCase):
         self.assertIn("am_zcopy", self.refused(*posix, "-D", "zcopy"))
         self.assertIn("am_short", self.refused(*posix, "-s", "1m"))
         for options in (["-s", "4"], ["-H", "16", "-s", "100"], ["-T", "2"], ["-M", "multi"],
-                        ["-e"], ["-C"], ["-D", "iov"], ["-y"], ["-W", "0"]):
+                        ["-e"], ["-C"], ["-D", "iov"], ["-y"], ["-z"], ["-W", "0"]):
             with self.subTest(options=options):
                 self.assertIn(options[0], self.refused(*posix, *options))
         self.assertIn("put_zcopy", self.refused(*posix, "-t", "put_lat"))
@@ -298,7 +325,8 @@ class Mistakes(unittest.TestCase):
         self.assertIn("-d", self.refused("localhost", "-t", "tag_lat", "-d", "mlx5_0"))
         for test, options in (("tag_lat", ["-H", "8"]), ("tag_bw", ["-y"]), ("stream_bw", ["-C"]),
                               ("stream_lat", ["-s", "0"]), ("ucp_am_lat", ["-U"]),
-                              ("stream_lat", ["-H", "0"])):
+                              ("stream_lat", ["-H", "0"]), ("ucp_fadd", ["-z"]),
+                              ("ucp_get", ["-H", "8"]), ("ucp_put_lat", ["-y"]), ("ucp_get", ["-V"])):
             with self.subTest(test=test, options=options):
                 self.assertIn(options[0], self.refused("localhost", "-t", test, *options))
 

@@ -15,9 +15,9 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def run(program, *arguments, env=None):
+def run(program, *arguments, env=None, limit=LIMIT):
     """Runs a program to its end; the result has returncode, stdout and stderr."""
-    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=LIMIT,
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=limit,
                           env={**os.environ, **(env or {})}, check=False)
 
 
@@ -42,19 +42,20 @@ class Server:
             self.process.kill()
         self.process.communicate()
 
-    def finish(self):
+    def finish(self, limit=LIMIT):
         """Waits for its end; returns exit status, output and error output."""
-        out, err = self.process.communicate(timeout=LIMIT)
+        out, err = self.process.communicate(timeout=limit)
         return self.process.returncode, self.first_line + out, err
 
 
 class Pair:
     """What a server and a client did that ran one command line together."""
 
-    def __init__(self, *arguments, host="127.0.0.1", server_arguments=(), env=None):
+    def __init__(self, *arguments, host="127.0.0.1", server_arguments=(), env=None, limit=LIMIT):
         with Server(*server_arguments, env=env) as server:
-            self.client = run(PERFTEST, host, "-p", server.port, *arguments, env=env)
-            self.server_status, self.server_out, self.server_err = server.finish()
+            self.client = run(PERFTEST, host, "-p", server.port, *arguments, env=env,
+                              limit=limit)
+            self.server_status, self.server_out, self.server_err = server.finish(limit)
 
     @property
     def said(self):
