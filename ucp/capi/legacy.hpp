@@ -6,22 +6,43 @@
 
 namespace ucp::capi {
 
-// Callbacks of the older forms take fewer arguments; calling them with one more is harmless in
-// every C calling convention that we support. NULL means no callback.
+// Callbacks of the older forms take no user data: it carries the callback, and an adapter calls
+// that. NULL means no callback.
+inline void attach(ucp_request_param_t& param, void (*callback)(void)) noexcept {
+    if (callback == nullptr) return;
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.user_data = reinterpret_cast<void*>(callback);
+}
+
 inline ucp_request_param_t legacy_send(ucp_send_callback_t callback) noexcept {
     ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK;
-    param.cb.send =
-        reinterpret_cast<ucp_send_nbx_callback_t>(reinterpret_cast<void (*)(void)>(callback));
+    attach(param, reinterpret_cast<void (*)(void)>(callback));
+    param.cb.send = [](void* request, ucs_status_t status, void* user_data) {
+        reinterpret_cast<ucp_send_callback_t>(user_data)(request, status);
+    };
     return param;
 }
 
 inline ucp_request_param_t legacy_recv(ucp_tag_recv_callback_t callback) noexcept {
     ucp_request_param_t param{};
     // These forms always return a request.
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-    param.cb.recv =
-        reinterpret_cast<ucp_tag_recv_nbx_callback_t>(reinterpret_cast<void (*)(void)>(callback));
+    param.op_attr_mask = UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+    attach(param, reinterpret_cast<void (*)(void)>(callback));
+    param.cb.recv = [](void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
+                       void* user_data) {
+        ucp_tag_recv_info_t copy = *info;  // the older type may write to it
+        reinterpret_cast<ucp_tag_recv_callback_t>(user_data)(request, status, &copy);
+    };
+    return param;
+}
+
+inline ucp_request_param_t legacy_recv_stream(ucp_stream_recv_callback_t callback) noexcept {
+    ucp_request_param_t param{};
+    attach(param, reinterpret_cast<void (*)(void)>(callback));
+    param.cb.recv_stream = [](void* request, ucs_status_t status, std::size_t length,
+                              void* user_data) {
+        reinterpret_cast<ucp_stream_recv_callback_t>(user_data)(request, status, length);
+    };
     return param;
 }
 

@@ -61,10 +61,8 @@ ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep, void* buffer, size_t count, si
 ucs_status_ptr_t ucp_stream_recv_nb(ucp_ep_h ep, void* buffer, size_t count,
                                     ucp_datatype_t datatype, ucp_stream_recv_callback_t cb,
                                     size_t* length, unsigned flags) {
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_FLAGS;
-    param.cb.recv_stream =
-        reinterpret_cast<ucp_stream_recv_nbx_callback_t>(reinterpret_cast<void (*)(void)>(cb));
+    ucp_request_param_t param = legacy_recv_stream(cb);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = flags;
     set_datatype(param, datatype);
     return ucp_stream_recv_nbx(ep, buffer, count, length, &param);
