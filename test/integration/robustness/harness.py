@@ -35,6 +35,7 @@ class Peer:
         self.process = subprocess.Popen(
             [*wrap, PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log_file,
             env=environment({"UCX_TLS": tls, **settings}))
+        self.tls = tls
         self.pid = self.process.pid
         self.unread = b""
 

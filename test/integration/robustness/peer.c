@@ -12,7 +12,7 @@
 ucp_worker_h worker;
 struct endpoint endpoints[max_endpoints];
 struct channel channels[max_channels];
-static ucp_context_h context;
+ucp_context_h context;
 
 void say(const char* format, ...) {
     va_list arguments;
@@ -66,7 +66,8 @@ static bool never(const void* unused) {
 static void init(void) {
     ucp_params_t params = {0};
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
-    params.features = UCP_FEATURE_TAG;
+    params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
+                      UCP_FEATURE_AMO64 | UCP_FEATURE_STREAM;
     ucs_status_t status = ucp_init(&params, NULL, &context);
     if (status != UCS_OK) {
         say("error ucp_init: %s", ucs_status_string(status));
@@ -106,7 +107,7 @@ static void failed(void* argument, ucp_ep_h handle, ucs_status_t status) {
 }
 
 /* Exactly as many bytes as were given, so that a sanitizer sees what is read beyond them. */
-static unsigned char* from_hex(const char* hex) {
+unsigned char* from_hex(const char* hex) {
     const size_t length = strlen(hex) / 2;
     unsigned char* bytes = malloc(length > 0 ? length : 1);
     for (size_t i = 0; bytes != NULL && i < length; ++i) {
@@ -241,6 +242,7 @@ static void list_descriptors(void) {
 static void destroy(void) {
     if (worker != NULL) {
         ucp_worker_destroy(worker);
+        forget_memory();
         ucp_cleanup(context);
     }
     worker = NULL;
@@ -270,6 +272,7 @@ static void obey(char* line) {
         destroy();
     } else if (worker == NULL) {
         say("error no worker");
+    } else if (on_families(word, rest)) {
     } else if (strcmp(word, "address") == 0) {
         tell_address();
     } else if (strcmp(word, "ep") == 0) {

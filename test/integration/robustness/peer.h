@@ -41,6 +41,7 @@ struct channel {
     struct operation slots[max_window];
 };
 
+extern ucp_context_h context;
 extern ucp_worker_h worker;
 extern struct endpoint endpoints[max_endpoints];
 extern struct channel channels[max_channels];
@@ -48,6 +49,7 @@ extern struct channel channels[max_channels];
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 bool step(void); /* progresses once; true when something happened */
 double now(void);
+unsigned char* from_hex(const char* hex);
 
 /* messages.c */
 struct channel* find_channel(const char* name);
@@ -58,6 +60,10 @@ void forget_channel(struct channel* which);
 void stop_channel(struct channel* which);
 bool settled(const struct channel* which);
 void describe_channel(const struct channel* which);
+
+/* families.c */
+bool on_families(const char* word, char* rest); /* false: the word is none of its commands */
+void forget_memory(void);
 
 /* hardship.c: returns false when the word is none of its commands */
 bool hardship(const char* word, char* rest);

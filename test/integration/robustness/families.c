@@ -1,0 +1,290 @@
+/* Operations of every family to a peer that does not make progress, so that they are under way when
+ * something happens to it. Each may end once; what was under way and how it ended is counted. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peer.h"
+
+enum { am_id = 7, own_length = 1 << 20, block_length = 1 << 16, small = 64, per_family = 4 };
+
+static ucp_mem_h own_memory, block_memory;
+static unsigned char* own_bytes;
+static unsigned char* block_bytes;
+
+/* The peer's memory: some of its program's, and a block of the library's. */
+static struct {
+    uint64_t address;
+    ucp_rkey_h key;
+} theirs[2];
+
+struct flight {
+    struct family* of;
+    unsigned char* buffer; /* NULL: there is none */
+};
+
+static struct family {
+    const char* name;
+    size_t length;
+    ucs_status_ptr_t (*start)(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                              const ucp_request_param_t* how);
+    unsigned started, at_once, pending, failed, succeeded;
+    ucs_status_t error; /* the last one */
+} families[];
+
+static void ended(struct flight* which, void* request, ucs_status_t status) {
+    struct family* of = which->of;
+    --of->pending;
+    if (status == UCS_OK) {
+        ++of->succeeded;
+    } else {
+        ++of->failed;
+        of->error = status;
+    }
+    free(which->buffer);
+    free(which);
+    ucp_request_free(request);
+}
+
+static void sent(void* request, ucs_status_t status, void* argument) {
+    ended(argument, request, status);
+}
+
+static void streamed(void* request, ucs_status_t status, size_t length, void* argument) {
+    (void)length;
+    ended(argument, request, status);
+}
+
+static ucs_status_ptr_t tag(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                            const ucp_request_param_t* how) {
+    return ucp_tag_send_nbx(to, buffer, what->length, 1000, how);
+}
+
+static ucs_status_ptr_t tag_sync(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                                 const ucp_request_param_t* how) {
+    return ucp_tag_send_sync_nbx(to, buffer, what->length, 1001, how);
+}
+
+static ucs_status_ptr_t am(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                           const ucp_request_param_t* how) {
+    return ucp_am_send_nbx(to, am_id, "header", 6, buffer, what->length, how);
+}
+
+static ucs_status_ptr_t put(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                            const ucp_request_param_t* how) {
+    return ucp_put_nbx(to, buffer, what->length, theirs[0].address, theirs[0].key, how);
+}
+
+static ucs_status_ptr_t get(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                            const ucp_request_param_t* how) {
+    return ucp_get_nbx(to, buffer, what->length, theirs[0].address, theirs[0].key, how);
+}
+
+static ucs_status_ptr_t post(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                             const ucp_request_param_t* how) {
+    ucp_request_param_t typed = *how;
+    typed.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    typed.datatype = ucp_dt_make_contig(8);
+    (void)what;
+    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, theirs[0].address, theirs[0].key,
+                             &typed);
+}
+
+static ucs_status_ptr_t fetch(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                              const ucp_request_param_t* how) {
+    ucp_request_param_t typed = *how;
+    typed.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+    typed.datatype = ucp_dt_make_contig(8);
+    typed.reply_buffer = buffer + 8;
+    (void)what;
+    return ucp_atomic_op_nbx(to, UCP_ATOMIC_OP_ADD, buffer, 1, theirs[0].address, theirs[0].key,
+                             &typed);
+}
+
+static ucs_status_ptr_t direct_put(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                                   const ucp_request_param_t* how) {
+    return ucp_put_nbx(to, buffer, what->length, theirs[1].address, theirs[1].key, how);
+}
+
+static ucs_status_ptr_t stream(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                               const ucp_request_param_t* how) {
+    return ucp_stream_send_nbx(to, buffer, what->length, how);
+}
+
+static ucs_status_ptr_t stream_recv(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                                    const ucp_request_param_t* how) {
+    ucp_request_param_t receive = *how;
+    size_t length = 0;
+    receive.cb.recv_stream = streamed;
+    return ucp_stream_recv_nbx(to, buffer, what->length, &length, &receive);
+}
+
+static ucs_status_ptr_t flush(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                              const ucp_request_param_t* how) {
+    (void)what, (void)buffer;
+    return ucp_ep_flush_nbx(to, how);
+}
+
+static ucs_status_ptr_t flush_worker(ucp_ep_h to, const struct family* what, unsigned char* buffer,
+                                     const ucp_request_param_t* how) {
+    (void)to, (void)what, (void)buffer;
+    return ucp_worker_flush_nbx(worker, how);
+}
+
+enum { family_count = 14 };
+static struct family families[family_count] = {
+    {.name = "tag_eager", .length = small, .start = tag},
+    {.name = "tag_sync", .length = small, .start = tag_sync},
+    {.name = "tag_rndv", .length = own_length, .start = tag},
+    {.name = "am_eager", .length = small, .start = am},
+    {.name = "am_rndv", .length = own_length, .start = am},
+    {.name = "get", .length = own_length, .start = get},
+    {.name = "put", .length = own_length, .start = put},
+    {.name = "post", .length = small, .start = post},
+    {.name = "fetch", .length = small, .start = fetch},
+    {.name = "direct_put", .length = small, .start = direct_put},
+    {.name = "stream", .length = own_length, .start = stream},
+    {.name = "stream_recv", .length = small, .start = stream_recv},
+    {.name = "flush", .start = flush},
+    {.name = "flush_worker", .start = flush_worker},
+};
+
+static void start_one(ucp_ep_h to, struct family* of) {
+    struct flight* fresh = malloc(sizeof(*fresh));
+    fresh->of = of;
+    fresh->buffer = calloc(1, of->length > 0 ? of->length : 1);
+    ucp_request_param_t how = {0};
+    how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    how.cb.send = sent;
+    how.user_data = fresh;
+    ++of->started;
+    ++of->pending;
+    const ucs_status_ptr_t result = of->start(to, of, fresh->buffer, &how);
+    if (UCS_PTR_IS_PTR(result)) return;
+    --of->pending;
+    if (result == NULL) {
+        ++of->at_once;
+    } else {
+        ++of->failed;
+        of->error = UCS_PTR_STATUS(result);
+    }
+    free(fresh->buffer);
+    free(fresh);
+}
+
+/* One of each family after the other, so that they wait among each other. */
+static void start_all(ucp_ep_h to) {
+    for (unsigned i = 0; i < family_count; ++i) {
+        struct family* each = &families[i];
+        each->started = each->at_once = each->pending = each->failed = each->succeeded = 0;
+    }
+    for (unsigned turn = 0; turn < per_family; ++turn) {
+        for (unsigned i = 0; i < family_count; ++i)
+            start_one(to, &families[i]);
+    }
+    say("ok");
+}
+
+static void describe(void) {
+    printf("ok");
+    for (unsigned i = 0; i < family_count; ++i) {
+        const struct family* each = &families[i];
+        printf(" %s=%u/%u/%u/%u/%u/%d", each->name, each->started, each->at_once, each->pending,
+               each->failed, each->succeeded, (int)each->error);
+    }
+    say("%s", "");
+}
+
+static bool map_one(ucp_mem_h* memory, unsigned char** bytes, size_t length) {
+    ucp_mem_map_params_t how = {0};
+    how.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                     UCP_MEM_MAP_PARAM_FIELD_FLAGS;
+    how.address = *bytes;
+    how.length = length;
+    how.flags = *bytes == NULL ? UCP_MEM_MAP_ALLOCATE : 0;
+    ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
+    if (ucp_mem_map(context, &how, memory) != UCS_OK) return false;
+    if (ucp_mem_query(*memory, &attr) != UCS_OK) return false;
+    *bytes = attr.address;
+    return true;
+}
+
+static void print_key(const unsigned char* bytes, ucp_mem_h memory) {
+    void* packed = NULL;
+    size_t length = 0;
+    ucp_rkey_pack(context, memory, &packed, &length);
+    printf(" %llx ", (unsigned long long)(uintptr_t)bytes);
+    for (size_t i = 0; i < length; ++i)
+        printf("%02x", ((unsigned char*)packed)[i]);
+    ucp_rkey_buffer_release(packed);
+}
+
+static void share_memory(void) {
+    own_bytes = calloc(1, own_length);
+    if (!map_one(&own_memory, &own_bytes, own_length) ||
+        !map_one(&block_memory, &block_bytes, block_length)) {
+        say("error ucp_mem_map");
+        return;
+    }
+    printf("ok");
+    print_key(own_bytes, own_memory);
+    print_key(block_bytes, block_memory);
+    say("%s", "");
+}
+
+static void take_keys(ucp_ep_h to, const char* text) {
+    unsigned long long base[2];
+    static char hex[2][256];
+    if (sscanf(text, "%llx %255s %llx %255s", &base[0], hex[0], &base[1], hex[1]) != 4) {
+        say("error usage: keys EP BASE KEY BASE KEY");
+        return;
+    }
+    for (int i = 0; i < 2; ++i) {
+        unsigned char* packed = from_hex(hex[i]);
+        const ucs_status_t status = ucp_ep_rkey_unpack(to, packed, &theirs[i].key);
+        free(packed);
+        theirs[i].address = base[i];
+        if (status != UCS_OK) {
+            say("error ucp_ep_rkey_unpack: %s", ucs_status_string(status));
+            return;
+        }
+    }
+    say("ok");
+}
+
+/* What of the peer's memory is mapped here can still be touched, whatever became of the peer. */
+static void touch_and_drop_keys(void) {
+    void* local = NULL;
+    const bool mapped = ucp_rkey_ptr(theirs[1].key, theirs[1].address, &local) == UCS_OK;
+    if (mapped) memset(local, 1, block_length);
+    for (int i = 0; i < 2; ++i)
+        ucp_rkey_destroy(theirs[i].key);
+    say(mapped ? "ok mapped" : "ok");
+}
+
+void forget_memory(void) {
+    if (own_memory == NULL) return;
+    ucp_mem_unmap(context, own_memory);
+    ucp_mem_unmap(context, block_memory);
+    free(own_bytes);
+    own_memory = NULL;
+    own_bytes = block_bytes = NULL;
+}
+
+bool on_families(const char* word, char* rest) {
+    const ucp_ep_h to = endpoints[strtoul(rest, &rest, 10) % max_endpoints].handle;
+    if (strcmp(word, "memory") == 0) {
+        share_memory();
+    } else if (strcmp(word, "keys") == 0) {
+        take_keys(to, rest);
+    } else if (strcmp(word, "start") == 0) {
+        start_all(to);
+    } else if (strcmp(word, "flights") == 0) {
+        describe();
+    } else if (strcmp(word, "touch") == 0) {
+        touch_and_drop_keys();
+    } else {
+        return false;
+    }
+    return true;
+}
