@@ -69,7 +69,11 @@ void door::on_knock(int listener) {
         ucs::unique_fd fd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!fd) {
             if (errno == ECONNABORTED || errno == EINTR) continue;
-            if (errno != EAGAIN && errno != EWOULDBLOCK) on_accept_error(errno);
+            if (errno != EAGAIN && errno != EWOULDBLOCK) {
+                on_accept_error(errno);
+            } else if (strangers_.size() < most_strangers / 2) {
+                crowded_ = false;
+            }
             return;
         }
         try {
@@ -91,8 +95,9 @@ void door::admit(ucs::unique_fd fd) {
     // inf is no number of nanoseconds; a week is as good.
     constexpr double week = 7.0 * 24 * 3600;
     const double patience = std::min(owner_.options().greeting_timeout.seconds, week);
-    const auto due = ucs::time::now() + static_cast<ucs::time::nanoseconds>(patience * 1e9);
-    const auto who = strangers_.insert(strangers_.end(), {std::move(fd), due});
+    const ucs::time::nanoseconds now = ucs::time::now();
+    const auto due = now + static_cast<ucs::time::nanoseconds>(patience * 1e9);
+    const auto who = strangers_.insert(strangers_.end(), {std::move(fd), now, due});
     owner_.need_ticks();
     if (events_.add(who->fd.get(), EPOLLIN, [this, who](std::uint32_t) { on_greeting(who); }) !=
         UCS_OK) {
@@ -214,6 +219,20 @@ ucs::unique_fd door::take(strangers::iterator who) {
     return fd;
 }
 
+// A crowd that never speaks must not keep out those who do.
+void door::make_room(ucs::time::nanoseconds now) {
+    if (!std::exchange(crowded_, true)) {
+        ucs::log::warn(log,
+                       "{}: {} connections have not said who they are: others wait, and the silent "
+                       "ones are closed",
+                       owner_.where().device, strangers_.size());
+    }
+    for (auto next = strangers_.begin(); next != strangers_.end();) {
+        const auto who = next++;
+        if (!who->waits && now >= who->since + least_patience) show_out(who, nullptr);
+    }
+}
+
 void door::on_tick(ucs::time::nanoseconds now) {
     for (auto next = strangers_.begin(); next != strangers_.end();) {
         const auto who = next++;
@@ -224,6 +243,7 @@ void door::on_tick(ucs::time::nanoseconds now) {
             show_out(who, "connected and did not say who it is");
         }
     }
+    if (strangers_.size() >= most_strangers) make_room(now);
     if (pausing_ && now >= resume_ && strangers_.size() < most_strangers) {
         pausing_ = !watch_listeners(true);
     }

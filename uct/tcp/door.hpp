@@ -14,8 +14,10 @@ namespace uct::tcp {
 // driven by the worker's event loop.
 class door {
 public:
-    // At most this many strangers at a time; others wait in the kernel's queue.
+    // At most this many strangers at a time; others wait in the kernel's queue. When it is so many,
+    // those who are silent for longer than `least_patience` make room.
     static constexpr std::size_t most_strangers = 256;
+    static constexpr ucs::time::nanoseconds least_patience = 200 * ucs::time::millisecond;
 
     door(iface& owner, ucs::async::event_loop& events) noexcept : owner_(owner), events_(events) {}
     door(const door&) = delete;
@@ -30,6 +32,7 @@ public:
 private:
     struct stranger {
         ucs::unique_fd fd;
+        ucs::time::nanoseconds since;
         ucs::time::nanoseconds due;  // until then it must have said who it is
         std::size_t have = 0;
         std::array<std::byte, wire::greeting_size> hello{};
@@ -50,6 +53,7 @@ private:
     void let_in(strangers::iterator who, const wire::greeting& hello, connection& into);
     bool answer(const stranger& who, const wire::greeting& reply) const noexcept;
     void show_out(strangers::iterator who, const char* why);
+    void make_room(ucs::time::nanoseconds now);
     ucs::unique_fd take(strangers::iterator who);
 
     iface& owner_;
@@ -58,6 +62,7 @@ private:
     strangers strangers_;
     bool pausing_ = false;  // not accepting: no descriptors left, or too many strangers
     bool complained_ = false;
+    bool crowded_ = false;  // and it was said
     ucs::time::nanoseconds resume_ = 0;
 };
 

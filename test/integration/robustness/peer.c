@@ -99,7 +99,7 @@ static void tell_address(void) {
     ucp_worker_release_address(worker, address);
 }
 
-static void failed(void* argument, ucp_ep_h handle, ucs_status_t status) {
+void failed(void* argument, ucp_ep_h handle, ucs_status_t status) {
     struct endpoint* which = argument;
     (void)handle;
     ++which->errors;
@@ -272,7 +272,7 @@ static void obey(char* line) {
         destroy();
     } else if (worker == NULL) {
         say("error no worker");
-    } else if (on_families(word, rest)) {
+    } else if (on_families(word, rest) || on_clients(word, rest)) {
     } else if (strcmp(word, "address") == 0) {
         tell_address();
     } else if (strcmp(word, "ep") == 0) {

@@ -50,6 +50,7 @@ void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 bool step(void); /* progresses once; true when something happened */
 double now(void);
 unsigned char* from_hex(const char* hex);
+void failed(void* argument, ucp_ep_h handle, ucs_status_t status); /* counts in the endpoint */
 
 /* messages.c */
 struct channel* find_channel(const char* name);
@@ -64,6 +65,9 @@ void describe_channel(const struct channel* which);
 /* families.c */
 bool on_families(const char* word, char* rest); /* false: the word is none of its commands */
 void forget_memory(void);
+
+/* clients.c: the same */
+bool on_clients(const char* word, const char* rest);
 
 /* hardship.c: returns false when the word is none of its commands */
 bool hardship(const char* word, char* rest);

@@ -56,6 +56,16 @@ TEST_CASE("more strangers than there is room for do not keep peers out for ever"
     CHECK(still_works(a));
 }
 
+TEST_CASE("a crowd that never speaks makes room long before the handshake timeout") {
+    const test::log_capture log;
+    worker a("TCP_HANDSHAKE_TIMEOUT", "1h");
+    std::vector<ucs::unique_fd> crowd;
+    for (int i = 0; i < 600; ++i)
+        crowd.push_back(knock(a));
+    CHECK(still_works(a));
+    CHECK(log.count("have not said who they are") == 1);
+}
+
 TEST_CASE("strangers that say nonsense again and again do not fill the log") {
     const test::log_capture log;
     worker a;

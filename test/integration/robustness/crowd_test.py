@@ -1,0 +1,101 @@
+"""Ten thousand connections that never speak, to each port of a server; who speaks is served all the same."""
+
+import resource
+import socket
+import unittest
+
+from harness import Case, Peer
+from stranger_test import tcp_ports
+
+CROWD = 10000
+
+
+class Crowds(Case):
+    def setUp(self):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = CROWD + 200
+        if hard != resource.RLIM_INFINITY and hard < wanted:
+            self.skipTest(f"no more than {hard} descriptors are allowed here")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+    def come(self, point):
+        """All of them; those that the kernel's queue does not take yet go on trying."""
+        crowd = []
+        for _ in range(CROWD):
+            one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            crowd.append(one)
+            one.setblocking(False)
+            one.connect_ex(point)
+        return crowd
+
+    def served_meanwhile(self, server, point, meet):
+        before = len(server.descriptors())
+        crowd = self.come(point)
+        meet()
+        self.assertLess(len(server.descriptors()), before + 300)
+        self.assertEqual(len(server.lines("have not said who they are")), 1, server.log())
+        self.assertEqual(len(server.lines()), 1, server.log())
+        for one in crowd:
+            one.close()
+
+    def test_listener(self):
+        with Peer("tcp,self", UCX_CM_TIMEOUT="60s") as server, \
+                Peer("tcp,self", UCX_CM_TIMEOUT="60s") as client:
+            server.init()
+            client.init()
+            port = int(server.ok("listen"))
+
+            def meet():
+                client.ok(f"reach 0 {port}")
+                server.ok("recv in 1 5000 4 20")
+                client.ok("send out 0 1 5000 4 20")
+                self.settled(client.wait("out"), 20)
+                self.settled(server.wait("in"), 20)
+
+            self.served_meanwhile(server, ("127.0.0.1", port), meet)
+
+    def test_transport(self):
+        with Peer("tcp,self") as server, Peer("tcp,self") as client:
+            server.init()
+            client.init()
+            points, _ = tcp_ports(server.pid)
+
+            def meet():
+                client.connect(0, server)
+                server.connect(0, client)
+                self.exchange(client, 0, server, 0, 2)
+
+            here = [point for point in points if point[0] == "127.0.0.1"]
+            self.served_meanwhile(server, here[0], meet)
+
+
+class Unanswered(Case):
+    def test_client_waits_and_hears_when_the_server_dies(self):
+        for tls in ("posix,self", "tcp,self"):
+            with self.subTest(tls=tls), Peer(tls) as server, Peer(tls) as client:
+                server.init()
+                client.init()
+                before = client.descriptors()
+                server.ok("unanswered")
+                client.ok(f"reach 0 {server.ok('listen')}")
+                client.ok("send out 0 1 5000 4 4")
+                client.ok("send long 0 1 1000000 4 4")
+                for _ in range(1000):
+                    if server.ok("requests").strip() == "1":
+                        break
+                    server.ok("progress 0.01")
+                    client.ok("progress 0.01")
+                self.assertEqual(client.errors(0), 0)
+                self.assertTrue(client.wait("out", 0.2).timeout)
+                server.process.kill()
+                for name in ("out", "long"):
+                    counts = client.wait(name)
+                    self.assertEqual((counts.open, counts.failed), (0, 4), counts)
+                self.assertEqual(client.errors(0), 1)
+                client.ok("close 0 force 10")
+                client.ok("progress 0.01")
+                self.assertEqual(client.descriptors(), before)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
