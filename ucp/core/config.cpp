@@ -110,6 +110,17 @@ const ucs::config::table& config::options() {
                 "How long a connection to a listener's socket address may take to be made, and "
                 "how long who made it may take to say who it is.",
                 ucs::config::between("1ms", "inf")),
+            make_option<&config::keepalive_interval>(
+                "KEEPALIVE_INTERVAL", "20s",
+                "Within this time a peer is found that does not answer what was sent to it, where "
+                "an endpoint to it has error handling mode PEER. Shared memory is told without "
+                "asking, and connections with nothing on their way are the kernel's, see "
+                "TCP_KEEPIDLE. 'inf': never.",
+                ucs::config::between("10ms", "inf")),
+            make_option<&config::keepalive_peers>(
+                "KEEPALIVE_NUM_EPS", "128",
+                "How many peers are looked after in one KEEPALIVE_INTERVAL, in turn; 'inf': all.",
+                ucs::config::at_least("1")),
         }};
     return table;
 }

@@ -27,6 +27,8 @@ struct config {
     ucs::config::memunits unexpected_window;
     ucs::config::memunits unexpected_limit;
     ucs::config::duration cm_timeout;
+    ucs::config::duration keepalive_interval;
+    unsigned keepalive_peers = 0;
 
     static const ucs::config::table& options();
 };

@@ -42,6 +42,7 @@ void ep::adopt(const ep_params& params, std::string name) noexcept {
     user_data_ = params.user_data;
     no_loopback_ = params.no_loopback;
     name_ = std::move(name);
+    watch_peer();
 }
 
 void ep::modify(const ucp_err_handler_t* handler, void* const* user_data) noexcept {
@@ -153,6 +154,12 @@ void ep::bind(peer& to) noexcept {
     remote_->detach(*this);
     remote_ = &to;
     to.attach(*this);
+    watch_peer();
+}
+
+void ep::watch_peer() noexcept {
+    if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE || !remote_->connected()) return;
+    if (remote_->am_attr().checked) owner_.watch().add(*remote_);
 }
 
 void ep::connect() {
@@ -162,6 +169,7 @@ void ep::connect() {
         handle(event::failure, status);
         return;
     }
+    watch_peer();
     if (by_socket_ != nullptr) {
         wireup::send_bind(*this);
         return;

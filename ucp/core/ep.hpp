@@ -169,6 +169,7 @@ public:
 private:
     void connect();
     void become_ready();
+    void watch_peer() noexcept;
     void peer_closed();
     void fail(ucs_status_t status);
     void abort_all(ucs_status_t status);

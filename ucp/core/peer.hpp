@@ -77,6 +77,7 @@ public:
     ucs::datastruct::auto_unlink_hook trash_hook;    // in the worker's list of peers to look after
     ucs::datastruct::auto_unlink_hook failing_hook;  // in its list of those to fail for memory
     ucs::datastruct::auto_unlink_hook dead_hook;     // in its list of those out of its table
+    ucs::datastruct::auto_unlink_hook watched_hook;  // in its list of those to ask now and then
     [[nodiscard]] std::string peer_name() const;
 
     // A receive that was broken off while the peer writes into its buffer: ends when the peer says

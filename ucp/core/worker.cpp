@@ -71,6 +71,7 @@ worker::worker(const context& of, const worker_params& params,
       params_(params),
       uid_(ucs::sys::random_id()),
       events_(std::move(events)),
+      keepalive_(*events_, of.options()),
       view_(std::make_shared<worker_view>(params.name, params.thread_mode,
                                           [loop = events_.get()] { loop->wake(); })) {}
 
@@ -400,6 +401,7 @@ unsigned worker::empty_trash() {
 }
 
 void worker::forget(peer& dead) noexcept {
+    dead.watched_hook.unlink();
     const auto known = peers_.find(dead.uid());
     if (known == peers_.end() || known->second.get() != &dead) return;
     dead_peers_.push_back(*known->second.release());

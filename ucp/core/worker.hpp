@@ -10,6 +10,7 @@
 #include "ucp/am/receiver.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/core/keepalive.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/core/request_pool.hpp"
 #include "ucp/eager/assembler.hpp"
@@ -116,6 +117,7 @@ public:
     // With the next progress, see peer::send_control.
     void fail_later(peer& failing) noexcept;
     void track_lane(const uct::ep& lane, peer* owner);
+    [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
     // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
     peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
 
@@ -239,6 +241,7 @@ private:
     const worker_params params_;
     const std::uint64_t uid_;
     std::unique_ptr<ucs::async::event_loop> events_;
+    keepalive keepalive_;
     const std::shared_ptr<worker_view> view_;
     std::unique_ptr<ucs::vfs::entrance> entrance_;
     std::vector<std::unique_ptr<uct::iface>> interfaces_;  // by resource; empty: could not open

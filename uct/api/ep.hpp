@@ -82,6 +82,12 @@ public:
     // then `done`. Queued pending requests are not waited for.
     virtual ucs_status_t flush(completion* done);
 
+    // Looks once whether the peer still answers; the owner calls it again and again. A peer that
+    // owes an answer at each of several looks in a row, and gave none in between, is lost: the
+    // endpoint fails with UCS_ERR_ENDPOINT_TIMEOUT. Only where attr().checked; other transports are
+    // told.
+    virtual void check() noexcept {}
+
     // Queues a send that found no resource. Legal only after UCS_ERR_NO_RESOURCE.
     virtual void pending_add(pending_request& request) = 0;
 

@@ -36,7 +36,8 @@ struct iface_attr {
     double overhead = 0;               // processor time per message
     scope reach = scope::host;
     poll_cost cost = poll_cost::memory;
-    bool lands = false;  // uses am_handler::locate
+    bool lands = false;    // uses am_handler::locate
+    bool checked = false;  // wants ep::check
 };
 
 // Receives active messages of one id. Called from progress of the owner. Handlers may send, may

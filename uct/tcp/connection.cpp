@@ -96,7 +96,7 @@ void connection::fail(ucs_status_t status) {
 ucs_status_t connection::fail_sending(int error) {
     ucs::log::diag(log, "send() to {}: {}", peer_name(), error_text(error));
     drain_first_ = true;
-    fail(UCS_ERR_CONNECTION_RESET);
+    fail(status_of_loss(error));
     return failure_;
 }
 
@@ -224,6 +224,16 @@ void connection::on_end_of_stream() {
         ucs::log::diag(log, "{} ended without closing the connection", peer_name());
     }
     fail(UCS_ERR_CONNECTION_RESET);
+}
+
+void connection::look_for_answer() noexcept {
+    if (state_ != state::greeting && state_ != state::established && state_ != state::parting)
+        return;
+    const ucs::time::nanoseconds now = ucs::time::now();
+    const answer_state said = answers_of(fd_.get(), now);
+    if (!silence_.look(said.owed, said.heard, now)) return;
+    ucs::log::diag(log, "{} does not answer any more", peer_name());
+    fail(UCS_ERR_ENDPOINT_TIMEOUT);
 }
 
 void connection::on_tick(ucs::time::nanoseconds now) {

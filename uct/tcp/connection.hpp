@@ -13,6 +13,7 @@
 #include "uct/tcp/receiver.hpp"
 #include "uct/tcp/route.hpp"
 #include "uct/tcp/send_queue.hpp"
+#include "uct/tcp/silence_watch.hpp"
 
 namespace uct::tcp {
 
@@ -47,6 +48,9 @@ public:
     ucs_status_t send_zcopy(ep& user, am_id id, std::span<const std::byte> header,
                             std::span<const iov> payload, completion* done);
     ucs_status_t flush(ep& user, completion* done);
+
+    // --- keep-alive; see ep::check
+    void look_for_answer() noexcept;
 
     // --- progress
     // One read; returns the number of messages, or of other things that happened.
@@ -142,6 +146,7 @@ private:
     bool waits_for_memory_ = false;         // to receive into
     std::optional<wire::frame_kind> owed_;  // control frame to send behind what is under way
     std::size_t answered_ = 0;
+    silence_watch silence_;
     std::array<std::byte, wire::greeting_size> answer_{};
     std::optional<socket_address> connected_to_;  // for people
 };

@@ -152,8 +152,9 @@ unsigned connection::receive() {
         return 0;
     }
     if (got < 0) {
-        ucs::log::diag(log, "recv() from {}: {}", peer_name(), error_text(errno));
-        fail(UCS_ERR_CONNECTION_RESET);
+        const int error = errno;
+        ucs::log::diag(log, "recv() from {}: {}", peer_name(), error_text(error));
+        fail(status_of_loss(error));
     } else {
         on_end_of_stream();
     }

@@ -60,6 +60,10 @@ ucs_status_t ep::flush(completion* done) {
     return link_.flush(*this, done);
 }
 
+void ep::check() noexcept {
+    link_.look_for_answer();
+}
+
 std::string ep::peer_name() const {
     return link_.peer_name();
 }

@@ -22,6 +22,7 @@ public:
     ucs_status_t am_zcopy(am_id id, std::span<const std::byte> header, std::span<const iov> payload,
                           completion* done) override;
     ucs_status_t flush(completion* done) override;
+    void check() noexcept override;
 
     [[nodiscard]] std::string peer_name() const override;
     void describe(ucs::vfs::directory& into) const override;

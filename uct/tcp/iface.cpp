@@ -100,6 +100,7 @@ void iface::set_attributes(const device& own) {
     attr_.reach = scope::network;
     attr_.cost = poll_cost::system_call;
     attr_.lands = true;
+    attr_.checked = true;
 }
 
 ucs_status_t iface::open_door() {

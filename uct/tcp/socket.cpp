@@ -3,6 +3,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <random>
@@ -109,6 +110,20 @@ ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& opti
         return error == EADDRINUSE ? UCS_ERR_BUSY : UCS_ERR_IO_ERROR;
     }
     return fd;
+}
+
+answer_state answers_of(int fd, ucs::time::nanoseconds now) noexcept {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+    // A full receive window is no silence: the kernel asks, and the peer's answers.
+    const auto ago = std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv);
+    return {info.tcpi_unacked > 0 || info.tcpi_probes > 0, now - ago * ucs::time::millisecond};
+}
+
+ucs_status_t status_of_loss(int error) noexcept {
+    const bool silent = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
+    return silent ? UCS_ERR_ENDPOINT_TIMEOUT : UCS_ERR_CONNECTION_RESET;
 }
 
 socket_address local_address(int fd) noexcept {

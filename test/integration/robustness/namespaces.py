@@ -41,8 +41,13 @@ def join(one, other, device="hw0", network="10.99.77"):
     one.do(f"ip link add {device} type veth peer name {device} netns {other.keeper.pid}")
     for number, each in enumerate((one, other), 1):
         each.do(f"ip addr add {network}.{number}/24 dev {device}", f"ip link set {device} up")
-    for each in (one, other):
-        for _ in range(200):  # the kernel says a little later that there is a carrier
+    await_carrier(device, one, other)
+
+
+def await_carrier(device, *namespaces):
+    """The kernel says a little later than `up` that there is one."""
+    for each in namespaces:
+        for _ in range(500):
             if "state UP" in each.hear(f"ip -o link show {device}"):
                 break
             time.sleep(0.02)

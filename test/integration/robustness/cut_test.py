@@ -1,0 +1,130 @@
+"""The network between two hosts is cut, or one of them starts anew, while operations of every family are under way."""
+
+import os
+import subprocess
+import unittest
+
+from harness import Peer
+from namespaces import Namespace, await_carrier, join
+from pending_test import PendingCase, holdings
+
+VICTIM = 1
+# The kernel asks where nothing is on its way, the library where something is.
+QUICK = {"UCX_KEEPALIVE_INTERVAL": "2s", "UCX_TCP_KEEPIDLE": "1s", "UCX_TCP_KEEPINTVL": "1s", "UCX_TCP_KEEPCNT": "2",
+         "UCX_TCP_AF_PRIO": "inet"}
+NEVER = {"UCX_KEEPALIVE_INTERVAL": "inf", "UCX_TCP_KEEPIDLE": "inf", "UCX_TCP_AF_PRIO": "inet"}
+
+
+class Cuts(PendingCase):
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root may make network namespaces")
+        try:
+            with Namespace() as one, Namespace() as other:
+                join(one, other)
+        except (OSError, subprocess.CalledProcessError) as why:
+            self.skipTest(f"no network namespaces or veth pairs here: {why}")
+
+    def pair(self, settings, during):
+        """`during` gets both hosts and both processes; a process beside them goes on all the time."""
+        with Namespace() as left, Namespace() as right:
+            left.do("ip link set lo up")
+            join(left, right)
+            with Peer("tcp,self", left.inside, **settings) as one, \
+                    Peer("tcp,self", left.inside, **settings) as beside, \
+                    Peer("tcp,self", right.inside, **settings) as other:
+                for peer in (one, beside, other):
+                    peer.init()
+                one.connect(0, beside)
+                beside.connect(0, one)
+                self.exchange(one, 0, beside, 0, 2)
+                before = holdings(one)
+                during(left, right, one, other)
+                one.ok(f"close {VICTIM} force 10")
+                one.ok("progress 0.01")
+                self.assertEqual(holdings(one), before, one.log())
+                self.exchange(one, 0, beside, 0, 6)
+                self.assertEqual((one.errors(0), len(one.lines("was lost"))), (0, 1), one.log())
+                self.successor(right, one, settings)
+                for peer in (one, beside):
+                    peer.ok("close 0 force 10")
+                    peer.ok("destroy")
+                    self.assertEqual(peer.quit(), 0, peer.log())
+
+    def successor(self, right, one, settings):
+        with Peer("tcp,self", right.inside, **settings) as fresh:
+            fresh.init()
+            one.connect(VICTIM + 1, fresh)
+            fresh.connect(0, one)
+            self.exchange(one, VICTIM + 1, fresh, 0, 10)
+            one.ok(f"close {VICTIM + 1} force 10")
+
+    def mend(self, left, right):
+        right.do("ip link set hw0 up")
+        await_carrier("hw0", left, right)
+
+    def ended(self, one, before, words):
+        self.all_ended(one, VICTIM, before)
+        self.refused_from_now_on(one, VICTIM)
+        self.assertRegex(one.log(), words)
+        one.ok("touch")
+
+    def test_link_taken_down_with_operations_under_way(self):
+        def during(left, right, one, other):
+            self.introduce(one, other, VICTIM, 0)
+            before = self.start_all(one, VICTIM, other)
+            right.do("ip link set hw0 down")
+            self.ended(one, before, "timed out")
+            # The other side has nothing on its way and hears of it from the kernel.
+            for _ in range(1000):
+                if other.errors(0):
+                    break
+                other.ok("progress 0.02")
+            self.assertEqual(other.errors(0), 1, other.log())
+            self.mend(left, right)
+
+        self.pair(QUICK, during)
+
+    def test_idle_connection(self):
+        def during(left, right, one, other):
+            self.introduce(one, other, VICTIM, 0)
+            right.do("ip link set hw0 down")
+            for peer, number in ((one, VICTIM), (other, 0)):
+                for _ in range(1000):
+                    if peer.errors(number):
+                        break
+                    peer.ok("progress 0.02")
+                self.assertEqual(peer.errors(number), 1, peer.log())
+            one.ok("touch")
+            self.mend(left, right)
+
+        self.pair(QUICK, during)
+
+    def test_full_receiver_is_not_taken_for_dead(self):
+        def during(left, right, one, other):
+            self.introduce(one, other, VICTIM, 0)
+            before = self.start_all(one, VICTIM, other)
+            one.ok("progress 3")  # more than the interval, without a word from the other program
+            self.assertEqual(one.errors(VICTIM), 0, one.log())
+            other.process.kill()
+            self.ended(one, before, "reset")
+
+        self.pair(QUICK, during)
+
+    def test_host_that_forgot_the_connection(self):
+        def during(left, right, one, other):
+            self.introduce(one, other, VICTIM, 0)
+            before = self.start_all(one, VICTIM, other)
+            right.do("ip link set hw0 down")  # nobody hears of the end
+            other.process.kill()
+            other.process.wait()
+            one.ok("progress 0.3")
+            self.assertEqual(one.errors(VICTIM), 0, one.log())
+            self.mend(left, right)
+            self.ended(one, before, "reset")
+
+        self.pair(NEVER, during)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

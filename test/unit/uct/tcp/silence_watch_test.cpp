@@ -1,0 +1,39 @@
+#include "uct/tcp/silence_watch.hpp"
+
+#include <catch2/catch.hpp>
+
+using uct::tcp::silence_watch;
+
+TEST_CASE("a peer that owes an answer at several looks in a row is lost") {
+    silence_watch watch;
+    CHECK_FALSE(watch.look(true, 50, 100));
+    CHECK_FALSE(watch.look(true, 50, 200));
+    CHECK_FALSE(watch.look(true, 50, 300));
+    CHECK(watch.look(true, 50, 400));
+}
+
+TEST_CASE("a word between two looks begins the count anew") {
+    silence_watch watch;
+    for (std::uint64_t i = 1; i <= 3; ++i)
+        CHECK_FALSE(watch.look(true, 50, i * 100));
+    CHECK_FALSE(watch.look(true, 350, 400));
+    CHECK_FALSE(watch.look(true, 350, 500));
+    CHECK_FALSE(watch.look(true, 350, 600));
+    CHECK(watch.look(true, 350, 700));
+}
+
+TEST_CASE("a peer that owes nothing may be silent for ever, and is waited for when it does") {
+    silence_watch watch;
+    for (std::uint64_t i = 1; i <= 100; ++i)
+        CHECK_FALSE(watch.look(false, 50, i * 100));
+    // It was asked just now.
+    for (std::uint64_t i = 101; i <= 103; ++i)
+        CHECK_FALSE(watch.look(true, 50, i * 100));
+    CHECK(watch.look(true, 50, 10400));
+}
+
+TEST_CASE("one look after a long pause is one look") {
+    silence_watch watch;
+    CHECK_FALSE(watch.look(true, 50, 100));
+    CHECK_FALSE(watch.look(true, 50, 1'000'000'000));
+}

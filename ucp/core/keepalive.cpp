@@ -1,0 +1,51 @@
+#include "ucp/core/keepalive.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ucp/core/log.hpp"
+
+namespace ucp {
+
+namespace {
+
+ucs::time::nanoseconds part_of(double seconds, unsigned parts) noexcept {
+    return std::isinf(seconds) ? 0 : ucs::time::from_seconds(std::min(seconds, 1e6) / parts);
+}
+
+}  // namespace
+
+keepalive::keepalive(ucs::async::event_loop& events, const config& options) noexcept
+    : events_(events),
+      pause_(part_of(options.keepalive_interval.seconds, looks_per_interval)),
+      at_once_(options.keepalive_peers) {}
+
+keepalive::~keepalive() {
+    if (timer_ != 0) events_.remove_timer(timer_);
+}
+
+void keepalive::add(peer& fresh) noexcept {
+    if (pause_ == 0 || fresh.watched_hook.is_linked()) return;
+    peers_.push_back(fresh);
+    if (timer_ != 0) return;
+    timer_ = events_.add_timer(pause_, [this] { look(); });
+    if (timer_ == 0) ucs::log::error(wireup_log, "out of memory: peers are not looked after");
+}
+
+// What is found is told from progress, so nobody leaves the list meanwhile.
+void keepalive::look() noexcept {
+    unsigned left = at_once_;
+    auto next = peers_.begin();
+    for (; next != peers_.end() && left > 0; ++next, --left) {
+        if (next->connected()) next->am().check();
+    }
+    if (++looks_ % looks_per_interval == 0) {
+        // The same ones for a whole interval, then it is the turn of those behind them.
+        peers_.splice(peers_.end(), peers_, peers_.begin(), next);
+    }
+    if (!peers_.empty()) return;
+    events_.remove_timer(timer_);
+    timer_ = 0;
+}
+
+}  // namespace ucp
