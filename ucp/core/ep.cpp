@@ -30,6 +30,7 @@ ep::ep(worker& owner, peer& to, std::uint64_t number)
 }
 
 ep::~ep() {
+    enter(state::closed);
     by_socket_.reset();
     remote_->detach(*this);
 }
@@ -90,7 +91,7 @@ void ep::handle(event what, ucs_status_t status) {
                         wireup::name(taken.next));
     }
     const bool moved = state_ != taken.next;
-    state_ = taken.next;
+    enter(taken.next);
     if (by_socket_ != nullptr && moved) [[unlikely]]
         by_socket_->on_state(state_);
     switch (taken.todo) {
@@ -137,6 +138,12 @@ void ep::handle(event what, ucs_status_t status) {
     }
 }
 
+void ep::enter(state next) noexcept {
+    owner_.note_connecting((next == state::requested ? 1 : 0) -
+                           (state_ == state::requested ? 1 : 0));
+    state_ = next;
+}
+
 stream_channel& ep::stream() {
     if (stream_ == nullptr) {
         stream_ =
@@ -176,7 +183,7 @@ void ep::connect() {
     }
     if (remote_->uid() == owner_.uid() && !no_loopback_) {
         remote_id_ = id_;
-        state_ = state::ready;
+        enter(state::ready);
         become_ready();
         return;
     }

@@ -170,6 +170,7 @@ private:
     void connect();
     void become_ready();
     void watch_peer() noexcept;
+    void enter(wireup::state next) noexcept;
     void peer_closed();
     void fail(ucs_status_t status);
     void abort_all(ucs_status_t status);

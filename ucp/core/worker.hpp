@@ -140,6 +140,9 @@ public:
     // Before a thread sleeps on the descriptor of events(). UCS_OK: progress has nothing to do, and
     // what comes makes the descriptor readable. UCS_ERR_BUSY: progress first.
     [[nodiscard]] ucs_status_t arm() noexcept;
+    // An endpoint begins to wait for its peer's answer (+1), or has it (-1). While one waits, sleep
+    // lasts for moments only: the peer may be a worker of the thread that sleeps.
+    void note_connecting(int change) noexcept { connecting_ += change; }
     // Whether progress would find something, as far as memory loads tell.
     [[nodiscard]] bool has_work() const noexcept;
     // With the next progress, at descriptors and timers, too.
@@ -216,6 +219,8 @@ private:
     std::unique_ptr<cm::manager> connections_;  // made with the first use
     std::uint64_t socket_numbers_ = 0;
     bool asleep_ = false;  // since arm(); ends with the first thing that wakes
+    int connecting_ = 0;
+    ucs::async::event_loop::timer_id nap_ = 0;
     wakeup::spin_budget spinning_;
     unsigned slow_turn_ = event_turns;
     unsigned until_events_ = 0;

@@ -11,6 +11,11 @@
 
 namespace ucp {
 
+namespace {
+// How long a worker sleeps that waits for a peer to connect.
+constexpr ucs::time::nanoseconds longest_nap = 10 * ucs::time::millisecond;
+}  // namespace
+
 bool worker::has_work() const noexcept {
     if (!ended_.empty() || !failing_peers_.empty() || !trash_eps_.empty() ||
         !trash_peers_.empty()) {
@@ -29,6 +34,9 @@ ucs_status_t worker::arm() noexcept {
         if (each == nullptr) continue;
         if (const ucs_status_t status = each->arm(); status != UCS_OK) return status;
     }
+    if (connecting_ > 0 && nap_ == 0)
+        nap_ = events_->add_timer(
+            longest_nap, [this] { nap_ = 0; }, true);
     const ucs_status_t status = events_->arm();
     asleep_ = asleep_ || status == UCS_OK;
     return status;

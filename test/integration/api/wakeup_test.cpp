@@ -146,6 +146,27 @@ TEST_CASE("two threads that sleep whenever there is nothing to do miss nothing",
     in.close(back);
 }
 
+TEST_CASE("who sleeps for one of its workers gets to make progress for the other one", "[wakeup]") {
+    if (only_self()) return;
+    plan how = sleepers();
+    how.connect = false;  // connecting needs both
+    const world in(how);
+    const std::uint64_t word = 5;
+    const params none;
+    const auto send = ucp_tag_send_nbx(in.ep, &word, sizeof word, 7, &none);
+    if (UCS_PTR_IS_PTR(send)) {
+        const int fd = descriptor_of(in.sender);
+        while (ucp_request_check_status(send) == UCS_INPROGRESS) {
+            REQUIRE(turn(in.sender, sleep_by::arming, fd));
+            ucp_worker_progress(in.receiver);
+        }
+    }
+    CHECK(in.finish(send) == UCS_OK);
+    std::uint64_t got = 0;
+    in.recv(&got, sizeof got, 7);
+    CHECK(got == word);
+}
+
 TEST_CASE("the close of a peer wakes who sleeps", "[wakeup]") {
     if (only_self()) return;
     const world in(sleepers());
