@@ -100,6 +100,17 @@ class Cuts(PendingCase):
 
         self.pair(QUICK, during)
 
+    def test_more_peers_than_are_looked_after_at_once(self):
+        def during(left, right, one, other):
+            self.introduce(one, other, VICTIM, 0)
+            before = self.start_all(one, VICTIM, other)
+            right.do("ip link set hw0 down")
+            self.ended(one, before, "timed out")
+            self.mend(left, right)
+
+        # The first turn is that of the process beside.
+        self.pair({**QUICK, "UCX_KEEPALIVE_INTERVAL": "1s", "UCX_KEEPALIVE_NUM_EPS": "1"}, during)
+
     def test_full_receiver_is_not_taken_for_dead(self):
         def during(left, right, one, other):
             self.introduce(one, other, VICTIM, 0)
