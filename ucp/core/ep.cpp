@@ -112,9 +112,10 @@ void ep::handle(event what, ucs_status_t status) {
             break;
         case action::reply_and_close:
             wireup::send_reply(*this);
-            wireup::send_close(*this);
-            break;
+            [[fallthrough]];
         case action::send_close:
+            // Also one that never became ready answers the peer, until that closes.
+            if (remote_->connected()) lane_ = &remote_->am();
             wireup::send_close(*this);
             break;
         case action::tell_user:

@@ -87,6 +87,7 @@ ucs_status_t send_in_place(request& send, const fragment_writer& how, std::size_
 std::size_t in_place_limit(const request& send, std::size_t header) {
     const uct::iface_attr& attr = send.via->lane_attr();
     if (!attr.ops.has(uct::op::am_zcopy) || !send.state.send.buffer.in_memory()) return 0;
+    if (header > attr.max_zcopy_header) return 0;
     const config& options = send.owner->owner().options();
     const std::size_t threshold =
         options.zcopy_threshold.is_auto() ? attr.max_bcopy : options.zcopy_threshold.bytes;

@@ -73,6 +73,7 @@ void ep::ask_for_confirmation() {
 }
 
 bool ep::confirm(std::uint64_t count, ucs_status_t status) {
+    if (failure_ != UCS_OK) return true;  // what it was asked about is forgotten
     if (tracker_ == nullptr || count <= tracker_->confirmed || count > tracker_->asked) {
         return false;
     }

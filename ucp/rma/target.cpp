@@ -111,6 +111,11 @@ ucs_status_t progress_reply(request& send) {
     return UCS_OK;
 }
 
+// Our program closed by force: nobody else tells whoever waits for the data.
+void abandon_reply(request& send) {
+    answer(*send.via, send.state.send.remote_id, UCS_ERR_CONNECTION_RESET, 0);
+}
+
 void on_get(worker& owner, const wire::get_header& header) {
     ep* const by = asking(owner, header.ep);
     if (by == nullptr) return;
@@ -178,8 +183,9 @@ void on_confirm(worker& owner, const wire::confirm_header& header) {
 
 }  // namespace
 
-constinit const protocol rma_reply{"rma/reply", "the data that a peer asked for", nullptr,
-                                   progress_reply, false};
+constinit const protocol rma_reply{
+    "rma/reply", "the data that a peer asked for", nullptr, progress_reply, false, abandon_reply,
+};
 
 void rma_listen(worker& owner, uct::iface& on) {
     handler_of<wire::rma_put>::install<deliver_put, locate_put, landed_put>(

@@ -297,8 +297,85 @@ TEST_CASE("a flush waits until the peer has confirmed what it was sent", "[ucp][
         in.settle();
         CHECK(flushed.status == UCS_ERR_REJECTED);
     }
-    SECTION("an endpoint that is closed is not waited for") {
+    SECTION("an endpoint that is closed is not waited for, and the answer is no mistake") {
         in.close_by_force();
         CHECK(flushed.status == UCS_ERR_CANCELED);
+        in.peer.send(wire::rma_confirmed,
+                     wire::confirmed_header{in.ep_id(), asked[0].count, UCS_OK});
+        in.settle();
+        CHECK(log.count("was not asked") == 0);
     }
+}
+
+TEST_CASE("who waits for data is told when the endpoint to it is closed by force", "[ucp][rma]") {
+    uct::sim::parameters network;
+    network.tx_window = 1;
+    raw_world in({}, network);
+    std::vector<std::byte> bytes(1 << 20);
+    const auto made =
+        mem::map(in.context->memories(), {.address = bytes.data(), .length = bytes.size()});
+    REQUIRE(made.ok());
+    const mem::credentials owner = (*made)->owner();
+    in.peer.send(wire::rma_get, wire::get_header{in.ep_id(), owner.id, owner.secret,
+                                                 (*made)->address(), bytes.size(), 5});
+    in.handle_arrivals();
+    in.close_by_force();
+    in.settle();
+    const auto results = in.peer.received<wire::result_header>(wire::rma_result);
+    REQUIRE(results.size() == 1);
+    CHECK(results[0].reply == 5);
+    CHECK(results[0].status == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("an endpoint that was closed before the peer's reply came answers until the peer closes",
+          "[ucp][rma]") {
+    raw_world in = by_messages();
+    const shared memory(in);
+    const std::vector<std::byte> address = in.peer.address();
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    ucp_ep_h second = nullptr;
+    REQUIRE(ucp_ep_create(in.worker_handle(), &params, &second) == UCS_OK);
+    const std::uint64_t id = ucp::capi::from(second).id();
+    told sent;
+    const ucp_request_param_t param = sent.on_send();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(second, eight.data(), 8, 1, &param)));
+    ucp_request_param_t force{};
+    force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    force.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    REQUIRE(ucp_ep_close_nbx(second, &force) == nullptr);
+    constexpr std::uint64_t other = 78;  // the peer's id of its half
+    in.peer.send(wire::wireup,
+                 wire::wireup_header{
+                     wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), other, id},
+                 address);
+    in.peer.send(wire::rma_put,
+                 wire::put_header{id, memory.owner().id, memory.owner().secret, memory.address()},
+                 eight);
+    in.peer.send(wire::rma_confirm, wire::confirm_header{id, 1});
+    in.peer.send(wire::rma_get, wire::get_header{id, memory.owner().id, memory.owner().secret,
+                                                 memory.address(), 8, 5});
+    in.settle();
+    const auto answers = in.peer.received<wire::confirmed_header>(wire::rma_confirmed);
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].ep == other);
+    CHECK(in.peer.received<wire::get_data_header>(wire::rma_data).size() == 1);
+}
+
+TEST_CASE("a put is copied where the transport takes no header as long as its", "[ucp][rma]") {
+    uct::sim::parameters network;
+    network.ops.bits &= ~static_cast<std::uint32_t>(uct::op::get_zcopy);
+    network.max_zcopy_header = sizeof(wire::put_header) - 1;
+    raw_world in({{"ZCOPY_THRESH", "0"}}, network);
+    const auto key = key_to_peer(in);
+    told done;
+    const ucp_request_param_t param = done.on_send();
+    const std::vector<std::byte> data(4096);
+    const ucs_status_ptr_t put = ucp_put_nbx(in.ep_handle(), data.data(), data.size(), 4096,
+                                             ucp::capi::handle(*key), &param);
+    CHECK_FALSE(UCS_PTR_IS_ERR(put));
+    in.settle();
+    CHECK((put == nullptr || done.status == UCS_OK));
+    CHECK(in.peer.received<wire::put_header>(wire::rma_put).size() == 1);
 }
