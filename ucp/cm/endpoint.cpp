@@ -213,6 +213,7 @@ void ep_part::take_input() noexcept {
 void ep_part::on_state(wireup::state now) noexcept {
     switch (now) {
         case wireup::state::ready:
+        case wireup::state::closing:  // the client answered when it was closed here already
             return handle(event::ready, UCS_OK);
         case wireup::state::abandoned:
             if (which_ == half::server) return;  // closes when the client has answered

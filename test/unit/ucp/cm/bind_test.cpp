@@ -1,7 +1,11 @@
-// Binds that no client asked for.
+// Binds that no client asked for, and answers to ours.
+#include <sys/socket.h>
+
 #include <catch2/catch.hpp>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/cm/endpoint.hpp"
 
 using namespace ucp_test;
 namespace wire = ucp::wire;
@@ -36,4 +40,43 @@ TEST_CASE("a bind for another worker is refused in that worker's name", "[cm]") 
     REQUIRE(answers.size() == 2);
     CHECK(answers[1].type == wire::wireup_type::refuse);
     CHECK(answers[1].uid == asked);
+}
+
+TEST_CASE("an endpoint that the server closed stays for its client when their socket ends",
+          "[cm]") {
+    raw_world in({});
+    const std::size_t before = in.worker->endpoint_count();
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+    ucs::unique_fd client(ends[0]);
+    auto asked = std::make_unique<ucp::cm::conn_request>(
+        ucp::cm::channel(ucs::unique_fd(ends[1])),
+        ucp::cm::wire::request{.uid = in.peer.uid(),
+                               .ep = 55,
+                               .token = 1,
+                               .client_id = 0,
+                               .shows_client_id = false,
+                               .address = in.peer.address()},
+        uct::tcp::socket_address());
+    const auto made = ucp::cm::accept(*in.worker, std::move(asked), {});
+    REQUIRE(made.ok());
+    const std::uint64_t id = (*made)->id();
+    ucp_request_param_t force{};
+    force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    force.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    REQUIRE(ucp_ep_close_nbx(ucp::capi::handle(**made), &force) == nullptr);
+    // The client has answered the bind when the socket breaks.
+    const auto say = [&](wire::wireup_type what) {
+        in.peer.send(wire::wireup,
+                     wire::wireup_header{what, {}, in.peer.uid(), in.worker->uid(), 55, id},
+                     in.peer.address());
+        in.settle();
+    };
+    say(wire::wireup_type::reply);
+    client.reset();
+    in.worker->look_everywhere();
+    in.settle();
+    CHECK(in.worker->endpoint_count() == before + 1);
+    say(wire::wireup_type::close);
+    CHECK(in.worker->endpoint_count() == before);
 }
