@@ -20,7 +20,8 @@ std::size_t stream_of(ucp_tag_t tag) {
 
 const char* name(what kind) noexcept {
     static constexpr const char* names[] = {"send",  "receive", "flush",        "worker flush",
-                                            "close", "arrival", "data receive", "write"};
+                                            "close", "arrival", "data receive", "write",
+                                            "put",   "get",     "atomic"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -99,6 +100,11 @@ void model::ended(operation_record& which, ucs_status_t status) {
             break;
         case what::arrival:
             break;
+        case what::put:
+        case what::get:
+        case what::atomic:
+            memory_.ended(which);
+            break;
         case what::flush:
         case what::worker_flush:
         case what::close:
@@ -106,7 +112,8 @@ void model::ended(operation_record& which, ucs_status_t status) {
             break;
     }
     if (which.data == nullptr) return;
-    const bool read = which.kind == what::receive || which.kind == what::data_receive;
+    const bool read =
+        which.kind == what::receive || which.kind == what::data_receive || which.kind == what::get;
     if (read || status == UCS_OK) {
         which.data.reset();
     } else if (which.handles_errors) {
@@ -176,6 +183,8 @@ void model::ended_flush(operation_record& flush) {
             violation(fmt::format("{} ended before {}", text(flush), text(*send)));
         }
     }
+    for (operation_record* covered : flush.covers)
+        memory_.flushed(*covered);
 }
 
 message_record* model::arrived(ucp_tag_t tag, std::size_t at, std::size_t length, bool in_order) {
@@ -319,6 +328,7 @@ std::string model::text(const operation_record& of) const {
     } else {
         line += fmt::format(" endpoint {}{}", of.endpoint, of.forced ? ", forced" : "");
     }
+    if (of.remote != nullptr) line += of.remote->text();
     return line + fmt::format(" ({}{}{}{})", of.done ? ucs_status_string(of.status) : "running",
                               of.has_callback ? ", callback" : "",
                               of.user_request ? ", own request" : "",

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "test/sim/memory.hpp"
 #include "test/sim/payload.hpp"
 
 namespace sim_test {
@@ -43,8 +44,14 @@ enum class what : std::uint8_t {
     arrival,       // a handler was called
     data_receive,  // of what a handler kept
     write,         // bytes of a stream
+    put,           // on memory of a peer
+    get,           //
+    atomic,        //
 };
 [[nodiscard]] const char* name(what kind) noexcept;
+[[nodiscard]] constexpr bool is_remote(what kind) noexcept {
+    return kind == what::put || kind == what::get || kind == what::atomic;
+}
 
 // One call of the program's, from its start to its end.
 struct operation_record {
@@ -75,6 +82,8 @@ struct operation_record {
     ucp_tag_t mask = 0;
     ucp_tag_recv_info_t info{};
     std::vector<operation_record*> waits_for;  // of a flush
+    std::vector<operation_record*> covers;     // of a flush: operations on memory before it
+    std::unique_ptr<remote_operation> remote;  // of an operation on memory
     std::vector<std::byte> header;             // of an active message
 };
 
@@ -95,6 +104,7 @@ public:
     void forget(operation_record& which);
     // Checks at the very end of a run.
     void check_everything();
+    void check_memory(const region& of) { memory_.check(of); }
 
     // Something happened to the connection of these workers: messages may be lost and fail.
     void disturb(std::size_t a, std::size_t b);
@@ -141,6 +151,7 @@ private:
     std::set<std::size_t> dead_;
     std::string violation_;
     std::size_t calls_ = 0;
+    memory_model memory_{*this};
 };
 
 }  // namespace sim_test

@@ -8,15 +8,14 @@ namespace sim_test {
 
 namespace {
 
-constexpr std::byte untouched{0xa5};
 std::size_t open_count = 0;
+
+}  // namespace
 
 std::byte pattern(std::uint64_t id, std::size_t at) noexcept {
     const std::uint64_t mixed = (id * 0x9e3779b97f4a7c15ULL >> 40U) + at * 7 + (at >> 8U) * 13;
     return static_cast<std::byte>(mixed);
 }
-
-}  // namespace
 
 // The user's side of a generic datatype; the state of an operation is the payload's address behind
 // an allocation, so that a missing or doubled finish is a leak or a double free.
@@ -155,6 +154,16 @@ void payload::fill(std::uint64_t id) noexcept {
 void payload::spoil() noexcept {
     visit(0, length_,
           [](std::byte* at, std::size_t, std::size_t size) { std::fill_n(at, size, untouched); });
+}
+
+std::vector<std::byte> payload::packed() const {
+    std::vector<std::byte> all;
+    all.reserve(length_);
+    const_cast<payload*>(this)->visit(0, length_,
+                                      [&all](const std::byte* at, std::size_t, std::size_t size) {
+                                          all.insert(all.end(), at, at + size);
+                                      });
+    return all;
 }
 
 bool payload::holds(std::uint64_t id, std::size_t length) const noexcept {

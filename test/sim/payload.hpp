@@ -11,6 +11,11 @@
 
 namespace sim_test {
 
+// Byte `at` of message number `id`.
+[[nodiscard]] std::byte pattern(std::uint64_t id, std::size_t at) noexcept;
+// What no message wrote. Some bytes of messages are equal to it.
+inline constexpr std::byte untouched{0xa5};
+
 enum class layout : std::uint8_t { bytes, words, pieces, generic };
 
 // A buffer of one of the datatypes, every piece in heap memory of exactly its size, so that a
@@ -30,6 +35,8 @@ public:
     void fill(std::uint64_t id) noexcept;
     // What no message holds.
     void spoil() noexcept;
+    // What it holds, in packed order.
+    [[nodiscard]] std::vector<std::byte> packed() const;
     // Whether it holds the first `length` bytes of message `id`, and nothing was written behind.
     [[nodiscard]] bool holds(std::uint64_t id, std::size_t length) const noexcept;
 

@@ -33,13 +33,18 @@ process::process(simulation& all, std::size_t number, std::shared_ptr<ucp::conte
       callbacks_send_(all.dice.chance(0.5) ? 0.2 : 0) {
     ucp::worker_params params;
     params.name = fmt::format("w{}", number);
+    params.client_id = number + 1;
     worker_ = std::move(*ucp::worker::create(*context_, params));
     address_ = worker_->address(false);
+    uid_ = worker_->uid();
     install_handlers();
+    register_memory();
+    listen();
 }
 
 process::~process() {
     destroy();
+    unregister_memory();
 }
 
 void process::destroy() {
@@ -49,7 +54,10 @@ void process::destroy() {
     while (!probed_.empty())
         take_probed();
     cancel_posted();
+    requests_.clear();
+    listener_ = nullptr;
     worker_.reset();
+    forget_keys();
     for (const auto& each : endpoints_)
         each->closed = true;
 }
@@ -58,6 +66,7 @@ unsigned process::turn() {
     if (worker_ == nullptr || all_.records.dead(number_)) return 0;
     look_after();
     look_after_kept();
+    if (all_.plan.sockets > 0 && all_.dice.chance(0.03)) worker_->look_everywhere();
     if (left_ > 0 && all_.dice.chance(0.2)) {
         --left_;
         act();
@@ -241,6 +250,8 @@ void process::cancel(operation_record& receive) {
 void process::start_draining() {
     draining_ = true;
     quiet_ = true;
+    while (!requests_.empty())
+        answer_one();
     look_after_kept();
     while (!probed_.empty())
         take_probed();
@@ -266,9 +277,10 @@ bool process::drain() {
 // Whoever handles errors was told of one before any of its operations failed.
 void process::check_told() {
     for (const operation_record& op : all_.records.operations()) {
-        if (op.kind != what::send || op.worker != number_ || !op.done || op.status == UCS_OK)
-            continue;
-        if (op.message->refused) continue;
+        const bool told = op.kind == what::send || is_remote(op.kind);
+        if (!told || op.worker != number_ || !op.done || op.status == UCS_OK) continue;
+        if (op.kind == what::send && op.message->refused) continue;
+        if (is_remote(op.kind) && (op.remote->refusal != UCS_OK || op.remote->at_once)) continue;
         const endpoint_record& ep = *endpoints_[op.endpoint];
         if (ep.closed || !ep.handles_errors || ep.told == 1) continue;
         all_.records.violation(
@@ -278,8 +290,9 @@ void process::check_told() {
 
 void process::close_everything() {
     quiet_ = true;
-    for (const auto& each : endpoints_) {
-        if (!each->closed) close(*each, all_.dice.chance(0.3));
+    closing_ = true;
+    for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+        if (!endpoints_[i]->closed) close(*endpoints_[i], all_.dice.chance(0.3));
     }
 }
 

@@ -1,11 +1,13 @@
 // One simulated process: a worker, its endpoints, and the program that uses them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "test/sim/model.hpp"
 #include "test/sim/scenario.hpp"
+#include "test/sim/sockets.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
 #include "uct/sim/component.hpp"
@@ -39,6 +41,7 @@ struct simulation {
     uct::sim::fabric& network;
     uct::sim::random& dice;
     model& records;
+    sockets& wires;
     std::vector<std::unique_ptr<process>> processes;
 };
 
@@ -75,10 +78,23 @@ public:
     [[nodiscard]] std::string leftovers();
     [[nodiscard]] std::string state_text();
     void install_handlers();
+    void register_memory();
+    void check_memory() const;
+    void listen();
+    // Its descriptors are looked at with the next turn.
+    void look_everywhere() noexcept {
+        if (worker_ != nullptr) worker_->look_everywhere();
+    }
 
 private:
     void act();
     void create_endpoint();
+    endpoint_record& new_endpoint(std::size_t to);
+    void connect_by_socket();
+    static void on_connect(ucp_conn_request_h request, void* arg);
+    void answer_one();
+    void accept(ucp_conn_request_h request, std::size_t from);
+    void stop_listening();
     void send(endpoint_record& to);
     void post_receive();
     void receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity);
@@ -94,6 +110,29 @@ private:
     void write(endpoint_record& to);
     void read(endpoint_record& from);
     void read_all();
+    // Memory that this process offers to others.
+    struct registered {
+        std::unique_ptr<region> memory;
+        bool writable = true;
+        ucp_mem_h registration = nullptr;
+        std::vector<std::byte> key;
+    };
+    void act_remotely(endpoint_record& to);
+    void put(endpoint_record& to, const registered& which);
+    void get(endpoint_record& from, const registered& which);
+    void change(endpoint_record& to, const registered& which);
+    void fence();
+    ucp_rkey_h key_to(endpoint_record& to, const registered& which);
+    operation_record& new_remote(what kind, const endpoint_record& to, const registered& which);
+    void describe_remote(operation_record& op, std::size_t from, std::size_t room,
+                         ucs_status_t not_allowed);
+    std::size_t some_place(std::size_t from, std::size_t room, std::size_t length);
+    template<class Call>
+    void start_remote(operation_record& op, ucp_request_param_t& param,
+                      std::vector<operation_record*>& among, Call&& call);
+    void forget_keys();
+    void unregister_memory();
+
     void flush(endpoint_record& which);
     void flush_worker();
     void close(endpoint_record& which, bool force);
@@ -151,6 +190,15 @@ private:
         bool announced;
     };
     std::vector<kept_message> kept_;
+
+    std::vector<registered> memories_;
+    std::map<const region*, ucp_rkey_h> keys_;
+    std::size_t fences_ = 0;
+
+    std::uint64_t uid_ = 0;
+    ucp_listener_h listener_ = nullptr;
+    std::vector<ucp_conn_request_h> requests_;  // not answered yet
+    bool closing_ = false;
 };
 
 }  // namespace sim_test

@@ -15,6 +15,10 @@ void process::act() {
     if (worker_ == nullptr) return;
     endpoint_record* ep = some_endpoint();
     const std::uint64_t choice = all_.dice.below(100);
+    if (ep != nullptr && choice >= 5 && choice < 90 && all_.dice.chance(all_.plan.remote)) {
+        act_remotely(*ep);
+        return;
+    }
     if (ep == nullptr || choice < 5) {
         create_endpoint();
     } else if (choice < 33) {
@@ -54,12 +58,11 @@ void process::create_endpoint() {
     const std::size_t open = static_cast<std::size_t>(std::count_if(
         endpoints_.begin(), endpoints_.end(), [](const auto& each) { return !each->closed; }));
     if (open >= 3 * all_.plan.workers) return;
-    auto fresh = std::make_unique<endpoint_record>();
-    fresh->owner = this;
-    fresh->number = endpoints_.size();
-    fresh->to = all_.dice.below(all_.plan.workers);
-    fresh->stream = all_.records.new_stream();
-    fresh->handles_errors = all_.dice.chance(all_.plan.peer_mode);
+    if (all_.dice.chance(all_.plan.sockets)) {
+        connect_by_socket();
+        return;
+    }
+    endpoint_record* const fresh = &new_endpoint(all_.dice.below(all_.plan.workers));
     // Programs exchange addresses in buffers of fixed size.
     std::vector<std::byte> address = all_.processes[fresh->to]->address();
     address.resize(1024);
@@ -70,7 +73,7 @@ void process::create_endpoint() {
     if (fresh->handles_errors) {
         params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
         params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-        params.err_handler = {on_error, fresh.get()};
+        params.err_handler = {on_error, fresh};
     }
     if (all_.dice.chance(0.3)) {
         params.field_mask |= UCP_EP_PARAM_FIELD_FLAGS;
@@ -79,9 +82,19 @@ void process::create_endpoint() {
     const ucs_status_t status = ucp_ep_create(handle(*worker_), &params, &fresh->handle);
     if (status != UCS_OK) {
         all_.records.violation(fmt::format("ucp_ep_create: {}", ucs_status_string(status)));
-        return;
+        fresh->closed = true;
     }
-    endpoints_.push_back(std::move(fresh));
+}
+
+// Its handle is still to be made.
+endpoint_record& process::new_endpoint(std::size_t to) {
+    endpoint_record& fresh = *endpoints_.emplace_back(std::make_unique<endpoint_record>());
+    fresh.owner = this;
+    fresh.number = endpoints_.size() - 1;
+    fresh.to = to;
+    fresh.stream = all_.records.new_stream();
+    fresh.handles_errors = all_.dice.chance(all_.plan.peer_mode);
+    return fresh;
 }
 
 std::size_t process::some_size() {
@@ -221,10 +234,12 @@ void process::take_probed() {
 
 void process::unsent_since(operation_record& flush, const endpoint_record* only) {
     for (operation_record& each : all_.records.operations()) {
-        const bool sends = each.kind == what::send || each.kind == what::write;
-        const bool waits = sends && each.worker == number_ && !each.done && !each.forgotten &&
-                           !each.inside_call && (only == nullptr || each.endpoint == only->number);
-        if (waits) flush.waits_for.push_back(&each);
+        const bool sends =
+            each.kind == what::send || each.kind == what::write || is_remote(each.kind);
+        if (!sends || each.worker != number_ || each.inside_call) continue;
+        if (only != nullptr && each.endpoint != only->number) continue;
+        if (!each.done && !each.forgotten) flush.waits_for.push_back(&each);
+        if (is_remote(each.kind) && each.remote->visible_at == 0) flush.covers.push_back(&each);
     }
 }
 
@@ -262,6 +277,9 @@ void process::close(endpoint_record& which, bool force) {
 }
 
 void process::random_close() {
+    const bool gentle = all_.plan.kind == profile::orderly || all_.plan.kind == profile::closing;
+    answer_one();
+    if (!gentle && all_.dice.chance(all_.plan.sockets * 0.1)) stop_listening();
     endpoint_record* which = some_endpoint();
     if (all_.plan.kind == profile::orderly || which == nullptr) return;
     close(*which, all_.plan.kind != profile::closing && all_.dice.chance(0.5));

@@ -22,7 +22,10 @@ public:
           network_(plan.seed, plan.network),
           dice_(plan.seed + 77),
           component_(network_),
-          all_{plan, network_, dice_, records_, {}},
+          wires_(
+              dice_, plan.breaking,
+              [this](const sockets::pair& which) { records_.disturb(which.first, which.second); }),
+          all_{plan, network_, dice_, records_, wires_, {}},
           driver_(network_) {}
 
     outcome go() {
@@ -41,7 +44,8 @@ private:
         for (const auto& [option, value] : plan_.options)
             source.set(option, value);
         ucp::context_params params;
-        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM;
+        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA |
+                          UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;
         params.request_area = {request_areas::size, request_areas::init, request_areas::cleanup};
         const uct::component* list[] = {&component_};
         return std::move(*ucp::context::create(params, std::move(source), list));
@@ -54,6 +58,7 @@ private:
             all_.processes.push_back(std::make_unique<process>(all_, i, shared));
             driver_.add([who = all_.processes.back().get()] { return who->turn(); });
         }
+        if (plan_.sockets > 0) driver_.add([this] { return wires_.turn(); });
         if (plan_.kind != profile::failures) return;
         failures_left_ = dice_.between(1, 3);
         driver_.add([this] { return perhaps_break(); });
@@ -87,6 +92,7 @@ private:
         records_.disturb_all(a, plan_.workers);
         if (choice == 2) network_.kill(from);  // else it ends without closing anything
         records_.kill(a);
+        wires_.cut(a);
         if (choice == 3 || dice_.chance(0.5)) victim.destroy();
     }
 
@@ -138,9 +144,12 @@ private:
     bool quiet() {
         if (driver_.run_until_quiet(max_turns)) {
             // The progress that looks after closed endpoints comes next.
-            for (int i = 0; i < 3; ++i) {
-                for (const auto& each : all_.processes)
+            for (int i = 0; i < (plan_.sockets > 0 ? 30 : 3); ++i) {
+                for (const auto& each : all_.processes) {
+                    each->look_everywhere();
                     each->turn();
+                }
+                wires_.turn();
             }
             if (driver_.run_until_quiet(max_turns)) return !records_.violated();
         }
@@ -157,6 +166,8 @@ private:
             }
         }
         if (!records_.violated()) records_.check_everything();
+        for (const auto& each : all_.processes)
+            each->check_memory();
         if (records_.violated()) return false;
         while (!all_.processes.empty()) {
             const auto which = static_cast<std::ptrdiff_t>(dice_.below(all_.processes.size()));
@@ -171,7 +182,7 @@ private:
     void describe() {
         for (const auto& each : all_.processes)
             result_.details += each->state_text();
-        result_.details += driver_.report();
+        result_.details += wires_.text() + driver_.report();
     }
 
     const scenario& plan_;
@@ -179,6 +190,7 @@ private:
     uct::sim::random dice_;
     uct::sim::sim_component component_;
     model records_;
+    sockets wires_;
     simulation all_;
     uct::sim::driver driver_;
     outcome result_;

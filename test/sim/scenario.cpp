@@ -34,6 +34,7 @@ void choose_network(random& dice, parameters& network) {
     choose_limits(dice, network);
     if (dice.chance(0.3)) remove(network.ops, uct::op::get_zcopy);
     if (dice.chance(0.3)) remove(network.ops, uct::op::am_zcopy);
+    if (dice.chance(0.3)) remove(network.ops, uct::op::put_zcopy);
     if (dice.chance(0.3)) network.rma_refused = 0.7;
     network.reach = dice.chance(0.5) ? uct::scope::host : uct::scope::network;
     network.lands = dice.chance(0.5);
@@ -89,21 +90,27 @@ scenario scenario::of(std::uint64_t seed, profile kind) {
     made.shared_context = dice.chance(0.5);
     choose_network(dice, made.network);
     made.options = choose_options(dice);
+    made.remote = one_of(dice, {0.0, 0.3, 0.9});
+    made.slice_length = one_of<std::size_t>(dice, {100, 3000, 100'000 / made.workers});
+    made.sockets = one_of(dice, {0.0, 0.0, 0.3, 1.0});
     if (kind == profile::abrupt || kind == profile::failures) {
         made.peer_mode = one_of(dice, {0.0, 0.5, 1.0});
+        made.breaking = one_of(dice, {0.0, 0.3, 0.9});
     }
     return made;
 }
 
 std::string scenario::text() const {
     std::string line = fmt::format(
-        "profile {} seed {}: {} workers, {} actions each, {}, peer mode {}; ops {:#x} short {} "
+        "profile {} seed {}: {} workers, {} actions each, {}, peer mode {}, remote {} on {} bytes, "
+        "sockets {} breaking {}; "
+        "ops {:#x} short {} "
         "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
         "queue {} refusal {} batch {} immediate {} rma refused {};",
         name(kind), seed, workers, actions, shared_context ? "one context" : "own contexts",
-        peer_mode, network.ops.bits, network.max_short, network.max_bcopy, network.max_zcopy,
-        network.max_zcopy_header, network.max_iov, network.max_rma,
-        network.reach == uct::scope::host ? "host" : "network", network.lands,
+        peer_mode, remote, slice_length, sockets, breaking, network.ops.bits, network.max_short,
+        network.max_bcopy, network.max_zcopy, network.max_zcopy_header, network.max_iov,
+        network.max_rma, network.reach == uct::scope::host ? "host" : "network", network.lands,
         network.landing_piece, network.delay_probability, network.max_connect_time,
         network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
         network.immediate_completion, network.rma_refused);

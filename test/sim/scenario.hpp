@@ -28,7 +28,11 @@ struct scenario {
     std::size_t workers = 2;
     std::size_t actions = 0;  // of each worker
     bool shared_context = false;
-    double peer_mode = 0;  // probability that an endpoint has error handling
+    double peer_mode = 0;          // probability that an endpoint has error handling
+    double remote = 0;             // of the actions on messages, those on memory instead
+    std::size_t slice_length = 0;  // of memory that each worker writes at each other
+    double sockets = 0;            // of the new endpoints, those by socket address
+    double breaking = 0;           // of their sockets, those that break before they are through
     uct::sim::parameters network;
     std::vector<std::pair<std::string, std::string>> options;
 
