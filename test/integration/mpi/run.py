@@ -134,7 +134,7 @@ def environment(args, libucp):
 def mpirun(args, command):
     if args.mpi == "mpich":
         return [tool("mpiexec.hydra", "mpich"), "-launcher", "fork", "-n", str(args.np)] + command
-    settings = {"pml": "ucx", "opal_common_ucx_tls": "any", "opal_common_ucx_devices": "any",
+    settings = {"pml": "ucx", "osc": "ucx", "opal_common_ucx_tls": "any", "opal_common_ucx_devices": "any",
                 "coll": "tuned,libnbc,basic,inter,self",
                 # Programs with more threads or ranks than cores must not wait for a time slice each turn.
                 "mpi_yield_when_idle": "1", "orte_abort_print_stack": "1"}

@@ -1,0 +1,220 @@
+/*
+ * The ways to order one-sided operations: fences, post/start/complete/wait, exclusive and shared
+ * locks, lock_all with each kind of flush. What one step has written the next one must see.
+ */
+#include "window.h"
+
+/* Numbers go around by put, each round one fence. */
+static void ring_of_fences(struct window* w) {
+    enum { rounds = 10 };
+    const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+    int64_t value, here;
+    MPI_OK(MPI_Win_fence(0, w->win));
+    for (int round = 0; round < rounds; ++round) {
+        value = 1000 * round + rank;
+        MPI_OK(
+            MPI_Put(&value, 1, MPI_INT64_T, next, window_at(w, next, 0), 1, MPI_INT64_T, w->win));
+        MPI_OK(MPI_Win_fence(round + 1 == rounds ? MPI_MODE_NOSUCCEED : 0, w->win));
+        memcpy(&here, w->memory, sizeof(here));
+        CHECK(here == 1000 * round + previous, "round %d brought %ld", round, (long)here);
+        MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+}
+
+static MPI_Group group_of(const int members[], int count) {
+    MPI_Group all, some;
+    MPI_OK(MPI_Comm_group(MPI_COMM_WORLD, &all));
+    MPI_OK(MPI_Group_incl(all, count, members, &some));
+    MPI_OK(MPI_Group_free(&all));
+    return some;
+}
+
+/* Each rank exposes its memory to the previous one, and that one alone knows when it is done. */
+static void post_start(struct window* w) {
+    enum { rounds = 10, size = 3000 };
+    const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+    MPI_Group from = group_of(&previous, 1), to = group_of(&next, 1);
+    unsigned char* out = buffer_new(size);
+    unsigned char* in = buffer_new(size);
+    for (int round = 0; round < rounds; ++round) {
+        pattern_fill(w->memory + size, size, 200 + (uint64_t)(rank + round));
+        pattern_fill(out, size, 100 * (uint64_t)rank + (uint64_t)round);
+        MPI_OK(MPI_Win_post(from, 0, w->win));
+        MPI_OK(MPI_Win_start(to, 0, w->win));
+        MPI_OK(MPI_Put(out, size, MPI_BYTE, next, window_at(w, next, 0), size, MPI_BYTE, w->win));
+        MPI_OK(MPI_Get(in, size, MPI_BYTE, next, window_at(w, next, size), size, MPI_BYTE, w->win));
+        MPI_OK(MPI_Win_complete(w->win));
+        CHECK_PATTERN(in, size, 200 + (uint64_t)(next + round));
+        if (round % 2 == 0) {
+            MPI_OK(MPI_Win_wait(w->win));
+        } else {
+            for (int done = 0; !done;)
+                MPI_OK(MPI_Win_test(w->win, &done));
+        }
+        CHECK_PATTERN(w->memory, size, 100 * (uint64_t)previous + (uint64_t)round);
+    }
+    buffer_free(out);
+    buffer_free(in);
+    MPI_OK(MPI_Group_free(&from));
+    MPI_OK(MPI_Group_free(&to));
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* All others write to rank 0 in one exposure epoch. */
+static void post_for_many(struct window* w) {
+    int members[64], count = 0;
+    const int64_t value = 77 + rank;
+    for (int i = rank == 0 ? 1 : 0; i < (rank == 0 ? ranks : 1); ++i)
+        members[count++] = i;
+    MPI_Group group = group_of(members, count);
+    if (rank == 0) {
+        MPI_OK(MPI_Win_post(group, 0, w->win));
+        MPI_OK(MPI_Win_wait(w->win));
+        for (int i = 1; i < ranks; ++i) {
+            int64_t is;
+            memcpy(&is, w->memory + 8 * i, sizeof(is));
+            CHECK(is == 77 + i, "rank %d wrote %ld", i, (long)is);
+        }
+    } else {
+        MPI_OK(MPI_Win_start(group, 0, w->win));
+        MPI_OK(MPI_Put(&value, 1, MPI_INT64_T, 0, window_at(w, 0, 8 * (size_t)rank), 1, MPI_INT64_T,
+                       w->win));
+        MPI_OK(MPI_Win_complete(w->win));
+    }
+    MPI_OK(MPI_Group_free(&group));
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* A number and its copy at another place: only who has the lock alone may see them differ. */
+static void exclusive(struct window* w) {
+    enum { each = 8, far = 5000 };
+    int64_t first, second;
+    if (rank == 0) memset(w->memory, 0, w->size);
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+    for (int i = 0; i < each; ++i) {
+        MPI_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w->win));
+        MPI_OK(MPI_Get(&first, 1, MPI_INT64_T, 0, window_at(w, 0, 0), 1, MPI_INT64_T, w->win));
+        MPI_OK(MPI_Get(&second, 1, MPI_INT64_T, 0, window_at(w, 0, far), 1, MPI_INT64_T, w->win));
+        MPI_OK(MPI_Win_flush(0, w->win));
+        CHECK(first == second, "%ld and %ld differ", (long)first, (long)second);
+        ++first;
+        ++second;
+        MPI_OK(MPI_Put(&first, 1, MPI_INT64_T, 0, window_at(w, 0, 0), 1, MPI_INT64_T, w->win));
+        MPI_OK(MPI_Put(&second, 1, MPI_INT64_T, 0, window_at(w, 0, far), 1, MPI_INT64_T, w->win));
+        MPI_OK(MPI_Win_unlock(0, w->win));
+    }
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MPI_OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, w->win));
+    MPI_OK(MPI_Get(&first, 1, MPI_INT64_T, 0, window_at(w, 0, 0), 1, MPI_INT64_T, w->win));
+    MPI_OK(MPI_Win_unlock(0, w->win));
+    CHECK(first == each * ranks, "%ld increments are there", (long)first);
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Locks of several targets are held at the same time. */
+static void locks_of_all(struct window* w) {
+    int64_t value = 5 + rank, here;
+    for (int target = 0; target < ranks; ++target)
+        MPI_OK(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w->win));
+    for (int target = 0; target < ranks; ++target)
+        MPI_OK(MPI_Put(&value, 1, MPI_INT64_T, target, window_at(w, target, 8 * (size_t)rank), 1,
+                       MPI_INT64_T, w->win));
+    for (int target = ranks; target-- > 0;)
+        MPI_OK(MPI_Win_unlock(target, w->win));
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+    MPI_OK(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, w->win));
+    for (int from = 0; from < ranks; ++from) {
+        memcpy(&here, w->memory + 8 * from, sizeof(here));
+        CHECK(here == 5 + from, "rank %d wrote %ld", from, (long)here);
+    }
+    MPI_OK(MPI_Win_unlock(rank, w->win));
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+enum { data_size = 20000, flag_at = 24000 };
+
+/*
+ * Waits for the own flag by plain loads. Not by MPI_Fetch_and_op on the own window: it takes Open
+ * MPI's lock of the window again and again, and the rank that is to set the flag gets it too
+ * rarely.
+ */
+static int64_t wait_for_flag(struct window* w, int64_t wanted) {
+    const volatile int64_t* flag = (const volatile int64_t*)(void*)(w->memory + flag_at);
+    int64_t seen;
+    int there;
+    while ((seen = *flag) < wanted) {
+        MPI_OK(MPI_Win_sync(w->win));
+        MPI_OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE));
+    }
+    MPI_OK(MPI_Win_sync(w->win));
+    return seen;
+}
+
+/* Data first, flush, then a flag: who sees the flag sees the data. */
+static void data_before_flag(struct window* w) {
+    enum { rounds = 6 };
+    const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
+    unsigned char* out = buffer_new(data_size);
+    memset(w->memory, 0, w->size);
+    MPI_OK(MPI_Win_lock_all(0, w->win));
+    MPI_OK(MPI_Win_sync(w->win));
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+    for (int64_t round = 1; round <= rounds; ++round) {
+        const size_t part = data_size / rounds * ((size_t)round - 1);
+        const int length = data_size / rounds;
+        pattern_fill(out, (size_t)length, 50 * (uint64_t)rank + (uint64_t)round);
+        MPI_OK(MPI_Put(out, length, MPI_BYTE, next, window_at(w, next, part), length, MPI_BYTE,
+                       w->win));
+        if (round % 2 == 0)
+            MPI_OK(MPI_Win_flush(next, w->win));
+        else
+            MPI_OK(MPI_Win_flush_all(w->win));
+        MPI_OK(MPI_Accumulate(&round, 1, MPI_INT64_T, next, window_at(w, next, flag_at), 1,
+                              MPI_INT64_T, MPI_REPLACE, w->win));
+        if (round % 2 == 0)
+            MPI_OK(MPI_Win_flush_local(next, w->win));
+        else
+            MPI_OK(MPI_Win_flush_local_all(w->win));
+        MPI_OK(MPI_Win_flush(next, w->win));
+        const int64_t seen = wait_for_flag(w, round);
+        CHECK(seen <= round + 1, "the flag is %ld in round %ld", (long)seen, (long)round);
+        CHECK_PATTERN(w->memory + part, (size_t)length, 50 * (uint64_t)previous + (uint64_t)round);
+    }
+    MPI_OK(MPI_Win_unlock_all(w->win));
+    buffer_free(out);
+    MPI_OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* A window tells what it is. */
+static void attributes(const struct window* w) {
+    int *flavor, *model, found;
+    static const int flavors_of_mpi[] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE,
+                                         MPI_WIN_FLAVOR_DYNAMIC};
+    MPI_OK(MPI_Win_get_attr(w->win, MPI_WIN_CREATE_FLAVOR, &flavor, &found));
+    CHECK(found && *flavor == flavors_of_mpi[w->flavor], "another flavor");
+    MPI_OK(MPI_Win_get_attr(w->win, MPI_WIN_MODEL, &model, &found));
+    CHECK(found && (*model == MPI_WIN_UNIFIED || *model == MPI_WIN_SEPARATE), "no memory model");
+    if (w->flavor == flavor_dynamic) return;
+    void* base;
+    MPI_Aint* size;
+    MPI_OK(MPI_Win_get_attr(w->win, MPI_WIN_BASE, &base, &found));
+    CHECK(found && base == w->base, "another base");
+    MPI_OK(MPI_Win_get_attr(w->win, MPI_WIN_SIZE, &size, &found));
+    CHECK(found && *size == (MPI_Aint)(w->size + 2 * window_guard), "another size");
+}
+
+int main(int argc, char** argv) {
+    window_begin(&argc, &argv, "win_sync");
+    for (enum flavor flavor = 0; flavor < flavors; ++flavor) {
+        struct window w = window_new(flavor, 32768);
+        attributes(&w);
+        ring_of_fences(&w);
+        post_start(&w);
+        post_for_many(&w);
+        exclusive(&w);
+        locks_of_all(&w);
+        data_before_flag(&w);
+        window_free(&w);
+    }
+    return test_end();
+}
