@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one MPI program on a given libucp under the distribution's unmodified Open MPI or MPICH.
+"""Runs one MPI or OpenSHMEM program on a given libucp under the distribution's Open MPI or MPICH.
 
 The run counts as passed when mpirun ends with 0 within the limit, the program says so itself, every rank
 proves that exactly the given library served it, in Open MPI through pml/ucx (provider.h; for packages that cannot prove it
@@ -141,7 +141,13 @@ def mpirun(args, command):
     if args.no_memory_hooks:
         settings["opal_common_ucx_opal_mem_hooks"] = "0"
         settings["memory"] = "^patcher"
-    line = [tool("mpirun", "openmpi-bin"), "--oversubscribe", "-np", str(args.np)]
+    line = [tool("oshrun" if args.mpi == "shmem" else "mpirun", "openmpi-bin"), "--oversubscribe", "-np",
+            str(args.np)]
+    if args.mpi == "shmem":
+        settings["spml"] = "ucx"
+        # While Open MPI closes its components, memory that is freed calls a hook of one that is unloaded
+        # already, with any UCX: without its memory hooks there is nothing to call.
+        settings["memory"] = "^patcher"
     for name, value in settings.items():
         line += ["--mca", name, value]
     return line + command
@@ -206,7 +212,8 @@ def main():
     parser.add_argument("--bin", type=Path, help="folder of the test programs")
     parser.add_argument("--program", required=True, help="name of a test program, or one of "
                         + ", ".join(PACKAGES))
-    parser.add_argument("--mpi", choices=("openmpi", "mpich"), default="openmpi")
+    parser.add_argument("--mpi", choices=("openmpi", "mpich", "shmem"), default="openmpi",
+                        help="shmem: the OpenSHMEM of Open MPI")
     parser.add_argument("--np", type=int, default=2, help="number of ranks")
     parser.add_argument("--tls", default="", help="value of UCX_TLS; empty: unset")
     parser.add_argument("--timeout", type=float, default=120, help="limit in seconds")
