@@ -37,7 +37,7 @@ ucs::time::nanoseconds fabric::virtual_now() noexcept {
 bool fabric::step() {
     if (events_.empty()) return false;
     event next = events_.pop();
-    now_ = std::max(now_, next.when);
+    now_ = std::max(now_.load(), next.when);
     happen(next);
     return true;
 }

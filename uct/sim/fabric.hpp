@@ -1,6 +1,7 @@
 // A network in virtual time, inside one process.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <set>
@@ -95,7 +96,8 @@ private:
     const parameters network_;
     random dice_;
     trace history_;
-    ucs::time::nanoseconds now_;
+    // Other threads read the time as well: those that ask for the object tree have a deadline.
+    std::atomic<ucs::time::nanoseconds> now_;
     fabric* const outer_;
     event_queue events_;
     std::uint64_t next_order_ = 0;
