@@ -6,8 +6,9 @@
 
 namespace tools::perf {
 
-// What a test reports about one iteration: half a round trip, or the time per message.
-enum class quantity : std::uint8_t { latency, bandwidth };
+// What a test reports about one iteration: half a round trip, the time of an operation that has an
+// answer, or the time per message.
+enum class quantity : std::uint8_t { latency, operation, bandwidth };
 
 // Iterations and the time they took.
 struct span_of_work {

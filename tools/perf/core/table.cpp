@@ -67,8 +67,8 @@ std::string table_header(const table_style& style, quantity what, double rank,
     text += fmt::format(
         "|              |              |{}|   bandwidth (MB/s)  |"
         "  message rate (msg/s) |\n",
-        what == quantity::latency ? "        latency (usec)        "
-                                  : "       overhead (usec)        ");
+        what == quantity::bandwidth ? "       overhead (usec)        "
+                                    : "        latency (usec)        ");
     text += inner_edge;
     text += fmt::format(
         "|{}| # iterations | {:4.1f}%ile | average | overall |  average |"

@@ -33,6 +33,7 @@ TEST_CASE("the table has the columns that scripts know") {
     CHECK(lines[3] ==
           "|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |"
           "  average  |  overall  |");
+    CHECK(lines_of(table_header({}, quantity::operation, 50, {})) == lines);
     const auto final_only =
         lines_of(table_header({.final_only = true}, quantity::bandwidth, 99.9, {"tests"}));
     CHECK(final_only[1] ==
