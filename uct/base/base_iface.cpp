@@ -105,7 +105,7 @@ void base_iface::describe_limits(ucs::vfs::directory& into) const {
     if (have.ops.has(op::atomic)) {
         for (const auto& [name, of] :
              {std::pair{"atomic32", &have.atomics.words32}, {"atomic64", &have.atomics.words64}}) {
-            into.folder(name, [of](ucs::vfs::directory& words) {
+            into.folder(name, [of = of](ucs::vfs::directory& words) {
                 words.file("post", [of] { return names_of(of->posted); });
                 words.file("fetch", [of] { return names_of(of->fetching); });
             });
