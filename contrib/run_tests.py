@@ -116,7 +116,7 @@ class Run:
         if not self.build(preset, folder):
             self.results.add(f"{stage}: build of test/{folder}", f"preset {preset} does not build")
             return
-        junit = ROOT / "build" / preset / f"results-{stage}-{folder}.xml"
+        junit = ROOT / "build" / preset / f"results-{stage}-{folder.replace('/', '-')}.xml"
         junit.unlink(missing_ok=True)
         self.call(["ctest", "--test-dir", f"build/{preset}/test/{folder}", "--output-on-failure",
                    "--no-tests=ignore", "--timeout", TEST_LIMIT, "-j", jobs or self.jobs,
