@@ -169,11 +169,17 @@ private:
         for (const auto& each : all_.processes)
             each->check_memory();
         if (records_.violated()) return false;
-        while (!all_.processes.empty()) {
-            const auto which = static_cast<std::ptrdiff_t>(dice_.below(all_.processes.size()));
-            all_.processes[static_cast<std::size_t>(which)]->destroy();
-            all_.processes.erase(all_.processes.begin() + which);
+        // The memory of all processes stays until the last worker has ended what it still ran on
+        // it.
+        std::vector<process*> left;
+        for (const auto& each : all_.processes)
+            left.push_back(each.get());
+        while (!left.empty()) {
+            const auto which = static_cast<std::ptrdiff_t>(dice_.below(left.size()));
+            left[static_cast<std::size_t>(which)]->destroy();
+            left.erase(left.begin() + which);
         }
+        all_.processes.clear();
         if (request_areas::alive != 0) records_.violation("request areas were not cleaned up");
         if (payload::open_states() != 0) records_.violation("datatypes were not finished");
         return true;
