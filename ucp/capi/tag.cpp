@@ -86,12 +86,12 @@ ucs_status_t ucp_tag_recv_nbr(ucp_worker_h worker, void* buffer, size_t count,
                               ucp_datatype_t datatype, ucp_tag_t tag, ucp_tag_t tag_mask,
                               void* req) {
     ucp_request_param_t param{};
-    // Always in progress: the result is read by ucp_request_test.
+    // The result is always in the request, done or not.
     param.op_attr_mask = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
     param.request = req;
     set_datatype(param, datatype);
     const ucs_status_ptr_t result = ucp_tag_recv_nbx(worker, buffer, count, tag, tag_mask, &param);
-    return UCS_PTR_IS_ERR(result) ? UCS_PTR_RAW_STATUS(result) : UCS_INPROGRESS;
+    return UCS_PTR_IS_ERR(result) ? UCS_PTR_RAW_STATUS(result) : UCS_OK;
 }
 
 ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag, ucp_tag_t tag_mask,

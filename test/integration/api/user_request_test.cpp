@@ -298,7 +298,7 @@ TEST_CASE("ucp_tag_send_nbr and recv_nbr run in the program's memory and return 
     const auto receive = [&] {
         const ucs_status_t posted =
             ucp_tag_recv_nbr(in.receiver, into.data(), length, bytes, 9, all_bits, of_recv.get());
-        CHECK(!UCS_STATUS_IS_ERR(posted));
+        CHECK(posted == UCS_OK);
     };
     if (expected) receive();
     const ucs_status_t started =
@@ -323,6 +323,6 @@ TEST_CASE("a truncated ucp_tag_recv_nbr is seen in its request") {
     char byte = 0;
     const ucs_status_t posted =
         ucp_tag_recv_nbr(in.receiver, &byte, 1, bytes, 9, all_bits, mine.get());
-    CHECK((posted == UCS_OK || posted == UCS_INPROGRESS));
+    CHECK(posted == UCS_OK);
     CHECK(ucp_request_test(mine.get(), nullptr) == UCS_ERR_MESSAGE_TRUNCATED);
 }
