@@ -156,7 +156,7 @@ ucs_status_t stream_channel::arrived(const std::byte* data, std::size_t length) 
         waiting_.pop_front();
         finish(front, front.state.stream.outcome);
     }
-    return store(data, length);
+    return length > 0 ? store(data, length) : UCS_OK;  // what is stored makes the endpoint ready
 }
 
 void* stream_channel::place(std::size_t length) const noexcept {

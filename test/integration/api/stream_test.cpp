@@ -210,6 +210,22 @@ TEST_CASE("bytes are handed out where they are, and endpoints that have some are
     CHECK(ucp_stream_worker_poll(in.receiver, ready, 4, 1) == UCS_ERR_INVALID_PARAM);
 }
 
+TEST_CASE("what went to a receive that waited lists no endpoint") {
+    const pair in;
+    const params none;
+    std::vector<std::byte> into(100);
+    std::size_t length = 0;
+    const ucs_status_ptr_t reading =
+        ucp_stream_recv_nbx(in.back, into.data(), into.size(), &length, &none);
+    REQUIRE(UCS_PTR_IS_PTR(reading));
+    const auto bytes = pattern(into.size(), 9);
+    CHECK(in.finish(in.write(bytes)) == UCS_OK);
+    CHECK(in.finish(reading) == UCS_OK);
+    CHECK(into == bytes);
+    ucp_stream_poll_ep_t ready;
+    CHECK(ucp_stream_worker_poll(in.receiver, &ready, 1, 0) == 0);
+}
+
 TEST_CASE("a sender waits when nobody reads, and goes on when somebody does") {
     const pair in(for_streams({{"STREAM_WINDOW", "256k"}}));
     constexpr std::size_t window = 256 * 1024;
