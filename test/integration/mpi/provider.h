@@ -1,7 +1,8 @@
 /*
  * Proof of who serves an MPI run: which point-to-point component Open MPI chose, and from which
- * file its UCP functions come; MPICH has no components and calls UCP from its library. Reads what
- * the dynamic linker and the kernel know, so it cannot be fooled by settings. After mpi.h.
+ * file its UCP functions come; MPICH has no components and calls UCP from its library, and so do
+ * the UCP clients themselves. Reads what the dynamic linker and the kernel know, so it cannot be
+ * fooled by settings. After mpi.h, if there is one.
  */
 #ifndef HAWSER_TEST_MPI_PROVIDER_H
 #define HAWSER_TEST_MPI_PROVIDER_H
@@ -91,7 +92,7 @@ static inline bool provider_check(char* why, size_t size) {
     } else if (provider_mapped(mapped) != 1 || strcmp(mapped, want) != 0) {
         snprintf(why, size, "mapped is \"%.300s\", wanted only \"%.300s\"", mapped, want);
     } else if (!provider_libucp(called) || strcmp(called, want) != 0) {
-        snprintf(why, size, "the MPI calls another library than \"%.300s\"", want);
+        snprintf(why, size, "calls go to another library than \"%.300s\"", want);
     } else {
         return true;
     }
