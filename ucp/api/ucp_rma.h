@@ -40,8 +40,9 @@ typedef enum {
 /*
  * Common to the functions below. remote_addr is an address at the peer within the memory of
  * rkey. A put or a posted atomic is known to be visible at the peer only after a flush. The
- * "nbi" forms and ucp_atomic_post return UCS_OK (buffer free), UCS_INPROGRESS (a flush tells the
- * end) or an error; the others NULL when done, a request, or an error pointer. Owner thread.
+ * "nbi" forms return UCS_OK (buffer free), UCS_INPROGRESS (a flush tells the end) or an error;
+ * ucp_atomic_post UCS_OK or an error, whether or not it has left; the others NULL when done, a
+ * request, or an error pointer. Owner thread.
  */
 
 /** Writes length bytes; completion by flush only. */
