@@ -17,8 +17,11 @@ constexpr ucp_request_param_t no_params{};
 // end.
 ucs_status_t status_of(ucs_status_ptr_t started) {
     if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
+    const worker_guard guard(request::of(started).owner->lock());
+    // Another thread may have ended it meanwhile.
+    const ucs_status_t status = ucp_request_check_status(started);
     ucp_request_free(started);
-    return UCS_INPROGRESS;
+    return status;
 }
 
 ucs_status_t post(ep& to, const uct::atomic_op& op, std::uint64_t address, ucp_rkey_h rkey) {

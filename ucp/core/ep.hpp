@@ -79,6 +79,8 @@ public:
     void note_posted() noexcept;
     // The peer has carried out so many of those. False: it was not asked.
     [[nodiscard]] bool confirm(std::uint64_t count, ucs_status_t status);
+    // An operation failed whose request the program has given back: the next flush tells.
+    void note_lost(ucs_status_t why) noexcept;
     // What follows waits for what is under way. False: no memory.
     [[nodiscard]] bool fence();
     // An operation of the peer's on our memory was refused; the first such since it last asked.

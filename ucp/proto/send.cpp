@@ -157,6 +157,9 @@ void finish_send(request& send, ucs_status_t status) {
         return;
     }
     via->remove_send(send);
+    if (status != UCS_OK && is_remote(state.kind) && send.flags.has(request_flags::released))
+        [[unlikely]]
+        via->note_lost(status);
     // A flush may not be told before this send: end_quiet looks after it.
     const bool quiet = send.flags.has(request_flags::starting);
     complete(send, status);

@@ -60,6 +60,11 @@ void ep::note_posted() noexcept {
     ++tracker_->posted;
 }
 
+// Without a tracker all was done by loads and stores, which fail in their call or never.
+void ep::note_lost(ucs_status_t why) noexcept {
+    if (tracker_ != nullptr && tracker_->outcome == UCS_OK) tracker_->outcome = why;
+}
+
 bool ep::all_confirmed() const noexcept {
     return tracker_ == nullptr || tracker_->all_confirmed();
 }

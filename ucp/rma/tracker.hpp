@@ -13,10 +13,10 @@ namespace ucp {
 // (see ucp/rma/wire.hpp), and the fences that later operations wait behind. Owned by the endpoint.
 // Owner context.
 struct remote_tracker {
-    std::uint64_t posted = 0;           // messages that were sent
-    std::uint64_t asked = 0;            // of them, those that the peer was asked about
-    std::uint64_t confirmed = 0;        // of them, those that it has carried out
-    ucs_status_t outcome = UCS_OK;      // the first failure since the last flush
+    std::uint64_t posted = 0;       // messages that were sent
+    std::uint64_t asked = 0;        // of them, those that the peer was asked about
+    std::uint64_t confirmed = 0;    // of them, those that it has carried out
+    ucs_status_t outcome = UCS_OK;  // the first failure since the last flush that nobody was told
     std::vector<std::uint64_t> fences;  // sequence numbers of what came first behind them
 
     [[nodiscard]] bool all_confirmed() const noexcept { return confirmed == posted; }

@@ -269,6 +269,40 @@ TEST_CASE("answers that do not fit what was asked are dropped", "[ucp][rma]") {
     }
 }
 
+TEST_CASE("what an operation without a request fails with is told by the next flush",
+          "[ucp][rma]") {
+    raw_world in = by_messages();
+    const auto key = key_to_peer(in);
+    const bool of_worker = GENERATE(false, true);
+    const ucp_request_param_t none{};
+    const auto flush = [&] {
+        return of_worker ? ucp_worker_flush_nbx(in.worker_handle(), &none)
+                         : ucp_ep_flush_nbx(in.ep_handle(), &none);
+    };
+    std::uint64_t into = 0;
+    REQUIRE(ucp_get_nbi(in.ep_handle(), &into, 8, 4096, ucp::capi::handle(*key)) == UCS_INPROGRESS);
+    in.settle();
+    const auto asked = in.peer.received<wire::get_header>(wire::rma_get);
+    REQUIRE(asked.size() == 1);
+    const auto refuse = [&] {
+        in.peer.send(wire::rma_result, wire::result_header{asked[0].reply, UCS_ERR_REJECTED, 0});
+        in.settle();
+    };
+    SECTION("that comes later") {
+        refuse();
+        CHECK(flush() == UCS_STATUS_PTR(UCS_ERR_REJECTED));
+    }
+    SECTION("that waits for it") {
+        const ucs_status_ptr_t waiting = flush();
+        REQUIRE(UCS_PTR_IS_PTR(waiting));
+        refuse();
+        CHECK(ucp_request_check_status(waiting) == UCS_ERR_REJECTED);
+        ucp_request_free(waiting);
+    }
+    // Once.
+    CHECK(flush() == nullptr);
+}
+
 TEST_CASE("a flush waits until the peer has confirmed what it was sent", "[ucp][rma]") {
     told flushed;  // before the worker, whose end tells it
     raw_world in = by_messages();
