@@ -21,9 +21,11 @@ inline void store_word(std::byte*& to, const std::byte*& from) noexcept {
 }
 }  // namespace detail
 
-// Copies like memcpy, but up to 64 bytes each byte is stored once, in ascending order: memcpy
-// stores some twice, and a peer may have answered in the same place in between. A number is stored
-// as a whole.
+constexpr std::size_t stored_once = 64;  // bytes
+
+// Copies like memcpy, but up to `stored_once` bytes each byte is stored once, in ascending order:
+// memcpy stores some twice, and a peer may have answered in the same place in between. A number is
+// stored as a whole.
 inline void store_once(void* into, const void* source, std::size_t length) noexcept {
     auto* to = static_cast<std::byte*>(into);
     const auto* from = static_cast<const std::byte*>(source);
@@ -31,7 +33,7 @@ inline void store_once(void* into, const void* source, std::size_t length) noexc
         detail::store_word<std::uint64_t>(to, from);
         return;
     }
-    if (length > 64) {
+    if (length > stored_once) {
         ucs::arch::copy(into, source, length);
         return;
     }

@@ -61,8 +61,10 @@ void deliver_put(void* arg, void* data, std::size_t length) {
     by->note_refused(into.status());
 }
 
-// The worker is inside the memory until the bytes have been received, see worker::progress_slow.
+// What is stored as a whole may not land by pieces: a program looks at it meanwhile. The worker is
+// inside the memory until the bytes have been received, see worker::progress_slow.
 void* locate_put(void* arg, const void* at, std::size_t length) noexcept {
+    if (length <= stored_once) return nullptr;
     wire::put_header header;
     std::memcpy(&header, at, sizeof header);
     return static_cast<worker*>(arg)->visitor().enter(wish_of(header, length)).at;

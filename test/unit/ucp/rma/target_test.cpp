@@ -117,6 +117,23 @@ TEST_CASE("a peer writes where its key lets it, and nowhere else", "[ucp][rma]")
     CHECK(memory.at(shared::length) == std::byte{1});
 }
 
+TEST_CASE("a number that a peer puts is never seen half written", "[ucp][rma]") {
+    uct::sim::parameters network;
+    network.lands = true;
+    network.landing_piece = 1;
+    raw_world in({}, network);
+    const shared memory(in);
+    const auto& owner = memory.owner();
+    in.peer.send(wire::rma_put,
+                 wire::put_header{in.ep_id(), owner.id, owner.secret, memory.address()}, eight);
+    in.network.advance(100'000);
+    while (in.worker->progress() > 0) {
+        for (std::size_t i = 1; i < 8; ++i)
+            REQUIRE(memory.at(i) == memory.at(0));
+    }
+    CHECK(memory.at(7) == std::byte{9});
+}
+
 TEST_CASE("a peer reads what its key lets it", "[ucp][rma]") {
     raw_world in = by_messages();
     const shared memory(in, mem::may_read);
