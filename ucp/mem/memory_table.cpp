@@ -20,16 +20,22 @@ ucs::result<memory*> memory_table::add(std::unique_ptr<memory> fresh) {
 
 void memory_table::remove(memory& gone) {
     const std::unique_ptr<memory> owned(&gone);
-    const std::lock_guard guard(lock_);
+    std::unique_lock guard(lock_);
     memories_.remove(gone.owner_.id);
-    // A worker that is inside leaves without the lock. This thread's own worker is not inside: it
-    // is in a callback of the program, and looks again afterwards.
-    for (const visitor* each : visitors_) {
-        while (each->inside_.load(std::memory_order_acquire) == &gone &&
-               each->thread_ != std::this_thread::get_id()) {
-            std::this_thread::yield();
-        }
+    while (is_visited(gone)) {
+        guard.unlock();
+        std::this_thread::yield();
+        guard.lock();
     }
+}
+
+// This thread's own worker is not inside: it is in a callback of the program, and looks again
+// afterwards.
+bool memory_table::is_visited(const memory& gone) const noexcept {
+    return std::ranges::any_of(visitors_, [&](const visitor* each) {
+        return each->inside_.load(std::memory_order_acquire) == &gone &&
+               each->thread_ != std::this_thread::get_id();
+    });
 }
 
 memory_table::found memory_table::find(const wish& of) noexcept {
@@ -101,6 +107,7 @@ visitor::~visitor() {
 }
 
 visitor::entry visitor::enter(const wish& what) noexcept {
+    leave();  // of what it was inside, before it waits
     const std::lock_guard guard(of_.lock_);
     const memory_table::found found = of_.find(what);
     thread_ = std::this_thread::get_id();

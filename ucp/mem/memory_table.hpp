@@ -62,6 +62,8 @@ private:
         ucs_status_t status;
     };
     [[nodiscard]] found find(const wish& of) noexcept;
+    // Whether a worker on another thread is inside. With the lock held.
+    [[nodiscard]] bool is_visited(const memory& gone) const noexcept;
     [[nodiscard]] const memory* find_own(const key& of) noexcept;
     window map_block(const key& of);
     void prune();
@@ -94,8 +96,8 @@ public:
     visitor(const visitor&) = delete;
     visitor& operator=(const visitor&) = delete;
 
-    // Where to do what a peer wishes, until `leave`; nullptr, and why: UCS_ERR_INVALID_ADDR (no
-    // such memory, or outside of it), UCS_ERR_REJECTED (not allowed).
+    // Where to do what a peer wishes, until `leave` or the next `enter`; nullptr, and why:
+    // UCS_ERR_INVALID_ADDR (no such memory, or outside of it), UCS_ERR_REJECTED (not allowed).
     struct entry {
         std::byte* at;
         ucs_status_t status;

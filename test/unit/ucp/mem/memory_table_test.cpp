@@ -86,6 +86,30 @@ TEST_CASE("memory is not unmapped while another thread is inside", "[ucp][mem]")
     CHECK_FALSE(early);
 }
 
+TEST_CASE("a worker that is inside goes elsewhere while its memory is unmapped", "[ucp][mem]") {
+    memory_table table;
+    std::vector<std::byte> bytes(100), more(100);
+    memory& shared = add(table, bytes);
+    const wish what = of(shared, 0, 100);
+    const wish next = of(add(table, more), 0, 100);
+    std::atomic<bool> inside{false};
+    ucs_status_t status = UCS_INPROGRESS;
+    std::thread other([&] {
+        visitor worker(table);
+        const bool entered = worker.enter(what).status == UCS_OK;
+        inside = true;
+        while (table.size() == 2)  // until it is being removed
+            std::this_thread::yield();
+        status = entered ? worker.enter(next).status : UCS_ERR_INVALID_ADDR;
+        worker.leave();
+    });
+    while (!inside)
+        std::this_thread::yield();
+    table.remove(shared);
+    other.join();
+    CHECK(status == UCS_OK);
+}
+
 TEST_CASE("a callback may unmap what its own worker is inside of", "[ucp][mem]") {
     memory_table table;
     visitor worker(table);
