@@ -83,9 +83,12 @@ public:
     void note_lost(ucs_status_t why) noexcept;
     // What follows waits for what is under way. False: no memory.
     [[nodiscard]] bool fence();
-    // An operation of the peer's on our memory was refused; the first such since it last asked.
-    void note_refused(ucs_status_t why) noexcept {
-        if (refused_ == UCS_OK) refused_ = why;
+    // An operation of the peer's on our memory was refused; the first such since it last asked is
+    // kept. False: there was one.
+    bool note_refused(ucs_status_t why) noexcept {
+        if (refused_ != UCS_OK) return false;
+        refused_ = why;
+        return true;
     }
     [[nodiscard]] ucs_status_t take_refused() noexcept { return std::exchange(refused_, UCS_OK); }
     // The peer's messages find us ready to answer.

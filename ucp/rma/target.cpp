@@ -45,6 +45,15 @@ mem::wish wish_of(const wire::put_header& header, std::size_t length) noexcept {
 
 // --- put ---
 
+// A put that lands is asked for its place again and again, and nobody else hears of it when that is
+// gone. One line for all that the peer is told of once.
+void refuse_put(worker& owner, const wire::put_header& header, std::size_t length,
+                ucs_status_t status) {
+    ep* const by = asking(owner, header.ep);
+    if (by == nullptr || !by->note_refused(status)) return;
+    refuse(owner, *by, "put", length, header.address, status);
+}
+
 void deliver_put(void* arg, void* data, std::size_t length) {
     worker& owner = *static_cast<worker*>(arg);
     wire::put_header header;
@@ -55,10 +64,7 @@ void deliver_put(void* arg, void* data, std::size_t length) {
         store_once(into.at(), static_cast<const std::byte*>(data) + sizeof header, payload);
         return;
     }
-    ep* const by = asking(owner, header.ep);
-    if (by == nullptr) return;
-    refuse(owner, *by, "put", payload, header.address, into.status());
-    by->note_refused(into.status());
+    refuse_put(owner, header, payload, into.status());
 }
 
 // What is stored as a whole may not land by pieces: a program looks at it meanwhile. The worker is
@@ -67,7 +73,10 @@ void* locate_put(void* arg, const void* at, std::size_t length) noexcept {
     if (length <= stored_once) return nullptr;
     wire::put_header header;
     std::memcpy(&header, at, sizeof header);
-    return static_cast<worker*>(arg)->visitor().enter(wish_of(header, length)).at;
+    worker& owner = *static_cast<worker*>(arg);
+    const mem::visitor::entry into = owner.visitor().enter(wish_of(header, length));
+    if (into.status != UCS_OK) refuse_put(owner, header, length, into.status);
+    return into.at;
 }
 
 void landed_put(void* arg, const void*, std::size_t) {

@@ -134,6 +134,27 @@ TEST_CASE("a number that a peer puts is never seen half written", "[ucp][rma]") 
     CHECK(memory.at(7) == std::byte{9});
 }
 
+TEST_CASE("a put that loses its memory half-way is refused", "[ucp][rma]") {
+    uct::sim::parameters network;
+    network.lands = true;
+    network.landing_piece = 1;
+    raw_world in({}, network);
+    shared memory(in);
+    const mem::credentials owner = memory.owner();
+    in.peer.send(wire::rma_put,
+                 wire::put_header{in.ep_id(), owner.id, owner.secret, memory.address()},
+                 std::vector<std::byte>(shared::length, std::byte{9}));
+    in.network.advance(100'000);
+    while (memory.at(0) != std::byte{9})
+        REQUIRE(in.worker->progress() > 0);
+    REQUIRE(memory.at(shared::length - 1) == std::byte{1});
+    memory.unmap();
+    test::log_capture log;
+    CHECK(confirmed(in, 1) == UCS_ERR_INVALID_ADDR);
+    CHECK(log.count("is refused") == 1);
+    CHECK(memory.at(shared::length - 1) == std::byte{1});
+}
+
 TEST_CASE("a peer reads what its key lets it", "[ucp][rma]") {
     raw_world in = by_messages();
     const shared memory(in, mem::may_read);
