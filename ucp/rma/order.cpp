@@ -17,6 +17,7 @@ using wireup::state;
 // when its peer is gone.
 bool ep::open_directly() {
     if (failure_ == UCS_OK && state_ == state::idle) handle(event::use);
+    if (is_fenced()) pass_fences();  // asks the peer: who must not wait just tries again
     if (failure_ != UCS_OK || is_fenced()) return false;
     direct_ = true;
     return true;

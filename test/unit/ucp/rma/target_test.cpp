@@ -42,6 +42,7 @@ public:
     shared& operator=(const shared&) = delete;
     void unmap() { in_.context->memories().remove(*std::exchange(memory_, nullptr)); }
 
+    [[nodiscard]] mem::key key() const { return memory_->to_key(); }
     [[nodiscard]] const mem::credentials& owner() const { return memory_->owner(); }
     [[nodiscard]] std::uint64_t address(std::size_t offset = 0) const {
         return memory_->address() + offset;
@@ -80,6 +81,13 @@ std::unique_ptr<mem::rkey> key_to_peer(raw_world& in) {
                        .exported = false,
                        .block = {}};
     auto made = mem::unpack(in.context->memories(), mem::pack(key).bytes.data());
+    REQUIRE(made.ok());
+    return std::move(*made);
+}
+
+// A key to memory that is mapped here.
+std::unique_ptr<mem::rkey> key_to(raw_world& in, const shared& memory) {
+    auto made = mem::unpack(in.context->memories(), mem::pack(memory.key()).bytes.data());
     REQUIRE(made.ok());
     return std::move(*made);
 }
@@ -377,6 +385,31 @@ TEST_CASE("a flush waits until the peer has confirmed what it was sent", "[ucp][
         in.settle();
         CHECK(log.count("was not asked") == 0);
     }
+}
+
+TEST_CASE("who tries again and again behind a fence gets through", "[ucp][rma]") {
+    raw_world in = by_messages();
+    const shared own(in);
+    const auto remote = key_to_peer(in);
+    const auto mapped = key_to(in, own);
+    const std::uint64_t number = 1;
+    REQUIRE(ucp_put_nbi(in.ep_handle(), &number, 8, 4096, ucp::capi::handle(*remote)) >= UCS_OK);
+    REQUIRE(ucp_worker_fence(in.worker_handle()) == UCS_OK);
+    ucp_request_param_t now{};
+    now.op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+    const auto put = [&] {
+        return ucp_put_nbx(in.ep_handle(), &number, 8, own.address(), ucp::capi::handle(*mapped),
+                           &now);
+    };
+    CHECK(put() == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE));
+    in.settle();
+    const auto asked = in.peer.received<wire::confirm_header>(wire::rma_confirm);
+    REQUIRE(asked.size() == 1);
+    in.peer.send(wire::rma_confirmed, wire::confirmed_header{in.ep_id(), asked[0].count, UCS_OK});
+    in.settle();
+    CHECK(own.untouched());
+    CHECK(put() == nullptr);
+    CHECK_FALSE(own.untouched());
 }
 
 TEST_CASE("who waits for data is told when the endpoint to it is closed by force", "[ucp][rma]") {
