@@ -327,16 +327,23 @@ void ep::abort_all(ucs_status_t status) {
     }
 }
 
+// Loads and stores are done without a connection, and whatever needs one is among the sends. By
+// socket address programs flush to learn that their server took them.
+bool ep::awaits_connection(bool closes) const noexcept {
+    return state_ == state::requested && (closes || by_socket_ != nullptr);
+}
+
 ucs_status_t ep::start_flush(request& flush) {
     flush.via = this;
     flush.state.flush.until = sequence_;
     if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
-    if (sends_.empty() && state_ != state::requested && all_confirmed()) {
+    const bool waits = !sends_.empty() || awaits_connection(flush.state.flush.close_after);
+    if (!waits && all_confirmed()) {
         return outcome_for(flush.state.flush);
     }
     flushes_.push_back(flush);
     close_pending_ = close_pending_ || flush.state.flush.close_after;
-    if (sends_.empty() && state_ != state::requested) {
+    if (!waits) {
         static_cast<void>(is_confirmed(flush.state.flush));  // asks
     }
     return UCS_INPROGRESS;
@@ -348,7 +355,8 @@ void ep::check_flushes() {
     while (!flushes_.empty()) {
         request& flush = flushes_.front();
         const bool pending = !sends_.empty() && sends_.front().sequence < flush.state.flush.until;
-        if (pending || state_ == state::requested || !is_confirmed(flush.state.flush)) return;
+        if (pending || awaits_connection(flush.state.flush.close_after)) return;
+        if (!is_confirmed(flush.state.flush)) return;
         flushes_.pop_front();
         end_flush(flush, outcome_for(flush.state.flush));
     }

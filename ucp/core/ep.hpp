@@ -182,6 +182,7 @@ private:
     void abort_incoming(ucs_status_t status);
     void tell_user(ucs_status_t status);
     void end_flush(request& flush, ucs_status_t status);
+    [[nodiscard]] bool awaits_connection(bool closes) const noexcept;
     void run_waiting();
     void overdrawn();
     void allow_short() noexcept;

@@ -109,7 +109,7 @@ ucs_status_t ep::outcome_for(const flush_state& flush) noexcept {
 
 bool ep::has_unflushed() const noexcept {
     if (failure_ != UCS_OK) return false;
-    return !sends_.empty() || state_ == state::requested || !all_confirmed() ||
+    return !sends_.empty() || awaits_connection(false) || !all_confirmed() ||
            (tracker_ != nullptr && tracker_->outcome != UCS_OK);
 }
 

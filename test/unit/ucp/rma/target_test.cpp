@@ -412,6 +412,24 @@ TEST_CASE("who tries again and again behind a fence gets through", "[ucp][rma]")
     CHECK_FALSE(own.untouched());
 }
 
+TEST_CASE("a flush behind loads and stores only does not wait for the connection", "[ucp][rma]") {
+    raw_world in = by_messages();
+    const shared own(in);
+    const auto mapped = key_to(in, own);
+    const std::vector<std::byte> address = in.peer.address();
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    ucp_ep_h second = nullptr;
+    REQUIRE(ucp_ep_create(in.worker_handle(), &params, &second) == UCS_OK);
+    REQUIRE(ucp_put_nbi(second, eight.data(), 8, own.address(), ucp::capi::handle(*mapped)) ==
+            UCS_OK);
+    REQUIRE(ucp::capi::from(second).connection() == ucp::wireup::state::requested);
+    const ucp_request_param_t none{};
+    CHECK(ucp_ep_flush_nbx(second, &none) == nullptr);
+    CHECK(ucp_worker_flush_nbx(in.worker_handle(), &none) == nullptr);
+}
+
 TEST_CASE("who waits for data is told when the endpoint to it is closed by force", "[ucp][rma]") {
     uct::sim::parameters network;
     network.tx_window = 1;
