@@ -94,7 +94,9 @@ typedef struct ucp_rkey_compare_params {
  * Registers memory of the caller's, allocates new, or imports another process's. Any thread.
  *
  * @param memh_p  gets the handle, for ucp_mem_unmap.
- * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR.
+ * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY, UCS_ERR_IO_ERROR (the system refused),
+ *         UCS_ERR_UNSUPPORTED (no host memory), UCS_ERR_NO_ELEM (FIXED: the place is taken),
+ *         UCS_ERR_UNREACHABLE (the exported memory cannot be mapped here).
  */
 ucs_status_t ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t* params,
                          ucp_mem_h* memh_p);
@@ -136,7 +138,7 @@ void ucp_rkey_buffer_release(void* rkey_buffer);
  *
  * @param rkey_buffer  what the peer packed; it tells its own length.
  * @param rkey_p       gets the key, for ucp_rkey_destroy; good for this endpoint.
- * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_UNREACHABLE, UCS_ERR_NO_MEMORY.
+ * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucp_ep_rkey_unpack(ucp_ep_h ep, const void* rkey_buffer, ucp_rkey_h* rkey_p);
 
