@@ -40,10 +40,17 @@ void on_request(worker& owner, const wireup_header& header, std::span<const std:
     accepted->handle(event::request);
 }
 
+// A client by socket address has no peer before its bind: nobody can have an answer for it, whoever
+// he says he is.
+bool expects(const ep& asked, std::uint64_t uid) {
+    const cm::ep_part* part = asked.by_socket();
+    return asked.remote().uid() == uid && (part == nullptr || !part->waits_for_bind());
+}
+
 // An answer must come from the worker that the endpoint belongs to.
 ep* addressed(worker& owner, const wireup_header& header) {
     ep* found = owner.find_ep(header.peer_ep_or_number);
-    if (found == nullptr || found->remote().uid() != header.uid) {
+    if (found == nullptr || !expects(*found, header.uid)) {
         ucs::log::debug(wireup_log,
                         "a connection message of worker {:x} for an endpoint that is "
                         "gone was dropped",

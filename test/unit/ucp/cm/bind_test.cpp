@@ -1,4 +1,5 @@
 // Binds that no client asked for, and answers to ours.
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <catch2/catch.hpp>
@@ -79,4 +80,36 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
     CHECK(in.worker->endpoint_count() == before + 1);
     say(wire::wireup_type::close);
     CHECK(in.worker->endpoint_count() == before);
+}
+
+TEST_CASE("a client that nobody has bound takes no answer, in whose name it may come", "[cm]") {
+    raw_world in({});
+    const ucs::unique_fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    REQUIRE(::bind(silent.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+    REQUIRE(::listen(silent.get(), 1) == 0);
+    REQUIRE(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+    params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+    params.sockaddr = {reinterpret_cast<const sockaddr*>(&at), length};
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    ucp_ep_h made = nullptr;
+    REQUIRE(ucp_ep_create(in.worker_handle(), &params, &made) == UCS_OK);
+    const ucp::ep& client = ucp::capi::from(made);
+    // The peer object of those that wait says 0.
+    const std::uint64_t uid = GENERATE(0U, 0x1234U);
+    REQUIRE((uid == 0 || uid == in.peer.uid()));
+    const auto what =
+        GENERATE(wire::wireup_type::reply, wire::wireup_type::close, wire::wireup_type::refuse);
+    in.peer.send(wire::wireup,
+                 wire::wireup_header{what, {}, uid, in.worker->uid(), 55, client.id()},
+                 in.peer.address());
+    in.settle();
+    CHECK(client.connection() == ucp::wireup::state::requested);
+    CHECK(client.failure() == UCS_OK);
 }
