@@ -43,6 +43,7 @@ void ep::adopt(const ep_params& params, std::string name) noexcept {
     user_data_ = params.user_data;
     no_loopback_ = params.no_loopback;
     name_ = std::move(name);
+    if (stream_ != nullptr) stream_->show_ready();
     watch_peer();
 }
 
@@ -376,6 +377,7 @@ void ep::end_flush(request& flush, ucs_status_t status) {
 void ep::detach_user() noexcept {
     user_owned_ = false;
     error_handler_.cb = nullptr;
+    if (stream_ != nullptr) stream_->ready_hook.unlink();
 }
 
 void ep::close_flushed() {

@@ -116,7 +116,8 @@ void stream_channel::drop_front() noexcept {
 }
 
 void stream_channel::show_ready() noexcept {
-    if (!ready_hook.is_linked()) owner_.owner().streams().push_back(*this);
+    if (stored_.empty() || !owner_.owned_by_user() || ready_hook.is_linked()) return;
+    owner_.owner().streams().push_back(*this);
 }
 
 ucs_status_t stream_channel::store(const std::byte* data, std::size_t length) {

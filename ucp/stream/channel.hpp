@@ -62,7 +62,9 @@ public:
     void unblock(request& send) noexcept;
     void raise_limit(std::uint64_t limit);
 
-    // In the worker's list of those that have bytes.
+    // In the worker's list of those that have bytes and a program that may hear of them: it has not
+    // closed their endpoint, and it has made it.
+    void show_ready() noexcept;
     ucs::datastruct::auto_unlink_hook ready_hook;
     [[nodiscard]] ep& owner() const noexcept { return owner_; }
 
@@ -77,7 +79,7 @@ private:
     void read_stored(request& receive);
     void drop_front() noexcept;
     void note_taken(std::size_t length);
-    void show_ready() noexcept;
+    void resume_first();
 
     ep& owner_;
     const std::uint64_t window_;

@@ -3,6 +3,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
 
 namespace {
 
@@ -11,6 +12,30 @@ namespace wire = ucp::wire;
 
 std::size_t stored(const raw_world& in) {
     return in.ep().opened_stream() == nullptr ? 0 : in.ep().opened_stream()->stored();
+}
+
+// The endpoints that ucp_stream_worker_poll shows.
+std::vector<ucp_ep_h> shown(const raw_world& in) {
+    ucp_stream_poll_ep_t list[8];
+    const ssize_t count = ucp_stream_worker_poll(in.worker_handle(), list, 8, 0);
+    REQUIRE(count >= 0);
+    std::vector<ucp_ep_h> handles;
+    for (ssize_t i = 0; i < count; ++i)
+        handles.push_back(list[i].ep);
+    return handles;
+}
+
+ucs_status_ptr_t read_all(const raw_world& in, std::vector<std::byte>& into, std::size_t& length,
+                          told& done) {
+    ucp_request_param_t param = done.on_recv();
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_STREAM_RECV_FLAG_WAITALL;
+    param.cb.recv_stream = [](void* request, ucs_status_t status, std::size_t, void* arg) {
+        auto& told_to = *static_cast<told*>(arg);
+        told_to = {told_to.times + 1, status};
+        ucp_request_free(request);
+    };
+    return ucp_stream_recv_nbx(in.ep_handle(), into.data(), into.size(), &length, &param);
 }
 
 }  // namespace
@@ -58,4 +83,42 @@ TEST_CASE("a credit raises the limit and never lowers it") {
     in.settle();
     CHECK(channel.may_send(wire::first_stream_window + 50));
     CHECK(!channel.may_send(wire::first_stream_window + 51));
+}
+
+TEST_CASE("an endpoint whose bytes a receive has taken is not shown") {
+    raw_world in(settings{});
+    std::vector<std::byte> buffer(100);
+    std::size_t length = 0;
+    told done;
+    REQUIRE(UCS_PTR_IS_PTR(read_all(in, buffer, length, done)));
+    in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(100));
+    in.settle();
+    REQUIRE(done.status == UCS_OK);
+    CHECK(shown(in).empty());
+    in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(1));
+    in.settle();
+    CHECK(shown(in) == std::vector{in.ep_handle()});
+}
+
+TEST_CASE("an endpoint with bytes is shown from when the program makes it until it closes it") {
+    raw_world in(settings{});
+    constexpr std::uint64_t other = raw_world::peer_ep + 1;
+    in.peer.send(wire::wireup,
+                 wire::wireup_header{
+                     wire::wireup_type::request, {}, in.peer.uid(), in.worker->uid(), other, 1},
+                 in.peer.address());
+    in.settle();
+    const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(replies.size() == 2);
+    in.peer.send(wire::stream_data, replies[1].ep, std::vector<std::byte>(10));
+    in.settle();
+    CHECK(shown(in).empty());
+    ucp::ep* const made = *in.worker->create_ep(in.peer.address().data(), {});
+    REQUIRE(made->id() == replies[1].ep);
+    CHECK(shown(in) == std::vector{ucp::capi::handle(*made)});
+    in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(10));
+    in.settle();
+    CHECK(shown(in).size() == 2);
+    in.close_by_force();
+    CHECK(shown(in) == std::vector{ucp::capi::handle(*made)});
 }
