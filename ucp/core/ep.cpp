@@ -194,6 +194,7 @@ void ep::connect() {
 
 void ep::connect_again() {
     if (state_ != state::requested && state_ != state::abandoned) return;
+    watch_peer();
     if (by_socket_ == nullptr) {
         wireup::send_request(*this);
     } else if (!by_socket_->waits_for_bind()) {
@@ -202,6 +203,7 @@ void ep::connect_again() {
 }
 
 void ep::become_ready() {
+    watch_peer();  // who connected first was never connected to
     lane_ = &remote_->am();
     protocols_ = &remote_->protocols();
     draining_ = true;
