@@ -116,7 +116,7 @@ const ucs::config::table& config::options() {
                 "an endpoint to it has error handling mode PEER. Shared memory is told without "
                 "asking, and connections with nothing on their way are the kernel's, see "
                 "TCP_KEEPIDLE. 'inf': never.",
-                ucs::config::between("10ms", "inf")),
+                ucs::config::between("1s", "inf")),
             make_option<&config::keepalive_peers>(
                 "KEEPALIVE_NUM_EPS", "128",
                 "How many peers are looked after in one KEEPALIVE_INTERVAL, in turn; 'inf': all.",

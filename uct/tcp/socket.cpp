@@ -1,6 +1,5 @@
 #include "uct/tcp/socket.hpp"
 
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -112,13 +111,20 @@ ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& opti
     return fd;
 }
 
+answer_state answers_in(const tcp_info& info, ucs::time::nanoseconds now) noexcept {
+    // A full receive window is no silence: the kernel asks, and the peer's answers. Nothing else is
+    // on the way then, so one probe that is lost is nothing yet: the next may come minutes later.
+    constexpr unsigned probes_needed = 3;
+    const auto ago = std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv);
+    return {info.tcpi_unacked > 0 || info.tcpi_probes >= probes_needed,
+            now - ago * ucs::time::millisecond};
+}
+
 answer_state answers_of(int fd, ucs::time::nanoseconds now) noexcept {
     tcp_info info{};
     socklen_t size = sizeof info;
     if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
-    // A full receive window is no silence: the kernel asks, and the peer's answers.
-    const auto ago = std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv);
-    return {info.tcpi_unacked > 0 || info.tcpi_probes > 0, now - ago * ucs::time::millisecond};
+    return answers_in(info, now);
 }
 
 ucs_status_t status_of_loss(int error) noexcept {

@@ -63,7 +63,7 @@ const expectation expectations[] = {
     {"UNEXPECTED_LIMIT", {"0", "64m", "inf"}, {}, {"auto", "-1"}},
     {"STREAM_WINDOW", {"256k", "1g"}, {}, {"0", "255k", "2g", "inf", "auto", "-1"}},
     {"CM_TIMEOUT", {"1ms", "10s", "inf"}, {}, {"0", "1us", "auto", "-1"}},
-    {"KEEPALIVE_INTERVAL", {"10ms", "20s", "inf"}, {}, {"0", "1ms", "auto", "-1"}},
+    {"KEEPALIVE_INTERVAL", {"1s", "20s", "inf"}, {}, {"0", "999ms", "auto", "-1"}},
     {"KEEPALIVE_NUM_EPS", {"1", "128", "inf"}, {}, {"0", "auto", "-1"}},
     {"POSIX_FIFO_SIZE", {"1", "256", "65536"}, {"65537", "inf"}, {"0", "auto", "-1"}},
     {"POSIX_SEG_SIZE", {"2k", "8256", "64k", "auto"}, {"65537", "inf"}, {"0", "2047", "-1"}},

@@ -6,6 +6,7 @@
 
 #include "ucs/config/source.hpp"
 #include "uct/tcp/send_queue.hpp"
+#include "uct/tcp/socket.hpp"
 
 using namespace uct::tcp;
 
@@ -35,4 +36,17 @@ TEST_CASE("no number of pieces is more than a message can be sent from") {
     auto from = ucs::config::source::empty();
     from.set("TCP_MAX_IOV", "inf");
     CHECK(ucs::config::load<settings>(from)->max_pieces == max_zcopy_pieces);
+}
+
+TEST_CASE("a probe of a full window that is lost is no answer owed, three are") {
+    tcp_info seen{};
+    const auto owed = [&seen] { return answers_in(seen, 0).owed; };
+    CHECK_FALSE(owed());
+    seen.tcpi_probes = 1;
+    CHECK_FALSE(owed());
+    seen.tcpi_probes = 3;
+    CHECK(owed());
+    seen.tcpi_probes = 0;
+    seen.tcpi_unacked = 1;
+    CHECK(owed());
 }
