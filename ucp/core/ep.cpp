@@ -263,12 +263,14 @@ void ep::run(request& waiting) {
 
 void ep::peer_closed() {
     abort_incoming(UCS_ERR_CONNECTION_RESET);
-    if (!user_owned_) {
-        // A flush that closes goes on: the peer still answers what it was sent before.
-        if (!close_pending_) handle(event::local_close);
+    if (!user_owned_ && !close_pending_) {
+        handle(event::local_close);
         return;
     }
-    if (error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
+    // Nobody raises their limit any more.
+    if (stream_ != nullptr) stream_->end_blocked();
+    // A flush that closes goes on: the peer still answers what it was sent before.
+    if (!user_owned_ || error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
     failure_ = UCS_ERR_CONNECTION_RESET;
     short_end_ = 0;
     abort_all(failure_);

@@ -222,14 +222,23 @@ void stream_channel::unblock(request& send) noexcept {
 // Those that wait go on in order, as far as the new limit reaches.
 void stream_channel::raise_limit(std::uint64_t limit) {
     if (limit <= limit_) return;
+// They find out by themselves that the peer has closed.
+void stream_channel::end_blocked() {
+    while (!blocked_.empty())
+        resume_first();
+}
+
+void stream_channel::resume_first() {
+    request& next = request::of(blocked_.front());
+    unblock(next);
+    begin_quiet(next);
+    run_send(next);
+    end_quiet(next);
+}
+
     limit_ = limit;
-    while (!blocked_.empty() && sent_ < limit_) {
-        request& next = request::of(blocked_.front());
-        unblock(next);
-        begin_quiet(next);
-        run_send(next);
-        end_quiet(next);
-    }
+    while (!blocked_.empty() && sent_ < limit_)
+        resume_first();
 }
 
 }  // namespace ucp

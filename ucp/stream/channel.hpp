@@ -61,6 +61,8 @@ public:
     void block(request& send) noexcept;
     void unblock(request& send) noexcept;
     void raise_limit(std::uint64_t limit);
+    // The peer has closed: the limit does not rise any more, and sends that wait for it fail.
+    void end_blocked();
 
     // In the worker's list of those that have bytes and a program that may hear of them: it has not
     // closed their endpoint, and it has made it.

@@ -26,6 +26,11 @@ ucs_status_t progress(request& send) {
     }
     while (state.offset < length) {
         const std::size_t granted = channel.grant(length - state.offset);
+        // Who waits for credit then waits for ever.
+        if (granted == 0 && send.via->connection() == wireup::state::peer_closed) {
+            end_fragments(send, UCS_ERR_CONNECTION_RESET);
+            return UCS_OK;
+        }
         if (granted == 0 || channel.waits_behind(send)) {
             channel.block(send);
             return UCS_OK;

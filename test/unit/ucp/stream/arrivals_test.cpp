@@ -122,3 +122,32 @@ TEST_CASE("an endpoint with bytes is shown from when the program makes it until 
     in.close_by_force();
     CHECK(shown(in) == std::vector{ucp::capi::handle(*made)});
 }
+
+TEST_CASE("who waits for credit is told when the peer has closed") {
+    raw_world in(settings{});
+    const std::vector<std::byte> data(wire::first_stream_window + 1000);
+    told sent[3];
+    ucp_request_param_t param = sent[0].on_send();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_stream_send_nbx(in.ep_handle(), data.data(), data.size(), &param)));
+    in.settle();
+    param = sent[1].on_send();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_stream_send_nbx(in.ep_handle(), data.data(), 10, &param)));
+    const bool closing = GENERATE(false, true);
+    if (closing) {
+        param = sent[2].on_send();
+        REQUIRE(UCS_PTR_IS_PTR(ucp_ep_close_nbx(in.ep_handle(), &param)));
+    }
+    in.settle();
+    CHECK(sent[0].times == 0);
+    in.peer_closes();
+    CHECK(sent[0].status == UCS_ERR_CONNECTION_RESET);
+    CHECK(sent[1].status == UCS_ERR_CONNECTION_RESET);
+    CHECK(sent[2].times == (closing ? 1 : 0));
+    if (closing) return;
+    // Nor does a later one wait.
+    param = sent[2].on_send();
+    ucs_status_ptr_t late = ucp_stream_send_nbx(in.ep_handle(), data.data(), 10, &param);
+    in.settle();
+    CHECK((late == UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET) ||
+           sent[2].status == UCS_ERR_CONNECTION_RESET));
+}
