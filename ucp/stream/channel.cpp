@@ -27,9 +27,9 @@ stream_channel::~stream_channel() {
     handed_out_.clear_and_dispose(free);
 }
 
-bool stream_channel::satisfied(const stream_recv_state& state) noexcept {
-    if (state.received == state.buffer.capacity()) return true;
-    return !state.wait_all && state.received > 0 && state.received % state.unit == 0;
+bool stream_channel::satisfied(const stream_recv_state& state, std::size_t received) noexcept {
+    if (received == state.buffer.capacity()) return true;
+    return !state.wait_all && received > 0 && received % state.unit == 0;
 }
 
 void stream_channel::finish(request& receive, ucs_status_t status) {
@@ -71,11 +71,14 @@ ucs_status_ptr_t stream_channel::receive(void* buffer, std::size_t count, std::s
     state.unit = dt::is_contig(type) ? std::max<std::size_t>(1, dt::element_size(type)) : 1;
     state.wait_all = (params.flags() & UCP_STREAM_RECV_FLAG_WAITALL) != 0;
     receive->flags.set(request_flags::matched);
-    if (waiting_.empty()) read_stored(*receive);
-    if (waiting_.empty() && satisfied(state)) {
+    // Bytes that do not end this one are kept for a shorter one when no more will come.
+    const bool over = owner_.incoming_over();
+    const std::size_t within_reach = over ? std::min(stored(), state.buffer.capacity()) : 0;
+    if (waiting_.empty() && (!over || satisfied(state, within_reach))) read_stored(*receive);
+    if (waiting_.empty() && satisfied(state, state.received)) {
         length = state.received;
         finish(*receive, state.outcome);
-    } else if (owner_.incoming_over()) {
+    } else if (over) {
         length = 0;
         finish(*receive, owner_.failure() != UCS_OK ? owner_.failure() : UCS_ERR_CONNECTION_RESET);
     } else {
@@ -153,7 +156,7 @@ ucs_status_t stream_channel::arrived(const std::byte* data, std::size_t length) 
         data += part;
         length -= part;
         note_taken(part);
-        if (!satisfied(front.state.stream)) continue;
+        if (!satisfied(front.state.stream, front.state.stream.received)) continue;
         waiting_.pop_front();
         finish(front, front.state.stream.outcome);
     }
@@ -174,7 +177,7 @@ ucs_status_t stream_channel::landed(std::size_t length) {
     request& front = waiting_.front();
     front.state.stream.received += length;
     note_taken(length);
-    if (satisfied(front.state.stream)) {
+    if (satisfied(front.state.stream, front.state.stream.received)) {
         waiting_.pop_front();
         finish(front, front.state.stream.outcome);
     }
@@ -219,9 +222,6 @@ void stream_channel::unblock(request& send) noexcept {
     blocked_.erase(blocked_.iterator_to(send.pending));
 }
 
-// Those that wait go on in order, as far as the new limit reaches.
-void stream_channel::raise_limit(std::uint64_t limit) {
-    if (limit <= limit_) return;
 // They find out by themselves that the peer has closed.
 void stream_channel::end_blocked() {
     while (!blocked_.empty())
@@ -236,6 +236,9 @@ void stream_channel::resume_first() {
     end_quiet(next);
 }
 
+// Those that wait go on in order, as far as the new limit reaches.
+void stream_channel::raise_limit(std::uint64_t limit) {
+    if (limit <= limit_) return;
     limit_ = limit;
     while (!blocked_.empty() && sent_ < limit_)
         resume_first();

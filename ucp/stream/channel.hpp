@@ -75,7 +75,9 @@ public:
 private:
     // Gives a receive bytes; how many it took. Its state tells whether it is full.
     std::size_t feed(request& receive, const std::byte* data, std::size_t length);
-    [[nodiscard]] static bool satisfied(const stream_recv_state& state) noexcept;
+    // Whether a receive ends with so many bytes.
+    [[nodiscard]] static bool satisfied(const stream_recv_state& state,
+                                        std::size_t received) noexcept;
     void finish(request& receive, ucs_status_t status);
     [[nodiscard]] ucs_status_t store(const std::byte* data, std::size_t length);
     void read_stored(request& receive);

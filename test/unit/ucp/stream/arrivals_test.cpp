@@ -151,3 +151,18 @@ TEST_CASE("who waits for credit is told when the peer has closed") {
     CHECK((late == UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET) ||
            sent[2].status == UCS_ERR_CONNECTION_RESET));
 }
+
+TEST_CASE("bytes that came before the peer closed are not lost to a receive of more") {
+    raw_world in(settings{});
+    in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(60, std::byte{7}));
+    in.settle();
+    in.peer_closes();
+    std::vector<std::byte> buffer(100);
+    std::size_t length = 0;
+    told done;
+    CHECK(read_all(in, buffer, length, done) == UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET));
+    buffer.resize(60);
+    CHECK(read_all(in, buffer, length, done) == nullptr);
+    CHECK(length == 60);
+    CHECK(buffer == std::vector<std::byte>(60, std::byte{7}));
+}
