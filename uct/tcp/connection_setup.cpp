@@ -172,8 +172,8 @@ void connection::retry_after(ucs::time::nanoseconds pause) {
 
 void connection::close_socket() noexcept {
     if (!fd_) return;
-    owner_.forget_socket(*this);
-    watched_ = 0;  // closing takes it out of the epoll set
+    owner_.forget_socket(fd_.get(), *this);
+    watched_ = 0;
     fd_.reset();
     rx_.reset();
 }

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] std::uint32_t last_attempt() const noexcept { return attempt_; }
 
     void watch(int fd, int operation, std::uint32_t events, connection& link);
-    void forget_socket(const connection& link) noexcept;
+    void forget_socket(int fd, const connection& link) noexcept;
     void attend(connection& link) noexcept;
     void report(ep& user, ucs_status_t status) noexcept { note_failure(user, status); }
     void need_ticks() noexcept;

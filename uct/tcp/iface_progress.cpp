@@ -80,9 +80,13 @@ void iface::watch(int fd, int operation, std::uint32_t events, connection& link)
     if (operation == EPOLL_CTL_ADD) ++sockets_;
 }
 
-void iface::forget_socket(const connection& link) noexcept {
+void iface::forget_socket(int fd, const connection& link) noexcept {
     if (hot_ == &link) hot_ = nullptr;
-    if (link.is_watched()) --sockets_;
+    if (!link.is_watched()) return;
+    // Closing is not enough where a child of this process holds the socket, too: events of one that
+    // is not closed everywhere would still name the connection.
+    static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr));
+    --sockets_;
 }
 
 void iface::attend(connection& link) noexcept {

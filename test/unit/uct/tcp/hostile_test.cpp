@@ -1,6 +1,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
@@ -90,6 +92,40 @@ TEST_CASE("a greeted peer that sends what is no frame is cut off") {
     REQUIRE(::send(fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
+    CHECK(still_works(a));
+}
+
+TEST_CASE("a connection that a child process still holds is over for this one when it is closed") {
+    worker a;
+    hand_made_peer peer;
+    auto via = a.connect(peer.address());
+    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+    const ucs::unique_fd fd = peer.let_in(a);
+    REQUIRE(run({&a}, [&] { return send(*via, 1) == UCS_OK; }));
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::close(ends[1]);
+        char end = 0;
+        static_cast<void>(!::read(ends[0], &end, 1));
+        ::_exit(0);
+    }
+    ::close(ends[0]);
+    const bytes garbage = filled(64, 0x55);
+    REQUIRE(::send(fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
+    REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
+    via.reset();
+    REQUIRE(run({&a}, [&] { return a.connections() == 0; }));
+    // The child's copy hears it; the interface must not.
+    REQUIRE(::send(fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
+    int idle = 0;
+    for (int i = 0; i < 1000; ++i)
+        idle += a.progress() == 0 ? 1 : 0;
+    CHECK(idle > 0);
+    ::close(ends[1]);
+    CHECK(::waitpid(child, nullptr, 0) == child);
     CHECK(still_works(a));
 }
 
