@@ -199,6 +199,7 @@ void door::let_in(strangers::iterator who, const wire::greeting& hello, connecti
                        .from = owner_.id(),
                        .to = hello.from})) {
         show_out(who, nullptr);
+        owner_.attend(into);  // goes if it was made for this one
         return;
     }
     into.adopt(take(who), hello.attempt);
