@@ -79,10 +79,11 @@ void dropped(const char* what, wire::am_word word, std::uint64_t length) {
                     what, length, word.id);
 }
 
-void no_memory(wire::am_word word, std::uint64_t length) {
-    ucs::log::error(proto_log,
-                    "out of memory: an active message of {} bytes for handler {} is lost", length,
-                    word.id);
+// A peer can bring that about as often as it likes.
+void no_memory(worker& owner, wire::am_word word, std::uint64_t length) {
+    owner.rejected().error(proto_log,
+                           "out of memory: an active message of {} bytes for handler {} is lost",
+                           length, word.id);
 }
 
 }  // namespace
@@ -138,7 +139,7 @@ void am_receiver::deliver(const am_handler& to, const arrival& what,
     }
     am_block* const block = blocks_.get(data.size());
     if (block == nullptr) {
-        no_memory(what.word, data.size());
+        no_memory(owner_, what.word, data.size());
         return;
     }
     std::memcpy(block->data(), data.data(), data.size());
@@ -184,7 +185,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     }
     if (block == nullptr || (rest == nullptr && !all_here)) {
         if (block != nullptr) blocks_.put(*block);
-        no_memory(word, header.total);
+        no_memory(owner_, word, header.total);
         return;
     }
     block->word = word;
@@ -243,7 +244,7 @@ void am_receiver::announce(const am_handler& to, const arrival& what, ep& from,
                            const wire::rts_header& header) {
     am_block* const block = blocks_.get(0);
     if (block == nullptr) {
-        no_memory(what.word, header.total);
+        no_memory(owner_, what.word, header.total);
         rndv_tell_sender(from, header.request, UCS_ERR_NO_MEMORY);
         return;
     }
@@ -273,7 +274,7 @@ void am_receiver::fetch(const arrival& what, ep& from, const wire::rts_header& h
     request* const receive = block == nullptr ? nullptr : owner_.requests().get();
     if (receive == nullptr) {
         if (block != nullptr) blocks_.put(*block);
-        no_memory(what.word, header.total);
+        no_memory(owner_, what.word, header.total);
         rndv_tell_sender(from, header.request, UCS_ERR_NO_MEMORY);
         return;
     }

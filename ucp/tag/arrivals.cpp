@@ -46,9 +46,10 @@ bool read_header(worker& owner, const std::byte* data, std::size_t length, const
     return true;
 }
 
-void out_of_memory(std::uint64_t tag, std::uint64_t length, const char* outcome) {
-    ucs::log::error(proto_log, "out of memory: a message of {} bytes with tag {:#x} {}", length,
-                    tag, outcome);
+// A peer can bring that about as often as it likes.
+void out_of_memory(worker& owner, std::uint64_t tag, std::uint64_t length, const char* outcome) {
+    owner.rejected().error(proto_log, "out of memory: a message of {} bytes with tag {:#x} {}",
+                           length, tag, outcome);
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ void tag_matcher::on_eager_only(const std::byte* data, std::size_t length) {
 void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::size_t length) {
     message* stored = new_message(tag, message::kind::eager);
     if (stored == nullptr) {
-        out_of_memory(tag, length, "was dropped");
+        out_of_memory(owner_, tag, length, "was dropped");
         return;
     }
     stored->total = length;
@@ -132,7 +133,7 @@ void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::siz
 }
 
 void tag_matcher::give_up(message& stored) {
-    out_of_memory(stored.tag, stored.total, "is not stored, its receive will fail");
+    out_of_memory(owner_, stored.tag, stored.total, "is not stored, its receive will fail");
     stored.status = UCS_ERR_NO_MEMORY;
     stored.fragments.clear();
     // Its sender need not wait for the receive.
@@ -191,7 +192,7 @@ void tag_matcher::receive_first(request& receive, const wire::eager_first_header
     state.info = {header.what, header.total};
     state.begin_transfer();
     const bool lost = rest == nullptr && length != header.total;
-    if (lost) out_of_memory(header.what, header.total, "cannot be received");
+    if (lost) out_of_memory(owner_, header.what, header.total, "cannot be received");
     if (header.ack != 0) acknowledge(header.ep, header.ack, lost ? UCS_ERR_NO_MEMORY : UCS_OK);
     state.outcome = lost                                     ? UCS_ERR_NO_MEMORY
                     : header.total > state.buffer.capacity() ? UCS_ERR_MESSAGE_TRUNCATED
@@ -207,7 +208,7 @@ message* tag_matcher::store_first(const wire::eager_first_header& header, const 
                                   std::size_t length) noexcept {
     message* stored = new_message(header.what, message::kind::eager);
     if (stored == nullptr) {
-        out_of_memory(header.what, header.total, "was dropped");
+        out_of_memory(owner_, header.what, header.total, "was dropped");
         if (header.ack != 0) acknowledge(header.ep, header.ack, UCS_ERR_NO_MEMORY);
         return nullptr;
     }
@@ -279,7 +280,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     }
     message* stored = new_message(header.what, message::kind::rendezvous);
     if (stored == nullptr) {
-        out_of_memory(header.what, header.total, "was dropped");
+        out_of_memory(owner_, header.what, header.total, "was dropped");
         rndv_tell_sender(*from, header.request, UCS_ERR_NO_MEMORY);
         return;
     }
