@@ -46,9 +46,11 @@ ucs_status_t ucp_worker_set_am_recv_handler(ucp_worker_h worker,
     if (worker == nullptr || param == nullptr) return refuse(call, "worker or param is NULL");
     const auto has = [param](std::uint64_t bit) { return (param->field_mask & bit) != 0; };
     if (!has(UCP_AM_HANDLER_PARAM_FIELD_ID)) return refuse(call, "param has no id");
+    // A NULL that was meant removes the handler.
+    if (!has(UCP_AM_HANDLER_PARAM_FIELD_CB)) return refuse(call, "param has no cb");
     const std::uint32_t flags = has(UCP_AM_HANDLER_PARAM_FIELD_FLAGS) ? param->flags : 0;
     am_handler handler;
-    handler.call = has(UCP_AM_HANDLER_PARAM_FIELD_CB) ? param->cb : nullptr;
+    handler.call = param->cb;
     handler.arg = has(UCP_AM_HANDLER_PARAM_FIELD_ARG) ? param->arg : nullptr;
     handler.persistent = (flags & UCP_AM_FLAG_PERSISTENT_DATA) != 0;
     handler.whole = (flags & UCP_AM_FLAG_WHOLE_MSG) != 0;

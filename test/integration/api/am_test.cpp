@@ -471,6 +471,10 @@ TEST_CASE("wrong parameters of active messages are refused with a line") {
     ucp_am_handler_param_t param{};
     CHECK(ucp_worker_set_am_recv_handler(in.receiver, &param) == UCS_ERR_INVALID_PARAM);
     param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID;
+    param.id = id;
+    CHECK(ucp_worker_set_am_recv_handler(in.receiver, &param) == UCS_ERR_INVALID_PARAM);
+    param.field_mask |= UCP_AM_HANDLER_PARAM_FIELD_CB;
+    CHECK(ucp_worker_set_am_recv_handler(in.receiver, &param) == UCS_OK);
     param.id = 70'000;
     CHECK(ucp_worker_set_am_recv_handler(in.receiver, &param) == UCS_ERR_INVALID_PARAM);
     CHECK(ucp_worker_set_am_recv_handler(nullptr, &param) == UCS_ERR_INVALID_PARAM);
