@@ -44,17 +44,24 @@ ucs_status_t failed(std::size_t length, const char* call, int error) {
     return error == EEXIST ? UCS_ERR_NO_ELEM : status_of_errno(error);
 }
 
+struct unmapper {
+    std::size_t size;
+    void operator()(std::byte* base) const noexcept { ::munmap(base, size); }
+};
+// What no block has taken over yet.
+using mapping = std::unique_ptr<std::byte, unmapper>;
+
 // An older kernel takes MAP_FIXED_NOREPLACE for a wish.
-std::byte* map(std::size_t size, int protection, int flags, int fd, void* wanted, bool exactly) {
+mapping map(std::size_t size, int protection, int flags, int fd, void* wanted, bool exactly) {
     if (exactly) flags |= MAP_FIXED_NOREPLACE;
     void* base = ::mmap(wanted, size, protection, flags, fd, 0);
-    if (base == MAP_FAILED) return nullptr;
+    if (base == MAP_FAILED) return {nullptr, {size}};
     if (exactly && base != wanted) {
         ::munmap(base, size);
         errno = EEXIST;
-        return nullptr;
+        return {nullptr, {size}};
     }
-    return static_cast<std::byte*>(base);
+    return {static_cast<std::byte*>(base), {size}};
 }
 
 // A sealed file of that size, or a descriptor of -1: then the memory has no name.
@@ -121,7 +128,7 @@ ucs::result<std::shared_ptr<const shared_block>> shared_block::allocate(std::siz
     name.tag = ucs::sys::random_id();
     ucs::unique_fd file = make_file(size, name.tag);
     const int flags = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-    std::byte* base = map(size, PROT_READ | PROT_WRITE, flags, file.get(), wanted, exactly);
+    mapping base = map(size, PROT_READ | PROT_WRITE, flags, file.get(), wanted, exactly);
     if (base == nullptr) return failed(length, "mmap", errno);
     const host_identity here = read_host_identity();
     if (file && here.host != 0 && here.pid_namespace != 0) {
@@ -132,8 +139,9 @@ ucs::result<std::shared_ptr<const shared_block>> shared_block::allocate(std::siz
     } else {
         name = {};
     }
-    return std::shared_ptr<const shared_block>(
-        new shared_block(base, length, std::move(file), name));
+    std::unique_ptr<shared_block> made(new shared_block(base.get(), length, std::move(file), name));
+    static_cast<void>(base.release());
+    return std::shared_ptr<const shared_block>(std::move(made));
 }
 
 shared_block::attached shared_block::attach(const block_name& name, std::size_t length,
@@ -156,10 +164,12 @@ shared_block::attached shared_block::attach(const block_name& name, std::size_t 
         return {nullptr, std::move(why)};
     }
     const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
-    std::byte* base = map(size, protection, MAP_SHARED, file.get(), nullptr, false);
+    mapping base = map(size, protection, MAP_SHARED, file.get(), nullptr, false);
     if (base == nullptr) return {nullptr, fmt::format("mmap failed: {}", std::strerror(errno))};
     // The descriptor is not needed any more: others find the block by its owner's.
-    return {std::shared_ptr<const shared_block>(new shared_block(base, length, {}, name)), {}};
+    std::unique_ptr<shared_block> made(new shared_block(base.get(), length, {}, name));
+    static_cast<void>(base.release());
+    return {std::move(made), {}};
 }
 
 }  // namespace uct::sm
