@@ -68,7 +68,7 @@ static void send_one(const struct side* to, ucp_ep_h ep, unsigned id, size_t hea
     const ucp_request_param_t how = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = flags};
     const unsigned seed = (unsigned)(length + header + id), calls = last.calls;
     fill(out, length, seed);
-    fill(head, header, seed + 1);
+    fill(head, sizeof(head), seed + 1); /* also behind what is sent */
     memset(in, 0, length);
     ucs_status_ptr_t send = ucp_am_send_nbx(ep, id, head, header, out, length, &how);
     take(to, calls);
