@@ -32,7 +32,8 @@ struct answer_state {
     bool owed = false;                 // by the peer's host
     ucs::time::nanoseconds heard = 0;  // when it last said anything
 };
-[[nodiscard]] answer_state answers_in(const tcp_info& info, ucs::time::nanoseconds now) noexcept;
+[[nodiscard]] answer_state answers_in(const tcp_info& info, bool unsent,
+                                      ucs::time::nanoseconds now) noexcept;
 [[nodiscard]] answer_state answers_of(int fd, ucs::time::nanoseconds now) noexcept;
 
 // How an endpoint ends whose connection broke with this errno.

@@ -40,10 +40,16 @@ TEST_CASE("no number of pieces is more than a message can be sent from") {
 
 TEST_CASE("a probe of a full window that is lost is no answer owed, three are") {
     tcp_info seen{};
-    const auto owed = [&seen] { return answers_in(seen, 0).owed; };
+    bool unsent = false;
+    const auto owed = [&] { return answers_in(seen, unsent, 0).owed; };
     CHECK_FALSE(owed());
     seen.tcpi_probes = 1;
     CHECK_FALSE(owed());
+    unsent = true;
+    seen.tcpi_backoff = 1;
+    CHECK_FALSE(owed());
+    seen.tcpi_backoff = 0;  // the kernel could not send it: there is no way out
+    CHECK(owed());
     seen.tcpi_probes = 3;
     CHECK(owed());
     seen.tcpi_probes = 0;
