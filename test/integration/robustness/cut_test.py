@@ -1,11 +1,9 @@
 """The network between two hosts is cut, or one of them starts anew, while operations of every family are under way."""
 
-import os
-import subprocess
 import unittest
 
 from harness import Peer
-from namespaces import Namespace, await_carrier, join
+from namespaces import Namespace, await_carrier, join, skip_without_namespaces
 from pending_test import PendingCase, holdings
 
 VICTIM = 1
@@ -17,13 +15,7 @@ NEVER = {"UCX_KEEPALIVE_INTERVAL": "inf", "UCX_TCP_KEEPIDLE": "inf", "UCX_TCP_AF
 
 class Cuts(PendingCase):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest("only root may make network namespaces")
-        try:
-            with Namespace() as one, Namespace() as other:
-                join(one, other)
-        except (OSError, subprocess.CalledProcessError) as why:
-            self.skipTest(f"no network namespaces or veth pairs here: {why}")
+        skip_without_namespaces(self)
 
     def pair(self, settings, during):
         """`during` gets both hosts and both processes; a process beside them goes on all the time."""

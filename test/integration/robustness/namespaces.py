@@ -1,5 +1,6 @@
 """Network namespaces and the veth pairs that join them, for tests that root runs."""
 
+import os
 import subprocess
 import time
 
@@ -51,3 +52,14 @@ def await_carrier(device, *namespaces):
             if "state UP" in each.hear(f"ip -o link show {device}"):
                 break
             time.sleep(0.02)
+
+
+def skip_without_namespaces(case):
+    """For setUp: the test is skipped, with the reason, where namespaces cannot be made and joined."""
+    if os.geteuid() != 0:
+        case.skipTest("only root may make network namespaces")
+    try:
+        with Namespace() as one, Namespace() as other:
+            join(one, other)
+    except (OSError, subprocess.CalledProcessError) as why:
+        case.skipTest(f"no network namespaces or veth pairs here: {why}")

@@ -1,22 +1,14 @@
 """Processes in different network namespaces, joined by a veth pair that the test makes, or by nothing."""
 
-import os
-import subprocess
 import unittest
 
 from harness import Case, Peer
-from namespaces import Namespace, join
+from namespaces import Namespace, join, skip_without_namespaces
 
 
 class Namespaces(Case):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest("only root may make network namespaces")
-        try:
-            with Namespace() as one, Namespace() as other:
-                join(one, other)
-        except (OSError, subprocess.CalledProcessError) as why:
-            self.skipTest(f"no network namespaces or veth pairs here: {why}")
+        skip_without_namespaces(self)
 
     def pair(self, one_ns, other_ns, tls="all"):
         return Peer(tls, one_ns.inside), Peer(tls, other_ns.inside)
