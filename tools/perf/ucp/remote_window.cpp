@@ -12,6 +12,7 @@ namespace {
 
 constexpr ucp_tag_t greeting_tag = 0x3000'0000;
 constexpr ucp_tag_t done_tag = 0x4000'0000;
+constexpr std::size_t line_pair = 128;  // bytes that processors may fetch at once
 constexpr ucp_tag_t every_bit = ~ucp_tag_t{0};
 
 void require_ok(ucs_status_t status, const char* call) {
@@ -27,7 +28,11 @@ struct remote_window::greeting {
 };
 
 remote_window::remote_window(const connection& on, std::size_t length)
-    : on_(on), length_(length), loop_(on.worker, on.stop, on.params.waiting), context_(on.context) {
+    : on_(on),
+      length_(length),
+      part_((length + line_pair - 1) / line_pair * line_pair),
+      loop_(on.worker, on.stop, on.params.waiting),
+      context_(on.context) {
     allocate();
     exchange();
 }
@@ -40,14 +45,14 @@ remote_window::~remote_window() {
 void remote_window::allocate() {
     ucp_mem_map_params_t wanted{};
     wanted.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
-    wanted.length = 2 * length_;
+    wanted.length = 2 * part_;
     wanted.flags = UCP_MEM_MAP_ALLOCATE;
     require_ok(ucp_mem_map(context_, &wanted, &memory_), "ucp_mem_map");
     ucp_mem_attr_t attr{};
     attr.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
     require_ok(ucp_mem_query(memory_, &attr), "ucp_mem_query");
     base_ = static_cast<std::byte*>(attr.address);
-    std::memset(base_, 0, 2 * length_);
+    std::memset(base_, 0, 2 * part_);
     if (!on_.params.memory_handles) return;
     local_param_.op_attr_mask = UCP_OP_ATTR_FIELD_MEMH;
     local_param_.memh = memory_;

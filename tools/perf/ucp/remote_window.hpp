@@ -22,7 +22,7 @@ public:
     remote_window(const remote_window&) = delete;
     remote_window& operator=(const remote_window&) = delete;
 
-    [[nodiscard]] std::byte* local() const noexcept { return base_ + length_; }
+    [[nodiscard]] std::byte* local() const noexcept { return base_ + part_; }
     [[nodiscard]] volatile std::byte* incoming() const noexcept { return base_; }
     [[nodiscard]] std::uint64_t remote() const noexcept { return remote_; }
     [[nodiscard]] ucp_rkey_h key() const noexcept { return key_; }
@@ -48,6 +48,7 @@ private:
 
     const connection on_;
     const std::size_t length_;
+    const std::size_t part_;  // no cache line serves both directions
     progress_loop loop_;
     ucp_context_h context_;
     ucp_mem_h memory_ = nullptr;
