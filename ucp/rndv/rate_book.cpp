@@ -7,11 +7,13 @@ namespace ucp {
 
 namespace {
 
-constexpr double weight = 0.25;  // of a new observation
-constexpr double outlier = 4;    // longer than this: somebody was not scheduled
-constexpr double hopeless = 3;   // methods slower than this are not tried again
-constexpr std::uint32_t explore_every = 64;
-constexpr std::uint32_t first_look = 4;  // messages after which unknown methods get a try
+constexpr double weight = 0.25;               // of a new observation
+constexpr double outlier = 4;                 // longer than this: somebody was not scheduled
+constexpr double hopeless = 3;                // methods slower than this are not tried again
+constexpr std::uint32_t first_look = 4;       // messages after which unknown methods get a try
+constexpr std::uint32_t trial_share = 64;     // of so many messages one is for trying
+constexpr std::uint32_t longest_trial = 256;  // messages
+constexpr std::uint32_t batch_size = 32;      // more than most programs have under way
 
 double follow(double average, double sample) noexcept {
     if (average <= 0) return sample;
@@ -29,6 +31,11 @@ double rate_book::observed(rndv_method how, std::size_t length) const noexcept {
     return per_byte * static_cast<double>(length);
 }
 
+bool rate_book::is_worth_a_try(const size_class& here, std::size_t method, bool hopeless) noexcept {
+    if (hopeless || here.chosen < first_look) return false;
+    return (here.known & (1U << method)) == 0 || here.chosen >= here.next_trial;
+}
+
 rndv_method rate_book::choose(std::size_t length, const seconds& predicted) noexcept {
     size_class& here = classes_[index(length)];
     seconds cost = predicted;
@@ -39,20 +46,71 @@ rndv_method rate_book::choose(std::size_t length, const seconds& predicted) noex
         if (best == rndv_method_count || cost[i] < cost[best]) best = i;
     }
     ++here.chosen;
-    for (std::size_t i = 0; i < rndv_method_count; ++i) {
-        if (i == best || predicted[i] < 0 || cost[i] > hopeless * cost[best]) continue;
-        const bool unknown = here.per_byte[i] <= 0 && here.chosen >= first_look;
-        // The methods take turns, so that one round does not try all of them.
-        const bool due = here.chosen % (explore_every * rndv_method_count) == explore_every * i;
-        if (unknown || due) return static_cast<rndv_method>(i);
+    if (here.trial > 0) {
+        if (predicted[static_cast<std::size_t>(here.tried)] >= 0 && here.trial < longest_trial) {
+            ++here.trial;
+            return here.tried;
+        }
+        end_trial(here);
     }
+    // They take turns, beginning with the one after that which was tried last.
+    for (std::size_t step = 1; step <= rndv_method_count; ++step) {
+        const std::size_t i = (static_cast<std::size_t>(here.tried) + step) % rndv_method_count;
+        if (i == best || predicted[i] < 0) continue;
+        if (!is_worth_a_try(here, i, cost[i] > hopeless * cost[best])) continue;
+        here.tried = static_cast<rndv_method>(i);
+        here.trial = 1;
+        return here.tried;
+    }
+    here.known |= static_cast<std::uint8_t>(1U << best);
     return static_cast<rndv_method>(best);
 }
 
-void rate_book::observe(rndv_method how, std::size_t length, double took) noexcept {
-    if (length == 0) return;
-    double& per_byte = classes_[index(length)].per_byte[static_cast<std::size_t>(how)];
-    per_byte = follow(per_byte, took / static_cast<double>(length));
+void rate_book::end_trial(size_class& here) noexcept {
+    here.known |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(here.tried));
+    here.next_trial = here.chosen + trial_share * here.trial;
+    here.trial = 0;
+}
+
+double rate_book::observe(rndv_method how, std::size_t length, ucs::time::nanoseconds began,
+                          ucs::time::nanoseconds ended) noexcept {
+    const bool was_idle = began >= last_end_;
+    const double took = ucs::time::to_seconds(ended - std::max(began, last_end_));
+    last_end_ = ended;
+    if (length == 0) return 0;
+    size_class& here = classes_[index(length)];
+    double sample = 0;
+    if (was_idle && here.current.count > 0) {  // the batch before is whole
+        const rndv_method before = here.current.how;
+        const double cost = close_batch(here);
+        if (before == how) sample = cost;
+    }
+    const double bytes = static_cast<double>(length);
+    if (was_idle && last_begin_ <= began) {
+        sample = take_sample(here, how, took / bytes);
+    } else {
+        // Of those under way when a trial began, the last may end much later.
+        if (here.trial > 0 && how != here.tried) return sample * bytes;
+        if (how != here.current.how) here.current = {how, !was_idle};
+        here.current.seconds += took;
+        here.current.bytes += bytes;
+        if (++here.current.count == batch_size) sample = close_batch(here);
+    }
+    return sample * bytes;
+}
+
+double rate_book::close_batch(size_class& here) noexcept {
+    const batch closed = here.current;
+    here.current = {closed.how};
+    return closed.mixed ? 0 : take_sample(here, closed.how, closed.seconds / closed.bytes);
+}
+
+// Returns it.
+double rate_book::take_sample(size_class& here, rndv_method how, double per_byte) noexcept {
+    double& known = here.per_byte[static_cast<std::size_t>(how)];
+    known = follow(known, per_byte);
+    if (here.trial > 0 && how == here.tried) end_trial(here);
+    return per_byte;
 }
 
 void stream_rate::observe(std::size_t length, double took) noexcept {

@@ -15,14 +15,12 @@ namespace {
 
 constexpr std::size_t max_pieces = 16;
 
-double seconds_since(std::uint64_t start) noexcept {
-    return static_cast<double>(ucs::time::now() - start) * 1e-9;
-}
-
-void note_rate(const request& receive) {
+// Returns the seconds that such a message costs, 0 when that is not known yet.
+double note_rate(const request& receive) {
     const recv_state& state = receive.state.recv;
-    if (state.started == 0) return;
-    receive.owner->rates().observe(state.method, state.info.length, seconds_since(state.started));
+    if (state.started == 0) return 0;
+    return receive.owner->rates().observe(state.method, state.info.length, state.started,
+                                          ucs::time::now());
 }
 
 void cannot_receive(const request& receive) noexcept {
@@ -43,7 +41,7 @@ void end_read(request& receive, ucs_status_t status) {
 // The sender is done as soon as it hears that its memory was read.
 void read_done(request& receive, ucs_status_t status) {
     recv_state& state = receive.state.recv;
-    if (status == UCS_OK) note_rate(receive);
+    if (status == UCS_OK) static_cast<void>(note_rate(receive));
     if (state.confirm) {
         // What was read is the message only if the send still ran, and only then a failure to read
         // it is one.
@@ -236,8 +234,7 @@ void advance(request& receive, std::size_t length) {
     if (state.offset != state.info.length) return;
     const bool in_host = receive.via->remote().am_attr().reach == uct::scope::host;
     if (state.outcome == UCS_OK && state.started != 0 && in_host) {
-        note_rate(receive);
-        receive.owner->streaming().observe(state.info.length, seconds_since(state.started));
+        receive.owner->streaming().observe(state.info.length, note_rate(receive));
     }
     finish_receive(receive, state.outcome);
 }
@@ -333,6 +330,7 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
     const bool readable = lane != nullptr && what.address != 0 && state.buffer.in_memory();
     state.method = readable ? choose(receive, from) : rndv_method::stream;
     state.started = ucs::time::now();
+    receive.owner->rates().begin(state.started);
     switch (state.method) {
         case rndv_method::read:
             receive.owner->count(activity::reads);
