@@ -180,12 +180,22 @@ unsigned worker::progress_slow() {
     turn_ = 0;
     if (until_events_ >= event_turns || (slow_.empty() && fast_.empty())) {
         until_events_ = 0;
-        events += events_->poll(0);
-        if (connections_ != nullptr) events += connections_->dispatch();
-        events += poll_quiet();
-        if (streaming_.outdated()) update_protocols();
+        events += progress_events();
     }
     if (!failing_peers_.empty()) turn_ = slow_turn_;
+    return events;
+}
+
+unsigned worker::progress_events() {
+    if (!fast_.empty()) {
+        const ucs::time::nanoseconds now = ucs::time::now();
+        if (now < events_due_) return 0;
+        events_due_ = now + event_pause;
+    }
+    unsigned events = events_->poll(0);
+    if (connections_ != nullptr) events += connections_->dispatch();
+    events += poll_quiet();
+    if (streaming_.outdated()) update_protocols();
     return events;
 }
 

@@ -149,6 +149,7 @@ public:
     void look_everywhere() noexcept {
         turn_ = slow_turn_;
         until_events_ = event_turns;
+        events_due_ = 0;
     }
     [[nodiscard]] ucs::async::event_loop& events() noexcept { return *events_; }
     [[nodiscard]] wakeup::spin_budget& spinning() noexcept { return spinning_; }
@@ -193,11 +194,13 @@ private:
     void pack_addresses();
     void show();
     [[nodiscard]] ucs_status_t check_message_sizes();
-    unsigned progress_slow();
+    // Out of the way of a call that finds nothing, which is what most calls do.
+    [[gnu::noinline]] unsigned progress_slow();
+    unsigned progress_events();
     unsigned empty_trash();
     unsigned fail_noted();
     unsigned poll_quiet();
-    void run_ended();
+    [[gnu::noinline]] void run_ended();
     // Something was left for progress, maybe by another thread than the one that sleeps.
     void note_work() noexcept {
         if (asleep_) [[unlikely]]
@@ -212,6 +215,9 @@ private:
     // How often the event loop (new connections, liveness) is looked at, in calls of progress.
     static constexpr unsigned event_turns = 128;
     static constexpr unsigned idle_weight = 4;  // what an idle call counts
+    // Looking is a system call, as long as a message takes: a worker that waits for one does not
+    // look again within this time.
+    static constexpr ucs::time::nanoseconds event_pause = 10 * ucs::time::microsecond;
 
     std::vector<uct::iface*> fast_;
     unsigned turn_ = 0;
@@ -224,6 +230,7 @@ private:
     wakeup::spin_budget spinning_;
     unsigned slow_turn_ = event_turns;
     unsigned until_events_ = 0;
+    ucs::time::nanoseconds events_due_ = 0;
     std::vector<uct::iface*> slow_;  // in use, and a poll is a system call
     const context& context_;
     ucs::sys::optional_lock lock_;

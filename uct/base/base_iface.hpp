@@ -68,9 +68,11 @@ protected:
             visit(waiter);
     }
 
+    [[nodiscard]] bool waits_for_room() const noexcept { return !waiting_.empty(); }
+
     // Lets waiting endpoints try again. Transports call it from progress when resources may be
     // back; cheap when nobody waits.
-    unsigned dispatch_waiting() { return waiting_.empty() ? 0 : dispatch_all_waiting(); }
+    unsigned dispatch_waiting() { return waits_for_room() ? dispatch_all_waiting() : 0; }
 
     iface_attr attr_;
     const resource where_;

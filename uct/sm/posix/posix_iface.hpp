@@ -71,6 +71,9 @@ private:
     void remove(incoming& from) noexcept;
 
     // Messages (posix_iface_datapath.cpp).
+    // The rest of progress, once there is something to do: most calls find nothing, and save no
+    // registers for it.
+    [[gnu::noinline]] unsigned serve();
     unsigned receive(incoming& from);
     [[gnu::noinline]] unsigned attend();
     void need_attention() noexcept;

@@ -10,6 +10,13 @@ constexpr ucs::time::nanoseconds retry_pause = 1'000'000;
 }
 
 unsigned posix_iface::progress() {
+    for (const auto& from : rings_) {
+        if (from->ring().ready()) return serve();
+    }
+    return waits_for_room() || attention_ ? serve() : 0;
+}
+
+unsigned posix_iface::serve() {
     unsigned count = 0;
     const std::size_t rings = rings_.size();
     for (std::size_t left = rings; left > 0; --left) {
