@@ -79,6 +79,18 @@ static inline void* tag_recv(ucp_worker_h worker, void* data, size_t size, ucp_t
     return request;
 }
 
+static inline int ascending(const void* a, const void* b) {
+    const double one = *(const double*)a, two = *(const double*)b;
+    return (one > two) - (one < two);
+}
+
+/* As a member of the object that is printed. Sorts the times. */
+static inline void print_percentiles(const char* name, double* times, size_t count) {
+    qsort(times, count, sizeof(*times), ascending);
+    printf("\"%s\": {\"p50\": %.3f, \"p90\": %.3f, \"p99\": %.3f}", name, times[count / 2],
+           times[count * 9 / 10], times[count * 99 / 100]);
+}
+
 /* Progresses both workers until the request is complete, then frees it; NULL counts as complete. */
 static inline void finish(void* request, ucp_worker_h one, ucp_worker_h two) {
     if (request == NULL) return;

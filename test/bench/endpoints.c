@@ -4,17 +4,6 @@
  */
 #include "bench.h"
 
-static int ascending(const void* a, const void* b) {
-    const double one = *(const double*)a, two = *(const double*)b;
-    return (one > two) - (one < two);
-}
-
-static void print(const char* name, double* times, size_t count) {
-    qsort(times, count, sizeof(*times), ascending);
-    printf("\"%s\": {\"p50\": %.3f, \"p90\": %.3f, \"p99\": %.3f}", name, times[count / 2],
-           times[count * 9 / 10], times[count * 99 / 100]);
-}
-
 int main(int argc, char** argv) {
     const size_t count = argc == 2 ? strtoull(argv[1], NULL, 10) : 0;
     if (count == 0) {
@@ -42,9 +31,9 @@ int main(int argc, char** argv) {
         finish(sent, from, to);
     }
     printf("{");
-    print("made", made, count);
+    print_percentiles("made", made, count);
     printf(", ");
-    print("used", used, count);
+    print_percentiles("used", used, count);
     printf("}\n");
     fflush(stdout);
     _Exit(0);
