@@ -5,11 +5,24 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <span>
+#include <utility>
 
 #include "ucs/sys/descriptor_passing.hpp"
 
 namespace ucs::vfs::wire {
+namespace {
+
+bool is_kind(std::uint16_t type) {
+    return type >= static_cast<std::uint16_t>(kind::ready) &&
+           type <= static_cast<std::uint16_t>(kind::stop);
+}
+
+bool is_control(std::byte each) {
+    return each < std::byte{0x20} || each == std::byte{0x7f};
+}
+
+}  // namespace
+
 int send(int socket, kind type, std::string_view text, int descriptor) noexcept {
     std::array<char, sizeof(header) + longest_text> bytes;
     const header head{magic, version, static_cast<std::uint16_t>(type)};
@@ -20,20 +33,29 @@ int send(int socket, kind type, std::string_view text, int descriptor) noexcept 
         socket, std::as_bytes(std::span(bytes)).first(sizeof head + length), descriptor);
 }
 
-std::optional<packet> receive(int socket, bool& over) {
-    std::array<char, sizeof(header) + longest_text> bytes;
-    sys::received_message got =
-        sys::receive_with_descriptor(socket, std::as_writable_bytes(std::span(bytes)));
-    over = !got.nothing_yet();
-    if (got.length < 0) return std::nullopt;
+std::optional<packet> parse(std::span<const std::byte> bytes) {
     header head{};
-    if (static_cast<std::size_t>(got.length) < sizeof head) return std::nullopt;
+    if (bytes.size() < sizeof head || bytes.size() - sizeof head > longest_text)
+        return std::nullopt;
     std::memcpy(&head, bytes.data(), sizeof head);
-    if (head.magic != magic || head.version != version) return std::nullopt;
+    if (head.magic != magic || head.version != version || !is_kind(head.type)) return std::nullopt;
+    const auto said = bytes.subspan(sizeof head);
+    std::string text(said.size(), '\0');
+    std::transform(said.begin(), said.end(), text.begin(),
+                   [](std::byte each) { return is_control(each) ? '?' : static_cast<char>(each); });
+    return packet{static_cast<kind>(head.type), std::move(text), {}};
+}
+
+std::optional<packet> receive(int socket, bool& over) {
+    std::array<std::byte, sizeof(header) + longest_text> bytes;
+    sys::received_message got = sys::receive_with_descriptor(socket, bytes);
+    over = !got.nothing_yet();
+    if (got.length < 0 || got.truncated) return std::nullopt;
+    auto said = parse(std::span(bytes).first(static_cast<std::size_t>(got.length)));
+    if (!said) return std::nullopt;
     over = false;
-    const std::size_t text = static_cast<std::size_t>(got.length) - sizeof head;
-    return packet{static_cast<kind>(head.type), std::string(bytes.data() + sizeof head, text),
-                  std::move(got.descriptor)};
+    said->descriptor = std::move(got.descriptor);
+    return said;
 }
 
 }  // namespace ucs::vfs::wire

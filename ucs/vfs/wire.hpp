@@ -1,8 +1,10 @@
 // What ucx_vfs and a process say to each other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -35,6 +37,10 @@ struct packet {
     std::string text;
     unique_fd descriptor;
 };
+
+// What the bytes of one packet say, without the descriptor; nothing: they are none of this version.
+// The text is for people: what could drive a terminal, or begin a new line, is a question mark.
+[[nodiscard]] std::optional<packet> parse(std::span<const std::byte> bytes);
 
 // 0 or errno. `descriptor` -1: none goes along.
 int send(int socket, kind type, std::string_view text = {}, int descriptor = -1) noexcept;

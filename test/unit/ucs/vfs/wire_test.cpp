@@ -24,6 +24,10 @@ struct pair {
     ucs::unique_fd right;
 };
 
+std::string bytes_of(const wire::header& head) {
+    return {reinterpret_cast<const char*>(&head), sizeof head};
+}
+
 }  // namespace
 
 TEST_CASE("packets carry a kind, a text and maybe a descriptor") {
@@ -47,18 +51,31 @@ TEST_CASE("packets carry a kind, a text and maybe a descriptor") {
     CHECK(over);
 }
 
-TEST_CASE("what is no packet ends the connection") {
-    const wire::header wrong_version{wire::magic, wire::version + 1, 1};
-    const wire::header wrong_magic{1, wire::version, 1};
-    for (const auto& bytes :
-         {std::string("x"), std::string(reinterpret_cast<const char*>(&wrong_version), 8),
-          std::string(reinterpret_cast<const char*>(&wrong_magic), 8)}) {
+TEST_CASE("what is no packet is refused and ends the connection") {
+    const std::string whole = bytes_of({wire::magic, wire::version, 1});
+    REQUIRE(wire::parse(std::as_bytes(std::span(whole))));
+    for (const std::string& bytes :
+         {whole.substr(0, 1), whole.substr(0, whole.size() - 1),
+          bytes_of({wire::magic, wire::version + 1, 1}), bytes_of({1, wire::version, 1}),
+          bytes_of({wire::magic, wire::version, 0}), bytes_of({wire::magic, wire::version, 5}),
+          whole + std::string(wire::longest_text + 1, 'a')}) {
+        CHECK(!wire::parse(std::as_bytes(std::span(bytes))));
         pair of;
         REQUIRE(::send(of.left.get(), bytes.data(), bytes.size(), 0) > 0);
         bool over = false;
         CHECK(!wire::receive(of.right.get(), over));
         CHECK(over);
     }
+}
+
+TEST_CASE("a text that is shown to people is one line and drives no terminal") {
+    const std::string bytes =
+        bytes_of({wire::magic, wire::version, 1}) + "gr\xc3\xb6\xc3\x9f" + "e\n\x1b[2J\x7f";
+    const auto said = wire::parse(std::as_bytes(std::span(bytes)));
+    REQUIRE(said);
+    CHECK(said->text ==
+          "gr\xc3\xb6\xc3\x9f"
+          "e??[2J?");
 }
 
 TEST_CASE("a long text is cut") {
