@@ -8,8 +8,8 @@
 #include "tools/common/failure.hpp"
 #include "tools/perf/affinity.hpp"
 #include "tools/perf/core/batch.hpp"
-#include "tools/perf/core/test_options.hpp"
 #include "tools/perf/net/peer_watch.hpp"
+#include "tools/perf/net/request.hpp"
 #include "tools/perf/net/socket.hpp"
 #include "tools/perf/reporter.hpp"
 #include "tools/perf/test_run.hpp"
@@ -127,9 +127,7 @@ void run_cases(const plan& planned, const program_options& options, control* pee
         const std::unique_ptr<runnable> run = make_run(one.params, environment);
         if (&one == &planned.cases.front()) print_head(printer, planned, peer == nullptr);
         if (peer != nullptr) {
-            std::vector<std::string> words = to_words(one.params);
-            words.insert(words.begin(), label_of(one));
-            peer->send(frame_type::test, pack_strings(words));
+            peer->send(frame_type::test, pack_request({label_of(one), one.params}));
         }
         printer.begin_test(one.names);
         const outcome done = run->run();
@@ -137,25 +135,13 @@ void run_cases(const plan& planned, const program_options& options, control* pee
     }
 }
 
-// The client's words are untrusted: they go through the same parser as a command line.
-test_params parse_request(const frame& request, std::string& label) {
-    const auto words = parse_strings(request.content);
-    if (!words || words->empty()) throw failure("the client sent a malformed test request");
-    label = printable(std::as_bytes(std::span(words->front())));
-    test_params params;
-    apply_test_words(params, std::span(*words).subspan(1));
-    check(params);
-    find_test(params.test).check(params);
-    return params;
-}
-
 void serve_tests(const program_options& options, control& client, stop_flag& stop) {
     for (;;) {
         const frame request =
             client.receive(frame_type::test, nullptr, std::optional(frame_type::finish));
         if (request.type == frame_type::finish) break;
-        std::string label;
-        const test_params params = parse_request(request, label);
+        const auto [label, params] = parse_request(request.content);
+        find_test(params.test).check(params);
         if (!options.style.quiet) {
             print_now(server_box(box_of(params, label), true));
         }
