@@ -1,0 +1,88 @@
+// A hostile client or server of ucx_perftest: any bytes over the control connection. The first byte
+// of the input chooses the type of frame that the rest is the content of, or that the rest is a
+// stream of frames.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "tools/common/failure.hpp"
+#include "tools/perf/core/test_options.hpp"
+#include "tools/perf/net/frame.hpp"
+#include "tools/perf/net/request.hpp"
+
+using namespace tools::perf;
+
+namespace {
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+bool is_printable(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+// What was accepted survives being packed and parsed again; why it is not can be printed.
+void read_request(std::span<const std::byte> content) {
+    try {
+        const test_request asked = parse_request(content);
+        require(is_printable(asked.label));
+        require(asked.params.extent() >= asked.params.message_size());
+        require(to_words(parse_request(pack_request(asked)).params) == to_words(asked.params));
+    } catch (const tools::usage_error& why_not) {
+        require(is_printable(why_not.what()));
+    } catch (const tools::failure& why_not) {
+        require(is_printable(why_not.what()));
+    }
+}
+
+void read_addresses(std::span<const std::byte> content) {
+    const auto addresses = parse_blobs(content);
+    if (!addresses) return;
+    const std::vector<std::byte> again = pack_blobs(*addresses);
+    require(std::equal(again.begin(), again.end(), content.begin(), content.end()));
+}
+
+void read_content(frame_type type, std::span<const std::byte> content) {
+    // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
+    const std::unique_ptr<std::byte[]> exact(new std::byte[content.size()]);
+    std::copy(content.begin(), content.end(), exact.get());
+    content = {exact.get(), content.size()};
+    if (type == frame_type::test) {
+        read_request(content);
+    } else if (type == frame_type::addresses) {
+        read_addresses(content);
+    } else if (type == frame_type::failure) {
+        const std::string text = printable(content);
+        require(is_printable(text) && text.size() <= 500);
+    }
+}
+
+void read_stream(std::span<const std::byte> bytes) {
+    while (bytes.size() >= frame_header_size) {
+        const auto header = parse_header(bytes.first<frame_header_size>());
+        if (!header) return;
+        require(header->length <= max_content);
+        const auto again = pack_header(*header);
+        require(std::equal(again.begin(), again.end(), bytes.begin()));
+        bytes = bytes.subspan(frame_header_size);
+        if (header->length > bytes.size()) return;
+        read_content(header->type, bytes.first(header->length));
+        bytes = bytes.subspan(header->length);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const auto rest = std::as_bytes(std::span(data + 1, size - 1));
+    const unsigned type = data[0] % (static_cast<unsigned>(frame_type::finish) + 1);
+    if (type == 0) {
+        read_stream(rest);
+    } else {
+        read_content(static_cast<frame_type>(type), rest);
+    }
+    return 0;
+}
