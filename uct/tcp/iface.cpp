@@ -162,6 +162,7 @@ connection& iface::connection_for_greeting(std::uint64_t peer_id) {
 void iface::describe(ucs::vfs::directory& into) const {
     base_iface::describe(into);
     into.file("connections", [this] { return std::to_string(sockets_); });
+    into.file("peers", [this] { return std::to_string(peers_.size() + others_.size()); });
     into.file("address", [this] {
         std::string text;
         for (const listen_point* point : {&address_.v4, &address_.v6}) {

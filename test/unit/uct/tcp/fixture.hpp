@@ -67,20 +67,24 @@ public:
         REQUIRE(made);
         return std::move(*made);
     }
-    // Open sockets to peers, from the object tree.
-    [[nodiscard]] unsigned connections() const {
-        ucs::vfs::directory tree;
-        iface->describe(tree);
-        for (const auto& entry : tree.entries()) {
-            if (entry.name == "connections") return static_cast<unsigned>(std::stoul(entry.read()));
-        }
-        FAIL("the interface does not show its connections");
-        return 0;
-    }
+    // From the object tree: open sockets to peers, and peers that it knows.
+    [[nodiscard]] unsigned connections() const { return number("connections"); }
+    [[nodiscard]] unsigned peers() const { return number("peers"); }
 
     std::unique_ptr<uct::iface> iface;
     std::vector<bytes> inbox;
     std::vector<ucs_status_t> failures;
+
+private:
+    [[nodiscard]] unsigned number(const std::string& name) const {
+        ucs::vfs::directory tree;
+        iface->describe(tree);
+        for (const auto& entry : tree.entries()) {
+            if (entry.name == name) return static_cast<unsigned>(std::stoul(entry.read()));
+        }
+        FAIL("the interface does not show its " << name);
+        return 0;
+    }
 };
 
 // Progress of everybody until `done`; false after very many turns without.

@@ -32,6 +32,13 @@ bool arrived(int fd) {
     return underway == 0;
 }
 
+// What the other side sends from here on fails.
+void reset(ucs::unique_fd& fd) {
+    const linger now{1, 0};
+    REQUIRE(::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now) == 0);
+    fd.reset();
+}
+
 }  // namespace
 
 TEST_CASE("a stranger that talks something else is shown out") {
@@ -89,6 +96,24 @@ TEST_CASE("strangers that say nonsense again and again do not fill the log") {
     INFO(log.text());
     CHECK(log.count("no greeting of this protocol") == ucs::log::throttle::first_lines + 1);
     CHECK(log.count("(10 of the kind so far") == 1);
+}
+
+TEST_CASE(
+    "a peer that greets and breaks the connection before it is let in leaves nothing behind") {
+    worker a;
+    const hand_made_peer peer;
+    ucs::unique_fd fd = knock(a);
+    peer.greet(fd.get(), uct::tcp::wire::greeting_kind::hello, a.parsed_address().iface_id, 1);
+    while (!arrived(fd.get()))
+        ::poll(nullptr, 0, 1);
+    reset(fd);
+    // Those who come are dealt with in turn.
+    const auto stranger = knock(a);
+    const bytes nonsense = filled(64, 0x55);
+    REQUIRE(::send(stranger.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL) == 64);
+    REQUIRE(run({&a}, [&] { return ended(stranger.get()); }));
+    CHECK(run({&a}, [&] { return a.peers() == 0; }));
+    CHECK(still_works(a));
 }
 
 TEST_CASE("a greeted peer that sends what is no frame is cut off") {
