@@ -104,6 +104,16 @@ inline ucs_status_t send(uct::ep& via, std::uint64_t number) {
     return via.am_short(1, number, nullptr, 0);
 }
 
+inline bool sent(worker& from, uct::ep& via, worker& other, std::uint64_t number) {
+    ucs_status_t status = UCS_ERR_NO_RESOURCE;
+    return run({&from, &other},
+               [&] {
+                   if (status == UCS_ERR_NO_RESOURCE) status = send(via, number);
+                   return status != UCS_ERR_NO_RESOURCE;
+               }) &&
+           status == UCS_OK;
+}
+
 inline std::uint64_t number_of(const bytes& message) {
     std::uint64_t number = 0;
     std::memcpy(&number, message.data(), std::min(message.size(), sizeof number));
@@ -166,6 +176,17 @@ public:
 
 private:
     ucs::unique_fd listener_;
+};
+
+// A worker's endpoint to a peer played by hand that has let it in.
+struct connection_by_hand {
+    explicit connection_by_hand(worker& from) : via(from.connect(peer.address())) {
+        CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);  // begins to connect
+        fd = peer.let_in(from);
+    }
+    hand_made_peer peer;
+    std::unique_ptr<uct::ep> via;
+    ucs::unique_fd fd;  // the peer's end
 };
 
 // A plain connection to a worker's port.

@@ -118,12 +118,9 @@ TEST_CASE(
 
 TEST_CASE("a greeted peer that sends what is no frame is cut off") {
     worker a;
-    hand_made_peer peer;
-    const auto via = a.connect(peer.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
-    const ucs::unique_fd fd = peer.let_in(a);
+    const connection_by_hand made(a);
     const bytes garbage = filled(64, 0x55);
-    REQUIRE(::send(fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
+    REQUIRE(::send(made.fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
     CHECK(still_works(a));
@@ -131,11 +128,8 @@ TEST_CASE("a greeted peer that sends what is no frame is cut off") {
 
 TEST_CASE("a connection that a child process still holds is over for this one when it is closed") {
     worker a;
-    hand_made_peer peer;
-    auto via = a.connect(peer.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
-    const ucs::unique_fd fd = peer.let_in(a);
-    REQUIRE(run({&a}, [&] { return send(*via, 1) == UCS_OK; }));
+    connection_by_hand made(a);
+    REQUIRE(sent(a, *made.via, a, 1));
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
     const pid_t child = ::fork();
@@ -148,13 +142,13 @@ TEST_CASE("a connection that a child process still holds is over for this one wh
     }
     ::close(ends[0]);
     const bytes garbage = filled(64, 0x55);
-    REQUIRE(::send(fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
+    REQUIRE(::send(made.fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
-    via.reset();
+    made.via.reset();
     REQUIRE(run({&a}, [&] { return a.connections() == 0; }));
     // The child's copy hears it; the interface must not, once it is there.
-    REQUIRE(::send(fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
-    REQUIRE(run({&a}, [&] { return arrived(fd.get()); }));
+    REQUIRE(::send(made.fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL) == 64);
+    REQUIRE(run({&a}, [&] { return arrived(made.fd.get()); }));
     bool idle = false;
     for (int i = 0; i < 1000; ++i)
         idle |= a.progress() == 0;

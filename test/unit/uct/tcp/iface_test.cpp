@@ -18,16 +18,6 @@ public:
     ~virtual_time() { ucs::time::set_clock(nullptr); }
 };
 
-bool sent(worker& from, uct::ep& via, worker& other, std::uint64_t number) {
-    ucs_status_t status = UCS_ERR_NO_RESOURCE;
-    return run({&from, &other},
-               [&] {
-                   if (status == UCS_ERR_NO_RESOURCE) status = send(via, number);
-                   return status != UCS_ERR_NO_RESOURCE;
-               }) &&
-           status == UCS_OK;
-}
-
 }  // namespace
 
 TEST_CASE("messages go over IPv4 and over IPv6") {
@@ -94,11 +84,8 @@ TEST_CASE("a worker can send to itself") {
 
 TEST_CASE("a peer that dies within a message is told once and ends what is under way") {
     worker a;
-    hand_made_peer peer;
-    const auto via = a.connect(peer.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
-    ucs::unique_fd fd = peer.let_in(a);
-    REQUIRE(sent(a, *via, a, 1));
+    connection_by_hand made(a);
+    REQUIRE(sent(a, *made.via, a, 1));
 
     static unsigned told;
     static ucs_status_t result;
@@ -111,19 +98,19 @@ TEST_CASE("a peer that dies within a message is told once and ends what is under
     const uct::iov piece{payload.data(), payload.size()};
     ucs_status_t status = UCS_OK;
     while (status == UCS_OK)
-        status = via->am_zcopy(1, {}, {&piece, 1}, &done);
+        status = made.via->am_zcopy(1, {}, {&piece, 1}, &done);
     REQUIRE(status == UCS_INPROGRESS);
-    CHECK(send(*via, 2) == UCS_ERR_NO_RESOURCE);
+    CHECK(send(*made.via, 2) == UCS_ERR_NO_RESOURCE);
 
     const auto half = filled(4, 1);
-    REQUIRE(::send(fd.get(), half.data(), half.size(), MSG_NOSIGNAL) == 4);
-    fd.reset();
+    REQUIRE(::send(made.fd.get(), half.data(), half.size(), MSG_NOSIGNAL) == 4);
+    made.fd.reset();
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
     CHECK(told == 1);
     CHECK(result == UCS_ERR_CONNECTION_RESET);
-    CHECK(send(*via, 3) == UCS_ERR_CONNECTION_RESET);
-    CHECK(via->flush(nullptr) == UCS_ERR_CONNECTION_RESET);
+    CHECK(send(*made.via, 3) == UCS_ERR_CONNECTION_RESET);
+    CHECK(made.via->flush(nullptr) == UCS_ERR_CONNECTION_RESET);
 }
 
 TEST_CASE("an interface that is closed in order is told apart from one that died") {
@@ -235,40 +222,34 @@ TEST_CASE("flush ends when the kernel has taken everything") {
 TEST_CASE("a peer that still uses the connection is asked once whether it may close") {
     const virtual_time time;
     worker a;
-    hand_made_peer peer;
-    auto via = a.connect(peer.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
-    const ucs::unique_fd fd = peer.let_in(a);
-    REQUIRE(run({&a}, [&] { return send(*via, 1) == UCS_OK; }));
-    via.reset();
+    connection_by_hand made(a);
+    REQUIRE(sent(a, *made.via, a, 1));
+    made.via.reset();
 
     uct::tcp::wire::frame_header frame{};
     std::array<std::byte, 16> message;
-    REQUIRE(::recv(fd.get(), message.data(), message.size(), MSG_WAITALL) == 16);
+    REQUIRE(::recv(made.fd.get(), message.data(), message.size(), MSG_WAITALL) == 16);
     REQUIRE(run({&a}, [&] {
         virtual_now += 1'000'000;
-        return hand_made_peer::readable(fd.get());
+        return hand_made_peer::readable(made.fd.get());
     }));
-    REQUIRE(::recv(fd.get(), &frame, sizeof frame, MSG_WAITALL) == sizeof frame);
+    REQUIRE(::recv(made.fd.get(), &frame, sizeof frame, MSG_WAITALL) == sizeof frame);
     CHECK(frame.kind == uct::tcp::wire::frame_kind::part);
     frame.kind = uct::tcp::wire::frame_kind::part_denied;
-    REQUIRE(::send(fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
     for (int i = 0; i < 500; ++i) {
         virtual_now += 20'000'000;
         a.progress();
     }
-    CHECK_FALSE(hand_made_peer::readable(fd.get()));
+    CHECK_FALSE(hand_made_peer::readable(made.fd.get()));
     CHECK(a.connections() == 1);
 }
 
 // The end of the message was forgotten when the answer went out right behind it.
 TEST_CASE("a message ends although the peer asks to close the connection while it is under way") {
     worker a;
-    hand_made_peer peer;
-    const auto via = a.connect(peer.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
-    const ucs::unique_fd fd = peer.let_in(a);
-    REQUIRE(sent(a, *via, a, 1));
+    const connection_by_hand made(a);
+    REQUIRE(sent(a, *made.via, a, 1));
 
     static unsigned told;
     told = 0;
@@ -277,12 +258,12 @@ TEST_CASE("a message ends although the peer asks to close the connection while i
     const uct::iov piece{payload.data(), payload.size()};
     ucs_status_t status = UCS_OK;
     while (status == UCS_OK)
-        status = via->am_zcopy(1, {}, {&piece, 1}, &done);
+        status = made.via->am_zcopy(1, {}, {&piece, 1}, &done);
     REQUIRE(status == UCS_INPROGRESS);
 
     using uct::tcp::wire::frame_kind;
     uct::tcp::wire::frame_header frame{0, 0, frame_kind::part, uct::tcp::wire::frame_mark};
-    REQUIRE(::send(fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
     // Nothing else can happen while the peer reads nothing.
     REQUIRE(run({}, [&] { return a.progress() > 0; }));
     REQUIRE(told == 0);
@@ -290,7 +271,7 @@ TEST_CASE("a message ends although the peer asks to close the connection while i
     bytes room(1 << 16);
     bytes came;
     REQUIRE(run({&a}, [&] {
-        const ssize_t got = ::recv(fd.get(), room.data(), room.size(), MSG_DONTWAIT);
+        const ssize_t got = ::recv(made.fd.get(), room.data(), room.size(), MSG_DONTWAIT);
         if (got > 0) came.insert(came.end(), room.begin(), room.begin() + got);
         if (came.size() < sizeof frame) return false;
         std::memcpy(&frame, came.data() + came.size() - sizeof frame, sizeof frame);
@@ -304,18 +285,15 @@ TEST_CASE("a message ends although the peer asks to close the connection while i
 // what the peer had sent on it was lost.
 TEST_CASE("what a peer sends on a connection whose maker lost interest arrives") {
     worker a;
-    hand_made_peer peer;
-    auto via = a.connect(peer.address());
-    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
-    REQUIRE(run({&a}, [&] { return a.connections() == 1; }));
-    const ucs::unique_fd fd = peer.let_in(a);
-    via.reset();
+    connection_by_hand made(a);
+    CHECK(a.connections() == 1);
+    made.via.reset();
     struct {
         uct::tcp::wire::frame_header head{8, 1, uct::tcp::wire::frame_kind::message,
                                           uct::tcp::wire::frame_mark};
         std::uint64_t body = 77;
     } const frame;
-    REQUIRE(::send(fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
     REQUIRE(run({&a}, [&] { return !a.inbox.empty(); }));
     CHECK(number_of(a.inbox[0]) == 77);
 }
