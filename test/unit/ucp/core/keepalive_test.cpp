@@ -3,12 +3,12 @@
 
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
+#include "uct/sim/component.hpp"
 #include "uct/tcp/tcp.hpp"
 
 namespace {
 
-std::unique_ptr<ucp::context> make_context() {
-    const uct::component* const all[] = {&uct::tcp_component()};
+std::unique_ptr<ucp::context> make_context(const std::vector<const uct::component*>& all) {
     ucs::config::source source = ucs::config::source::empty();
     source.set("HOST_PROBE", "n");
     source.set("NET_DEVICES", "lo");
@@ -20,7 +20,7 @@ std::unique_ptr<ucp::context> make_context() {
 }  // namespace
 
 TEST_CASE("a peer that connected first is looked after as well") {
-    const auto context = make_context();
+    const auto context = make_context({&uct::tcp_component()});
     const auto ours = std::move(*ucp::worker::create(*context, {}));
     const auto theirs = std::move(*ucp::worker::create(*context, {}));
     ucp::ep_params wanted;
@@ -35,4 +35,27 @@ TEST_CASE("a peer that connected first is looked after as well") {
     }
     CHECK(mine->remote().watched_hook.is_linked() ==
           (wanted.error_mode == UCP_ERR_HANDLING_MODE_PEER));
+}
+
+TEST_CASE("a peer is looked after from when its lane is one that has to be") {
+    uct::sim::fabric network(1);
+    const uct::sim::sim_component sim(network);
+    const auto context = make_context({&sim, &uct::tcp_component()});
+    const auto ours = std::move(*ucp::worker::create(*context, {}));
+    const auto theirs = std::move(*ucp::worker::create(*context, {}));
+    ucp::ep_params wanted;
+    wanted.error_mode = UCP_ERR_HANDLING_MODE_PEER;
+    ucp::ep* const mine = *ours->create_ep(theirs->address(false).data(), wanted);
+    const ucp::peer& remote = mine->remote();
+    mine->handle(ucp::wireup::event::use);
+    REQUIRE(remote.lane_names().front().transport == std::string("sim"));
+    CHECK_FALSE(remote.watched_hook.is_linked());
+    // The peer does not answer: the other lane is not one that an answer came over.
+    network.fail_after(*network.find_node(ours->uid()), *network.find_node(theirs->uid()), 1);
+    network.advance(1'000'000);
+    while (remote.lane_names().front().transport == std::string("sim"))
+        REQUIRE(ours->progress() > 0);
+    CHECK(remote.lane_names().front().transport == std::string("tcp"));
+    CHECK(mine->connection() == ucp::wireup::state::requested);
+    CHECK(remote.watched_hook.is_linked());
 }
