@@ -225,6 +225,15 @@ void session::send_then_probe(std::size_t length) {
     wait();
 }
 
+// No receive will ask for them. Each has some turns to come.
+void session::send_unexpected(std::size_t length, unsigned times) {
+    for (unsigned i = 0; i < times; ++i) {
+        send(to_right_, length, false, flood_tag + i);
+        ucp_worker_progress(left_);
+        ucp_worker_progress(right_);
+    }
+}
+
 void session::use_many_masks() {
     constexpr unsigned masks = 12;
     const ucp_tag_t first = tag_ + 1;

@@ -107,6 +107,13 @@ outcome run(ucp_context_h context, const scenario& what, how fails, std::size_t 
     return result;
 }
 
+std::size_t count_in(std::string_view text, std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+        ++found;
+    return found;
+}
+
 // Returns how often the log said so.
 std::size_t check(const scenario& what, const char* scheme,
                   std::string_view said = "out of memory") {
@@ -154,4 +161,29 @@ TEST_CASE("answers that cannot be queued fail their connection") {
     const scenario answers{.traffic = [](session& with) { with.answer_through_full_lane(); },
                            .before = fill_lane};
     CHECK(check(answers, "auto", "a control message") > 0);
+}
+
+TEST_CASE("messages that there is no memory for are told of less and less often") {
+    const ucp_context_h context = make_context("auto");
+    {
+        session with(context);
+        with.connect();
+        with.expect_then_send(8);
+        log_file::instance().clear();
+        exhaustion::arm(how::from_then_on, 1);
+        with.send_unexpected(8, 120);
+        exhaustion::disarm();
+        // What comes behind them has memory again.
+        exhaustion::arm(how::once, ~std::size_t{0});
+        with.send_then_expect(8);
+        exhaustion::disarm();
+        CHECK(with.failed() + with.running() == 0);
+    }
+    const std::string log = log_file::instance().text();
+    INFO(log);
+    // The first eight, the tenth and the hundredth.
+    const std::size_t lines = count_in(log, "was dropped");
+    CHECK(lines > 0);
+    CHECK(lines <= 10);
+    ucp_cleanup(context);
 }

@@ -121,6 +121,29 @@ TEST_CASE("a message of absurd length is refused by the lack of memory, and the 
     CHECK(got.calls == 1);
 }
 
+TEST_CASE("active messages that there is no memory for are told of less and less often") {
+    raw_world in(settings{});
+    handler got;
+    in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    const std::uint64_t total = ~std::uint64_t{0};
+    const bool announces = GENERATE(false, true);
+    const test::log_capture log;
+    for (std::uint64_t number = 1; number <= 120; ++number) {
+        if (announces) {
+            in.peer.send(wire::am_rts,
+                         wire::rts_header{word(5, 0), total, in.ep_id(), number, 0, 0});
+        } else {
+            in.peer.send(wire::am_first,
+                         wire::eager_first_header{word(5, 0), total, in.ep_id(), number, 0});
+        }
+        in.settle();
+    }
+    INFO(log.text());
+    CHECK(log.count("out of memory") == ucs::log::throttle::first_lines + 2);
+    CHECK(in.worker->rejected().count() == 120);
+    CHECK(got.calls == 0);
+}
+
 TEST_CASE("who announces a message is told when its receiver closes while the program has it") {
     // It waited for ever.
     raw_world in(announced);
