@@ -417,12 +417,7 @@ TEST_CASE("a flush behind loads and stores only does not wait for the connection
     raw_world in = by_messages();
     const shared own(in);
     const auto mapped = key_to(in, own);
-    const std::vector<std::byte> address = in.peer.address();
-    ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    ucp_ep_h second = nullptr;
-    REQUIRE(ucp_ep_create(in.worker_handle(), &params, &second) == UCS_OK);
+    const ucp_ep_h second = in.make_ep();
     REQUIRE(ucp_put_nbi(second, eight.data(), 8, own.address(), ucp::capi::handle(*mapped)) ==
             UCS_OK);
     REQUIRE(ucp::capi::from(second).connection() == ucp::wireup::state::requested);
@@ -455,25 +450,17 @@ TEST_CASE("an endpoint that was closed before the peer's reply came answers unti
           "[ucp][rma]") {
     raw_world in = by_messages();
     const shared memory(in);
-    const std::vector<std::byte> address = in.peer.address();
-    ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
-    ucp_ep_h second = nullptr;
-    REQUIRE(ucp_ep_create(in.worker_handle(), &params, &second) == UCS_OK);
+    const ucp_ep_h second = in.make_ep();
     const std::uint64_t id = ucp::capi::from(second).id();
     told sent;
     const ucp_request_param_t param = sent.on_send();
     REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(second, eight.data(), 8, 1, &param)));
-    ucp_request_param_t force{};
-    force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-    force.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    REQUIRE(ucp_ep_close_nbx(second, &force) == nullptr);
+    raw_world::close_by_force(second);
     constexpr std::uint64_t other = 78;  // the peer's id of its half
     in.peer.send(wire::wireup,
                  wire::wireup_header{
                      wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), other, id},
-                 address);
+                 in.peer.address());
     in.peer.send(wire::rma_put,
                  wire::put_header{id, memory.owner().id, memory.owner().secret, memory.address()},
                  eight);

@@ -113,14 +113,14 @@ TEST_CASE("an endpoint with bytes is shown from when the program makes it until 
     in.peer.send(wire::stream_data, replies[1].ep, std::vector<std::byte>(10));
     in.settle();
     CHECK(shown(in).empty());
-    ucp::ep* const made = *in.worker->create_ep(in.peer.address().data(), {});
-    REQUIRE(made->id() == replies[1].ep);
-    CHECK(shown(in) == std::vector{ucp::capi::handle(*made)});
+    const ucp_ep_h made = in.make_ep();
+    REQUIRE(ucp::capi::from(made).id() == replies[1].ep);
+    CHECK(shown(in) == std::vector{made});
     in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(10));
     in.settle();
     CHECK(shown(in).size() == 2);
     in.close_by_force();
-    CHECK(shown(in) == std::vector{ucp::capi::handle(*made)});
+    CHECK(shown(in) == std::vector{made});
 }
 
 TEST_CASE("who waits for credit is told when the peer has closed") {

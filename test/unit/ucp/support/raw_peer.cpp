@@ -99,7 +99,7 @@ raw_world::raw_world(const settings& options, const uct::sim::parameters& parame
       driver_(network) {
     driver_.add([this] { return worker == nullptr ? 0 : worker->progress(); });
     driver_.add([this] { return peer.progress(); });
-    ep_ = *worker->create_ep(peer.address().data(), {});
+    ep_ = &ucp::capi::from(make_ep());
     peer.reach(*worker);
     const ucp::wire::wireup_header request{
         ucp::wire::wireup_type::request, {}, peer.uid(), worker->uid(), peer_ep, 0};
@@ -146,11 +146,19 @@ void raw_world::peer_closes() {
 }
 
 void raw_world::close_by_force() {
+    close_by_force(ep_handle());
+    ep_ = nullptr;
+}
+
+void raw_world::close_by_force(ucp_ep_h which) {
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     how.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    CHECK(ucp_ep_close_nbx(ep_handle(), &how) == nullptr);
-    ep_ = nullptr;
+    CHECK(ucp_ep_close_nbx(which, &how) == nullptr);
+}
+
+ucp_ep_h raw_world::make_ep() const {
+    return ucp::capi::handle(**worker->create_ep(peer.address().data(), {}));
 }
 
 namespace {

@@ -81,6 +81,9 @@ public:
     // Starts a synchronous send: it waits until the peer acknowledges it.
     void send_sync(const std::vector<std::byte>& data, struct told& sent) const;
     void close_by_force();
+    static void close_by_force(ucp_ep_h which);
+    // One more endpoint to the peer's address.
+    [[nodiscard]] ucp_ep_h make_ep() const;
     // The peer closes its endpoint, and the worker hears of it.
     void peer_closes();
 
