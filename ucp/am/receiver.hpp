@@ -23,6 +23,8 @@ public:
     am_receiver(const am_receiver&) = delete;
     am_receiver& operator=(const am_receiver&) = delete;
 
+    [[nodiscard]] worker& owner() const noexcept { return owner_; }
+
     void listen(uct::iface& on);
     void set_handler(std::uint16_t id, const am_handler& handler) { handlers_.set(id, handler); }
 

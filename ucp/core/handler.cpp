@@ -1,6 +1,7 @@
 #include "ucp/core/handler.hpp"
 
 #include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
 
 namespace ucp {
 
@@ -14,7 +15,16 @@ const char* what_is(wire::id id) noexcept {
         case wire::eager_first:
         case wire::eager_data:
         case wire::eager_ack:
+        case wire::room_question:
+        case wire::room_answer:
             return "eager";
+        case wire::am_only:
+        case wire::am_first:
+        case wire::am_rts:
+            return "active";
+        case wire::stream_data:
+        case wire::stream_credit:
+            return "stream";
         case wire::rma_put:
         case wire::rma_get:
         case wire::rma_data:
@@ -30,9 +40,9 @@ const char* what_is(wire::id id) noexcept {
 
 }  // namespace
 
-void message_lost(wire::id id, std::size_t length) noexcept {
-    ucs::log::error(proto_log, "out of memory: a {} message of {} bytes was dropped", what_is(id),
-                    length);
+void message_lost(worker& owner, wire::id id, std::size_t length) noexcept {
+    owner.rejected().error(proto_log, "out of memory: a {} message of {} bytes was dropped",
+                           what_is(id), length);
 }
 
 }  // namespace ucp

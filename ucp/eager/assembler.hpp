@@ -18,6 +18,8 @@ public:
     assembler(const assembler&) = delete;
     assembler& operator=(const assembler&) = delete;
 
+    [[nodiscard]] worker& owner() const noexcept { return owner_; }
+
     // Registers the handler of fragments behind the first.
     void listen(uct::iface& on);
 

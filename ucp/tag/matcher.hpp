@@ -25,6 +25,8 @@ public:
     tag_matcher(const tag_matcher&) = delete;
     tag_matcher& operator=(const tag_matcher&) = delete;
 
+    [[nodiscard]] worker& owner() const noexcept { return owner_; }
+
     // Registers the handlers of all tag messages.
     void listen(uct::iface& on);
 

@@ -5,6 +5,7 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/address/address.hpp"
+#include "ucp/core/handler.hpp"
 
 namespace {
 
@@ -90,6 +91,10 @@ std::vector<nonsense> all_nonsense() {
     return list;
 }
 
+void no_memory(void*, void*, std::size_t) {
+    throw std::bad_alloc();
+}
+
 }  // namespace
 
 TEST_CASE("every kind of nonsense is counted, and told less and less often") {
@@ -108,6 +113,20 @@ TEST_CASE("every kind of nonsense is counted, and told less and less often") {
         CHECK(log.count("(100 of the kind so far") == 1);
         CHECK(in.worker->info().find("messages rejected: 120\n") != std::string::npos);
     }
+}
+
+TEST_CASE("messages that a handler has no memory for are told of less and less often") {
+    raw_world in({});
+    ucp::handler_of<wire::eager_only>::install<no_memory>(*in.worker->interface(0),
+                                                          in.worker.get());
+    const test::log_capture log;
+    for (int times = 0; times < 120; ++times) {
+        in.peer.send(wire::eager_only, std::uint64_t{1});
+        in.settle();
+    }
+    INFO(log.text());
+    CHECK(in.worker->rejected().count() == 120);
+    CHECK(log.count("out of memory") == ucs::log::throttle::first_lines + 2);
 }
 
 TEST_CASE("workers that cannot be reached are told of less and less often") {
