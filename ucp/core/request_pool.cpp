@@ -42,7 +42,7 @@ bool request_pool::grow() noexcept {
         chunks_.push_back(
             std::make_unique_for_overwrite<std::byte[]>(per_chunk_ * stride_ + alignment));
     } catch (const std::bad_alloc&) {
-        ucs::log::error(core_log, "out of memory: no request for an operation");
+        shortages_.error(core_log, "out of memory: no request for an operation");
         return false;
     }
     std::byte* place = aligned(chunks_.back().get());

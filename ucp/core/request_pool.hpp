@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ucp/core/request.hpp"
+#include "ucs/log/throttle.hpp"
 
 namespace ucp {
 
@@ -26,7 +27,7 @@ public:
     request_pool(const request_pool&) = delete;
     request_pool& operator=(const request_pool&) = delete;
 
-    // nullptr when there is no memory. The header is unset.
+    // nullptr when there is no memory, which is logged here. The header is unset.
     [[nodiscard]] request* get() noexcept {
         if (free_ == nullptr && !grow()) return nullptr;
         request* taken = free_;
@@ -62,6 +63,7 @@ private:
     const std::size_t per_chunk_;
     request* free_ = nullptr;
     std::size_t in_use_ = 0;
+    ucs::log::throttle shortages_;  // some requests serve messages of peers
     std::unordered_set<request*> lent_;
     std::vector<std::unique_ptr<std::byte[]>> chunks_;
 };

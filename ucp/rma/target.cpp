@@ -140,11 +140,7 @@ void on_get(worker& owner, const wire::get_header& header) {
         return;
     }
     request* const reply = owner.requests().get();
-    if (reply == nullptr) {
-        ucs::log::error(proto_log, "out of memory: a get of {} bytes is refused", header.length);
-        answer(*by, header.reply, UCS_ERR_NO_MEMORY, 0);
-        return;
-    }
+    if (reply == nullptr) return answer(*by, header.reply, UCS_ERR_NO_MEMORY, 0);
     reply->flags.assign(request_flags::internal);
     reply->status = UCS_INPROGRESS;
     reply->owner = &owner;

@@ -234,6 +234,11 @@ void session::send_unexpected(std::size_t length, unsigned times) {
     }
 }
 
+void session::expect_in_vain(std::size_t length, unsigned times) {
+    for (unsigned i = 0; i < times; ++i)
+        receive(right_, length, ++tag_);
+}
+
 void session::use_many_masks() {
     constexpr unsigned masks = 12;
     const ucp_tag_t first = tag_ + 1;

@@ -25,6 +25,7 @@ public:
     void send_then_expect(std::size_t length, bool sync = false);
     void send_then_probe(std::size_t length);
     void send_unexpected(std::size_t length, unsigned times);
+    void expect_in_vain(std::size_t length, unsigned times);
     void use_many_masks();
     void cancel_a_receive();
     // Answers find no room on their way, because the other side has filled it.

@@ -187,3 +187,20 @@ TEST_CASE("messages that there is no memory for are told of less and less often"
     CHECK(lines <= 10);
     ucp_cleanup(context);
 }
+
+TEST_CASE("operations that there is no memory for are told of less and less often") {
+    const ucp_context_h context = make_context("auto");
+    {
+        session with(context);
+        log_file::instance().clear();
+        exhaustion::arm(how::from_then_on, 1);
+        with.expect_in_vain(8, 120);
+        exhaustion::disarm();
+        CHECK(with.failed() == 120);
+        CHECK(with.odd_status() == UCS_OK);
+    }
+    const std::string log = log_file::instance().text();
+    INFO(log);
+    CHECK(count_in(log, "no request") == 10);
+    ucp_cleanup(context);
+}
