@@ -241,7 +241,8 @@ def arguments():
                         + ", ".join(AGAIN + LONG))
     parser.add_argument("--only", action="append", choices=STAGES, metavar="NAME",
                         help="run only this stage (repeatable): " + ", ".join(STAGES))
-    parser.add_argument("--seeds", type=int, help="seeds of the randomised tests (HAWSER_SEEDS; default 10)")
+    parser.add_argument("--seeds", type=int, help="seeds of random traffic (HAWSER_SEEDS; default 10); the simulation "
+                        "runs as many times more or fewer as this is than 10")
     parser.add_argument("--no-install", action="store_true", help="do not install packages")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="parallel jobs")
     args = parser.parse_args()

@@ -38,7 +38,7 @@ typedef uint64_t ucp_datatype_t;
 typedef enum {
     UCP_ERR_HANDLING_MODE_NONE,    /* operations towards a dead peer may never complete */
     UCP_ERR_HANDLING_MODE_PEER,    /* every operation completes; the error handler is called */
-    UCP_ERR_HANDLING_MODE_FAILOVER /* as PEER, but other paths are tried first */
+    UCP_ERR_HANDLING_MODE_FAILOVER /* as PEER; other paths are tried while connecting only */
 } ucp_err_handling_mode_t;
 
 /** Prepares a request object. Called once per object when memory for it is made. */

@@ -264,9 +264,9 @@ void deliver_data(void* arg, void* data, std::size_t length) {
 // Below this the second message costs more than half a copy saves.
 constexpr std::size_t smallest_split = 64 * 1024;
 
-// By what was observed, else by what is predicted. Halves are shared only where the endpoint need
-// not survive its peer, and where the connection ends with the peer's process or when the peer says
-// so: a sender that is taken for dead must not write into memory any more.
+// By what was observed, else by what is predicted. Halves are shared only where the connection ends
+// with the peer's process or when the peer says so: a sender that is taken for dead must not write
+// into memory any more.
 rndv_method choose(const request& receive, const ep& from) {
     const recv_state& state = receive.state.recv;
     worker& owner = *receive.owner;
@@ -277,7 +277,6 @@ rndv_method choose(const request& receive, const ep& from) {
     const std::size_t length = state.info.length;
     const bool in_process = remote.am_attr().reach == uct::scope::process;
     const bool divisible = length >= smallest_split && state.buffer.contiguous() != nullptr &&
-                           from.error_mode() == UCP_ERR_HANDLING_MODE_NONE &&
                            remote.am_attr().reach == uct::scope::host &&
                            remote.rma_attr().ops.has(uct::op::put_zcopy);
     rate_book::seconds predicted{};

@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t most_known = 512;
 constexpr std::size_t longest_known = 65536;
 constexpr unsigned pause_factor = 99;  // see the class
-constexpr time::nanoseconds longest_pause = time::second;
 
 void sleep_for(time::nanoseconds duration) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(duration));
@@ -81,7 +80,7 @@ answer mailbox::take_answer() {
     answer said = std::move(answer_);
     answer_ = {};
     // It is the owner's time that the next reader waits for, so that it has 99 parts for itself.
-    pause_ = std::min(spent_ * pause_factor, longest_pause);
+    pause_ = spent_ * pause_factor;
     absent_ = false;
     const bool small = said.text.size() < longest_known && said.items.size() < 1024;
     if (question_.what != verb::write && small) {
