@@ -447,7 +447,7 @@ private:
     }
 
     // One of the ids that the worker has given out for requests, 0 when there is none.
-    std::uint64_t id_in(ucs::datastruct::id_table<ucp::request*>& table) {
+    std::uint64_t id_in(ucs::datastruct::secret_id_table<ucp::request*>& table) {
         std::vector<std::uint64_t> ids;
         table.for_each([&](std::uint64_t id, ucp::request*) { ids.push_back(id); });
         return ids.empty() ? 0 : ids[input_.byte() % ids.size()];

@@ -84,8 +84,8 @@ public:
     [[nodiscard]] stream_list& streams() noexcept { return streams_; }
     // The longest header of an active message of the program's.
     [[nodiscard]] std::size_t max_am_header() const noexcept { return max_am_header_; }
-    ucs::datastruct::id_table<request*>& send_ids() noexcept { return send_ids_; }
-    ucs::datastruct::id_table<request*>& recv_ids() noexcept { return recv_ids_; }
+    ucs::datastruct::secret_id_table<request*>& send_ids() noexcept { return send_ids_; }
+    ucs::datastruct::secret_id_table<request*>& recv_ids() noexcept { return recv_ids_; }
     // By which it touches registered memory for peers.
     [[nodiscard]] mem::visitor& visitor() noexcept { return visitor_; }
 
@@ -241,9 +241,9 @@ private:
     std::unique_ptr<am_receiver> am_;
     std::size_t max_am_header_ = 0;
     stream_list streams_;
-    ucs::datastruct::id_table<request*> send_ids_;
-    ucs::datastruct::id_table<request*> recv_ids_;
-    ucs::datastruct::id_table<ep*> ep_ids_;
+    ucs::datastruct::secret_id_table<request*> send_ids_;
+    ucs::datastruct::secret_id_table<request*> recv_ids_;
+    ucs::datastruct::secret_id_table<ep*> ep_ids_;
     mem::visitor visitor_;
 
     ucs::log::throttle rejected_;

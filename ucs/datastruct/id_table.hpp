@@ -9,12 +9,36 @@
 #include <utility>
 #include <vector>
 
+#include "ucs/sys/siphash.hpp"
+#include "ucs/sys/uuid.hpp"
+
 namespace ucs::datastruct {
 
-// Slot map: id = generation << 32 | index. Add, remove and find are O(1), find of any 64-bit value
-// is safe, and an id of a removed element is not found until its slot was used 2^31 times. No valid
-// id is 0. Elements keep their address: slots live in chunks that never move. Owner context only.
-template<class T>
+// Where the numbers of an id_table begin: the next use of a slot has the next number.
+class counted_ids {
+public:
+    [[nodiscard]] std::uint64_t next(std::uint32_t uses) noexcept { return uses; }
+};
+
+// Nobody can guess them: an id serves as the right to what it names. Costs some nanoseconds for
+// each element that is added, nothing when it is looked up.
+class secret_ids {
+public:
+    secret_ids() noexcept { sys::random_bytes(&key_, sizeof key_); }
+    [[nodiscard]] std::uint64_t next(std::uint32_t) noexcept {
+        return sys::siphash(key_, ++given_) >> 24;
+    }
+
+private:
+    sys::hash_key key_;
+    std::uint64_t given_ = 0;
+};
+
+// Slot map: id = 40 bits of Ids << 24 | index. Add, remove and find are O(1), find of any 64-bit
+// value is safe, and an id of a removed element is not found again: with counted_ids not until its
+// slot was used 2^32 times, with secret_ids as far as chance allows. No valid id is 0. Elements
+// keep their address: slots live in chunks that never move. Owner context only.
+template<class T, class Ids = counted_ids>
 class id_table {
 public:
     using id = std::uint64_t;
@@ -23,7 +47,8 @@ public:
     id_table(const id_table&) = delete;
     id_table& operator=(const id_table&) = delete;
     id_table(id_table&& other) noexcept
-        : chunks_(std::move(other.chunks_)),
+        : ids_(other.ids_),
+          chunks_(std::move(other.chunks_)),
           free_(std::exchange(other.free_, none)),
           used_(std::exchange(other.used_, 0)),
           size_(std::exchange(other.size_, 0)) {}
@@ -38,9 +63,11 @@ public:
         slot& place = at(index);
         ::new (static_cast<void*>(place.bytes)) T(std::move(value));
         free_ = place.next_free;
-        ++place.generation;  // odd: occupied
+        do {
+            place.name = ids_.next(++place.uses) << index_bits | index;
+        } while (place.name >> index_bits == 0);
         ++size_;
-        return static_cast<id>(place.generation) << 32 | index;
+        return place.name;
     }
 
     // nullptr unless `handle` names an element that is here now.
@@ -56,7 +83,7 @@ public:
     bool remove(id handle) noexcept {
         slot* place = occupied(handle);
         if (place == nullptr) return false;
-        vacate(*place, static_cast<std::uint32_t>(handle));
+        vacate(*place, index_of(handle));
         return true;
     }
 
@@ -69,26 +96,27 @@ public:
     void for_each(Visit&& visit) {
         for (std::uint32_t index = 0; index < used_; ++index) {
             slot& place = at(index);
-            if ((place.generation & 1) != 0) {
-                visit(static_cast<id>(place.generation) << 32 | index, *place.object());
-            }
+            if (place.name != 0) visit(place.name, *place.object());
         }
     }
 
     // Removes everything. Ids given out before stay invalid.
     void clear() noexcept {
         for (std::uint32_t index = 0; index < used_; ++index) {
-            if ((at(index).generation & 1) != 0) vacate(at(index), index);
+            if (at(index).name != 0) vacate(at(index), index);
         }
     }
 
 private:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
+    static constexpr std::uint32_t index_bits = 24;
+    static constexpr std::uint32_t most_slots = 1U << index_bits;
     static constexpr std::uint32_t chunk_bits = 6;
     static constexpr std::uint32_t chunk_slots = 1U << chunk_bits;
 
     struct slot {
-        std::uint32_t generation = 0;  // odd while occupied
+        id name = 0;  // 0 while free
+        std::uint32_t uses = 0;
         std::uint32_t next_free = none;
         alignas(T) std::byte bytes[sizeof(T)];
         T* object() noexcept { return std::launder(reinterpret_cast<T*>(bytes)); }
@@ -98,16 +126,19 @@ private:
         return chunks_[index >> chunk_bits][index & (chunk_slots - 1)];
     }
 
+    static std::uint32_t index_of(id handle) noexcept {
+        return static_cast<std::uint32_t>(handle) & (most_slots - 1);
+    }
+
     slot* occupied(id handle) noexcept {
-        const auto index = static_cast<std::uint32_t>(handle);
-        const auto generation = static_cast<std::uint32_t>(handle >> 32);
-        if (index >= used_ || (generation & 1) == 0) return nullptr;
+        const std::uint32_t index = index_of(handle);
+        if (index >= used_ || handle == 0) return nullptr;
         slot& place = at(index);
-        return place.generation == generation ? &place : nullptr;
+        return place.name == handle ? &place : nullptr;
     }
 
     void vacate(slot& place, std::uint32_t index) noexcept {
-        ++place.generation;  // before the destructor, which may come back here
+        place.name = 0;  // before the destructor, which may come back here
         --size_;
         place.object()->~T();
         place.next_free = free_;
@@ -115,7 +146,7 @@ private:
     }
 
     bool grow() noexcept {
-        if (used_ > none - chunk_slots) return false;
+        if (used_ == most_slots) return false;
         try {
             chunks_.push_back(std::make_unique<slot[]>(chunk_slots));
         } catch (const std::bad_alloc&) {
@@ -129,10 +160,15 @@ private:
         return true;
     }
 
+    [[no_unique_address]] Ids ids_;
     std::vector<std::unique_ptr<slot[]>> chunks_;
     std::uint32_t free_ = none;
     std::uint32_t used_ = 0;  // slots there are
     std::size_t size_ = 0;
 };
+
+// For those that peers may name, and nobody else.
+template<class T>
+using secret_id_table = id_table<T, secret_ids>;
 
 }  // namespace ucs::datastruct

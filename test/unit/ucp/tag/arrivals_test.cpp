@@ -93,3 +93,22 @@ TEST_CASE("what comes half or announced after an endpoint was closed takes no re
     in.settle();
     CHECK(received.status == UCS_OK);
 }
+
+TEST_CASE("the names of requests tell nothing of each other, so no other peer can use them") {
+    std::vector<told> sent(3);
+    raw_world in({});
+    for (told& each : sent)
+        in.send_sync(std::vector<std::byte>(8), each);
+    in.settle();
+    const auto asked = in.peer.received<wire::eager_first_header>(wire::eager_first);
+    REQUIRE(asked.size() == 3);
+    CHECK(asked[1].ack - asked[0].ack != asked[2].ack - asked[1].ack);
+    CHECK(asked[1].ack >> 24 != asked[0].ack >> 24);
+    // Neighbours of a name that is known.
+    for (std::uint64_t near = 1; near < 100; ++near) {
+        in.peer.send(wire::eager_ack, wire::ack_header{asked[0].ack + near, UCS_OK});
+        in.settle();
+    }
+    for (const told& each : sent)
+        CHECK(each.times == 0);
+}

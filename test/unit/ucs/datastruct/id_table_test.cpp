@@ -3,10 +3,13 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 using ucs::datastruct::id_table;
+using ucs::datastruct::secret_id_table;
 
 TEST_CASE("elements are found by their id until they are removed") {
     id_table<std::string> table;
@@ -26,7 +29,7 @@ TEST_CASE("an old id does not find the element that took its slot") {
     const auto old = table.add(1);
     table.remove(old);
     const auto fresh = table.add(2);
-    CHECK(static_cast<std::uint32_t>(old) == static_cast<std::uint32_t>(fresh));
+    CHECK((old & 0xffffff) == (fresh & 0xffffff));
     CHECK(table.find(old) == nullptr);
     CHECK(*table.find(fresh) == 2);
 }
@@ -48,6 +51,24 @@ TEST_CASE("any number from a stranger is safe to look up") {
         const std::uint64_t forged = random();
         if (forged != id) REQUIRE(table.find(forged) == nullptr);
     }
+}
+
+TEST_CASE("secret ids tell neither those that follow nor those of another table") {
+    secret_id_table<int> table;
+    secret_id_table<int> other;
+    std::set<std::uint64_t> seen;
+    std::uint64_t before = 0;
+    std::set<std::uint64_t> distances;
+    for (int i = 0; i < 1000; ++i) {
+        const std::uint64_t id = table.add(i);
+        CHECK(other.find(id) == nullptr);
+        CHECK(*table.find(id) == i);
+        table.remove(id);  // its slot is used again
+        CHECK(table.find(id) == nullptr);
+        CHECK(seen.insert(id).second);
+        distances.insert(id - std::exchange(before, id));
+    }
+    CHECK(distances.size() == 1000);
 }
 
 TEST_CASE("elements do not move when the table grows") {
