@@ -31,6 +31,7 @@ ep::ep(worker& owner, peer& to, std::uint64_t number)
 
 ep::~ep() {
     enter(state::closed);
+    if (last_word_.pending_hook.is_linked()) remote_->am().pending_remove(last_word_);
     by_socket_.reset();
     remote_->detach(*this);
 }
@@ -123,8 +124,12 @@ void ep::handle(event what, ucs_status_t status) {
             peer_closed();
             return;
         case action::fail:
-            fail(status);
+        case action::fail_and_tell:
+            fail(status, taken.todo == action::fail_and_tell);
             return;
+        case action::tell_failure:
+            wireup::send_failed(*this);
+            break;
         case action::unexpected:
             owner_.rejected().warn(
                 wireup_log,
@@ -136,8 +141,33 @@ void ep::handle(event what, ucs_status_t status) {
     if (state_ == state::closed) {
         // What is half here stays half: the peer sends nothing more.
         abort_all(UCS_ERR_CONNECTION_RESET);
-        owner_.destroy_later(*this);
+        destroy_if_over();
     }
+}
+
+void ep::destroy_if_over() noexcept {
+    if (state_ == state::closed && !last_word_.pending_hook.is_linked())
+        owner_.destroy_later(*this);
+}
+
+void ep::say_last(wire::wireup_type what) noexcept {
+    if (!remote_->connected() || remote_->dead()) return;
+    last_word_is_ = what;
+    if (last_word_.pending_hook.is_linked()) return;
+    if (wireup::send_last_word(*this, what) == UCS_ERR_NO_RESOURCE)
+        remote_->am().pending_add(last_word_);
+}
+
+ucs_status_t ep::progress_last_word(uct::pending_request& queued) noexcept {
+    ep& self = *boost::intrusive::get_parent_from_member(&queued, &ep::last_word_);
+    const ucs_status_t status = wireup::send_last_word(self, self.last_word_is_);
+    if (status == UCS_ERR_NO_RESOURCE) return status;
+    self.destroy_if_over();
+    return UCS_OK;
+}
+
+void ep::drop_last_word(uct::pending_request& queued) noexcept {
+    boost::intrusive::get_parent_from_member(&queued, &ep::last_word_)->destroy_if_over();
 }
 
 void ep::enter(state next) noexcept {
@@ -280,11 +310,12 @@ void ep::peer_closed() {
     tell_user(failure_);
 }
 
-void ep::fail(ucs_status_t status) {
+void ep::fail(ucs_status_t status, bool tell_peer) {
     failure_ = status;
     owner_.count(activity::ep_failures);
     short_end_ = 0;
     abort_all(status);
+    if (tell_peer) wireup::send_failed(*this);
     if (user_owned_) {
         tell_user(status);
     } else {

@@ -11,6 +11,7 @@
 #include "ucp/rndv/announcement.hpp"
 #include "ucp/tag/budget.hpp"
 #include "ucp/wireup/state.hpp"
+#include "ucp/wireup/wire.hpp"
 #include "ucs/vfs/directory.hpp"
 
 namespace ucp {
@@ -121,6 +122,13 @@ public:
     void handle(wireup::event what, ucs_status_t status = UCS_OK);
     [[nodiscard]] wireup::state connection() const noexcept { return state_; }
     void set_remote_id(std::uint64_t id) noexcept { remote_id_ = id; }
+    // Tells the peer that this end is over, see wireup::send_close. `drop_last_word` when the lane
+    // that one waits for goes: there is nobody to be told any more.
+    void say_last(wire::wireup_type what) noexcept;
+    [[nodiscard]] static bool is_last_word(const uct::pending_request& queued) noexcept {
+        return queued.progress == progress_last_word;
+    }
+    static void drop_last_word(uct::pending_request& queued) noexcept;
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
     // Of endpoints by socket address (ucp/cm), nullptr for others.
@@ -177,7 +185,9 @@ private:
     void watch_peer() noexcept;
     void enter(wireup::state next) noexcept;
     void peer_closed();
-    void fail(ucs_status_t status);
+    void fail(ucs_status_t status, bool tell_peer);
+    void destroy_if_over() noexcept;
+    static ucs_status_t progress_last_word(uct::pending_request& queued) noexcept;
     void abort_all(ucs_status_t status);
     void abort_incoming(ucs_status_t status);
     void tell_user(ucs_status_t status);
@@ -229,6 +239,8 @@ private:
     std::string name_;
     std::unique_ptr<stream_channel> stream_;
     std::unique_ptr<remote_tracker> tracker_;  // nullptr: the peer's memory was never asked for
+    uct::pending_request last_word_{.progress = progress_last_word, .pending_hook = {}};
+    wire::wireup_type last_word_is_{};
 };
 
 // Thousands of endpoints are normal.

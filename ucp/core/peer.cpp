@@ -164,16 +164,14 @@ void peer::fail_all(ucs_status_t status) {
 }
 
 // The lane is alive, and so is the peer: it may be writing into our memory, and what waits in the
-// queue still goes. As after closing by force, only that the user is told.
+// queue still goes. As after closing by force, only that the user is told, and the peer that nobody
+// answers any more: what was lost may have been an answer.
 void peer::fail_for_memory() {
     if (dead_) return;
     owner_.forget(*this);
     const peer_use kept(*this);
-    for (ep& each : endpoints_) {
-        const bool connected = each.connection() == wireup::state::ready;
+    for (ep& each : endpoints_)
         each.handle(wireup::event::failure, UCS_ERR_NO_MEMORY);
-        if (connected) wireup::send_close(each);
-    }
 }
 
 void peer::keep(request& receive) noexcept {
@@ -202,6 +200,7 @@ void peer::empty_queue() {
     am_.endpoint->pending_purge(
         [](uct::pending_request& queued, void*) {
             if (control_message::is(queued)) control_message::drop(queued);
+            if (ep::is_last_word(queued)) ep::drop_last_word(queued);
         },
         nullptr);
 }

@@ -15,8 +15,12 @@ namespace {
 using wire::wireup_header;
 using wire::wireup_type;
 
-void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::byte> body = {}) {
-    const wireup_header header{type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
+wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
+    return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
+}
+
+void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::byte> body) {
+    const wireup_header header = header_of(from, type, last);
     from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)), body);
 }
 
@@ -129,6 +133,9 @@ void on_message(void* arg, void* data, std::size_t length) {
         case wireup_type::close:
             to->handle(event::peer_close);
             return;
+        case wireup_type::failed:
+            to->handle(event::peer_failure, UCS_ERR_CONNECTION_RESET);
+            return;
         case wireup_type::refuse:
             // A client that asked was there a moment ago.
             to->handle(event::failure,
@@ -163,7 +170,21 @@ void send_bind(ep& from) {
 }
 
 void send_close(ep& from) {
-    send(from, wireup_type::close, from.remote_id());
+    from.say_last(wireup_type::close);
+}
+
+void send_failed(ep& from) {
+    from.say_last(wireup_type::failed);
+}
+
+ucs_status_t send_last_word(ep& from, wireup_type type) {
+    const auto pack = [](void* arg, void* into, std::size_t) {
+        std::memcpy(into, arg, sizeof(wireup_header));
+        return sizeof(wireup_header);
+    };
+    wireup_header header = header_of(from, type, from.remote_id());
+    const ssize_t sent = from.remote().am().am_bcopy(wire::wireup, pack, &header);
+    return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
 }
 
 void send_refusal(peer& to, const wireup_header& unwanted) {

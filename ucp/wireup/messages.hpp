@@ -18,8 +18,12 @@ void send_request(ep& from);
 void send_reply(ep& from);
 // Introduces a server's endpoint to the client's that asked for it by socket address.
 void send_bind(ep& from);
-// The endpoint will send nothing more.
+// The endpoint will send nothing more, or it failed. Never lost: the message waits for room in the
+// endpoint, which stays until it has left.
 void send_close(ep& from);
+void send_failed(ep& from);
+// One that waited for room: as pending_request::progress.
+[[nodiscard]] ucs_status_t send_last_word(ep& from, wire::wireup_type type);
 
 // Answers a request for a worker that is not this one, or a reply to an endpoint that is gone.
 void send_refusal(peer& to, const wire::wireup_header& unwanted);

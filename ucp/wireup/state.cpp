@@ -8,12 +8,13 @@ namespace ucp::wireup {
 namespace {
 
 constexpr std::size_t state_count = 8;
-constexpr std::size_t event_count = 6;
+constexpr std::size_t event_count = 7;
 
 using S = state;
 using A = action;
 
-// Rows: state. Columns: use, request, reply, peer_close, local_close, failure.
+// Rows: state. Columns: use, request, reply, peer_close, local_close, failure,
+// peer_failure.
 constexpr std::array<std::array<transition, event_count>, state_count> table{{
     // idle
     {{{S::requested, A::send_request},
@@ -21,13 +22,15 @@ constexpr std::array<std::array<transition, event_count>, state_count> table{{
       {S::idle, A::unexpected},
       {S::idle, A::unexpected},
       {S::closed, A::none},
-      {S::failed, A::fail}}},
+      {S::failed, A::fail},
+      {S::idle, A::unexpected}}},
     // requested
     {{{S::requested, A::none},
       {S::ready, A::become_ready_and_reply},
       {S::ready, A::become_ready},
       {S::requested, A::unexpected},
       {S::abandoned, A::none},
+      {S::failed, A::fail},
       {S::failed, A::fail}}},
     // ready
     {{{S::ready, A::none},
@@ -35,6 +38,7 @@ constexpr std::array<std::array<transition, event_count>, state_count> table{{
       {S::ready, A::none},
       {S::peer_closed, A::tell_user},
       {S::closing, A::send_close},
+      {S::failed, A::fail_and_tell},
       {S::failed, A::fail}}},
     // peer_closed
     {{{S::peer_closed, A::none},
@@ -42,6 +46,7 @@ constexpr std::array<std::array<transition, event_count>, state_count> table{{
       {S::peer_closed, A::none},
       {S::peer_closed, A::unexpected},
       {S::closed, A::send_close},
+      {S::failed, A::fail_and_tell},
       {S::failed, A::fail}}},
     // abandoned
     {{{S::abandoned, A::none},
@@ -49,6 +54,7 @@ constexpr std::array<std::array<transition, event_count>, state_count> table{{
       {S::closing, A::send_close},
       {S::closed, A::none},
       {S::abandoned, A::none},
+      {S::closed, A::none},
       {S::closed, A::none}}},
     // closing
     {{{S::closing, A::none},
@@ -56,6 +62,7 @@ constexpr std::array<std::array<transition, event_count>, state_count> table{{
       {S::closing, A::none},
       {S::closed, A::none},
       {S::closing, A::none},
+      {S::closed, A::tell_failure},
       {S::closed, A::none}}},
     // failed
     {{{S::failed, A::none},
@@ -63,9 +70,11 @@ constexpr std::array<std::array<transition, event_count>, state_count> table{{
       {S::failed, A::none},
       {S::failed, A::none},
       {S::closed, A::none},
+      {S::failed, A::none},
       {S::failed, A::none}}},
     // closed
     {{{S::closed, A::none},
+      {S::closed, A::none},
       {S::closed, A::none},
       {S::closed, A::none},
       {S::closed, A::none},
@@ -87,7 +96,7 @@ const char* name(state which) noexcept {
 
 const char* name(event which) noexcept {
     static constexpr std::array<const char*, event_count> names{
-        "use", "request", "reply", "peer_close", "local_close", "failure"};
+        "use", "request", "reply", "peer_close", "local_close", "failure", "peer_failure"};
     return names[static_cast<std::size_t>(which)];
 }
 

@@ -17,12 +17,13 @@ enum class state : std::uint8_t {
 };
 
 enum class event : std::uint8_t {
-    use,          // the user sends, or flushes
-    request,      // the peer's request came
-    reply,        // the answer to ours came
-    peer_close,   // the peer told that it closed
-    local_close,  // the user closed
-    failure,      // lane error, refusal
+    use,           // the user sends, or flushes
+    request,       // the peer's request came
+    reply,         // the answer to ours came
+    peer_close,    // the peer told that it closed
+    local_close,   // the user closed
+    failure,       // lane error, refusal, or a shortage or limit on this side
+    peer_failure,  // the peer told that its endpoint failed on its side
 };
 
 // What the owner of the connection has to do on a transition.
@@ -36,6 +37,8 @@ enum class action : std::uint8_t {
     reply_and_close,  // answer the peer's request, then tell it that we closed
     tell_user,        // the peer closed: error callback in PEER mode
     fail,             // complete everything with the error
+    fail_and_tell,    // the same, and the peer hears that this end is over
+    tell_failure,     // only that: the user has closed
     unexpected,       // log: the peer breaks the protocol
 };
 

@@ -5,6 +5,7 @@
 //   reply    type 1, pad 7, uid 8, peer_uid 8, ep 8, peer_ep 8 (the receiver's endpoint id), then
 //            the sender's packed worker address
 //   close    like reply, no address: the sender's endpoint `ep` will send nothing more
+//   failed   like close: the sender's endpoint `ep` failed on its side, and answers nothing more
 //   refuse   like close, ep 0, uid the peer_uid of what is refused: a request for a worker that is
 //            not here, or a reply or bind for an endpoint that is gone
 //   bind     token 7 instead of the padding, else like reply: the server's endpoint belongs to the
@@ -18,7 +19,14 @@
 
 namespace ucp::wire {
 
-enum class wireup_type : std::uint8_t { request = 1, reply = 2, close = 3, refuse = 4, bind = 5 };
+enum class wireup_type : std::uint8_t {
+    request = 1,
+    reply = 2,
+    close = 3,
+    refuse = 4,
+    bind = 5,
+    failed = 6,
+};
 
 struct wireup_header {
     wireup_type type;

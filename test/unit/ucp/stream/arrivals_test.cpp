@@ -68,6 +68,11 @@ TEST_CASE("a peer that sends more than its window loses the endpoint, with a lin
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(log.count("more of a stream than it may", ucs::log::level::warn) == 1);
     CHECK(stored(in) == sent);
+    // The peer's endpoint would wait for ever.
+    const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(said.size() == 2);
+    CHECK(said.back().type == wire::wireup_type::failed);
+    CHECK(said.back().peer_ep_or_number == raw_world::peer_ep);
 }
 
 TEST_CASE("a credit raises the limit and never lowers it") {

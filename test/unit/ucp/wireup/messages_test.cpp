@@ -84,3 +84,78 @@ TEST_CASE("a send to a worker that is not there any more fails when it is refuse
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_ERR_UNREACHABLE);
 }
+
+namespace {
+
+wire::wireup_header from_peer(const raw_world& in, wire::wireup_type type) {
+    return {type, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, in.ep_id()};
+}
+
+}  // namespace
+
+TEST_CASE("what waits for a peer whose endpoint failed on its side ends, and it is told nothing") {
+    // In error handling mode NONE a close ends nothing that waits for an answer.
+    raw_world in({});
+    told sent;
+    in.send_sync(std::vector<std::byte>(10), sent);
+    in.settle();
+    CHECK(sent.times == 0);
+    in.peer.send(wire::wireup, from_peer(in, wire::wireup_type::failed));
+    in.settle();
+    CHECK(sent.times == 1);
+    CHECK(sent.status == UCS_ERR_CONNECTION_RESET);
+    CHECK(in.peer.received<wire::wireup_header>(wire::wireup).size() == 1);
+    in.close_by_force();
+    in.settle();
+    CHECK(in.worker->endpoint_count() == 0);
+}
+
+TEST_CASE("a connection message that is lost for want of memory fails the peer's endpoint, too") {
+    raw_world in({});
+    in.ep().remote().fail_for_memory();
+    in.settle();
+    const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(said.size() == 2);
+    CHECK(said.back().type == wire::wireup_type::failed);
+    CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
+}
+
+TEST_CASE("an endpoint that was closed tells of a failure as well: its peer still asks it") {
+    raw_world in({});
+    ucp::peer& remote = in.ep().remote();
+    in.close_by_force();
+    in.settle();
+    remote.fail_for_memory();
+    in.settle();
+    const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(said.size() == 3);
+    CHECK(said[1].type == wire::wireup_type::close);
+    CHECK(said[2].type == wire::wireup_type::failed);
+    CHECK(in.worker->endpoint_count() == 0);
+}
+
+TEST_CASE("the last word of an endpoint waits for room, and the endpoint for it") {
+    uct::sim::parameters narrow;
+    narrow.tx_window = 1;
+    raw_world in({}, narrow);
+    told sent;
+    in.send_sync(std::vector<std::byte>(10), sent);  // fills the lane
+    in.close_by_force();
+    in.peer.send(wire::wireup, from_peer(in, wire::wireup_type::close));
+    SECTION("until there is room") {
+        in.settle();
+        const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
+        REQUIRE(said.size() == 2);
+        CHECK(said.back().type == wire::wireup_type::close);
+    }
+    SECTION("or until the lane goes") {
+        const auto node = [&](std::uint64_t uid) { return *in.network.find_node(uid); };
+        in.network.fail_after(node(in.worker->uid()), node(in.peer.uid()), 1);
+        in.settle();
+    }
+    SECTION("or until the worker goes") {
+        in.worker.reset();
+        return;
+    }
+    CHECK(in.worker->endpoint_count() == 0);
+}

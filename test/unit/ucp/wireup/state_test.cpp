@@ -12,8 +12,9 @@ namespace {
 constexpr state all_states[] = {state::idle,        state::requested, state::ready,
                                 state::peer_closed, state::abandoned, state::closing,
                                 state::failed,      state::closed};
-constexpr event all_events[] = {event::use,        event::request,     event::reply,
-                                event::peer_close, event::local_close, event::failure};
+constexpr event all_events[] = {event::use,         event::request,     event::reply,
+                                event::peer_close,  event::local_close, event::failure,
+                                event::peer_failure};
 
 bool is(transition got, state next, action todo) {
     return got.next == next && got.todo == todo;
@@ -60,15 +61,22 @@ TEST_CASE("A closed endpoint waits for the peer's word, whatever the order") {
 }
 
 TEST_CASE("Every open state fails, and only states of the user's are told so") {
-    for (const state from : {state::idle, state::requested, state::ready, state::peer_closed}) {
-        INFO(name(from));
+    // The peer has no endpoint to these yet.
+    for (const state from : {state::idle, state::requested})
         REQUIRE(is(step(from, event::failure), state::failed, action::fail));
-    }
-    // The user has closed these: nobody is left to be told.
-    for (const state from : {state::abandoned, state::closing}) {
-        INFO(name(from));
-        REQUIRE(is(step(from, event::failure), state::closed, action::none));
-    }
+    for (const state from : {state::ready, state::peer_closed})
+        REQUIRE(is(step(from, event::failure), state::failed, action::fail_and_tell));
+    // The user has closed these: only the peer is left to be told, where it waits.
+    REQUIRE(is(step(state::abandoned, event::failure), state::closed, action::none));
+    REQUIRE(is(step(state::closing, event::failure), state::closed, action::tell_failure));
+}
+
+TEST_CASE("A peer that says that its endpoint failed is not told the same") {
+    for (const state from : {state::requested, state::ready, state::peer_closed})
+        REQUIRE(is(step(from, event::peer_failure), state::failed, action::fail));
+    for (const state from : {state::abandoned, state::closing})
+        REQUIRE(is(step(from, event::peer_failure), state::closed, action::none));
+    REQUIRE(is(step(state::idle, event::peer_failure), state::idle, action::unexpected));
 }
 
 TEST_CASE("Every state reaches closed by a local close and a failure") {
