@@ -65,8 +65,13 @@ std::size_t pack(void* arg, void* into, std::size_t) {
     return sizeof header;
 }
 
+void abandon(request& send) {
+    send.via->unhold(send);
+}
+
 ucs_status_t progress(request& send) {
     const bool fetches = send.state.send.buffer.length() > 0;
+    if (fetches && !send.via->may_ask(send)) return UCS_OK;
     if (fetches && !assign_id(send)) {
         finish_send(send, UCS_ERR_NO_MEMORY);
         return UCS_OK;
@@ -74,7 +79,11 @@ ucs_status_t progress(request& send) {
     if (!fetches) send.via->note_posted();
     const ssize_t sent = send.via->lane().am_bcopy(wire::rma_atomic, pack, &send);
     if (sent >= 0) {
-        if (!fetches) finish_send(send, UCS_OK);
+        if (fetches) {
+            send.via->note_asked();
+        } else {
+            finish_send(send, UCS_OK);
+        }
         return UCS_OK;
     }
     release_id(send);
@@ -87,7 +96,10 @@ ucs_status_t progress(request& send) {
 
 constinit const protocol rma_atomic_message{"rma/atomic_message",
                                             "sent to the owner of the memory, who carries it out",
-                                            nullptr, progress, false};
+                                            nullptr,
+                                            progress,
+                                            false,
+                                            abandon};
 
 ucs_status_ptr_t atomic_other(ep& to, const uct::atomic_op& op, void* result, std::uint64_t address,
                               const mem::rkey& key, const operation& params) {

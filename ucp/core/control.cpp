@@ -39,16 +39,18 @@ ssize_t try_send(peer& to, uct::am_id id, parts message) {
 }  // namespace
 
 control_message::control_message(peer& to, uct::am_id id, std::unique_ptr<std::byte[]> bytes,
-                                 std::size_t length) noexcept
+                                 std::size_t length, std::uint64_t debtor) noexcept
     : pending_{.progress = progress, .pending_hook = {}},
       to_(to),
       id_(id),
       bytes_(std::move(bytes)),
-      length_(length) {
+      length_(length),
+      debtor_(debtor) {
     to_.hold();
 }
 
 control_message::~control_message() {
+    to_.answer_left(debtor_);
     to_.release();
 }
 
@@ -57,8 +59,9 @@ control_message& control_message::of(uct::pending_request& queued) noexcept {
 }
 
 bool control_message::send(peer& to, uct::am_id id, std::span<const std::byte> header,
-                           std::span<const std::byte> body) noexcept {
+                           std::span<const std::byte> body, std::uint64_t debtor) noexcept {
     const ssize_t sent = try_send(to, id, {header, body});
+    if (sent != UCS_ERR_NO_RESOURCE) to.answer_left(debtor);
     if (sent >= 0) return true;
     if (sent != UCS_ERR_NO_RESOURCE) {
         // The lane failed; its error is reported to the endpoints by the transport.
@@ -68,8 +71,8 @@ bool control_message::send(peer& to, uct::am_id id, std::span<const std::byte> h
     }
     auto copy = copy_of({header, body});
     if (copy == nullptr) return false;
-    auto* queued =
-        new (std::nothrow) control_message(to, id, std::move(copy), header.size() + body.size());
+    auto* queued = new (std::nothrow)
+        control_message(to, id, std::move(copy), header.size() + body.size(), debtor);
     if (queued == nullptr) return false;
     to.am().pending_add(queued->pending_);
     return true;

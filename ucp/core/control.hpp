@@ -3,6 +3,7 @@
 
 #include <boost/intrusive/parent_from_member.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "ucs/datastruct/intrusive.hpp"
@@ -16,9 +17,10 @@ class peer;
 // the message has left. Frees itself. Owner context.
 class control_message {
 public:
-    // Sends at once, or queues a copy. False: there was no memory for the copy.
+    // Sends at once, or queues a copy. False: there was no memory for the copy. `debtor`: see
+    // peer::send_control.
     [[nodiscard]] static bool send(peer& to, uct::am_id id, std::span<const std::byte> header,
-                                   std::span<const std::byte> body) noexcept;
+                                   std::span<const std::byte> body, std::uint64_t debtor) noexcept;
 
     // Throws away a message of a lane that failed.
     static void drop(uct::pending_request& queued) noexcept;
@@ -27,8 +29,8 @@ public:
     static bool is(const uct::pending_request& queued) noexcept;
 
 private:
-    control_message(peer& to, uct::am_id id, std::unique_ptr<std::byte[]> bytes,
-                    std::size_t length) noexcept;
+    control_message(peer& to, uct::am_id id, std::unique_ptr<std::byte[]> bytes, std::size_t length,
+                    std::uint64_t debtor) noexcept;
     ~control_message();
     static control_message& of(uct::pending_request& queued) noexcept;
     static ucs_status_t progress(uct::pending_request& queued) noexcept;
@@ -38,6 +40,7 @@ private:
     uct::am_id id_;
     std::unique_ptr<std::byte[]> bytes_;
     std::size_t length_;
+    std::uint64_t debtor_;
 };
 
 }  // namespace ucp

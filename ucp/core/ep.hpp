@@ -80,6 +80,16 @@ public:
     void note_posted() noexcept;
     // The peer has carried out so many of those. False: it was not asked.
     [[nodiscard]] bool confirm(std::uint64_t count, ucs_status_t status);
+    // Whether an operation that the peer answers may be sent now; else it is held until others are
+    // answered, and its protocol's progress is called again.
+    [[nodiscard]] bool may_ask(request& operation) noexcept;
+    void note_asked() noexcept { ++tracker_->unanswered; }
+    void unhold(request& operation) noexcept;
+    // The peer has answered one, which ends with that.
+    void end_answered(request& operation, ucs_status_t status);
+    // Answers that the peer has not taken yet. False: it asked for more than it may.
+    [[nodiscard]] bool owe_answer() noexcept;
+    void answer_left() noexcept { --owed_answers_; }
     // An operation failed whose request the program has given back: the next flush tells.
     void note_lost(ucs_status_t why) noexcept;
     // What follows waits for what is under way. False: no memory.
@@ -230,6 +240,7 @@ private:
     bool direct_ = false;    // see reaches_directly
     bool fenced_ = false;    // there are fences
     ucs_status_t refused_ = UCS_OK;
+    unsigned owed_answers_ = 0;
     bool close_pending_ = false;  // a flush will close the endpoint
     ucs_status_t failure_ = UCS_OK;
     ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;

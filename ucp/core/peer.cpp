@@ -206,9 +206,13 @@ void peer::empty_queue() {
 }
 
 bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
-                        std::span<const std::byte> body) noexcept {
-    if (am_.endpoint == nullptr || dead_) return true;
-    if (control_message::send(*this, id, header, body)) return true;
+                        std::span<const std::byte> body, std::uint64_t debtor) noexcept {
+    if (am_.endpoint == nullptr || dead_) {
+        answer_left(debtor);
+        return true;
+    }
+    if (control_message::send(*this, id, header, body, debtor)) return true;
+    answer_left(debtor);
     if (lost_control_) return false;
     lost_control_ = true;
     ucs::log::error(proto_log,
@@ -216,6 +220,11 @@ bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
                     uid_);
     owner_.fail_later(*this);
     return false;
+}
+
+void peer::answer_left(std::uint64_t debtor) noexcept {
+    if (debtor == 0) return;
+    if (ep* const owing = owner_.find_ep(debtor); owing != nullptr) owing->answer_left();
 }
 
 void peer::attach(ep& user) noexcept {

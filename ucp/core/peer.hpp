@@ -54,9 +54,12 @@ public:
 
     // Sends a control message, at once or when there is room. Where memory lacks for one that has
     // to wait, it is lost: the connection fails with the worker's next progress, not in here,
-    // because the caller is in the middle of something. False: it is lost.
+    // because the caller is in the middle of something. False: it is lost. With `debtor` it is an
+    // answer that this endpoint of ours owes.
     bool send_control(uct::am_id id, std::span<const std::byte> header,
-                      std::span<const std::byte> body = {}) noexcept;
+                      std::span<const std::byte> body = {}, std::uint64_t debtor = 0) noexcept;
+    // Such an answer has left, or nobody waits for it any more.
+    void answer_left(std::uint64_t debtor) noexcept;
 
     // The loss of a control message: every endpoint fails.
     void fail_for_memory();

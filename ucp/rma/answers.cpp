@@ -32,7 +32,7 @@ request* find_get(worker& owner, const wire::get_data_header& header, std::size_
 void advance(request& get, std::size_t length) {
     send_state& state = get.state.send;
     state.offset += length;
-    if (state.offset == state.buffer.length()) finish_send(get, UCS_OK);
+    if (state.offset == state.buffer.length()) get.via->end_answered(get, UCS_OK);
 }
 
 void deliver_data(void* arg, void* data, std::size_t length) {
@@ -71,7 +71,7 @@ void on_result(worker& owner, const wire::result_header& header) {
     if (request* const atomic = find(owner, header.reply, send_kind::atomic); atomic != nullptr) {
         send_state& state = atomic->state.send;
         if (status == UCS_OK) scatter(state, 0, &header.value, state.buffer.length());
-        finish_send(*atomic, status);
+        atomic->via->end_answered(*atomic, status);
         return;
     }
     request* const get = find(owner, header.reply, send_kind::get);
@@ -81,7 +81,7 @@ void on_result(worker& owner, const wire::result_header& header) {
                               header.reply);
         return;
     }
-    finish_send(*get, status);
+    get->via->end_answered(*get, status);
 }
 
 void on_confirmed(worker& owner, const wire::confirmed_header& header) {

@@ -70,9 +70,42 @@ bool ep::all_confirmed() const noexcept {
     return tracker_ == nullptr || tracker_->all_confirmed();
 }
 
-// The messages that are asked about were sent before, and the peer handles them in order.
+bool ep::may_ask(request& operation) noexcept {
+    if (tracker_->unanswered < wire::most_unanswered) return true;
+    tracker_->held.push_back(operation.pending);
+    operation.state.send.blocked = true;
+    return false;
+}
+
+void ep::unhold(request& operation) noexcept {
+    if (!std::exchange(operation.state.send.blocked, false)) return;
+    tracker_->held.erase(tracker_->held.iterator_to(operation.pending));
+}
+
+void ep::end_answered(request& operation, ucs_status_t status) {
+    --tracker_->unanswered;
+    finish_send(operation, status);
+    while (!tracker_->held.empty() && tracker_->unanswered < wire::most_unanswered) {
+        request& next = request::of(tracker_->held.front());
+        unhold(next);
+        begin_quiet(next);
+        run_send(next);
+        end_quiet(next);
+        if (next.pending.pending_hook.is_linked()) return;  // the lane is full
+    }
+}
+
+bool ep::owe_answer() noexcept {
+    constexpr unsigned most = wire::most_unanswered + 1;  // and a confirmation
+    if (owed_answers_ == most) return false;
+    ++owed_answers_;
+    return true;
+}
+
+// The messages that are asked about were sent before, and the peer handles them in order. One
+// question at a time: the next one covers all that was sent meanwhile.
 void ep::ask_for_confirmation() {
-    if (tracker_->asked == tracker_->posted) return;
+    if (tracker_->asked == tracker_->posted || tracker_->asked != tracker_->confirmed) return;
     tracker_->asked = tracker_->posted;
     const wire::confirm_header header{remote_id_, tracker_->asked};
     remote_->send_control(wire::rma_confirm, std::as_bytes(std::span(&header, 1)));
@@ -159,6 +192,7 @@ void ep::forget_remote() noexcept {
     direct_ = fenced_ = false;
     if (tracker_ == nullptr) return;
     tracker_->fences.clear();
+    tracker_->unanswered = 0;
     tracker_->confirmed = tracker_->asked = tracker_->posted;
 }
 

@@ -19,10 +19,30 @@ namespace ucp {
 
 namespace {
 
-// The endpoint to whoever asks, or nullptr.
+// The endpoint to whoever asks, or nullptr. One that failed answers nothing more.
 ep* asking(worker& owner, std::uint64_t id) noexcept {
     ep* const found = owner.find_ep(id);
-    return found != nullptr && found->is_connected() ? found : nullptr;
+    const bool answers =
+        found != nullptr && found->is_connected() && found->connection() != wireup::state::failed;
+    return answers ? found : nullptr;
+}
+
+// The same for what has to be answered: nullptr also for who asks more than it may. Each one is
+// paid by `pay` or by the end of a reply.
+ep* asking_for_answer(worker& owner, std::uint64_t id) {
+    ep* const by = asking(owner, id);
+    if (by == nullptr || by->owe_answer()) return by;
+    owner.rejected().warn(proto_log,
+                          "worker {:x} does not take the answers that it asks for: its endpoint "
+                          "fails",
+                          by->remote().uid());
+    by->handle(wireup::event::failure, UCS_ERR_EXCEEDS_LIMIT);
+    return nullptr;
+}
+
+template<class Header>
+void pay(const ep& to, wire::id id, const Header& header) {
+    to.remote().send_control(id, std::as_bytes(std::span(&header, 1)), {}, to.id());
 }
 
 void refuse(worker& owner, const ep& by, const char* what, std::uint64_t length,
@@ -35,8 +55,7 @@ void refuse(worker& owner, const ep& by, const char* what, std::uint64_t length,
 }
 
 void answer(const ep& to, std::uint64_t reply, ucs_status_t status, std::uint64_t value) {
-    const wire::result_header header{reply, status, value};
-    to.remote().send_control(wire::rma_result, std::as_bytes(std::span(&header, 1)));
+    pay(to, wire::rma_result, wire::result_header{reply, status, value});
 }
 
 mem::wish wish_of(const wire::put_header& header, std::size_t length) noexcept {
@@ -111,13 +130,15 @@ ucs_status_t progress_reply(request& send) {
                                state.end - state.offset, mem::may_read});
         if (from.status() != UCS_OK) {
             answer(*send.via, state.remote_id, from.status(), 0);
-            break;
+            finish_send(send, UCS_OK);
+            return UCS_OK;
         }
         packing job{&send, from.at()};
         const ssize_t sent = send.via->lane().am_bcopy(wire::rma_data, pack_data, &job);
         if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
         if (sent < 0) break;  // the lane failed, and both sides hear of it
     }
+    send.via->answer_left();
     finish_send(send, UCS_OK);
     return UCS_OK;
 }
@@ -128,7 +149,7 @@ void abandon_reply(request& send) {
 }
 
 void on_get(worker& owner, const wire::get_header& header) {
-    ep* const by = asking(owner, header.ep);
+    ep* const by = asking_for_answer(owner, header.ep);
     if (by == nullptr) return;
     const mem::wish wanted{
         {header.id, header.secret}, header.address, header.length, mem::may_read};
@@ -158,7 +179,8 @@ void on_get(worker& owner, const wire::get_header& header) {
 // --- atomic ---
 
 void on_atomic(worker& owner, const wire::atomic_header& header) {
-    ep* const by = asking(owner, header.ep);
+    ep* const by =
+        header.reply != 0 ? asking_for_answer(owner, header.ep) : asking(owner, header.ep);
     if (by == nullptr) return;
     const uct::atomic_op op{static_cast<uct::atomic_kind>(header.operation), header.size,
                             header.operand, header.swap};
@@ -182,10 +204,10 @@ void on_atomic(worker& owner, const wire::atomic_header& header) {
 // --- confirm ---
 
 void on_confirm(worker& owner, const wire::confirm_header& header) {
-    ep* const by = asking(owner, header.ep);
+    ep* const by = asking_for_answer(owner, header.ep);
     if (by == nullptr) return;
-    const wire::confirmed_header reply{by->remote_id(), header.count, by->take_refused()};
-    by->remote().send_control(wire::rma_confirmed, std::as_bytes(std::span(&reply, 1)));
+    pay(*by, wire::rma_confirmed,
+        wire::confirmed_header{by->remote_id(), header.count, by->take_refused()});
 }
 
 }  // namespace

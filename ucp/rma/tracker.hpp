@@ -4,19 +4,24 @@
 #include <cstdint>
 #include <vector>
 
+#include "ucs/datastruct/intrusive.hpp"
 #include "ucs/type/status.h"
+#include "uct/api/types.hpp"
 
 namespace ucp {
 
 // Made when an endpoint first carries out such an operation by a request. Operations that are
-// answered are among the endpoint's running sends; here are those that are not, counted in messages
-// (see ucp/rma/wire.hpp), and the fences that later operations wait behind. Owned by the endpoint.
-// Owner context.
+// answered are among the endpoint's running sends, and counted; here are those that are not,
+// counted in messages (see ucp/rma/wire.hpp), and the fences that later operations wait behind.
+// Owned by the endpoint. Owner context.
 struct remote_tracker {
     std::uint64_t posted = 0;       // messages that were sent
     std::uint64_t asked = 0;        // of them, those that the peer was asked about
     std::uint64_t confirmed = 0;    // of them, those that it has carried out
     ucs_status_t outcome = UCS_OK;  // the first failure since the last flush that nobody was told
+    unsigned unanswered = 0;        // operations that the peer has not answered yet
+    // Those that wait until it has answered some: it keeps a bounded number in mind.
+    ucs::datastruct::list<uct::pending_request, &uct::pending_request::pending_hook> held;
     std::vector<std::uint64_t> fences;  // sequence numbers of what came first behind them
 
     [[nodiscard]] bool all_confirmed() const noexcept { return confirmed == posted; }

@@ -15,11 +15,16 @@
 // wants to know whether they are done asks by rma_confirm, and as messages of an endpoint arrive in
 // order, the answer holds for all `count` that were sent before. It tells the first failure among
 // those since the last answer.
+//
+// An endpoint has at most `most_unanswered` operations on the way that are answered, and one
+// rma_confirm; what it asks beyond, the owner need not keep in mind, and takes for an attack.
 #pragma once
 
 #include "ucp/core/wire.hpp"
 
 namespace ucp::wire {
+
+inline constexpr unsigned most_unanswered = 1024;
 
 struct put_header {
     std::uint64_t ep;

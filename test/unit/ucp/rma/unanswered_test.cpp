@@ -1,0 +1,173 @@
+// How much a peer can be asked before it has answered, on both sides.
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/mem/map.hpp"
+#include "ucp/rma/wire.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+namespace mem = ucp::mem;
+
+// No lane reaches the peer's memory: everything goes by messages.
+uct::sim::parameters by_messages() {
+    uct::sim::parameters network;
+    network.ops.bits &= ~(static_cast<std::uint32_t>(uct::op::get_zcopy) |
+                          static_cast<std::uint32_t>(uct::op::put_zcopy));
+    return network;
+}
+
+// A key to memory of the peer's.
+std::unique_ptr<mem::rkey> key_to_peer(raw_world& in) {
+    const mem::key key{.owner = {5, 6},
+                       .base = 4096,
+                       .length = 4096,
+                       .allowed = mem::all_access,
+                       .exported = false,
+                       .block = {}};
+    auto made = mem::unpack(in.context->memories(), mem::pack(key).bytes.data());
+    REQUIRE(made.ok());
+    return std::move(*made);
+}
+
+std::size_t gets_of(const raw_world& in) {
+    return in.peer.received<wire::get_header>(wire::rma_get).size();
+}
+
+std::size_t atomics_of(const raw_world& in) {
+    return in.peer.received<wire::atomic_header>(wire::rma_atomic).size();
+}
+
+}  // namespace
+
+TEST_CASE("of any number of operations so many are on the way that a peer may ask", "[ucp][rma]") {
+    constexpr std::size_t count = 2500;
+    std::vector<told> done(2 * count);
+    std::vector<std::uint64_t> into(2 * count);
+    raw_world in({}, by_messages());
+    const auto key = key_to_peer(in);
+    const ucp_rkey_h handle = ucp::capi::handle(*key);
+    const std::uint64_t one = 1;
+    for (std::size_t i = 0; i < count; ++i) {
+        const ucp_request_param_t of_get = done[2 * i].on_send();
+        REQUIRE(
+            UCS_PTR_IS_PTR(ucp_get_nbx(in.ep_handle(), &into[2 * i], 8, 4096, handle, &of_get)));
+        ucp_request_param_t of_atomic = done[2 * i + 1].on_send();
+        of_atomic.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER | UCP_OP_ATTR_FIELD_DATATYPE;
+        of_atomic.reply_buffer = &into[2 * i + 1];
+        of_atomic.datatype = ucp_dt_make_contig(8);
+        REQUIRE(UCS_PTR_IS_PTR(ucp_atomic_op_nbx(in.ep_handle(), UCP_ATOMIC_OP_ADD, &one, 1, 4096,
+                                                 handle, &of_atomic)));
+    }
+    in.settle();
+    CHECK(gets_of(in) + atomics_of(in) == wire::most_unanswered);
+    SECTION("and all end when it answers") {
+        std::size_t gets = 0;
+        std::size_t atomics = 0;
+        while (gets + atomics < 2 * count) {
+            const auto new_gets = in.peer.received<wire::get_header>(wire::rma_get);
+            const auto new_atomics = in.peer.received<wire::atomic_header>(wire::rma_atomic);
+            REQUIRE(new_gets.size() + new_atomics.size() > gets + atomics);
+            REQUIRE(new_gets.size() + new_atomics.size() - gets - atomics <= wire::most_unanswered);
+            for (unsigned burst = 0; gets < new_gets.size(); ++gets) {
+                in.peer.send(wire::rma_data, wire::get_data_header{new_gets[gets].reply, 0},
+                             std::vector<std::byte>(8, std::byte{1}));
+                if (++burst % 8 == 0) in.settle();
+            }
+            in.settle();
+            for (unsigned burst = 0; atomics < new_atomics.size(); ++atomics) {
+                in.peer.send(wire::rma_result,
+                             wire::result_header{new_atomics[atomics].reply, UCS_OK, 7});
+                if (++burst % 8 == 0) in.settle();
+            }
+            in.settle();
+        }
+        for (const told& each : done)
+            REQUIRE((each.times == 1 && each.status == UCS_OK));
+    }
+    SECTION("or the endpoint does") {
+        in.close_by_force();
+        for (const told& each : done)
+            REQUIRE((each.times == 1 && each.status == UCS_ERR_CANCELED));
+    }
+}
+
+TEST_CASE("a peer is asked for one confirmation at a time", "[ucp][rma]") {
+    std::vector<told> flushed(3);
+    raw_world in({}, by_messages());
+    const auto key = key_to_peer(in);
+    const std::uint64_t number = 1;
+    for (told& each : flushed) {
+        REQUIRE(ucp_put_nbi(in.ep_handle(), &number, 8, 4096, ucp::capi::handle(*key)) >= UCS_OK);
+        const ucp_request_param_t param = each.on_send();
+        REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &param)));
+    }
+    in.settle();
+    const auto asked = [&] { return in.peer.received<wire::confirm_header>(wire::rma_confirm); };
+    const auto confirm = [&] {
+        in.peer.send(wire::rma_confirmed,
+                     wire::confirmed_header{in.ep_id(), asked().back().count, UCS_OK});
+        in.settle();
+    };
+    REQUIRE(asked().size() == 1);
+    confirm();
+    CHECK(flushed[0].times == 1);
+    CHECK(flushed[2].times == 0);
+    REQUIRE(asked().size() == 2);  // about all that was sent meanwhile
+    confirm();
+    CHECK(flushed[2].status == UCS_OK);
+    CHECK(asked().size() == 2);
+}
+
+TEST_CASE("a peer that asks and takes no answers loses the endpoint, with a line", "[ucp][rma]") {
+    raw_world in({}, by_messages());
+    std::vector<std::byte> bytes(4096);
+    const auto made =
+        mem::map(in.context->memories(), {.address = bytes.data(), .length = bytes.size()});
+    REQUIRE(made.ok());
+    const mem::credentials owner = (*made)->owner();
+    const test::log_capture log;
+    const unsigned what = GENERATE(0U, 1U, 2U);
+    const auto ask = [&] {
+        if (what == 0) {
+            in.peer.send(wire::rma_get, wire::get_header{in.ep_id(), owner.id, owner.secret,
+                                                         (*made)->address(), 8, 5});
+        } else if (what == 1) {
+            in.peer.send(wire::rma_atomic,
+                         wire::atomic_header{in.ep_id(), owner.id, owner.secret, (*made)->address(),
+                                             1, 0, 5, UCP_ATOMIC_OP_ADD, 8});
+        } else {
+            in.peer.send(wire::rma_confirm, wire::confirm_header{in.ep_id(), 1});
+        }
+    };
+    SECTION("but not one that takes them") {
+        for (unsigned i = 0; i < 3 * wire::most_unanswered; ++i) {
+            ask();
+            if (i % 8 == 0) in.settle();
+        }
+        in.settle();
+        CHECK(in.ep().failure() == UCS_OK);
+        CHECK(log.count("does not take the answers") == 0);
+    }
+    SECTION("as soon as there are too many") {
+        // Answers that wait in the lane.
+        for (unsigned i = 0; i < wire::most_unanswered; ++i)
+            REQUIRE(in.ep().owe_answer());
+        ask();
+        in.settle();
+        CHECK(in.ep().failure() == UCS_OK);
+        REQUIRE(in.ep().owe_answer());
+        ask();
+        in.settle();
+        CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
+        CHECK(log.count("does not take the answers") == 1);
+        CHECK(in.peer.received<wire::wireup_header>(wire::wireup).back().type ==
+              wire::wireup_type::failed);
+    }
+    in.context->memories().remove(**made);
+}
