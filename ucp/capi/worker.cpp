@@ -79,6 +79,14 @@ ucs_status_t copy_address(const worker& of, bool net_only, ucp_address_t** addre
     return UCS_OK;
 }
 
+// Another thread may sleep until what is done here.
+unsigned progress_shared(worker& object) {
+    const worker_guard guard(object.lock());
+    const unsigned events = guarded("ucp_worker_progress", [&] { return object.progress(); });
+    if (events > 0) object.tell_sleepers();
+    return events;
+}
+
 ucs_status_ptr_t flush(worker& owner, const operation& params) {
     // What was stored directly is visible to everybody before anything that follows.
     ucs::arch::full_fence();
@@ -161,7 +169,8 @@ unsigned ucp_worker_progress(ucp_worker_h handle) {
     if (handle == nullptr) [[unlikely]]
         return 0;
     worker& object = from(handle);
-    const worker_guard guard(object.lock());
+    if (object.lock().enabled()) [[unlikely]]
+        return progress_shared(object);
     return guarded("ucp_worker_progress", [&] { return object.progress(); });
 }
 

@@ -140,6 +140,15 @@ public:
     // Before a thread sleeps on the descriptor of events(). UCS_OK: progress has nothing to do, and
     // what comes makes the descriptor readable. UCS_ERR_BUSY: progress first.
     [[nodiscard]] ucs_status_t arm() noexcept;
+    // Bracket the sleep of a thread in ucp/wakeup.
+    void lie_down() noexcept { ++sleepers_; }
+    void rise() noexcept;
+    // A thread in ucp/wakeup is awake.
+    void hear() noexcept {
+        if (sleepers_ == 0) events_->hear();
+    }
+    // What a thread sleeps for may have been done by the progress of another one.
+    void tell_sleepers() noexcept { note_work(); }
     // An endpoint begins to wait for its peer's answer (+1), or has it (-1). While one waits, sleep
     // lasts for moments only: the peer may be a worker of the thread that sleeps.
     void note_connecting(int change) noexcept { connecting_ += change; }
@@ -224,7 +233,8 @@ private:
     bool shared_memory_lanes_ = false;
     std::unique_ptr<cm::manager> connections_;  // made with the first use
     std::uint64_t socket_numbers_ = 0;
-    bool asleep_ = false;  // since arm(); ends with the first thing that wakes
+    bool asleep_ = false;    // since arm(); ends with the first thing that wakes
+    unsigned sleepers_ = 0;  // threads in ucp/wakeup
     int connecting_ = 0;
     ucs::async::event_loop::timer_id nap_ = 0;
     wakeup::spin_budget spinning_;

@@ -30,6 +30,8 @@ ucs_status_t worker::arm() noexcept {
     // Whatever shows on the descriptors then is found by the next progress, not by a later one.
     look_everywhere();
     if (has_work()) return UCS_ERR_BUSY;
+    // It rings for threads that have not woken yet, see ucp/wakeup/wait.cpp.
+    if (sleepers_ > 0 && events_->rings()) return UCS_ERR_BUSY;
     for (const auto& each : interfaces_) {
         if (each == nullptr) continue;
         if (const ucs_status_t status = each->arm(); status != UCS_OK) return status;
@@ -42,9 +44,15 @@ ucs_status_t worker::arm() noexcept {
     return status;
 }
 
+void worker::rise() noexcept {
+    if (--sleepers_ > 0) return;
+    asleep_ = false;
+    hear();
+}
+
 void worker::wake_up() noexcept {
     asleep_ = false;
-    events_->wake();
+    events_->ring();
 }
 
 ucs_status_t worker::join_event_set() const {

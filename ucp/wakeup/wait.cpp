@@ -56,6 +56,8 @@ ucs_status_t sleep_on(int fd) noexcept {
 ucs_status_t woken(worker& owner) noexcept {
     const worker_guard guard(owner.lock());
     owner.look_everywhere();
+    // A signal has done what it is for, unless others have not heard it yet.
+    owner.hear();
     return UCS_OK;
 }
 
@@ -77,9 +79,13 @@ ucs_status_t wait(worker& owner) noexcept {
     {
         const worker_guard guard(owner.lock());
         status = owner.arm();
+        if (status == UCS_OK) owner.lie_down();
     }
     if (status == UCS_ERR_BUSY) return UCS_OK;
-    if (status == UCS_OK) status = sleep_on(owner.events().fd());
+    if (status != UCS_OK) return status;
+    status = sleep_on(owner.events().fd());
+    const worker_guard guard(owner.lock());
+    owner.rise();
     return status;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <tuple>
@@ -57,7 +58,10 @@ struct event_loop::state {
     // Shows due timers to who sleeps on `epoll`; made when somebody does.
     unique_fd alarm;
     time::nanoseconds alarm_at = 0;  // 0: not set
-    bool armed = false;              // since the last poll
+    bool armed = false;              // ever: somebody may sleep, also while others poll
+    std::atomic<bool> poked{false};  // by wake
+    enum class bell : std::uint8_t { quiet, rings, heard };
+    std::atomic<bell> rung{bell::quiet};
     // The serial tells an event of a descriptor from one of an earlier descriptor of that number.
     std::uint32_t last_serial = 0;
     std::unordered_map<int, std::shared_ptr<watch>> watches;
@@ -156,8 +160,11 @@ void event_loop::remove_timer(timer_id id) noexcept {
 
 unsigned event_loop::state::dispatch(const epoll_event& event) {
     if (event.data.u64 == wake_key) {
+        auto over = bell::heard;
+        rung.compare_exchange_strong(over, bell::quiet);
         waker.drain();
-        if (woken) woken();
+        if (rung.load() == bell::rings) waker.signal();
+        if (poked.exchange(false) && woken) woken();
         return 0;
     }
     if (event.data.u64 == alarm_key) {
@@ -250,6 +257,10 @@ ucs_status_t event_loop::arm() noexcept {
         if (state_->timers.next_deadline() <= time::now()) return UCS_ERR_BUSY;
         if (const ucs_status_t status = state_->set_alarm(); status != UCS_OK) return status;
     }
+    if (rings()) {
+        hear();
+        return UCS_ERR_BUSY;
+    }
     epoll_event any;
     if (::epoll_wait(state_->epoll.get(), &any, 1, 0) > 0) return UCS_ERR_BUSY;
     state_->armed = true;
@@ -257,7 +268,6 @@ ucs_status_t event_loop::arm() noexcept {
 }
 
 unsigned event_loop::poll(int timeout_ms) {
-    state_->armed = false;
     std::array<epoll_event, 32> events;
     const int ready = ::epoll_wait(state_->epoll.get(), events.data(),
                                    static_cast<int>(events.size()), state_->wait_time(timeout_ms));
@@ -268,11 +278,28 @@ unsigned event_loop::poll(int timeout_ms) {
     for (int i = 0; i < ready; ++i) {
         count += state_->dispatch(events[static_cast<std::size_t>(i)]);
     }
-    return count + state_->run_timers();
+    count += state_->run_timers();
+    if (state_->armed) static_cast<void>(state_->set_alarm());
+    return count;
 }
 
 void event_loop::wake() noexcept {
+    state_->poked.store(true);
     state_->waker.signal();
+}
+
+void event_loop::ring() noexcept {
+    state_->rung.store(state::bell::rings);
+    state_->waker.signal();
+}
+
+bool event_loop::rings() const noexcept {
+    return state_->rung.load() != state::bell::quiet;
+}
+
+void event_loop::hear() noexcept {
+    auto rings = state::bell::rings;
+    state_->rung.compare_exchange_strong(rings, state::bell::heard);
 }
 
 void event_loop::set_wake_handler(timer_handler handler) {

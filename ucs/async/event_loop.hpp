@@ -13,7 +13,7 @@ namespace ucs::async {
 
 // A set of file descriptors (epoll, level triggered) and timers with their handlers. A worker
 // owns one and polls it from its progress; the async thread owns another and sleeps in it.
-// Owner context only, but for wake(), which any thread may call.
+// Owner context only, but for wake() and ring(), which any thread may call.
 class event_loop {
 public:
     using fd_handler = std::function<void(std::uint32_t epoll_events)>;
@@ -40,12 +40,18 @@ public:
 
     // Before sleeping on fd(). UCS_OK: poll has nothing to do now, and when it has, a timer that is
     // due included, fd() becomes readable. UCS_ERR_BUSY: call poll first. Otherwise the timers
-    // cannot wake anybody, for want of a descriptor.
+    // cannot wake anybody, for want of a descriptor. From the first time on fd() shows timers.
     [[nodiscard]] ucs_status_t arm() noexcept;
 
     // Makes a poll that waits return, and fd() readable until the next poll, which calls the
     // handler for this, if there is one.
     void wake() noexcept;
+    // Makes fd() readable until the poll that follows hear, or an arm, which is refused: polls of
+    // other threads do not take that from whoever sleeps.
+    void ring() noexcept;
+    [[nodiscard]] bool rings() const noexcept;
+    void hear() noexcept;
+
     // Runs in poll once after any number of wakes; its call does not count in poll's result.
     void set_wake_handler(timer_handler handler);
 

@@ -131,6 +131,50 @@ TEST_CASE("a signal wakes, from any thread, and counts once", "[wakeup]") {
     put_to_rest(in, in.receiver);
 }
 
+TEST_CASE("what another thread's progress takes wakes all the same", "[wakeup]") {
+    // This thread sleeps and is the other one as well.
+    const world in(sleepers(UCS_THREAD_MODE_MULTI));
+    const int fd = descriptor_of(in.receiver);
+    const auto rest = [&] {
+        while (ucp_worker_progress(in.receiver) != 0) {
+        }
+    };
+    SECTION("a message") {
+        std::uint64_t got = 0;
+        outcome received;
+        const params none;
+        params told;
+        told.on_recv(received);
+        const auto receive = ucp_tag_recv_nbx(in.receiver, &got, sizeof got, 7, all_bits, &told);
+        REQUIRE(UCS_PTR_IS_PTR(receive));
+        put_to_rest(in, in.receiver);
+        const std::uint64_t sent = 5;
+        const auto send = ucp_tag_send_nbx(in.ep, &sent, sizeof sent, 7, &none);
+        REQUIRE(in.until([&] { return received.calls == 1; }));
+        CHECK(in.finish(send) == UCS_OK);
+        ucp_request_free(receive);
+        rest();
+    }
+    SECTION("a signal") {
+        put_to_rest(in, in.receiver);
+        REQUIRE(ucp_worker_signal(in.receiver) == UCS_OK);
+        for (unsigned i = 0; i < 1000; ++i)
+            ucp_worker_progress(in.receiver);
+    }
+    CHECK(readable(fd, 0));
+    put_to_rest(in, in.receiver);
+}
+
+TEST_CASE("a signal after the last look at what is waited for is not lost", "[wakeup]") {
+    const world in(sleepers());
+    put_to_rest(in, in.receiver);
+    REQUIRE(ucp_worker_signal(in.receiver) == UCS_OK);
+    for (unsigned i = 0; i < 1000; ++i)
+        ucp_worker_progress(in.receiver);
+    CHECK(ucp_worker_arm(in.receiver) == UCS_ERR_BUSY);
+    put_to_rest(in, in.receiver);
+}
+
 TEST_CASE("two threads that sleep whenever there is nothing to do miss nothing", "[wakeup]") {
     if (only_self()) return;
     const sleep_by how = GENERATE(sleep_by::waiting, sleep_by::arming);

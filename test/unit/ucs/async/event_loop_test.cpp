@@ -306,3 +306,57 @@ TEST_CASE("a timer that is due refuses arming") {
     CHECK(loop->poll(0) == 1);
     CHECK(loop->arm() == UCS_OK);
 }
+
+TEST_CASE("ringing lasts until it was heard, whoever polls") {
+    const auto loop = make_loop();
+    unsigned wakes = 0;
+    loop->set_wake_handler([&] { ++wakes; });
+    REQUIRE(loop->arm() == UCS_OK);
+    loop->ring();
+    for (unsigned i = 0; i < 3; ++i) {
+        CHECK(loop->poll(0) == 0);
+        CHECK(readable(loop->fd()));
+    }
+    CHECK(loop->arm() == UCS_ERR_BUSY);  // heard
+    SECTION("and no longer") {
+        loop->poll(0);
+        CHECK_FALSE(readable(loop->fd()));
+        CHECK(loop->arm() == UCS_OK);
+    }
+    SECTION("but each time") {
+        loop->ring();
+        loop->poll(0);
+        CHECK(readable(loop->fd()));
+    }
+    CHECK(wakes == 0);
+}
+
+TEST_CASE("a wake is seen while it rings") {
+    const auto loop = make_loop();
+    unsigned wakes = 0;
+    loop->set_wake_handler([&] { ++wakes; });
+    loop->ring();
+    loop->wake();
+    loop->poll(0);
+    loop->poll(0);
+    CHECK(wakes == 1);
+    CHECK(readable(loop->fd()));
+}
+
+TEST_CASE("who sleeps while another thread polls sees timers all the same") {
+    const auto loop = make_loop();
+    REQUIRE(loop->arm() == UCS_OK);
+    loop->poll(0);  // the other one
+    SECTION("new ones") {
+        loop->add_timer(
+            1000, [] {}, true);
+        CHECK(readable(loop->fd(), 10'000));
+    }
+    SECTION("and the next time of those that the other one ran") {
+        unsigned calls = 0;
+        loop->add_timer(1'000'000, [&] { ++calls; });
+        while (calls < 2)
+            loop->poll(10);
+        CHECK(readable(loop->fd(), 10'000));
+    }
+}
