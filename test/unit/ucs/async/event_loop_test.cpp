@@ -9,22 +9,13 @@
 #include <thread>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/virtual_time.hpp"
 #include "ucs/async/eventfd.hpp"
 
+using test::virtual_time;
 using ucs::async::event_loop;
 
 namespace {
-
-ucs::time::nanoseconds virtual_now = 0;
-
-// Time stands still and moves on command.
-struct virtual_time {
-    virtual_time() {
-        virtual_now = 1000;
-        ucs::time::set_clock(+[]() noexcept { return virtual_now; });
-    }
-    ~virtual_time() { ucs::time::set_clock(nullptr); }
-};
 
 struct socket_pair {
     socket_pair() {
@@ -139,15 +130,15 @@ TEST_CASE("timers run when due, in order, and not before") {
     loop->add_timer(100, [&] { log += 'a'; });
     loop->add_timer(
         50, [&] { log += 'b'; }, true);
-    virtual_now += 49;
+    virtual_time::now += 49;
     CHECK(loop->poll(0) == 0);
-    virtual_now += 1;
+    virtual_time::now += 1;
     CHECK(loop->poll(0) == 1);
-    virtual_now += 50;
+    virtual_time::now += 50;
     CHECK(loop->poll(0) == 1);
-    virtual_now += 99;
+    virtual_time::now += 99;
     CHECK(loop->poll(0) == 0);
-    virtual_now += 1;
+    virtual_time::now += 1;
     CHECK(loop->poll(0) == 1);
     CHECK(log == "baa");
 }
@@ -166,11 +157,11 @@ TEST_CASE("a timer may remove itself, others and add new ones") {
             10, [&] { log += 'c'; }, true);
     });
     second = loop->add_timer(10, [&] { log += 'b'; });
-    virtual_now += 10;
+    virtual_time::now += 10;
     CHECK(loop->poll(0) == 1);
-    virtual_now += 10;
+    virtual_time::now += 10;
     CHECK(loop->poll(0) == 1);
-    virtual_now += 1000;
+    virtual_time::now += 1000;
     CHECK(loop->poll(0) == 0);
     CHECK(log == "ac");
 }
@@ -301,7 +292,7 @@ TEST_CASE("a timer that is due refuses arming") {
     const auto loop = make_loop();
     loop->add_timer(
         10, [] {}, true);
-    virtual_now += 10;
+    virtual_time::now += 10;
     CHECK(loop->arm() == UCS_ERR_BUSY);
     CHECK(loop->poll(0) == 1);
     CHECK(loop->arm() == UCS_OK);

@@ -1,22 +1,13 @@
 #include <random>
 
+#include "test/support/virtual_time.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
-#include "ucs/time/clock.hpp"
 
 using namespace tcp_test;
+using test::virtual_time;
 
 namespace {
 
-// Time that a test moves.
-ucs::time::nanoseconds virtual_now = 0;
-class virtual_time {
-public:
-    virtual_time() {
-        virtual_now = ucs::time::now();
-        ucs::time::set_clock(+[]() noexcept { return virtual_now; });
-    }
-    ~virtual_time() { ucs::time::set_clock(nullptr); }
-};
 
 }  // namespace
 
@@ -160,7 +151,7 @@ TEST_CASE("an unused connection is closed by agreement and made again when neede
     // One side still has an endpoint: the connection stays.
     there.reset();
     for (int i = 0; i < 400; ++i) {
-        virtual_now += 20'000'000;
+        virtual_time::now += 20'000'000;
         a.progress();
         b.progress();
     }
@@ -168,7 +159,7 @@ TEST_CASE("an unused connection is closed by agreement and made again when neede
     REQUIRE(sent(b, *back, a, 2));
     back.reset();
     REQUIRE(run({&a, &b}, [&] {
-        virtual_now += 1'000'000;
+        virtual_time::now += 1'000'000;
         return a.connections() == 0 && b.connections() == 0;
     }));
     CHECK(a.inbox.size() == 1);
@@ -230,7 +221,7 @@ TEST_CASE("a peer that still uses the connection is asked once whether it may cl
     std::array<std::byte, 16> message;
     REQUIRE(::recv(made.fd.get(), message.data(), message.size(), MSG_WAITALL) == 16);
     REQUIRE(run({&a}, [&] {
-        virtual_now += 1'000'000;
+        virtual_time::now += 1'000'000;
         return hand_made_peer::readable(made.fd.get());
     }));
     REQUIRE(::recv(made.fd.get(), &frame, sizeof frame, MSG_WAITALL) == sizeof frame);
@@ -238,7 +229,7 @@ TEST_CASE("a peer that still uses the connection is asked once whether it may cl
     frame.kind = uct::tcp::wire::frame_kind::part_denied;
     REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
     for (int i = 0; i < 500; ++i) {
-        virtual_now += 20'000'000;
+        virtual_time::now += 20'000'000;
         a.progress();
     }
     CHECK_FALSE(hand_made_peer::readable(made.fd.get()));
