@@ -1,6 +1,5 @@
 #include "ucp/cm/listener.hpp"
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -15,10 +14,6 @@ namespace ucp::cm {
 
 namespace {
 
-constexpr ucs::time::nanoseconds tick_interval = 50 * ucs::time::millisecond;
-constexpr ucs::time::nanoseconds pause_without_descriptors = 100 * ucs::time::millisecond;
-constexpr unsigned accepts_at_once = 64;
-
 ucs_status_t status_of(int error) noexcept {
     if (error == EADDRINUSE) return UCS_ERR_BUSY;
     if (error == EMFILE || error == ENFILE || error == ENOMEM) return UCS_ERR_NO_MEMORY;
@@ -26,6 +21,20 @@ ucs_status_t status_of(int error) noexcept {
 }
 
 }  // namespace
+
+struct listener::visitor final : uct::tcp::acceptor::stranger {
+    visitor(listener& where, ucs::unique_fd fd) noexcept : at(where), socket(std::move(fd)) {}
+
+    void on_words() noexcept override { at.on_words(*this); }
+    void on_end() noexcept override {
+        if (step(phase::greeting, event::cancel).todo == action::refuse)
+            socket.send_refusal(wire::reason::not_served);
+    }
+
+    listener& at;
+    channel socket;
+    inbox said;
+};
 
 ucs::result<std::unique_ptr<listener>> listener::open(manager& of, const listener_params& params) {
     ucs::unique_fd socket = uct::tcp::open_stream(params.at.data()->sa_family);
@@ -41,103 +50,34 @@ ucs::result<std::unique_ptr<listener>> listener::open(manager& of, const listene
                         params.at.text(), uct::tcp::error_text(error));
         return status_of(error);
     }
-    std::unique_ptr<listener> made(new listener(of, params, std::move(socket)));
-    if (!made->watch(true)) return UCS_ERR_NO_MEMORY;
+    std::unique_ptr<listener> made(new listener(of, params, uct::tcp::local_address(socket.get())));
+    std::vector<ucs::unique_fd> sockets;
+    sockets.push_back(std::move(socket));
+    const ucs_status_t status = made->acceptor_.open(std::move(sockets));
+    if (status != UCS_OK) return status;
     return made;
 }
 
-listener::listener(manager& of, const listener_params& params, ucs::unique_fd socket)
+listener::listener(manager& of, const listener_params& params, const uct::tcp::socket_address& at)
     : manager_(of),
       params_(params),
-      socket_(std::move(socket)),
-      address_(uct::tcp::local_address(socket_.get())) {}
+      address_(at),
+      acceptor_(owner().events(), {.log = wireup_log,
+                                   .rejected = owner().rejected(),
+                                   .name = at.text(),
+                                   .patience = of.patience(),
+                                   .receive = [this](ucs::unique_fd fd) {
+                                       return std::make_unique<visitor>(*this, std::move(fd));
+                                   }}) {}
 
 listener::~listener() {
-    watch(false);
-    while (!strangers_.empty())
-        show_out(strangers_.begin(), step(phase::greeting, event::cancel).todo, nullptr);
     for (const auto& offer : offers_)
         offer->refuse(wire::reason::not_served);
-    if (timer_ != 0) owner().events().remove_timer(timer_);
 }
 
-bool listener::watch(bool on) noexcept {
-    if (on == watched_) return true;
-    if (!on) {
-        owner().events().remove(socket_.get());
-    } else if (owner().events().add(socket_.get(), EPOLLIN,
-                                    [this](std::uint32_t) { on_knock(); }) != UCS_OK) {
-        return false;
-    }
-    watched_ = on;
-    return true;
-}
-
-void listener::pause(ucs::time::nanoseconds how_long) noexcept {
-    watch(false);
-    resume_ = ucs::time::now() + how_long;
-    need_ticks();
-}
-
-// Those who said nothing for long go, so that a crowd of them does not keep out who speaks.
-bool listener::make_room(ucs::time::nanoseconds now) noexcept {
-    if (strangers_.empty() || now < strangers_.front().since + least_patience) return false;
-    show_out(strangers_.begin(), action::drop, nullptr);
-    return true;
-}
-
-void listener::on_knock() noexcept {
-    const ucs::time::nanoseconds now = ucs::time::now();
-    for (unsigned i = 0; i < accepts_at_once; ++i) {
-        if (strangers_.size() >= most_strangers && !make_room(now)) {
-            if (!std::exchange(complained_, true)) {
-                ucs::log::warn(wireup_log,
-                               "{} connections to {} have not said who they are: others wait, and "
-                               "the silent ones are closed",
-                               strangers_.size(), address_.text());
-            }
-            return pause(tick_interval);
-        }
-        ucs::unique_fd fd(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!fd && (errno == ECONNABORTED || errno == EINTR)) continue;
-        if (!fd && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            if (strangers_.size() < most_strangers / 2) complained_ = false;
-            return;
-        }
-        if (!fd) {
-            const int error = errno;
-            if (!std::exchange(complained_, true)) {
-                ucs::log::warn(wireup_log, "accept() on {}: {}; clients have to wait",
-                               address_.text(), uct::tcp::error_text(error));
-            }
-            if (!make_room(now)) return pause(pause_without_descriptors);
-            continue;
-        }
-        try {
-            admit(std::move(fd));
-        } catch (const std::bad_alloc&) {
-            return pause(pause_without_descriptors);
-        }
-    }
-}
-
-void listener::admit(ucs::unique_fd fd) {
-    const auto who = strangers_.emplace(strangers_.end());
-    ++accepted_;
-    who->socket = channel(std::move(fd));
-    who->since = ucs::time::now();
-    need_ticks();
-    if (owner().events().add(who->socket.fd(), EPOLLIN,
-                             [this, who](std::uint32_t) { on_words(who); }) != UCS_OK) {
-        strangers_.erase(who);
-        return;
-    }
-    on_words(who);  // they are usually there already
-}
-
-void listener::on_words(strangers::iterator who) noexcept {
+void listener::on_words(visitor& who) noexcept {
     event what = event::end;
-    switch (who->socket.read(who->said)) {
+    switch (who.socket.read(who.said)) {
         case channel::input::nothing_yet:
             return;
         case channel::input::end:
@@ -146,13 +86,13 @@ void listener::on_words(strangers::iterator who) noexcept {
             what = event::nonsense;
             break;
         case channel::input::frame:
-            what = who->said.header().kind == wire::kind::request   ? event::request
-                   : who->said.header().kind == wire::kind::refusal ? event::refusal
-                                                                    : event::established;
+            what = who.said.header().kind == wire::kind::request   ? event::request
+                   : who.said.header().kind == wire::kind::refusal ? event::refusal
+                                                                   : event::established;
     }
     const transition taken = step(phase::greeting, what);
     if (taken.todo != action::offer) {
-        const char* why = what == event::nonsense ? who->said.why_not()
+        const char* why = what == event::nonsense ? who.said.why_not()
                           : what == event::end    ? nullptr
                                                   : "said something before its request";
         return show_out(who, taken.todo, why);
@@ -164,8 +104,8 @@ void listener::on_words(strangers::iterator who) noexcept {
     }
 }
 
-void listener::on_request(strangers::iterator who) {
-    auto said = wire::parse_request(who->said.header(), who->said.body());
+void listener::on_request(visitor& who) {
+    auto said = wire::parse_request(who.said.header(), who.said.body());
     const bool known = said && [&] {
         const auto address =
             address::parse(std::span<const std::byte>(said->address), &owner().rejected());
@@ -173,40 +113,18 @@ void listener::on_request(strangers::iterator who) {
     }();
     if (!known) return show_out(who, action::refuse, "sent a malformed request");
     auto offer = std::make_unique<conn_request>(channel(), std::move(*said),
-                                                uct::tcp::remote_address(who->socket.fd()));
+                                                uct::tcp::remote_address(who.socket.fd()));
     offers_.push_back(std::move(offer));
-    owner().events().remove(who->socket.fd());
-    offers_.back()->give_socket(std::move(who->socket));
-    strangers_.erase(who);
+    offers_.back()->give_socket(std::move(who.socket));
+    acceptor_.remove(who);
     manager_.note(*this);
 }
 
-void listener::show_out(strangers::iterator who, action how, const char* why) noexcept {
-    if (why != nullptr) {
-        owner().rejected().warn(wireup_log, "{}: somebody at {} {}; its connection is closed",
-                                address_.text(), uct::tcp::remote_address(who->socket.fd()).text(),
-                                why);
-    }
+void listener::show_out(visitor& who, action how, const char* why) noexcept {
     if (how == action::refuse) {
-        who->socket.send_refusal(why == nullptr ? wire::reason::not_served : who->said.answer());
+        who.socket.send_refusal(why == nullptr ? wire::reason::not_served : who.said.answer());
     }
-    owner().events().remove(who->socket.fd());
-    strangers_.erase(who);
-}
-
-void listener::need_ticks() noexcept {
-    if (timer_ == 0) timer_ = owner().events().add_timer(tick_interval, [this] { on_tick(); });
-}
-
-void listener::on_tick() noexcept {
-    const ucs::time::nanoseconds now = ucs::time::now();
-    while (!strangers_.empty() && now >= strangers_.front().since + manager_.patience())
-        show_out(strangers_.begin(), step(phase::greeting, event::deadline).todo,
-                 "connected and did not say who it is");
-    if (!watched_ && now >= resume_) watch(true);
-    if (!strangers_.empty() || !watched_) return;
-    owner().events().remove_timer(timer_);
-    timer_ = 0;
+    acceptor_.show_out(who, why);
 }
 
 void listener::run() {

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <deque>
-#include <list>
 
 #include "ucp/api/ucp.h"
 #include "ucp/cm/conn_request.hpp"
-#include "ucs/async/event_loop.hpp"
 #include "ucs/type/result.hpp"
 #include "ucs/vfs/directory.hpp"
+#include "uct/tcp/acceptor.hpp"
 
 namespace ucp::cm {
 
@@ -19,16 +18,9 @@ struct listener_params {
     ucp_listener_accept_handler_t on_endpoint{nullptr, nullptr};
 };
 
-// Accepts sockets, reads who it is with bounded patience and memory, and tells the program.
-// Everybody who can reach the port may come. Owned by the manager; owner context.
+// Reads what those who connect ask for, and tells the program. Owned by the manager; owner context.
 class listener final : public task, public ucs::vfs::object {
 public:
-    // At most so many that have not said who they are. When more come, those who are silent for
-    // longest make room once they have had `least_patience`; till then others wait in the
-    // kernel's queue.
-    static constexpr std::size_t most_strangers = 256;
-    static constexpr ucs::time::nanoseconds least_patience = 200 * ucs::time::millisecond;
-
     static ucs::result<std::unique_ptr<listener>> open(manager& of, const listener_params& params);
     ~listener() override;
 
@@ -41,38 +33,20 @@ public:
     void describe(ucs::vfs::directory& into) const override;
 
 private:
-    struct stranger {
-        channel socket;
-        inbox said;
-        ucs::time::nanoseconds since;
-    };
-    using strangers = std::list<stranger>;
+    struct visitor;
 
-    listener(manager& of, const listener_params& params, ucs::unique_fd socket);
-    bool watch(bool on) noexcept;
-    void on_knock() noexcept;
-    void admit(ucs::unique_fd fd);
-    void pause(ucs::time::nanoseconds how_long) noexcept;
-    bool make_room(ucs::time::nanoseconds now) noexcept;
-    void on_words(strangers::iterator who) noexcept;
-    void on_request(strangers::iterator who);
-    void show_out(strangers::iterator who, action how, const char* why) noexcept;
-    void need_ticks() noexcept;
-    void on_tick() noexcept;
+    listener(manager& of, const listener_params& params, const uct::tcp::socket_address& at);
+    void on_words(visitor& who) noexcept;
+    void on_request(visitor& who);
+    void show_out(visitor& who, action how, const char* why) noexcept;
     void hand_over(std::unique_ptr<conn_request> offer);
 
     manager& manager_;
     const listener_params params_;
-    ucs::unique_fd socket_;
-    uct::tcp::socket_address address_;
-    strangers strangers_;                               // the longest waiting first
+    const uct::tcp::socket_address address_;
+    uct::tcp::acceptor acceptor_;
     std::deque<std::unique_ptr<conn_request>> offers_;  // the program has not been told of them
-    std::uint64_t accepted_ = 0;
     std::uint64_t told_ = 0;
-    ucs::async::event_loop::timer_id timer_ = 0;
-    ucs::time::nanoseconds resume_ = 0;
-    bool watched_ = false;
-    bool complained_ = false;
 };
 
 }  // namespace ucp::cm

@@ -7,8 +7,8 @@ namespace ucp::cm {
 
 void listener::describe(ucs::vfs::directory& into) const {
     into.file("address", [this] { return address_.text(); });
-    into.file("accepted", [this] { return std::to_string(accepted_); });
-    into.file("silent", [this] { return std::to_string(strangers_.size()); });
+    into.file("accepted", [this] { return std::to_string(acceptor_.accepted()); });
+    into.file("silent", [this] { return std::to_string(acceptor_.strangers()); });
     into.file("waiting", [this] { return std::to_string(offers_.size()); });
     into.file("told", [this] { return std::to_string(told_); });
 }

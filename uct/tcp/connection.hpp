@@ -63,7 +63,7 @@ public:
     // --- greetings of the peer (see door.hpp)
     enum class verdict { welcome, lost_race, stale, wait };
     [[nodiscard]] verdict judge(const wire::greeting& hello) const noexcept;
-    void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt);
+    void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt) noexcept;
     void give_up(ucs_status_t status) { fail(status); }
 
     // --- closing the interface

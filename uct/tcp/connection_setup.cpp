@@ -194,7 +194,7 @@ connection::verdict connection::judge(const wire::greeting& hello) const noexcep
     }
 }
 
-void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt) {
+void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt) noexcept {
     if (!move(event::accepted)) return;
     close_socket();
     fd_ = std::move(socket);

@@ -138,8 +138,7 @@ void iface::on_tick() {
         if (link->needs_ticks()) link->on_tick(now);
         again |= link->needs_ticks();
     }
-    door_.on_tick(now);
-    if (again || door_.needs_ticks()) return;
+    if (again) return;
     ticking_ = false;
     events_.remove_timer(timer_);
 }
