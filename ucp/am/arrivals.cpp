@@ -88,11 +88,6 @@ void no_memory(worker& owner, wire::am_word word, std::uint64_t length) {
 
 }  // namespace
 
-void am_receiver::malformed(const char* what, std::size_t length) {
-    owner_.rejected().warn(proto_log, "a malformed {} message of {} bytes was dropped", what,
-                           length);
-}
-
 void am_receiver::unknown(wire::am_word word, std::size_t length) {
     owner_.rejected().warn(proto_log,
                            "an active message of {} bytes for id {} was dropped: no handler is set "
@@ -106,7 +101,7 @@ void am_receiver::on_only(const std::byte* data, std::size_t length) {
     std::uint64_t answer_by = 0;
     if (!message.read(word) || ((word.flags & wire::am_reply) != 0 && !message.read(answer_by)) ||
         !message.skip_header(word.header_length)) {
-        malformed("active", length);
+        message_malformed(owner_, wire::am_only, length);
         return;
     }
     const am_handler to = handlers_.find(word.id);
@@ -163,7 +158,7 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
     if (!message.read(header) ||
         !message.skip_header(wire::to_am_word(header.what).header_length) ||
         message.rest().size() > header.total || owner_.assemblies().knows(header)) {
-        malformed("first active", length);
+        message_malformed(owner_, wire::am_first, length);
         return;
     }
     const wire::am_word word = wire::to_am_word(header.what);
@@ -216,7 +211,7 @@ void am_receiver::on_rts(const std::byte* data, std::size_t length) {
     wire::rts_header header;
     if (!message.read(header) || header.request == 0 || header.total == 0 ||
         !message.skip_header(wire::to_am_word(header.what).header_length)) {
-        malformed("active rendezvous", length);
+        message_malformed(owner_, wire::am_rts, length);
         return;
     }
     const wire::am_word word = wire::to_am_word(header.what);

@@ -67,7 +67,6 @@ private:
     void use_up(am_block& block) noexcept;
     void give_back(am_block& kept) noexcept;
     void refuse(am_block& unwanted, ucs_status_t status);
-    void malformed(const char* what, std::size_t length);
     void unknown(wire::am_word word, std::size_t length);
 
     friend class am_adapters;

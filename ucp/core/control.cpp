@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
 
@@ -65,8 +66,8 @@ bool control_message::send(peer& to, uct::am_id id, std::span<const std::byte> h
     if (sent >= 0) return true;
     if (sent != UCS_ERR_NO_RESOURCE) {
         // The lane failed; its error is reported to the endpoints by the transport.
-        ucs::log::debug(proto_log, "a control message to worker {:x} was lost with its lane",
-                        to.uid());
+        ucs::log::debug(proto_log, "a control message ({}) to worker {:x} was lost with its lane",
+                        name_of(id), to.uid());
         return true;
     }
     auto copy = copy_of({header, body});

@@ -1,5 +1,7 @@
 #include "ucp/core/handler.hpp"
 
+#include <array>
+
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 
@@ -7,42 +9,50 @@ namespace ucp {
 
 namespace {
 
-const char* what_is(wire::id id) noexcept {
-    switch (id) {
-        case wire::wireup:
-            return "connection";
-        case wire::eager_only:
-        case wire::eager_first:
-        case wire::eager_data:
-        case wire::eager_ack:
-        case wire::room_question:
-        case wire::room_answer:
-            return "eager";
-        case wire::am_only:
-        case wire::am_first:
-        case wire::am_rts:
-            return "active";
-        case wire::stream_data:
-        case wire::stream_credit:
-            return "stream";
-        case wire::rma_put:
-        case wire::rma_get:
-        case wire::rma_data:
-        case wire::rma_result:
-        case wire::rma_atomic:
-        case wire::rma_confirm:
-        case wire::rma_confirmed:
-            return "remote memory";
-        default:
-            return "rendezvous";
-    }
-}
+// By id.
+constexpr std::array<const char*, wire::id_count> names{
+    "no message",
+    "connection",
+    "message",
+    "beginning of a message",
+    "piece of a message",
+    "acknowledgement",
+    "announcement",
+    "request for announced data",
+    "announced data",
+    "end of a transfer",
+    "end of a written part",
+    "active message",
+    "beginning of an active message",
+    "announcement of an active message",
+    "piece of a stream",
+    "stream credit",
+    "put",
+    "get",
+    "data of a get",
+    "result on remote memory",
+    "atomic operation",
+    "request to confirm puts",
+    "confirmation of puts",
+    "question for room",
+    "grant of room",
+};
+static_assert(names.back() != nullptr);
 
 }  // namespace
 
-void message_lost(worker& owner, wire::id id, std::size_t length) noexcept {
-    owner.rejected().error(proto_log, "out of memory: a {} message of {} bytes was dropped",
-                           what_is(id), length);
+const char* name_of(uct::am_id id) noexcept {
+    return id < names.size() ? names[id] : "unknown";
+}
+
+void message_lost(worker& at, wire::id id, std::size_t length) noexcept {
+    at.rejected().error(proto_log, "out of memory: a message of {} bytes ({}) was dropped", length,
+                        name_of(id));
+}
+
+void message_malformed(worker& at, wire::id id, std::size_t length) noexcept {
+    at.rejected().warn(proto_log, "a malformed message of {} bytes ({}) was dropped", length,
+                       name_of(id));
 }
 
 }  // namespace ucp

@@ -1,6 +1,7 @@
 // The only way by which active messages reach the protocols.
 #pragma once
 
+#include <cstring>
 #include <new>
 
 #include "ucp/core/wire.hpp"
@@ -19,8 +20,26 @@ worker& worker_of(Part& part) noexcept {
     return part.owner();
 }
 
+// What a message is, for people: "stream credit".
+[[nodiscard]] const char* name_of(uct::am_id id) noexcept;
+
 // Notes a message that there was no memory for. A peer can send as many as it likes meanwhile.
-[[gnu::cold]] void message_lost(worker& owner, wire::id id, std::size_t length) noexcept;
+[[gnu::cold]] void message_lost(worker& at, wire::id id, std::size_t length) noexcept;
+
+// One line about a peer's message that is not what it should be.
+[[gnu::cold]] void message_malformed(worker& at, wire::id id, std::size_t length) noexcept;
+
+// False, with a line in the log: the message is shorter than its header.
+template<class Header>
+[[nodiscard]] bool read_header(worker& at, wire::id id, const void* data, std::size_t length,
+                               Header& into) noexcept {
+    if (length < sizeof into) [[unlikely]] {
+        message_malformed(at, id, length);
+        return false;
+    }
+    std::memcpy(&into, data, sizeof into);
+    return true;
+}
 
 // Makes handlers of message `Id` out of functions that may run out of memory. Protocols deal with
 // that where they know whom it concerns; what they leave costs the message and is noted with the
@@ -51,6 +70,12 @@ struct handler_of {
         on.set_am_handler(Id, {.deliver = deliver<Part, Deliver>, .arg = arg});
     }
 
+    // For messages that are nothing but a header.
+    template<class Header, void (*Handler)(worker&, const Header&)>
+    static void install_plain(uct::iface& on, worker& owner) {
+        install<deliver_plain<Header, Handler>>(on, &owner);
+    }
+
     // For data that is received in place, see uct::am_handler.
     template<void (*Deliver)(void* arg, void* data, std::size_t length),
              void* (*Locate)(void* arg, const void* header, std::size_t payload_length) noexcept,
@@ -61,6 +86,14 @@ struct handler_of {
                                .locate = Locate,
                                .landed = landed<Part, Landed>,
                                .arg = arg});
+    }
+
+private:
+    template<class Header, void (*Handler)(worker&, const Header&)>
+    static void deliver_plain(void* arg, void* data, std::size_t length) {
+        worker& owner = *static_cast<worker*>(arg);
+        Header header;
+        if (read_header(owner, Id, data, length, header)) Handler(owner, header);
     }
 };
 

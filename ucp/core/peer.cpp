@@ -6,6 +6,7 @@
 #include <new>
 
 #include "ucp/core/control.hpp"
+#include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/rndv/receive.hpp"
@@ -216,8 +217,9 @@ bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
     if (lost_control_) return false;
     lost_control_ = true;
     ucs::log::error(proto_log,
-                    "out of memory: a control message to worker {:x} is lost, its endpoints fail",
-                    uid_);
+                    "out of memory: a control message ({}) to worker {:x} is lost, its endpoints "
+                    "fail",
+                    name_of(id), uid_);
     owner_.fail_later(*this);
     return false;
 }
@@ -265,8 +267,12 @@ void peer::release() noexcept {
     if (--references_ == 0) owner_.destroy_later(*this);
 }
 
-std::string peer::peer_name() const {
-    return am_.endpoint != nullptr ? am_.endpoint->peer_name() : "not connected yet";
+std::string peer::peer_name() const noexcept {
+    try {
+        return am_.endpoint != nullptr ? am_.endpoint->peer_name() : "not connected yet";
+    } catch (const std::bad_alloc&) {
+        return "a peer";
+    }
 }
 
 std::vector<peer::lane_name> peer::lane_names() const {

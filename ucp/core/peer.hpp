@@ -81,7 +81,7 @@ public:
     ucs::datastruct::auto_unlink_hook failing_hook;  // in its list of those to fail for memory
     ucs::datastruct::auto_unlink_hook dead_hook;     // in its list of those out of its table
     ucs::datastruct::auto_unlink_hook watched_hook;  // in its list of those to ask now and then
-    [[nodiscard]] std::string peer_name() const;
+    [[nodiscard]] std::string peer_name() const noexcept;
 
     // A receive that was broken off while the peer writes into its buffer: ends when the peer says
     // that it is done (then `let_go`), or is gone.

@@ -43,6 +43,7 @@ enum id : uct::am_id {
     room_question = 23,  // ucp/eager/wire.hpp
     room_answer = 24,    //
 };
+inline constexpr unsigned id_count = 25;
 
 // The status in a message of a peer, which may send any number.
 [[nodiscard]] inline ucs_status_t known_status(std::int64_t sent) noexcept {

@@ -58,12 +58,7 @@ void assembler::advance(assembly& into, std::size_t length) {
 
 void assembler::deliver(const std::byte* data, std::size_t length) {
     wire::eager_data_header header;
-    if (length < sizeof header) {
-        owner_.rejected().warn(proto_log, "a malformed fragment message of {} bytes was dropped",
-                               length);
-        return;
-    }
-    std::memcpy(&header, data, sizeof header);
+    if (!read_header(owner_, wire::eager_data, data, length, header)) return;
     const std::size_t payload = length - sizeof header;
     assembly* into = find(header, payload);
     if (into == nullptr) {

@@ -2,9 +2,11 @@
 // that does not fit what was asked is dropped.
 #include <cstring>
 
+#include "ucp/core/handler.hpp"
+#include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
-#include "ucp/rma/plain_handler.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/target.hpp"
 #include "ucp/rma/wire.hpp"
@@ -38,7 +40,7 @@ void advance(request& get, std::size_t length) {
 void deliver_data(void* arg, void* data, std::size_t length) {
     worker& owner = *static_cast<worker*>(arg);
     wire::get_data_header header;
-    if (!read_header(owner, data, length, "piece of data", header)) return;
+    if (!read_header(owner, wire::rma_data, data, length, header)) return;
     const std::size_t payload = length - sizeof header;
     request* const get = find_get(owner, header, payload);
     if (get == nullptr) {
@@ -100,8 +102,8 @@ void on_confirmed(worker& owner, const wire::confirmed_header& header) {
 void rma_listen_answers(worker& owner, uct::iface& on) {
     handler_of<wire::rma_data>::install<deliver_data, locate_data, landed_data>(
         on, &owner, sizeof(wire::get_data_header));
-    install_header<wire::rma_result, wire::result_header, on_result>(on, owner);
-    install_header<wire::rma_confirmed, wire::confirmed_header, on_confirmed>(on, owner);
+    handler_of<wire::rma_result>::install_plain<wire::result_header, on_result>(on, owner);
+    handler_of<wire::rma_confirmed>::install_plain<wire::confirmed_header, on_confirmed>(on, owner);
 }
 
 }  // namespace ucp

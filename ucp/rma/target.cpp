@@ -9,7 +9,6 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
-#include "ucp/rma/plain_handler.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/store.hpp"
 #include "ucp/rma/wire.hpp"
@@ -76,7 +75,7 @@ void refuse_put(worker& owner, const wire::put_header& header, std::size_t lengt
 void deliver_put(void* arg, void* data, std::size_t length) {
     worker& owner = *static_cast<worker*>(arg);
     wire::put_header header;
-    if (!read_header(owner, data, length, "put", header)) return;
+    if (!read_header(owner, wire::rma_put, data, length, header)) return;
     const std::size_t payload = length - sizeof header;
     const mem::visit into(owner.visitor(), wish_of(header, payload));
     if (into.status() == UCS_OK) {
@@ -219,9 +218,9 @@ constinit const protocol rma_reply{
 void rma_listen(worker& owner, uct::iface& on) {
     handler_of<wire::rma_put>::install<deliver_put, locate_put, landed_put>(
         on, &owner, sizeof(wire::put_header));
-    install_header<wire::rma_get, wire::get_header, on_get>(on, owner);
-    install_header<wire::rma_atomic, wire::atomic_header, on_atomic>(on, owner);
-    install_header<wire::rma_confirm, wire::confirm_header, on_confirm>(on, owner);
+    handler_of<wire::rma_get>::install_plain<wire::get_header, on_get>(on, owner);
+    handler_of<wire::rma_atomic>::install_plain<wire::atomic_header, on_atomic>(on, owner);
+    handler_of<wire::rma_confirm>::install_plain<wire::confirm_header, on_confirm>(on, owner);
 }
 
 }  // namespace ucp

@@ -1,8 +1,9 @@
 #include "ucp/rndv/answers.hpp"
 
 #include "ucp/core/complete.hpp"
+#include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
-#include "ucp/rndv/handler.hpp"
+#include "ucp/core/worker.hpp"
 
 namespace ucp {
 
@@ -64,8 +65,8 @@ void on_ats(worker& owner, const wire::ats_header& header) {
 }  // namespace
 
 void rndv_listen_answers(worker& owner, uct::iface& on) {
-    install_plain<wire::rndv_rtr, wire::rtr_header, on_rtr>(on, owner);
-    install_plain<wire::rndv_ats, wire::ats_header, on_ats>(on, owner);
+    handler_of<wire::rndv_rtr>::install_plain<wire::rtr_header, on_rtr>(on, owner);
+    handler_of<wire::rndv_ats>::install_plain<wire::ats_header, on_ats>(on, owner);
 }
 
 }  // namespace ucp

@@ -4,9 +4,10 @@
 #include <cstring>
 
 #include "ucp/core/complete.hpp"
+#include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
 #include "ucp/proto/pipeline.hpp"
-#include "ucp/rndv/handler.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucp {
@@ -240,15 +241,11 @@ void advance(request& receive, std::size_t length) {
 }
 
 void deliver_data(void* arg, void* data, std::size_t length) {
+    worker& owner = *static_cast<worker*>(arg);
     wire::data_header header;
-    if (length < sizeof header) {
-        static_cast<worker*>(arg)->rejected().warn(
-            proto_log, "a malformed data message of {} bytes was dropped", length);
-        return;
-    }
-    std::memcpy(&header, data, sizeof header);
+    if (!read_header(owner, wire::rndv_data, data, length, header)) return;
     const std::size_t payload = length - sizeof header;
-    request* receive = find_receive(*static_cast<worker*>(arg), header, payload);
+    request* receive = find_receive(owner, header, payload);
     if (receive == nullptr) {
         ucs::log::debug(proto_log, "data for a receive that is gone was dropped");
         return;
@@ -398,7 +395,7 @@ void abort_receive(request& receive, ucs_status_t status) {
 }
 
 void rndv_listen(worker& owner, uct::iface& on) {
-    install_plain<wire::rndv_atp, wire::atp_header, on_atp>(on, owner);
+    handler_of<wire::rndv_atp>::install_plain<wire::atp_header, on_atp>(on, owner);
     handler_of<wire::rndv_data>::install<deliver_data, locate_data, landed_data>(
         on, &owner, sizeof(wire::data_header));
 }

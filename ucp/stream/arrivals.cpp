@@ -33,8 +33,7 @@ void fail(worker& owner, ep& broken, ucs_status_t status) {
 void deliver_data(void* arg, void* data, std::size_t length) {
     worker& owner = *static_cast<worker*>(arg);
     if (length < sizeof(wire::stream_data_header)) {
-        owner.rejected().warn(proto_log, "a malformed stream message of {} bytes was dropped",
-                              length);
+        message_malformed(owner, wire::stream_data, length);
         return;
     }
     ep* const to = receiving(owner, data);
@@ -61,15 +60,7 @@ void landed_data(void* arg, const void* header, std::size_t length) {
     fail(owner, *to, to->opened_stream()->landed(length));
 }
 
-void deliver_credit(void* arg, void* data, std::size_t length) {
-    worker& owner = *static_cast<worker*>(arg);
-    wire::stream_credit_header header;
-    if (length < sizeof header) {
-        owner.rejected().warn(proto_log, "a malformed stream credit of {} bytes was dropped",
-                              length);
-        return;
-    }
-    std::memcpy(&header, data, sizeof header);
+void on_credit(worker& owner, const wire::stream_credit_header& header) {
     const ep* const from = owner.find_ep(header.ep);
     if (from == nullptr || from->failure() != UCS_OK || from->opened_stream() == nullptr) return;
     from->opened_stream()->raise_limit(header.limit);
@@ -80,7 +71,8 @@ void deliver_credit(void* arg, void* data, std::size_t length) {
 void stream_listen(worker& owner, uct::iface& on) {
     handler_of<wire::stream_data>::install<deliver_data, locate_data, landed_data>(
         on, &owner, sizeof(wire::stream_data_header));
-    handler_of<wire::stream_credit>::install<deliver_credit>(on, &owner);
+    handler_of<wire::stream_credit>::install_plain<wire::stream_credit_header, on_credit>(on,
+                                                                                          owner);
 }
 
 }  // namespace ucp

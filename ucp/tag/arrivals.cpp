@@ -19,11 +19,6 @@ namespace {
 // Shorter messages say more about latency than about the rate.
 constexpr std::size_t observed_length = 12 * 1024;
 
-void malformed(worker& owner, const char* what, std::size_t length) {
-    owner.rejected().warn(proto_log, "a malformed {} message of {} bytes was dropped", what,
-                          length);
-}
-
 // What was half here is forgotten then, so what comes half is not begun.
 bool is_over(const ep* from) noexcept {
     return from == nullptr || from->incoming_over();
@@ -33,17 +28,6 @@ void dropped(const char* what, std::uint64_t tag, std::uint64_t length) {
     ucs::log::debug(proto_log,
                     "{} of {} bytes with tag {:#x} was dropped: its endpoint was closed or failed",
                     what, length, tag);
-}
-
-template<class Header>
-bool read_header(worker& owner, const std::byte* data, std::size_t length, const char* what,
-                 Header& header) {
-    if (length < sizeof header) {
-        malformed(owner, what, length);
-        return false;
-    }
-    std::memcpy(&header, data, sizeof header);
-    return true;
 }
 
 // A peer can bring that about as often as it likes.
@@ -105,7 +89,7 @@ void tag_matcher::deliver(request& receive, std::uint64_t tag, const void* data,
 
 void tag_matcher::on_eager_only(const std::byte* data, std::size_t length) {
     wire::eager_only_header header;
-    if (!read_header(owner_, data, length, "eager", header)) return;
+    if (!read_header(owner_, wire::eager_only, data, length, header)) return;
     tag::expected_entry* posted = expected_.match(header.what);
     if (posted != nullptr) [[likely]] {
         deliver(request::of(static_cast<recv_state&>(*posted)), header.what, data + sizeof header,
@@ -144,10 +128,10 @@ void tag_matcher::give_up(message& stored) {
 
 void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
     wire::eager_first_header header;
-    if (!read_header(owner_, data, length, "first fragment", header)) return;
+    if (!read_header(owner_, wire::eager_first, data, length, header)) return;
     const std::size_t payload = length - sizeof header;
     if (payload > header.total || owner_.assemblies().knows(header)) {
-        malformed(owner_, "first fragment", length);
+        message_malformed(owner_, wire::eager_first, length);
         return;
     }
     ep* from = owner_.find_ep(header.ep);
@@ -248,7 +232,7 @@ void tag_matcher::finish_assembly(const assembly& done) {
 
 void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
     wire::ack_header header;
-    if (!read_header(owner_, data, length, "acknowledgement", header)) return;
+    if (!read_header(owner_, wire::eager_ack, data, length, header)) return;
     request* send = find_send(owner_, header.request);
     if (send == nullptr) return;  // both sides may end it at the same time
     if (!traits(send->state.send.kind).sync || send->state.send.proto->rendezvous) {
@@ -262,7 +246,7 @@ void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
 
 void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     wire::rts_header header;
-    if (!read_header(owner_, data, length, "rendezvous", header)) return;
+    if (!read_header(owner_, wire::rndv_rts, data, length, header)) return;
     ep* from = owner_.find_ep(header.ep);
     if (is_over(from)) {
         if (from != nullptr) rndv_tell_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);

@@ -1,9 +1,8 @@
 #include "ucp/tag/flow.hpp"
 
-#include "ucp/core/log.hpp"
+#include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/eager/wire.hpp"
-#include "ucp/rndv/handler.hpp"
 
 namespace ucp {
 
@@ -47,8 +46,8 @@ void ask_for_room(const ep& to) {
 }
 
 void flow_listen(worker& owner, uct::iface& on) {
-    install_plain<wire::room_question, wire::room_header, on_question>(on, owner);
-    install_plain<wire::room_answer, wire::room_header, on_answer>(on, owner);
+    handler_of<wire::room_question>::install_plain<wire::room_header, on_question>(on, owner);
+    handler_of<wire::room_answer>::install_plain<wire::room_header, on_answer>(on, owner);
 }
 
 }  // namespace ucp

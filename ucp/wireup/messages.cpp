@@ -107,12 +107,7 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
 void on_message(void* arg, void* data, std::size_t length) {
     auto& owner = *static_cast<worker*>(arg);
     wireup_header header;
-    if (length < sizeof header) {
-        owner.rejected().warn(wireup_log, "a connection message of {} bytes was dropped: too short",
-                              length);
-        return;
-    }
-    std::memcpy(&header, data, sizeof header);
+    if (!read_header(owner, wire::wireup, data, length, header)) return;
     const std::span body(static_cast<const std::byte*>(data) + sizeof header,
                          length - sizeof header);
     if (header.type == wireup_type::request) {
