@@ -3,6 +3,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/begin.hpp"
 #include "ucp/rma/protocols.hpp"
 #include "ucp/rma/wire.hpp"
 
@@ -65,30 +66,13 @@ std::size_t pack(void* arg, void* into, std::size_t) {
     return sizeof header;
 }
 
-void abandon(request& send) {
-    send.via->unhold(send);
-}
-
 ucs_status_t progress(request& send) {
     const bool fetches = send.state.send.buffer.length() > 0;
-    if (fetches && !send.via->may_ask(send)) return UCS_OK;
-    if (fetches && !assign_id(send)) {
-        finish_send(send, UCS_ERR_NO_MEMORY);
-        return UCS_OK;
-    }
-    if (!fetches) send.via->note_posted();
+    if (fetches) return ask_owner(send, wire::rma_atomic, pack);
+    send.via->note_posted();
     const ssize_t sent = send.via->lane().am_bcopy(wire::rma_atomic, pack, &send);
-    if (sent >= 0) {
-        if (fetches) {
-            send.via->note_asked();
-        } else {
-            finish_send(send, UCS_OK);
-        }
-        return UCS_OK;
-    }
-    release_id(send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
-    finish_send(send, static_cast<ucs_status_t>(sent));
+    finish_send(send, sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent));
     return UCS_OK;
 }
 
@@ -99,20 +83,14 @@ constinit const protocol rma_atomic_message{"rma/atomic_message",
                                             nullptr,
                                             progress,
                                             false,
-                                            abandon};
+                                            abandon_question};
 
 ucs_status_ptr_t atomic_other(ep& to, const uct::atomic_op& op, void* result, std::uint64_t address,
                               const mem::rkey& key, const operation& params) {
-    request* const fresh = begin_call(to.owner(), params);
-    if (fresh == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
-    set_send_callback(*fresh, params);
-    ucs_status_t status = check(op, result, address, key);
-    if (status == UCS_OK) status = describe(*fresh, op, result, address, key);
-    if (status != UCS_OK) return refuse_call(*fresh, status);
-    const bool waits = fresh->state.send.local_window == nullptr || !to.open_directly();
-    if (waits && params.force_immediate()) return refuse_call(*fresh, not_now(to));
-    to.submit_remote(*fresh);
-    return end_call(*fresh, params);
+    return begin_remote(to, params, [&](request& fresh) {
+        const ucs_status_t status = check(op, result, address, key);
+        return status == UCS_OK ? describe(fresh, op, result, address, key) : status;
+    });
 }
 
 }  // namespace ucp

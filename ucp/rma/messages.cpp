@@ -42,25 +42,8 @@ std::size_t pack_get(void* arg, void* into, std::size_t) {
     return sizeof header;
 }
 
-void abandon_get(request& send) {
-    send.via->unhold(send);
-}
-
 ucs_status_t progress_get(request& send) {
-    if (!send.via->may_ask(send)) return UCS_OK;
-    if (!assign_id(send)) {
-        finish_send(send, UCS_ERR_NO_MEMORY);
-        return UCS_OK;
-    }
-    const ssize_t sent = send.via->lane().am_bcopy(wire::rma_get, pack_get, &send);
-    if (sent >= 0) {
-        send.via->note_asked();
-        return UCS_OK;
-    }
-    release_id(send);
-    if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
-    finish_send(send, static_cast<ucs_status_t>(sent));
-    return UCS_OK;
+    return ask_owner(send, wire::rma_get, pack_get);
 }
 
 }  // namespace
@@ -73,6 +56,6 @@ constinit const protocol rma_get_messages{"rma/get_messages",
                                           nullptr,
                                           progress_get,
                                           false,
-                                          abandon_get};
+                                          abandon_question};
 
 }  // namespace ucp

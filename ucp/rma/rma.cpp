@@ -5,6 +5,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/begin.hpp"
 #include "ucp/rma/choice.hpp"
 #include "ucp/rma/protocols.hpp"
 
@@ -76,20 +77,9 @@ ucs_status_t describe(request& fresh, send_kind kind, const void* buffer, std::s
 
 ucs_status_ptr_t begin(ep& with, send_kind kind, const void* buffer, std::size_t count,
                        std::uint64_t address, const mem::rkey& key, const operation& params) {
-    request* const fresh = begin_call(with.owner(), params);
-    if (fresh == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
-    set_send_callback(*fresh, params);
-    const ucs_status_t status = describe(*fresh, kind, buffer, count, address, key, params);
-    if (status != UCS_OK) return refuse_call(*fresh, status);
-    const bool waits = fresh->state.send.local_window == nullptr || !with.open_directly();
-    if (fresh->state.send.buffer.length() == 0 && with.failure() == UCS_OK) {
-        complete(*fresh, UCS_OK);
-    } else if (waits && params.force_immediate()) {
-        return refuse_call(*fresh, not_now(with));
-    } else {
-        with.submit_remote(*fresh);
-    }
-    return end_call(*fresh, params);
+    return begin_remote(with, params, [&](request& fresh) {
+        return describe(fresh, kind, buffer, count, address, key, params);
+    });
 }
 
 lane_set lanes_of(const peer& to) noexcept {
@@ -126,6 +116,27 @@ ucs_status_ptr_t rma_get_other(ep& from, void* buffer, std::size_t count, std::u
 
 void start_rma(request& started) {
     start_with(started, choose(started));
+}
+
+ucs_status_t ask_owner(request& send, uct::am_id id, uct::pack_function pack) {
+    if (!send.via->may_ask(send)) return UCS_OK;
+    if (!assign_id(send)) {
+        finish_send(send, UCS_ERR_NO_MEMORY);
+        return UCS_OK;
+    }
+    const ssize_t sent = send.via->lane().am_bcopy(id, pack, &send);
+    if (sent >= 0) {
+        send.via->note_asked();
+        return UCS_OK;
+    }
+    release_id(send);
+    if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
+    finish_send(send, static_cast<ucs_status_t>(sent));
+    return UCS_OK;
+}
+
+void abandon_question(request& send) {
+    send.via->unhold(send);
 }
 
 void scatter(send_state& into, std::size_t offset, const void* data, std::size_t length) noexcept {

@@ -1,0 +1,31 @@
+// How operations on remote memory begin that do not end inside their call.
+#pragma once
+
+#include "ucp/core/ep.hpp"
+#include "ucp/core/operation.hpp"
+#include "ucp/proto/send.hpp"
+
+namespace ucp {
+
+// `describe` fills the request in, or says why there is no such operation. Owner context.
+template<class Describe>
+ucs_status_ptr_t begin_remote(ep& with, const operation& params, const Describe& describe) {
+    request* const fresh = begin_call(with.owner(), params);
+    if (fresh == nullptr) return UCS_STATUS_PTR(UCS_ERR_NO_MEMORY);
+    set_send_callback(*fresh, params);
+    const ucs_status_t status = describe(*fresh);
+    if (status != UCS_OK) return refuse_call(*fresh, status);
+    const send_state& state = fresh->state.send;
+    const bool moves_nothing = state.kind != send_kind::atomic && state.buffer.length() == 0;
+    const bool waits = state.local_window == nullptr || !with.open_directly();
+    if (moves_nothing && with.failure() == UCS_OK) {
+        complete(*fresh, UCS_OK);
+    } else if (waits && params.force_immediate()) {
+        return refuse_call(*fresh, not_now(with));
+    } else {
+        with.submit_remote(*fresh);
+    }
+    return end_call(*fresh, params);
+}
+
+}  // namespace ucp
