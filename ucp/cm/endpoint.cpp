@@ -59,6 +59,17 @@ refusal_words words_of(wire::reason why) noexcept {
     return {UCS_ERR_REJECTED, "the server refused the connection"};
 }
 
+// The end of making an endpoint: it is in use, or goes away.
+ucs::result<ep*> use_if_started(ep& made, ucs_status_t started) {
+    if (started != UCS_OK) {
+        made.detach_user();
+        made.owner().destroy_later(made);
+        return started;
+    }
+    made.handle(wireup::event::use);
+    return &made;
+}
+
 }  // namespace
 
 ep_part::~ep_part() {
@@ -235,14 +246,7 @@ ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params
     made->adopt(params, std::string(params.name));
     made->join(std::make_unique<ep_part>(of, *made, ep_part::half::client,
                                          ucs::sys::random_id() & token_mask));
-    const ucs_status_t status = made->by_socket()->start_client(to);
-    if (status != UCS_OK) {
-        made->detach_user();
-        owner.destroy_later(*made);
-        return status;
-    }
-    made->handle(wireup::event::use);
-    return made;
+    return use_if_started(*made, made->by_socket()->start_client(to));
 }
 
 ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
@@ -260,14 +264,8 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
     made->adopt(params, std::string(params.name));
     made->set_remote_id(said.ep);
     made->join(std::make_unique<ep_part>(of, *made, ep_part::half::server, said.token));
-    const ucs_status_t status = made->by_socket()->start_server(from->take_socket(), from->from());
-    if (status != UCS_OK) {
-        made->detach_user();
-        owner.destroy_later(*made);
-        return status;
-    }
-    made->handle(wireup::event::use);
-    return made;
+    return use_if_started(*made,
+                          made->by_socket()->start_server(from->take_socket(), from->from()));
 }
 
 }  // namespace ucp::cm

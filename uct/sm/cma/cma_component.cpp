@@ -1,5 +1,6 @@
 #include "uct/sm/cma/cma_component.hpp"
 
+#include "uct/sm/base/listing.hpp"
 #include "uct/sm/cma/cma_iface.hpp"
 #include "uct/sm/cma/permission.hpp"
 
@@ -13,14 +14,8 @@ public:
 
     listing query(const ucs::config::source& config_source) const override {
         const auto options = ucs::config::load<config>(config_source);
-        std::string reason =
-            options ? why_not_here(options->allow_peers) : "its options are not valid";
-        if (!reason.empty()) {
-            return {
-                .usable = {},
-                .unusable = {{name(), "memory", device_type::shared_memory, std::move(reason)}}};
-        }
-        return {.usable = {{name(), "memory", device_type::shared_memory}}, .unusable = {}};
+        return sm::list_memory(
+            name(), options ? why_not_here(options->allow_peers) : "its options are not valid");
     }
 
     ucs::result<std::unique_ptr<iface>> open(const resource& where,

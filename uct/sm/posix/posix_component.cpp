@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "uct/sm/base/listing.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 
 namespace uct::posix {
@@ -27,13 +28,7 @@ public:
     const ucs::config::table* options() const noexcept override { return &config::options(); }
 
     listing query(const ucs::config::source&) const override {
-        std::string reason = why_not();
-        if (!reason.empty()) {
-            return {
-                .usable = {},
-                .unusable = {{name(), "memory", device_type::shared_memory, std::move(reason)}}};
-        }
-        return {.usable = {{name(), "memory", device_type::shared_memory}}, .unusable = {}};
+        return sm::list_memory(name(), why_not());
     }
 
     ucs::result<std::unique_ptr<iface>> open(const resource& where,

@@ -1,0 +1,20 @@
+// How transports inside a host show themselves.
+#pragma once
+
+#include <string>
+
+#include "uct/api/component.hpp"
+
+namespace uct::sm {
+
+// The one resource of such a transport, usable unless there is a reason why not.
+[[nodiscard]] inline listing list_memory(const char* transport, std::string why_not) {
+    constexpr const char* device = "memory";
+    if (why_not.empty()) {
+        return {.usable = {{transport, device, device_type::shared_memory}}, .unusable = {}};
+    }
+    return {.usable = {},
+            .unusable = {{transport, device, device_type::shared_memory, std::move(why_not)}}};
+}
+
+}  // namespace uct::sm
