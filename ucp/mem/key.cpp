@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "uct/sm/memory/packed_name.hpp"
+
 namespace ucp::mem {
 namespace {
 
@@ -9,8 +11,8 @@ namespace {
 class writer {
 public:
     explicit writer(std::byte* into) noexcept : at_(into) {}
-    template<class Number>
-    writer& put(Number value) noexcept {
+    template<class Field>
+    writer& put(const Field& value) noexcept {
         std::memcpy(at_, &value, sizeof value);
         at_ += sizeof value;
         return *this;
@@ -23,8 +25,8 @@ private:
 class reader {
 public:
     explicit reader(const std::byte* from) noexcept : at_(from) {}
-    template<class Number>
-    reader& get(Number& value) noexcept {
+    template<class Field>
+    reader& get(Field& value) noexcept {
         std::memcpy(&value, at_, sizeof value);
         at_ += sizeof value;
         return *this;
@@ -33,6 +35,8 @@ public:
 private:
     const std::byte* at_;
 };
+
+static_assert(wire::block_length == wire::plain_length + uct::sm::packed_name_size);
 
 bool possible(const key& read) noexcept {
     const bool wraps = read.base + read.length < read.base;
@@ -56,13 +60,7 @@ packed_key pack(const key& from) noexcept {
         .put(from.owner.secret)
         .put(from.base)
         .put(from.length);
-    if (block) {
-        out.put(from.block.host)
-            .put(from.block.tag)
-            .put(from.block.pid_namespace)
-            .put(from.block.pid)
-            .put(from.block.fd);
-    }
+    if (block) out.put(uct::sm::pack(from.block));
     return made;
 }
 
@@ -85,11 +83,9 @@ std::optional<key> parse_key(std::span<const std::byte> from) noexcept {
     read.exported = (flags & wire::exported) != 0;
     in.get(read.owner.id).get(read.owner.secret).get(read.base).get(read.length);
     if (block) {
-        in.get(read.block.host)
-            .get(read.block.tag)
-            .get(read.block.pid_namespace)
-            .get(read.block.pid)
-            .get(read.block.fd);
+        uct::sm::packed_name name;
+        in.get(name);
+        read.block = uct::sm::unpack(name);
         if (read.block.empty()) return std::nullopt;
     }
     if (!possible(read)) return std::nullopt;

@@ -12,12 +12,8 @@
 // 12  8  secret: random, whoever has it was given the key
 // 20  8  address of the first byte at the owner
 // 28  8  bytes
-//        with a block, that other processes of the host can map (uct/sm/memory):
-// 36  8  host
-// 44  8  tag of the block
-// 52  4  process id namespace
-// 56  4  process id
-// 60  4  descriptor
+//        with a block, that other processes of the host can map:
+// 36 28  its name (uct/sm/memory/packed_name.hpp)
 #pragma once
 
 #include <cstddef>

@@ -5,23 +5,20 @@
 
 #include "uct/sm/memory/apply_atomic.hpp"
 #include "uct/sm/memory/log.hpp"
+#include "uct/sm/memory/packed_name.hpp"
 
 namespace uct::sm {
 namespace {
 
 // The key: only processes of this host read it, so numbers are in their own form.
 struct packed_key {
-    std::uint64_t host;
-    std::uint64_t tag;
     std::uint64_t base;
     std::uint64_t length;
-    std::uint32_t pid_namespace;
-    std::uint32_t pid;
-    std::uint32_t fd;
+    packed_name name;
     std::uint32_t version;
 };
 static_assert(sizeof(packed_key) == 48 && std::has_unique_object_representations_v<packed_key>);
-constexpr std::uint32_t key_version = 1;
+constexpr std::uint32_t key_version = 2;
 
 }  // namespace
 
@@ -34,10 +31,8 @@ ucs::result<shared_memory> share_block(std::size_t length) {
                         length);
         return UCS_ERR_UNSUPPORTED;
     }
-    const packed_key key{
-        name.host, name.tag,           reinterpret_cast<std::uint64_t>((*made)->base()),
-        length,    name.pid_namespace, name.pid,
-        name.fd,   key_version};
+    const packed_key key{reinterpret_cast<std::uint64_t>((*made)->base()), length, pack(name),
+                         key_version};
     const auto bytes = std::as_bytes(std::span(&key, 1));
     return shared_memory{{(*made)->base(), length}, {bytes.begin(), bytes.end()}, std::move(*made)};
 }
@@ -51,8 +46,8 @@ ucs::result<std::unique_ptr<remote_memory>> mapped_memory::attach(std::span<cons
         ucs::log::error(memory_log, "a key to shared memory is malformed, or of another version");
         return UCS_ERR_INVALID_PARAM;
     }
-    const block_name name{known.host, known.tag, known.pid_namespace, known.pid, known.fd};
-    auto found = shared_block::attach(name, known.length, wanted == memory_access::change);
+    auto found =
+        shared_block::attach(unpack(known.name), known.length, wanted == memory_access::change);
     if (found.block == nullptr) {
         ucs::log::error(memory_log, "{} bytes of a peer's memory cannot be mapped: {}",
                         known.length, found.why_not);

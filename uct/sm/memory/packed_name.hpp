@@ -1,0 +1,48 @@
+// How the name of a block lies in the keys that are given to other processes of the host.
+//
+// at  bytes
+//  0  8  host
+//  8  8  tag
+// 16  4  process id namespace
+// 20  4  process id
+// 24  4  descriptor
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+
+#include "uct/sm/memory/shared_block.hpp"
+
+namespace uct::sm {
+
+inline constexpr std::size_t packed_name_size = 28;
+using packed_name = std::array<std::byte, packed_name_size>;
+
+namespace detail {
+// Words of four bytes, because the size is no multiple of eight.
+struct name_words {
+    std::array<std::uint32_t, 2> host;
+    std::array<std::uint32_t, 2> tag;
+    std::uint32_t pid_namespace;
+    std::uint32_t pid;
+    std::uint32_t fd;
+};
+static_assert(sizeof(name_words) == packed_name_size);
+}  // namespace detail
+
+[[nodiscard]] inline packed_name pack(const block_name& name) noexcept {
+    using halves = std::array<std::uint32_t, 2>;
+    return std::bit_cast<packed_name>(detail::name_words{std::bit_cast<halves>(name.host),
+                                                         std::bit_cast<halves>(name.tag),
+                                                         name.pid_namespace, name.pid, name.fd});
+}
+
+// The bytes may be anything, and so may the name then.
+[[nodiscard]] inline block_name unpack(const packed_name& bytes) noexcept {
+    const auto words = std::bit_cast<detail::name_words>(bytes);
+    return {std::bit_cast<std::uint64_t>(words.host), std::bit_cast<std::uint64_t>(words.tag),
+            words.pid_namespace, words.pid, words.fd};
+}
+
+}  // namespace uct::sm
