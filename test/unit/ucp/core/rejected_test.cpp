@@ -146,9 +146,10 @@ TEST_CASE("workers that cannot be reached are told of less and less often") {
 }
 
 TEST_CASE("a line about a message that is lost says what it was") {
+    raw_world in({});
     const test::log_capture log;
-    ucp::message_lost(ucp::wire::stream_credit, 16);
-    ucp::message_lost(ucp::wire::room_answer, 8);
+    ucp::message_lost(*in.worker, ucp::wire::stream_credit, 16);
+    ucp::message_lost(*in.worker, ucp::wire::room_answer, 8);
     CHECK(log.count("out of memory: a message of 16 bytes (stream credit) was dropped") == 1);
     CHECK(log.count("out of memory: a message of 8 bytes (grant of room) was dropped") == 1);
     CHECK(ucp::name_of(255) == std::string("unknown"));
