@@ -6,11 +6,6 @@
 using namespace tcp_test;
 using test::virtual_time;
 
-namespace {
-
-
-}  // namespace
-
 TEST_CASE("messages go over IPv4 and over IPv6") {
     const std::string family = GENERATE("inet", "inet6");
     worker a("TCP_AF_PRIO", family);
