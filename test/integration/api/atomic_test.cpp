@@ -1,6 +1,8 @@
 // Atomic operations, and the order of operations on remote memory.
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <thread>
 
 #include "test/integration/api/remote.hpp"
 
@@ -62,6 +64,73 @@ void check_all_operations(const remote_world& in, const remote_memory& there) {
     CHECK(read<Number>(there, 8 + sizeof(Number)) == 0x5a5a);
 }
 
+// Another thread progresses the owner of the memory while this lives.
+class helping_owner {
+public:
+    explicit helping_owner(const remote_world& in) {
+        if (in.target == in.worker) return;
+        thread_ = std::thread([this, target = in.target] {
+            while (!over_) {
+                if (ucp_worker_progress(target) == 0) std::this_thread::yield();
+            }
+        });
+    }
+    ~helping_owner() {
+        over_ = true;
+        if (thread_.joinable()) thread_.join();
+    }
+    helping_owner(const helping_owner&) = delete;
+    helping_owner& operator=(const helping_owner&) = delete;
+
+private:
+    std::atomic<bool> over_{false};
+    std::thread thread_;
+};
+
+template<class Number>
+using blocking_add = ucs_status_t (*)(ucp_ep_h, Number, std::uint64_t, ucp_rkey_h);
+template<class Number>
+using blocking_fetch = ucs_status_t (*)(ucp_ep_h, Number, std::uint64_t, ucp_rkey_h, Number*);
+template<class Number>
+using blocking_cswap = ucs_status_t (*)(ucp_ep_h, Number, Number, std::uint64_t, ucp_rkey_h,
+                                        Number*);
+
+// What is there is read by the last of them: the owner of the memory writes in its own thread.
+template<class Number>
+void check_blocking(const remote_world& in, const remote_memory& there, blocking_add<Number> add,
+                    blocking_fetch<Number> fadd, blocking_fetch<Number> swap,
+                    blocking_cswap<Number> cswap) {
+    const std::uint64_t at = there.address(8);
+    const ucp_rkey_h key = there.key();
+    const auto high = static_cast<Number>(Number{1} << (8 * sizeof(Number) - 1));
+    Number before = 0;
+    REQUIRE(swap(in.ep, 100, at, key, &before) == UCS_OK);
+    CHECK(add(in.ep, high, at, key) == UCS_OK);
+    CHECK(fadd(in.ep, high, at, key, &before) == UCS_OK);
+    CHECK(before == static_cast<Number>(100 + high));
+    CHECK(swap(in.ep, 7, at, key, &before) == UCS_OK);
+    CHECK(before == 100);
+    CHECK(cswap(in.ep, 8, 9, at, key, &before) == UCS_OK);  // compared with, stored
+    CHECK(before == 7);
+    CHECK(cswap(in.ep, 7, 8, at, key, &before) == UCS_OK);
+    CHECK(before == 7);
+    CHECK(fadd(in.ep, 0, at, key, &before) == UCS_OK);
+    CHECK(before == 8);
+
+    const captured_output log;
+    before = 55;
+    for (const std::uint64_t nowhere : {at + 1, at + sizeof(Number) / 2}) {
+        CHECK(add(in.ep, 1, nowhere, key) == UCS_ERR_INVALID_PARAM);
+        CHECK(fadd(in.ep, 1, nowhere, key, &before) == UCS_ERR_INVALID_PARAM);
+        CHECK(swap(in.ep, 1, nowhere, key, &before) == UCS_ERR_INVALID_PARAM);
+        CHECK(cswap(in.ep, 1, 2, nowhere, key, &before) == UCS_ERR_INVALID_PARAM);
+    }
+    CHECK(fadd(in.ep, 1, at, key, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(before == 55);
+    CHECK(fadd(in.ep, 0, at, key, &before) == UCS_OK);
+    CHECK(before == 8);
+}
+
 }  // namespace
 
 TEST_CASE("atomic operations change a number and fetch what was there") {
@@ -102,6 +171,20 @@ TEST_CASE("the older forms of atomic operations") {
     result = 99;
     CHECK(fetched(UCP_ATOMIC_FETCH_OP_CSWAP, 7) == 7);
     CHECK(read<std::uint64_t>(there) == 99);
+}
+
+TEST_CASE("the blocking forms of atomic operations") {
+    const remote_world in;
+    const remote_memory there(in, 64, GENERATE(false, true));
+    {
+        // They progress their own worker only; the owner of the memory may have to help.
+        const helping_owner helper(in);
+        check_blocking<std::uint32_t>(in, there, ucp_atomic_add32, ucp_atomic_fadd32,
+                                      ucp_atomic_swap32, ucp_atomic_cswap32);
+        check_blocking<std::uint64_t>(in, there, ucp_atomic_add64, ucp_atomic_fadd64,
+                                      ucp_atomic_swap64, ucp_atomic_cswap64);
+    }
+    REQUIRE(in.flush() == UCS_OK);
 }
 
 TEST_CASE("many additions of several endpoints lose nothing") {
