@@ -1,6 +1,8 @@
 // Sleeping on a worker, and what wakes.
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -295,21 +297,67 @@ TEST_CASE("a worker shows in the program's own event set", "[wakeup]") {
     ucp_cleanup(context);
 }
 
-TEST_CASE("waiting for memory ends with a change, with something to do, or soon", "[wakeup]") {
+TEST_CASE("waiting for memory sees what another thread or process writes there", "[wakeup]") {
+    // A page that a child shares.
+    void* const page = ::mmap(nullptr, sizeof(unsigned char), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(page != MAP_FAILED);
+    auto* const bytes = static_cast<unsigned char*>(page);
+    const std::atomic_ref ours(bytes[0]);
+    const std::atomic_ref theirs(bytes[1]);
+    constexpr unsigned char last = 100;
+    // Answers each number in one byte with the same one in the other: neither side goes on before
+    // the other one's waiting ended.
+    const auto answer = [&] {
+        for (unsigned char number = 1; number <= last; ++number) {
+            while (ours.load() != number)
+                std::this_thread::yield();
+            theirs.store(number);
+        }
+    };
+    const bool by_process = GENERATE(false, true);
+    CAPTURE(by_process);
+    const pid_t child = by_process ? ::fork() : -1;
+    if (child == 0) {
+        answer();
+        ::_exit(0);
+    }
+    std::thread thread;
+    if (!by_process) thread = std::thread(answer);
+    {
+        const world in(sleepers());
+        for (unsigned char number = 1; number <= last; ++number) {
+            ours.store(number);
+            while (theirs.load() != number)
+                ucp_worker_wait_mem(in.receiver, bytes + 1);
+        }
+        CHECK(theirs.load() == last);
+    }
+    if (by_process) {
+        int status = -1;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        CHECK(status == 0);
+    } else {
+        thread.join();
+    }
+    ::munmap(page, 1);
+}
+
+TEST_CASE("waiting for memory ends without a change too: soon, and at once if there is work",
+          "[wakeup]") {
     const world in(sleepers());
-    unsigned char byte = 0;
-    ucp_worker_wait_mem(in.receiver, &byte);
-    std::atomic<bool> over{false};
-    std::thread writer([&] {
-        while (!over)
-            std::atomic_ref(byte).fetch_add(1);
-    });
+    unsigned char byte = 5;
+    put_to_rest(in, in.receiver);
     for (unsigned i = 0; i < 100; ++i)
-        ucp_worker_wait_mem(in.receiver, &byte);
-    over = true;
-    writer.join();
+        ucp_worker_wait_mem(in.receiver, &byte);  // nobody writes, nobody signals
+    // What it saw is left for progress and for sleeping.
+    REQUIRE(ucp_worker_signal(in.receiver) == UCS_OK);
+    ucp_worker_wait_mem(in.receiver, &byte);
+    CHECK(byte == 5);
+    CHECK(ucp_worker_arm(in.receiver) == UCS_ERR_BUSY);
     ucp_worker_wait_mem(nullptr, &byte);
     ucp_worker_wait_mem(in.receiver, nullptr);
+    put_to_rest(in, in.receiver);
 }
 
 TEST_CASE("who did not ask for waking cannot sleep", "[wakeup]") {
