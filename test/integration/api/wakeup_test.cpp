@@ -92,6 +92,53 @@ bool play(ucp_worker_h worker, ucp_ep_h ep, bool begins, sleep_by how, int fd) {
     return true;
 }
 
+// A worker that the program has in an event set of its own.
+class worker_in_set {
+public:
+    explicit worker_in_set(bool edge)
+        : context(make_context(sleepers())), set_(::epoll_create1(EPOLL_CLOEXEC)) {
+        ucp_worker_params_t params{};
+        params.field_mask = UCP_WORKER_PARAM_FIELD_EVENT_FD | UCP_WORKER_PARAM_FIELD_USER_DATA |
+                            UCP_WORKER_PARAM_FIELD_EVENTS;
+        params.event_fd = set_;
+        params.user_data = this;
+        params.events = UCP_WAKEUP_TAG_RECV;
+        if (edge) params.events |= UCP_WAKEUP_EDGE;
+        REQUIRE(ucp_worker_create(context, &params, &worker) == UCS_OK);
+    }
+    ~worker_in_set() {
+        ucp_worker_destroy(worker);
+        ucp_cleanup(context);
+        ::close(set_);
+    }
+    worker_in_set(const worker_in_set&) = delete;
+    worker_in_set& operator=(const worker_in_set&) = delete;
+
+    // Whether the set tells of the worker within that time.
+    [[nodiscard]] bool told(int timeout_ms) const {
+        epoll_event event{};
+        if (::epoll_wait(set_, &event, 1, timeout_ms) != 1) return false;
+        void* const data = event.data.ptr;  // the structure is packed
+        CHECK(data == this);
+        return true;
+    }
+    // Everything that is there is dealt with, at the other worker too, and the next thing wakes.
+    void rest(ucp_worker_h other) const {
+        do {
+            while (ucp_worker_arm(worker) == UCS_ERR_BUSY) {
+                ucp_worker_progress(worker);
+                ucp_worker_progress(other);
+            }
+        } while (told(0));
+    }
+
+    ucp_context_h context;
+    ucp_worker_h worker = nullptr;
+
+private:
+    int set_;
+};
+
 }  // namespace
 
 TEST_CASE("a message makes the descriptor of a sleeping worker readable", "[wakeup]") {
@@ -252,46 +299,71 @@ TEST_CASE("a thread that sends wakes the one that sleeps on the same worker", "[
 
 TEST_CASE("a worker shows in the program's own event set", "[wakeup]") {
     const bool edge = GENERATE(false, true);
+    const worker_in_set in(edge);
+    int fd = -1;
+    CHECK(ucp_worker_get_efd(in.worker, &fd) == UCS_ERR_UNSUPPORTED);
+    in.rest(in.worker);
+    for (unsigned i = 0; i < 3; ++i) {
+        REQUIRE(ucp_worker_signal(in.worker) == UCS_OK);
+        REQUIRE(in.told(long_time));
+        // Told once, or for as long as it is so.
+        CHECK(in.told(0) == !edge);
+        CHECK(ucp_worker_arm(in.worker) == UCS_ERR_BUSY);
+        while (ucp_worker_arm(in.worker) == UCS_ERR_BUSY)
+            ucp_worker_progress(in.worker);
+        CHECK_FALSE(in.told(0));
+    }
+}
+
+TEST_CASE("an event set is told of a connection, a message and a peer's end", "[wakeup]") {
+    if (only_self()) return;
+    const bool edge = GENERATE(false, true);
+    CAPTURE(edge);
+    const worker_in_set in(edge);
+    const ucp_worker_h peer = make_worker(in.context, sleepers());
+    const params none;
+    const auto finish_here = [&](ucs_status_ptr_t started) {
+        if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started);
+        while (ucp_request_check_status(started) == UCS_INPROGRESS) {
+            ucp_worker_progress(peer);
+            ucp_worker_progress(in.worker);
+        }
+        const ucs_status_t status = ucp_request_check_status(started);
+        ucp_request_free(started);
+        return status;
+    };
+    const ucp_ep_h ep = make_ep(peer, in.worker);
+    for (std::uint64_t word = 0; word < 3; ++word) {  // the first one connects
+        in.rest(peer);
+        const auto send = ucp_tag_send_nbx(ep, &word, sizeof word, 7, &none);
+        REQUIRE(in.told(long_time));
+        CHECK(ucp_worker_arm(in.worker) == UCS_ERR_BUSY);
+        std::uint64_t got = ~word;
+        CHECK(finish_here(ucp_tag_recv_nbx(in.worker, &got, sizeof got, 7, all_bits, &none)) ==
+              UCS_OK);
+        CHECK(got == word);
+        CHECK(finish_here(send) == UCS_OK);
+    }
+    in.rest(peer);
+    const auto closed = ucp_ep_close_nbx(ep, &none);
+    CHECK(in.told(long_time));
+    CHECK(finish_here(closed) == UCS_OK);
+    ucp_worker_destroy(peer);
+}
+
+TEST_CASE("an event set is left by a worker that goes, and has to be one", "[wakeup]") {
     const int set = ::epoll_create1(EPOLL_CLOEXEC);
-    const plan how = sleepers();
-    ucp_context_h context = make_context(how);
-    int label = 0;
+    const ucp_context_h context = make_context(sleepers());
     ucp_worker_params_t params{};
-    params.field_mask = UCP_WORKER_PARAM_FIELD_EVENT_FD | UCP_WORKER_PARAM_FIELD_USER_DATA |
-                        UCP_WORKER_PARAM_FIELD_EVENTS;
+    params.field_mask = UCP_WORKER_PARAM_FIELD_EVENT_FD;
     params.event_fd = set;
-    params.user_data = &label;
-    params.events = UCP_WAKEUP_TAG_RECV;
-    if (edge) params.events |= UCP_WAKEUP_EDGE;
     ucp_worker_h worker = nullptr;
     REQUIRE(ucp_worker_create(context, &params, &worker) == UCS_OK);
-    int fd = -1;
-    CHECK(ucp_worker_get_efd(worker, &fd) == UCS_ERR_UNSUPPORTED);
-    const auto sleep = [&] {
-        while (ucp_worker_arm(worker) == UCS_ERR_BUSY)
-            ucp_worker_progress(worker);
-    };
-    epoll_event event{};
-    sleep();
-    while (::epoll_wait(set, &event, 1, 0) == 1)  // of the time before
-        sleep();
-    for (unsigned i = 0; i < 3; ++i) {
-        REQUIRE(ucp_worker_signal(worker) == UCS_OK);
-        event = {};
-        REQUIRE(::epoll_wait(set, &event, 1, long_time) == 1);
-        void* const told = event.data.ptr;  // the structure is packed
-        CHECK(told == &label);
-        // Told once, or for as long as it is so.
-        CHECK(::epoll_wait(set, &event, 1, 0) == (edge ? 0 : 1));
-        CHECK(ucp_worker_arm(worker) == UCS_ERR_BUSY);
-        sleep();
-        CHECK(::epoll_wait(set, &event, 1, 0) == 0);
-    }
+    REQUIRE(ucp_worker_signal(worker) == UCS_OK);
     ucp_worker_destroy(worker);
+    epoll_event event{};
     CHECK(::epoll_wait(set, &event, 1, 0) == 0);
     ::close(set);
-
-    params.event_fd = set;  // closed
     const captured_output quiet;
     CHECK(ucp_worker_create(context, &params, &worker) == UCS_ERR_INVALID_PARAM);
     ucp_cleanup(context);
