@@ -1,8 +1,10 @@
 // Endpoints: making, closing, flushing, who speaks first.
 #include <sys/mman.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <thread>
 
 #include "test/integration/api/world.hpp"
 
@@ -219,6 +221,65 @@ TEST_CASE("the flushes without anything to wait for end at once, the older forms
     CHECK(in.finish(ucp_worker_flush_nb(in.sender, 0, no_send)) == UCS_OK);
     CHECK(ucp_ep_flush(in.ep) == UCS_OK);
     CHECK(ucp_worker_flush(in.sender) == UCS_OK);
+}
+
+TEST_CASE("the older flushes that return a request end after what was sent before them") {
+    const world in;
+    const std::size_t length = GENERATE(as<std::size_t>(), 1, 1 << 20);
+    const bool whole_worker = GENERATE(false, true);
+    CAPTURE(length, whole_worker);
+    const auto data = pattern(length, 1);
+    std::vector<std::byte> into(length);
+    const params none;
+    // Nobody receives it yet.
+    const auto sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 4, &none);
+    static int flushed;
+    flushed = 0;
+    const auto note = [](void*, ucs_status_t status) { flushed += status == UCS_OK ? 1 : 100; };
+    const auto flushing =
+        whole_worker ? ucp_worker_flush_nb(in.sender, 0, note) : ucp_ep_flush_nb(in.ep, 0, note);
+    REQUIRE(UCS_PTR_IS_PTR(flushing));
+    in.await_unexpected(4);
+    for (int i = 0; i < 1000; ++i)
+        in.progress();
+    CHECK(flushed == 0);
+    CHECK(ucp_request_check_status(flushing) == UCS_INPROGRESS);
+    const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 4, all_bits, &none);
+    REQUIRE(in.until([&] { return flushed != 0; }));
+    CHECK(flushed == 1);
+    CHECK(ucp_request_is_completed(sending) == 1);
+    CHECK(in.finish(flushing) == UCS_OK);
+    CHECK(in.finish(sending) == UCS_OK);
+    CHECK(in.finish(receiving) == UCS_OK);
+}
+
+TEST_CASE("the blocking flushes end after what was sent before them") {
+    const world in;
+    const std::size_t length = GENERATE(as<std::size_t>(), 1, 1 << 20);
+    const bool whole_worker = GENERATE(false, true);
+    CAPTURE(length, whole_worker);
+    const auto data = pattern(length, 1);
+    std::vector<std::byte> into(length);
+    const params none;
+    const auto receiving = ucp_tag_recv_nbx(in.receiver, into.data(), length, 4, all_bits, &none);
+    const auto sending = ucp_tag_send_sync_nbx(in.ep, data.data(), length, 4, &none);
+    std::atomic<bool> over{false};
+    std::thread receiver;
+    if (!in.loopback()) {
+        receiver = std::thread([&] {
+            while (!over) {
+                if (ucp_worker_progress(in.receiver) == 0) std::this_thread::yield();
+            }
+        });
+    }
+    const ucs_status_t status = whole_worker ? ucp_worker_flush(in.sender) : ucp_ep_flush(in.ep);
+    const bool sent = !UCS_PTR_IS_PTR(sending) || ucp_request_is_completed(sending) == 1;
+    over = true;
+    if (receiver.joinable()) receiver.join();
+    CHECK(status == UCS_OK);
+    CHECK(sent);
+    CHECK(in.finish(sending) == UCS_OK);
+    CHECK(in.finish(receiving) == UCS_OK);
 }
 
 TEST_CASE("in error handling mode PEER an endpoint is told once that the other side closed") {
