@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <string_view>
 
 #include "test/integration/api/world.hpp"
 
@@ -258,6 +259,13 @@ std::vector<std::byte> bytes_of(const std::vector<unsigned>& values) {
     for (const unsigned value : values)
         bytes.push_back(static_cast<std::byte>(value));
     return bytes;
+}
+
+std::size_t count(const std::string& text, std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++found;
+    return found;
 }
 
 // Where the transports reach only the worker itself there are no clients.
@@ -726,7 +734,13 @@ TEST_CASE("who speaks no request is shown out, and clients are served meanwhile"
         log = output.text();
     }
     CHECK(in.requests.empty());
-    CHECK(log.find("another version") != std::string::npos);
+    INFO(log);
+    // One of each, and then only the tenth.
+    CHECK(count(log, "its connection is closed") == 9);
+    CHECK(count(log, "\n") == 9);
+    CHECK(count(log, "another version") == 1);
+    CHECK(count(log, "sent too long a message") == 1);
+    CHECK(count(log, "sent a malformed request") == 1);
 }
 
 TEST_CASE("who says nothing, or too slowly, has a deadline", "[cm]") {
