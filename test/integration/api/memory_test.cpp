@@ -2,7 +2,10 @@
 #include "test/integration/api/memory.hpp"
 
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
@@ -215,6 +218,82 @@ TEST_CASE("the library's memory is exported and imported, the program's is not")
         ucp_memh_buffer_release(buffer, nullptr);
     }
     ucp_cleanup(other);
+}
+
+namespace {
+
+// What another process exported.
+struct exported {
+    std::array<std::byte, 256> packed;
+    std::size_t length;
+};
+
+// Never returns. Answers in the memory what is written there, and ends when nobody reads the pipe.
+[[noreturn]] void export_memory(int to, int until) {
+    const ucp_context_h context = make_context({});
+    const registered made(context, std::size_t{5000});
+    ucp_memh_pack_params_t how{};
+    how.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS;
+    how.flags = UCP_MEMH_PACK_FLAG_EXPORT;
+    void* buffer = nullptr;
+    exported told{};
+    if (ucp_memh_pack(made, &how, &buffer, &told.length) != UCS_OK) ::_exit(2);
+    if (told.length > told.packed.size()) ::_exit(3);
+    std::memcpy(told.packed.data(), buffer, told.length);
+    auto* const bytes = static_cast<unsigned char*>(made.query().address);
+    bytes[4999] = 'e';
+    if (::write(to, &told, sizeof told) != sizeof told) ::_exit(4);
+    char word = 0;
+    if (::read(until, &word, 1) != 1) ::_exit(5);  // the other one has written
+    bytes[4999] = static_cast<unsigned char>(bytes[7] + 1);
+    if (::write(to, &word, 1) != 1) ::_exit(6);
+    while (::read(until, &word, 1) > 0) {
+    }
+    ::_exit(0);
+}
+
+}  // namespace
+
+TEST_CASE("the memory of another process is imported") {
+    int to_us[2], to_child[2];
+    REQUIRE(::pipe(to_us) == 0);
+    REQUIRE(::pipe(to_child) == 0);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ::close(to_child[1]);
+        try {
+            export_memory(to_us[1], to_child[0]);
+        } catch (...) {
+            ::_exit(1);
+        }
+    }
+    ::close(to_us[1]);
+    exported told{};
+    REQUIRE(::read(to_us[0], &told, sizeof told) == sizeof told);
+    {
+        const world in;
+        ucp_mem_map_params_t import{};
+        import.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER;
+        import.exported_memh_buffer = told.packed.data();
+        ucp_mem_h memh = nullptr;
+        REQUIRE(ucp_mem_map(in.context, &import, &memh) == UCS_OK);
+        const registered there(in.context, memh);
+        CHECK(there.query().length == 5000);
+        auto* const bytes = static_cast<unsigned char*>(there.query().address);
+        CHECK(bytes[4999] == 'e');
+        bytes[7] = 'a';
+        char word = 'w';
+        REQUIRE(::write(to_child[1], &word, 1) == 1);
+        REQUIRE(::read(to_us[0], &word, 1) == 1);
+        CHECK(bytes[4999] == 'b');
+    }
+    ::close(to_child[1]);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    ::close(to_us[0]);
+    ::close(to_child[0]);
 }
 
 TEST_CASE("advice is taken for parts of registered memory") {
