@@ -39,6 +39,7 @@ void keepalive::look() noexcept {
     for (; next != peers_.end() && left > 0; ++next, --left) {
         if (next->connected()) next->am().check();
     }
+    asked_ = at_once_ - left;
     // With nobody behind them it is their turn again; and nothing can be put in front of itself.
     if (++looks_ % looks_per_interval == 0 && next != peers_.end()) {
         // The same ones for a whole interval, then it is the turn of those behind them.

@@ -20,6 +20,11 @@ public:
     // From now on, until it is destroyed.
     void add(peer& fresh) noexcept;
 
+    // Peers that were asked at the last look.
+    [[nodiscard]] unsigned asked() const noexcept { return asked_; }
+    // Intervals that passed with somebody to look after.
+    [[nodiscard]] unsigned rounds() const noexcept { return looks_ / looks_per_interval; }
+
 private:
     // A peer is lost after as many vain looks as one interval has, see uct::ep::check.
     static constexpr unsigned looks_per_interval = 4;
@@ -30,6 +35,7 @@ private:
     const ucs::time::nanoseconds pause_;  // between two looks
     const unsigned at_once_;
     unsigned looks_ = 0;
+    unsigned asked_ = 0;
     ucs::async::event_loop::timer_id timer_ = 0;
     ucs::datastruct::auto_list<peer, &peer::watched_hook> peers_;  // the next ones in front
 };

@@ -20,6 +20,10 @@ void worker::describe(ucs::vfs::directory& into) const {
     into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });
     into.folder("am", *am_);
+    into.folder("keepalive", [this](ucs::vfs::directory& list) {
+        list.file("ep_count", [this] { return std::to_string(keepalive_.asked()); });
+        list.file("round_count", [this] { return std::to_string(keepalive_.rounds()); });
+    });
     into.folder("listener", [this](ucs::vfs::directory& list) {
         if (connections_ != nullptr) connections_->describe_listeners(list);
     });

@@ -1,8 +1,10 @@
 // Which peers are looked after.
 #include <catch2/catch.hpp>
 
+#include "test/support/virtual_time.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucs/vfs/walk.hpp"
 #include "uct/sim/component.hpp"
 #include "uct/tcp/tcp.hpp"
 
@@ -58,4 +60,42 @@ TEST_CASE("a peer is looked after from when its lane is one that has to be") {
     CHECK(remote.lane_names().front().transport == std::string("tcp"));
     CHECK(mine->connection() == ucp::wireup::state::requested);
     CHECK(remote.watched_hook.is_linked());
+}
+
+TEST_CASE("the object tree shows how many peers are looked after, and for how long") {
+    const test::virtual_time clock;
+    const auto context = make_context({&uct::tcp_component()});
+    const auto ours = std::move(*ucp::worker::create(*context, {}));
+    const auto theirs = std::move(*ucp::worker::create(*context, {}));
+    const auto shown = [&](const char* name) {
+        const auto got = ucs::vfs::answer_below(
+            *ours, {ucs::vfs::verb::read, std::string("keepalive/") + name, {}});
+        REQUIRE(got.status == UCS_OK);
+        return std::stoul(got.text);
+    };
+    ucp::ep_params wanted;
+    wanted.error_mode = UCP_ERR_HANDLING_MODE_PEER;
+    ucp::ep* const mine = *ours->create_ep(theirs->address(false).data(), wanted);
+    mine->handle(ucp::wireup::event::use);
+    while (mine->connection() != ucp::wireup::state::ready) {
+        ours->progress();
+        theirs->progress();
+    }
+    CHECK(shown("ep_count") == 0);
+    CHECK(shown("round_count") == 0);
+    // Four looks in the interval, of 20 s.
+    unsigned steps = 0;
+    while (steps < 100 && shown("round_count") < 2) {
+        test::virtual_time::now += 5 * ucs::time::second;
+        ours->look_everywhere();
+        for (unsigned turn = 0; turn < 1000; ++turn) {
+            ours->progress();
+            theirs->progress();
+        }
+        ++steps;
+        CHECK(shown("ep_count") <= 1);
+    }
+    CHECK(shown("ep_count") == 1);
+    CHECK(shown("round_count") == 2);
+    CHECK(steps >= 8);
 }
