@@ -51,7 +51,7 @@ public:
     }
     // The program's header, with what fills it up if data follows.
     [[nodiscard]] bool skip_header(std::size_t length) noexcept {
-        if (rest_.size() < length) return false;
+        if (rest_.size() < length || length > wire::am_longest_header) return false;
         header_ = rest_.data();
         rest_ = rest_.subspan(std::min(rest_.size(), wire::filled_up(length)));
         return true;

@@ -46,4 +46,8 @@ static_assert(sizeof(am_word) == 8);
 // What an active message may have at most beside its header and data, in one piece.
 inline constexpr std::size_t am_longest_extra = sizeof(rts_header) + 16;
 
+// The longest header of a program that any worker allows; less where buffers are shorter. What is
+// longer is no message of a worker.
+inline constexpr std::size_t am_longest_header = 8 * 1024;
+
 }  // namespace ucp::wire

@@ -37,7 +37,7 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
 // header of an active message.
 ucs_status_t worker::check_message_sizes() {
     // What others report, so that programs need not expect more.
-    max_am_header_ = 8 * 1024;
+    max_am_header_ = wire::am_longest_header;
     const std::size_t needed = sizeof(wire::wireup_header) + full_address_.size();
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         if (interfaces_[i] == nullptr || !interfaces_[i]->attr().ops.has(uct::op::am_bcopy))

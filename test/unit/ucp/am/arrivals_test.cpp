@@ -64,6 +64,33 @@ TEST_CASE("an active message that says more of itself than is there is dropped w
     CHECK(got.header.size() == 3);
 }
 
+TEST_CASE("a header that no worker would send for its length is malformed, whole as it is") {
+    uct::sim::parameters network;
+    network.max_bcopy = 32 * 1024;
+    raw_world in(settings{}, network);
+    handler got;
+    got.install(in);
+    const test::log_capture log;
+    constexpr std::uint32_t longest = 8 * 1024;
+    REQUIRE(in.worker->max_am_header() == longest);
+    const std::vector<std::byte> body(longest + 100);
+    for (const std::uint32_t length : {longest + 1, longest + 100}) {
+        in.peer.send(wire::am_only, word(5, length), body);
+        in.peer.send(wire::am_first,
+                     wire::eager_first_header{word(5, length), 100, in.ep_id(), 1, 0}, body);
+        in.peer.send(wire::am_rts, wire::rts_header{word(5, length), 100, in.ep_id(), 9, 0, 0},
+                     body);
+    }
+    in.settle();
+    CHECK(got.calls == 0);
+    CHECK(log.count("malformed", ucs::log::level::warn) == 6);
+    CHECK(in.worker->rejected().count() == 6);
+    in.peer.send(wire::am_only, word(5, longest), body);
+    in.settle();
+    CHECK(got.calls == 1);
+    CHECK(got.header.size() == longest);
+}
+
 TEST_CASE("a message that is to be answered by an endpoint that is not there is dropped") {
     raw_world in(settings{});
     handler got;
