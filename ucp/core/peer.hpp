@@ -114,6 +114,8 @@ public:
     // protocol of each size. `explain` is all of it.
     [[nodiscard]] std::string explain_lanes() const;
     [[nodiscard]] std::string explain_transports() const;
+    // The same of the transports in one line of the log.
+    [[nodiscard]] std::string list_transports() const;
     [[nodiscard]] std::string explain_protocols() const;
     [[nodiscard]] std::string explain() const;
     [[nodiscard]] bool dead() const noexcept { return dead_; }

@@ -83,6 +83,13 @@ std::string peer::explain_transports() const {
     return text;
 }
 
+std::string peer::list_transports() const {
+    const auto remote = address::parse(std::span<const std::byte>(packed_));
+    if (!remote) return "its address is not known";
+    return fmt::format(
+        "{}", fmt::join(why_each(wireup::select_lanes(local_interfaces(), *remote)), "; "));
+}
+
 std::string peer::explain_protocols() const {
     if (protocols_ == nullptr) return {};
     return "# Protocols by message size:\n" + protocols_->explain(owner_.owner().params().features);

@@ -104,6 +104,23 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
     answered->handle(event::reply);
 }
 
+void on_refusal(worker& owner, ep& refused) {
+    if (refused.by_socket() != nullptr) {
+        // A client that asked was there a moment ago.
+        refused.handle(event::failure, UCS_ERR_CONNECTION_RESET);
+        return;
+    }
+    if (refused.failure() == UCS_OK) {
+        const peer& by = refused.remote();
+        owner.unreachable().warn(
+            wireup_log,
+            "worker {:x} ({}) is unreachable: who answers at its address says that it is not there "
+            "any more; {}",
+            by.uid(), by.worker_name(), by.list_transports());
+    }
+    refused.handle(event::failure, UCS_ERR_UNREACHABLE);
+}
+
 void on_message(void* arg, void* data, std::size_t length) {
     auto& owner = *static_cast<worker*>(arg);
     wireup_header header;
@@ -132,9 +149,7 @@ void on_message(void* arg, void* data, std::size_t length) {
             to->handle(event::peer_failure, UCS_ERR_CONNECTION_RESET);
             return;
         case wireup_type::refuse:
-            // A client that asked was there a moment ago.
-            to->handle(event::failure,
-                       to->by_socket() == nullptr ? UCS_ERR_UNREACHABLE : UCS_ERR_CONNECTION_RESET);
+            on_refusal(owner, *to);
             return;
         case wireup_type::bind:
         case wireup_type::request:

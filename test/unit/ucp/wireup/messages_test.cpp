@@ -1,6 +1,7 @@
 // Connection messages that come when their endpoint is gone.
 #include <catch2/catch.hpp>
 
+#include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 
 namespace {
@@ -74,6 +75,7 @@ TEST_CASE("a send to a worker that is not there any more fails when it is refuse
     in.settle();
     const auto asked = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(asked.back().type == wire::wireup_type::request);
+    const test::log_capture log;
     in.peer.send(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
                                                    {},
                                                    asked.back().peer_uid,
@@ -83,6 +85,10 @@ TEST_CASE("a send to a worker that is not there any more fails when it is refuse
     in.settle();
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_ERR_UNREACHABLE);
+    INFO(log.text());
+    CHECK(log.size() == 1);
+    CHECK(log.count("is unreachable: who answers", ucs::log::level::warn) == 1);
+    CHECK(log.count("sim/") == 1);  // what became of each transport
 }
 
 namespace {
