@@ -21,7 +21,15 @@ peer& worker::add_unknown_peer() {
 bool worker::bind(ep& client, const wire::wireup_header& said, std::span<const std::byte> address) {
     const auto parsed = address::parse(address, &rejected_);
     if (!parsed || parsed->uid != said.uid) {
-        client.handle(wireup::event::failure, UCS_ERR_UNREACHABLE);
+        // Why an address cannot be read is told by who reads it.
+        if (parsed) {
+            rejected_.warn(
+                wireup_log,
+                "the server of endpoint {:x} sent the address of worker {:x} in the name "
+                "of worker {:x}: the connection ends",
+                client.id(), parsed->uid, said.uid);
+        }
+        client.handle(wireup::event::failure, UCS_ERR_REJECTED);
         return false;
     }
     peer* to = intern(said.uid, address);

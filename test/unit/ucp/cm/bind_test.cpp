@@ -4,12 +4,46 @@
 
 #include <catch2/catch.hpp>
 
+#include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/cm/endpoint.hpp"
 
 using namespace ucp_test;
 namespace wire = ucp::wire;
+
+namespace {
+
+// Takes connections and says nothing.
+class silent_server {
+public:
+    silent_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        at_.sin_family = AF_INET;
+        at_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof at_;
+        auto* const at = reinterpret_cast<sockaddr*>(&at_);
+        REQUIRE(::bind(socket_.get(), at, length) == 0);
+        REQUIRE(::listen(socket_.get(), 1) == 0);
+        REQUIRE(::getsockname(socket_.get(), at, &length) == 0);
+    }
+    [[nodiscard]] ucp_ep_h client_of(const raw_world& in) const {
+        ucp_ep_params_t params{};
+        params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
+                            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+        params.sockaddr = {reinterpret_cast<const sockaddr*>(&at_), sizeof at_};
+        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        ucp_ep_h made = nullptr;
+        REQUIRE(ucp_ep_create(in.worker_handle(), &params, &made) == UCS_OK);
+        return made;
+    }
+
+private:
+    ucs::unique_fd socket_;
+    sockaddr_in at_{};
+};
+
+}  // namespace
 
 TEST_CASE("a bind for an endpoint that is none of a client, or gone, is refused", "[cm]") {
     raw_world in({});
@@ -84,22 +118,8 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
 
 TEST_CASE("a client that nobody has bound takes no answer, in whose name it may come", "[cm]") {
     raw_world in({});
-    const ucs::unique_fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof at;
-    REQUIRE(::bind(silent.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
-    REQUIRE(::listen(silent.get(), 1) == 0);
-    REQUIRE(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
-    ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
-                        UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
-    params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-    params.sockaddr = {reinterpret_cast<const sockaddr*>(&at), length};
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-    ucp_ep_h made = nullptr;
-    REQUIRE(ucp_ep_create(in.worker_handle(), &params, &made) == UCS_OK);
+    const silent_server server;
+    const ucp_ep_h made = server.client_of(in);
     const ucp::ep& client = ucp::capi::from(made);
     // The peer object of those that wait says 0.
     const std::uint64_t uid = GENERATE(0U, 0x1234U);
@@ -112,4 +132,25 @@ TEST_CASE("a client that nobody has bound takes no answer, in whose name it may 
     in.settle();
     CHECK(client.connection() == ucp::wireup::state::requested);
     CHECK(client.failure() == UCS_OK);
+}
+
+TEST_CASE("a bind with an address that is not the server's ends the connection, with one line",
+          "[cm]") {
+    raw_world in({});
+    const silent_server server;
+    const ucp::ep& client = ucp::capi::from(server.client_of(in));
+    const bool readable = GENERATE(false, true);
+    wire::wireup_header said{wire::wireup_type::bind, {}, in.peer.uid() + 1,
+                             in.worker->uid(),        55, client.id()};
+    const std::uint64_t token = client.by_socket()->token();
+    std::memcpy(said.pad, &token, sizeof said.pad);
+    const test::log_capture log;
+    in.peer.send(wire::wireup, said,
+                 readable ? in.peer.address() : std::vector<std::byte>(20, std::byte{0xee}));
+    in.settle();
+    INFO(log.text());
+    CHECK(client.failure() == UCS_ERR_REJECTED);
+    CHECK(log.size() == 1);
+    CHECK(log.count(readable ? "in the name of worker" : "address", ucs::log::level::warn) == 1);
+    CHECK(in.worker->rejected().count() == 1);
 }
