@@ -190,13 +190,23 @@ void ep_part::run() {
     if (!socket_.is_open()) return;
     if (phase_ != phase::connecting) return take_input();
     if (std::exchange(late_, false)) {
-        ucs::log::diag(wireup_log, "connecting to {}: no answer in time", remote_.text());
+        tell_failure("no answer in time");
         return handle(event::deadline, UCS_ERR_TIMED_OUT);
     }
     const int error = refused_ != 0 ? refused_ : socket_.connect_error();
     if (error == 0) return handle(event::connected, UCS_OK);
-    ucs::log::diag(wireup_log, "connecting to {}: {}", remote_.text(), uct::tcp::error_text(error));
+    tell_failure(uct::tcp::error_text(error));
     handle(event::end, status_of(error));
+}
+
+// A client's program asked for its connection; strangers can make a server lose any number.
+void ep_part::tell_failure(std::string_view why) const noexcept {
+    if (which_ == half::client) {
+        ucs::log::warn(wireup_log, "the connection to {} failed: {}", remote_.text(), why);
+    } else {
+        manager_.owner().rejected().warn(wireup_log, "the connection from {} failed: {}",
+                                         remote_.text(), why);
+    }
 }
 
 void ep_part::take_input() noexcept {
@@ -204,7 +214,7 @@ void ep_part::take_input() noexcept {
         case channel::input::nothing_yet:
             return;
         case channel::input::end:
-            ucs::log::diag(wireup_log, "{} ended before the connection stood", remote_.text());
+            tell_failure("it was ended before it stood");
             return handle(event::end, UCS_ERR_CONNECTION_RESET);
         case channel::input::nonsense:
             manager_.owner().rejected().warn(wireup_log, "{} {}", remote_.text(), said_.why_not());
@@ -214,7 +224,7 @@ void ep_part::take_input() noexcept {
     }
     if (said_.header().kind == wire::kind::refusal) {
         const refusal_words words = words_of(said_.header().reason);
-        ucs::log::diag(wireup_log, "{}: {}", remote_.text(), words.text);
+        tell_failure(words.text);
         return handle(event::refusal, words.status);
     }
     handle(said_.header().kind == wire::kind::established ? event::established : event::request,

@@ -1,6 +1,8 @@
 // Endpoints by socket address: the client's and the server's.
 #pragma once
 
+#include <string_view>
+
 #include "ucp/cm/conn_request.hpp"
 #include "ucp/core/ep.hpp"
 #include "ucs/async/event_loop.hpp"
@@ -48,6 +50,8 @@ private:
     ucs_status_t watch(std::uint32_t events) noexcept;
     void handle(event what, ucs_status_t status) noexcept;
     void take_input() noexcept;
+    // Why there will be no connection.
+    void tell_failure(std::string_view why) const noexcept;
     void on_connected() noexcept;
     [[nodiscard]] bool send_request() const;
     void close() noexcept;

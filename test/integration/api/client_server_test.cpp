@@ -406,8 +406,11 @@ TEST_CASE("a client can choose the address it comes from", "[cm]") {
     in.close(ep, true);
     const address nowhere = any_port("192.0.2.1");
     params.local_sockaddr = nowhere.c();
-    const captured_output quiet;
+    captured_output output;
     CHECK(ucp_ep_create(in.client, &params, &ep) == UCS_ERR_UNREACHABLE);
+    const std::string& log = output.text();
+    CHECK(count(log, "\n") == 1);
+    CHECK(count(log, "ucp_ep_create: no socket to connect to 127.0.0.1:") == 1);
 }
 
 TEST_CASE("a server may accept on another worker, and by the older handler", "[cm]") {
@@ -562,11 +565,17 @@ TEST_CASE("a client that the server rejects is told so", "[cm]") {
     const params none;
     const std::uint64_t word = 1;
     const auto send = ucp_tag_send_nbx(ep, &word, sizeof word, 1, &none);
+    captured_output output;
     CHECK(ucp_listener_reject(in.listener, in.await_request()) == UCS_OK);
     REQUIRE(in.until([&] { return told.calls == 1; }));
     CHECK(told.status == UCS_ERR_REJECTED);
     CHECK(in.finish(send) == UCS_ERR_REJECTED);
     in.close(ep);
+    const std::string& log = output.text();
+    INFO(log);
+    CHECK(count(log, "\n") == 1);
+    CHECK(count(log, "warn  the connection to 127.0.0.1:") == 1);
+    CHECK(count(log, " failed: the server rejected the connection") == 1);
 }
 
 TEST_CASE("a client that finds no server is told so by its handler", "[cm]") {
@@ -574,11 +583,17 @@ TEST_CASE("a client that finds no server is told so by its handler", "[cm]") {
     service in;
     in.stop_listening();
     errors told;
+    captured_output output;
     const ucp_ep_h ep = in.connect(told);
     CHECK(told.calls == 0);
     REQUIRE(in.until([&] { return told.calls == 1; }));
     CHECK(told.status == UCS_ERR_CONNECTION_RESET);
     in.close(ep);
+    const std::string& log = output.text();
+    INFO(log);
+    CHECK(count(log, "\n") == 1);
+    CHECK(count(log, "warn  the connection to 127.0.0.1:") == 1);
+    CHECK(count(log, " failed: Connection refused") == 1);
     const params none;
     const auto left = in.connect(told);
     CHECK(in.finish(ucp_ep_close_nbx(left, &none)) == UCS_OK);
