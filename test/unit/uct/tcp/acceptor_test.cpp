@@ -23,13 +23,18 @@ uct::tcp::socket_address loopback(std::uint16_t port) {
     return {uct::tcp::ip_address::v4(ip), port};
 }
 
-// Takes who says "x", and holds who says "w" until it is told that waiting is over.
+// Takes who says "x", goes on listening to who says "-", and holds who says "w" until it is told
+// that waiting is over.
 struct place {
     struct guest final : acceptor::stranger {
         guest(place& where, ucs::unique_fd socket) : at(where), fd(std::move(socket)) {}
         void on_words() noexcept override {
             char word = 0;
             if (::recv(fd.get(), &word, 1, MSG_DONTWAIT) < 0) return;
+            if (word == '-') {
+                ++at.heard;
+                return;
+            }
             if (word == 'w') return at.door->hold(*this);
             if (word != 'x') return at.door->show_out(*this, "is not wanted");
             take();
@@ -91,6 +96,7 @@ struct place {
     ucs::log::throttle rejected;
     uct::tcp::socket_address address;
     std::vector<ucs::unique_fd> taken;
+    unsigned heard = 0;
     unsigned asked = 0;
     unsigned ended = 0;
     bool waiting_is_over = false;
@@ -138,6 +144,30 @@ TEST_CASE("who says who it is is taken, and who is silent is closed when its tim
     // With nobody to wait for there is no timer.
     virtual_time::now += ucs::time::second;
     CHECK(at.events->poll(0) == 0);
+}
+
+TEST_CASE("who drips words that say nothing yet has the same time as who is silent") {
+    const virtual_time clock;
+    const test::log_capture log;
+    place at(50 * millisecond);
+    const auto slow = at.knock();
+    at.settle();
+    // A byte in each step: that it speaks does not give it more time.
+    for (unsigned i = 0; i < 4; ++i) {
+        REQUIRE(::send(slow.get(), "-", 1, 0) == 1);
+        at.settle();
+        at.pass(10 * millisecond);
+        REQUIRE(at.door->strangers() == 1);
+        CHECK(!closed(slow));
+    }
+    CHECK(at.heard == 4);
+    REQUIRE(::send(slow.get(), "-", 1, 0) == 1);
+    at.settle();
+    at.pass(20 * millisecond);
+    CHECK(closed(slow));
+    CHECK(at.door->strangers() == 0);
+    CHECK(at.taken.empty());
+    CHECK(log.count("connected and did not say who it is") == 1);
 }
 
 TEST_CASE("a crowd waits, and who is silent for longest makes room") {
