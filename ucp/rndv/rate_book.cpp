@@ -31,8 +31,8 @@ double rate_book::observed(rndv_method how, std::size_t length) const noexcept {
     return per_byte * static_cast<double>(length);
 }
 
-bool rate_book::is_worth_a_try(const size_class& here, std::size_t method, bool hopeless) noexcept {
-    if (hopeless || here.chosen < first_look) return false;
+bool rate_book::is_worth_a_try(const size_class& here, std::size_t method, bool too_slow) noexcept {
+    if (too_slow || here.chosen < first_look) return false;
     return (here.known & (1U << method)) == 0 || here.chosen >= here.next_trial;
 }
 

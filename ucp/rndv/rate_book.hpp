@@ -62,7 +62,7 @@ private:
     };
     static constexpr std::size_t class_count = 48;
     static std::size_t index(std::size_t length) noexcept;
-    static bool is_worth_a_try(const size_class& here, std::size_t method, bool hopeless) noexcept;
+    static bool is_worth_a_try(const size_class& here, std::size_t method, bool too_slow) noexcept;
     static void end_trial(size_class& here) noexcept;
     static double close_batch(size_class& here) noexcept;
     static double take_sample(size_class& here, rndv_method how, double per_byte) noexcept;
