@@ -76,7 +76,7 @@ const protocol* protocol_table::best(send_class what, std::size_t length) const 
 
 protocol_table::ranges protocol_table::build(send_class what) const {
     ranges list;
-    // A message that must be announced has data.
+    // No rendezvous is for an empty message: one that must be announced goes as one byte would.
     std::size_t length = traits(what.kind).eager ? 0 : 1;
     const protocol* current = best(what, length);
     while (length < last_sample) {

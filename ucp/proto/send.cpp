@@ -110,12 +110,14 @@ ucs_status_t not_now(ep& to) {
 
 void start_send(request& send) {
     send_state& state = send.state.send;
+    ep& via = *send.via;
+    const std::size_t length = state.buffer.length();
+    bool stored = false;
     if (state.proto == nullptr) {
-        if (send.via->must_announce() && state.buffer.length() > 0) announce(state);
+        if (via.must_announce()) announce(state);
         const send_class what{state.kind, state.buffer.contiguous() != nullptr};
         try {
-            state.proto =
-                &send.via->protocols().select(what, state.buffer.length() + state.header_length);
+            state.proto = &via.protocols().select(what, length + state.header_length);
         } catch (const std::bad_alloc&) {
             ucs::log::error(proto_log, "out of memory: no protocol is chosen for a {}, it fails",
                             traits(state.kind).title);
@@ -123,10 +125,12 @@ void start_send(request& send) {
             return;
         }
         const bool tagged = traits(state.kind).feature == UCP_FEATURE_TAG;
-        if (tagged && !state.proto->rendezvous) send.via->spend(state.buffer.length());
+        stored = tagged && !state.proto->rendezvous;
     }
     send.pending.progress = progress_queued;
     run_send(send);
+    // Now: the receiver may be asked, behind what it is asked about. The request may be gone.
+    if (stored) via.spend(length);
 }
 
 void run_send(request& send) {

@@ -322,6 +322,12 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
         finish_receive(receive, UCS_ERR_MESSAGE_TRUNCATED);
         return;
     }
+    if (what.total == 0) {
+        // The announcement was all of it, as of an eager message.
+        rndv_tell_sender(from, what.request, UCS_OK);
+        finish_receive(receive, UCS_OK);
+        return;
+    }
     uct::ep* lane = from.remote().rma();
     const bool readable = lane != nullptr && what.address != 0 && state.buffer.in_memory();
     state.method = readable ? choose(receive, from) : rndv_method::stream;
