@@ -20,7 +20,7 @@ enum class activity {
     reads,             // rendezvous: memory of a peer was read
     splits,            // rendezvous: one half read, one half written by the sender
     streams,           // rendezvous: the sender was asked to stream
-    held_senders,      // endpoints that must announce, because the receiver has no room
+    held_senders,      // messages to a peer must be announced, because it has no room
     refused_reads,     // peers whose memory the system does not let us read
 };
 

@@ -90,15 +90,15 @@ const ucs::config::table& config::options() {
                 ucs::config::between("1", "1024")),
             make_option<&config::unexpected_window>(
                 "UNEXPECTED_WINDOW", "1m",
-                "Bytes of tagged messages that an endpoint sends ahead of the receiver's word that "
-                "it has room; what exceeds them is announced instead and takes no memory there. "
-                "'inf': without end.",
+                "Bytes of tagged messages that a worker sends to another one ahead of its word "
+                "that it has room, 384 for each message included; what exceeds them is announced "
+                "instead, and its data takes no memory there. 'inf': without end.",
                 ucs::config::at_least("0")),
             make_option<&config::unexpected_limit>(
                 "UNEXPECTED_LIMIT", "64m",
                 "Bytes of tagged messages that a worker stores for receives to come before it "
                 "makes their senders announce what follows. Each sender may exceed it by one "
-                "window.",
+                "window and the message that exceeds the window.",
                 ucs::config::at_least("0")),
             make_option<&config::stream_window>(
                 "STREAM_WINDOW", "1m",

@@ -10,7 +10,6 @@
 #include "ucp/rma/rma.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/stream/channel.hpp"
-#include "ucp/tag/flow.hpp"
 #include "ucp/wireup/messages.hpp"
 
 namespace ucp {
@@ -20,10 +19,7 @@ using wireup::event;
 using wireup::state;
 
 ep::ep(worker& owner, peer& to, std::uint64_t number)
-    : owner_(owner),
-      budget_(owner.owner().options().unexpected_window.bytes),
-      remote_(&to),
-      number_(number) {
+    : owner_(owner), budget_(&to.budget()), remote_(&to), number_(number) {
     id_ = owner.register_ep(*this);
     to.attach(*this);
     owner.count(activity::ep_creations);
@@ -141,6 +137,7 @@ void ep::handle(event what, ucs_status_t status) {
     if (state_ == state::closed) {
         // What is half here stays half: the peer sends nothing more.
         abort_all(UCS_ERR_CONNECTION_RESET);
+        remote_->ask_again(*this);
         destroy_if_over();
     }
 }
@@ -192,6 +189,7 @@ void ep::bind(peer& to) noexcept {
     by_socket_->bind();
     remote_->detach(*this);
     remote_ = &to;
+    budget_ = &to.budget();
     to.attach(*this);
     watch_peer();
 }
@@ -215,6 +213,7 @@ void ep::connect() {
     }
     if (remote_->uid() == owner_.uid() && !no_loopback_) {
         remote_id_ = id_;
+        if (!owner_.matcher().room().has_room()) remote_->begin_held();
         enter(state::ready);
         become_ready();
         return;
@@ -236,6 +235,7 @@ void ep::become_ready() {
     watch_peer();  // who connected first was never connected to
     lane_ = &remote_->am();
     protocols_ = &remote_->protocols();
+    remote_->ask_over(*this);
     draining_ = true;
     run_waiting();
     draining_ = false;
@@ -245,24 +245,15 @@ void ep::become_ready() {
 }
 
 void ep::allow_short() noexcept {
-    short_end_ = budget_.held() ? 0 : static_cast<std::size_t>(protocols_->max_short() + 1);
+    short_end_ = budget_->held() ? 0 : static_cast<std::size_t>(protocols_->max_short() + 1);
 }
 
 void ep::overdrawn() {
-    if (budget_.next_step() == eager_budget::step::ask) {
-        ask_for_room(*this);
-        return;
-    }
-    ucs::log::debug(proto_log,
-                    "worker {:x} does not receive what endpoint {:x} sends: messages are announced "
-                    "until it does",
-                    remote_->uid(), id_);
-    owner_.count(activity::held_senders);
-    allow_short();
+    remote_->overdrawn(*this);
 }
 
-void ep::room_granted() noexcept {
-    if (budget_.answered() && lane_ != nullptr && failure_ == UCS_OK && !draining_) allow_short();
+void ep::room_changed() noexcept {
+    if (lane_ != nullptr && failure_ == UCS_OK && !draining_) allow_short();
 }
 
 void ep::refresh_protocols() noexcept {
@@ -304,6 +295,7 @@ void ep::peer_closed() {
     failure_ = UCS_ERR_CONNECTION_RESET;
     short_end_ = 0;
     abort_all(failure_);
+    remote_->ask_again(*this);
     // The user may take long to close: the peer need not wait for the rest of half messages.
     // Closing says it once more, which finds nothing.
     wireup::send_close(*this);
@@ -315,6 +307,7 @@ void ep::fail(ucs_status_t status, bool tell_peer) {
     owner_.count(activity::ep_failures);
     short_end_ = 0;
     abort_all(status);
+    remote_->ask_again(*this);
     if (tell_peer) wireup::send_failed(*this);
     if (user_owned_) {
         tell_user(status);

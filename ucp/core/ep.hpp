@@ -58,13 +58,13 @@ public:
     [[nodiscard]] std::uint64_t next_message() noexcept { return ++messages_; }
     // Accounts for an eager tagged message that was sent.
     void spend(std::size_t length) {
-        if (budget_.spend(length)) [[unlikely]]
+        if (budget_->spend(length)) [[unlikely]]
             overdrawn();
     }
     // Messages must be announced until the receiver has room again.
-    [[nodiscard]] bool must_announce() const noexcept { return budget_.held(); }
-    // The receiver has room for what was sent.
-    void room_granted() noexcept;
+    [[nodiscard]] bool must_announce() const noexcept { return budget_->held(); }
+    // That began or ended.
+    void room_changed() noexcept;
 
     // Starts a send: at once when ready, else after the connection stands. The request is already
     // in `starting` state.
@@ -221,7 +221,7 @@ private:
 
     worker& owner_;
     std::size_t short_end_ = 0;  // am_short carries lengths below it; 0: not ready
-    eager_budget budget_;
+    eager_budget* budget_;       // the peer's
     uct::ep* lane_ = nullptr;
     const protocol_table* protocols_ = nullptr;
     std::uint64_t id_ = 0;

@@ -16,7 +16,10 @@
 namespace ucp {
 
 peer::peer(worker& owner, std::uint64_t uid, std::vector<std::byte> packed_address)
-    : owner_(owner), uid_(uid), packed_(std::move(packed_address)) {}
+    : owner_(owner),
+      budget_(owner.owner().options().unexpected_window.bytes),
+      uid_(uid),
+      packed_(std::move(packed_address)) {}
 
 peer::~peer() {
     end_kept();
@@ -238,6 +241,7 @@ void peer::attach(ep& user) noexcept {
 
 void peer::detach(ep& user) noexcept {
     endpoints_.erase(endpoints_.iterator_to(user));
+    if (asked_over_ == &user) asked_over_ = nullptr;
     release();
 }
 

@@ -42,6 +42,20 @@ public:
     }
     [[nodiscard]] uct::ep& rma_lane() const noexcept { return *rma_.endpoint; }
     [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
+    // --- what may be sent ahead of receives, see ucp/core/peer_room.cpp ---
+    // All endpoints share it: what they send is stored by one worker.
+    [[nodiscard]] eager_budget& budget() noexcept { return budget_; }
+    // The endpoint's message went beyond half of the window.
+    void overdrawn(ep& by);
+    // The worker answers the question that came over this endpoint.
+    void room_granted(const ep& over) noexcept;
+    // It has told that it has no room, before it was asked.
+    void begin_held() noexcept;
+    // Asks over this endpoint, which is ready, if the question has not been put yet.
+    void ask_over(ep& ready);
+    // This endpoint ends: a question that went over it is put again over another one.
+    void ask_again(const ep& ending);
+
     [[nodiscard]] const uct::iface_attr& am_attr() const noexcept;
     [[nodiscard]] const uct::iface_attr& rma_attr() const noexcept;  // only with rma()
 
@@ -130,6 +144,7 @@ private:
     // One line per transport of this process, those that are not open, too.
     [[nodiscard]] std::vector<std::string> why_each(const wireup::lane_selection& chosen) const;
     void disconnect() noexcept;
+    void room_changed() noexcept;
     void fail_all(ucs_status_t status);
     void empty_queue();
     void end_kept();
@@ -137,6 +152,8 @@ private:
     bool exclude(std::size_t resource, ucs_status_t failure) noexcept;
 
     worker& owner_;
+    eager_budget budget_;
+    const ep* asked_over_ = nullptr;
     const std::uint64_t uid_;
     std::vector<std::byte> packed_;  // the address, for connecting and explaining
     lane am_;

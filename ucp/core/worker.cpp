@@ -488,7 +488,10 @@ std::string worker::info() const {
                             interfaces_[i] == nullptr ? ", left out: " + not_opened_[i] : "");
     }
     text += fmt::format("#     receives posted: {}\n", matcher_->expected_count());
+    const unexpected_room& room = matcher_->room();
     text += fmt::format("#     messages stored: {}\n", matcher_->unexpected_count());
+    text += fmt::format("#     memory for them: {} bytes, and {} for announcements\n",
+                        room.stored(), room.announced_bytes());
     text += fmt::format("#   messages rejected: {}\n", rejected_.count());
     text += matcher_->info();
     const_cast<worker*>(this)->ep_ids_.for_each(

@@ -10,7 +10,7 @@
 //   room_answer   ep 8                                                  -
 //
 // A sender asks by room_question whether what came before it has found room, and the receiver
-// answers when that is so: see ucp/tag/budget.hpp.
+// answers over the same endpoint when that is so: see ucp/tag/budget.hpp.
 //
 // See ucp/core/wire.hpp for the version rule and the meaning of ids.
 #pragma once

@@ -275,6 +275,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     stored->confirm = confirm;
     stored->lost = tag_handlers::announced_lost;
     from->announced.push_back(*stored);
+    room_.announce();
     queue(*stored);
 }
 

@@ -6,13 +6,14 @@
 
 namespace ucp {
 
-// Counts the eager messages of one endpoint. After each half of the window the receiver is asked;
+// Counts the eager messages to one worker. After each half of the window the receiver is asked;
 // while it does not answer, no more than another half is sent, and from then on messages are
 // announced, which takes no memory for their data. Value type.
 class eager_budget {
 public:
-    // What every message costs beside its data: about what the receiver keeps of it.
-    static constexpr std::size_t message_cost = 256;
+    // What every message costs beside its data: what the receiver keeps of it, see
+    // ucp/tag/message.hpp.
+    static constexpr std::size_t message_cost = 384;
 
     explicit eager_budget(std::size_t window) noexcept
         : left_(half_of(window)), half_(half_of(window)) {}
@@ -37,6 +38,14 @@ public:
         return step::ask;
     }
 
+    // The receiver has no room to begin with: it is to be asked, and messages are announced until
+    // it answers. False: so it was already.
+    bool hold() noexcept {
+        if (held_) return false;
+        asked_ = held_ = true;
+        return true;
+    }
+
     // The receiver answered. True: messages had to be announced until now.
     bool answered() noexcept {
         if (!asked_) return false;
@@ -47,6 +56,7 @@ public:
         return was_held;
     }
 
+    [[nodiscard]] bool asked() const noexcept { return asked_; }
     [[nodiscard]] bool held() const noexcept { return held_; }
 
 private:

@@ -15,18 +15,20 @@ void tell(const ep& to, wire::id id) {
 
 void on_question(worker& owner, const wire::room_header& header) {
     ep* const by = owner.find_ep(header.ep);
-    if (by != nullptr && !by->incoming_over()) owner.matcher().room().asked(*by);
+    if (by != nullptr) owner.matcher().room().asked(*by);
 }
 
 void on_answer(worker& owner, const wire::room_header& header) {
     ep* const to = owner.find_ep(header.ep);
-    if (to != nullptr) to->room_granted();
+    if (to != nullptr) to->remote().room_granted(*to);
 }
 
 }  // namespace
 
+// The sender may have more endpoints than this one, so the question is answered whatever became of
+// it.
 void unexpected_room::asked(ep& by) {
-    if (stored_ <= limit_) {
+    if (has_room()) {
         tell(by, wire::room_answer);
     } else if (!by.owed_hook.is_linked()) {
         owed_.push_back(by);
@@ -37,7 +39,7 @@ void unexpected_room::answer_all() {
     while (!owed_.empty()) {
         const ep& next = owed_.front();
         owed_.pop_front();
-        if (!next.incoming_over()) tell(next, wire::room_answer);
+        tell(next, wire::room_answer);
     }
 }
 

@@ -9,7 +9,7 @@
 namespace ucp {
 
 // The receiver's part: how much is stored, and who waits to hear that there is room again. Owned by
-// the matcher; owner context. The sender's part is ucp/tag/budget.hpp.
+// the matcher; owner context. The sender's part is ucp/core/peer_room.cpp.
 class unexpected_room {
 public:
     explicit unexpected_room(std::size_t limit) noexcept : limit_(limit) {}
@@ -17,10 +17,19 @@ public:
     void store(std::size_t length) noexcept { stored_ += length; }
     void give_back(std::size_t length) noexcept {
         stored_ -= length;
-        if (!owed_.empty() && stored_ <= limit_) [[unlikely]]
+        if (!owed_.empty() && has_room()) [[unlikely]]
             answer_all();
     }
+    // Announcements are not held against the room: who has none announces.
+    void announce() noexcept { ++announced_; }
+    void take_announced() noexcept { --announced_; }
+
+    [[nodiscard]] bool has_room() const noexcept { return stored_ <= limit_; }
     [[nodiscard]] std::size_t stored() const noexcept { return stored_; }
+    [[nodiscard]] std::size_t announced() const noexcept { return announced_; }
+    [[nodiscard]] std::size_t announced_bytes() const noexcept {
+        return announced_ * eager_budget::message_cost;
+    }
 
     // The sender behind this endpoint asks.
     void asked(ep& by);
@@ -30,6 +39,7 @@ private:
 
     const std::size_t limit_;
     std::size_t stored_ = 0;
+    std::size_t announced_ = 0;
     ucs::datastruct::auto_list<ep, &ep::owed_hook> owed_;
 };
 

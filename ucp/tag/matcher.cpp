@@ -53,6 +53,7 @@ message* tag_matcher::new_message(std::uint64_t tag, message::kind type) noexcep
 void tag_matcher::free_message(message& done) noexcept {
     done.fragments.clear();
     done.sender_hook.unlink();
+    if (done.type == message::kind::rendezvous) room_.take_announced();
     if (done.accounted > 0) room_.give_back(std::exchange(done.accounted, 0));
     if (spare_count_ < max_spare) {
         done.next_spare = std::exchange(spare_, &done);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ucp/rndv/announcement.hpp"
+#include "ucp/tag/budget.hpp"
 #include "ucp/tag/match/unexpected.hpp"
 #include "ucs/type/status.h"
 
@@ -47,5 +48,8 @@ struct message : tag::unexpected_entry, kept_announcement {
     // Keeps a copy of a piece of the data. False: no memory.
     [[nodiscard]] bool keep(std::size_t offset, const std::byte* data, std::size_t length) noexcept;
 };
+
+// With what the heap and the tables add.
+static_assert(sizeof(message) + 32 <= eager_budget::message_cost);
 
 }  // namespace ucp

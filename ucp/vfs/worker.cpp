@@ -17,6 +17,9 @@ void worker::describe(ucs::vfs::directory& into) const {
     into.file("expected", [this] { return std::to_string(matcher_->expected_count()); });
     into.file("unexpected", [this] { return std::to_string(matcher_->unexpected_count()); });
     into.file("unexpected_bytes", [this] { return std::to_string(matcher_->room().stored()); });
+    into.file("announced", [this] { return std::to_string(matcher_->room().announced()); });
+    into.file("announced_bytes",
+              [this] { return std::to_string(matcher_->room().announced_bytes()); });
     into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });
     into.folder("am", *am_);

@@ -15,8 +15,28 @@ namespace {
 using wire::wireup_header;
 using wire::wireup_type;
 
+// The other side sends as soon as it has it.
+wireup_type with_room(wireup_type type, worker& owner) {
+    if (owner.matcher().room().has_room()) return type;
+    return static_cast<wireup_type>(static_cast<std::uint8_t>(type) | wire::no_room);
+}
+
+// True: it was told that there is no room.
+bool take_no_room(wireup_type& type) {
+    const auto said = static_cast<std::uint8_t>(type);
+    type = static_cast<wireup_type>(said & ~wire::no_room);
+    return (said & wire::no_room) != 0;
+}
+
+// Only before the endpoint is ready, which then asks: later the peer answers what it is asked.
+void note_room(const ep& to, bool full) {
+    const state at = to.connection();
+    if (full && (at == state::idle || at == state::requested)) to.remote().begin_held();
+}
+
 wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
-    return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
+    return {with_room(type, from.owner()), {},        from.owner().uid(),
+            from.remote().uid(),           from.id(), last};
 }
 
 void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::byte> body) {
@@ -33,7 +53,8 @@ void on_stray_request(worker& owner, const wireup_header& header,
     owner.refuse(header, address);
 }
 
-void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address) {
+void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
+                bool full) {
     if (header.peer_uid != owner.uid()) {
         on_stray_request(owner, header, address);
         return;
@@ -41,6 +62,7 @@ void on_request(worker& owner, const wireup_header& header, std::span<const std:
     ep* accepted = owner.accept(header, address);
     if (accepted == nullptr) return;
     accepted->set_remote_id(header.ep);
+    note_room(*accepted, full);
     accepted->handle(event::request);
 }
 
@@ -70,7 +92,8 @@ std::uint64_t token_of(const wireup_header& header) {
     return token;
 }
 
-void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address) {
+void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address,
+             bool full) {
     if (header.peer_uid != owner.uid()) {
         on_stray_request(owner, header, address);
         return;
@@ -86,10 +109,13 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
         owner.refuse(header, address);
         return;
     }
-    if (again || owner.bind(*client, header, address)) client->handle(event::request);
+    if (!again && !owner.bind(*client, header, address)) return;
+    note_room(*client, full);
+    client->handle(event::request);
 }
 
-void on_reply(worker& owner, const wireup_header& header, std::span<const std::byte> address) {
+void on_reply(worker& owner, const wireup_header& header, std::span<const std::byte> address,
+              bool full) {
     ep* answered = addressed(owner, header);
     const bool gone = answered == nullptr || answered->connection() == state::failed ||
                       answered->connection() == state::closed;
@@ -101,6 +127,7 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
     if (answered->connection() == state::requested || answered->connection() == state::abandoned) {
         answered->set_remote_id(header.ep);
     }
+    note_room(*answered, full);
     answered->handle(event::reply);
 }
 
@@ -125,18 +152,19 @@ void on_message(void* arg, void* data, std::size_t length) {
     auto& owner = *static_cast<worker*>(arg);
     wireup_header header;
     if (!read_header(owner, wire::wireup, data, length, header)) return;
+    const bool full = take_no_room(header.type);
     const std::span body(static_cast<const std::byte*>(data) + sizeof header,
                          length - sizeof header);
     if (header.type == wireup_type::request) {
-        on_request(owner, header, body);
+        on_request(owner, header, body, full);
         return;
     }
     if (header.type == wireup_type::reply) {
-        on_reply(owner, header, body);
+        on_reply(owner, header, body, full);
         return;
     }
     if (header.type == wireup_type::bind) {
-        on_bind(owner, header, body);
+        on_bind(owner, header, body, full);
         return;
     }
     ep* to = addressed(owner, header);
@@ -171,8 +199,12 @@ void send_reply(ep& from) {
 }
 
 void send_bind(ep& from) {
-    wireup_header header{wireup_type::bind,   {},        from.owner().uid(),
-                         from.remote().uid(), from.id(), from.remote_id()};
+    wireup_header header{with_room(wireup_type::bind, from.owner()),
+                         {},
+                         from.owner().uid(),
+                         from.remote().uid(),
+                         from.id(),
+                         from.remote_id()};
     const std::uint64_t token = from.by_socket()->token();
     std::memcpy(header.pad, &token, sizeof header.pad);
     from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)),

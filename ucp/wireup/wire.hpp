@@ -11,6 +11,9 @@
 //   bind     token 7 instead of the padding, else like reply: the server's endpoint belongs to the
 //            client's endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
 //
+// The highest bit of the type (`no_room`) tells that the sender stores as many messages as it may:
+// the receiver announces its own to it until it has asked and was answered, see ucp/eager/wire.hpp.
+//
 // `number` counts the endpoints that the sender made to this peer; both sides' endpoints of the
 // same number belong together, so simultaneous connects meet in one connection.
 #pragma once
@@ -27,6 +30,8 @@ enum class wireup_type : std::uint8_t {
     bind = 5,
     failed = 6,
 };
+
+inline constexpr std::uint8_t no_room = 0x80;
 
 struct wireup_header {
     wireup_type type;

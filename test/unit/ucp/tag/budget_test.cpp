@@ -50,6 +50,18 @@ TEST_CASE("an answer that was not asked for changes nothing") {
     CHECK(spend_all(other, 100) == all);
 }
 
+TEST_CASE("a budget that begins held is free with the first answer") {
+    eager_budget budget(10'000);
+    CHECK(budget.hold());
+    CHECK(budget.held());
+    CHECK(budget.asked());
+    CHECK(!budget.hold());
+    CHECK(budget.answered());
+    CHECK(!budget.held());
+    (void)spend_all(budget, 100);
+    CHECK(budget.next_step() == eager_budget::step::ask);
+}
+
 TEST_CASE("a message longer than the window, and an endless one, do no harm") {
     eager_budget small(1000);
     CHECK(small.spend(std::size_t{1} << 40));

@@ -4,11 +4,13 @@
 #include <catch2/catch.hpp>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
 
 namespace {
 
 using namespace ucp_test;
 namespace wire = ucp::wire;
+using wire::wireup_type;
 
 constexpr std::size_t cost = ucp::eager_budget::message_cost;
 constexpr std::size_t in_window = 20;  // empty messages
@@ -30,8 +32,39 @@ void send_empty(raw_world& in, ucp_ep_h to, std::size_t count) {
     in.settle();
 }
 
+// The peer makes the other half of an endpoint that has asked for it last.
+std::uint64_t reply_to_last(raw_world& in, std::uint64_t as, std::uint8_t bits = 0) {
+    const auto asked = in.peer.received<wire::wireup_header>(wire::wireup).back();
+    REQUIRE(asked.type == wireup_type::request);
+    const auto type =
+        static_cast<wireup_type>(static_cast<std::uint8_t>(wireup_type::reply) | bits);
+    in.peer.send(wire::wireup,
+                 wire::wireup_header{type, {}, in.peer.uid(), in.worker->uid(), as, asked.ep},
+                 in.peer.address());
+    in.settle();
+    return asked.ep;
+}
+
 void answer(raw_world& in, std::uint64_t ep) {
     in.peer.send(wire::room_answer, wire::room_header{ep});
+    in.settle();
+}
+
+// More than the limit.
+void fill(raw_world& in) {
+    for (int i = 0; i < 5; ++i)
+        in.peer.send(wire::eager_only, wire::eager_only_header{8}, std::vector<std::byte>(500));
+    in.settle();
+}
+
+void take_all(raw_world& in) {
+    std::vector<std::byte> into(500);
+    const ucp_request_param_t plain{};
+    for (int i = 0; i < 5; ++i) {
+        const ucs_status_ptr_t got =
+            ucp_tag_recv_nbx(in.worker_handle(), into.data(), into.size(), 8, 8, &plain);
+        REQUIRE(got == nullptr);
+    }
     in.settle();
 }
 
@@ -74,12 +107,127 @@ TEST_CASE("an announced empty message is received without any data") {
                  wire::rts_header{3, 0, in.ep_id(), 9,
                                   readable ? reinterpret_cast<std::uint64_t>(&there) : 0, 0});
     in.settle();
+    CHECK(in.worker->matcher().room().announced() == (posted ? 0 : 1));
     if (!posted) receive();
     in.settle();
+    CHECK(in.worker->matcher().room().announced() == 0);
     CHECK(in.worker->matcher().expected_count() == 0);
     const auto answers = in.peer.received<wire::ats_header>(wire::rndv_ats);
     REQUIRE(answers.size() == 1);
     CHECK(answers[0].request == 9);
     CHECK(answers[0].status == UCS_OK);
     CHECK(count_of(in, wire::rndv_rtr) == 0);
+}
+
+TEST_CASE("endpoints to one worker share a window, and an answer frees all of them") {
+    raw_world in(small);
+    const ucp_ep_h other = in.make_ep();
+    send_empty(in, other, 1);
+    (void)reply_to_last(in, 88);
+    for (std::size_t i = 0; i < 2 * in_window; ++i) {
+        send_empty(in, in.ep_handle(), 1);
+        send_empty(in, other, 1);
+    }
+    CHECK(count_of(in, wire::eager_only) <= in_window + 2);
+    CHECK(count_of(in, wire::room_question) == 1);
+    const auto asked = in.peer.received<wire::room_header>(wire::room_question).front();
+    const std::size_t before = count_of(in, wire::eager_only);
+    answer(in, asked.ep == raw_world::peer_ep ? in.ep_id() : ucp::capi::from(other).id());
+    send_empty(in, in.ep_handle(), 1);
+    send_empty(in, other, 1);
+    CHECK(count_of(in, wire::eager_only) == before + 2);
+}
+
+TEST_CASE("a question that went over an endpoint that ends is put over another one") {
+    raw_world in(small);
+    const ucp_ep_h other = in.make_ep();
+    send_empty(in, other, 1);
+    const std::uint64_t other_id = reply_to_last(in, 88);
+    send_empty(in, in.ep_handle(), 2 * in_window);
+    const std::uint64_t gone = in.ep_id();
+    REQUIRE(in.peer.received<wire::room_header>(wire::room_question).back().ep ==
+            raw_world::peer_ep);
+    in.close_by_force();
+    in.peer_closes();
+    REQUIRE(count_of(in, wire::room_question) == 2);
+    CHECK(in.peer.received<wire::room_header>(wire::room_question).back().ep == 88);
+    const std::size_t before = count_of(in, wire::eager_only);
+    answer(in, gone);
+    send_empty(in, other, 1);
+    CHECK(count_of(in, wire::eager_only) == before);
+    answer(in, other_id);
+    send_empty(in, other, 1);
+    CHECK(count_of(in, wire::eager_only) == before + 1);
+}
+
+TEST_CASE("a question that no endpoint is left for is put by the next one") {
+    raw_world in(small);
+    const ucp_ep_h other = in.make_ep();
+    send_empty(in, other, 1);  // waits for its connection
+    send_empty(in, in.ep_handle(), 2 * in_window);
+    in.close_by_force();
+    in.peer_closes();
+    REQUIRE(count_of(in, wire::room_question) == 1);
+    const std::size_t before = count_of(in, wire::eager_only);
+    // The request is not the last message any more.
+    std::uint64_t asked = 0;
+    for (const auto& each : in.peer.received<wire::wireup_header>(wire::wireup))
+        if (each.type == wireup_type::request) asked = each.ep;
+    in.peer.send(
+        wire::wireup,
+        wire::wireup_header{wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 88, asked},
+        in.peer.address());
+    in.settle();
+    CHECK(count_of(in, wire::eager_only) == before);
+    REQUIRE(count_of(in, wire::room_question) == 2);
+    answer(in, asked);
+    send_empty(in, other, 1);
+    CHECK(count_of(in, wire::eager_only) == before + 1);
+}
+
+TEST_CASE("who connects to a worker without room announces until it is answered") {
+    raw_world in(small);
+    in.close_by_force();
+    in.peer_closes();
+    const ucp_ep_h again = in.make_ep();
+    send_empty(in, again, 3);
+    const std::uint64_t id = reply_to_last(in, 88, wire::no_room);
+    CHECK(count_of(in, wire::eager_only) == 0);
+    CHECK(count_of(in, wire::rndv_rts) == 3);
+    REQUIRE(count_of(in, wire::room_question) == 1);
+    CHECK(in.peer.received<wire::room_header>(wire::room_question)[0].ep == 88);
+    answer(in, id);
+    send_empty(in, again, 3);
+    CHECK(count_of(in, wire::eager_only) == 3);
+}
+
+TEST_CASE("a worker without room says so when it connects, and when it has room again") {
+    raw_world in(small);
+    fill(in);
+    REQUIRE(!in.worker->matcher().room().has_room());
+    in.peer.send(
+        wire::wireup,
+        wire::wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 1},
+        in.peer.address());
+    in.settle();
+    const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(replies.size() == 2);
+    CHECK(static_cast<unsigned>(replies[0].type) == static_cast<unsigned>(wireup_type::reply));
+    CHECK(static_cast<unsigned>(replies[1].type) ==
+          (static_cast<unsigned>(wireup_type::reply) | wire::no_room));
+    in.peer.send(wire::room_question, wire::room_header{replies[1].ep});
+    in.settle();
+    CHECK(count_of(in, wire::room_answer) == 0);
+    take_all(in);
+    REQUIRE(count_of(in, wire::room_answer) == 1);
+    CHECK(in.peer.received<wire::room_header>(wire::room_answer)[0].ep == 88);
+}
+
+TEST_CASE(
+    "the question over an endpoint that is closed here is answered: its peer may have others") {
+    raw_world in(small);
+    in.close_by_force();
+    in.peer.send(wire::room_question, wire::room_header{in.ep_id()});
+    in.settle();
+    CHECK(count_of(in, wire::room_answer) == 1);
 }
