@@ -1,7 +1,9 @@
 // Senders that flood a receiver which posts no receives.
 #include <malloc.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
 
 #include "test/integration/api/world.hpp"
 
@@ -10,18 +12,79 @@ using namespace api;
 namespace {
 
 constexpr ucp_tag_t every_bit = ~ucp_tag_t{0};
+constexpr std::size_t limit = 1 << 20;
+constexpr std::size_t window = 256 << 10;
+const settings bounded{{"UNEXPECTED_LIMIT", "1m"}, {"UNEXPECTED_WINDOW", "256k"}};
+// The message that goes beyond the window is sent yet.
+constexpr std::size_t of_message = 512;
 
 std::size_t heap_in_use() {
     const struct mallinfo2 now = ::mallinfo2();
     return now.uordblks + now.hblkhd;
 }
 
+// What a worker says that its messages take.
+struct memory {
+    std::size_t stored = 0;
+    std::size_t announced = 0;
+};
+memory memory_of(ucp_worker_h worker) {
+    const std::string page = printed([&](FILE* to) { ucp_worker_print_info(worker, to); });
+    const std::size_t at = page.find("memory for them:");
+    REQUIRE(at != std::string::npos);
+    memory said;
+    REQUIRE(std::sscanf(page.c_str() + at, "memory for them: %zu bytes, and %zu", &said.stored,
+                        &said.announced) == 2);
+    return said;
+}
+
+// Sends that were started; those that had to wait are kept.
+struct sending {
+    const world& in;
+    std::vector<ucs_status_ptr_t> waiting;
+    std::size_t ended = 0;
+
+    void send(ucp_ep_h to, const std::vector<std::byte>& data, ucp_tag_t tag) {
+        const params none;
+        const ucs_status_ptr_t one = ucp_tag_send_nbx(to, data.data(), data.size(), tag, &none);
+        REQUIRE(!UCS_PTR_IS_ERR(one));
+        if (one == nullptr) {
+            ++ended;
+        } else {
+            waiting.push_back(one);
+        }
+    }
+    // How many were sent in the end.
+    std::size_t finish() {
+        for (ucs_status_ptr_t each : waiting)
+            ended += in.finish(each) == UCS_OK ? 1U : 0U;
+        waiting.clear();
+        return ended;
+    }
+};
+
+void receive_all(const world& in, std::size_t count, std::size_t length) {
+    std::vector<std::byte> into(length);
+    for (std::size_t i = 0; i < count; ++i)
+        REQUIRE(in.recv(into.data(), length, 5).length == length);
+}
+
+bool is_ready(ucp_ep_h ep) {
+    return printed([&](FILE* to) { ucp_ep_print_info(ep, to); }).find("state: ready") !=
+           std::string::npos;
+}
+
+bool has_no_endpoint(ucp_worker_h worker) {
+    return printed([&](FILE* to) { ucp_worker_print_info(worker, to); }).find("endpoints: 0\n") !=
+           std::string::npos;
+}
+
 }  // namespace
 
 TEST_CASE("a flood stays within the receiver's limit, and every message arrives in order") {
-    const world in(configured({{"UNEXPECTED_LIMIT", "1m"},
-                               {"UNEXPECTED_WINDOW", "256k"},
-                               {"RNDV_THRESH", GENERATE("inf", "auto")}}));
+    settings config = bounded;
+    config.emplace_back("RNDV_THRESH", GENERATE("inf", "auto"));
+    const world in(configured(config));
     constexpr std::size_t length = 20'000;
     constexpr std::size_t count = 3'000;  // 60 MB
     const bool sync = GENERATE(false, true);
@@ -38,8 +101,11 @@ TEST_CASE("a flood stays within the receiver's limit, and every message arrives 
     for (int i = 0; i < 10'000; ++i)
         in.progress();
     const std::size_t now = heap_in_use();
-    // Limit, window, and a few hundred bytes of each announcement and request.
-    CHECK(now < before + (std::size_t{6} << 20));
+    const memory said = memory_of(in.receiver);
+    CHECK(said.stored <= limit + window + length + of_message);
+    CHECK(said.announced <= count * of_message);
+    // What it says is what it takes, but for the sender's requests.
+    CHECK(now < before + said.stored + said.announced + count * 1024);
     // Those announced are received before those stored: any order works.
     std::vector<std::byte> into(length);
     const auto receive = [&](ucp_tag_t tag, ucp_tag_t mask) {
@@ -55,6 +121,8 @@ TEST_CASE("a flood stays within the receiver's limit, and every message arrives 
         REQUIRE(receive(0, 0) == i);
     for (ucs_status_ptr_t each : sending)
         REQUIRE(in.finish(each) == UCS_OK);
+    CHECK(memory_of(in.receiver).stored == 0);
+    CHECK(memory_of(in.receiver).announced == 0);
     // And it is fast again: small messages complete within their call.
     std::size_t at_once = 0;
     for (int i = 0; i < 100; ++i) {
@@ -66,22 +134,109 @@ TEST_CASE("a flood stays within the receiver's limit, and every message arrives 
     CHECK(at_once > 50);
 }
 
-TEST_CASE("a flood of tiny messages without any progress of the sender is held as well") {
-    const world in(configured({{"UNEXPECTED_LIMIT", "1m"}, {"UNEXPECTED_WINDOW", "256k"}}));
-    constexpr std::size_t count = 50'000;
-    const std::uint64_t word = 42;
-    const params none;
-    std::vector<ucs_status_ptr_t> sending;
-    for (std::size_t i = 0; i < count; ++i) {
-        sending.push_back(ucp_tag_send_nbx(in.ep, &word, sizeof word, 5, &none));
+TEST_CASE("a flood of tiny or empty messages without any progress of the sender is held as well") {
+    const world in(configured(bounded));
+    constexpr int count = 20'000;
+    const std::vector<std::byte> data(GENERATE(std::size_t{0}, std::size_t{8}));
+    sending all{in, {}};
+    for (int i = 0; i < count; ++i) {
+        all.send(in.ep, data, 5);
         if (i % 64 == 0) ucp_worker_progress(in.receiver);
     }
-    std::uint64_t got = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        CHECK(in.recv(&got, sizeof got, 5).length == sizeof got);
-        REQUIRE(got == word);
-        got = 0;
+    for (int i = 0; i < 10'000; ++i)
+        in.progress();
+    CHECK(memory_of(in.receiver).stored <= limit + window + of_message);
+    const auto waits = [](ucs_status_ptr_t each) {
+        return ucp_request_check_status(each) == UCS_INPROGRESS;
+    };
+    CHECK(std::count_if(all.waiting.begin(), all.waiting.end(), waits) > count / 2);
+    receive_all(in, count, data.size());
+    CHECK(all.finish() == count);
+}
+
+TEST_CASE("each sender adds a window at most, however many endpoints it has") {
+    const world in(configured(bounded));
+    constexpr std::size_t count = 8'000;
+    const std::vector<std::byte> data(100);
+    const bool workers = GENERATE(false, true) && !in.loopback();
+    std::vector<ucp_worker_h> others;
+    std::vector<ucp_ep_h> from{in.ep};
+    while (from.size() < 4) {
+        if (workers) others.push_back(make_worker(in.context));
+        from.push_back(make_ep(workers ? others.back() : in.sender, in.receiver));
     }
-    for (ucs_status_ptr_t each : sending)
-        REQUIRE(in.finish(each) == UCS_OK);
+    const auto progress = [&] {
+        in.progress();
+        for (ucp_worker_h each : others)
+            ucp_worker_progress(each);
+    };
+    sending all{in, {}};
+    for (std::size_t i = 0; i < count; ++i) {
+        all.send(from[i % from.size()], data, 5);
+        progress();
+    }
+    const std::size_t senders = others.size() + 1;
+    CHECK(memory_of(in.receiver).stored <= limit + senders * (window + of_message));
+    const auto ends = [&](ucs_status_ptr_t started) {
+        if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
+        const bool ended = in.until([&] {
+            progress();
+            return ucp_request_check_status(started) != UCS_INPROGRESS;
+        });
+        const ucs_status_t status = ucp_request_check_status(started);
+        ucp_request_free(started);
+        return ended && status == UCS_OK;
+    };
+    std::vector<std::byte> into(data.size());
+    const params none;
+    for (std::size_t i = 0; i < count; ++i)
+        REQUIRE(ends(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), 5, every_bit, &none)));
+    for (ucs_status_ptr_t each : all.waiting)
+        REQUIRE(ends(each));
+    for (ucp_worker_h each : others)
+        ucp_worker_destroy(each);
+    if (!workers) {
+        for (std::size_t i = 1; i < from.size(); ++i)
+            in.close(from[i]);
+    }
+}
+
+TEST_CASE("a sender that closes and opens its endpoint again has no new window") {
+    world in(configured(bounded));
+    const bool another = GENERATE(false, true);
+    if (!another) {
+        in.close(in.ep);
+        in.ep = nullptr;
+    }
+    const std::vector<std::byte> data(1'000);
+    std::size_t sent = 0;
+    for (int round = 0; round < 20; ++round) {
+        const ucp_ep_h again = make_ep(in.sender, in.receiver);
+        sending all{in, {}};
+        all.send(again, data, 5);
+        REQUIRE(in.until([&] { return is_ready(again); }));
+        for (int i = 0; i < 300; ++i) {
+            all.send(again, data, 5);
+            in.progress();
+        }
+        in.close(again, true);
+        sent += all.finish();
+        // Nothing is left of it that the next one could find.
+        REQUIRE((another || in.until([&] { return has_no_endpoint(in.sender); })));
+        CHECK(memory_of(in.receiver).stored <= limit + window + data.size() + of_message);
+    }
+    CHECK(sent * data.size() > limit / 2);
+    receive_all(in, sent, data.size());
+    ucp_tag_recv_info_t info;
+    for (int i = 0; i < 1'000; ++i) {
+        in.progress();
+        REQUIRE(ucp_tag_probe_nb(in.receiver, 0, 0, 0, &info) == nullptr);
+    }
+    // It may send as before.
+    const ucp_ep_h last = make_ep(in.sender, in.receiver);
+    sending all{in, {}};
+    all.send(last, data, 5);
+    receive_all(in, 1, data.size());
+    CHECK(all.finish() == 1);
+    in.close(last);
 }
