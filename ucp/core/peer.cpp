@@ -203,8 +203,11 @@ void peer::empty_queue() {
     if (am_.endpoint == nullptr) return;
     am_.endpoint->pending_purge(
         [](uct::pending_request& queued, void*) {
-            if (control_message::is(queued)) control_message::drop(queued);
-            if (ep::is_last_word(queued)) ep::drop_last_word(queued);
+            if (control_message::is(queued)) {
+                control_message::drop(queued);
+            } else if (ep::is_last_word(queued)) {
+                ep::drop_last_word(queued);
+            }
         },
         nullptr);
 }
