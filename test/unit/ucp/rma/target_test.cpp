@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "test/support/log_capture.hpp"
-#include "test/unit/ucp/support/raw_peer.hpp"
+#include "test/unit/ucp/rma/fixture.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/mem/map.hpp"
 #include "ucp/rma/wire.hpp"
@@ -16,12 +16,8 @@ using namespace ucp_test;
 namespace wire = ucp::wire;
 namespace mem = ucp::mem;
 
-// No lane reaches the peer's memory: everything goes by messages.
 raw_world by_messages() {
-    uct::sim::parameters network;
-    network.ops.bits &= ~(static_cast<std::uint32_t>(uct::op::get_zcopy) |
-                          static_cast<std::uint32_t>(uct::op::put_zcopy));
-    return raw_world({}, network);
+    return raw_world({}, without_memory_lanes());
 }
 
 // What lands comes byte by byte, one in each turn of the worker: a program can look in between.
@@ -79,19 +75,6 @@ ucs_status_t confirmed(raw_world& in, std::uint64_t count) {
     CHECK(answers.back().ep == raw_world::peer_ep);
     CHECK(answers.back().count == count);
     return static_cast<ucs_status_t>(answers.back().status);
-}
-
-// A key to memory of the peer's.
-std::unique_ptr<mem::rkey> key_to_peer(raw_world& in) {
-    const mem::key key{.owner = {5, 6},
-                       .base = 4096,
-                       .length = 4096,
-                       .allowed = mem::all_access,
-                       .exported = false,
-                       .block = {}};
-    auto made = mem::unpack(in.context->memories(), mem::pack(key).bytes.data());
-    REQUIRE(made.ok());
-    return std::move(*made);
 }
 
 // A key to memory that is mapped here.

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "test/support/log_capture.hpp"
-#include "test/unit/ucp/support/raw_peer.hpp"
+#include "test/unit/ucp/rma/fixture.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/mem/map.hpp"
 #include "ucp/rma/wire.hpp"
@@ -13,27 +13,6 @@ namespace {
 using namespace ucp_test;
 namespace wire = ucp::wire;
 namespace mem = ucp::mem;
-
-// No lane reaches the peer's memory: everything goes by messages.
-uct::sim::parameters by_messages() {
-    uct::sim::parameters network;
-    network.ops.bits &= ~(static_cast<std::uint32_t>(uct::op::get_zcopy) |
-                          static_cast<std::uint32_t>(uct::op::put_zcopy));
-    return network;
-}
-
-// A key to memory of the peer's.
-std::unique_ptr<mem::rkey> key_to_peer(raw_world& in) {
-    const mem::key key{.owner = {5, 6},
-                       .base = 4096,
-                       .length = 4096,
-                       .allowed = mem::all_access,
-                       .exported = false,
-                       .block = {}};
-    auto made = mem::unpack(in.context->memories(), mem::pack(key).bytes.data());
-    REQUIRE(made.ok());
-    return std::move(*made);
-}
 
 std::size_t gets_of(const raw_world& in) {
     return in.peer.received<wire::get_header>(wire::rma_get).size();
@@ -49,7 +28,7 @@ TEST_CASE("of any number of operations so many are on the way that a peer may as
     constexpr std::size_t count = 2500;
     std::vector<told> done(2 * count);
     std::vector<std::uint64_t> into(2 * count);
-    raw_world in({}, by_messages());
+    raw_world in({}, without_memory_lanes());
     const auto key = key_to_peer(in);
     const ucp_rkey_h handle = ucp::capi::handle(*key);
     const std::uint64_t one = 1;
@@ -99,7 +78,7 @@ TEST_CASE("of any number of operations so many are on the way that a peer may as
 
 TEST_CASE("a peer is asked for one confirmation at a time", "[ucp][rma]") {
     std::vector<told> flushed(3);
-    raw_world in({}, by_messages());
+    raw_world in({}, without_memory_lanes());
     const auto key = key_to_peer(in);
     const std::uint64_t number = 1;
     for (told& each : flushed) {
@@ -125,7 +104,7 @@ TEST_CASE("a peer is asked for one confirmation at a time", "[ucp][rma]") {
 }
 
 TEST_CASE("a peer that asks and takes no answers loses the endpoint, with a line", "[ucp][rma]") {
-    raw_world in({}, by_messages());
+    raw_world in({}, without_memory_lanes());
     std::vector<std::byte> bytes(4096);
     const auto made =
         mem::map(in.context->memories(), {.address = bytes.data(), .length = bytes.size()});
