@@ -107,15 +107,21 @@ void peer::drop_rma(const char* why) noexcept {
         each.refresh_protocols();
 }
 
-// Nothing was agreed with the peer yet, and somebody still wants to.
+// Nothing was agreed with the peer yet, and somebody still wants to. Endpoints that are over want
+// nothing, but may wait for the lane to take their last word.
 bool peer::may_change_lane() const noexcept {
     if (lost_control_) return false;
+    const auto is_over = [](const ep& each) {
+        return each.connection() == wireup::state::failed ||
+               each.connection() == wireup::state::closed;
+    };
     const auto connected = [](const ep& each) {
         return each.connection() == wireup::state::ready ||
                each.connection() == wireup::state::peer_closed ||
                each.connection() == wireup::state::closing;
     };
-    return !endpoints_.empty() && std::none_of(endpoints_.begin(), endpoints_.end(), connected);
+    return !std::all_of(endpoints_.begin(), endpoints_.end(), is_over) &&
+           std::none_of(endpoints_.begin(), endpoints_.end(), connected);
 }
 
 void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 #include <new>
+#include <optional>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"

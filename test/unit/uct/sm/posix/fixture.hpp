@@ -101,7 +101,9 @@ inline ssize_t send_packed(ep& to, am_id id, const std::string& text) {
 }
 
 inline std::string with_header(std::uint64_t header, const std::string& text) {
-    return std::string(reinterpret_cast<const char*>(&header), sizeof header) + text;
+    std::string whole(reinterpret_cast<const char*>(&header), sizeof header);
+    whole += text;
+    return whole;
 }
 
 }  // namespace uct::posix::test
