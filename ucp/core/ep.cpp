@@ -207,28 +207,30 @@ void ep::connect() {
         return;
     }
     watch_peer();
-    if (by_socket_ != nullptr) {
-        wireup::send_bind(*this);
-        return;
-    }
-    if (remote_->uid() == owner_.uid() && !no_loopback_) {
+    if (by_socket_ == nullptr && remote_->uid() == owner_.uid() && !no_loopback_) {
         remote_id_ = id_;
         if (!owner_.matcher().room().has_room()) remote_->begin_held();
         enter(state::ready);
         become_ready();
         return;
     }
-    wireup::send_request(*this);
+    ask_for_connection();
+}
+
+void ep::ask_for_connection() {
+    owner_.repeater().add(*this);
+    if (by_socket_ == nullptr) {
+        wireup::send_request(*this);
+    } else {
+        wireup::send_bind(*this);
+    }
 }
 
 void ep::connect_again() {
     if (state_ != state::requested && state_ != state::abandoned) return;
+    if (by_socket_ != nullptr && by_socket_->waits_for_bind()) return;
     watch_peer();
-    if (by_socket_ == nullptr) {
-        wireup::send_request(*this);
-    } else if (!by_socket_->waits_for_bind()) {
-        wireup::send_bind(*this);
-    }
+    ask_for_connection();
 }
 
 void ep::become_ready() {

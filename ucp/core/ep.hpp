@@ -172,8 +172,9 @@ public:
     ucs::datastruct::auto_list<kept_announcement, &kept_announcement::sender_hook> announced;
     ucs::datastruct::auto_list<assembly, &assembly::sender_hook> half;
 
-    ucs::datastruct::tree_hook peer_hook;         // among the peer's endpoints, by number
-    ucs::datastruct::auto_unlink_hook owed_hook;  // among those that wait to hear of room
+    ucs::datastruct::tree_hook peer_hook;               // among the peer's endpoints, by number
+    ucs::datastruct::auto_unlink_hook owed_hook;        // among those that wait to hear of room
+    ucs::datastruct::auto_unlink_hook unanswered_hook;  // among those that asked for a connection
     // Either in the peer's list of endpoints that no user has asked for, or in the worker's of
     // those that are to be destroyed.
     ucs::datastruct::auto_unlink_hook unwanted_hook;
@@ -184,13 +185,14 @@ public:
     [[nodiscard]] bool adoptable() const noexcept {
         return state_ == wireup::state::ready && failure_ == UCS_OK && !close_pending_;
     }
-    // The lane was replaced before the connection stood.
+    // The lane was replaced before the connection stood, or nobody has answered for long.
     void connect_again();
     // The peer's lanes changed what they can do.
     void refresh_protocols() noexcept;
 
 private:
     void connect();
+    void ask_for_connection();
     void become_ready();
     void watch_peer() noexcept;
     void enter(wireup::state next) noexcept;

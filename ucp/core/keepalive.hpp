@@ -17,6 +17,11 @@ public:
     keepalive(const keepalive&) = delete;
     keepalive& operator=(const keepalive&) = delete;
 
+    // UCX_KEEPALIVE_INTERVAL; 0: never.
+    [[nodiscard]] ucs::time::nanoseconds interval() const noexcept {
+        return pause_ * looks_per_interval;
+    }
+
     // From now on, until it is destroyed.
     void add(peer& fresh) noexcept;
 

@@ -29,6 +29,11 @@ peer::~peer() {
 ucs_status_t peer::connect() noexcept {
     if (am_.endpoint != nullptr) return UCS_OK;
     if (packed_.empty()) return UCS_ERR_NOT_CONNECTED;  // nobody's yet, see ucp/cm
+    excluded_.clear();  // what failed then, for want of a descriptor say, may do now
+    return connect_over_what_is_left();
+}
+
+ucs_status_t peer::connect_over_what_is_left() noexcept {
     try {
         return make_lanes();
     } catch (const std::bad_alloc&) {
@@ -71,7 +76,6 @@ ucs_status_t peer::make_lanes() {
 void peer::readdress(std::span<const std::byte> packed_address) {
     if (am_.endpoint != nullptr || std::ranges::equal(packed_, packed_address)) return;
     packed_ = std::vector<std::byte>(packed_address.begin(), packed_address.end());
-    excluded_.clear();
 }
 
 const uct::iface_attr& peer::am_attr() const noexcept {
@@ -144,7 +148,7 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
     ucs::log::info(wireup_log, "worker {:x} could not be reached over {}/{} ({}): trying another",
                    uid_, where.transport, where.device, ucs_status_string(status));
     disconnect();
-    if (const ucs_status_t other = connect(); other != UCS_OK) {
+    if (const ucs_status_t other = connect_over_what_is_left(); other != UCS_OK) {
         fail_all(other == UCS_ERR_NO_MEMORY ? other : UCS_ERR_UNREACHABLE);
         return;
     }

@@ -139,6 +139,7 @@ private:
         std::unique_ptr<uct::ep> endpoint;
         std::size_t resource = 0;
     };
+    ucs_status_t connect_over_what_is_left() noexcept;
     ucs_status_t make_lanes();
     [[nodiscard]] std::vector<wireup::local_interface> local_interfaces() const;
     // One line per transport of this process, those that are not open, too.

@@ -72,6 +72,7 @@ worker::worker(const context& of, const worker_params& params,
       uid_(ucs::sys::random_id()),
       events_(std::move(events)),
       keepalive_(*events_, of.options()),
+      repeater_(*events_, keepalive_.interval()),
       view_(std::make_shared<worker_view>(params.name, params.thread_mode,
                                           [loop = events_.get()] { loop->wake(); })) {}
 

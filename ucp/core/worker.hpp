@@ -18,6 +18,7 @@
 #include "ucp/tag/matcher.hpp"
 #include "ucp/vfs/worker_view.hpp"
 #include "ucp/wakeup/spin_budget.hpp"
+#include "ucp/wireup/repeater.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/datastruct/id_table.hpp"
@@ -118,6 +119,7 @@ public:
     void fail_later(peer& failing) noexcept;
     void track_lane(const uct::ep& lane, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
+    [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
     // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
     peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
 
@@ -264,6 +266,7 @@ private:
     const std::uint64_t uid_;
     std::unique_ptr<ucs::async::event_loop> events_;
     keepalive keepalive_;
+    wireup::request_repeater repeater_;
     const std::shared_ptr<worker_view> view_;
     std::unique_ptr<ucs::vfs::entrance> entrance_;
     std::vector<std::unique_ptr<uct::iface>> interfaces_;  // by resource; empty: could not open

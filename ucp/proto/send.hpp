@@ -46,9 +46,8 @@ void finish_send(request& send, ucs_status_t status);
 // Ends a request whose endpoint goes away. Data that the transport still reads delays the end.
 void abort_send(request& send, ucs_status_t status);
 
-// Gives the request a name that the peer can send back; release_id takes it away. A name that was
-// not sent is taken away again, because peers may guess it. False: no memory, with a line in the
-// log.
+// Gives the request a name that the peer can send back; release_id takes it away, also one that was
+// never sent. False: no memory, with a line in the log.
 [[nodiscard]] bool assign_id(request& send) noexcept;
 void release_id(request& send) noexcept;
 

@@ -119,8 +119,12 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
     ep* answered = addressed(owner, header);
     const bool gone = answered == nullptr || answered->connection() == state::failed ||
                       answered->connection() == state::closed;
-    if (gone) {
-        // Our request outlived its connection: the endpoint that it made has no other half.
+    const bool connected = !gone && (answered->connection() == state::ready ||
+                                     answered->connection() == state::peer_closed ||
+                                     answered->connection() == state::closing);
+    if (gone || (connected && answered->remote_id() != header.ep)) {
+        // Our request outlived its connection, or a repeated one came after the peer had closed
+        // its end: the endpoint that it made has no other half.
         owner.refuse(header, address);
         return;
     }

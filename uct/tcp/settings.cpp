@@ -50,8 +50,10 @@ ucs_status_t parse_families(std::string_view text, void* field) {
 
 std::string print_families(const void* field) {
     std::string text;
-    for (const int family : static_cast<const address_families*>(field)->order)
-        text += (text.empty() ? "" : ",") + std::string(family == AF_INET ? "inet" : "inet6");
+    for (const int family : static_cast<const address_families*>(field)->order) {
+        if (!text.empty()) text += ',';
+        text += family == AF_INET ? "inet" : "inet6";
+    }
     return text;
 }
 

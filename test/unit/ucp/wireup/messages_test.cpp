@@ -3,6 +3,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
 
 namespace {
 
@@ -167,4 +168,71 @@ TEST_CASE("the last word of an endpoint waits for room, and the endpoint for it"
         return;
     }
     CHECK(in.worker->endpoint_count() == 0);
+}
+
+TEST_CASE("a connection request that nobody answers is repeated, once per interval") {
+    raw_world in(settings{{"KEEPALIVE_INTERVAL", "20s"}});
+    const ucp_ep_h asking = in.make_ep();
+    ucp::capi::from(asking).handle(ucp::wireup::event::use);
+    in.settle();
+    const auto requests = [&] {
+        std::vector<wire::wireup_header> all;
+        for (const auto& each : in.peer.received<wire::wireup_header>(wire::wireup))
+            if (each.type == wire::wireup_type::request) all.push_back(each);
+        return all;
+    };
+    REQUIRE(requests().size() == 1);
+    const auto pass = [&](int seconds) {
+        for (int i = 0; i < seconds; ++i) {
+            in.network.advance(ucs::time::second);
+            in.worker->look_everywhere();
+            in.settle();
+        }
+    };
+    pass(19);
+    CHECK(requests().size() == 1);
+    pass(40);
+    REQUIRE(requests().size() == 3);
+    CHECK(requests()[2].ep == requests()[0].ep);
+    const auto reply = [&](std::uint64_t from_ep) {
+        in.peer.send(wire::wireup,
+                     wire::wireup_header{wire::wireup_type::reply,
+                                         {},
+                                         in.peer.uid(),
+                                         in.worker->uid(),
+                                         from_ep,
+                                         requests()[0].ep},
+                     in.peer.address());
+        in.settle();
+    };
+    const auto refused = [&] {
+        std::vector<std::uint64_t> all;
+        for (const auto& each : in.peer.received<wire::wireup_header>(wire::wireup))
+            if (each.type == wire::wireup_type::refuse) all.push_back(each.peer_ep_or_number);
+        return all;
+    };
+    SECTION("until it is") {
+        reply(88);
+        CHECK(ucp::capi::from(asking).connection() == ucp::wireup::state::ready);
+        pass(60);
+        CHECK(requests().size() == 3);
+    }
+    SECTION("and a second answer changes nothing") {
+        reply(88);
+        reply(88);
+        CHECK(refused().empty());
+        CHECK(ucp::capi::from(asking).remote_id() == 88);
+    }
+    SECTION("and one of another endpoint, made when the first had closed, is refused") {
+        reply(88);
+        reply(89);
+        CHECK(refused() == std::vector<std::uint64_t>{89});
+        CHECK(ucp::capi::from(asking).remote_id() == 88);
+    }
+    SECTION("until it goes") {
+        raw_world::close_by_force(asking);
+        pass(20);
+        CHECK(requests().size() == 4);  // the peer may have accepted it: only its answer ends it
+        in.worker.reset();
+    }
 }

@@ -1,0 +1,44 @@
+#include "ucp/wireup/repeater.hpp"
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/peer.hpp"
+
+namespace ucp::wireup {
+
+request_repeater::request_repeater(ucs::async::event_loop& events,
+                                   ucs::time::nanoseconds interval) noexcept
+    : events_(events), interval_(interval) {}
+
+request_repeater::~request_repeater() {
+    if (timer_ != 0) events_.remove_timer(timer_);
+}
+
+void request_repeater::add(ep& asking) noexcept {
+    if (interval_ == 0) return;
+    asking.unanswered_hook.unlink();
+    waiting_.push_back(asking);
+    if (timer_ != 0) return;
+    timer_ = events_.add_timer(interval_, [this] { look(); });
+    if (timer_ == 0)
+        ucs::log::error(wireup_log, "out of memory: connection requests are not repeated");
+}
+
+void request_repeater::look() noexcept {
+    list due;
+    due.swap(waiting_);
+    while (!due.empty()) {
+        ep& asking = due.front();
+        due.pop_front();
+        // What still waits for room says enough.
+        if (asking.remote().connected() && asking.remote().am().sent().queued > 0) {
+            waiting_.push_back(asking);
+        } else {
+            asking.connect_again();  // adds it once more, if it still waits
+        }
+    }
+    if (!waiting_.empty()) return;
+    events_.remove_timer(timer_);
+    timer_ = 0;
+}
+
+}  // namespace ucp::wireup
