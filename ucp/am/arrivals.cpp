@@ -68,11 +68,6 @@ ep* answering(wire::am_word word, ep* from) noexcept {
     return (word.flags & wire::am_reply) != 0 ? from : nullptr;
 }
 
-// What was half or announced is forgotten then, so nothing of the kind is begun.
-bool is_over(const ep* from) noexcept {
-    return from == nullptr || from->incoming_over();
-}
-
 void dropped(const char* what, wire::am_word word, std::uint64_t length) {
     ucs::log::debug(proto_log,
                     "{} of {} bytes for handler {} was dropped: its endpoint was closed or failed",

@@ -255,7 +255,9 @@ void ep::overdrawn() {
 }
 
 void ep::room_changed() noexcept {
-    if (lane_ != nullptr && failure_ == UCS_OK && !draining_) allow_short();
+    // One that never became ready has a lane at most, to answer by.
+    const bool sends = lane_ != nullptr && protocols_ != nullptr;
+    if (sends && failure_ == UCS_OK && !draining_) allow_short();
 }
 
 void ep::refresh_protocols() noexcept {

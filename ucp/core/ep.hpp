@@ -63,7 +63,7 @@ public:
     }
     // Messages must be announced until the receiver has room again.
     [[nodiscard]] bool must_announce() const noexcept { return budget_->held(); }
-    // That began or ended.
+    // The time when messages must be announced began or ended.
     void room_changed() noexcept;
 
     // Starts a send: at once when ready, else after the connection stands. The request is already
@@ -87,6 +87,8 @@ public:
     void unhold(request& operation) noexcept;
     // The peer has answered one, which ends with that.
     void end_answered(request& operation, ucs_status_t status);
+    // One that could not be asked ends.
+    void end_unasked(request& operation, ucs_status_t status);
     // Answers that the peer has not taken yet. False: it asked for more than it may.
     [[nodiscard]] bool owe_answer() noexcept;
     void answer_left() noexcept { --owed_answers_; }
@@ -159,9 +161,16 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] void* user_data() const noexcept { return user_data_; }
     [[nodiscard]] ucs_status_t failure() const noexcept { return failure_; }
-    // Nothing more is received: it failed, we closed it by force, or the peer closed.
+    // Nothing more is received: it failed, we closed it by force, or the peer closed. Also where
+    // both closed, and it lives on for its last word only.
     [[nodiscard]] bool incoming_over() const noexcept {
-        return failure_ != UCS_OK || state_ == wireup::state::peer_closed;
+        return failure_ != UCS_OK || state_ == wireup::state::peer_closed ||
+               state_ == wireup::state::closed;
+    }
+    // What the peer asks about memory is answered until it has closed as well, also after we did,
+    // by force even.
+    [[nodiscard]] bool may_answer() const noexcept {
+        return is_connected() && state_ != wireup::state::failed && state_ != wireup::state::closed;
     }
     [[nodiscard]] ucp_err_handling_mode_t error_mode() const noexcept { return error_mode_; }
     [[nodiscard]] std::string info() const;
@@ -194,6 +203,7 @@ private:
     void connect();
     void ask_for_connection();
     void become_ready();
+    void resume_held();
     void watch_peer() noexcept;
     void enter(wireup::state next) noexcept;
     void peer_closed();
@@ -258,5 +268,11 @@ private:
 
 // Thousands of endpoints are normal.
 static_assert(sizeof(ep) <= 384);
+
+// Messages of its sender that are half here, or announced, are forgotten when it is over, so none
+// is begun then. `from`: who find_ep found.
+[[nodiscard]] inline bool is_over(const ep* from) noexcept {
+    return from == nullptr || from->incoming_over();
+}
 
 }  // namespace ucp

@@ -84,7 +84,18 @@ void ep::unhold(request& operation) noexcept {
 
 void ep::end_answered(request& operation, ucs_status_t status) {
     --tracker_->unanswered;
+    end_unasked(operation, status);
+}
+
+void ep::end_unasked(request& operation, ucs_status_t status) {
     finish_send(operation, status);
+    if (!std::exchange(tracker_->resuming, true)) {
+        resume_held();
+        tracker_->resuming = false;
+    }
+}
+
+void ep::resume_held() {
     while (!tracker_->held.empty() && tracker_->unanswered < wire::most_unanswered) {
         request& next = request::of(tracker_->held.front());
         unhold(next);

@@ -121,7 +121,7 @@ void start_rma(request& started) {
 ucs_status_t ask_owner(request& send, uct::am_id id, uct::pack_function pack) {
     if (!send.via->may_ask(send)) return UCS_OK;
     if (!assign_id(send)) {
-        finish_send(send, UCS_ERR_NO_MEMORY);
+        send.via->end_unasked(send, UCS_ERR_NO_MEMORY);
         return UCS_OK;
     }
     const ssize_t sent = send.via->lane().am_bcopy(id, pack, &send);
@@ -131,7 +131,7 @@ ucs_status_t ask_owner(request& send, uct::am_id id, uct::pack_function pack) {
     }
     release_id(send);
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
-    finish_send(send, static_cast<ucs_status_t>(sent));
+    send.via->end_unasked(send, static_cast<ucs_status_t>(sent));
     return UCS_OK;
 }
 

@@ -18,12 +18,10 @@ namespace ucp {
 
 namespace {
 
-// The endpoint to whoever asks, or nullptr. One that failed answers nothing more.
+// The endpoint to whoever asks, or nullptr.
 ep* asking(worker& owner, std::uint64_t id) noexcept {
     ep* const found = owner.find_ep(id);
-    const bool answers =
-        found != nullptr && found->is_connected() && found->connection() != wireup::state::failed;
-    return answers ? found : nullptr;
+    return found != nullptr && found->may_answer() ? found : nullptr;
 }
 
 // The same for what has to be answered: nullptr also for who asks more than it may. Each one is

@@ -22,6 +22,7 @@ struct remote_tracker {
     unsigned unanswered = 0;        // operations that the peer has not answered yet
     // Those that wait until it has answered some: it keeps a bounded number in mind.
     ucs::datastruct::list<uct::pending_request, &uct::pending_request::pending_hook> held;
+    bool resuming = false;              // they are being started
     std::vector<std::uint64_t> fences;  // sequence numbers of what came first behind them
 
     [[nodiscard]] bool all_confirmed() const noexcept { return confirmed == posted; }

@@ -33,7 +33,9 @@ double rate_book::observed(rndv_method how, std::size_t length) const noexcept {
 
 bool rate_book::is_worth_a_try(const size_class& here, std::size_t method, bool too_slow) noexcept {
     if (too_slow || here.chosen < first_look) return false;
-    return (here.known & (1U << method)) == 0 || here.chosen >= here.next_trial;
+    // The numbers wrap.
+    const bool its_time = static_cast<std::int32_t>(here.chosen - here.next_trial) >= 0;
+    return (here.known & (1U << method)) == 0 || its_time;
 }
 
 rndv_method rate_book::choose(std::size_t length, const seconds& predicted) noexcept {

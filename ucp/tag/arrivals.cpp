@@ -19,11 +19,6 @@ namespace {
 // Shorter messages say more about latency than about the rate.
 constexpr std::size_t observed_length = 12 * 1024;
 
-// What was half here is forgotten then, so what comes half is not begun.
-bool is_over(const ep* from) noexcept {
-    return from == nullptr || from->incoming_over();
-}
-
 void dropped(const char* what, std::uint64_t tag, std::uint64_t length) {
     ucs::log::debug(proto_log,
                     "{} of {} bytes with tag {:#x} was dropped: its endpoint was closed or failed",

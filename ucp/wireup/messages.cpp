@@ -1,6 +1,7 @@
 #include "ucp/wireup/messages.hpp"
 
 #include <cstring>
+#include <new>
 
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/handler.hpp"
@@ -135,20 +136,26 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
     answered->handle(event::reply);
 }
 
+void tell_unreachable(worker& owner, const peer& refusing) noexcept {
+    try {
+        owner.unreachable().warn(
+            wireup_log,
+            "worker {:x} ({}) is unreachable: who answers at its address says that it is not there "
+            "any more; {}",
+            refusing.uid(), refusing.worker_name(), refusing.list_transports());
+    } catch (const std::bad_alloc&) {
+        owner.unreachable().warn(wireup_log, "worker {:x} is unreachable: it is not there any more",
+                                 refusing.uid());
+    }
+}
+
 void on_refusal(worker& owner, ep& refused) {
     if (refused.by_socket() != nullptr) {
         // A client that asked was there a moment ago.
         refused.handle(event::failure, UCS_ERR_CONNECTION_RESET);
         return;
     }
-    if (refused.failure() == UCS_OK) {
-        const peer& by = refused.remote();
-        owner.unreachable().warn(
-            wireup_log,
-            "worker {:x} ({}) is unreachable: who answers at its address says that it is not there "
-            "any more; {}",
-            by.uid(), by.worker_name(), by.list_transports());
-    }
+    if (refused.failure() == UCS_OK) tell_unreachable(owner, refused.remote());
     refused.handle(event::failure, UCS_ERR_UNREACHABLE);
 }
 
@@ -203,12 +210,7 @@ void send_reply(ep& from) {
 }
 
 void send_bind(ep& from) {
-    wireup_header header{with_room(wireup_type::bind, from.owner()),
-                         {},
-                         from.owner().uid(),
-                         from.remote().uid(),
-                         from.id(),
-                         from.remote_id()};
+    wireup_header header = header_of(from, wireup_type::bind, from.remote_id());
     const std::uint64_t token = from.by_socket()->token();
     std::memcpy(header.pad, &token, sizeof header.pad);
     from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)),

@@ -14,13 +14,14 @@
 
 namespace ucs::datastruct {
 
-// Where the numbers of an id_table begin: the next use of a slot has the next number.
+// The next use of a slot has the next number.
 class counted_ids {
 public:
     [[nodiscard]] std::uint64_t next(std::uint32_t uses) noexcept { return uses; }
 };
 
-// Nobody can guess them: an id serves as the right to what it names. Costs some nanoseconds for
+// Nobody can guess them (where the system has random numbers, see random_bytes): an id serves as
+// the right to what it names. Costs some nanoseconds for
 // each element that is added, nothing when it is looked up.
 class secret_ids {
 public:
@@ -36,8 +37,9 @@ private:
 
 // Slot map: id = 40 bits of Ids << 24 | index. Add, remove and find are O(1), find of any 64-bit
 // value is safe, and an id of a removed element is not found again: with counted_ids not until its
-// slot was used 2^32 times, with secret_ids as far as chance allows. No valid id is 0. Elements
-// keep their address: slots live in chunks that never move. Owner context only.
+// slot was used 2^32 times, with secret_ids as far as chance allows. No valid id is 0. No more than
+// 2^24 elements at a time. They keep their address: slots live in chunks that never move. Owner
+// context only.
 template<class T, class Ids = counted_ids>
 class id_table {
 public:

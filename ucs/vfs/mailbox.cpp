@@ -48,6 +48,16 @@ void mailbox::close() noexcept {
     state_.store(state::closed, std::memory_order_release);
     const std::lock_guard guard(waking_);
     wake_ = nullptr;
+    closing_.notify_all();
+}
+
+// Ends early when the owner goes, which may wait for the reader's thread.
+void mailbox::give_time_back() {
+    const time::nanoseconds pause = std::exchange(pause_, 0);
+    if (pause == 0) return;
+    std::unique_lock guard(waking_);
+    closing_.wait_for(guard, std::chrono::nanoseconds(pause),
+                      [this] { return state_.load(std::memory_order_relaxed) == state::closed; });
 }
 
 void mailbox::call_owner() {
@@ -124,7 +134,7 @@ answer mailbox::ask(const question& asked) {
         }
         (void)take_answer();
     }
-    if (pause_ > 0) sleep_for(std::exchange(pause_, 0));
+    give_time_back();
     question_ = asked;
     state expected = state::empty;
     if (!state_.compare_exchange_strong(expected, state::asked, std::memory_order_release)) {

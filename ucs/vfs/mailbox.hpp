@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -55,6 +56,7 @@ private:
     bool withdraw();
     bool wait_for_answer(time::nanoseconds limit);
     void call_owner();
+    void give_time_back();
     answer take_answer();
     [[nodiscard]] answer old_answer(const question& asked);
 
@@ -73,6 +75,7 @@ private:
 
     std::mutex waking_;  // guards wake_
     waker wake_;
+    std::condition_variable closing_;  // the state is closed
 };
 
 }  // namespace ucs::vfs

@@ -1,5 +1,6 @@
 #include "uct/tcp/acceptor.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -16,6 +17,11 @@ namespace {
 constexpr ucs::time::nanoseconds tick_interval = 10 * ucs::time::millisecond;
 constexpr ucs::time::nanoseconds pause_without_means = 100 * ucs::time::millisecond;
 constexpr unsigned accepts_at_once = 64;
+
+bool is_readable(int fd) noexcept {
+    pollfd asked{.fd = fd, .events = POLLIN, .revents = 0};
+    return ::poll(&asked, 1, 0) > 0;
+}
 
 }  // namespace
 
@@ -52,7 +58,10 @@ bool acceptor::watch(bool on) noexcept {
 void acceptor::on_knock(int listener) noexcept {
     const ucs::time::nanoseconds now = ucs::time::now();
     for (unsigned i = 0; i < accepts_at_once; ++i) {
-        if (strangers_.size() >= most_strangers && !make_room(now)) return wait_for_room();
+        if (strangers_.size() >= most_strangers) {
+            if (!is_readable(listener)) return;
+            if (!make_room(now)) return wait_for_room();
+        }
         ucs::unique_fd fd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (fd) {
             if (!admit(std::move(fd))) return wait_for_means(ENOMEM);
@@ -99,18 +108,18 @@ bool acceptor::make_room(ucs::time::nanoseconds now) noexcept {
 
 void acceptor::wait_for_room() noexcept {
     if (!std::exchange(complained_, true)) {
-        ucs::log::warn(terms_.log,
-                       "{} connections to {} have not said who they are: others wait, and the "
-                       "silent ones are closed",
-                       strangers_.size(), terms_.name);
+        terms_.rejected.warn(terms_.log,
+                             "{} connections to {} have not said who they are: others wait, and "
+                             "the silent ones are closed",
+                             strangers_.size(), terms_.name);
     }
     pause(tick_interval);
 }
 
 void acceptor::wait_for_means(int error) noexcept {
     if (!std::exchange(complained_, true)) {
-        ucs::log::warn(terms_.log, "accept() on {}: {}; those who connect have to wait",
-                       terms_.name, error_text(error));
+        terms_.rejected.warn(terms_.log, "accept() on {}: {}; those who connect have to wait",
+                             terms_.name, error_text(error));
     }
     pause(pause_without_means);
 }

@@ -6,6 +6,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/rma/wire.hpp"
 
 namespace {
 
@@ -160,6 +161,39 @@ TEST_CASE("a message that was announced and probed before its sender closed cann
     CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, taken, &none) ==
           UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET));
     CHECK(log.count("announced by a peer that is gone", ucs::log::level::warn) == 1);
+}
+
+TEST_CASE("an endpoint that both sides have closed begins nothing more") {
+    // It lives on until the next slow turn, or for its last word, and no receive may wait for it.
+    raw_world in = near();
+    std::vector<std::byte> into(length);
+    told received;
+    const ucp_request_param_t param = received.on_recv();
+    void* const receive = ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, 0, 0, &param);
+    REQUIRE(UCS_PTR_IS_PTR(receive));
+    // One that the user has never asked for, so that the peer's close ends it.
+    constexpr std::uint64_t other = raw_world::peer_ep + 1;
+    const auto connection_message = [&](wire::wireup_type type, std::uint64_t last) {
+        in.peer.send(wire::wireup,
+                     wire::wireup_header{type, {}, in.peer.uid(), in.worker->uid(), other, last},
+                     in.peer.address());
+    };
+    connection_message(wire::wireup_type::request, 5);
+    in.settle();
+    const std::uint64_t made = in.peer.received<wire::wireup_header>(wire::wireup).back().ep;
+    REQUIRE(made != in.ep_id());
+    connection_message(wire::wireup_type::close, made);
+    in.peer.send(wire::rndv_rts, wire::rts_header{1, length, made, 9, 0, 0});
+    in.peer.send(wire::rma_get, wire::get_header{made, 1, 2, 0, 10, 3});
+    in.handle_arrivals();
+    in.settle();
+    CHECK(in.worker->endpoint_count() == 1);
+    CHECK(in.peer.received<wire::rtr_header>(wire::rndv_rtr).empty());
+    CHECK(in.peer.received<wire::result_header>(wire::rma_result).empty());
+    CHECK(received.times == 0);
+    ucp_request_cancel(in.worker_handle(), receive);
+    in.settle();
+    CHECK(received.times == 1);
 }
 
 TEST_CASE("an endpoint that handles errors confirms that its send ran when it was read") {

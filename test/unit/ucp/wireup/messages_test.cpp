@@ -236,3 +236,26 @@ TEST_CASE("a connection request that nobody answers is repeated, once per interv
         in.worker.reset();
     }
 }
+
+TEST_CASE("an endpoint that was closed before it was connected does not mind room at its peer") {
+    raw_world in({});
+    const ucp_ep_h asking = in.make_ep();
+    ucp::ep& closed = ucp::capi::from(asking);
+    closed.handle(ucp::wireup::event::use);
+    in.settle();
+    const std::uint64_t id = closed.id();
+    // As ucp_ep_close_nbx does where there is no memory for a request that waits.
+    closed.detach_user();
+    closed.close_flushed();
+    in.peer.send(
+        wire::wireup,
+        wire::wireup_header{wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 88, id},
+        in.peer.address());
+    in.settle();
+    REQUIRE(closed.connection() == ucp::wireup::state::closing);
+    ucp::peer& remote = in.ep().remote();
+    remote.begin_held();
+    remote.ask_over(in.ep());
+    remote.room_granted(in.ep());
+    CHECK_FALSE(remote.budget().held());
+}

@@ -190,6 +190,20 @@ TEST_CASE("a crowd waits, and who is silent for longest makes room") {
     CHECK(log.size() == 1);
 }
 
+TEST_CASE("as many as there is room for need not make room for nobody") {
+    const virtual_time clock;
+    const test::log_capture log;
+    place at;
+    const auto most = crowd(at, acceptor::most_strangers - 1);
+    at.pass(2 * acceptor::least_patience);
+    const auto last = at.knock("");
+    at.settle();
+    at.pass(2 * acceptor::least_patience);
+    CHECK(at.door->strangers() == acceptor::most_strangers);
+    CHECK(!closed(most.front()));
+    CHECK(log.size() == 0);
+}
+
 TEST_CASE("who is held need not hurry, and is asked until it is taken") {
     const virtual_time clock;
     const test::log_capture log;
