@@ -17,15 +17,19 @@ constexpr std::size_t most_known = 512;
 constexpr std::size_t longest_known = 65536;
 constexpr unsigned pause_factor = 99;  // see the class
 
-void sleep_for(time::nanoseconds duration) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(duration));
-}
-
 std::string key_of(const question& asked) {
     return static_cast<char>('0' + static_cast<char>(asked.what)) + asked.path;
 }
 
 }  // namespace
+
+// Processor time: that the thread may have lost its core meanwhile is not the owner's doing.
+mailbox::pace mailbox::pace::real() {
+    return {[](time::nanoseconds duration) {
+                std::this_thread::sleep_for(std::chrono::nanoseconds(duration));
+            },
+            time::thread_time};
+}
 
 void mailbox::look(const object& top) noexcept {
     state expected = state::asked;
@@ -33,14 +37,13 @@ void mailbox::look(const object& top) noexcept {
                                         std::memory_order_relaxed)) {
         return;
     }
-    // Processor time: that the thread may have lost its core meanwhile is not our doing.
-    const time::nanoseconds begin = time::thread_time();
+    const time::nanoseconds begin = pace_.worked();
     try {
         answer_ = answer_below(top, question_);
     } catch (const std::bad_alloc&) {
         answer_ = {UCS_ERR_NO_MEMORY, {}, {}};
     }
-    spent_ = time::thread_time() - begin;
+    spent_ = pace_.worked() - begin;
     state_.store(state::answered, std::memory_order_release);
 }
 
@@ -70,7 +73,7 @@ bool mailbox::wait_for_answer(time::nanoseconds limit) {
         const state now = state_.load(std::memory_order_acquire);
         if (now == state::answered || now == state::closed) return true;
         if (slept >= limit && now != state::answering) return false;  // answers have an end
-        sleep_for(nap);
+        pace_.sleep(nap);
         slept += nap;
         nap = std::min(nap * 2, time::millisecond);
     }
@@ -124,7 +127,7 @@ answer mailbox::ask(const question& asked) {
         }
         (void)take_answer();
     }
-    if (pause_ > 0) sleep_for(std::exchange(pause_, 0));
+    if (pause_ > 0) pace_.sleep(std::exchange(pause_, 0));
     question_ = asked;
     state expected = state::empty;
     if (!state_.compare_exchange_strong(expected, state::asked, std::memory_order_release)) {
