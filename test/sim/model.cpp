@@ -21,7 +21,7 @@ std::size_t stream_of(ucp_tag_t tag) {
 const char* name(what kind) noexcept {
     static constexpr const char* names[] = {"send",  "receive", "flush",        "worker flush",
                                             "close", "arrival", "data receive", "write",
-                                            "put",   "get",     "atomic"};
+                                            "read",  "put",     "get",          "atomic"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -94,9 +94,8 @@ void model::ended(operation_record& which, ucs_status_t status) {
             ended_data_receive(which);
             break;
         case what::write:
-            if (status != UCS_OK && !disturbed(which.worker)) {
-                violation(fmt::format("failed without a reason: {}", text(which)));
-            }
+        case what::read:
+            ended_on_stream(which);
             break;
         case what::arrival:
             break;
@@ -111,7 +110,7 @@ void model::ended(operation_record& which, ucs_status_t status) {
             ended_flush(which);
             break;
     }
-    if (which.data == nullptr) return;
+    if (which.data == nullptr || which.kind == what::read) return;  // that is checked in its turn
     const bool read =
         which.kind == what::receive || which.kind == what::data_receive || which.kind == what::get;
     if (read || status == UCS_OK) {
@@ -245,10 +244,31 @@ bool model::may_vanish(const message_record& message) const {
     });
 }
 
+// Its end of the stream is closed or, for what waits for the peer, the peer's.
+void model::ended_on_stream(const operation_record& which) {
+    if (which.status == UCS_OK || disturbed(which.worker)) return;
+    const bool by_peer =
+        which.status == UCS_ERR_CONNECTION_RESET && closed_.contains({which.peer, which.worker});
+    const bool by_us =
+        closed_.contains({which.worker, which.peer}) &&
+        (which.status == UCS_ERR_CANCELED || which.status == UCS_ERR_CONNECTION_RESET);
+    const bool may_fail = by_peer || (by_us && which.kind == what::read);
+    if (!may_fail) violation(fmt::format("failed without a reason: {}", text(which)));
+}
+
+bool model::over(const operation_record& which) const {
+    return which.done || which.forgotten || dead(which.worker);
+}
+
 bool model::all_ended() const {
-    return std::all_of(operations_.begin(), operations_.end(), [this](const operation_record& o) {
-        return o.done || o.forgotten || dead(o.worker);
-    });
+    return std::all_of(operations_.begin(), operations_.end(),
+                       [this](const operation_record& each) { return over(each); });
+}
+
+bool model::all_but_reads_ended() const {
+    return std::all_of(
+        operations_.begin(), operations_.end(),
+        [this](const operation_record& each) { return each.kind == what::read || over(each); });
 }
 
 bool model::all_delivered() const {

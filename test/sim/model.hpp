@@ -44,6 +44,7 @@ enum class what : std::uint8_t {
     arrival,       // a handler was called
     data_receive,  // of what a handler kept
     write,         // bytes of a stream
+    read,          //
     put,           // on memory of a peer
     get,           //
     atomic,        //
@@ -60,6 +61,7 @@ struct operation_record {
     std::size_t number = 0;  // order of the calls
     std::size_t worker = 0;
     std::size_t endpoint = 0;
+    std::size_t peer = 0;  // of an operation on a stream
     std::unique_ptr<payload> data;
     std::vector<std::uint64_t> user_memory;
     void* handle = nullptr;
@@ -85,6 +87,8 @@ struct operation_record {
     std::vector<operation_record*> covers;     // of a flush: operations on memory before it
     std::unique_ptr<remote_operation> remote;  // of an operation on memory
     std::vector<std::byte> header;             // of an active message
+    bool wait_all = false;                     // of a receive from a stream
+    std::size_t received = 0;                  //
 };
 
 // Collects records and judges them. The first violation is kept; the run ends there.
@@ -112,6 +116,9 @@ public:
     [[nodiscard]] bool disturbed(std::size_t a, std::size_t b) const;
     [[nodiscard]] bool disturbed(std::size_t worker) const { return touched_.contains(worker); }
 
+    // A worker closed an endpoint to another: streams between them may end.
+    void note_closed(std::size_t worker, std::size_t to) { closed_.insert({worker, to}); }
+
     void kill(std::size_t worker) { dead_.insert(worker); }
     [[nodiscard]] bool dead(std::size_t worker) const { return dead_.contains(worker); }
 
@@ -120,6 +127,8 @@ public:
     [[nodiscard]] const std::string& violation() const noexcept { return violation_; }
 
     [[nodiscard]] bool all_ended() const;
+    // But receives from streams, which wait until their endpoint is closed.
+    [[nodiscard]] bool all_but_reads_ended() const;
     [[nodiscard]] bool all_delivered() const;
     [[nodiscard]] std::string pending_text() const;
     [[nodiscard]] std::deque<operation_record>& operations() noexcept { return operations_; }
@@ -134,6 +143,8 @@ private:
     void ended_send(operation_record& send);
     void ended_receive(operation_record& receive);
     void ended_data_receive(operation_record& receive);
+    void ended_on_stream(const operation_record& which);
+    [[nodiscard]] bool over(const operation_record& which) const;
     void ended_flush(operation_record& flush);
     void check_delivery(const message_record& message);
     void check_order(const operation_record& receive);
@@ -147,6 +158,7 @@ private:
     std::set<std::pair<std::size_t, std::size_t>> disturbed_;
     std::vector<const operation_record*> forgotten_;  // receives
     std::map<std::size_t, ucp_tag_t> last_arrival_;   // by stream
+    std::set<std::pair<std::size_t, std::size_t>> closed_;
     std::set<std::size_t> touched_;
     std::set<std::size_t> dead_;
     std::string violation_;

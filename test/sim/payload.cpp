@@ -17,6 +17,11 @@ std::byte pattern(std::uint64_t id, std::size_t at) noexcept {
     return static_cast<std::byte>(mixed);
 }
 
+std::byte stream_byte(std::uint64_t id, std::size_t at) noexcept {
+    if (at < sizeof id) return static_cast<std::byte>(id >> (8 * at));
+    return pattern(id, at);
+}
+
 // The user's side of a generic datatype; the state of an operation is the payload's address behind
 // an allocation, so that a missing or doubled finish is a leak or a double free.
 struct generic_callbacks {
@@ -151,6 +156,13 @@ void payload::fill(std::uint64_t id) noexcept {
     });
 }
 
+void payload::fill_stream(std::uint64_t id, std::size_t from) noexcept {
+    visit(0, length_, [=](std::byte* at, std::size_t offset, std::size_t size) {
+        for (std::size_t i = 0; i < size; ++i)
+            at[i] = stream_byte(id, from + offset + i);
+    });
+}
+
 void payload::spoil() noexcept {
     visit(0, length_,
           [](std::byte* at, std::size_t, std::size_t size) { std::fill_n(at, size, untouched); });
@@ -166,16 +178,34 @@ std::vector<std::byte> payload::packed() const {
     return all;
 }
 
-bool payload::holds(std::uint64_t id, std::size_t length) const noexcept {
+template<class Expected>
+bool payload::holds_bytes(std::size_t length, Expected&& expected) const noexcept {
     bool same = true;
     const_cast<payload*>(this)->visit(
         0, length_, [&](const std::byte* at, std::size_t offset, std::size_t size) {
             for (std::size_t i = 0; i < size; ++i) {
                 const std::size_t place = offset + i;
-                same &= at[i] == (place < length ? pattern(id, place) : untouched);
+                same &= at[i] == (place < length ? expected(place) : untouched);
             }
         });
     return same;
+}
+
+bool payload::holds(std::uint64_t id, std::size_t length) const noexcept {
+    return holds_bytes(length, [id](std::size_t at) { return pattern(id, at); });
+}
+
+bool payload::holds_stream(std::uint64_t id, std::size_t from, std::size_t length) const noexcept {
+    return holds_bytes(length, [=](std::size_t at) { return stream_byte(id, from + at); });
+}
+
+bool payload::begins_with_stream(std::uint64_t id, std::size_t from,
+                                 std::size_t length) const noexcept {
+    const std::vector<std::byte> all = packed();
+    for (std::size_t i = 0; i < length; ++i) {
+        if (all[i] != stream_byte(id, from + i)) return false;
+    }
+    return true;
 }
 
 std::size_t payload::open_states() noexcept {

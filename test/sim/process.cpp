@@ -66,12 +66,14 @@ unsigned process::turn() {
     if (worker_ == nullptr || all_.records.dead(number_)) return 0;
     look_after();
     look_after_kept();
+    for (const auto& each : endpoints_)
+        check_reads(*each);
     if (all_.plan.sockets > 0 && all_.dice.chance(0.03)) worker_->look_everywhere();
     if (left_ > 0 && all_.dice.chance(0.2)) {
         --left_;
         act();
     }
-    const unsigned drained = draining_ && drain() ? 1 : 0;
+    const unsigned drained = draining_ ? (drain() ? 1 : 0) + read_ready() : 0;
     return drained + ucp_worker_progress(handle(*worker_));
 }
 
@@ -94,6 +96,8 @@ ucp_request_param_t process::prepare(operation_record& op) {
             param.cb.recv = on_receive;
         } else if (op.kind == what::data_receive) {
             param.cb.recv_am = on_data;
+        } else if (op.kind == what::read) {
+            param.cb.recv_stream = on_stream;
         } else {
             param.cb.send = on_send;
         }
@@ -235,6 +239,7 @@ void process::look_after() {
     for (operation_record* op : ready) {
         const ucs_status_t status = ucp_request_check_status(op->handle);
         if (op->kind == what::receive) ucp_tag_recv_request_test(op->handle, &op->info);
+        if (op->kind == what::read) ucp_stream_recv_request_test(op->handle, &op->received);
         if (!op->user_request) ucp_request_free(op->handle);
         op->released = true;
         all_.records.ended(*op, status);
@@ -255,6 +260,8 @@ void process::start_draining() {
     look_after_kept();
     while (!probed_.empty())
         take_probed();
+    for (const auto& each : endpoints_)
+        give_back_chunks(*each);
     cancel_posted();
 }
 

@@ -1,6 +1,7 @@
 // One simulated process: a worker, its endpoints, and the program that uses them.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -28,11 +29,17 @@ struct endpoint_record {
     bool closed = false;  // the handle may not be used any more
     unsigned told = 0;
 
-    // The byte stream that the program writes, and the one that it reads: its first word says whose
-    // it is.
+    // The byte stream that the program writes, and the one that it reads, once it knows whose that
+    // is; receives in the order of their calls, of which the first ones are checked when they
+    // ended.
     std::size_t written = 0;
     std::size_t read = 0;
-    std::uint64_t source = 0;
+    std::uint64_t first_word = 0;
+    endpoint_record* source = nullptr;
+    std::deque<operation_record*> reads;
+    std::vector<void*> handed_out;
+    bool has_reader = false;                     // of what it writes: its first word was seen
+    const endpoint_record* reads_all = nullptr;  // see process::note_streams
 };
 
 // What all processes of a run share.
@@ -80,6 +87,10 @@ public:
     void install_handlers();
     void register_memory();
     void check_memory() const;
+    // When nothing is under way any more and all endpoints are still open: what was written to one
+    // that has a partner is read before or when that is closed.
+    void note_streams();
+    void check_streams();
     void listen();
     // Its descriptors are looked at with the next turn.
     void look_everywhere() noexcept {
@@ -107,9 +118,18 @@ private:
     ucs_status_t arrived(message_record& what, void* data, const ucp_am_recv_param_t& param);
     void receive_kept(message_record& what, void* data);
     static void on_data(void* request, ucs_status_t status, std::size_t length, void* arg);
+    void act_on_stream(endpoint_record& on);
     void write(endpoint_record& to);
-    void read(endpoint_record& from);
-    void read_all();
+    bool read(endpoint_record& from, bool at_once);
+    bool take(endpoint_record& from);
+    unsigned read_ready();
+    void check_reads(endpoint_record& of);
+    void check_read(endpoint_record& of, const operation_record& receive);
+    void give_back_chunks(endpoint_record& of);
+    [[nodiscard]] endpoint_record* partner_of(const endpoint_record& which) const;
+    [[nodiscard]] endpoint_record* writer_of(std::uint64_t stream) const;
+    bool find_writer(endpoint_record& of, const operation_record& receive);
+    static void on_stream(void* request, ucs_status_t status, std::size_t length, void* arg);
     // Memory that this process offers to others.
     struct registered {
         std::unique_ptr<region> memory;

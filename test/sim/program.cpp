@@ -19,18 +19,20 @@ void process::act() {
         act_remotely(*ep);
         return;
     }
+    if (ep != nullptr && choice >= 5 && choice < 90 && all_.dice.chance(all_.plan.streams)) {
+        act_on_stream(*ep);
+        return;
+    }
     if (ep == nullptr || choice < 5) {
         create_endpoint();
     } else if (choice < 33) {
         send(*ep);
     } else if (choice < 45) {
         send_active(*ep);
-    } else if (choice < 48) {
-        write(*ep);
-    } else if (choice < 73) {
-        post_receive();
+    } else if (choice < 50) {
+        act_on_stream(*ep);
     } else if (choice < 75) {
-        read(*ep);
+        post_receive();
     } else if (choice < 83) {
         probe();
     } else if (choice < 86) {
@@ -268,6 +270,8 @@ void process::close(endpoint_record& which, bool force) {
     operation_record& op = new_operation(what::close);
     op.endpoint = which.number;
     op.forced = force;
+    all_.records.note_closed(number_, which.to);
+    give_back_chunks(which);
     if (!force) unsent_since(op, &which);
     which.closed = true;
     ucp_request_param_t param = prepare(op);
@@ -303,7 +307,7 @@ void process::cancel_one() {
 
 void process::give_back_one() {
     operation_record* op = some_running();
-    if (op == nullptr || op->user_request) return;
+    if (op == nullptr || op->user_request || op->kind == what::read) return;
     if (op->kind == what::receive) {
         // Only one that has its message: it would wait for ever, and nobody could cancel it.
         if (!op->canceled) cancel(*op);

@@ -127,8 +127,9 @@ private:
         for (const auto& each : all_.processes) {
             if (!records_.dead(each->number())) each->start_draining();
         }
-        return until("drain",
-                     [this] { return records_.all_ended() && records_.all_delivered(); }) &&
+        return until(
+                   "drain",
+                   [this] { return records_.all_but_reads_ended() && records_.all_delivered(); }) &&
                quiet();
     }
 
@@ -136,7 +137,10 @@ private:
         for (const auto& each : all_.processes) {
             if (records_.dead(each->number())) continue;
             each->check_told();
-            each->close_everything();
+            each->note_streams();
+        }
+        for (const auto& each : all_.processes) {
+            if (!records_.dead(each->number())) each->close_everything();
         }
         return until("close", [this] { return records_.all_ended(); }) && quiet();
     }
@@ -160,6 +164,7 @@ private:
     bool end() {
         for (const auto& each : all_.processes) {
             if (records_.dead(each->number())) continue;
+            each->check_streams();
             const std::string left = each->leftovers();
             if (!left.empty()) {
                 records_.violation(fmt::format("worker {} still has: {}", each->number(), left));

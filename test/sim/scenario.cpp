@@ -59,6 +59,7 @@ std::vector<std::pair<std::string, std::string>> choose_options(random& dice) {
     sometimes("BCOPY_THRESH", {"0", "16"});
     sometimes("ZCOPY_THRESH", {"0", "1", "300"});
     sometimes("RNDV_FRAG_SIZE", {"200", "3000"});
+    sometimes("STREAM_WINDOW", {"256k", "300k"});
     sometimes("UNEXPECTED_WINDOW", {"0", "600", "5000"});
     sometimes("UNEXPECTED_LIMIT", {"0", "1000", "50k"});
     return list;
@@ -92,6 +93,7 @@ scenario scenario::of(std::uint64_t seed, profile kind) {
     made.options = choose_options(dice);
     made.remote = one_of(dice, {0.0, 0.3, 0.9});
     made.slice_length = one_of<std::size_t>(dice, {100, 3000, 100'000 / made.workers});
+    made.streams = one_of(dice, {0.0, 0.0, 0.0, 0.7});
     made.sockets = one_of(dice, {0.0, 0.0, 0.3, 1.0});
     if (kind == profile::abrupt || kind == profile::failures) {
         made.peer_mode = one_of(dice, {0.0, 0.5, 1.0});
@@ -103,15 +105,15 @@ scenario scenario::of(std::uint64_t seed, profile kind) {
 std::string scenario::text() const {
     std::string line = fmt::format(
         "profile {} seed {}: {} workers, {} actions each, {}, peer mode {}, remote {} on {} bytes, "
-        "sockets {} breaking {}; "
+        "streams {} sockets {} breaking {}; "
         "ops {:#x} short {} "
         "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
         "queue {} refusal {} batch {} immediate {} rma refused {};",
         name(kind), seed, workers, actions, shared_context ? "one context" : "own contexts",
-        peer_mode, remote, slice_length, sockets, breaking, network.ops.bits, network.max_short,
-        network.max_bcopy, network.max_zcopy, network.max_zcopy_header, network.max_iov,
-        network.max_rma, network.reach == uct::scope::host ? "host" : "network", network.lands,
-        network.landing_piece, network.delay_probability, network.max_connect_time,
+        peer_mode, remote, slice_length, streams, sockets, breaking, network.ops.bits,
+        network.max_short, network.max_bcopy, network.max_zcopy, network.max_zcopy_header,
+        network.max_iov, network.max_rma, network.reach == uct::scope::host ? "host" : "network",
+        network.lands, network.landing_piece, network.delay_probability, network.max_connect_time,
         network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
         network.immediate_completion, network.rma_refused);
     for (const auto& [option, value] : options)

@@ -30,6 +30,7 @@ struct scenario {
     bool shared_context = false;
     double peer_mode = 0;          // probability that an endpoint has error handling
     double remote = 0;             // of the actions on messages, those on memory instead
+    double streams = 0;            // and of those, those on byte streams
     std::size_t slice_length = 0;  // of memory that each worker writes at each other
     double sockets = 0;            // of the new endpoints, those by socket address
     double breaking = 0;           // of their sockets, those that break before they are through

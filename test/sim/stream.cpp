@@ -2,67 +2,223 @@
 // word names the stream: whoever reads it knows what must come.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "test/sim/process.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/stream/wire.hpp"
 
 namespace sim_test {
 
 using ucp::capi::handle;
 
-namespace {
-
-std::byte stream_byte(std::uint64_t source, std::size_t at) {
-    if (at < sizeof source) return static_cast<std::byte>(source >> (8 * at));
-    return static_cast<std::byte>((source * 31 + at * 7 + (at >> 8)) & 0xff);
+void process::act_on_stream(endpoint_record& on) {
+    const std::uint64_t choice = all_.dice.below(20);
+    if (choice < 9) {
+        write(on);
+    } else if (choice < 12) {
+        read(on, true);
+    } else if (choice < 16) {
+        read(on, false);
+    } else if (choice < 18) {
+        take(on);
+    } else {
+        read_ready();
+    }
 }
 
-}  // namespace
+// The endpoint at the other end, while the program there has it.
+endpoint_record* process::partner_of(const endpoint_record& which) const {
+    process& there = *all_.processes[which.to];
+    if (which.closed || which.failed || there.worker_ == nullptr) return nullptr;
+    const ucp::ep* const found = there.worker_->find_ep(ucp::capi::from(which.handle).remote_id());
+    if (found == nullptr) return nullptr;
+    for (const auto& each : there.endpoints_) {
+        const bool same = !each->closed && &ucp::capi::from(each->handle) == found;
+        if (same && each->to == number_) return each.get();
+    }
+    return nullptr;
+}
+
+endpoint_record* process::writer_of(std::uint64_t stream) const {
+    for (const auto& other : all_.processes) {
+        for (const auto& each : other->endpoints_) {
+            if (each->stream == stream) return each.get();
+        }
+    }
+    return nullptr;
+}
 
 void process::write(endpoint_record& to) {
-    // Nobody may ever read it: more than a window would wait for ever.
-    constexpr std::size_t most = 150'000;
-    const std::size_t length = std::min(some_size(), most - std::min(most, to.written));
+    // Nobody may ever read it where there is no partner: more than a window would wait for ever.
+    const std::size_t most =
+        partner_of(to) == nullptr ? ucp::wire::first_stream_window : std::size_t{1} << 20U;
+    const std::size_t wanted = all_.dice.chance(0.3) ? all_.dice.below(200'000) : some_size();
+    const std::size_t length = std::min(wanted, most - std::min(most, to.written));
     if (length == 0) return;
     operation_record& op = new_operation(what::write);
     op.endpoint = to.number;
-    op.header.resize(length);
-    for (std::size_t i = 0; i < length; ++i)
-        op.header[i] = stream_byte(to.stream, to.written + i);
+    op.peer = to.to;
+    op.data = std::make_unique<payload>(some_layout(), length, all_.dice);
+    op.data->fill_stream(to.stream, to.written);
     to.written += length;
     const ucp_request_param_t param = prepare(op);
-    started(op, ucp_stream_send_nbx(to.handle, op.header.data(), length, &param),
+    started(op, ucp_stream_send_nbx(to.handle, op.data->buffer(), op.data->count(), &param),
             (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
 }
 
-void process::read(endpoint_record& from) {
-    std::vector<std::byte> into(all_.dice.between(1, 5000));
+bool process::read(endpoint_record& from, bool at_once) {
+    operation_record& op = new_operation(what::read);
+    op.endpoint = from.number;
+    op.peer = from.to;
+    const std::size_t room = all_.dice.between(1, all_.dice.chance(0.7) ? 5000 : 100'000);
+    op.data = std::make_unique<payload>(some_layout(), room, all_.dice);
+    op.wait_all = all_.dice.chance(0.4);
+    ucp_request_param_t param = prepare(op);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = op.wait_all ? static_cast<unsigned>(UCP_STREAM_RECV_FLAG_WAITALL) : 0U;
+    if (at_once) {
+        op.wait_all = false;
+        param.flags = 0;
+        param.op_attr_mask |= UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+    }
+    from.reads.push_back(&op);
     std::size_t length = 0;
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
     const ucs_status_ptr_t result =
-        ucp_stream_recv_nbx(from.handle, into.data(), into.size(), &length, &param);
-    if (UCS_PTR_IS_ERR(result)) {
-        const ucs_status_t status = UCS_PTR_STATUS(result);
-        if (status != UCS_ERR_NO_RESOURCE && !all_.records.disturbed(number_) &&
-            all_.plan.kind != profile::closing) {
-            all_.records.violation(fmt::format("reading endpoint {} of worker {}: {}", from.number,
-                                               number_, ucs_status_string(status)));
+        ucp_stream_recv_nbx(from.handle, op.data->buffer(), op.data->count(), &length, &param);
+    if (!UCS_PTR_IS_PTR(result)) op.received = length;
+    if (at_once && result == UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE)) {
+        // Nothing happened at all.
+        --depth_;
+        op.done = true;
+        op.status = UCS_ERR_NO_RESOURCE;
+        return false;
+    }
+    started(op, result, (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+    return true;
+}
+
+void process::on_stream(void* request, ucs_status_t status, std::size_t length, void* arg) {
+    auto& op = *static_cast<operation_record*>(arg);
+    op.received = length;
+    op.owner->heard(op, request, status);
+}
+
+// What is there is handed out where it lies; false: nothing.
+bool process::take(endpoint_record& from) {
+    std::size_t length = 0;
+    void* const data = ucp_stream_recv_data_nb(from.handle, &length);
+    if (data == nullptr || UCS_PTR_IS_ERR(data)) return false;
+    operation_record& op = new_operation(what::read);
+    op.endpoint = from.number;
+    op.peer = from.to;
+    op.inside_call = false;
+    op.data = std::make_unique<payload>(layout::bytes, length, all_.dice);
+    std::memcpy(op.data->buffer(), data, length);
+    op.received = length;
+    from.reads.push_back(&op);
+    all_.records.ended(op, UCS_OK);
+    from.handed_out.push_back(data);
+    // They count as not taken until then, and a writer may wait for them.
+    if (draining_ || all_.dice.chance(0.5)) give_back_chunks(from);
+    return true;
+}
+
+void process::give_back_chunks(endpoint_record& of) {
+    for (void* each : of.handed_out)
+        ucp_stream_data_release(of.handle, each);
+    of.handed_out.clear();
+}
+
+// Of all endpoints that are said to have bytes.
+unsigned process::read_ready() {
+    ucp_stream_poll_ep_t ready[3];
+    const ssize_t count = ucp_stream_worker_poll(handle(*worker_), ready, std::size(ready), 0);
+    for (ssize_t i = 0; i < count; ++i) {
+        const auto found = std::find_if(
+            endpoints_.begin(), endpoints_.end(),
+            [&](const auto& each) { return !each->closed && each->handle == ready[i].ep; });
+        // A callback of the one before may have read this one, or closed it.
+        const bool got = found != endpoints_.end() &&
+                         (all_.dice.chance(0.5) ? take(**found) : read(**found, true));
+        if (i == 0 && !got) {
+            all_.records.violation(
+                fmt::format("worker {} lists an endpoint that has no bytes", number_));
         }
+    }
+    return static_cast<unsigned>(std::max<ssize_t>(count, 0));
+}
+
+// Receives end in the order of their calls, but those without callback are asked later.
+void process::check_reads(endpoint_record& of) {
+    while (!of.reads.empty() && of.reads.front()->done) {
+        operation_record& first = *of.reads.front();
+        of.reads.pop_front();
+        check_read(of, first);
+        first.data.reset();
+    }
+}
+
+void process::check_read(endpoint_record& of, const operation_record& receive) {
+    model& records = all_.records;
+    const std::size_t length = receive.received;
+    const std::size_t room = receive.data->length();
+    const bool words = receive.data->datatype() == ucp_dt_make_contig(4);
+    const bool too_few =
+        length == 0 || (receive.wait_all && length < room) || (words && length % 4 != 0);
+    if (length > room || (receive.status == UCS_OK && too_few)) {
+        records.violation(
+            fmt::format("got {} bytes of {}: {}", length, room, records.text(receive)));
         return;
     }
-    for (std::size_t i = 0; i < length; ++i) {
-        const std::size_t at = from.read++;
-        if (at < sizeof from.source) {
-            from.source |= std::to_integer<std::uint64_t>(into[i]) << (8 * at);
-        } else if (into[i] != stream_byte(from.source, at)) {
-            all_.records.violation(
-                fmt::format("byte {} of stream {} is wrong at endpoint {} of "
-                            "worker {}",
-                            at, from.source, from.number, number_));
-            return;
-        }
+    if (length == 0 || (of.source == nullptr && !find_writer(of, receive))) {
+        of.read += length;
+        return;
+    }
+    // What a receive that failed was about to get may lie behind, unannounced.
+    const bool right = receive.status == UCS_OK
+                           ? receive.data->holds_stream(of.source->stream, of.read, length)
+                           : receive.data->begins_with_stream(of.source->stream, of.read, length);
+    if (!right || length > of.source->written - of.read) {
+        records.violation(fmt::format("not bytes {} to {} of stream {}, which has {}: {}", of.read,
+                                      of.read + length, of.source->stream, of.source->written,
+                                      records.text(receive)));
+    }
+    of.read += length;
+}
+
+// From the first word, which may come in parts. A stream has one reader, at its other end.
+bool process::find_writer(endpoint_record& of, const operation_record& receive) {
+    constexpr std::size_t word = sizeof of.first_word;
+    const std::vector<std::byte> bytes = receive.data->packed();
+    for (std::size_t i = 0; i < receive.received && of.read + i < word; ++i)
+        of.first_word |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * (of.read + i));
+    if (of.read + receive.received < word) return false;
+    of.source = writer_of(of.first_word);
+    if (of.source != nullptr && of.source->to == number_ && of.source->owner->number_ == of.to &&
+        !std::exchange(of.source->has_reader, true)) {
+        return true;
+    }
+    all_.records.violation(fmt::format("endpoint {} of worker {} reads stream {} of another",
+                                       of.number, number_, of.first_word));
+    of.source = nullptr;
+    return false;
+}
+
+void process::note_streams() {
+    for (const auto& each : endpoints_) {
+        if (!all_.records.disturbed(number_, each->to)) each->reads_all = partner_of(*each);
+    }
+}
+
+void process::check_streams() {
+    for (const auto& each : endpoints_) {
+        if (each->reads_all == nullptr || each->reads_all->read == each->written) continue;
+        all_.records.violation(
+            fmt::format("of {} bytes of stream {} from worker {} to worker {}, {} were read",
+                        each->written, each->stream, number_, each->to, each->reads_all->read));
     }
 }
 

@@ -241,6 +241,7 @@ void ep::become_ready() {
     draining_ = true;
     run_waiting();
     draining_ = false;
+    if (close_pending_) stop_reading();
     // Only now: a send must not pass those that waited.
     allow_short();
     check_flushes();
@@ -293,7 +294,7 @@ void ep::peer_closed() {
         return;
     }
     // Nobody raises their limit any more.
-    if (stream_ != nullptr) stream_->end_blocked();
+    if (stream_ != nullptr) stream_->note_reader_gone();
     // A flush that closes goes on: the peer still answers what it was sent before.
     if (!user_owned_ || error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
     failure_ = UCS_ERR_CONNECTION_RESET;
@@ -366,10 +367,16 @@ bool ep::awaits_connection(bool closes) const noexcept {
     return state_ == state::requested && (closes || by_socket_ != nullptr);
 }
 
+// Before the flush that closes has ended, only the program knows that it reads no more.
+void ep::stop_reading() {
+    if (stream_ != nullptr && !sends_.empty()) stream_->stop_reading();
+}
+
 ucs_status_t ep::start_flush(request& flush) {
     flush.via = this;
     flush.state.flush.until = sequence_;
     if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
+    if (flush.state.flush.close_after && state_ == state::ready) stop_reading();
     const bool waits = !sends_.empty() || awaits_connection(flush.state.flush.close_after);
     if (!waits && all_confirmed()) {
         return outcome_for(flush.state.flush);
@@ -383,6 +390,7 @@ ucs_status_t ep::start_flush(request& flush) {
 }
 
 void ep::check_flushes() {
+    if (stream_ != nullptr) stream_->go_on();
     if (fenced_) [[unlikely]]
         pass_fences();
     while (!flushes_.empty()) {

@@ -207,6 +207,7 @@ private:
     void watch_peer() noexcept;
     void enter(wireup::state next) noexcept;
     void peer_closed();
+    void stop_reading();
     void fail(ucs_status_t status, bool tell_peer);
     void destroy_if_over() noexcept;
     static ucs_status_t progress_last_word(uct::pending_request& queued) noexcept;

@@ -63,7 +63,11 @@ void landed_data(void* arg, const void* header, std::size_t length) {
 void on_credit(worker& owner, const wire::stream_credit_header& header) {
     const ep* const from = owner.find_ep(header.ep);
     if (from == nullptr || from->failure() != UCS_OK || from->opened_stream() == nullptr) return;
-    from->opened_stream()->raise_limit(header.limit);
+    if (header.limit == wire::no_reader) {
+        from->opened_stream()->note_reader_gone();
+    } else {
+        from->opened_stream()->raise_limit(header.limit);
+    }
 }
 
 }  // namespace

@@ -202,11 +202,6 @@ void stream_channel::end_receives(ucs_status_t status) {
     }
 }
 
-bool stream_channel::waits_behind(const request& send) noexcept {
-    return !blocked_.empty() &&
-           request::of(blocked_.front()).state.send.message < send.state.send.message;
-}
-
 // Nearly always the last, or the first that goes on and has to wait again.
 void stream_channel::block(request& send) noexcept {
     auto behind = blocked_.begin();
@@ -222,10 +217,23 @@ void stream_channel::unblock(request& send) noexcept {
     blocked_.erase(blocked_.iterator_to(send.pending));
 }
 
-// They find out by themselves that the peer has closed.
-void stream_channel::end_blocked() {
-    while (!blocked_.empty())
-        resume_first();
+bool stream_channel::reader_gone() const noexcept {
+    return reader_gone_ || owner_.connection() == wireup::state::peer_closed;
+}
+
+// The sends find that out by themselves.
+void stream_channel::note_reader_gone() {
+    reader_gone_ = true;
+    go_on();
+}
+
+void stream_channel::stop_reading() {
+    if (owner_.remote_id() == owner_.id() && owner_.remote().uid() == owner_.owner().uid()) {
+        note_reader_gone();
+        return;
+    }
+    const wire::stream_credit_header header{owner_.remote_id(), wire::no_reader};
+    owner_.remote().send_control(wire::stream_credit, std::as_bytes(std::span(&header, 1)));
 }
 
 void stream_channel::resume_first() {
@@ -236,12 +244,23 @@ void stream_channel::resume_first() {
     end_quiet(next);
 }
 
-// Those that wait go on in order, as far as the new limit reaches.
+bool stream_channel::may_go_on() noexcept {
+    return !blocked_.empty() && has_turn(request::of(blocked_.front()).state.send.message) &&
+           (sent_ < limit_ || reader_gone());
+}
+
+// A send that ends on the way asks for the next one, too: see ep::check_flushes.
+void stream_channel::go_on() {
+    if (std::exchange(going_on_, true)) return;
+    while (may_go_on())
+        resume_first();
+    going_on_ = false;
+}
+
 void stream_channel::raise_limit(std::uint64_t limit) {
     if (limit <= limit_) return;
     limit_ = limit;
-    while (!blocked_.empty() && sent_ < limit_)
-        resume_first();
+    go_on();
 }
 
 }  // namespace ucp

@@ -45,7 +45,7 @@ public:
     // --- sending ---
     // Whether so many bytes may be sent now, before all that waits.
     [[nodiscard]] bool may_send(std::size_t length) const noexcept {
-        return blocked_.empty() && length <= limit_ - sent_;
+        return turn_ > last_number_ && length <= limit_ - sent_;
     }
     // How much of `wanted` may be sent now.
     [[nodiscard]] std::size_t grant(std::size_t wanted) const noexcept {
@@ -53,16 +53,24 @@ public:
     }
     void note_sent(std::size_t length) noexcept { sent_ += length; }
     // The number of the next send that is not over at once: some wait here for the limit, others
-    // in the lane for its resources, and they may change places, so their order is kept by number.
+    // in the lane for its resources, and they may change places. So each has its turn, by number,
+    // which it passes on when all its bytes are handed over.
     [[nodiscard]] std::uint64_t next_number() noexcept { return ++last_number_; }
-    // Whether others wait before this one.
-    [[nodiscard]] bool waits_behind(const request& send) noexcept;
-    // Waits until the limit rises; `send` continues by its protocol's progress then.
+    [[nodiscard]] bool has_turn(std::uint64_t number) const noexcept { return number == turn_; }
+    void pass_turn() noexcept { ++turn_; }
+    // Waits for its turn and for the limit; `send` continues by its protocol's progress then.
     void block(request& send) noexcept;
+    // Those that wait go on, as far as they may.
+    void go_on();
     void unblock(request& send) noexcept;
     void raise_limit(std::uint64_t limit);
-    // The peer has closed: the limit does not rise any more, and sends that wait for it fail.
-    void end_blocked();
+    // The program of the peer has closed: the limit does not rise any more, and sends that wait for
+    // it fail.
+    void note_reader_gone();
+    [[nodiscard]] bool reader_gone() const noexcept;
+    // The program has closed and takes no more bytes, but its own are still to be sent: the peer
+    // must not wait for it, which may be waiting for the peer in the same way.
+    void stop_reading();
 
     // In the worker's list of those that have bytes and a program that may hear of them: it has not
     // closed their endpoint, and it has made it.
@@ -83,6 +91,7 @@ private:
     void read_stored(request& receive);
     void drop_front() noexcept;
     void note_taken(std::size_t length);
+    [[nodiscard]] bool may_go_on() noexcept;
     void resume_first();
 
     ep& owner_;
@@ -98,6 +107,9 @@ private:
     std::uint64_t limit_ = wire::first_stream_window;
     ucs::datastruct::list<uct::pending_request, &uct::pending_request::pending_hook> blocked_;
     std::uint64_t last_number_ = 0;
+    std::uint64_t turn_ = 1;
+    bool going_on_ = false;
+    bool reader_gone_ = false;
 };
 
 }  // namespace ucp

@@ -16,6 +16,12 @@ void write_header(const request& send, void* into) {
 constexpr fragment_writer fragments{wire::stream_data, sizeof(wire::stream_data_header),
                                     write_header};
 
+// All bytes are handed over, or none of those that are left will be. Nothing has no turn.
+void end(request& send, ucs_status_t status) {
+    if (send.state.send.buffer.length() > 0) send.via->stream().pass_turn();
+    end_fragments(send, status);
+}
+
 // As far as the window reaches; what is left waits in the channel.
 ucs_status_t progress(request& send) {
     send_state& state = send.state.send;
@@ -27,11 +33,12 @@ ucs_status_t progress(request& send) {
     while (state.offset < length) {
         const std::size_t granted = channel.grant(length - state.offset);
         // Who waits for credit then waits for ever.
-        if (granted == 0 && send.via->connection() == wireup::state::peer_closed) {
-            end_fragments(send, UCS_ERR_CONNECTION_RESET);
+        const bool first = channel.has_turn(state.message);
+        if (first && granted == 0 && channel.reader_gone()) {
+            end(send, UCS_ERR_CONNECTION_RESET);
             return UCS_OK;
         }
-        if (granted == 0 || channel.waits_behind(send)) {
+        if (!first || granted == 0) {
             channel.block(send);
             return UCS_OK;
         }
@@ -41,11 +48,11 @@ ucs_status_t progress(request& send) {
         channel.note_sent(state.offset - before);
         if (status == UCS_ERR_NO_RESOURCE) return status;
         if (status != UCS_OK) {
-            end_fragments(send, status);
+            end(send, status);
             return UCS_OK;
         }
     }
-    end_fragments(send, UCS_OK);
+    end(send, UCS_OK);
     return UCS_OK;
 }
 
@@ -68,7 +75,7 @@ ucs_status_ptr_t send_request(ep& to, const void* buffer, std::size_t count,
         describe_send(*send, send_kind::stream, 0, buffer, count, params.datatype());
     if (status != UCS_OK) return refuse_call(*send, status);
     send->state.send.proto = &stream_fragments;
-    send->state.send.message = to.stream().next_number();
+    if (send->state.send.buffer.length() > 0) send->state.send.message = to.stream().next_number();
     to.submit(*send);
     return end_call(*send, params);
 }

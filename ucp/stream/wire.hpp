@@ -5,7 +5,8 @@
 //   stream_credit  ep 8, limit 8        -
 //
 // See ucp/core/wire.hpp for the version rule and the meaning of `ep`. `limit` counts bytes from the
-// beginning of the stream: so many may be sent in all. It begins as first_stream_window.
+// beginning of the stream: so many may be sent in all. It begins as first_stream_window; no_reader
+// says that it will not rise again, because the program has closed its endpoint.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,8 @@
 namespace ucp::wire {
 
 inline constexpr std::size_t first_stream_window = std::size_t{256} << 10;
+
+inline constexpr std::uint64_t no_reader = 0;
 
 struct stream_data_header {
     std::uint64_t ep;

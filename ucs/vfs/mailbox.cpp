@@ -17,15 +17,19 @@ constexpr std::size_t most_known = 512;
 constexpr std::size_t longest_known = 65536;
 constexpr unsigned pause_factor = 99;  // see the class
 
-void sleep_for(time::nanoseconds duration) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(duration));
-}
-
 std::string key_of(const question& asked) {
     return static_cast<char>('0' + static_cast<char>(asked.what)) + asked.path;
 }
 
 }  // namespace
+
+// Processor time: that the thread may have lost its core meanwhile is not the owner's doing.
+mailbox::pace mailbox::pace::real() {
+    return {[](time::nanoseconds duration) {
+                std::this_thread::sleep_for(std::chrono::nanoseconds(duration));
+            },
+            time::thread_time};
+}
 
 void mailbox::look(const object& top) noexcept {
     state expected = state::asked;
@@ -33,14 +37,13 @@ void mailbox::look(const object& top) noexcept {
                                         std::memory_order_relaxed)) {
         return;
     }
-    // Processor time: that the thread may have lost its core meanwhile is not our doing.
-    const time::nanoseconds begin = time::thread_time();
+    const time::nanoseconds begin = pace_.worked();
     try {
         answer_ = answer_below(top, question_);
     } catch (const std::bad_alloc&) {
         answer_ = {UCS_ERR_NO_MEMORY, {}, {}};
     }
-    spent_ = time::thread_time() - begin;
+    spent_ = pace_.worked() - begin;
     state_.store(state::answered, std::memory_order_release);
 }
 
@@ -48,16 +51,16 @@ void mailbox::close() noexcept {
     state_.store(state::closed, std::memory_order_release);
     const std::lock_guard guard(waking_);
     wake_ = nullptr;
-    closing_.notify_all();
 }
 
-// Ends early when the owner goes, which may wait for the reader's thread.
+// By pieces: an owner that goes may wait for the reader's thread.
 void mailbox::give_time_back() {
-    const time::nanoseconds pause = std::exchange(pause_, 0);
-    if (pause == 0) return;
-    std::unique_lock guard(waking_);
-    closing_.wait_for(guard, std::chrono::nanoseconds(pause),
-                      [this] { return state_.load(std::memory_order_relaxed) == state::closed; });
+    for (time::nanoseconds left = std::exchange(pause_, 0); left > 0;) {
+        if (state_.load(std::memory_order_relaxed) == state::closed) return;
+        const time::nanoseconds piece = std::min(left, 10 * time::millisecond);
+        pace_.sleep(piece);
+        left -= piece;
+    }
 }
 
 void mailbox::call_owner() {
@@ -80,7 +83,7 @@ bool mailbox::wait_for_answer(time::nanoseconds limit) {
         const state now = state_.load(std::memory_order_acquire);
         if (now == state::answered || now == state::closed) return true;
         if (slept >= limit && now != state::answering) return false;  // answers have an end
-        sleep_for(nap);
+        pace_.sleep(nap);
         slept += nap;
         nap = std::min(nap * 2, time::millisecond);
     }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -28,9 +27,16 @@ namespace ucs::vfs {
 class mailbox {
 public:
     using waker = std::function<void()>;
+    // What a reader's waiting and an owner's work are measured in; a test puts its own in.
+    struct pace {
+        std::function<void(time::nanoseconds)> sleep;
+        time::nanoseconds (*worked)() noexcept;
+        static pace real();
+    };
 
     // `wake` makes the owner call look soon, from any thread.
-    explicit mailbox(waker wake) : wake_(std::move(wake)) {}
+    explicit mailbox(waker wake, pace in = pace::real())
+        : pace_(std::move(in)), wake_(std::move(wake)) {}
     mailbox(const mailbox&) = delete;
     mailbox& operator=(const mailbox&) = delete;
 
@@ -60,6 +66,7 @@ private:
     answer take_answer();
     [[nodiscard]] answer old_answer(const question& asked);
 
+    const pace pace_;
     std::atomic<state> state_{state::empty};
     // The reader's while the state is empty or answered, the owner's while it is answering.
     question question_;
@@ -75,7 +82,6 @@ private:
 
     std::mutex waking_;  // guards wake_
     waker wake_;
-    std::condition_variable closing_;  // the state is closed
 };
 
 }  // namespace ucs::vfs

@@ -3,60 +3,11 @@
 #include <cstring>
 #include <deque>
 
-#include "test/integration/api/world.hpp"
+#include "test/integration/api/streams.hpp"
 
 using namespace api;
 
 namespace {
-
-plan for_streams(settings config = {}) {
-    plan how = configured(std::move(config));
-    how.features = UCP_FEATURE_TAG | UCP_FEATURE_STREAM;
-    return how;
-}
-
-void note_stream(void* request, ucs_status_t status, std::size_t length, void* user_data) {
-    note_send(request, status, user_data);
-    static_cast<outcome*>(user_data)->info.length = length;
-}
-
-// A sender and a receiver whose endpoints belong together.
-struct pair : world {
-    ucp_ep_h back = nullptr;  // the receiver's, to the sender
-
-    explicit pair(const plan& how = for_streams()) : world(how) {
-        back = loopback() ? ep : make_ep(receiver, sender);
-        if (!loopback()) {
-            const params none;
-            REQUIRE(finish(ucp_ep_flush_nbx(back, &none)) == UCS_OK);
-        }
-    }
-    ~pair() {
-        if (back != nullptr && !loopback()) close(back, true);
-    }
-    pair(const pair&) = delete;
-    pair& operator=(const pair&) = delete;
-
-    ucs_status_ptr_t write(const std::vector<std::byte>& bytes) const {
-        const params none;
-        return ucp_stream_send_nbx(ep, bytes.data(), bytes.size(), &none);
-    }
-    // What is there now, up to the length; empty: nothing.
-    std::vector<std::byte> read_some(std::size_t most) const {
-        std::vector<std::byte> into(most);
-        std::size_t length = 0;
-        const params at_once = params().flag(UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL);
-        const ucs_status_ptr_t got =
-            ucp_stream_recv_nbx(back, into.data(), into.size(), &length, &at_once);
-        if (UCS_PTR_IS_ERR(got)) {
-            REQUIRE(UCS_PTR_STATUS(got) == UCS_ERR_NO_RESOURCE);
-            return {};
-        }
-        REQUIRE(got == nullptr);
-        into.resize(length);
-        return into;
-    }
-};
 
 struct receive {
     outcome done;
@@ -322,6 +273,31 @@ TEST_CASE("a receive that waits ends when the peer closes, and a blocked send wh
     const ucs_status_t status =
         UCS_PTR_IS_PTR(waiting.running) ? waiting.done.status : UCS_PTR_STATUS(waiting.running);
     CHECK(status == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("two that close do not wait for each other to read") {
+    pair in;
+    const auto much = pattern(1'000'000, 4);
+    const ucs_status_ptr_t there = in.write(much);
+    REQUIRE(UCS_PTR_IS_PTR(there));
+    if (in.loopback()) {
+        in.close(in.ep);
+        in.ep = in.back = nullptr;
+        CHECK(in.finish(there) == UCS_ERR_CONNECTION_RESET);
+        return;
+    }
+    const params none;
+    const ucs_status_ptr_t back = ucp_stream_send_nbx(in.back, much.data(), much.size(), &none);
+    REQUIRE(UCS_PTR_IS_PTR(back));
+    for (int i = 0; i < 10'000; ++i)
+        in.progress();
+    const ucs_status_ptr_t first = ucp_ep_close_nbx(in.ep, &none);
+    const ucs_status_ptr_t second = ucp_ep_close_nbx(in.back, &none);
+    in.ep = in.back = nullptr;
+    CHECK(in.finish(first) == UCS_OK);
+    CHECK(in.finish(second) == UCS_OK);
+    CHECK(in.finish(there) == UCS_ERR_CONNECTION_RESET);
+    CHECK(in.finish(back) == UCS_ERR_CONNECTION_RESET);
 }
 
 TEST_CASE("wrong parameters of streams are refused") {

@@ -29,6 +29,12 @@ def write_batch(folder, name, text):
     return path
 
 
+def names_of(path):
+    """The names of the tests in a batch file."""
+    with open(path, encoding="utf-8") as file:
+        return [line.split()[0] for line in file if line.strip() and not line.startswith("#")]
+
+
 class Runs(unittest.TestCase):
     """Tests that end well."""
 
@@ -252,6 +258,23 @@ class Runs(unittest.TestCase):
                 names = [row.split()[0] for row in done.client.stdout.splitlines()[5:]]
                 for name in some:
                     self.assertIn(name, names)
+
+    def test_transports_and_their_tests_and_sizes_combine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            sizes = write_batch(folder, "sizes", "s8 -s 8\ns64 -s 64\n")
+            batches = (os.path.join(BATCHES, "transports"), os.path.join(BATCHES, "test_types_uct"), sizes)
+            done = self.pair(*(word for path in batches for word in ("-b", path)), "-f", *SHORT,
+                             limit=2 * LIMIT)
+        rows = [row.split()[0].split("/") for row in done.client.stdout.splitlines()[5:]]
+        left_out = re.findall(r"^ucx_perftest: (\S+) is left out: ", done.client.stderr, re.M)
+        # Every combination is run or left out with a line, in the order of the files.
+        every = [f"{transport}/{test}/{size}" for transport in names_of(batches[0])
+                 for test in names_of(batches[1]) for size in ("s8", "s64")]
+        self.assertEqual(sorted(["/".join(row) for row in rows] + left_out), sorted(every))
+        self.assertEqual(["/".join(row) for row in rows], [name for name in every if name not in left_out])
+        self.assertIn(["posix", "am_short_lat", "s8"], rows)
+        self.assertIn(["tcp", "am_bcopy_bw", "s64"], rows)
+        self.assertIn("posix/put_zcopy_bw/s8", left_out)
 
     def test_lists_of_sizes_are_well_formed(self):
         # They take minutes to run; what is wrong in them would be told before the server is looked for.

@@ -144,7 +144,17 @@ TEST_CASE("who waits for credit is told when the peer has closed") {
     }
     in.settle();
     CHECK(sent[0].times == 0);
-    in.peer_closes();
+    const auto said = in.peer.received<wire::stream_credit_header>(wire::stream_credit);
+    REQUIRE(said.size() == (closing ? 1U : 0U));
+    if (closing) CHECK(said[0].limit == wire::no_reader);
+    // Or has begun to, which waits for its own sends to us.
+    const bool begins = GENERATE(false, true);
+    if (begins) {
+        in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
+        in.settle();
+    } else {
+        in.peer_closes();
+    }
     CHECK(sent[0].status == UCS_ERR_CONNECTION_RESET);
     CHECK(sent[1].status == UCS_ERR_CONNECTION_RESET);
     CHECK(sent[2].times == (closing ? 1 : 0));

@@ -5,7 +5,9 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <thread>
+#include <vector>
 
+#include "test/support/virtual_time.hpp"
 #include "ucs/vfs/tree.hpp"
 
 namespace vfs = ucs::vfs;
@@ -132,6 +134,74 @@ TEST_CASE("a question that was put while the owner was away is answered when it 
     made.look(object);
     // Whoever asks now finds the answer that came late.
     CHECK(made.ask(reading("value")).text.starts_with("1\n# "));
+}
+
+namespace {
+
+// A mailbox in virtual time: sleeping moves the clock, and so does each answer of the owner, which
+// it takes out of the others' time. Answers at once, while it is here.
+struct slow_owner final : vfs::object {
+    void describe(vfs::directory& into) const override {
+        into.file("value", [this] {
+            test::virtual_time::now += cost;
+            served.push_back(test::virtual_time::now);
+            return std::string("x");
+        });
+    }
+    static void sleep(ucs::time::nanoseconds duration) { test::virtual_time::now += duration; }
+    static ucs::time::nanoseconds worked() noexcept { return test::virtual_time::now; }
+
+    test::virtual_time clock;
+    mutable std::vector<ucs::time::nanoseconds> served;  // when each answer was ready
+    ucs::time::nanoseconds cost = 3 * ucs::time::millisecond;
+    bool here = true;
+    vfs::mailbox box{[this] {
+                         if (here) box.look(*this);
+                     },
+                     {sleep, worked}};
+};
+
+}  // namespace
+
+TEST_CASE("after an answer that took t the owner is left alone for 99 t") {
+    slow_owner owner;
+    for (const auto cost : {3 * ucs::time::millisecond, 20 * ucs::time::microsecond,
+                            ucs::time::second, ucs::time::nanoseconds{0}}) {
+        owner.cost = cost;
+        CHECK(owner.box.ask(reading("value")).text == "x");
+    }
+    REQUIRE(owner.served.size() == 4);
+    // From the end of one answer to the beginning of the next one, to the nanosecond.
+    CHECK(owner.served[1] - 20 * ucs::time::microsecond - owner.served[0] ==
+          99 * 3 * ucs::time::millisecond);
+    CHECK(owner.served[2] - ucs::time::second - owner.served[1] ==
+          99 * 20 * ucs::time::microsecond);
+    CHECK(owner.served[3] - owner.served[2] == 99 * ucs::time::second);
+    // What cost nothing is not waited for.
+    const auto before = test::virtual_time::now;
+    CHECK(owner.box.ask(reading("value")).text == "x");
+    CHECK(test::virtual_time::now == before);
+}
+
+TEST_CASE("an answer that came too late for who asked counts as well") {
+    slow_owner owner;
+    owner.here = false;
+    CHECK(owner.box.ask(reading("value")).status == UCS_ERR_TIMED_OUT);
+    owner.here = true;
+    owner.box.look(owner);
+    REQUIRE(owner.served.size() == 1);
+    CHECK(owner.box.ask(reading("value")).text == "x");
+    REQUIRE(owner.served.size() == 2);
+    CHECK(owner.served[1] - owner.cost - owner.served[0] >= 99 * owner.cost);
+}
+
+TEST_CASE("a reader in a loop takes one percent of the owner's time") {
+    slow_owner owner;
+    const auto begin = test::virtual_time::now;
+    constexpr int reads = 1000;
+    for (int i = 0; i < reads; ++i)
+        REQUIRE(owner.box.ask(reading("value")).status == UCS_OK);
+    CHECK((test::virtual_time::now - begin) / owner.cost == 100 * reads - 99);
 }
 
 TEST_CASE("an owner goes while readers ask") {

@@ -1,0 +1,116 @@
+/* Death of a peer: endpoints with error handling. A child is killed in the middle of traffic. What
+ * was under way ends, with an error where it needed the peer; the error callback comes once; later
+ * operations are refused; closing works. */
+#include <signal.h>
+
+#include "pair.h"
+
+enum { most_sends = 64, waits = 7 };
+static unsigned char out[largest], in[largest];
+
+static struct {
+    unsigned calls;
+    ucp_ep_h ep;
+    ucs_status_t status;
+} told;
+
+static void on_error(void* arg, ucp_ep_h ep, ucs_status_t status) {
+    CHECK(arg == &told, "another argument");
+    ++told.calls;
+    told.ep = ep;
+    told.status = status;
+}
+
+static ucp_ep_h watched_ep(const struct side* from, const struct pair* between) {
+    static char address[4096];
+    uint64_t length;
+    pair_read(between, &length, sizeof(length));
+    CHECK(length <= sizeof(address), "%lu bytes", (unsigned long)length);
+    pair_read(between, address, length);
+    const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+                                                  UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                                                  UCP_EP_PARAM_FIELD_ERR_HANDLER,
+                                    .address = (const ucp_address_t*)address,
+                                    .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+                                    .err_handler = {on_error, &told}};
+    ucp_ep_h made;
+    OK(ucp_ep_create(from->worker, &params, &made));
+    return made;
+}
+
+static void show_address(const struct side* of, const struct pair* between) {
+    ucp_address_t* address;
+    size_t length;
+    OK(ucp_worker_get_address(of->worker, &address, &length));
+    const uint64_t told_length = length;
+    pair_write(between, &told_length, sizeof(told_length));
+    pair_write(between, address, length);
+    ucp_worker_release_address(of->worker, address);
+}
+
+/* Answers one message, says that it has, and lives on until it is killed. */
+static void live(const struct side* of, const struct pair* between) {
+    const ucp_ep_h back = watched_ep(of, between);
+    OK(finish(ucp_tag_recv_nbx(of->worker, in, 8, 1, ~(ucp_tag_t)0, &no_param)));
+    OK(finish(ucp_tag_send_nbx(back, in, 8, 2, &no_param)));
+    pair_meet(between);
+    for (;;)
+        progress();
+}
+
+static void kill_child(const struct pair* between) {
+    int status;
+    CHECK(kill(between->child, SIGKILL) == 0, "it is gone");
+    CHECK(waitpid(between->child, &status, 0) == between->child && WIFSIGNALED(status),
+          "the child ended by itself");
+}
+
+int main(void) {
+    /* Before UCP is there: the transports that tell both libraries of a death. */
+    setenv("UCX_TLS", "tcp,self", 0);
+    const struct pair between = pair_new();
+    client_begin("death");
+    const struct side here = side_new(UCP_FEATURE_TAG | UCP_FEATURE_STREAM);
+    show_address(&here, &between);
+    if (between.child == 0) live(&here, &between);
+
+    const ucp_ep_h ep = watched_ep(&here, &between);
+    OK(finish(ucp_tag_send_nbx(ep, out, 8, 1, &no_param)));
+    OK(finish(ucp_tag_recv_nbx(here.worker, in, 8, 2, ~(ucp_tag_t)0, &no_param)));
+    pair_meet(&between);
+
+    /* Nobody receives these: each waits for the peer. */
+    ucs_status_ptr_t sync = ucp_tag_send_sync_nbx(ep, out, 8, waits, &no_param);
+    ucs_status_ptr_t large = ucp_tag_send_nbx(ep, out, largest, waits, &no_param);
+    size_t length;
+    ucs_status_ptr_t stream = ucp_stream_recv_nbx(ep, in, 8, &length, &no_param);
+    CHECK(UCS_PTR_IS_PTR(sync) && UCS_PTR_IS_PTR(stream), "ended without the peer");
+    kill_child(&between);
+
+    ucs_status_ptr_t sends[most_sends];
+    unsigned count = 0;
+    for (unsigned i = 0; told.calls == 0; ++i) {
+        /* Traffic, by which every transport notices; small ones may succeed still. */
+        if (i % 1000 == 0 && count < most_sends)
+            sends[count++] = ucp_tag_send_nbx(ep, out, 8, waits, &no_param);
+        progress();
+    }
+    CHECK(told.ep == ep && told.status != UCS_OK, "status %s", ucs_status_string(told.status));
+    const ucs_status_t sync_status = finish(sync), stream_status = finish(stream),
+                       large_status = finish(large);
+    CHECK(sync_status < 0 && stream_status < 0 && large_status < 0, "%s, %s, %s",
+          ucs_status_string(sync_status), ucs_status_string(stream_status),
+          ucs_status_string(large_status));
+    for (unsigned i = 0; i < count; ++i)
+        finish(sends[i]); /* each ends */
+    const ucs_status_t late = finish(ucp_tag_send_nbx(ep, out, 8, waits, &no_param));
+    CHECK(late < 0, "a send to the dead: %s", ucs_status_string(late));
+    const ucp_request_param_t force = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                       .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    OK(finish(ucp_ep_close_nbx(ep, &force)));
+    for (unsigned i = 0; i < 1000; ++i)
+        progress();
+    CHECK(told.calls == 1, "%u error callbacks", told.calls);
+    side_free(&here);
+    return client_end();
+}

@@ -1,0 +1,87 @@
+/* Memory of the library in two processes: one exports its handle, the other one imports it and
+ * works on the same bytes. Not in UCP 1.13. */
+#include "pair.h"
+
+enum { extent = 100000 };
+
+static ucp_mem_h own_memory(const struct side* of) {
+    const ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS,
+        .length = extent,
+        .flags = UCP_MEM_MAP_ALLOCATE};
+    ucp_mem_h made;
+    OK(ucp_mem_map(of->context, &params, &made));
+    return made;
+}
+
+static unsigned char* bytes_of(ucp_mem_h which) {
+    ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS | UCP_MEM_ATTR_FIELD_LENGTH};
+    OK(ucp_mem_query(which, &attr));
+    CHECK(attr.address != NULL && attr.length >= extent, "%zu bytes", attr.length);
+    return attr.address;
+}
+
+static void show(const struct pair* between, const void* packed, uint64_t length) {
+    pair_write(between, &length, sizeof(length));
+    pair_write(between, packed, length);
+}
+
+static void export(const struct side* here, const struct pair* between) {
+    const ucp_memh_pack_params_t how = {.field_mask = UCP_MEMH_PACK_PARAM_FIELD_FLAGS,
+                                        .flags = UCP_MEMH_PACK_FLAG_EXPORT},
+                                 plain = {.field_mask = 0};
+    const ucp_mem_h made = own_memory(here);
+    unsigned char* const bytes = bytes_of(made);
+    void* packed;
+    size_t length;
+    fill(bytes, extent, 1);
+    OK(ucp_memh_pack(made, &how, &packed, &length));
+    show(between, packed, length);
+    ucp_memh_buffer_release(packed, NULL);
+    pair_meet(between); /* it has imported, seen, and written */
+    check_filled(bytes, extent, 2);
+    /* Without the flag it is a key, as ucp_rkey_pack makes them. */
+    OK(ucp_memh_pack(made, &plain, &packed, &length));
+    const ucp_ep_h self = ep_between(here, here);
+    ucp_rkey_h key;
+    OK(ucp_ep_rkey_unpack(self, packed, &key));
+    const uint64_t word = 77;
+    OK(finish(ucp_put_nbx(self, &word, sizeof(word), (uint64_t)(uintptr_t)bytes, key, &no_param)));
+    OK(finish(ucp_ep_flush_nbx(self, &no_param)));
+    CHECK(memcmp(bytes, &word, sizeof(word)) == 0, "the put is not there");
+    ucp_rkey_destroy(key);
+    ucp_memh_buffer_release(packed, NULL);
+    ep_close(self);
+    pair_meet(between);
+    OK(ucp_mem_unmap(here->context, made));
+}
+
+static void import(const struct side* here, const struct pair* between) {
+    static char packed[4096];
+    uint64_t length;
+    pair_read(between, &length, sizeof(length));
+    CHECK(length <= sizeof(packed), "%lu bytes", (unsigned long)length);
+    pair_read(between, packed, length);
+    const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER,
+                                         .exported_memh_buffer = packed};
+    ucp_mem_h there;
+    OK(ucp_mem_map(here->context, &params, &there));
+    unsigned char* const bytes = bytes_of(there);
+    check_filled(bytes, extent, 1);
+    fill(bytes, extent, 2);
+    pair_meet(between);
+    pair_meet(between);
+    OK(ucp_mem_unmap(here->context, there));
+}
+
+int main(void) {
+    const struct pair between = pair_new();
+    client_begin("memh");
+    const struct side here = side_new(UCP_FEATURE_RMA | UCP_FEATURE_EXPORTED_MEMH);
+    if (between.child != 0)
+        export(&here, &between);
+    else
+        import(&here, &between);
+    side_free(&here);
+    return pair_end(&between);
+}
