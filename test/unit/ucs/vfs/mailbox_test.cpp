@@ -148,17 +148,21 @@ struct slow_owner final : vfs::object {
             return std::string("x");
         });
     }
-    static void sleep(ucs::time::nanoseconds duration) { test::virtual_time::now += duration; }
+    void sleep(ucs::time::nanoseconds duration) {
+        test::virtual_time::now += duration;
+        if (test::virtual_time::now >= ends) box.close();
+    }
     static ucs::time::nanoseconds worked() noexcept { return test::virtual_time::now; }
 
     test::virtual_time clock;
     mutable std::vector<ucs::time::nanoseconds> served;  // when each answer was ready
     ucs::time::nanoseconds cost = 3 * ucs::time::millisecond;
     bool here = true;
+    ucs::time::nanoseconds ends = UINT64_MAX;  // it goes then, and may wait for its readers
     vfs::mailbox box{[this] {
                          if (here) box.look(*this);
                      },
-                     {sleep, worked}};
+                     {[this](ucs::time::nanoseconds duration) { sleep(duration); }, worked}};
 };
 
 }  // namespace
@@ -181,6 +185,16 @@ TEST_CASE("after an answer that took t the owner is left alone for 99 t") {
     const auto before = test::virtual_time::now;
     CHECK(owner.box.ask(reading("value")).text == "x");
     CHECK(test::virtual_time::now == before);
+}
+
+TEST_CASE("an owner that goes waits for no reader that leaves it alone") {
+    slow_owner owner;
+    owner.cost = ucs::time::second;
+    CHECK(owner.box.ask(reading("value")).text == "x");
+    const auto begin = test::virtual_time::now;
+    owner.ends = begin + 30 * ucs::time::millisecond;
+    CHECK(owner.box.ask(reading("value")).status == UCS_ERR_NO_ELEM);
+    CHECK(test::virtual_time::now - begin <= 50 * ucs::time::millisecond);
 }
 
 TEST_CASE("an answer that came too late for who asked counts as well") {
