@@ -75,6 +75,7 @@ public:
         if (how % 4 != 0) source.set("RNDV_THRESH", "500");
         static constexpr const char* schemes[] = {"auto", "am", "get_zcopy"};
         source.set("RNDV_SCHEME", schemes[how / 4 % 3]);
+        if (how / 12 % 2 != 0) source.set("UNEXPECTED_ANNOUNCEMENTS", "2");
         const uct::component* const list[] = {&component_};
         context_ = std::move(*ucp::context::create(params, std::move(source), list));
         worker_ = std::move(*ucp::worker::create(*context_, {}));
@@ -472,7 +473,12 @@ private:
                 first_ += payload;
                 return {ep_id(), messages_, first_ - payload};
             case wire::rndv_rts:
-                return {number, size(), ep_id(), number + 1, number % 2 * 4096, number % 3};
+                return {number,
+                        size(),
+                        ep_id(),
+                        number + 1,
+                        number % 2 * 4096,
+                        number % 3 | number / 2 << 32};
             case wire::rndv_data: {
                 const std::uint64_t reply = id_in(worker_->recv_ids());
                 return {reply, next_offset(reply)};
@@ -501,6 +507,8 @@ private:
             case wire::room_question:
             case wire::room_answer:
                 return {ep_id()};
+            case wire::rndv_more:
+                return {ep_id(), number};
             case wire::stream_credit:
                 return {ep_id(), size() * 10};
             case wire::rma_put:
@@ -542,7 +550,7 @@ private:
             wire::rndv_atp,    wire::am_only,       wire::am_first,      wire::am_rts,
             wire::stream_data, wire::stream_credit, wire::room_question, wire::room_answer,
             wire::rma_put,     wire::rma_get,       wire::rma_data,      wire::rma_result,
-            wire::rma_atomic,  wire::rma_confirm,   wire::rma_confirmed};
+            wire::rma_atomic,  wire::rma_confirm,   wire::rma_confirmed, wire::rndv_more};
         const uct::am_id id = ids[input_.byte() % std::size(ids)];
         const std::size_t payload = input_.byte() * 8;
         const std::vector<std::uint64_t> header = good_header(id, payload);

@@ -100,6 +100,12 @@ const ucs::config::table& config::options() {
                 "makes their senders announce what follows. Each sender may exceed it by one "
                 "window and the message that exceeds the window.",
                 ucs::config::at_least("0")),
+            make_option<&config::unexpected_announcements>(
+                "UNEXPECTED_ANNOUNCEMENTS", "4096",
+                "Tagged messages that a worker announces to another one ahead of its receives. "
+                "Further tag sends wait, in order, until some of them are received, or the other "
+                "one waits for a message that it does not have. 'inf': without end.",
+                ucs::config::at_least("1")),
             make_option<&config::stream_window>(
                 "STREAM_WINDOW", "1m",
                 "Bytes of a stream that an endpoint holds for a program that does not read them; "

@@ -26,6 +26,7 @@ struct config {
     ucs::config::memunits stream_window;
     ucs::config::memunits unexpected_window;
     ucs::config::memunits unexpected_limit;
+    unsigned unexpected_announcements = 0;
     ucs::config::duration cm_timeout;
     ucs::config::duration keepalive_interval;
     unsigned keepalive_peers = 0;

@@ -248,7 +248,8 @@ void ep::become_ready() {
 }
 
 void ep::allow_short() noexcept {
-    short_end_ = budget_->held() ? 0 : static_cast<std::size_t>(protocols_->max_short() + 1);
+    const bool closed = budget_->held() || remote_->defers();
+    short_end_ = closed ? 0 : static_cast<std::size_t>(protocols_->max_short() + 1);
 }
 
 void ep::overdrawn() {

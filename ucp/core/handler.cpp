@@ -36,6 +36,7 @@ constexpr std::array<const char*, wire::id_count> names{
     "confirmation of puts",
     "question for room",
     "grant of room",
+    "request for announcements",
 };
 static_assert(names.back() != nullptr);
 

@@ -18,6 +18,7 @@ namespace ucp {
 peer::peer(worker& owner, std::uint64_t uid, std::vector<std::byte> packed_address)
     : owner_(owner),
       budget_(owner.owner().options().unexpected_window.bytes),
+      announced_(owner.owner().options().unexpected_announcements),
       uid_(uid),
       packed_(std::move(packed_address)) {}
 

@@ -7,6 +7,7 @@
 
 #include "ucp/address/address.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/tag/announce_limit.hpp"
 #include "ucp/wireup/select.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/component.hpp"
@@ -56,6 +57,32 @@ public:
     // This endpoint ends: a question that went over it is put again over another one.
     void ask_again(const ep& ending);
 
+    // --- what may be announced ahead of receives, see ucp/core/peer_deferred.cpp ---
+    // Tag sends wait here, of all endpoints, until what was announced before them is received.
+    // Nothing else does: answers, active messages and streams go their way.
+    [[nodiscard]] bool defers() const noexcept { return !deferred_.empty(); }
+    [[nodiscard]] std::size_t deferred() const noexcept { return deferred_.size(); }
+    // Counts one more announcement. False: the send is to be deferred.
+    [[nodiscard]] bool announce(request& send) noexcept;
+    void defer(request& send) noexcept;
+    // It is broken off, if it is one of them.
+    void undefer(request& send) noexcept;
+    // The receiver answers an announcement for the first time, or will not any more. Sends that
+    // are not announced, or were answered, change nothing. True: then others may go on.
+    [[nodiscard]] bool announcement_answered(request& send) noexcept;
+    void announcement_lost(request& send) noexcept;
+    // The receiver waits for a message that it does not know. Rounds that are over are ignored.
+    void may_announce_more(std::uint64_t round);
+    // What is deferred goes on as far as the limit reaches.
+    void go_on();
+    // Of announcements that say so: the peer defers what follows.
+    [[nodiscard]] std::uint32_t stop_mark() const noexcept {
+        return announced_.reached() ? announced_.round() : 0;
+    }
+    // The receiver's part. The peer said so, over this endpoint of its own.
+    void stopped(std::uint64_t its_ep, std::uint32_t round) noexcept;
+    void ask_to_go_on() noexcept;
+
     [[nodiscard]] const uct::iface_attr& am_attr() const noexcept;
     [[nodiscard]] const uct::iface_attr& rma_attr() const noexcept;  // only with rma()
 
@@ -94,6 +121,8 @@ public:
     ucs::datastruct::auto_unlink_hook trash_hook;    // in the worker's list of peers to look after
     ucs::datastruct::auto_unlink_hook failing_hook;  // in its list of those to fail for memory
     ucs::datastruct::auto_unlink_hook dead_hook;     // in its list of those out of its table
+    ucs::datastruct::auto_unlink_hook going_hook;    // in its list of those to let go on
+    ucs::datastruct::auto_unlink_hook stopped_hook;  // among those that defer what they have for us
     ucs::datastruct::auto_unlink_hook watched_hook;  // in its list of those to ask now and then
     [[nodiscard]] std::string peer_name() const noexcept;
 
@@ -146,6 +175,7 @@ private:
     [[nodiscard]] std::vector<std::string> why_each(const wireup::lane_selection& chosen) const;
     void disconnect() noexcept;
     void room_changed() noexcept;
+    static ucs_status_t progress_go_on(uct::pending_request& queued) noexcept;
     void fail_all(ucs_status_t status);
     void empty_queue();
     void end_kept();
@@ -154,6 +184,10 @@ private:
 
     worker& owner_;
     eager_budget budget_;
+    announce_limit announced_;
+    // In order.
+    ucs::datastruct::counted_list<uct::pending_request, &uct::pending_request::pending_hook>
+        deferred_;
     const ep* asked_over_ = nullptr;
     const std::uint64_t uid_;
     std::vector<std::byte> packed_;  // the address, for connecting and explaining
@@ -174,6 +208,9 @@ private:
     ucs::datastruct::auto_list<ep, &ep::unwanted_hook> unowned_;
     ucs::datastruct::list<request, &request::active_hook> kept_;
     std::uint64_t next_number_ = 0;
+    std::uint64_t stopped_ep_ = 0;
+    std::uint32_t stopped_round_ = 0;
+    uct::pending_request go_on_{.progress = progress_go_on, .pending_hook = {}};
     unsigned references_ = 0;
     bool dead_ = false;
     bool lost_control_ = false;

@@ -47,7 +47,8 @@ struct send_state {
     bool started = false;                                // the first fragment has left
     bool sent = false;                                   // all fragments have left
     bool short_pack = false;                             // the user's packing function gave nothing
-    bool blocked = false;                                // waits for its protocol's own reasons
+    bool blocked = false;                                // waits for reasons other than the lane
+    bool announced = false;                              // counts against the limit of its peer
     bool header_sent = false;                            // `header` is not read any more
     bool owns_header = false;                            // `header` is a copy of ours
 

@@ -42,8 +42,9 @@ enum id : uct::am_id {
     rma_confirmed = 22,  //
     room_question = 23,  // ucp/eager/wire.hpp
     room_answer = 24,    //
+    rndv_more = 25,      // ucp/rndv/wire.hpp
 };
-inline constexpr unsigned id_count = 25;
+inline constexpr unsigned id_count = 26;
 
 // The status in a message of a peer, which may send any number.
 [[nodiscard]] inline ucs_status_t known_status(std::int64_t sent) noexcept {

@@ -173,7 +173,7 @@ void worker::set_turns() {
 }
 
 unsigned worker::progress_slow() {
-    unsigned events = fail_noted() + empty_trash();
+    unsigned events = fail_noted() + empty_trash() + let_go_on();
     for (uct::iface* polled : slow_)
         events += polled->progress();
     visitor_.leave();  // a put that is received in place, by pieces
@@ -183,7 +183,7 @@ unsigned worker::progress_slow() {
         until_events_ = 0;
         events += progress_events();
     }
-    if (!failing_peers_.empty()) turn_ = slow_turn_;
+    if (!failing_peers_.empty() || !going_peers_.empty()) turn_ = slow_turn_;
     return events;
 }
 
@@ -206,6 +206,17 @@ unsigned worker::fail_noted() {
         peer& failing = failing_peers_.front();
         failing_peers_.pop_front();
         failing.fail_for_memory();
+        ++count;
+    }
+    return count;
+}
+
+unsigned worker::let_go_on() {
+    unsigned count = 0;
+    while (!going_peers_.empty()) {
+        peer& ready = going_peers_.front();
+        going_peers_.pop_front();
+        ready.go_on();
         ++count;
     }
     return count;
@@ -426,6 +437,12 @@ void worker::fail_later(peer& failing) noexcept {
     note_work();
 }
 
+void worker::go_on_later(peer& ready) noexcept {
+    if (!ready.going_hook.is_linked()) going_peers_.push_back(ready);
+    turn_ = slow_turn_;
+    note_work();
+}
+
 ucs_status_t worker::start_flush(request& group) {
     group_state& state = group.start_group();
     state.left = 1;
@@ -475,6 +492,13 @@ void worker::end_part(request& group, ucs_status_t status) {
     if (--state.left == 0) complete_in_order(group, state.outcome);
 }
 
+std::size_t worker::deferred_count() const noexcept {
+    std::size_t count = 0;
+    for (const auto& [uid, each] : peers_)
+        count += each->deferred();
+    return count;
+}
+
 std::string worker::info() const {
     std::string text = "#\n# UCP worker ";
     text += fmt::format("'{}'\n#\n", params_.name);
@@ -493,6 +517,7 @@ std::string worker::info() const {
     text += fmt::format("#     messages stored: {}\n", matcher_->unexpected_count());
     text += fmt::format("#     memory for them: {} bytes, and {} for announcements\n",
                         room.stored(), room.announced_bytes());
+    text += fmt::format("#      sends deferred: {}\n", deferred_count());
     text += fmt::format("#   messages rejected: {}\n", rejected_.count());
     text += matcher_->info();
     const_cast<worker*>(this)->ep_ids_.for_each(

@@ -117,6 +117,8 @@ public:
     void forget(peer& dead) noexcept;
     // With the next progress, see peer::send_control.
     void fail_later(peer& failing) noexcept;
+    // With the next progress: a peer that defers sends may go on, see ucp/core/peer_deferred.cpp.
+    void go_on_later(peer& ready) noexcept;
     void track_lane(const uct::ep& lane, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
     [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
@@ -196,6 +198,8 @@ public:
     [[nodiscard]] std::string info() const;
     void describe(ucs::vfs::directory& into) const override;
     [[nodiscard]] std::size_t endpoint_count() const noexcept { return ep_ids_.size(); }
+    // Tag sends that wait until their receivers take more announcements.
+    [[nodiscard]] std::size_t deferred_count() const noexcept;
     [[nodiscard]] std::size_t peer_count() const noexcept { return peers_.size() + dead_count_; }
 
 private:
@@ -210,6 +214,7 @@ private:
     unsigned progress_events();
     unsigned empty_trash();
     unsigned fail_noted();
+    unsigned let_go_on();
     unsigned poll_quiet();
     [[gnu::noinline]] void run_ended();
     // Something was left for progress, maybe by another thread than the one that sleeps.
@@ -287,6 +292,7 @@ private:
     ucs::datastruct::auto_list<ep, &ep::unwanted_hook> trash_eps_;
     ucs::datastruct::auto_list<peer, &peer::trash_hook> trash_peers_;
     ucs::datastruct::auto_list<peer, &peer::failing_hook> failing_peers_;
+    ucs::datastruct::auto_list<peer, &peer::going_hook> going_peers_;
 };
 
 // Holds the worker's lock for the duration of a call from outside.

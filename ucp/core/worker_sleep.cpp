@@ -17,8 +17,8 @@ constexpr ucs::time::nanoseconds longest_nap = 10 * ucs::time::millisecond;
 }  // namespace
 
 bool worker::has_work() const noexcept {
-    if (!ended_.empty() || !failing_peers_.empty() || !trash_eps_.empty() ||
-        !trash_peers_.empty()) {
+    if (!ended_.empty() || !failing_peers_.empty() || !going_peers_.empty() ||
+        !trash_eps_.empty() || !trash_peers_.empty()) {
         return true;
     }
     if (connections_ != nullptr && connections_->has_work()) return true;

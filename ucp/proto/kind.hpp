@@ -35,6 +35,11 @@ inline constexpr std::size_t send_kind_count = 12;
     return kind == send_kind::put || kind == send_kind::get || kind == send_kind::atomic;
 }
 
+// Messages that tag matching keeps in order.
+[[nodiscard]] constexpr bool is_tagged(send_kind kind) noexcept {
+    return kind <= send_kind::tag_sync_rndv;
+}
+
 // One kind, for the protocols.
 struct kind_traits {
     const char* title;      // for people

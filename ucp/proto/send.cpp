@@ -95,9 +95,39 @@ std::size_t in_place_limit(const request& send, std::size_t header) {
     return std::min(options.fragment.size.bytes, attr.max_zcopy - header);
 }
 
-void announce(send_state& state) noexcept {
-    if (state.kind == send_kind::tag) state.kind = send_kind::tag_rndv;
-    if (state.kind == send_kind::tag_sync) state.kind = send_kind::tag_sync_rndv;
+send_kind announced(send_kind kind) noexcept {
+    if (kind == send_kind::tag) return send_kind::tag_rndv;
+    if (kind == send_kind::tag_sync) return send_kind::tag_sync_rndv;
+    return kind;
+}
+
+void defer(request& send) noexcept {
+    send.pending.progress = progress_queued;  // it is not started when its connection stands
+    send.via->remote().defer(send);
+}
+
+// True: as far as the order of messages goes, the send may begin.
+bool choose_protocol(request& send) noexcept {
+    send_state& state = send.state.send;
+    ep& via = *send.via;
+    const send_kind kind = via.must_announce() ? announced(state.kind) : state.kind;
+    const send_class what{kind, state.buffer.contiguous() != nullptr};
+    try {
+        const protocol& chosen =
+            via.protocols().select(what, state.buffer.length() + state.header_length);
+        if (is_tagged(kind) && chosen.rendezvous && !via.remote().announce(send)) {
+            defer(send);
+            return false;
+        }
+        state.kind = kind;
+        state.proto = &chosen;
+        return true;
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(proto_log, "out of memory: no protocol is chosen for a {}, it fails",
+                        traits(state.kind).title);
+        finish_send(send, UCS_ERR_NO_MEMORY);
+        return false;
+    }
 }
 
 }  // namespace
@@ -109,23 +139,21 @@ ucs_status_t not_now(ep& to) {
 }
 
 void start_send(request& send) {
+    if (is_tagged(send.state.send.kind) && send.via->remote().defers()) [[unlikely]] {
+        defer(send);
+        return;
+    }
+    begin_send(send);
+}
+
+void begin_send(request& send) {
     send_state& state = send.state.send;
     ep& via = *send.via;
     const std::size_t length = state.buffer.length();
     bool stored = false;
     if (state.proto == nullptr) {
-        if (via.must_announce()) announce(state);
-        const send_class what{state.kind, state.buffer.contiguous() != nullptr};
-        try {
-            state.proto = &via.protocols().select(what, length + state.header_length);
-        } catch (const std::bad_alloc&) {
-            ucs::log::error(proto_log, "out of memory: no protocol is chosen for a {}, it fails",
-                            traits(state.kind).title);
-            finish_send(send, UCS_ERR_NO_MEMORY);
-            return;
-        }
-        const bool tagged = traits(state.kind).feature == UCP_FEATURE_TAG;
-        stored = tagged && !state.proto->rendezvous;
+        if (!choose_protocol(send)) return;
+        stored = is_tagged(state.kind) && !state.proto->rendezvous;
     }
     send.pending.progress = progress_queued;
     run_send(send);
@@ -155,6 +183,8 @@ void finish_send(request& send, ucs_status_t status) {
         delete[] static_cast<const std::byte*>(state.header);
     release_id(send);
     ep* via = send.via;
+    if (state.announced) [[unlikely]]
+        via->remote().announcement_lost(send);
     if (state.aborted) {
         state.holds->release();
         complete(send, status);
@@ -173,6 +203,9 @@ void finish_send(request& send, ucs_status_t status) {
 void abort_send(request& send, ucs_status_t status) {
     send_state& state = send.state.send;
     release_id(send);
+    peer& to = send.via->remote();
+    to.announcement_lost(send);
+    if (state.proto == nullptr) to.undefer(send);
     if (state.proto != nullptr && state.proto->abandon != nullptr) state.proto->abandon(send);
     send.via->unqueue(send);
     if (state.parts.count == 0) {

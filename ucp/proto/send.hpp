@@ -32,8 +32,11 @@ inline void note_success(void* user_request, worker& owner) noexcept {
     mine.flags.assign(request_flags::completed | request_flags::user_memory);
 }
 
-// Chooses the protocol, unless the operation has just one, and sends as much as goes.
+// Chooses the protocol, unless the operation has just one, and sends as much as goes. A tag send
+// may be deferred instead.
 void start_send(request& send);
+// The same, for the first of those that were deferred.
+void begin_send(request& send);
 
 // Lets the protocol go on; when the lane has no room it is queued there.
 void run_send(request& send);

@@ -33,10 +33,15 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
         reject(owner, "a request for data", header.request, "was not announced on that endpoint");
     } else if (send->state.send.parts.count != 0) {
         reject(owner, "a request for data", header.request, "is being written already");
-    } else if (header.address != 0) {
-        rndv_write_part(*send, header);
     } else {
-        rndv_stream_data(*send, header.reply);
+        peer& by = send->via->remote();
+        const bool more = by.announcement_answered(*send);
+        if (header.address != 0) {
+            rndv_write_part(*send, header);
+        } else {
+            rndv_stream_data(*send, header.reply);
+        }
+        if (more) by.go_on();  // behind the data
     }
 }
 
@@ -48,6 +53,8 @@ void on_ats(worker& owner, const wire::ats_header& header) {
     }
     const ucs_status_t status = wire::known_status(header.status);
     uct::completion& parts = send->state.send.parts;
+    peer& by = send->via->remote();
+    const bool more = by.announcement_answered(*send);
     if (!send->state.send.proto->rendezvous) {
         reject(owner, "the end of a transfer", header.request, "was not announced");
     } else if (parts.count == 0) {
@@ -60,6 +67,13 @@ void on_ats(worker& owner, const wire::ats_header& header) {
         release_id(*send);
         if (parts.status == UCS_OK) parts.status = status;
     }
+    if (more) by.go_on();
+}
+
+// Once more than was asked for is no news.
+void on_more(worker& owner, const wire::more_header& header) {
+    ep* const over = owner.find_ep(header.ep);
+    if (over != nullptr) over->remote().may_announce_more(header.stopped);
 }
 
 }  // namespace
@@ -67,6 +81,7 @@ void on_ats(worker& owner, const wire::ats_header& header) {
 void rndv_listen_answers(worker& owner, uct::iface& on) {
     handler_of<wire::rndv_rtr>::install_plain<wire::rtr_header, on_rtr>(on, owner);
     handler_of<wire::rndv_ats>::install_plain<wire::ats_header, on_ats>(on, owner);
+    handler_of<wire::rndv_more>::install_plain<wire::more_header, on_more>(on, owner);
 }
 
 }  // namespace ucp

@@ -6,7 +6,7 @@
 
 namespace ucp {
 
-// Registers the handlers of data requests and final statuses.
+// Registers the handlers of data requests, final statuses and requests for announcements.
 void rndv_listen_answers(worker& owner, uct::iface& on);
 
 // The receiver asked for the data: streams it into its request `reply`.

@@ -21,9 +21,13 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
         job.readable ? reinterpret_cast<std::uint64_t>(state.buffer.contiguous()) : 0;
     // Whoever handles errors may break the send off, and has its memory back at once.
     const bool lasting = send.via->error_mode() == UCP_ERR_HANDLING_MODE_NONE;
-    const wire::rts_header header{
-        state.what, state.buffer.length(),          send.via->remote_id(), state.local_id,
-        address,    lasting ? 0 : wire::rts_confirm};
+    const wire::rts_header header{state.what,
+                                  state.buffer.length(),
+                                  send.via->remote_id(),
+                                  state.local_id,
+                                  address,
+                                  lasting ? 0 : wire::rts_confirm,
+                                  state.announced ? send.via->remote().stop_mark() : 0};
     std::memcpy(into, &header, sizeof header);
     if (state.header_length > 0) {  // of an active message
         std::memcpy(static_cast<std::byte*>(into) + sizeof header, state.header,

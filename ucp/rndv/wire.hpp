@@ -1,11 +1,17 @@
 // Messages of the rendezvous protocols: layout first.
 //
 //   id            header (bytes)                                        then
-//   rndv_rts      what 8, total 8, ep 8, request 8, address 8, flags 8  -
+//   rndv_rts      what 8, total 8, ep 8, request 8, address 8,          -
+//                 flags 4, stopped 4
 //   rndv_rtr      request 8, reply 8, address 8, from 8, ep 8           -
 //   rndv_data     reply 8, offset 8                                     data
 //   rndv_ats      request 8, status 8, reply 8, ep 8                    -
 //   rndv_atp      reply 8, status 8                                     -
+//   rndv_more     ep 8, stopped 8                                       -
+//
+// Who announces what the receiver does not receive stops at a limit, and says so by `stopped` in
+// the announcement that reaches it. A receiver that waits for another message asks for more by the
+// number that it was told last.
 //
 // See ucp/core/wire.hpp for the version rule and the meaning of ids. `what` is what the message
 // is, see ucp/proto/kind.hpp.
@@ -21,12 +27,15 @@ struct rts_header {
     std::uint64_t ep;
     std::uint64_t request;
     std::uint64_t address;  // 0: memory cannot be read directly
-    std::uint64_t flags;    // rts_…
+    std::uint32_t flags;    // rts_…
+    // Of a tagged message, not 0: the sender defers the tagged messages that follow, on all its
+    // endpoints, until it is answered, or asked for more by this number.
+    std::uint32_t stopped = 0;
 };
 
 // The sender may break the send off and have its memory back at once: who has read it asks by
 // rndv_ats whether it still was the message.
-inline constexpr std::uint64_t rts_confirm = 1;
+inline constexpr std::uint32_t rts_confirm = 1;
 
 struct rtr_header {
     std::uint64_t request;
@@ -53,6 +62,11 @@ struct atp_header {
     // Of the sender's write, or UCS_OK when the data was read in time. UCS_ERR_CANCELED: the send
     // is gone, so is the message. Another error: nothing was written, the receiver reads that part.
     std::int64_t status;
+};
+
+struct more_header {
+    std::uint64_t ep;  // over which it said that it stopped
+    std::uint64_t stopped;
 };
 
 static_assert(sizeof(rts_header) == 48 && sizeof(data_header) == 16);

@@ -255,6 +255,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
         receive.flags.set(request_flags::matched);
         receive.state.recv.info = {header.what, header.total};
         rendezvous(receive, header.ep, {header.total, header.request, header.address, confirm});
+        note_stopped(*from, header.stopped);
         return;
     }
     message* stored = new_message(header.what, message::kind::rendezvous);
@@ -272,6 +273,15 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     from->announced.push_back(*stored);
     room_.announce();
     queue(*stored);
+    note_stopped(*from, header.stopped);
+}
+
+// What it defers may be what a posted receive waits for. A sender that does not keep to a limit
+// gains nothing: what it announces is stored, and counted.
+void tag_matcher::note_stopped(const ep& sender, std::uint32_t round) noexcept {
+    if (round == 0) return;
+    sender.remote().stopped(sender.remote_id(), round);
+    if (expected_.size() > 0) room_.missed();
 }
 
 void tag_matcher::listen(uct::iface& on) {

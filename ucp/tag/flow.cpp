@@ -43,6 +43,14 @@ void unexpected_room::answer_all() {
     }
 }
 
+void unexpected_room::ask_to_go_on() noexcept {
+    while (!stopped_.empty()) {
+        peer& sender = stopped_.front();
+        stopped_.pop_front();
+        sender.ask_to_go_on();
+    }
+}
+
 void ask_for_room(const ep& to) {
     tell(to, wire::room_question);
 }

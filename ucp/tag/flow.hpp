@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "ucp/core/ep.hpp"
+#include "ucp/core/peer.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {
@@ -34,13 +34,23 @@ public:
     // The sender behind this endpoint asks.
     void asked(ep& by);
 
+    // This sender defers what follows.
+    void stopped(peer& sender) noexcept { stopped_.push_back(sender); }
+    // A receive or a probe found nothing: what it wants may be deferred by any of them.
+    void missed() noexcept {
+        if (!stopped_.empty()) [[unlikely]]
+            ask_to_go_on();
+    }
+
 private:
     void answer_all();
+    [[gnu::noinline, gnu::cold]] void ask_to_go_on() noexcept;
 
     const std::size_t limit_;
     std::size_t stored_ = 0;
     std::size_t announced_ = 0;
     ucs::datastruct::auto_list<ep, &ep::owed_hook> owed_;
+    ucs::datastruct::auto_list<peer, &peer::stopped_hook> stopped_;
 };
 
 // Asks the receiver behind this endpoint for room.

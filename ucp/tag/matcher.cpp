@@ -89,8 +89,10 @@ ucs_status_ptr_t tag_matcher::end(request& receive, const operation& params) {
 ucs_status_ptr_t tag_matcher::receive(void* buffer, std::size_t count, ucp_tag_t tag,
                                       ucp_tag_t mask, const operation& params) {
     tag::unexpected_entry* arrived = unexpected_.find(tag, mask);
-    if (arrived == nullptr && params.force_immediate()) [[unlikely]]
+    if (arrived == nullptr && params.force_immediate()) [[unlikely]] {
+        room_.missed();
         return UCS_STATUS_PTR(UCS_ERR_NO_RESOURCE);
+    }
     ucs_status_t status;
     request* receive = start(buffer, count, params, status);
     if (receive == nullptr) return UCS_STATUS_PTR(status);
@@ -100,6 +102,7 @@ ucs_status_ptr_t tag_matcher::receive(void* buffer, std::size_t count, ucp_tag_t
         state.mask = mask;
         expected_.add(state);
         receive->flags.clear(request_flags::starting);
+        room_.missed();
         return receive->handle();
     }
     unexpected_.remove(*arrived);
@@ -109,7 +112,10 @@ ucs_status_ptr_t tag_matcher::receive(void* buffer, std::size_t count, ucp_tag_t
 
 message* tag_matcher::probe(ucp_tag_t tag, ucp_tag_t mask, bool remove, ucp_tag_recv_info_t& info) {
     tag::unexpected_entry* arrived = unexpected_.find(tag, mask);
-    if (arrived == nullptr) return nullptr;
+    if (arrived == nullptr) {
+        room_.missed();
+        return nullptr;
+    }
     auto* found = static_cast<message*>(arrived);
     info = {found->tag, found->total};
     if (remove) {

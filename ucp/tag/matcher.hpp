@@ -66,6 +66,8 @@ private:
     void on_eager_first(const std::byte* data, std::size_t length);
     void on_eager_ack(const std::byte* data, std::size_t length);
     void on_rts(const std::byte* data, std::size_t length);
+    // The sender of an announcement said that it defers what follows.
+    void note_stopped(const ep& sender, std::uint32_t round) noexcept;
 
     void store_eager(std::uint64_t tag, const std::byte* data, std::size_t length);
     void receive_first(request& receive, const wire::eager_first_header& header,

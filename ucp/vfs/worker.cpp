@@ -20,6 +20,7 @@ void worker::describe(ucs::vfs::directory& into) const {
     into.file("announced", [this] { return std::to_string(matcher_->room().announced()); });
     into.file("announced_bytes",
               [this] { return std::to_string(matcher_->room().announced_bytes()); });
+    into.file("deferred", [this] { return std::to_string(deferred_count()); });
     into.file("rejected", [this] { return std::to_string(rejected_.count()); });
     into.file("requests", [this] { return std::to_string(requests_.in_use()); });
     into.folder("am", *am_);

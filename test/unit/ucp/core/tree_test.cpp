@@ -56,6 +56,16 @@ std::string memory_of(std::size_t messages) {
 
 }  // namespace
 
+TEST_CASE("a worker shows how many of its sends are deferred") {
+    raw_world in({{"RNDV_THRESH", "0"}, {"UNEXPECTED_ANNOUNCEMENTS", "1"}});
+    CHECK(value(in, "deferred") == "0");
+    const std::vector<std::byte> data(100);
+    const ucp_request_param_t plain{};
+    for (int i = 0; i < 3; ++i)
+        ucp_request_free(ucp_tag_send_nbx(in.ep_handle(), data.data(), data.size(), 1, &plain));
+    CHECK(value(in, "deferred") == "2");
+}
+
 TEST_CASE("a worker shows its endpoints and interfaces with live values") {
     raw_world in({});
     CHECK(value(in, "num_all_eps") == "1");

@@ -1,0 +1,61 @@
+#include "ucp/tag/announce_limit.hpp"
+
+#include <catch2/catch.hpp>
+
+using ucp::announce_limit;
+
+namespace {
+
+int fill(announce_limit& limit) {
+    int count = 0;
+    for (; !limit.reached(); ++count)
+        limit.add();
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("so many may be announced as the limit says, and one more for each that is answered") {
+    announce_limit limit(5);
+    CHECK(fill(limit) == 5);
+    limit.take_back();
+    limit.take_back();
+    CHECK(fill(limit) == 2);
+}
+
+TEST_CASE("a round is asked for once, and brings another batch on top of what is there") {
+    announce_limit limit(5);
+    fill(limit);
+    const std::uint32_t round = limit.round();
+    CHECK(round != 0);
+    CHECK(!limit.raise(0));
+    CHECK(!limit.raise(round + 1));
+    CHECK(limit.raise(round));
+    CHECK(!limit.raise(round));
+    CHECK(limit.round() != round);
+    CHECK(fill(limit) == 5);
+    CHECK(limit.raise(limit.round()));
+    CHECK(fill(limit) == 5);
+}
+
+TEST_CASE("what was allowed beyond the limit ends with the need for it") {
+    announce_limit limit(5);
+    fill(limit);
+    CHECK(limit.raise(limit.round()));
+    fill(limit);
+    for (int i = 0; i < 5; ++i)
+        limit.take_back();
+    CHECK(fill(limit) == 5);
+    for (int i = 0; i < 6; ++i)
+        limit.take_back();
+    CHECK(fill(limit) == 1);
+}
+
+TEST_CASE("a limit without end is never reached, and raising it does no harm") {
+    announce_limit limit(~0U);
+    for (int i = 0; i < 10'000; ++i)
+        limit.add();
+    CHECK(!limit.reached());
+    CHECK(limit.raise(limit.round()));
+    CHECK(!limit.reached());
+}

@@ -1,0 +1,101 @@
+// Announced messages are bounded, too. The sender's part: tag sends beyond the limit are deferred.
+// The receiver's part: it asks those to go on whose messages it waits for.
+#include <cstring>
+
+#include "ucp/core/complete.hpp"
+#include "ucp/core/log.hpp"
+#include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rndv/wire.hpp"
+
+namespace ucp {
+
+bool peer::announce(request& send) noexcept {
+    if (announced_.reached()) return false;
+    announced_.add();
+    send.state.send.announced = true;
+    return true;
+}
+
+void peer::defer(request& send) noexcept {
+    owner_.count(activity::deferred_sends);
+    send.state.send.blocked = true;
+    const bool first = deferred_.empty();
+    deferred_.push_back(send.pending);
+    if (!first) return;
+    ucs::log::debug(proto_log,
+                    "worker {:x} does not receive what was announced to it: tag sends wait until "
+                    "it does",
+                    uid_);
+    // Nothing with a tag passes by the short way.
+    for (ep& each : endpoints_)
+        each.room_changed();
+}
+
+void peer::undefer(request& send) noexcept {
+    if (!std::exchange(send.state.send.blocked, false)) return;
+    deferred_.erase(deferred_.iterator_to(send.pending));
+    if (deferred_.empty()) owner_.go_on_later(*this);
+}
+
+bool peer::announcement_answered(request& send) noexcept {
+    if (!std::exchange(send.state.send.announced, false)) return false;
+    announced_.take_back();
+    return !deferred_.empty();
+}
+
+// Whoever breaks a send off may be about to do so with those that are deferred.
+void peer::announcement_lost(request& send) noexcept {
+    if (announcement_answered(send)) owner_.go_on_later(*this);
+}
+
+void peer::may_announce_more(std::uint64_t round) {
+    if (announced_.raise(round) && !deferred_.empty()) go_on();
+}
+
+void peer::go_on() {
+    if (dead_) return;
+    while (!deferred_.empty() && !announced_.reached()) {
+        request& next = request::of(deferred_.front());
+        deferred_.pop_front();
+        next.state.send.blocked = false;
+        begin_quiet(next);
+        begin_send(next);
+        end_quiet(next);
+    }
+    if (!deferred_.empty()) return;
+    for (ep& each : endpoints_)
+        each.room_changed();
+}
+
+void peer::stopped(std::uint64_t its_ep, std::uint32_t round) noexcept {
+    // It has been asked, and may not have heard it yet.
+    if (its_ep == stopped_ep_ && round == stopped_round_) return;
+    stopped_ep_ = its_ep;
+    stopped_round_ = round;
+    if (!stopped_hook.is_linked()) owner_.matcher().room().stopped(*this);
+}
+
+// Needs no memory, and what waits for room on the lane asks for what is newest then.
+void peer::ask_to_go_on() noexcept {
+    if (am_.endpoint == nullptr || dead_ || go_on_.pending_hook.is_linked()) return;
+    owner_.count(activity::asked_to_go_on);
+    if (progress_go_on(go_on_) == UCS_ERR_NO_RESOURCE) am_.endpoint->pending_add(go_on_);
+}
+
+ucs_status_t peer::progress_go_on(uct::pending_request& queued) noexcept {
+    const peer& self = *boost::intrusive::get_parent_from_member(&queued, &peer::go_on_);
+    const auto pack = [](void* arg, void* into, std::size_t) -> std::size_t {
+        const auto& from = *static_cast<const peer*>(arg);
+        const wire::more_header header{from.stopped_ep_, from.stopped_round_};
+        std::memcpy(into, &header, sizeof header);
+        return sizeof header;
+    };
+    const ssize_t sent =
+        self.am_.endpoint->am_bcopy(wire::rndv_more, pack, const_cast<peer*>(&self));
+    // The loss of the lane is reported to the endpoints by the transport.
+    return sent == UCS_ERR_NO_RESOURCE ? UCS_ERR_NO_RESOURCE : UCS_OK;
+}
+
+}  // namespace ucp
