@@ -271,10 +271,23 @@ bool model::all_but_reads_ended() const {
         [this](const operation_record& each) { return each.kind == what::read || over(each); });
 }
 
+bool model::settled(const message_record& m) const {
+    return m.taken_by != nullptr || dead(m.to) || dead(m.from) || may_vanish(m);
+}
+
 bool model::all_delivered() const {
-    return std::all_of(messages_.begin(), messages_.end(), [this](const message_record& m) {
-        return m.taken_by != nullptr || dead(m.to) || dead(m.from) || may_vanish(m);
-    });
+    return std::all_of(messages_.begin(), messages_.end(),
+                       [this](const message_record& m) { return settled(m); });
+}
+
+std::vector<const message_record*> model::last_missing(std::size_t to) const {
+    std::vector<const message_record*> list;
+    for (const auto& stream : streams_) {
+        const auto last = std::find_if(stream.rbegin(), stream.rend(),
+                                       [](const message_record* m) { return !m->active; });
+        if (last != stream.rend() && (*last)->to == to && !settled(**last)) list.push_back(*last);
+    }
+    return list;
 }
 
 void model::check_everything() {

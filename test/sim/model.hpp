@@ -131,6 +131,10 @@ public:
     [[nodiscard]] bool all_but_reads_ended() const;
     [[nodiscard]] bool all_delivered() const;
     [[nodiscard]] std::string pending_text() const;
+    // Of each stream to this worker the last tagged message, where a receive can still wait for it.
+    [[nodiscard]] std::vector<const message_record*> last_missing(std::size_t to) const;
+    // It was received, or cannot be waited for.
+    [[nodiscard]] bool settled(const message_record& message) const;
     [[nodiscard]] std::deque<operation_record>& operations() noexcept { return operations_; }
     [[nodiscard]] std::string text(const operation_record& of) const;
     std::size_t next_call() noexcept { return ++calls_; }

@@ -252,8 +252,7 @@ void process::cancel(operation_record& receive) {
     ucp_request_cancel(handle(*worker_), receive.handle);
 }
 
-void process::start_draining() {
-    draining_ = true;
+void process::stop() {
     quiet_ = true;
     while (!requests_.empty())
         answer_one();
@@ -263,6 +262,23 @@ void process::start_draining() {
     for (const auto& each : endpoints_)
         give_back_chunks(*each);
     cancel_posted();
+    // They come before all others, however many are in front of them.
+    awaited_ = all_.records.last_missing(number_);
+    for (const message_record* last : awaited_)
+        while (!receive(last->tag, ~ucp_tag_t{0}, last->length)) {
+        }
+}
+
+// A receive of before that cannot be canceled may take the message.
+bool process::waits() const {
+    return !all_.records.dead(number_) &&
+           std::any_of(awaited_.begin(), awaited_.end(),
+                       [this](const message_record* each) { return !all_.records.settled(*each); });
+}
+
+void process::start_draining() {
+    cancel_posted();
+    draining_ = true;
 }
 
 void process::cancel_posted() {

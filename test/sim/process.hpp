@@ -73,6 +73,8 @@ public:
     // --- phases, see run.cpp ---
     [[nodiscard]] bool busy() const noexcept { return left_ > 0; }
     void stop_starting() noexcept { left_ = 0; }
+    void stop();  // nothing new; for the last message of each endpoint a receive waits
+    [[nodiscard]] bool waits() const;
     void start_draining();
     void check_told();
     void close_everything();
@@ -108,7 +110,8 @@ private:
     void stop_listening();
     void send(endpoint_record& to);
     void post_receive();
-    void receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity);
+    // False: it may not wait, and finds nothing.
+    bool receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity);
     void probe();
     void take_probed();
     void send_active(endpoint_record& to);
@@ -190,6 +193,7 @@ private:
     std::vector<std::unique_ptr<endpoint_record>> endpoints_;
     std::size_t left_;
     bool draining_ = false;
+    std::vector<const message_record*> awaited_;
     bool quiet_ = false;  // nothing new from callbacks
     unsigned depth_ = 0;
     double callbacks_send_;

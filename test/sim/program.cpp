@@ -172,7 +172,7 @@ void process::post_receive() {
     receive(tag, mask, all_.dice.chance(0.7) ? 20'000 : some_size());
 }
 
-void process::receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity) {
+bool process::receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity) {
     operation_record& op = new_operation(what::receive);
     op.data = std::make_unique<payload>(some_layout(), capacity, all_.dice);
     op.tag = tag;
@@ -190,9 +190,10 @@ void process::receive(ucp_tag_t tag, ucp_tag_t mask, std::size_t capacity) {
         op.done = true;
         op.status = UCS_ERR_NO_RESOURCE;
         op.data.reset();
-        return;
+        return false;
     }
     started(op, result, (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
+    return true;
 }
 
 void process::probe() {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t max_turns = 3'000'000;
 constexpr ucs::time::nanoseconds patience = 2'000'000'000;
 
-// Lets the processes run through the phases of a program: work, drain, close, end.
+// Lets the processes run through the phases of a program: work, wait, drain, close, end.
 class runner {
 public:
     explicit runner(const scenario& plan)
@@ -30,7 +30,7 @@ public:
 
     outcome go() {
         start();
-        if (!work() || !drain() || !close() || !end()) describe();
+        if (!work() || !wait() || !drain() || !close() || !end()) describe();
         result_.violation = records_.violation();
         result_.digest = network_.history().digest();
         result_.operations = records_.operations().size();
@@ -122,8 +122,18 @@ private:
         });
     }
 
-    bool drain() {
+    bool wait() {
         failures_left_ = 0;
+        for (const auto& each : all_.processes) {
+            if (!records_.dead(each->number())) each->stop();
+        }
+        return until("wait", [this] {
+            return std::none_of(all_.processes.begin(), all_.processes.end(),
+                                [](const auto& p) { return p->waits(); });
+        });
+    }
+
+    bool drain() {
         for (const auto& each : all_.processes) {
             if (!records_.dead(each->number())) each->start_draining();
         }

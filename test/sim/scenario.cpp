@@ -62,6 +62,7 @@ std::vector<std::pair<std::string, std::string>> choose_options(random& dice) {
     sometimes("STREAM_WINDOW", {"256k", "300k"});
     sometimes("UNEXPECTED_WINDOW", {"0", "600", "5000"});
     sometimes("UNEXPECTED_LIMIT", {"0", "1000", "50k"});
+    sometimes("UNEXPECTED_ANNOUNCEMENTS", {"1", "2", "5"});
     return list;
 }
 
