@@ -38,6 +38,15 @@ memory memory_of(ucp_worker_h worker) {
     return said;
 }
 
+std::size_t deferred_of(ucp_worker_h worker) {
+    const std::string page = printed([&](FILE* to) { ucp_worker_print_info(worker, to); });
+    const std::size_t at = page.find("sends deferred:");
+    REQUIRE(at != std::string::npos);
+    std::size_t count = 0;
+    REQUIRE(std::sscanf(page.c_str() + at, "sends deferred: %zu", &count) == 1);
+    return count;
+}
+
 // Sends that were started; those that had to wait are kept.
 struct sending {
     const world& in;
@@ -199,6 +208,79 @@ TEST_CASE("each sender adds a window at most, however many endpoints it has") {
         for (std::size_t i = 1; i < from.size(); ++i)
             in.close(from[i]);
     }
+}
+
+TEST_CASE("announcements stay within a limit for each sender, and all of them arrive in order") {
+    constexpr std::size_t most = 50;
+    constexpr std::size_t count = 1'000;
+    const world in(
+        configured({{"UNEXPECTED_ANNOUNCEMENTS", std::to_string(most)}, {"RNDV_THRESH", "1000"}}));
+    const bool probes = GENERATE(false, true);
+    const ucp_worker_h second = in.loopback() ? nullptr : make_worker(in.context);
+    const auto progress = [&] {
+        in.progress();
+        if (second != nullptr) ucp_worker_progress(second);
+    };
+    const auto ends = [&](ucs_status_ptr_t one) {
+        if (!UCS_PTR_IS_PTR(one)) return UCS_PTR_RAW_STATUS(one) == UCS_OK;
+        const bool ended = in.until([&] {
+            progress();
+            return ucp_request_check_status(one) != UCS_INPROGRESS;
+        });
+        const ucs_status_t status = ucp_request_check_status(one);
+        ucp_request_free(one);
+        return ended && status == UCS_OK;
+    };
+    // One sender has two endpoints. Every third message is small; the tag says over which endpoint
+    // it comes, and as which of its messages.
+    std::vector<ucp_ep_h> from{in.ep, make_ep(in.sender, in.receiver)};
+    if (second != nullptr) from.push_back(make_ep(second, in.receiver));
+    const std::size_t senders = second == nullptr ? 1 : 2;
+    const std::vector<std::byte> data(3'000);
+    const params none;
+    std::vector<ucs_status_ptr_t> started;
+    for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t which = 0; which < from.size(); ++which) {
+            const std::size_t length = i % 3 == 2 ? 8 : data.size();
+            started.push_back(
+                ucp_tag_send_nbx(from[which], data.data(), length, which << 32 | i, &none));
+            REQUIRE(!UCS_PTR_IS_ERR(started.back()));
+        }
+        progress();
+    }
+    for (int i = 0; i < 10'000; ++i)
+        progress();
+    CHECK(memory_of(in.receiver).announced == senders * most * 384);
+    CHECK(deferred_of(in.sender) > count);
+
+    std::vector<std::byte> into(data.size());
+    const auto receive = [&](ucp_tag_t tag, ucp_tag_t mask) {
+        outcome got;
+        const params how = params().on_recv(got).flag(UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+        REQUIRE(ends(ucp_tag_recv_nbx(in.receiver, into.data(), into.size(), tag, mask, &how)));
+        return got.info.sender_tag;
+    };
+    // The last message is received first: a probe finds it, or a receive waits for it.
+    const ucp_tag_t last = (from.size() - 1) << 32 | (count - 1);
+    ucp_tag_recv_info_t info;
+    REQUIRE((!probes || in.until([&] {
+        progress();
+        return ucp_tag_probe_nb(in.receiver, last, every_bit, 0, &info) != nullptr;
+    })));
+    CHECK(receive(last, every_bit) == last);
+    std::vector<std::size_t> next(from.size());
+    for (std::size_t i = 0; i + 1 < count * from.size(); ++i) {
+        const ucp_tag_t tag = receive(0, 0);
+        const std::size_t which = tag >> 32;
+        REQUIRE(which < from.size());
+        REQUIRE((tag & 0xffffffff) == next[which]++);
+    }
+    for (ucs_status_ptr_t each : started)
+        REQUIRE(ends(each));
+    CHECK(memory_of(in.receiver).announced == 0);
+    CHECK(deferred_of(in.sender) == 0);
+    in.close(from[1]);
+    if (second != nullptr) ucp_worker_destroy(second);
 }
 
 TEST_CASE("a sender that closes and opens its endpoint again has no new window") {
