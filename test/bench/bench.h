@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
 static inline void must(int good, const char* what, ucs_status_t status) {
     if (good) return;
@@ -26,6 +27,14 @@ static inline double now_us(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static inline double resident_kb(void) {
+    long pages = 0, ignored = 0;
+    FILE* file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%ld %ld", &ignored, &pages) != 2) exit(1);
+    fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1024;
 }
 
 static inline ucp_context_h context_new(void) {

@@ -3,17 +3,7 @@
  * peers of their own, and one more endpoint that has carried a message add to VmRSS. memory WORKERS
  * ENDPOINTS
  */
-#include <unistd.h>
-
 #include "bench.h"
-
-static double resident_kb(void) {
-    long pages = 0, ignored = 0;
-    FILE* file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fscanf(file, "%ld %ld", &ignored, &pages) != 2) exit(1);
-    fclose(file);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1024;
-}
 
 static void exchange(ucp_ep_h ep, ucp_worker_h from, ucp_worker_h to) {
     uint64_t out = 1, in = 0;
