@@ -1,0 +1,256 @@
+// All families of functions at once, from several threads on one pair of workers.
+#include <sched.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <thread>
+
+#include "test/integration/api/remote.hpp"
+
+using namespace api;
+
+namespace {
+
+constexpr ucp_tag_t all_bits = ~ucp_tag_t{0};
+constexpr std::size_t sizes[] = {8, 300, 20'000, 100'000};
+constexpr std::size_t longest = 100'000;
+
+plan everything() {
+    plan how;
+    how.threads = UCS_THREAD_MODE_MULTI;
+    how.features =
+        UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA | UCP_FEATURE_AMO64;
+    return how;
+}
+
+// What a thread does about one operation; Catch2's macros are for the main thread only.
+bool good(const remote_world& in, ucs_status_ptr_t started) {
+    if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
+    for (unsigned turn = 1; ucp_request_check_status(started) == UCS_INPROGRESS; ++turn) {
+        in.progress();
+        if (turn % 64 == 0) ::sched_yield();
+    }
+    const bool done = ucp_request_check_status(started) == UCS_OK;
+    ucp_request_free(started);
+    return done;
+}
+
+std::size_t size_of(int round) {
+    return sizes[static_cast<std::size_t>(round) % std::size(sizes)];
+}
+
+// What all threads share; how many operations went wrong is counted by each.
+struct common : remote_world {
+    ucp_ep_h back;
+    remote_memory memory{*this, 4 * longest + 8, true};
+    std::vector<std::byte> address;
+
+    common()
+        : remote_world(everything()),
+          back(target == worker ? ep : make_ep(target, worker)),
+          address(address_of(target)) {
+        const params none;
+        if (back != ep) REQUIRE(finish(ucp_ep_flush_nbx(back, &none)) == UCS_OK);
+        std::memset(memory.base(), 0, 4 * longest + 8);
+    }
+    ~common() {
+        if (back != ep) finish(ucp_ep_close_nb(back, UCP_EP_CLOSE_MODE_FLUSH));
+    }
+    common(const common&) = delete;
+    common& operator=(const common&) = delete;
+};
+
+int exchange(const common& in, ucp_ep_h ep, ucp_tag_t tag, std::size_t length) {
+    const auto data = pattern(length, static_cast<unsigned>(tag));
+    std::vector<std::byte> into(length);
+    const params none;
+    const auto recv = ucp_tag_recv_nbx(in.target, into.data(), length, tag, all_bits, &none);
+    const auto send = ucp_tag_send_nbx(ep, data.data(), length, tag, &none);
+    int wrong = good(in, send) ? 0 : 1;
+    wrong += good(in, recv) ? 0 : 1;
+    return wrong + (into == data ? 0 : 1);
+}
+
+int tagged(const common& in, unsigned thread, int rounds) {
+    int wrong = 0;
+    for (int i = 0; i < rounds; ++i)
+        wrong += exchange(in, in.ep, thread, size_of(i));
+    return wrong;
+}
+
+// A handler of its own, which is called in whichever thread makes progress.
+struct sink {
+    std::atomic<int> right{0};
+    std::atomic<int> wrong{0};
+    ucp_worker_h worker = nullptr;
+
+    // Data that was announced, while it comes.
+    struct fetch {
+        sink* to;
+        unsigned seed;
+        std::vector<std::byte> data;
+        void judge(ucs_status_t status) {
+            to->judge(status == UCS_OK && data == pattern(data.size(), seed));
+            delete this;
+        }
+    };
+    void judge(bool was_right) { ++(was_right ? right : wrong); }
+
+    static ucs_status_t call(void* arg, const void* header, std::size_t header_length, void* data,
+                             std::size_t length, const ucp_am_recv_param_t* param) {
+        auto& self = *static_cast<sink*>(arg);
+        unsigned seed = 0;
+        if (header_length == sizeof seed) std::memcpy(&seed, header, sizeof seed);
+        if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
+            const auto expected = pattern(length, seed);
+            self.judge(std::memcmp(data, expected.data(), length) == 0);
+            return UCS_OK;
+        }
+        auto* const coming = new fetch{&self, seed, std::vector<std::byte>(length)};
+        params how;
+        how.cb.recv_am = [](void* request, ucs_status_t status, std::size_t, void* user_data) {
+            static_cast<fetch*>(user_data)->judge(status);
+            ucp_request_free(request);
+        };
+        how.user_data = coming;
+        how.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA);
+        const ucs_status_ptr_t started =
+            ucp_am_recv_data_nbx(self.worker, data, coming->data.data(), length, &how);
+        if (!UCS_PTR_IS_PTR(started)) coming->judge(UCS_PTR_RAW_STATUS(started));
+        return UCS_INPROGRESS;
+    }
+    void install(ucp_worker_h on, unsigned id) {
+        worker = on;
+        ucp_am_handler_param_t how{};
+        how.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                         UCP_AM_HANDLER_PARAM_FIELD_ARG | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
+        how.id = id;
+        how.flags = UCP_AM_FLAG_WHOLE_MSG;
+        how.cb = call;
+        how.arg = this;
+        REQUIRE(ucp_worker_set_am_recv_handler(on, &how) == UCS_OK);
+    }
+};
+
+int active(const common& in, sink& to, unsigned id, int rounds) {
+    int wrong = 0;
+    for (int i = 0; i < rounds; ++i) {
+        const unsigned seed = id * 1000 + static_cast<unsigned>(i);
+        const auto data = pattern(size_of(i), seed);
+        params how;
+        how.flag(UCP_OP_ATTR_FIELD_FLAGS).flags =
+            i % 3 == 0 ? static_cast<unsigned>(UCP_AM_SEND_FLAG_RNDV) : 0U;
+        wrong +=
+            good(in, ucp_am_send_nbx(in.ep, id, &seed, sizeof seed, data.data(), data.size(), &how))
+                ? 0
+                : 1;
+    }
+    while (to.right + to.wrong < rounds) {
+        in.progress();
+        ::sched_yield();
+    }
+    return wrong + to.wrong;
+}
+
+// In a part of the memory that no other thread uses, and at a number that all add to.
+int remote(const common& in, unsigned part, int rounds) {
+    int wrong = 0;
+    const params none;
+    for (int i = 0; i < rounds; ++i) {
+        const auto data = pattern(size_of(i), part * 1000 + static_cast<unsigned>(i));
+        std::vector<std::byte> into(data.size());
+        const std::uint64_t place = in.memory.address(8 + part * longest);
+        const auto put =
+            ucp_put_nbx(in.ep, data.data(), data.size(), place, in.memory.key(), &none);
+        wrong += good(in, i % 2 == 0 ? ucp_ep_flush_nbx(in.ep, &none)
+                                     : ucp_worker_flush_nbx(in.worker, &none))
+                     ? 0
+                     : 1;
+        wrong += good(in, put) ? 0 : 1;
+        wrong +=
+            good(in, ucp_get_nbx(in.ep, into.data(), into.size(), place, in.memory.key(), &none))
+                ? 0
+                : 1;
+        wrong += into == data ? 0 : 1;
+        const std::uint64_t one = 1;
+        const params word = params().type(ucp_dt_make_contig(8));
+        wrong += good(in, ucp_atomic_op_nbx(in.ep, UCP_ATOMIC_OP_ADD, &one, 1, in.memory.address(),
+                                            in.memory.key(), &word))
+                     ? 0
+                     : 1;
+    }
+    return wrong + (good(in, ucp_ep_flush_nbx(in.ep, &none)) ? 0 : 1);
+}
+
+int streamed(const common& in, int rounds) {
+    int wrong = 0;
+    for (int i = 0; i < rounds; ++i) {
+        const auto data = pattern(size_of(i), static_cast<unsigned>(i));
+        std::vector<std::byte> into(data.size());
+        std::size_t length = 0;
+        const params none;
+        params whole;
+        whole.flag(UCP_OP_ATTR_FIELD_FLAGS).flags =
+            static_cast<unsigned>(UCP_STREAM_RECV_FLAG_WAITALL);
+        const auto send = ucp_stream_send_nbx(in.ep, data.data(), data.size(), &none);
+        const auto recv = ucp_stream_recv_nbx(in.back, into.data(), into.size(), &length, &whole);
+        wrong += good(in, recv) ? 0 : 1;
+        wrong += good(in, send) ? 0 : 1;
+        wrong += into == data ? 0 : 1;
+    }
+    return wrong;
+}
+
+// Makes endpoints, uses and closes them, with and without error handling, in both ways.
+int connecting(const common& in, unsigned thread, int rounds) {
+    int wrong = 0;
+    const params none;
+    params force;
+    force.flag(UCP_OP_ATTR_FIELD_FLAGS).flags = static_cast<unsigned>(UCP_EP_CLOSE_FLAG_FORCE);
+    for (int i = 0; i < rounds; ++i) {
+        const bool handles = i % 2 == 1;
+        ucp_ep_params_t how{};
+        how.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+        how.address = reinterpret_cast<const ucp_address_t*>(in.address.data());
+        if (handles) {
+            how.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+            how.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        }
+        ucp_ep_h ep = nullptr;
+        if (ucp_ep_create(in.worker, &how, &ep) != UCS_OK) {
+            ++wrong;
+            continue;
+        }
+        wrong += exchange(in, ep, 1000 + thread, size_of(i));
+        wrong += good(in, ucp_ep_close_nbx(ep, handles ? &force : &none)) ? 0 : 1;
+    }
+    return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("tags, active messages, memory, streams and connecting at once, from eight threads") {
+    const common in;
+    constexpr int rounds = 16;
+    constexpr unsigned id = 7;
+    sink messages;
+    messages.install(in.target, id);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    threads.emplace_back([&] { wrong += tagged(in, 1, rounds); });
+    threads.emplace_back([&] { wrong += tagged(in, 2, rounds); });
+    threads.emplace_back([&] { wrong += active(in, messages, id, rounds); });
+    threads.emplace_back([&] { wrong += remote(in, 0, rounds); });
+    threads.emplace_back([&] { wrong += remote(in, 1, rounds); });
+    threads.emplace_back([&] { wrong += streamed(in, rounds); });
+    threads.emplace_back([&] { wrong += connecting(in, 1, rounds); });
+    threads.emplace_back([&] { wrong += connecting(in, 2, rounds); });
+    for (std::thread& each : threads)
+        each.join();
+    CHECK(wrong == 0);
+    CHECK(messages.right == rounds);
+    std::uint64_t counted;
+    std::memcpy(&counted, in.memory.base(), sizeof counted);
+    CHECK(counted == 2 * rounds);
+}
