@@ -121,7 +121,9 @@ const ucs::config::table& config::options() {
                 "Within this time a peer is found that does not answer what was sent to it, where "
                 "an endpoint to it has error handling mode PEER. Shared memory is told without "
                 "asking, and connections with nothing on their way are the kernel's, see "
-                "TCP_KEEPIDLE. 'inf': never.",
+                "TCP_KEEPIDLE. Connection requests that nobody answers are repeated as often. "
+                "'inf': "
+                "never.",
                 ucs::config::between("1s", "inf")),
             make_option<&config::keepalive_peers>(
                 "KEEPALIVE_NUM_EPS", "128",

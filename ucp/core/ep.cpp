@@ -9,6 +9,7 @@
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/rma.hpp"
 #include "ucp/rndv/receive.hpp"
+#include "ucp/stream/arrivals.hpp"
 #include "ucp/stream/channel.hpp"
 #include "ucp/wireup/messages.hpp"
 
@@ -295,7 +296,7 @@ void ep::peer_closed() {
         return;
     }
     // Nobody raises their limit any more.
-    if (stream_ != nullptr) stream_->note_reader_gone();
+    note_reader_gone();
     // A flush that closes goes on: the peer still answers what it was sent before.
     if (!user_owned_ || error_mode_ == UCP_ERR_HANDLING_MODE_NONE) return;
     failure_ = UCS_ERR_CONNECTION_RESET;
@@ -368,9 +369,20 @@ bool ep::awaits_connection(bool closes) const noexcept {
     return state_ == state::requested && (closes || by_socket_ != nullptr);
 }
 
-// Before the flush that closes has ended, only the program knows that it reads no more.
+// Before the flush that closes has ended, only the program knows that it reads no more, and the
+// peer's sends may be what its receiving waits for. Receives that are posted still get their bytes.
 void ep::stop_reading() {
-    if (stream_ != nullptr && !sends_.empty()) stream_->stop_reading();
+    const bool reads = stream_ != nullptr && stream_->awaits_bytes();
+    if (!reads && !sends_.empty()) stream_tell_no_reader(*this);
+}
+
+void ep::receives_ended() {
+    if (close_pending_ && state_ == state::ready) stop_reading();
+}
+
+void ep::note_reader_gone() {
+    reader_gone_ = true;
+    if (stream_ != nullptr) stream_->go_on();
 }
 
 ucs_status_t ep::start_flush(request& flush) {

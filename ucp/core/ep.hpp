@@ -122,6 +122,11 @@ public:
     // The byte stream to and from the peer; made at first use.
     [[nodiscard]] stream_channel& stream();
     [[nodiscard]] stream_channel* opened_stream() const noexcept { return stream_.get(); }
+    // The program of the peer reads no stream any more: sends that wait for its room fail.
+    void note_reader_gone();
+    [[nodiscard]] bool reader_gone() const noexcept { return reader_gone_; }
+    // No receive of the stream waits any more: when this side closes, the peer is told so.
+    void receives_ended();
 
     // --- control ---
     // Adopts an endpoint that a peer's request made before the user asked for one.
@@ -170,7 +175,7 @@ public:
     // What the peer asks about memory is answered until it has closed as well, also after we did,
     // by force even.
     [[nodiscard]] bool may_answer() const noexcept {
-        return is_connected() && state_ != wireup::state::failed && state_ != wireup::state::closed;
+        return is_connected() && !wireup::is_over(state_);
     }
     [[nodiscard]] ucp_err_handling_mode_t error_mode() const noexcept { return error_mode_; }
     [[nodiscard]] std::string info() const;
@@ -255,6 +260,7 @@ private:
     ucs_status_t refused_ = UCS_OK;
     unsigned owed_answers_ = 0;
     bool close_pending_ = false;  // a flush will close the endpoint
+    bool reader_gone_ = false;    // of the stream that we write
     ucs_status_t failure_ = UCS_OK;
     ucp_err_handling_mode_t error_mode_ = UCP_ERR_HANDLING_MODE_NONE;
     ucp_err_handler_t error_handler_{nullptr, nullptr};

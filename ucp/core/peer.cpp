@@ -116,17 +116,12 @@ void peer::drop_rma(const char* why) noexcept {
 // nothing, but may wait for the lane to take their last word.
 bool peer::may_change_lane() const noexcept {
     if (lost_control_) return false;
-    const auto is_over = [](const ep& each) {
-        return each.connection() == wireup::state::failed ||
-               each.connection() == wireup::state::closed;
+    const auto over = [](const ep& each) { return wireup::is_over(each.connection()); };
+    const auto established = [](const ep& each) {
+        return wireup::is_established(each.connection());
     };
-    const auto connected = [](const ep& each) {
-        return each.connection() == wireup::state::ready ||
-               each.connection() == wireup::state::peer_closed ||
-               each.connection() == wireup::state::closing;
-    };
-    return !std::all_of(endpoints_.begin(), endpoints_.end(), is_over) &&
-           std::none_of(endpoints_.begin(), endpoints_.end(), connected);
+    return !std::all_of(endpoints_.begin(), endpoints_.end(), over) &&
+           std::none_of(endpoints_.begin(), endpoints_.end(), established);
 }
 
 void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
@@ -264,9 +259,10 @@ ep* peer::find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexce
     const auto [first, last] = endpoints_.equal_range(number);
     for (auto each = first; each != last; ++each) {
         const wireup::state at = each->connection();
-        if (at == wireup::state::ready && each->remote_id() == remote_ep) {
-            return &*each;  // asked again over another lane
-        }
+        // Asked again, over another lane or because it heard nothing for long. One that was closed
+        // meanwhile has answered.
+        const bool answered = at == wireup::state::ready || at == wireup::state::closing;
+        if (answered && each->remote_id() == remote_ep) return &*each;
         const bool unmatched = at == wireup::state::idle || at == wireup::state::requested ||
                                at == wireup::state::abandoned;
         if (unmatched && found == nullptr) found = &*each;

@@ -372,7 +372,8 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
         from->offer(*mine);
     }
     if (mine->connection() == wireup::state::idle && from->connect() != UCS_OK) {
-        if (!mine->owned_by_user()) destroy_later(*mine);
+        // A repeated request must not find it any more.
+        if (!mine->owned_by_user()) mine->handle(wireup::event::local_close);
         return nullptr;
     }
     return mine;

@@ -61,11 +61,11 @@ void landed_data(void* arg, const void* header, std::size_t length) {
 }
 
 void on_credit(worker& owner, const wire::stream_credit_header& header) {
-    const ep* const from = owner.find_ep(header.ep);
-    if (from == nullptr || from->failure() != UCS_OK || from->opened_stream() == nullptr) return;
+    ep* const from = owner.find_ep(header.ep);
+    if (from == nullptr || from->failure() != UCS_OK) return;
     if (header.limit == wire::no_reader) {
-        from->opened_stream()->note_reader_gone();
-    } else {
+        from->note_reader_gone();  // also one that has not sent yet
+    } else if (from->opened_stream() != nullptr) {
         from->opened_stream()->raise_limit(header.limit);
     }
 }
@@ -77,6 +77,16 @@ void stream_listen(worker& owner, uct::iface& on) {
         on, &owner, sizeof(wire::stream_data_header));
     handler_of<wire::stream_credit>::install_plain<wire::stream_credit_header, on_credit>(on,
                                                                                           owner);
+}
+
+void stream_tell_no_reader(ep& closing) {
+    const peer& reader = closing.remote();
+    if (closing.remote_id() == closing.id() && reader.uid() == closing.owner().uid()) {
+        closing.note_reader_gone();  // an endpoint to itself
+        return;
+    }
+    const wire::stream_credit_header header{closing.remote_id(), wire::no_reader};
+    closing.remote().send_control(wire::stream_credit, std::as_bytes(std::span(&header, 1)));
 }
 
 }  // namespace ucp

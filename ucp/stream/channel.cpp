@@ -159,6 +159,7 @@ ucs_status_t stream_channel::arrived(const std::byte* data, std::size_t length) 
         if (!satisfied(front.state.stream, front.state.stream.received)) continue;
         waiting_.pop_front();
         finish(front, front.state.stream.outcome);
+        if (waiting_.empty()) owner_.receives_ended();
     }
     return length > 0 ? store(data, length) : UCS_OK;  // what is stored makes the endpoint ready
 }
@@ -180,6 +181,7 @@ ucs_status_t stream_channel::landed(std::size_t length) {
     if (satisfied(front.state.stream, front.state.stream.received)) {
         waiting_.pop_front();
         finish(front, front.state.stream.outcome);
+        if (waiting_.empty()) owner_.receives_ended();
     }
     return UCS_OK;
 }
@@ -218,22 +220,7 @@ void stream_channel::unblock(request& send) noexcept {
 }
 
 bool stream_channel::reader_gone() const noexcept {
-    return reader_gone_ || owner_.connection() == wireup::state::peer_closed;
-}
-
-// The sends find that out by themselves.
-void stream_channel::note_reader_gone() {
-    reader_gone_ = true;
-    go_on();
-}
-
-void stream_channel::stop_reading() {
-    if (owner_.remote_id() == owner_.id() && owner_.remote().uid() == owner_.owner().uid()) {
-        note_reader_gone();
-        return;
-    }
-    const wire::stream_credit_header header{owner_.remote_id(), wire::no_reader};
-    owner_.remote().send_control(wire::stream_credit, std::as_bytes(std::span(&header, 1)));
+    return owner_.reader_gone() || owner_.connection() == wireup::state::peer_closed;
 }
 
 void stream_channel::resume_first() {

@@ -66,11 +66,9 @@ public:
     void raise_limit(std::uint64_t limit);
     // The program of the peer has closed: the limit does not rise any more, and sends that wait for
     // it fail.
-    void note_reader_gone();
     [[nodiscard]] bool reader_gone() const noexcept;
-    // The program has closed and takes no more bytes, but its own are still to be sent: the peer
-    // must not wait for it, which may be waiting for the peer in the same way.
-    void stop_reading();
+    // Receives wait.
+    [[nodiscard]] bool awaits_bytes() const noexcept { return !waiting_.empty(); }
 
     // In the worker's list of those that have bytes and a program that may hear of them: it has not
     // closed their endpoint, and it has made it.
@@ -109,7 +107,6 @@ private:
     std::uint64_t last_number_ = 0;
     std::uint64_t turn_ = 1;
     bool going_on_ = false;
-    bool reader_gone_ = false;
 };
 
 }  // namespace ucp

@@ -87,6 +87,12 @@ ep* addressed(worker& owner, const wireup_header& header) {
     return found;
 }
 
+// The end of an endpoint that is not, or not any more, the other half of this one.
+bool is_of_another(const ep& to, const wireup_header& header) {
+    const bool ends = header.type == wireup_type::close || header.type == wireup_type::failed;
+    return ends && is_established(to.connection()) && to.remote_id() != header.ep;
+}
+
 std::uint64_t token_of(const wireup_header& header) {
     std::uint64_t token = 0;
     std::memcpy(&token, header.pad, sizeof header.pad);
@@ -106,6 +112,10 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
     // Asked again over another lane, or for the first time.
     const bool again = waits && !part->waits_for_bind() && client->remote_id() == header.ep &&
                        client->remote().uid() == header.uid;
+    const bool answered = client != nullptr && part != nullptr &&
+                          part->which() == cm::ep_part::half::client &&
+                          expects(*client, header.uid) && client->remote_id() == header.ep;
+    if (!waits && answered) return;  // repeated, and the client is over: the server knows or will
     if (!waits || (!part->waits_for_bind() && !again)) {
         owner.refuse(header, address);
         return;
@@ -118,12 +128,9 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
 void on_reply(worker& owner, const wireup_header& header, std::span<const std::byte> address,
               bool full) {
     ep* answered = addressed(owner, header);
-    const bool gone = answered == nullptr || answered->connection() == state::failed ||
-                      answered->connection() == state::closed;
-    const bool connected = !gone && (answered->connection() == state::ready ||
-                                     answered->connection() == state::peer_closed ||
-                                     answered->connection() == state::closing);
-    if (gone || (connected && answered->remote_id() != header.ep)) {
+    const bool gone = answered == nullptr || is_over(answered->connection());
+    const bool known = !gone && is_established(answered->connection());
+    if (gone || (known && answered->remote_id() != header.ep)) {
         // Our request outlived its connection, or a repeated one came after the peer had closed
         // its end: the endpoint that it made has no other half.
         owner.refuse(header, address);
@@ -179,7 +186,7 @@ void on_message(void* arg, void* data, std::size_t length) {
         return;
     }
     ep* to = addressed(owner, header);
-    if (to == nullptr) return;
+    if (to == nullptr || is_of_another(*to, header)) return;
     switch (header.type) {
         case wireup_type::close:
             to->handle(event::peer_close);

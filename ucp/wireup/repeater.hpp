@@ -9,7 +9,7 @@ namespace ucp::wireup {
 // Lanes lose nothing, but who gets a connection request may lack memory or a descriptor to accept
 // it, or to say that it does not. It is then repeated, once per interval, until it is answered;
 // who accepted it meanwhile answers twice, and the second answer changes nothing. Part of the
-// worker; owner context. Has a timer only while an answer is missing.
+// worker; owner context. Has a timer while an answer is missing, and for one interval more.
 class request_repeater {
 public:
     // interval: 0 for never.

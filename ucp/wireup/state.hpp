@@ -50,6 +50,15 @@ struct transition {
 // Total: every pair of state and event has an entry.
 [[nodiscard]] transition step(state from, event what) noexcept;
 
+// Both sides know each other's endpoint.
+[[nodiscard]] constexpr bool is_established(state which) noexcept {
+    return which == state::ready || which == state::peer_closed || which == state::closing;
+}
+// Nothing comes of it any more.
+[[nodiscard]] constexpr bool is_over(state which) noexcept {
+    return which == state::failed || which == state::closed;
+}
+
 [[nodiscard]] const char* name(state which) noexcept;
 [[nodiscard]] const char* name(event which) noexcept;
 

@@ -21,8 +21,8 @@ public:
 };
 
 // Nobody can guess them (where the system has random numbers, see random_bytes): an id serves as
-// the right to what it names. Costs some nanoseconds for
-// each element that is added, nothing when it is looked up.
+// the right to what it names. Costs some nanoseconds for each element that is added, nothing when
+// it is looked up.
 class secret_ids {
 public:
     secret_ids() noexcept { sys::random_bytes(&key_, sizeof key_); }

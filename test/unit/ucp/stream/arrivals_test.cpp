@@ -181,3 +181,51 @@ TEST_CASE("bytes that came before the peer closed are not lost to a receive of m
     CHECK(length == 60);
     CHECK(buffer == std::vector<std::byte>(60, std::byte{7}));
 }
+
+TEST_CASE("who closes without having read says that it does not, or the peer might wait for it") {
+    // Its own send waits for the peer, which may send a stream first.
+    told sent;
+    told closed;
+    raw_world in(settings{});
+    in.send_sync(std::vector<std::byte>(10), sent);
+    const auto close = [&] {
+        const ucp_request_param_t param = closed.on_send();
+        REQUIRE(UCS_PTR_IS_PTR(ucp_ep_close_nbx(in.ep_handle(), &param)));
+        in.settle();
+    };
+    const auto said = [&] {
+        return in.peer.received<wire::stream_credit_header>(wire::stream_credit).size();
+    };
+    SECTION("at once") {
+        close();
+        CHECK(said() == 1);
+    }
+    SECTION("after the receive that still waits") {
+        std::vector<std::byte> buffer(100);
+        std::size_t length = 0;
+        told done;
+        REQUIRE(UCS_PTR_IS_PTR(read_all(in, buffer, length, done)));
+        close();
+        CHECK(said() == 0);
+        in.peer.send(wire::stream_data, in.ep_id(), std::vector<std::byte>(100, std::byte{7}));
+        in.settle();
+        CHECK(done.status == UCS_OK);
+        CHECK(said() == 2);  // that there is more room, as it had begun to read, and then that
+    }
+    CHECK(in.peer.received<wire::stream_credit_header>(wire::stream_credit).back().limit ==
+          wire::no_reader);
+}
+
+TEST_CASE("that nobody reads is known before the first byte is sent") {
+    raw_world in(settings{});
+    in.peer.send(wire::stream_credit, wire::stream_credit_header{in.ep_id(), wire::no_reader});
+    in.settle();
+    const std::vector<std::byte> data(wire::first_stream_window + 1000);
+    told sent;
+    const ucp_request_param_t param = sent.on_send();
+    const ucs_status_ptr_t send =
+        ucp_stream_send_nbx(in.ep_handle(), data.data(), data.size(), &param);
+    in.settle();
+    CHECK((send == UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET) ||
+           sent.status == UCS_ERR_CONNECTION_RESET));
+}

@@ -26,6 +26,10 @@ std::size_t count_of(const raw_world& in, wire::id id) {
 class sender {
 public:
     explicit sender(raw_world& in) : in_(in) {}
+    // What has not ended ends now, and is told here.
+    ~sender() { in_.worker.reset(); }
+    sender(const sender&) = delete;
+    sender& operator=(const sender&) = delete;
 
     told& send(ucp_ep_h to, std::size_t length) {
         told& end = ends_.emplace_back();

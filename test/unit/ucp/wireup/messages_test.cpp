@@ -259,3 +259,30 @@ TEST_CASE("an endpoint that was closed before it was connected does not mind roo
     remote.room_granted(in.ep());
     CHECK_FALSE(remote.budget().held());
 }
+
+TEST_CASE("a repeated request for an endpoint that was closed meanwhile makes no other one") {
+    raw_world in({});
+    in.close_by_force();
+    in.settle();
+    REQUIRE(in.worker->endpoint_count() == 1);  // until the peer has closed as well
+    const auto before = in.peer.received<wire::wireup_header>(wire::wireup).size();
+    in.peer.send(
+        wire::wireup,
+        wire::wireup_header{
+            wire::wireup_type::request, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, 0},
+        in.peer.address());
+    in.settle();
+    CHECK(in.worker->endpoint_count() == 1);
+    CHECK(in.peer.received<wire::wireup_header>(wire::wireup).size() == before);
+}
+
+TEST_CASE("an endpoint does not end with one of the peer that is not its other half") {
+    raw_world in({});
+    const auto type = GENERATE(wire::wireup_type::failed, wire::wireup_type::close);
+    in.peer.send(
+        wire::wireup,
+        wire::wireup_header{
+            type, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep + 1, in.ep_id()});
+    in.settle();
+    CHECK(in.ep().connection() == ucp::wireup::state::ready);
+}
