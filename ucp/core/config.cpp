@@ -122,8 +122,7 @@ const ucs::config::table& config::options() {
                 "an endpoint to it has error handling mode PEER. Shared memory is told without "
                 "asking, and connections with nothing on their way are the kernel's, see "
                 "TCP_KEEPIDLE. Connection requests that nobody answers are repeated as often. "
-                "'inf': "
-                "never.",
+                "'inf': never.",
                 ucs::config::between("1s", "inf")),
             make_option<&config::keepalive_peers>(
                 "KEEPALIVE_NUM_EPS", "128",

@@ -110,12 +110,9 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
     const bool waits = part != nullptr && part->which() == cm::ep_part::half::client &&
                        part->token() == token_of(header) && client->failure() == UCS_OK;
     // Asked again over another lane, or for the first time.
-    const bool again = waits && !part->waits_for_bind() && client->remote_id() == header.ep &&
-                       client->remote().uid() == header.uid;
-    const bool answered = client != nullptr && part != nullptr &&
-                          part->which() == cm::ep_part::half::client &&
-                          expects(*client, header.uid) && client->remote_id() == header.ep;
-    if (!waits && answered) return;  // repeated, and the client is over: the server knows or will
+    const bool again = part != nullptr && part->which() == cm::ep_part::half::client &&
+                       expects(*client, header.uid) && client->remote_id() == header.ep;
+    if (!waits && again) return;  // the client is over: the server knows or will
     if (!waits || (!part->waits_for_bind() && !again)) {
         owner.refuse(header, address);
         return;
