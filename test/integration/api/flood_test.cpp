@@ -88,6 +88,19 @@ bool has_no_endpoint(ucp_worker_h worker) {
            std::string::npos;
 }
 
+// Progresses until it ends; whether it ended well.
+template<class Progress>
+bool ends_well(const world& in, const Progress& progress, ucs_status_ptr_t started) {
+    if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
+    const bool ended = in.until([&] {
+        progress();
+        return ucp_request_check_status(started) != UCS_INPROGRESS;
+    });
+    const ucs_status_t status = ucp_request_check_status(started);
+    ucp_request_free(started);
+    return ended && status == UCS_OK;
+}
+
 }  // namespace
 
 TEST_CASE("a flood stays within the receiver's limit, and every message arrives in order") {
@@ -186,16 +199,7 @@ TEST_CASE("each sender adds a window at most, however many endpoints it has") {
     }
     const std::size_t senders = others.size() + 1;
     CHECK(memory_of(in.receiver).stored <= limit + senders * (window + of_message));
-    const auto ends = [&](ucs_status_ptr_t started) {
-        if (!UCS_PTR_IS_PTR(started)) return UCS_PTR_RAW_STATUS(started) == UCS_OK;
-        const bool ended = in.until([&] {
-            progress();
-            return ucp_request_check_status(started) != UCS_INPROGRESS;
-        });
-        const ucs_status_t status = ucp_request_check_status(started);
-        ucp_request_free(started);
-        return ended && status == UCS_OK;
-    };
+    const auto ends = [&](ucs_status_ptr_t started) { return ends_well(in, progress, started); };
     std::vector<std::byte> into(data.size());
     const params none;
     for (std::size_t i = 0; i < count; ++i)
@@ -221,16 +225,7 @@ TEST_CASE("announcements stay within a limit for each sender, and all of them ar
         in.progress();
         if (second != nullptr) ucp_worker_progress(second);
     };
-    const auto ends = [&](ucs_status_ptr_t one) {
-        if (!UCS_PTR_IS_PTR(one)) return UCS_PTR_RAW_STATUS(one) == UCS_OK;
-        const bool ended = in.until([&] {
-            progress();
-            return ucp_request_check_status(one) != UCS_INPROGRESS;
-        });
-        const ucs_status_t status = ucp_request_check_status(one);
-        ucp_request_free(one);
-        return ended && status == UCS_OK;
-    };
+    const auto ends = [&](ucs_status_ptr_t started) { return ends_well(in, progress, started); };
     // One sender has two endpoints. Every third message is small; the tag says over which endpoint
     // it comes, and as which of its messages.
     std::vector<ucp_ep_h> from{in.ep, make_ep(in.sender, in.receiver)};
