@@ -1,6 +1,6 @@
 /* The forms of functions that newer ones replaced: datatype and callback as arguments, and those
  * that block. */
-#include "client.h"
+#include "memory.h"
 
 static const ucp_tag_t all_bits = ~(ucp_tag_t)0;
 static unsigned char out[largest], in[largest];
@@ -123,32 +123,6 @@ static void streamed(ucp_ep_h from, ucp_ep_h to, size_t length) {
     check_filled(in, length, 4);
 }
 
-struct memory {
-    unsigned char* bytes;
-    ucp_mem_h handle;
-    void* packed;
-    ucp_rkey_h key;
-};
-
-static struct memory share(const struct side* owner, ucp_ep_h ep, void* where) {
-    const ucp_mem_map_params_t params = {
-        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-        .address = where,
-        .length = largest};
-    struct memory made = {.bytes = where};
-    size_t length;
-    OK(ucp_mem_map(owner->context, &params, &made.handle));
-    OK(ucp_rkey_pack(owner->context, made.handle, &made.packed, &length));
-    OK(ucp_ep_rkey_unpack(ep, made.packed, &made.key));
-    return made;
-}
-
-static void unshare(const struct side* owner, const struct memory* which) {
-    ucp_rkey_destroy(which->key);
-    ucp_rkey_buffer_release(which->packed);
-    OK(ucp_mem_unmap(owner->context, which->handle));
-}
-
 static void remote(const struct side* from, ucp_ep_h ep, const struct memory* there,
                    size_t length) {
     const uint64_t place = (uint64_t)(uintptr_t)there->bytes;
@@ -229,7 +203,7 @@ int main(void) {
     const ucp_ep_h ep = ep_between(&from, &to), back = ep_between(&to, &from);
     static _Alignas(64) unsigned char shared[largest];
     OK(ucp_worker_set_am_handler(to.worker, 9, on_message, taken, UCP_AM_FLAG_WHOLE_MSG));
-    const struct memory there = share(&to, ep, shared);
+    const struct memory there = share(&to, ep, shared, largest);
     for (unsigned i = 0; i < size_count; ++i) {
         tagged(&to, ep, sizes[i]);
         active(ep, sizes[i]);
@@ -240,7 +214,7 @@ int main(void) {
     unshare(&to, &there);
 
     const ucp_ep_h self = ep_between(&from, &from);
-    const struct memory here = share(&from, self, shared);
+    const struct memory here = share(&from, self, shared, largest);
     blocking(&from, self, &here);
     unshare(&from, &here);
     ucp_ep_destroy(self);

@@ -1,43 +1,9 @@
 /* Remote memory: put and get to memory of the program and of the library, flush and fence, and
  * atomic operations of both sizes from two endpoints. */
-#include "client.h"
+#include "memory.h"
 
 enum { extent = largest + 64 };
 static unsigned char out[largest], in[largest];
-
-struct memory {
-    unsigned char* bytes;
-    ucp_mem_h handle;
-    void* packed;
-    ucp_rkey_h key;
-};
-
-/* `where` NULL: the library finds the memory. */
-static struct memory share(const struct side* owner, ucp_ep_h ep, void* where) {
-    const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                                                       UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                                                       UCP_MEM_MAP_PARAM_FIELD_FLAGS,
-                                         .address = where,
-                                         .length = extent,
-                                         .flags = where == NULL ? UCP_MEM_MAP_ALLOCATE : 0};
-    ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS | UCP_MEM_ATTR_FIELD_LENGTH};
-    struct memory made;
-    size_t length;
-    OK(ucp_mem_map(owner->context, &params, &made.handle));
-    OK(ucp_mem_query(made.handle, &attr));
-    CHECK(attr.address != NULL && (where == NULL || attr.address == where), "another place");
-    CHECK(attr.length >= extent, "%zu bytes", attr.length);
-    made.bytes = attr.address;
-    OK(ucp_rkey_pack(owner->context, made.handle, &made.packed, &length));
-    OK(ucp_ep_rkey_unpack(ep, made.packed, &made.key));
-    return made;
-}
-
-static void unshare(const struct side* owner, const struct memory* which) {
-    ucp_rkey_destroy(which->key);
-    ucp_rkey_buffer_release(which->packed);
-    OK(ucp_mem_unmap(owner->context, which->handle));
-}
 
 static uint64_t at(const struct memory* which, size_t offset) {
     return (uint64_t)(uintptr_t)which->bytes + offset;
@@ -192,7 +158,7 @@ int main(void) {
     const ucp_ep_h ep = ep_between(&from, &to), second = ep_between(&from, &to);
     static _Alignas(64) unsigned char own[extent];
     for (int kind = 0; kind < 2; ++kind) {
-        const struct memory there = share(&to, ep, kind == 0 ? own : NULL);
+        const struct memory there = share(&to, ep, kind == 0 ? own : NULL, extent);
         for (unsigned i = 0; i < size_count; ++i) {
             transfer(ep, &there, sizes[i], 0);
             transfer(ep, &there, sizes[i], 13);
