@@ -158,6 +158,8 @@ public:
     void note_connecting(int change) noexcept { connecting_ += change; }
     // Whether progress would find something, as far as memory loads tell.
     [[nodiscard]] bool has_work() const noexcept;
+    // Whether any progress finds it, without looking everywhere.
+    [[nodiscard]] bool has_polled_work() const noexcept;
     // With the next progress, at descriptors and timers, too.
     void look_everywhere() noexcept {
         turn_ = slow_turn_;

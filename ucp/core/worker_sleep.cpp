@@ -26,6 +26,11 @@ bool worker::has_work() const noexcept {
                        [](const auto& each) { return each != nullptr && each->has_work(); });
 }
 
+bool worker::has_polled_work() const noexcept {
+    return std::any_of(fast_.begin(), fast_.end(),
+                       [](const uct::iface* each) { return each->has_work(); });
+}
+
 ucs_status_t worker::arm() noexcept {
     // Whatever shows on the descriptors then is found by the next progress, not by a later one.
     look_everywhere();

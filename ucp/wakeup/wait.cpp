@@ -28,18 +28,20 @@ bool has_work(worker& owner) noexcept {
     return owner.has_work();
 }
 
-bool look_for(worker& owner, ucs::time::nanoseconds budget) noexcept {
+enum class seen { nothing, work, descriptor };
+
+seen look_for(worker& owner, ucs::time::nanoseconds budget) noexcept {
     const ucs::time::nanoseconds end = ucs::time::now() + budget;
     do {
         for (unsigned i = 0; i < looks_per_yield; ++i) {
-            if (has_work(owner)) return true;
+            if (has_work(owner)) return seen::work;
             ucs::arch::pause();
         }
-        if (readable(owner.events().fd(), 0)) return true;
+        if (readable(owner.events().fd(), 0)) return seen::descriptor;
         // With more processes than processors the one that is waited for may need this one.
         ::sched_yield();
     } while (ucs::time::now() < end);
-    return false;
+    return seen::nothing;
 }
 
 ucs_status_t sleep_on(int fd) noexcept {
@@ -52,13 +54,11 @@ ucs_status_t sleep_on(int fd) noexcept {
     return UCS_OK;
 }
 
-// The next progress looks at the descriptors, too, and finds what was seen here.
-ucs_status_t woken(worker& owner) noexcept {
-    const worker_guard guard(owner.lock());
+// The next progress looks at the descriptors, too, and finds what was seen there. With the lock.
+void woken(worker& owner) noexcept {
     owner.look_everywhere();
     // A signal has done what it is for, unless others have not heard it yet.
     owner.hear();
-    return UCS_OK;
 }
 
 }  // namespace
@@ -70,10 +70,14 @@ ucs_status_t wait(worker& owner) noexcept {
         budget = owner.spinning().next();
     }
     if (budget > 0) {
-        const bool found = look_for(owner, budget);
+        const seen found = look_for(owner, budget);
         const worker_guard guard(owner.lock());
-        owner.spinning().learn(found);
-        if (found) return woken(owner);
+        owner.spinning().learn(found != seen::nothing);
+        // What every progress polls needs no system call to be found.
+        if (found == seen::descriptor || (found == seen::work && !owner.has_polled_work())) {
+            woken(owner);
+        }
+        if (found != seen::nothing) return UCS_OK;
     }
     ucs_status_t status = UCS_OK;
     {
