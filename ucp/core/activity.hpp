@@ -22,7 +22,7 @@ enum class activity {
     streams,           // rendezvous: the sender was asked to stream
     held_senders,      // messages to a peer must be announced, because it has no room
     deferred_sends,    // tag sends that waited, because the peer takes no more announcements
-    asked_to_go_on,  // senders that defer what they have, because a receive or probe found nothing
+    asked_for_more,  // senders that defer what they have, because a receive or probe found nothing
     refused_reads,   // peers whose memory the system does not let us read
 };
 
@@ -32,7 +32,7 @@ template<>
 inline constexpr auto ucs::stats::names<ucp::activity> = std::to_array<std::string_view>(
     {"ep_creations", "ep_creation_failures", "ep_closures", "ep_failures", "lost_connections",
      "stored_messages", "reads", "splits", "streams", "held_senders", "deferred_sends",
-     "asked_to_go_on", "refused_reads"});
+     "asked_for_more", "refused_reads"});
 
 namespace ucp {
 using activity_counters = ucs::stats::counters<activity>;

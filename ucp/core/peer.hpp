@@ -74,14 +74,14 @@ public:
     // The receiver waits for a message that it does not know. Rounds that are over are ignored.
     void may_announce_more(std::uint64_t round);
     // What is deferred goes on as far as the limit reaches.
-    void go_on();
+    void send_deferred();
     // Of announcements that say so: the peer defers what follows.
     [[nodiscard]] std::uint32_t stop_mark() const noexcept {
         return announced_.reached() ? announced_.round() : 0;
     }
     // The receiver's part. The peer said so, over this endpoint of its own.
     void stopped(std::uint64_t its_ep, std::uint32_t round) noexcept;
-    void ask_to_go_on() noexcept;
+    void ask_for_more() noexcept;
 
     [[nodiscard]] const uct::iface_attr& am_attr() const noexcept;
     [[nodiscard]] const uct::iface_attr& rma_attr() const noexcept;  // only with rma()
@@ -175,7 +175,7 @@ private:
     [[nodiscard]] std::vector<std::string> why_each(const wireup::lane_selection& chosen) const;
     void disconnect() noexcept;
     void room_changed() noexcept;
-    static ucs_status_t progress_go_on(uct::pending_request& queued) noexcept;
+    static ucs_status_t progress_ask(uct::pending_request& queued) noexcept;
     void fail_all(ucs_status_t status);
     void empty_queue();
     void end_kept();
@@ -210,7 +210,7 @@ private:
     std::uint64_t next_number_ = 0;
     std::uint64_t stopped_ep_ = 0;
     std::uint32_t stopped_round_ = 0;
-    uct::pending_request go_on_{.progress = progress_go_on, .pending_hook = {}};
+    uct::pending_request asking_{.progress = progress_ask, .pending_hook = {}};
     unsigned references_ = 0;
     bool dead_ = false;
     bool lost_control_ = false;

@@ -36,7 +36,7 @@ void peer::defer(request& send) noexcept {
 void peer::undefer(request& send) noexcept {
     if (!std::exchange(send.state.send.blocked, false)) return;
     deferred_.erase(deferred_.iterator_to(send.pending));
-    if (deferred_.empty()) owner_.go_on_later(*this);
+    if (deferred_.empty()) owner_.send_deferred_later(*this);
 }
 
 bool peer::announcement_answered(request& send) noexcept {
@@ -47,14 +47,14 @@ bool peer::announcement_answered(request& send) noexcept {
 
 // Whoever breaks a send off may be about to do so with those that are deferred.
 void peer::announcement_lost(request& send) noexcept {
-    if (announcement_answered(send)) owner_.go_on_later(*this);
+    if (announcement_answered(send)) owner_.send_deferred_later(*this);
 }
 
 void peer::may_announce_more(std::uint64_t round) {
-    if (announced_.raise(round) && !deferred_.empty()) go_on();
+    if (announced_.raise(round) && !deferred_.empty()) send_deferred();
 }
 
-void peer::go_on() {
+void peer::send_deferred() {
     if (dead_) return;
     while (!deferred_.empty() && !announced_.reached()) {
         request& next = request::of(deferred_.front());
@@ -78,14 +78,14 @@ void peer::stopped(std::uint64_t its_ep, std::uint32_t round) noexcept {
 }
 
 // Needs no memory, and what waits for room on the lane asks for what is newest then.
-void peer::ask_to_go_on() noexcept {
-    if (am_.endpoint == nullptr || dead_ || go_on_.pending_hook.is_linked()) return;
-    owner_.count(activity::asked_to_go_on);
-    if (progress_go_on(go_on_) == UCS_ERR_NO_RESOURCE) am_.endpoint->pending_add(go_on_);
+void peer::ask_for_more() noexcept {
+    if (am_.endpoint == nullptr || dead_ || asking_.pending_hook.is_linked()) return;
+    owner_.count(activity::asked_for_more);
+    if (progress_ask(asking_) == UCS_ERR_NO_RESOURCE) am_.endpoint->pending_add(asking_);
 }
 
-ucs_status_t peer::progress_go_on(uct::pending_request& queued) noexcept {
-    const peer& self = *boost::intrusive::get_parent_from_member(&queued, &peer::go_on_);
+ucs_status_t peer::progress_ask(uct::pending_request& queued) noexcept {
+    const peer& self = *boost::intrusive::get_parent_from_member(&queued, &peer::asking_);
     const auto pack = [](void* arg, void* into, std::size_t) -> std::size_t {
         const auto& from = *static_cast<const peer*>(arg);
         const wire::more_header header{from.stopped_ep_, from.stopped_round_};

@@ -173,7 +173,7 @@ void worker::set_turns() {
 }
 
 unsigned worker::progress_slow() {
-    unsigned events = fail_noted() + empty_trash() + let_go_on();
+    unsigned events = fail_noted() + empty_trash() + send_deferred();
     for (uct::iface* polled : slow_)
         events += polled->progress();
     visitor_.leave();  // a put that is received in place, by pieces
@@ -211,12 +211,12 @@ unsigned worker::fail_noted() {
     return count;
 }
 
-unsigned worker::let_go_on() {
+unsigned worker::send_deferred() {
     unsigned count = 0;
     while (!going_peers_.empty()) {
         peer& ready = going_peers_.front();
         going_peers_.pop_front();
-        ready.go_on();
+        ready.send_deferred();
         ++count;
     }
     return count;
@@ -438,7 +438,7 @@ void worker::fail_later(peer& failing) noexcept {
     note_work();
 }
 
-void worker::go_on_later(peer& ready) noexcept {
+void worker::send_deferred_later(peer& ready) noexcept {
     if (!ready.going_hook.is_linked()) going_peers_.push_back(ready);
     turn_ = slow_turn_;
     note_work();

@@ -118,7 +118,7 @@ public:
     // With the next progress, see peer::send_control.
     void fail_later(peer& failing) noexcept;
     // With the next progress: a peer that defers sends may go on, see ucp/core/peer_deferred.cpp.
-    void go_on_later(peer& ready) noexcept;
+    void send_deferred_later(peer& ready) noexcept;
     void track_lane(const uct::ep& lane, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
     [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
@@ -216,7 +216,7 @@ private:
     unsigned progress_events();
     unsigned empty_trash();
     unsigned fail_noted();
-    unsigned let_go_on();
+    unsigned send_deferred();
     unsigned poll_quiet();
     [[gnu::noinline]] void run_ended();
     // Something was left for progress, maybe by another thread than the one that sleeps.

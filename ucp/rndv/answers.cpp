@@ -41,7 +41,7 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
         } else {
             rndv_stream_data(*send, header.reply);
         }
-        if (more) by.go_on();  // behind the data
+        if (more) by.send_deferred();  // behind the data
     }
 }
 
@@ -67,7 +67,7 @@ void on_ats(worker& owner, const wire::ats_header& header) {
         release_id(*send);
         if (parts.status == UCS_OK) parts.status = status;
     }
-    if (more) by.go_on();
+    if (more) by.send_deferred();
 }
 
 // Once more than was asked for is no news.

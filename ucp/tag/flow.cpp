@@ -43,11 +43,11 @@ void unexpected_room::answer_all() {
     }
 }
 
-void unexpected_room::ask_to_go_on() noexcept {
+void unexpected_room::ask_for_more() noexcept {
     while (!stopped_.empty()) {
         peer& sender = stopped_.front();
         stopped_.pop_front();
-        sender.ask_to_go_on();
+        sender.ask_for_more();
     }
 }
 

@@ -39,12 +39,12 @@ public:
     // A receive or a probe found nothing: what it wants may be deferred by any of them.
     void missed() noexcept {
         if (!stopped_.empty()) [[unlikely]]
-            ask_to_go_on();
+            ask_for_more();
     }
 
 private:
     void answer_all();
-    [[gnu::noinline, gnu::cold]] void ask_to_go_on() noexcept;
+    [[gnu::noinline, gnu::cold]] void ask_for_more() noexcept;
 
     const std::size_t limit_;
     std::size_t stored_ = 0;
