@@ -1,4 +1,5 @@
 // Atomic operations change the right word, once, whoever else works on it.
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -19,14 +20,14 @@ struct target {
           via(net.at(0).connect(net.at(1))) {}
 
     static uct::shared_memory share(side& from) {
-        auto made = from.iface().share_memory(words * sizeof(std::uint64_t));
+        auto made = from.iface().domain()->allocate(words * sizeof(std::uint64_t));
         REQUIRE(made.ok());
         REQUIRE(made->bytes.size() == words * sizeof(std::uint64_t));
         return std::move(*made);
     }
     static std::unique_ptr<uct::remote_memory> reach(side& from, const uct::shared_memory& what,
                                                      uct::memory_access wanted) {
-        auto found = from.iface().attach_memory(what.key, wanted);
+        auto found = from.iface().domain()->attach(what.key, wanted);
         REQUIRE(found.ok());
         return std::move(*found);
     }
@@ -40,7 +41,7 @@ struct target {
     }
     ucs_status_t operate(const uct::atomic_op& what, std::size_t offset, void* before) {
         counted done;
-        return via->atomic(what, *there, address(offset), before, &done);
+        return via->atomic(what, {address(offset), there.get()}, before, &done);
     }
 
     uct::shared_memory owner;
@@ -54,7 +55,7 @@ ucs_status_t finish(network& net, target& on, const uct::atomic_op& what, std::s
     counted done;
     ucs_status_t status = UCS_OK;
     const bool over = net.run_until([&] {
-        status = on.via->atomic(what, *on.there, on.address(offset), before, &done);
+        status = on.via->atomic(what, {on.address(offset), on.there.get()}, before, &done);
         return status != UCS_ERR_NO_RESOURCE;
     });
     if (!over) return UCS_ERR_TIMED_OUT;
@@ -121,7 +122,7 @@ CONFORMANCE_CASE(atomic_kinds, "every atomic operation changes its word and tell
 
 CONFORMANCE_CASE(atomic_together,
                  "atomic operations of two peers and the owner's processor lose nothing",
-                 needs::atomics | needs::two_sides) {
+                 needs::atomics_of_processor | needs::two_sides) {
     constexpr unsigned rounds = 20'000;
     target on(net);
     side& other = net.at(2);
@@ -131,7 +132,7 @@ CONFORMANCE_CASE(atomic_together,
     const auto add = [&](uct::ep& via, const uct::remote_memory& there) {
         for (unsigned i = 0; i < rounds; ++i) {
             std::uint64_t before = 0;
-            if (via.atomic({uct::atomic_kind::add, 8, 1, 0}, there, on.address(8),
+            if (via.atomic({uct::atomic_kind::add, 8, 1, 0}, {on.address(8), &there},
                            i % 2 == 0 ? &before : nullptr, nullptr) != UCS_OK) {
                 failed = true;
             }
@@ -145,6 +146,43 @@ CONFORMANCE_CASE(atomic_together,
     second.join();
     CHECK_FALSE(failed);
     CHECK(on.word<std::uint64_t>(8) == 3 * rounds);
+}
+
+CONFORMANCE_CASE(atomics_of_two, "atomic operations of two peers lose nothing",
+                 needs::atomics | needs::two_sides) {
+    constexpr std::uint64_t rounds = 200;
+    target on(net);
+    side& other = net.at(2);
+    const auto also_there = target::reach(other, on.owner, uct::memory_access::change);
+    const auto also = other.connect(net.at(1));
+    // One adds by the device's own operation, one in a half of the word, and both flip bits.
+    const uct::atomic_op steps[] = {{uct::atomic_kind::add, 8, std::uint64_t{1} << 32U, 0},
+                                    {uct::atomic_kind::add, 4, 1, 0},
+                                    {uct::atomic_kind::bit_xor, 8, std::uint64_t{1} << 63U, 0}};
+    std::vector<std::unique_ptr<counted>> running;
+    const auto start = [&](uct::ep& via, const uct::remote_memory& there,
+                           const uct::atomic_op& what) {
+        running.push_back(std::make_unique<counted>());
+        ucs_status_t status = UCS_OK;
+        REQUIRE(net.run_until([&] {
+            status = via.atomic(what, {on.address(8), &there}, nullptr, running.back().get());
+            return status != UCS_ERR_NO_RESOURCE;
+        }));
+        REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
+        if (status == UCS_OK) running.pop_back();
+    };
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+        start(*on.via, *on.there, steps[i % 2 == 0 ? 0 : 2]);
+        start(*also, *also_there, steps[i % 2 == 0 ? 1 : 2]);
+    }
+    REQUIRE(net.run_until([&] {
+        return std::all_of(running.begin(), running.end(),
+                           [](const auto& each) { return each->told == 1; });
+    }));
+    for (const auto& each : running)
+        CHECK(each->result == UCS_OK);
+    const std::uint64_t half = rounds / 2;
+    CHECK(on.word<std::uint64_t>(8) == ((half << 32U) | half));
 }
 
 CONFORMANCE_CASE(atomic_refusals, "an atomic operation that cannot be is refused, with a line",
@@ -164,7 +202,7 @@ CONFORMANCE_CASE(atomic_refusals, "an atomic operation that cannot be is refused
     CHECK(on.operate(add(8), 8 * words, &before) == UCS_ERR_INVALID_ADDR);
     CHECK(on.operate(add(8), static_cast<std::size_t>(-8), &before) == UCS_ERR_INVALID_ADDR);
     CHECK(on.operate(add(8), std::size_t{1} << 40U, &before) == UCS_ERR_INVALID_ADDR);
-    CHECK(on.operate(add(4), 8 * words - 4, &before) == UCS_OK);
+    CHECK(finish(net, on, add(4), 8 * words - 4, &before) == UCS_OK);
     CHECK(log.count("is refused") == 8);
 }
 
@@ -180,11 +218,11 @@ CONFORMANCE_CASE(atomic_read_only, "memory that is reached to be read is not cha
 }
 
 CONFORMANCE_CASE(atomic_keys, "a key that is none, or of memory that is gone, is refused",
-                 needs::atomics) {
+                 needs::atomics_of_processor) {
     uct::shared_memory memory = target::share(net.at(1));
     const test::log_capture log;
     const auto status_of = [&](std::span<const std::byte> key) {
-        return net.at(0).iface().attach_memory(key, uct::memory_access::change).status();
+        return net.at(0).iface().domain()->attach(key, uct::memory_access::change).status();
     };
     CHECK(status_of({}) == UCS_ERR_INVALID_PARAM);
     CHECK(status_of(std::span(memory.key).first(memory.key.size() - 1)) == UCS_ERR_INVALID_PARAM);
@@ -194,7 +232,7 @@ CONFORMANCE_CASE(atomic_keys, "a key that is none, or of memory that is gone, is
         CAPTURE(i);
         // Where it lies is for its owner to say, and how much of the page is used; the rest must be
         // right.
-        const auto found = net.at(0).iface().attach_memory(wrong, uct::memory_access::change);
+        const auto found = net.at(0).iface().domain()->attach(wrong, uct::memory_access::change);
         if (found.ok()) CHECK(i < 16);
     }
     memory.keeper.reset();
@@ -202,7 +240,7 @@ CONFORMANCE_CASE(atomic_keys, "a key that is none, or of memory that is gone, is
 }
 
 CONFORMANCE_CASE(atomic_after_death, "the memory of a peer that is gone can be touched",
-                 needs::atomics | needs::two_sides | needs::am_short) {
+                 needs::atomics_of_processor | needs::two_sides | needs::am_short) {
     target on(net);
     side& a = net.at(0);
     sender out(net);
@@ -213,10 +251,10 @@ CONFORMANCE_CASE(atomic_after_death, "the memory of a peer that is gone can be t
     net.remove(1);
     const uct::atomic_op op{uct::atomic_kind::add, 8, 1, 0};
     std::uint64_t before = 0;
-    const ucs_status_t early = on.via->atomic(op, *on.there, where, &before, nullptr);
+    const ucs_status_t early = on.via->atomic(op, {where, on.there.get()}, &before, nullptr);
     CHECK((early == UCS_OK || early < 0));
     REQUIRE(net.run_until([&] { return a.failures.size() == 1; }));
-    CHECK(on.via->atomic(op, *on.there, where, &before, nullptr) < 0);
+    CHECK(on.via->atomic(op, {where, on.there.get()}, &before, nullptr) < 0);
 }
 
 }  // namespace conformance

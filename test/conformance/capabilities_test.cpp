@@ -42,19 +42,24 @@ CONFORMANCE_CASE(flags_match, "operations that are not flagged are refused as un
     }
     const auto address = reinterpret_cast<std::uintptr_t>(&word);
     if (!a.attr().ops.has(uct::op::get_zcopy)) {
-        CHECK(via->get_zcopy({&piece, 1}, address, &done) == UCS_ERR_UNSUPPORTED);
+        CHECK(via->get_zcopy({&piece, 1}, {address}, &done) == UCS_ERR_UNSUPPORTED);
     }
     if (!a.attr().ops.has(uct::op::put_zcopy)) {
-        CHECK(via->put_zcopy({&piece, 1}, address, &done) == UCS_ERR_UNSUPPORTED);
+        CHECK(via->put_zcopy({&piece, 1}, {address}, &done) == UCS_ERR_UNSUPPORTED);
     }
     if (!a.attr().ops.has(uct::op::atomic)) {
-        const struct : uct::remote_memory {
-        } nowhere;
-        CHECK(via->atomic({uct::atomic_kind::add, 8, 1, 0}, nowhere, address, &word, &done) ==
+        CHECK(via->atomic({uct::atomic_kind::add, 8, 1, 0}, {address}, &word, &done) ==
               UCS_ERR_UNSUPPORTED);
-        CHECK(a.iface().share_memory(8).status() == UCS_ERR_UNSUPPORTED);
-        CHECK(a.iface().attach_memory({}, uct::memory_access::change).status() ==
-              UCS_ERR_UNSUPPORTED);
+    }
+    if (!a.attr().ops.has(uct::op::put_short)) {
+        CHECK(via->put_short(&word, sizeof word, {address}) == UCS_ERR_UNSUPPORTED);
+    }
+    if (!a.attr().ops.has(uct::op::put_bcopy)) {
+        CHECK(via->put_bcopy(pack_nothing, &packed, {address}) == UCS_ERR_UNSUPPORTED);
+        CHECK(packed == 0);
+    }
+    if (!a.attr().ops.has(uct::op::get_bcopy)) {
+        CHECK(via->get_bcopy(&word, sizeof word, {address}, &done) == UCS_ERR_UNSUPPORTED);
     }
     CHECK(a.attr().ops.bits != 0);
     net.settle();

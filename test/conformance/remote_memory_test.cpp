@@ -1,6 +1,8 @@
 // get_zcopy and put_zcopy move the right bytes and no others.
+#include <algorithm>
 #include <array>
 
+#include "test/conformance/support/reached.hpp"
 #include "test/conformance/support/suite.hpp"
 #include "uct/sim/random.hpp"
 
@@ -28,10 +30,6 @@ struct blocks {
         }
     }
 
-    std::uint64_t remote_address() {
-        return reinterpret_cast<std::uintptr_t>(remote.data() + guard);
-    }
-
     // What the target of a copy must look like afterwards.
     void copy(bool is_get) {
         std::byte* there = remote.data() + guard;
@@ -52,11 +50,17 @@ struct blocks {
     std::vector<uct::iov> pieces;
 };
 
-ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& what, counted& done) {
+// The remote block of the second side, for the first one.
+reached reach(network& net, blocks& what) {
+    return {net.at(1), net.at(0), what.remote};
+}
+
+ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& what, const reached& there,
+                      counted& done) {
     ucs_status_t status = UCS_OK;
     const bool over = net.run_until([&] {
-        status = is_get ? via.get_zcopy(what.pieces, what.remote_address(), &done)
-                        : via.put_zcopy(what.pieces, what.remote_address(), &done);
+        status = is_get ? via.get_zcopy(what.pieces, there.at(blocks::guard), &done)
+                        : via.put_zcopy(what.pieces, there.at(blocks::guard), &done);
         return status != UCS_ERR_NO_RESOURCE;
     });
     return over ? status : UCS_ERR_TIMED_OUT;
@@ -77,8 +81,9 @@ void check_transfer(network& net, uct::op which) {
             blocks actual(length, pieces, ++seed);
             blocks wanted(length, pieces, seed);
             wanted.copy(is_get);
+            const reached there = reach(net, actual);
             done.push_back(std::make_unique<counted>());
-            const ucs_status_t status = transfer(net, *via, is_get, actual, *done.back());
+            const ucs_status_t status = transfer(net, *via, is_get, actual, there, *done.back());
             REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
             if (status == UCS_INPROGRESS) {
                 REQUIRE(net.run_until([&] { return done.back()->told == 1; }));
@@ -113,7 +118,7 @@ CONFORMANCE_CASE(refused_peer, "a refused get or put says unsupported and touche
         blocks actual(100, 1, 5);
         const blocks untouched(100, 1, 5);
         counted done;
-        CHECK(transfer(net, *via, is_get, actual, done) == UCS_ERR_UNSUPPORTED);
+        CHECK(transfer(net, *via, is_get, actual, reach(net, actual), done) == UCS_ERR_UNSUPPORTED);
         net.settle();
         CHECK(done.told == 0);
         CHECK(actual.local == untouched.local);
@@ -124,14 +129,18 @@ CONFORMANCE_CASE(refused_peer, "a refused get or put says unsupported and touche
 CONFORMANCE_CASE(bad_remote_address, "get and put of unmapped remote memory fail with an error",
                  needs::checked_memory) {
     side& a = net.at(0);
-    const auto via = a.connect(net.at(1));
     for (const bool is_get : {true, false}) {
         if (!a.attr().ops.has(is_get ? uct::op::get_zcopy : uct::op::put_zcopy)) continue;
+        const auto via = a.connect(net.at(1));
+        bytes memory(64);
+        const reached there(net.at(1), a, memory);
+        uct::remote_place nowhere = there.at(0);
+        nowhere.address = 4096;
         std::uint64_t word = 0;
         const uct::iov piece{&word, sizeof word};
         counted done;
-        const ucs_status_t status = is_get ? via->get_zcopy({&piece, 1}, 4096, &done)
-                                           : via->put_zcopy({&piece, 1}, 4096, &done);
+        const ucs_status_t status = is_get ? via->get_zcopy({&piece, 1}, nowhere, &done)
+                                           : via->put_zcopy({&piece, 1}, nowhere, &done);
         if (status == UCS_INPROGRESS) {
             REQUIRE(net.run_until([&] { return done.told == 1; }));
             CHECK(done.result < 0);
@@ -145,13 +154,15 @@ CONFORMANCE_CASE(rma_and_flush, "flush ends after every get and put before it", 
     side& a = net.at(0);
     constexpr std::size_t count = 20;
     std::vector<std::unique_ptr<blocks>> all;
+    std::vector<std::unique_ptr<reached>> there;
     std::vector<std::unique_ptr<counted>> done;
     counted flushed;
     const auto via = a.connect(net.at(1));
     for (std::uint32_t i = 0; i < count; ++i) {
         all.push_back(std::make_unique<blocks>(5000, 1, i));
+        there.push_back(std::make_unique<reached>(reach(net, *all[i])));
         done.push_back(std::make_unique<counted>());
-        const ucs_status_t status = transfer(net, *via, false, *all[i], *done[i]);
+        const ucs_status_t status = transfer(net, *via, false, *all[i], *there[i], *done[i]);
         REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
     }
     const ucs_status_t status = via->flush(&flushed);
@@ -163,6 +174,66 @@ CONFORMANCE_CASE(rma_and_flush, "flush ends after every get and put before it", 
         const bool same = wanted.remote == all[i]->remote;
         CHECK(same);
     }
+}
+
+CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move the right bytes",
+                 needs::put_short | needs::put_bcopy | needs::get_bcopy) {
+    side& a = net.at(0);
+    const auto via = a.connect(net.at(1));
+    const std::size_t longest =
+        std::max({a.attr().max_put_short, a.attr().max_put_bcopy, a.attr().max_get_bcopy});
+    bytes memory(longest + 2 * blocks::guard, std::byte{0x11});
+    const reached there(net.at(1), a, memory);
+    const auto finish = [&](const std::function<ucs_status_t(uct::completion*)>& start) {
+        counted done;
+        ucs_status_t status = UCS_OK;
+        REQUIRE(net.run_until([&] { return (status = start(&done)) != UCS_ERR_NO_RESOURCE; }));
+        if (status == UCS_INPROGRESS) {
+            REQUIRE(net.run_until([&] { return done.told == 1; }));
+            status = done.result;
+        }
+        CHECK(status == UCS_OK);
+    };
+    struct packed {
+        const bytes* from;
+        static std::size_t pack(void* arg, void* into, std::size_t capacity) {
+            const bytes& from = *static_cast<packed*>(arg)->from;
+            REQUIRE(from.size() <= capacity);
+            std::memcpy(into, from.data(), from.size());
+            return from.size();
+        }
+    };
+    std::uint32_t number = 0;
+    for (const std::size_t length : lengths_to_try) {
+        for (const uct::op which : {uct::op::put_short, uct::op::put_bcopy}) {
+            const bool is_short = which == uct::op::put_short;
+            if (length > (is_short ? a.attr().max_put_short : a.attr().max_put_bcopy)) continue;
+            CAPTURE(length, is_short);
+            bytes sent = make_message({7, ++number}, length);
+            const bytes kept = sent;
+            finish([&](uct::completion*) -> ucs_status_t {
+                if (is_short) return via->put_short(sent.data(), length, there.at(blocks::guard));
+                packed what{&sent};
+                const ssize_t put = via->put_bcopy(packed::pack, &what, there.at(blocks::guard));
+                if (put >= 0) CHECK(static_cast<std::size_t>(put) == length);
+                return put < 0 ? static_cast<ucs_status_t>(put) : UCS_OK;
+            });
+            std::fill(sent.begin(), sent.end(), std::byte{0xee});
+            finish([&](uct::completion* done) { return via->flush(done); });
+            const bool same = std::equal(kept.begin(), kept.end(), memory.begin() + blocks::guard);
+            CHECK(same);
+            if (length > a.attr().max_get_bcopy) continue;
+            bytes got(length + 1, std::byte{0x33});
+            finish([&](uct::completion* done) {
+                return via->get_bcopy(got.data(), length, there.at(blocks::guard), done);
+            });
+            const bool read = std::equal(kept.begin(), kept.end(), got.begin());
+            CHECK(read);
+            CHECK(got.back() == std::byte{0x33});
+        }
+    }
+    CHECK(memory.front() == std::byte{0x11});
+    CHECK(memory.back() == std::byte{0x11});
 }
 
 }  // namespace conformance

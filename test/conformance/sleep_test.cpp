@@ -106,7 +106,8 @@ CONFORMANCE_CASE(room_wakes, "room for what waits wakes the sender",
     waiting_send last(*to);
     to->pending_add(last);
     put_to_sleep(a);
-    while (!a.sleep(0)) {
+    // Devices make room by themselves: then it went before.
+    while (!last.sent && !a.sleep(0)) {
         if (b.progress() > 0) continue;
         REQUIRE(b.inbox.size() <= sent);
         // Everything is taken: what a socket says may take a moment.

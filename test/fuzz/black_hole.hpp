@@ -25,9 +25,9 @@ public:
     ucs_status_t am_short(uct::am_id id, std::uint64_t header, const void* payload,
                           std::size_t length) override;
     ssize_t am_bcopy(uct::am_id id, uct::pack_function pack, void* arg) override;
-    ucs_status_t get_zcopy(std::span<const uct::iov> into, std::uint64_t remote_address,
+    ucs_status_t get_zcopy(std::span<const uct::iov> into, const uct::remote_place& from,
                            uct::completion* done) override;
-    ucs_status_t put_zcopy(std::span<const uct::iov> from, std::uint64_t remote_address,
+    ucs_status_t put_zcopy(std::span<const uct::iov> from, const uct::remote_place& to,
                            uct::completion* done) override;
     ucs_status_t flush(uct::completion*) override { return UCS_OK; }
     std::string peer_name() const override { return "the fuzzer"; }
@@ -165,14 +165,14 @@ inline ucs_status_t hole_ep::transfer(uct::completion* done) {
     return UCS_INPROGRESS;
 }
 
-inline ucs_status_t hole_ep::get_zcopy(std::span<const uct::iov> into, std::uint64_t,
+inline ucs_status_t hole_ep::get_zcopy(std::span<const uct::iov> into, const uct::remote_place&,
                                        uct::completion* done) {
     for (const uct::iov& piece : into)
         std::memset(piece.base, 0, piece.length);
     return transfer(done);
 }
 
-inline ucs_status_t hole_ep::put_zcopy(std::span<const uct::iov> from, std::uint64_t,
+inline ucs_status_t hole_ep::put_zcopy(std::span<const uct::iov> from, const uct::remote_place&,
                                        uct::completion* done) {
     unsigned sum = 0;
     for (const uct::iov& piece : from)
@@ -187,7 +187,7 @@ inline ucs_status_t hole_ep::put_zcopy(std::span<const uct::iov> from, std::uint
 class hole_component final : public uct::component {
 public:
     const char* name() const noexcept override { return "hole"; }
-    const ucs::config::table* options() const noexcept override { return nullptr; }
+    std::vector<const ucs::config::table*> options() const override { return {}; }
     uct::listing query(const ucs::config::source&) const override {
         return {{{name(), name(), uct::device_type::simulated}}, {}};
     }

@@ -54,9 +54,12 @@ std::string atomics_text(const uct::atomic_kinds_of_size& of) {
 
 void print_operations(const uct::iface_attr& attr) {
     const std::string pieces = fmt::format(", up to {} iov", attr.max_iov);
+    if (attr.ops.has(uct::op::put_short)) print_line("put_short", size_text(attr.max_put_short));
+    if (attr.ops.has(uct::op::put_bcopy)) print_line("put_bcopy", size_text(attr.max_put_bcopy));
     if (attr.ops.has(uct::op::put_zcopy)) {
         print_line("put_zcopy", size_text(attr.max_rma) + pieces);
     }
+    if (attr.ops.has(uct::op::get_bcopy)) print_line("get_bcopy", size_text(attr.max_get_bcopy));
     if (attr.ops.has(uct::op::get_zcopy)) {
         print_line("get_zcopy", size_text(attr.max_rma) + pieces);
     }
@@ -78,10 +81,13 @@ void print_capabilities(const uct::iface_attr& attr) {
     print_line("overhead", fmt::format("{:.0f} nsec", attr.overhead * 1e9));
     print_operations(attr);
     print_line("reaches", std::string(reach_name(attr.reach)));
-    print_line("connection", "to iface");
+    print_line("connection", attr.connection_length > 0 ? "to ep" : "to iface");
     print_line("progress", attr.cost == uct::poll_cost::memory ? "by memory" : "by system call");
     if (attr.lands) print_line("receives", "straight into the posted buffer");
     fmt::print("# {:>21} {} bytes\n", "iface address:", attr.address_length);
+    if (attr.connection_length > 0) {
+        fmt::print("# {:>21} {} bytes\n", "ep address:", attr.connection_length);
+    }
     fmt::print("# {:>21} {}\n", "error handling:", "peer failure");
 }
 

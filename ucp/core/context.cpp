@@ -132,8 +132,8 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
             continue;
         }
         // A transport with a wrong option does not work as the user meant it, so nothing starts.
-        if (component->options() != nullptr) {
-            const ucs_status_t status = ucs::config::check(*component->options(), source_);
+        for (const ucs::config::table* options : component->options()) {
+            const ucs_status_t status = ucs::config::check(*options, source_);
             if (status != UCS_OK) return status;
         }
         uct::listing found = component->query(source_);
@@ -211,7 +211,11 @@ std::string context::info() const {
 std::vector<const ucs::config::table*> option_tables() {
     std::vector<const ucs::config::table*> tables{&config::options()};
     for (const uct::component* component : uct::builtin_components()) {
-        if (component->options() != nullptr) tables.push_back(component->options());
+        for (const ucs::config::table* options : component->options()) {
+            if (std::find(tables.begin(), tables.end(), options) == tables.end()) {
+                tables.push_back(options);
+            }
+        }
     }
     for (const ucs::config::table* general : ucs::config::general_tables())
         tables.push_back(general);

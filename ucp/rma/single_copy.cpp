@@ -17,7 +17,7 @@ ucs_status_t access(uct::ep& lane, bool put, std::span<const uct::iov> pieces,
                     std::uint64_t address, uct::completion& parts) {
     ++parts.count;
     const ucs_status_t status =
-        put ? lane.put_zcopy(pieces, address, &parts) : lane.get_zcopy(pieces, address, &parts);
+        put ? lane.put_zcopy(pieces, {address}, &parts) : lane.get_zcopy(pieces, {address}, &parts);
     if (status != UCS_INPROGRESS) --parts.count;
     return status == UCS_INPROGRESS ? UCS_OK : status;
 }

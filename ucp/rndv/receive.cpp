@@ -138,7 +138,7 @@ ucs_status_t read_pieces(request& receive) {
         const dt::piece_list list = state.buffer.pieces(state.offset, length, room);
         ++state.parts.count;
         const ucs_status_t status = lane->get_zcopy(
-            room.first(list.count), state.remote_address + state.offset, &state.parts);
+            room.first(list.count), {state.remote_address + state.offset}, &state.parts);
         if (status != UCS_INPROGRESS) --state.parts.count;
         if (status == UCS_ERR_NO_RESOURCE) return status;
         state.offset += list.length;

@@ -35,7 +35,7 @@ ucs_status_t write_pieces(request& send, std::uint64_t address) {
         const dt::piece_list list =
             state.buffer.pieces(state.offset, std::min(limit, state.end - state.offset), piece);
         ++state.parts.count;
-        const ucs_status_t status = lane->put_zcopy(piece, address + state.offset, &state.parts);
+        const ucs_status_t status = lane->put_zcopy(piece, {address + state.offset}, &state.parts);
         if (status != UCS_INPROGRESS) --state.parts.count;
         if (status != UCS_OK && status != UCS_INPROGRESS) return status;
         state.offset += list.length;

@@ -40,11 +40,16 @@ public:
     virtual ~component() = default;
     [[nodiscard]] virtual const char* name() const noexcept = 0;
 
-    // Options of the transport, or nullptr.
-    [[nodiscard]] virtual const ucs::config::table* options() const noexcept = 0;
+    // Options of the transport; several transports may list the same table.
+    [[nodiscard]] virtual std::vector<const ucs::config::table*> options() const = 0;
 
     // Devices here, usable and not. Cheap: no thread, no file left behind, under a millisecond.
     [[nodiscard]] virtual listing query(const ucs::config::source& config) const = 0;
+
+    // The memory that peers reach on this device; nullptr where they need none, or find it by its
+    // address. Failures are logged.
+    virtual ucs::result<std::shared_ptr<memory_domain>> open_domain(
+        const resource& where, const ucs::config::source& config) const;
 
     virtual ucs::result<std::unique_ptr<iface>> open(const resource& where,
                                                      const iface_params& params) const = 0;

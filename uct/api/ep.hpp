@@ -34,6 +34,14 @@ class ep : public ucs::vfs::object {
 public:
     virtual ~ep() = default;
 
+    // Where attr().connection_length is not 0, endpoints come in pairs: one of each side, made for
+    // each other. Both are made first; then each is given the other's connection data (which may be
+    // anything), by whatever way there is. Messages may be sent from then on, and wait until the
+    // other side knows, too, as long as that takes no longer than a retransmission or two.
+    virtual void pack_connection(std::span<std::byte>) const {}
+    // UCS_ERR_INVALID_ADDR: the data is malformed; other errors are the endpoint's end. Logged.
+    virtual ucs_status_t connect_to(std::span<const std::byte>) { return UCS_ERR_UNSUPPORTED; }
+
     // What went out here since it was made, and what waits: for people, never for a decision.
     struct traffic {
         std::uint64_t operations = 0;  // messages, reads and writes that were accepted
@@ -59,24 +67,37 @@ public:
     virtual ucs_status_t am_zcopy(am_id id, std::span<const std::byte> header,
                                   std::span<const iov> payload, completion* done);
 
-    // Reads remote memory at `remote_address` into the pieces. UCS_OK, UCS_INPROGRESS (then
-    // `done`), UCS_ERR_UNSUPPORTED where the system refuses access to this peer (the caller falls
-    // back to copying), or another error.
-    virtual ucs_status_t get_zcopy(std::span<const iov> into, std::uint64_t remote_address,
+    // Reads remote memory into the pieces. UCS_OK, UCS_INPROGRESS (then `done`),
+    // UCS_ERR_UNSUPPORTED where the system refuses access to this peer (the caller falls back to
+    // copying), or another error.
+    virtual ucs_status_t get_zcopy(std::span<const iov> into, const remote_place& from,
                                    completion* done);
 
     // Writes the pieces to remote memory. Statuses as get_zcopy.
-    virtual ucs_status_t put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
+    virtual ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                                    completion* done);
 
-    // Carries `what` out on the word at `remote_address`, which lies in `in`, memory that the
-    // interface of this endpoint reached. Whoever else works on that word by atomic operations or
-    // instructions of its processor sees them one after the other. `before` gets what was there;
+    // Writes at most attr().max_put_short bytes. The buffer may be reused on return; when the bytes
+    // are there, flush tells. UCS_OK or an error.
+    virtual ucs_status_t put_short(const void* from, std::size_t length, const remote_place& to);
+
+    // Lets `pack` write at most attr().max_put_bcopy bytes into the transport's buffer, from where
+    // they go to remote memory. Returns the packed length or an error, see am_bcopy.
+    virtual ssize_t put_bcopy(pack_function pack, void* arg, const remote_place& to);
+
+    // Reads at most attr().max_get_bcopy bytes by a buffer of the transport: local memory need not
+    // be known to the device. Statuses as get_zcopy.
+    virtual ucs_status_t get_bcopy(void* into, std::size_t length, const remote_place& from,
+                                   completion* done);
+
+    // Carries `what` out on the word at that place. Whoever else works on that word by atomic
+    // operations of this transport sees them one after the other; instructions of the processor
+    // count among them where attr().atomics_of_processor says so. `before` gets what was there;
     // nullptr: nobody wants to know. Statuses as get_zcopy, and UCS_ERR_INVALID_PARAM (the address
     // is no multiple of the size, there is no such operation, a swap without `before`),
     // UCS_ERR_INVALID_ADDR (outside of the memory), UCS_ERR_REJECTED (it was reached to be read).
-    virtual ucs_status_t atomic(const atomic_op& what, const remote_memory& in,
-                                std::uint64_t remote_address, void* before, completion* done);
+    virtual ucs_status_t atomic(const atomic_op& what, const remote_place& at, void* before,
+                                completion* done);
 
     // Ends when everything sent before has left the local side: UCS_OK, or UCS_INPROGRESS and
     // then `done`. Queued pending requests are not waited for.

@@ -23,21 +23,27 @@ enum class poll_cost : std::uint8_t { memory, system_call };
 // in bytes per second.
 struct iface_attr {
     op_mask ops;
-    atomic_support atomics;            // of ep::atomic
-    std::size_t max_short = 0;         // payload of am_short, beside the 8-byte header
-    std::size_t max_bcopy = 0;         // whole message of am_bcopy
-    std::size_t max_zcopy = 0;         // header and payload of am_zcopy
-    std::size_t max_zcopy_header = 0;  // header of am_zcopy
-    std::size_t max_iov = 0;           // pieces of any zcopy
-    std::size_t max_rma = 0;           // one get_zcopy or put_zcopy
-    std::size_t address_length = 0;    // what pack_address writes
-    double latency = 0;                // one way, small message
-    double bandwidth = 0;              // large messages
-    double overhead = 0;               // processor time per message
+    atomic_support atomics;             // of ep::atomic
+    std::size_t max_short = 0;          // payload of am_short, beside the 8-byte header
+    std::size_t max_bcopy = 0;          // whole message of am_bcopy
+    std::size_t max_zcopy = 0;          // header and payload of am_zcopy
+    std::size_t max_zcopy_header = 0;   // header of am_zcopy
+    std::size_t max_iov = 0;            // pieces of any zcopy
+    std::size_t max_rma = 0;            // one get_zcopy or put_zcopy
+    std::size_t max_put_short = 0;      // one put_short
+    std::size_t max_put_bcopy = 0;      // one put_bcopy
+    std::size_t max_get_bcopy = 0;      // one get_bcopy
+    std::size_t address_length = 0;     // what pack_address writes
+    std::size_t connection_length = 0;  // what ep::pack_connection writes; 0: nothing to exchange
+    double latency = 0;                 // one way, small message
+    double bandwidth = 0;               // large messages
+    double overhead = 0;                // processor time per message
     scope reach = scope::host;
     poll_cost cost = poll_cost::memory;
-    bool lands = false;    // uses am_handler::locate
-    bool checked = false;  // wants ep::check
+    bool keyed = false;                 // reaches remote memory only as remote_memory of domain()
+    bool atomics_of_processor = false;  // see ep::atomic
+    bool lands = false;                 // uses am_handler::locate
+    bool checked = false;               // wants ep::check
 };
 
 // Receives active messages of one id. Called from progress of the owner. Handlers may send, may
@@ -73,6 +79,8 @@ struct iface_params {
     std::uint64_t worker_uid = 0;            // identity of the worker, random, never 0
     ucs::log::throttle* rejected = nullptr;  // of what peers send wrong; null: the interface's own
     bool sleeps = false;  // the worker may sleep, so peers have to know that it must be woken
+    // Of the same component and device; null: the interface opens one of its own if it needs one.
+    std::shared_ptr<memory_domain> domain = nullptr;
 };
 
 // Answer of check_reachable: empty `why_not` means reachable.
@@ -114,12 +122,9 @@ public:
     // May throw std::bad_alloc, as opening and asking may; everything else here does not.
     virtual ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) = 0;
 
-    // Memory of `length` bytes for the atomic operations of peers, and a peer's by its key, which
-    // may be anything. UCS_ERR_UNSUPPORTED where ep::atomic is not implemented. May throw
-    // std::bad_alloc.
-    virtual ucs::result<shared_memory> share_memory(std::size_t length);
-    virtual ucs::result<std::unique_ptr<remote_memory>> attach_memory(
-        std::span<const std::byte> key, memory_access wanted);
+    // The memory that peers reach over this interface; nullptr: they find it by its address, or
+    // not at all. Lives as long as the interface.
+    [[nodiscard]] virtual memory_domain* domain() noexcept { return nullptr; }
 
     virtual void set_am_handler(am_id id, const am_handler& handler) = 0;
     virtual void set_error_handler(const error_handler& handler) = 0;

@@ -1,22 +1,31 @@
-// Memory that peers of a transport work on with atomic operations.
+// Memory that peers of a transport reach without the help of its owner's processor.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "ucs/type/result.hpp"
+#include "ucs/vfs/directory.hpp"
+
 namespace uct {
 
-// Memory of this process for peers. Made by iface::share_memory; a value, any thread.
+// What peers may do with memory, or want to. Who may change it may read it as well, because atomic
+// operations do both.
+enum class memory_access : std::uint8_t { read, change };
+
+// Memory of this process for peers. Made by a memory_domain; a value, any thread.
 struct shared_memory {
-    std::span<std::byte> bytes;          // zeros at first
-    std::vector<std::byte> key;          // what a peer hands to iface::attach_memory
-    std::shared_ptr<const void> keeper;  // the memory is there as long as this
+    std::span<std::byte> bytes;
+    std::vector<std::byte> key;          // what a peer hands to memory_domain::attach
+    std::shared_ptr<const void> keeper;  // peers reach it as long as this is kept
 };
 
-// A peer's memory as this process reaches it. Made by iface::attach_memory of the interface whose
-// endpoints take it; immutable, any thread. It stays usable when its owner is gone.
+// A peer's memory as this process reaches it. Made by memory_domain::attach; immutable, any thread.
+// How long it is of use depends on the transport: mapped memory stays when its owner is gone, and
+// devices refuse what the owner does not share any more.
 class remote_memory {
 public:
     virtual ~remote_memory() = default;
@@ -27,7 +36,35 @@ protected:
     remote_memory() = default;
 };
 
-// What its user wants to do with a peer's memory.
-enum class memory_access : std::uint8_t { read, change };
+// A place in a peer's memory. `in` is what the memory was reached by: nullptr only for transports
+// that find it by the address alone (not iface_attr::keyed), which ignore it.
+struct remote_place {
+    std::uint64_t address;
+    const remote_memory* in = nullptr;
+};
+
+// The memory of this process as one device knows it: what is registered with it can be reached over
+// every interface on the device. Opened by component::open_domain, shared by the interfaces that
+// are opened with it. Any thread.
+class memory_domain : public ucs::vfs::object {
+public:
+    virtual ~memory_domain() = default;
+
+    // New memory, zeros. UCS_ERR_UNSUPPORTED, UCS_ERR_NO_MEMORY. Failures are logged. The functions
+    // may throw std::bad_alloc.
+    virtual ucs::result<shared_memory> allocate(std::size_t length) = 0;
+
+    // Memory that is there already, which stays its owner's: whoever unmaps it while the keeper is
+    // kept breaks the operations of peers. UCS_ERR_UNSUPPORTED where only memory of `allocate` can
+    // be reached. Failures are logged.
+    virtual ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) = 0;
+
+    // A peer's memory by its key, which may be anything. UCS_ERR_INVALID_PARAM: it is malformed;
+    // UCS_ERR_UNREACHABLE. Failures are logged.
+    virtual ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
+                                                               memory_access wanted) = 0;
+
+    void describe(ucs::vfs::directory&) const override {}
+};
 
 }  // namespace uct

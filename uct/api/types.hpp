@@ -70,15 +70,19 @@ enum class op : std::uint32_t {
     get_zcopy = 1U << 3,
     put_zcopy = 1U << 4,
     atomic = 1U << 5,  // which ones: iface_attr::atomics
+    put_short = 1U << 6,
+    put_bcopy = 1U << 7,
+    get_bcopy = 1U << 8,
 };
 
 struct op_name {
     op which;
     const char* name;
 };
-inline constexpr op_name op_names[] = {{op::am_short, "am_short"},   {op::am_bcopy, "am_bcopy"},
-                                       {op::am_zcopy, "am_zcopy"},   {op::get_zcopy, "get_zcopy"},
-                                       {op::put_zcopy, "put_zcopy"}, {op::atomic, "atomic"}};
+inline constexpr op_name op_names[] = {
+    {op::am_short, "am_short"},   {op::am_bcopy, "am_bcopy"},   {op::am_zcopy, "am_zcopy"},
+    {op::get_zcopy, "get_zcopy"}, {op::put_zcopy, "put_zcopy"}, {op::atomic, "atomic"},
+    {op::put_short, "put_short"}, {op::put_bcopy, "put_bcopy"}, {op::get_bcopy, "get_bcopy"}};
 
 struct op_mask {
     std::uint32_t bits = 0;
@@ -86,6 +90,7 @@ struct op_mask {
         return (bits & static_cast<std::uint32_t>(which)) != 0;
     }
     constexpr void add(op which) noexcept { bits |= static_cast<std::uint32_t>(which); }
+    constexpr void remove(op which) noexcept { bits &= ~static_cast<std::uint32_t>(which); }
 };
 
 }  // namespace uct

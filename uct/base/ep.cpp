@@ -14,15 +14,27 @@ ucs_status_t ep::am_zcopy(am_id, std::span<const std::byte>, std::span<const iov
     return UCS_ERR_UNSUPPORTED;
 }
 
-ucs_status_t ep::get_zcopy(std::span<const iov>, std::uint64_t, completion*) {
+ucs_status_t ep::get_zcopy(std::span<const iov>, const remote_place&, completion*) {
     return UCS_ERR_UNSUPPORTED;
 }
 
-ucs_status_t ep::put_zcopy(std::span<const iov>, std::uint64_t, completion*) {
+ucs_status_t ep::put_zcopy(std::span<const iov>, const remote_place&, completion*) {
     return UCS_ERR_UNSUPPORTED;
 }
 
-ucs_status_t ep::atomic(const atomic_op&, const remote_memory&, std::uint64_t, void*, completion*) {
+ucs_status_t ep::put_short(const void*, std::size_t, const remote_place&) {
+    return UCS_ERR_UNSUPPORTED;
+}
+
+ssize_t ep::put_bcopy(pack_function, void*, const remote_place&) {
+    return UCS_ERR_UNSUPPORTED;
+}
+
+ucs_status_t ep::get_bcopy(void*, std::size_t, const remote_place&, completion*) {
+    return UCS_ERR_UNSUPPORTED;
+}
+
+ucs_status_t ep::atomic(const atomic_op&, const remote_place&, void*, completion*) {
     return UCS_ERR_UNSUPPORTED;
 }
 

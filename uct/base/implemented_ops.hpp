@@ -31,6 +31,9 @@ constexpr op_mask implemented_ops() noexcept {
     if constexpr (detail::overridden<decltype(&Ep::get_zcopy)>) mask.add(op::get_zcopy);
     if constexpr (detail::overridden<decltype(&Ep::put_zcopy)>) mask.add(op::put_zcopy);
     if constexpr (detail::overridden<decltype(&Ep::atomic)>) mask.add(op::atomic);
+    if constexpr (detail::overridden<decltype(&Ep::put_short)>) mask.add(op::put_short);
+    if constexpr (detail::overridden<decltype(&Ep::put_bcopy)>) mask.add(op::put_bcopy);
+    if constexpr (detail::overridden<decltype(&Ep::get_bcopy)>) mask.add(op::get_bcopy);
     return mask;
 }
 

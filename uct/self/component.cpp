@@ -8,7 +8,7 @@ namespace {
 class component_of_self final : public component {
 public:
     const char* name() const noexcept override { return "self"; }
-    const ucs::config::table* options() const noexcept override { return nullptr; }
+    std::vector<const ucs::config::table*> options() const override { return {}; }
 
     listing query(const ucs::config::source&) const override {
         return {.usable = {{.transport = "self", .device = "memory", .type = device_type::self}},

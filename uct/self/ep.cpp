@@ -26,24 +26,22 @@ ssize_t self_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     return static_cast<ssize_t>(length);
 }
 
-ucs_status_t self_ep::get_zcopy(std::span<const iov> into, std::uint64_t remote_address,
-                                completion*) {
-    const auto* from = reinterpret_cast<const std::byte*>(remote_address);
+ucs_status_t self_ep::get_zcopy(std::span<const iov> into, const remote_place& from, completion*) {
+    const auto* next = reinterpret_cast<const std::byte*>(from.address);
     for (const iov& piece : into) {
         // A worker may well copy a buffer onto itself.
-        if (piece.length > 0) std::memmove(piece.base, from, piece.length);
-        from += piece.length;
+        if (piece.length > 0) std::memmove(piece.base, next, piece.length);
+        next += piece.length;
     }
     count(total_length(into));
     return UCS_OK;
 }
 
-ucs_status_t self_ep::put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
-                                completion*) {
-    auto* into = reinterpret_cast<std::byte*>(remote_address);
+ucs_status_t self_ep::put_zcopy(std::span<const iov> from, const remote_place& to, completion*) {
+    auto* next = reinterpret_cast<std::byte*>(to.address);
     for (const iov& piece : from) {
-        if (piece.length > 0) std::memmove(into, piece.base, piece.length);
-        into += piece.length;
+        if (piece.length > 0) std::memmove(next, piece.base, piece.length);
+        next += piece.length;
     }
     count(total_length(from));
     return UCS_OK;

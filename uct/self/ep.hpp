@@ -14,9 +14,9 @@ public:
     ucs_status_t am_short(am_id id, std::uint64_t header, const void* payload,
                           std::size_t length) override;
     ssize_t am_bcopy(am_id id, pack_function pack, void* arg) override;
-    ucs_status_t get_zcopy(std::span<const iov> into, std::uint64_t remote_address,
+    ucs_status_t get_zcopy(std::span<const iov> into, const remote_place& from,
                            completion* done) override;
-    ucs_status_t put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
+    ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                            completion* done) override;
     std::string peer_name() const override { return "self"; }
 

@@ -13,7 +13,7 @@ public:
     explicit sim_component(fabric& network) noexcept : fabric_(network) {}
 
     const char* name() const noexcept override { return "sim"; }
-    const ucs::config::table* options() const noexcept override { return nullptr; }
+    std::vector<const ucs::config::table*> options() const override { return {}; }
     listing query(const ucs::config::source& config) const override;
     ucs::result<std::unique_ptr<iface>> open(const resource& where,
                                              const iface_params& params) const override;

@@ -95,16 +95,16 @@ bool sim_ep::ends_at_once(const completion* done) {
     return done == nullptr || fabric_.dice().chance(fabric_.network().immediate_completion);
 }
 
-ucs_status_t sim_ep::get_zcopy(std::span<const iov> into, std::uint64_t remote_address,
+ucs_status_t sim_ep::get_zcopy(std::span<const iov> into, const remote_place& from,
                                completion* done) {
     if (!iface_.attr().ops.has(op::get_zcopy)) return UCS_ERR_UNSUPPORTED;
-    return access(op_kind::get, into, remote_address, done);
+    return access(op_kind::get, into, from.address, done);
 }
 
-ucs_status_t sim_ep::put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
+ucs_status_t sim_ep::put_zcopy(std::span<const iov> from, const remote_place& to,
                                completion* done) {
     if (!iface_.attr().ops.has(op::put_zcopy)) return UCS_ERR_UNSUPPORTED;
-    return access(op_kind::put, from, remote_address, done);
+    return access(op_kind::put, from, to.address, done);
 }
 
 ucs_status_t sim_ep::access(op_kind kind, std::span<const iov> pieces, std::uint64_t remote_address,

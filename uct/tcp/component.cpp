@@ -8,8 +8,8 @@ namespace {
 class component_of_tcp final : public component {
 public:
     const char* name() const noexcept override { return "tcp"; }
-    const ucs::config::table* options() const noexcept override {
-        return &tcp::settings::options();
+    std::vector<const ucs::config::table*> options() const override {
+        return {&tcp::settings::options()};
     }
 
     listing query(const ucs::config::source& config) const override {

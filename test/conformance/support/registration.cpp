@@ -19,7 +19,9 @@ unsigned offers(environment& where) {
         flag(uct::op::am_bcopy, needs::am_bcopy | needs::messages | needs::copied_messages) |
         flag(uct::op::am_zcopy, needs::am_zcopy | needs::messages) |
         flag(uct::op::get_zcopy, needs::get_zcopy) | flag(uct::op::put_zcopy, needs::put_zcopy) |
-        flag(uct::op::atomic, needs::atomics);
+        flag(uct::op::atomic, needs::atomics) | flag(uct::op::put_short, needs::put_short) |
+        flag(uct::op::put_bcopy, needs::put_bcopy) | flag(uct::op::get_bcopy, needs::get_bcopy);
+    if (attr.atomics_of_processor) all |= needs::atomics_of_processor;
     if (!where.reaches_only_itself()) all |= needs::two_sides;
     if (attr.lands) all |= needs::landing;
     const bool any_rma = attr.ops.has(uct::op::get_zcopy) || attr.ops.has(uct::op::put_zcopy);

@@ -25,6 +25,10 @@ side::side(environment& where, std::uint64_t worker_uid)
     iface_->set_error_handler({.failed =
                                    [](void* arg, uct::ep& which, ucs_status_t status) {
                                        auto* self = static_cast<side*>(arg);
+                                       const auto gone = std::erase_if(
+                                           self->others_,
+                                           [&](const auto& each) { return each.get() == &which; });
+                                       if (gone > 0) return;
                                        self->failures.push_back({&which, status});
                                        if (self->on_failure) {
                                            self->on_failure(self->failures.back());
@@ -57,13 +61,27 @@ bytes side::address() const {
     return written;
 }
 
-std::unique_ptr<uct::ep> side::connect(const side& to) {
-    auto created = iface_->create_ep(to.address());
-    if (!created) {
-        throw std::runtime_error(std::string("cannot create an endpoint: ") +
-                                 ucs_status_string(created.status()));
-    }
-    return std::move(*created);
+std::unique_ptr<uct::ep> side::connect(side& to) {
+    const auto create = [](side& here, const side& there) {
+        auto created = here.iface_->create_ep(there.address());
+        if (!created) {
+            throw std::runtime_error(std::string("cannot create an endpoint: ") +
+                                     ucs_status_string(created.status()));
+        }
+        return std::move(*created);
+    };
+    auto made = create(*this, to);
+    if (attr().connection_length == 0) return made;
+    auto other = create(to, *this);
+    const auto tell = [length = attr().connection_length](uct::ep& one, const uct::ep& about) {
+        bytes data(length);
+        about.pack_connection(data);
+        if (one.connect_to(data) != UCS_OK) throw std::runtime_error("cannot connect an endpoint");
+    };
+    tell(*other, *made);
+    tell(*made, *other);
+    to.others_.push_back(std::move(other));
+    return made;
 }
 
 void side::record(uct::am_id id) {

@@ -37,10 +37,14 @@ public:
     [[nodiscard]] uct::iface& iface() { return *iface_; }
     [[nodiscard]] const uct::iface_attr& attr() { return iface_->attr(); }
     [[nodiscard]] bytes address() const;
-    [[nodiscard]] std::unique_ptr<uct::ep> connect(const side& to);
+    // Where endpoints come in pairs, the other side's is made, too, and stays as long as that side.
+    [[nodiscard]] std::unique_ptr<uct::ep> connect(side& to);
 
     // Closes the interface while the rest stays.
-    void close() { iface_.reset(); }
+    void close() {
+        others_.clear();
+        iface_.reset();
+    }
 
     // Records messages of this id (all sides do for the ids below `recorded_ids`).
     void record(uct::am_id id);
@@ -72,6 +76,7 @@ private:
     std::map<uct::am_id, slot> slots_;
     std::map<std::uint64_t, bytes> landing_now_;  // by the first 8 bytes of the message
     std::unique_ptr<uct::iface> iface_;
+    std::vector<std::unique_ptr<uct::ep>> others_;  // ends of peers' endpoints, until those go
 };
 
 }  // namespace conformance

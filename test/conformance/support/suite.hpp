@@ -25,6 +25,10 @@ enum : unsigned {
     checked_memory = 1U << 10,  // environment::checks_remote_memory
     sleep = 1U << 11,           // iface::arm, so time is real
     atomics = 1U << 12,
+    put_short = 1U << 13,
+    put_bcopy = 1U << 14,
+    get_bcopy = 1U << 15,
+    atomics_of_processor = 1U << 16,
 };
 }
 

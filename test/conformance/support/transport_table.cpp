@@ -162,6 +162,20 @@ std::vector<transport_row> transport_table() {
     add_built_in(table, "posix", "posix", "");
     add_built_in(table, "cma", "cma", "", {.checks_remote_memory = true});
     add_tcp(table);
+    // Peers are lost sooner than programs want it.
+    const setting impatient{"RC_VERBS_TIMEOUT", "60ms"};
+    add_built_in(table, "rc_verbs", "rc_verbs", "",
+                 {.checks_remote_memory = true, .settings = {impatient}});
+    // Credits and queues that are always nearly used up.
+    add_built_in(table, "rc_verbs small", "rc_verbs", "",
+                 {.checks_remote_memory = true,
+                  .settings = {impatient,
+                               {"RC_VERBS_TX_QUEUE_LEN", "4"},
+                               {"RC_VERBS_TX_CQ_LEN", "4"},
+                               {"RC_VERBS_RX_QUEUE_LEN", "8"},
+                               {"RC_VERBS_RX_BUFS_FIRST", "8"},
+                               {"RC_VERBS_SEG_SIZE", "2k"},
+                               {"RC_VERBS_FC_WND_SIZE", "4"}}});
     constexpr std::uint64_t seeds = 4;
     for (const network_kind& kind : network_kinds()) {
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {

@@ -38,8 +38,8 @@ public:
         }
         ++done_.count;
         const ucs_status_t status = on_.over.once_there_is_room([&] {
-            return on_.over.ep().atomic(op_, on_.over.memory(), on_.over.remote_memory(),
-                                        fetches_ ? &before_ : nullptr, &done_);
+            return on_.over.ep().atomic(op_, on_.over.remote(), fetches_ ? &before_ : nullptr,
+                                        &done_);
         });
         if (status != UCS_INPROGRESS) {
             --done_.count;

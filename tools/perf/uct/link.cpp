@@ -43,14 +43,37 @@ void transport_link::connect(const blob& peer) {
     ep_ = std::move(*made);
 }
 
+blob transport_link::connection() const {
+    blob packed(opened_.iface->attr().connection_length);
+    ep_->pack_connection(packed);
+    return packed;
+}
+
+void transport_link::pair(const blob& peer) {
+    const ucs_status_t status = ep_->connect_to(peer);
+    if (status != UCS_OK) give_up("connect_to", status);
+}
+
+uct::memory_domain& transport_link::domain(const char* operation) {
+    uct::memory_domain* const found = iface().domain();
+    if (found == nullptr) give_up(operation, UCS_ERR_UNSUPPORTED);
+    return *found;
+}
+
 uct::shared_memory transport_link::share(std::size_t length) {
-    auto made = iface().share_memory(length);
+    auto made = domain("share").allocate(length);
+    if (!made) give_up("share", made.status());
+    return std::move(*made);
+}
+
+uct::shared_memory transport_link::share(std::span<std::byte> memory) {
+    auto made = domain("share").share(memory, uct::memory_access::change);
     if (!made) give_up("share", made.status());
     return std::move(*made);
 }
 
 void transport_link::reach(const blob& key) {
-    auto found = iface().attach_memory(key, uct::memory_access::change);
+    auto found = domain("reach").attach(key, uct::memory_access::change);
     if (!found) give_up("reach", found.status());
     memory_ = std::move(*found);
 }

@@ -30,13 +30,21 @@ public:
     // Throws failure when the peer cannot be reached, or its address is none.
     void connect(const blob& peer);
     void disconnect() noexcept { ep_.reset(); }
-    // What the peer gave as memory.
-    [[nodiscard]] std::uint64_t remote_memory() const noexcept { return remote_memory_; }
+    // Where endpoints come in pairs: what each side tells the other once they are made.
+    [[nodiscard]] bool pairs() const noexcept {
+        return opened_.iface->attr().connection_length > 0;
+    }
+    [[nodiscard]] blob connection() const;
+    void pair(const blob& peer);
 
-    // Memory for atomic operations of the peer, and the peer's by its key. Throw failure.
+    // New memory for the peer, memory that is there, and the peer's by its key. Throw failure.
     [[nodiscard]] uct::shared_memory share(std::size_t length);
+    [[nodiscard]] uct::shared_memory share(std::span<std::byte> memory);
     void reach(const blob& key);
-    [[nodiscard]] const uct::remote_memory& memory() const noexcept { return *memory_; }
+    // What the peer gave as memory.
+    [[nodiscard]] uct::remote_place remote() const noexcept {
+        return {remote_memory_, memory_.get()};
+    }
 
     // One turn. Throws stopped.
     void once() {
@@ -83,6 +91,7 @@ private:
     static constexpr std::uint32_t idle_limit = 4096;
     static constexpr std::uint32_t turns_per_poll = 128;
 
+    [[nodiscard]] uct::memory_domain& domain(const char* operation);
     static void on_failure(void* arg, uct::ep& which, ucs_status_t status);
     [[noreturn]] void give_up(const char* operation, ucs_status_t status) const;
     void pause();

@@ -38,9 +38,8 @@ public:
         const uct::iov piece{memory_.data(), memory_.size()};
         ++done_.count;
         const ucs_status_t status = over_.once_there_is_room([&] {
-            return how_ == access::put
-                       ? over_.ep().put_zcopy({&piece, 1}, over_.remote_memory(), &done_)
-                       : over_.ep().get_zcopy({&piece, 1}, over_.remote_memory(), &done_);
+            return how_ == access::put ? over_.ep().put_zcopy({&piece, 1}, over_.remote(), &done_)
+                                       : over_.ep().get_zcopy({&piece, 1}, over_.remote(), &done_);
         });
         if (status == UCS_INPROGRESS) return;
         --done_.count;

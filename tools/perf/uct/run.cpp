@@ -25,9 +25,12 @@ transport_run::transport_run(const test_params& params, const run_environment& e
       link_(params, environment.stop),
       own_(row_.on_shared_memory ? 0 : params.message_size()),
       landing_(own_) {
-    if (!row_.on_shared_memory) return;
-    shared_ = link_.share(params.message_size());
-    landing_ = shared_.bytes;
+    if (row_.on_shared_memory) {
+        shared_ = link_.share(params.message_size());
+        landing_ = shared_.bytes;
+    } else if (link_.iface().attr().keyed) {
+        shared_ = link_.share(landing_);
+    }
 }
 
 outcome transport_run::run() {
@@ -58,21 +61,25 @@ outcome transport_run::run() {
 }
 
 void transport_run::exchange_addresses() {
-    const std::vector<blob> own{link_.address(landing_.data()), shared_.key};
-    if (with_.peer == nullptr) return connect(own);
+    connect(swap({link_.address(landing_.data()), shared_.key}));
+    if (link_.pairs()) link_.pair(swap({link_.connection()}).front());
+}
+
+std::vector<blob> transport_run::swap(const std::vector<blob>& own) {
+    if (with_.peer == nullptr) return own;
     with_.peer->send(frame_type::addresses, pack_blobs(own));
     link_progress idle(link_);
     const frame received = with_.peer->receive(frame_type::addresses, &idle);
-    const auto addresses = parse_blobs(received.content);
-    if (!addresses || addresses->size() != own.size()) {
+    auto theirs = parse_blobs(received.content);
+    if (!theirs || theirs->size() != own.size()) {
         throw failure("the peer sent a malformed interface address");
     }
-    connect(*addresses);
+    return std::move(*theirs);
 }
 
 void transport_run::connect(const std::vector<blob>& peer) {
     link_.connect(peer.front());
-    if (row_.on_shared_memory) link_.reach(peer.back());
+    if (!shared_.key.empty()) link_.reach(peer.back());
 }
 
 void transport_run::meet() {

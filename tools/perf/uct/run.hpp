@@ -19,7 +19,9 @@ public:
 
 private:
     void exchange_addresses();
-    // By an address and a key to memory, which only tests of atomics have.
+    // Takes what the peer says to the same from us.
+    [[nodiscard]] std::vector<blob> swap(const std::vector<blob>& own);
+    // By an address and a key to memory, which is empty where the address is enough.
     void connect(const std::vector<blob>& peer);
     // Waits for the peer while the interface progresses.
     void meet();
@@ -29,7 +31,7 @@ private:
     const run_environment& with_;
     transport_link link_;
     std::vector<std::byte> own_;
-    uct::shared_memory shared_;
+    uct::shared_memory shared_;     // after the memory that it may be of
     std::span<std::byte> landing_;  // memory that the peer may access: one of the two
 };
 

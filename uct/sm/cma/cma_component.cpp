@@ -10,7 +10,7 @@ namespace {
 class component_of_cma final : public component {
 public:
     const char* name() const noexcept override { return "cma"; }
-    const ucs::config::table* options() const noexcept override { return &config::options(); }
+    std::vector<const ucs::config::table*> options() const override { return {&config::options()}; }
 
     listing query(const ucs::config::source& config_source) const override {
         const auto options = ucs::config::load<config>(config_source);

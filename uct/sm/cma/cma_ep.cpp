@@ -13,18 +13,16 @@ cma_ep::cma_ep(base_iface& owner, const sm::cma_address& peer, std::size_t limit
       peer_{static_cast<pid_t>(peer.pid), peer.cookie_at, peer.cookie},
       limit_(limit) {}
 
-ucs_status_t cma_ep::get_zcopy(std::span<const iov> into, std::uint64_t remote_address,
-                               completion*) {
+ucs_status_t cma_ep::get_zcopy(std::span<const iov> into, const remote_place& from, completion*) {
     if (refused_) return UCS_ERR_UNSUPPORTED;
-    return judge(read_remote(peer_, remote_address, into, limit_), "process_vm_readv",
-                 remote_address, total_length(into));
+    return judge(read_remote(peer_, from.address, into, limit_), "process_vm_readv", from.address,
+                 total_length(into));
 }
 
-ucs_status_t cma_ep::put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
-                               completion*) {
+ucs_status_t cma_ep::put_zcopy(std::span<const iov> from, const remote_place& to, completion*) {
     if (refused_) return UCS_ERR_UNSUPPORTED;
-    return judge(write_remote(peer_, remote_address, from, limit_), "process_vm_writev",
-                 remote_address, total_length(from));
+    return judge(write_remote(peer_, to.address, from, limit_), "process_vm_writev", to.address,
+                 total_length(from));
 }
 
 ucs_status_t cma_ep::judge(const copy_outcome& outcome, const char* call,

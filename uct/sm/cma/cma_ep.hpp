@@ -14,9 +14,9 @@ class cma_ep final : public base_ep {
 public:
     cma_ep(base_iface& owner, const sm::cma_address& peer, std::size_t limit) noexcept;
 
-    ucs_status_t get_zcopy(std::span<const iov> into, std::uint64_t remote_address,
+    ucs_status_t get_zcopy(std::span<const iov> into, const remote_place& from,
                            completion* done) override;
-    ucs_status_t put_zcopy(std::span<const iov> from, std::uint64_t remote_address,
+    ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                            completion* done) override;
 
     [[nodiscard]] std::string peer_name() const override;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "uct/sm/base/listing.hpp"
+#include "uct/sm/memory/block_domain.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 
 namespace uct::posix {
@@ -25,10 +26,15 @@ std::string why_not() {
 class component_of_posix final : public component {
 public:
     const char* name() const noexcept override { return "posix"; }
-    const ucs::config::table* options() const noexcept override { return &config::options(); }
+    std::vector<const ucs::config::table*> options() const override { return {&config::options()}; }
 
     listing query(const ucs::config::source&) const override {
         return sm::list_memory(name(), why_not());
+    }
+
+    ucs::result<std::shared_ptr<memory_domain>> open_domain(
+        const resource&, const ucs::config::source&) const override {
+        return std::shared_ptr<memory_domain>(std::make_shared<sm::block_domain>());
     }
 
     ucs::result<std::unique_ptr<iface>> open(const resource& where,

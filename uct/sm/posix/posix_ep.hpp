@@ -26,8 +26,8 @@ public:
     ssize_t am_bcopy(am_id id, pack_function pack, void* arg) override;
 
     // By the processor, on the peer's block that is mapped here: done when the call returns.
-    ucs_status_t atomic(const atomic_op& what, const remote_memory& in,
-                        std::uint64_t remote_address, void* before, completion* done) override;
+    ucs_status_t atomic(const atomic_op& what, const remote_place& at, void* before,
+                        completion* done) override;
 
     // What is in the ring reaches the peer even when this process ends, so a flush waits only
     // while the peer has not been given the ring.

@@ -52,11 +52,11 @@ ssize_t posix_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     return static_cast<ssize_t>(length);
 }
 
-ucs_status_t posix_ep::atomic(const atomic_op& what, const remote_memory& in,
-                              std::uint64_t remote_address, void* before, completion*) {
+ucs_status_t posix_ep::atomic(const atomic_op& what, const remote_place& at, void* before,
+                              completion*) {
     if (error_ != UCS_OK) return error_;
-    const auto& memory = static_cast<const sm::mapped_memory&>(in);
-    const ucs_status_t status = memory.atomic(what, remote_address, before);
+    const auto& memory = static_cast<const sm::mapped_memory&>(*at.in);
+    const ucs_status_t status = memory.atomic(what, at.address, before);
     if (status == UCS_OK) count(what.size);
     return status;
 }

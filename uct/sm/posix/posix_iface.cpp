@@ -51,6 +51,7 @@ posix_iface::posix_iface(const resource& where, const iface_params& params, part
 void posix_iface::set_attributes(const config& options) {
     attr_.ops = implemented_ops<posix_ep>();
     attr_.atomics = sm::processor_atomics();
+    attr_.atomics_of_processor = true;
     attr_.max_bcopy = geometry_.max_message;
     attr_.max_short = geometry_.max_message - sizeof(std::uint64_t);
     attr_.address_length = sizeof(sm::posix_address);
@@ -59,15 +60,6 @@ void posix_iface::set_attributes(const config& options) {
     attr_.overhead = options.overhead.seconds;
     attr_.reach = scope::host;
     attr_.cost = poll_cost::memory;
-}
-
-ucs::result<shared_memory> posix_iface::share_memory(std::size_t length) {
-    return sm::share_block(length);
-}
-
-ucs::result<std::unique_ptr<remote_memory>> posix_iface::attach_memory(
-    std::span<const std::byte> key, memory_access wanted) {
-    return sm::mapped_memory::attach(key, wanted);
 }
 
 posix_iface::~posix_iface() {

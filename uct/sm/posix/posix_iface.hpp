@@ -6,6 +6,7 @@
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/sm/base/host.hpp"
+#include "uct/sm/memory/block_domain.hpp"
 #include "uct/sm/posix/config.hpp"
 #include "uct/sm/posix/incoming.hpp"
 #include "uct/sm/posix/posix_ep.hpp"
@@ -36,9 +37,7 @@ public:
     void pack_address(std::span<std::byte> into) const override;
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const override;
     ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
-    ucs::result<shared_memory> share_memory(std::size_t length) override;
-    ucs::result<std::unique_ptr<remote_memory>> attach_memory(std::span<const std::byte> key,
-                                                              memory_access wanted) override;
+    [[nodiscard]] memory_domain* domain() noexcept override { return &blocks_; }
     void describe(ucs::vfs::directory& into) const override;
 
     // For endpoints.
@@ -98,6 +97,7 @@ private:
     std::size_t flushes_ = 0;            // that wait or are in finished_
     std::vector<std::pair<completion*, ucs_status_t>> finished_;
     const ring_geometry geometry_;
+    sm::block_domain blocks_;
     const sm::host_identity host_;
     const std::uint64_t socket_id_;
     const ucs::unique_fd listener_;

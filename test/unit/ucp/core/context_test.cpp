@@ -14,7 +14,7 @@ public:
     listed_component(const char* name, uct::listing found)
         : name_(name), found_(std::move(found)) {}
     const char* name() const noexcept override { return name_; }
-    const ucs::config::table* options() const noexcept override { return nullptr; }
+    std::vector<const ucs::config::table*> options() const override { return {}; }
     uct::listing query(const ucs::config::source&) const override { return found_; }
     ucs::result<std::unique_ptr<uct::iface>> open(const uct::resource&,
                                                   const uct::iface_params&) const override {

@@ -12,7 +12,7 @@ namespace {
 class broken_component final : public uct::component {
 public:
     const char* name() const noexcept override { return "broken"; }
-    const ucs::config::table* options() const noexcept override { return nullptr; }
+    std::vector<const ucs::config::table*> options() const override { return {}; }
     uct::listing query(const ucs::config::source&) const override {
         return {{{"broken", "dev0", uct::device_type::network}},
                 {{"broken", "dev1", uct::device_type::network, "it has no cable"}}};
@@ -26,7 +26,7 @@ public:
 class excluded_component final : public uct::component {
 public:
     const char* name() const noexcept override { return "unwanted"; }
-    const ucs::config::table* options() const noexcept override { return nullptr; }
+    std::vector<const ucs::config::table*> options() const override { return {}; }
     uct::listing query(const ucs::config::source&) const override { return {}; }
     ucs::result<std::unique_ptr<uct::iface>> open(const uct::resource&,
                                                   const uct::iface_params&) const override {

@@ -20,7 +20,8 @@ struct only_short : none {
 };
 
 struct short_and_get final : only_short {
-    ucs_status_t get_zcopy(std::span<const uct::iov>, std::uint64_t, uct::completion*) override {
+    ucs_status_t get_zcopy(std::span<const uct::iov>, const uct::remote_place&,
+                           uct::completion*) override {
         return UCS_OK;
     }
 };
@@ -41,10 +42,11 @@ TEST_CASE("an operation that a class does not override is unsupported") {
     CHECK(ep.am_short(0, 0, nullptr, 0) == UCS_ERR_UNSUPPORTED);
     CHECK(ep.am_bcopy(0, nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
     CHECK(ep.am_zcopy(0, {}, {}, nullptr) == UCS_ERR_UNSUPPORTED);
-    CHECK(ep.get_zcopy({}, 0, nullptr) == UCS_ERR_UNSUPPORTED);
-    CHECK(ep.put_zcopy({}, 0, nullptr) == UCS_ERR_UNSUPPORTED);
-    const struct : uct::remote_memory {
-    } memory;
-    CHECK(ep.atomic({}, memory, 0, nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(ep.get_zcopy({}, {0}, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(ep.put_zcopy({}, {0}, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(ep.put_short(nullptr, 0, {0}) == UCS_ERR_UNSUPPORTED);
+    CHECK(ep.put_bcopy(nullptr, nullptr, {0}) == UCS_ERR_UNSUPPORTED);
+    CHECK(ep.get_bcopy(nullptr, 0, {0}, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(ep.atomic({}, {0}, nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
     CHECK(ep.flush(nullptr) == UCS_OK);
 }

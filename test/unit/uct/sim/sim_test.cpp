@@ -236,7 +236,7 @@ TEST_CASE("sim: memory of a get is not touched after its endpoint is gone") {
     auto local = std::make_unique<std::uint64_t>(2);
     auto there = a.connect(b);
     const uct::iov piece{local.get(), sizeof *local};
-    REQUIRE(there->get_zcopy({&piece, 1}, reinterpret_cast<std::uintptr_t>(&remote), &done) ==
+    REQUIRE(there->get_zcopy({&piece, 1}, {reinterpret_cast<std::uintptr_t>(&remote)}, &done) ==
             UCS_INPROGRESS);
     there.reset();
     CHECK(done.times == 1);

@@ -141,13 +141,13 @@ TEST_CASE("cma: an endpoint copies, and after a refusal says unsupported for eve
     std::string source = "hello", target = "-----";
     const iov piece{target.data(), target.size()};
     auto good = std::move(*self.create_ep(address));
-    CHECK(good->get_zcopy({&piece, 1}, address_of(source.data()), nullptr) == UCS_OK);
+    CHECK(good->get_zcopy({&piece, 1}, {address_of(source.data())}, nullptr) == UCS_OK);
     CHECK(target == source);
 
     address[24] ^= std::byte{1};  // the value of the cookie
     auto bad = std::move(*self.create_ep(address));
-    CHECK(bad->get_zcopy({&piece, 1}, address_of(source.data()), nullptr) == UCS_ERR_UNSUPPORTED);
-    CHECK(bad->put_zcopy({&piece, 1}, address_of(source.data()), nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(bad->get_zcopy({&piece, 1}, {address_of(source.data())}, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(bad->put_zcopy({&piece, 1}, {address_of(source.data())}, nullptr) == UCS_ERR_UNSUPPORTED);
 
     address[8] ^= std::byte{1};
     CHECK(self.check_reachable(address).why_not == "it runs on another host");

@@ -1,0 +1,18 @@
+// The memory domain of transports between the processes of a host.
+#pragma once
+
+#include "uct/api/memory.hpp"
+
+namespace uct::sm {
+
+// Memory is shared as blocks that peers map (shared_block.hpp), so only what was allocated for that
+// can be shared. Without state: any number of them are one. Any thread.
+class block_domain final : public memory_domain {
+public:
+    ucs::result<shared_memory> allocate(std::size_t length) override;
+    ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
+    ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
+                                                       memory_access wanted) override;
+};
+
+}  // namespace uct::sm
