@@ -1,10 +1,14 @@
-# Required: threads, fmt (private), Boost.Intrusive (headers).
-# RDMA, CUDA and FUSE are detected (cmake/detected.cmake) and nothing here needs them; without FUSE
+# Required: threads, fmt (private), Boost.Intrusive (headers), the headers of rdma-core, whose
+# libraries are loaded when they are needed (uct/ib/base/verbs_library.hpp).
+# CUDA and FUSE are detected (cmake/detected.cmake) and nothing here needs them; without FUSE
 # there is no module for ucx_vfs.
 find_package(Threads REQUIRED)
 find_package(Boost 1.71 REQUIRED)
 # Boost::headers has it, too; targets that share precompiled headers must agree on it.
 add_compile_definitions(BOOST_ALL_NO_LIB)
+
+find_path(HAWSER_VERBS_HEADERS infiniband/verbs.h REQUIRED DOC "Headers of libibverbs")
+mark_as_advanced(HAWSER_VERBS_HEADERS)
 
 # ucs/log/fmt.cpp compiles parts of fmt that are internal to its major version.
 find_package(fmt REQUIRED)

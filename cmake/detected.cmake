@@ -1,14 +1,13 @@
-# What this machine has beyond what the library needs: detected, never required. FUSE is used by the
-# module that ucx_vfs needs; the others are for transports that are not built yet. `ucx_info -b` shows
-# it as DETECTED_<NAME>.
+# What this machine has beyond what the build needs: detected, never required. FUSE is used by the
+# module that ucx_vfs needs, RDMA when a program runs; CUDA is for transports that are not built yet.
+# `ucx_info -b` shows it as DETECTED_<NAME>.
 find_program(HAWSER_NVCC nvcc HINTS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin DOC "CUDA compiler")
 find_library(HAWSER_CUDART cudart
   HINTS "$ENV{CUDA_HOME}/lib64" /usr/local/cuda/lib64 DOC "CUDA run time")
-find_path(HAWSER_VERBS_HEADERS infiniband/verbs.h DOC "Headers of libibverbs")
 find_library(HAWSER_VERBS ibverbs DOC "libibverbs")
 find_path(HAWSER_FUSE_HEADERS fuse3/fuse.h DOC "Headers of libfuse3")
 find_library(HAWSER_FUSE fuse3 DOC "libfuse3")
-mark_as_advanced(HAWSER_NVCC HAWSER_CUDART HAWSER_VERBS_HEADERS HAWSER_VERBS HAWSER_FUSE_HEADERS
+mark_as_advanced(HAWSER_NVCC HAWSER_CUDART HAWSER_VERBS HAWSER_FUSE_HEADERS
   HAWSER_FUSE)
 
 # hawser_detected(name text found...): one line of the summary; all of `found` must be there.
@@ -26,7 +25,7 @@ function(hawser_detected name text)
   set(HAWSER_DETECTED_${name} ${all} PARENT_SCOPE)
 endfunction()
 
-message(STATUS "Detected, never required (FUSE is for ucx_vfs; nothing uses the others yet):")
+message(STATUS "Detected, never required (FUSE is for ucx_vfs, RDMA for running; nothing uses CUDA yet):")
 hawser_detected(CUDA "nvcc, libcudart" "${HAWSER_NVCC}" "${HAWSER_CUDART}")
-hawser_detected(RDMA "libibverbs" "${HAWSER_VERBS_HEADERS}" "${HAWSER_VERBS}")
+hawser_detected(RDMA "libibverbs" "${HAWSER_VERBS}")
 hawser_detected(FUSE "libfuse3" "${HAWSER_FUSE_HEADERS}" "${HAWSER_FUSE}")

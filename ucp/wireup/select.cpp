@@ -12,7 +12,8 @@ struct candidate {
 };
 
 bool carries_messages(const uct::iface_attr& attr) {
-    return attr.ops.has(uct::op::am_short) && attr.ops.has(uct::op::am_bcopy);
+    return attr.ops.has(uct::op::am_short) && attr.ops.has(uct::op::am_bcopy) &&
+           attr.connection_length == 0;
 }
 
 // Small messages decide: lower latency first, then higher bandwidth.
@@ -65,7 +66,7 @@ lane_selection select_lanes(std::span<const local_interface> local,
             (am.local == nullptr || better_for_messages(attr, am.local->iface->attr()))) {
             am = usable.back();
         }
-        if (attr.ops.has(uct::op::get_zcopy) &&
+        if (attr.ops.has(uct::op::get_zcopy) && !attr.keyed &&
             (rma.local == nullptr || attr.reach < rma.local->iface->attr().reach)) {
             rma = usable.back();
         }

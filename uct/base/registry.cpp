@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "uct/ib/rc/verbs/component.hpp"
 #include "uct/self/self.hpp"
 #include "uct/sm/cma/cma_component.hpp"
 #include "uct/sm/posix/posix_component.hpp"
@@ -9,12 +10,15 @@
 
 namespace uct {
 
+ucs::result<std::shared_ptr<memory_domain>> component::open_domain(
+    const resource&, const ucs::config::source&) const {
+    return std::shared_ptr<memory_domain>();
+}
+
 std::span<const component* const> builtin_components() noexcept {
-    static const std::array<const component*, 4> all{
-        &self_component(),
-        &posix::posix_component(),
-        &cma::cma_component(),
-        &tcp_component(),
+    static const std::array<const component*, 5> all{
+        &self_component(),     &posix::posix_component(), &cma::cma_component(),
+        &rc_verbs_component(), &tcp_component(),
     };
     return all;
 }

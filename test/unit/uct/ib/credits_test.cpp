@@ -1,0 +1,119 @@
+#include "uct/ib/rc/base/credits.hpp"
+
+#include <catch2/catch.hpp>
+#include <deque>
+#include <random>
+#include <vector>
+
+using uct::rc::completion_credits;
+using uct::rc::send_credits;
+
+TEST_CASE("a send queue keeps one place back for its last request") {
+    send_credits queue(4, 64);
+    CHECK(queue.any());
+    queue.post(false);
+    queue.post(false);
+    CHECK(queue.any());
+    CHECK(queue.must_signal());
+    queue.post(true);
+    CHECK_FALSE(queue.any());
+    CHECK(queue.last());
+    queue.post(true);
+    CHECK_FALSE(queue.last());
+}
+
+TEST_CASE("one completion stands for all requests before it") {
+    send_credits queue(64, 8);
+    for (int i = 0; i < 10; ++i)
+        queue.post(i == 6);
+    CHECK(queue.unsignaled() == 3);
+    CHECK(queue.complete(7) == 7);
+    CHECK(queue.outstanding() == 3);
+    CHECK(queue.is_complete(7));
+    CHECK_FALSE(queue.is_complete(8));
+    CHECK(queue.complete(7) == 0);
+}
+
+TEST_CASE("a completion that cannot be changes nothing") {
+    send_credits queue(8, 4);
+    queue.post(true);
+    CHECK(queue.complete(2) == 0);
+    CHECK(queue.complete(~std::uint32_t{0}) == 0);
+    CHECK(queue.outstanding() == 1);
+}
+
+TEST_CASE("numbers of requests may wrap") {
+    send_credits queue(4, 1);
+    // 2^32 posts would take a while: near the end by completing in step.
+    std::uint32_t number = 0;
+    for (int i = 0; i < 1000; ++i) {
+        number = queue.post(true);
+        REQUIRE(queue.complete(number) == 1);
+    }
+    CHECK(queue.outstanding() == 0);
+    // What decides is the distance, whatever the sign of the difference.
+    queue.post(true);
+    CHECK_FALSE(queue.is_complete(number + 1));
+    CHECK(queue.is_complete(number - 0x40000000U));
+}
+
+TEST_CASE("the last request that fits asks for its completion, and every Nth does") {
+    const std::uint32_t moderation = GENERATE(1U, 2U, 7U, 64U);
+    send_credits queue(16, moderation);
+    std::uint32_t without = 0;
+    while (queue.any()) {
+        const bool signaled = queue.must_signal();
+        queue.post(signaled);
+        without = signaled ? 0 : without + 1;
+        CHECK(without < moderation);
+    }
+    CHECK(without == 0);
+}
+
+TEST_CASE("queue pairs that share a completion queue neither overrun it nor starve") {
+    // Random posts and completions, in the order that a device gives them; at random a queue pair
+    // fails, and then each of its requests has a completion.
+    std::mt19937 dice(GENERATE(1U, 2U, 3U, 4U, 5U));
+    const auto size = static_cast<std::uint32_t>(4 + dice() % 12);
+    completion_credits shared(size);
+    constexpr std::size_t pairs = 5;
+    struct pair {
+        send_credits queue{8, 4};
+        std::deque<std::pair<std::uint32_t, bool>> under_way;  // number, signaled
+        std::uint64_t posted = 0;
+    };
+    std::vector<pair> all(pairs);
+    for (int step = 0; step < 20'000; ++step) {
+        pair& one = all[dice() % pairs];
+        if (dice() % 2 == 0 && one.queue.any() && shared.any()) {
+            const bool signaled = one.queue.must_signal() || shared.scarce();
+            one.under_way.emplace_back(one.queue.post(signaled), signaled);
+            shared.take();
+            ++one.posted;
+        } else if (!one.under_way.empty()) {
+            // The device completes some, which shows with the first that asked for it.
+            std::size_t last = one.under_way.size();
+            for (std::size_t i = 0; i < one.under_way.size() && last == one.under_way.size(); ++i) {
+                if (one.under_way[i].second) last = i;
+            }
+            if (last == one.under_way.size()) continue;
+            const std::uint32_t number = one.under_way[last].first;
+            shared.give_back(one.queue.complete(number));
+            one.under_way.erase(one.under_way.begin(),
+                                one.under_way.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+        }
+        std::size_t outstanding = 0;
+        bool shows = false;
+        for (const pair& each : all) {
+            outstanding += each.under_way.size();
+            for (const auto& request : each.under_way)
+                shows = shows || request.second;
+        }
+        REQUIRE(outstanding == shared.used());
+        REQUIRE(outstanding <= size);
+        // Who has to wait for room waits for something.
+        if (!shared.any()) REQUIRE(shows);
+    }
+    for (const pair& each : all)
+        CHECK(each.posted > 0);
+}

@@ -1,0 +1,95 @@
+#include "uct/ib/rc/base/flow_window.hpp"
+
+#include <catch2/catch.hpp>
+#include <deque>
+#include <random>
+
+using namespace uct::rc;
+
+TEST_CASE("a sender asks softly at half of its window, and demands at a quarter") {
+    flow_window window({8, 4, 2});
+    for (int i = 0; i < 4; ++i) {
+        CHECK(window.bits_of_next() == flow_nothing);
+        window.sent();
+    }
+    CHECK(window.bits_of_next() == flow_soft_request);
+    window.sent();
+    CHECK(window.bits_of_next() == flow_nothing);
+    window.sent();
+    CHECK(window.bits_of_next() == flow_hard_request);
+    window.sent();
+    window.sent();
+    CHECK_FALSE(window.open());
+    CHECK_FALSE(window.arrived(flow_grant));
+    CHECK(window.left() == 8);
+}
+
+TEST_CASE("a soft request is answered with the next message, a hard one at once") {
+    flow_window window({8, 4, 2});
+    CHECK_FALSE(window.arrived(flow_soft_request));
+    CHECK_FALSE(window.owes_now());
+    CHECK(window.bits_of_next() == flow_grant);
+    window.sent();
+    CHECK(window.bits_of_next() == flow_nothing);
+    CHECK(window.arrived(flow_hard_request));
+    CHECK(window.owes_now());
+    window.granted();
+    CHECK_FALSE(window.owes_now());
+    CHECK(window.bits_of_next() == flow_nothing);
+}
+
+TEST_CASE("a demand that could not be answered is answered with a message, too") {
+    flow_window window({8, 4, 2});
+    CHECK(window.arrived(flow_hard_request));
+    CHECK((window.bits_of_next() & flow_grant) != 0);
+    window.sent();
+    CHECK_FALSE(window.owes_now());
+}
+
+TEST_CASE("without a size nothing is bounded, and grants are given all the same") {
+    flow_window window({0, 0, 0});
+    for (int i = 0; i < 10'000; ++i) {
+        CHECK(window.bits_of_next() == flow_nothing);
+        window.sent();
+    }
+    CHECK(window.open());
+    CHECK(window.arrived(flow_hard_request));
+    CHECK(window.bits_of_next() == flow_grant);
+}
+
+TEST_CASE(
+    "two sides that send as they like never stop for ever, and never have more than a window") {
+    // Messages on the way in both directions, delivered in order.
+    const std::uint32_t size = GENERATE(4U, 5U, 16U);
+    std::mt19937 dice(GENERATE(1U, 2U, 3U));
+    const flow_window::limits limits{size, size / 2, std::max(1U, size / 4)};
+    flow_window side[2] = {flow_window(limits), flow_window(limits)};
+    std::deque<std::uint8_t> way[2];  // to side 0 and to side 1
+    std::uint64_t sent[2] = {0, 0};
+    const auto grant = [&](int from) {
+        way[1 - from].push_back(flow_grant | 0x80);  // 0x80: no message
+        side[from].granted();
+    };
+    for (int step = 0; step < 50'000; ++step) {
+        const int who = static_cast<int>(dice() % 2);
+        if (dice() % 3 == 0 && side[who].open()) {
+            way[1 - who].push_back(side[who].bits_of_next());
+            side[who].sent();
+            ++sent[who];
+        } else if (!way[who].empty()) {
+            const std::uint8_t bits = way[who].front();
+            way[who].pop_front();
+            if (side[who].arrived(bits & all_flow_bits)) grant(who);
+        }
+        for (const auto& each : way) {
+            std::size_t messages = 0;
+            for (const std::uint8_t bits : each)
+                messages += (bits & 0x80) == 0 ? 1 : 0;
+            REQUIRE(messages <= 2 * size);
+        }
+        const bool stuck = !side[0].open() && !side[1].open() && way[0].empty() && way[1].empty();
+        REQUIRE_FALSE(stuck);
+    }
+    CHECK(sent[0] > size);
+    CHECK(sent[1] > size);
+}

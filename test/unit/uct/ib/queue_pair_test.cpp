@@ -1,0 +1,87 @@
+// What a queue pair is told on its way, without a device.
+#include "uct/ib/rc/base/queue_pair.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "ucs/config/source.hpp"
+
+using namespace uct::rc;
+
+namespace {
+
+settings with(std::initializer_list<std::pair<const char*, const char*>> values) {
+    ucs::config::source config = ucs::config::source::empty();
+    for (const auto& [name, text] : values)
+        config.set(name, text);
+    return *ucs::config::load<settings>(config);
+}
+
+uct::ib::address peer_on_ethernet() {
+    uct::ib::address peer;
+    peer.link = uct::ib::gid_type::roce_v2;
+    peer.read_depth = 3;
+    peer.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
+    return peer;
+}
+
+}  // namespace
+
+TEST_CASE("the way to init allows what peers may do") {
+    port_setup port;
+    port.number = 2;
+    port.pkey_index = 5;
+    const step plain = to_init(port, false);
+    CHECK(plain.attr.qp_state == IBV_QPS_INIT);
+    CHECK(plain.attr.port_num == 2);
+    CHECK(plain.attr.pkey_index == 5);
+    CHECK((plain.attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC) == 0);
+    CHECK((to_init(port, true).attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC) != 0);
+}
+
+TEST_CASE("the way to receive takes the peer's data and the smaller MTU") {
+    port_setup port;
+    port.mtu = IBV_MTU_2048;
+    port.gid_index = 3;
+    port.hop_limit = 9;
+    port.traffic_class = 106;
+    port.read_resources = 7;
+    const settings options = with({{"RC_VERBS_RNR_TIMEOUT", "10ms"}});
+    wire::connection_data theirs{0x11, 0x22, 0, 0, 0, IBV_MTU_1024};
+    const step made = to_receive(port, options, peer_on_ethernet(), theirs);
+    CHECK(made.attr.path_mtu == IBV_MTU_1024);
+    CHECK(made.attr.dest_qp_num == 0x11);
+    CHECK(made.attr.rq_psn == 0x22);
+    CHECK(made.attr.max_dest_rd_atomic == 7);
+    CHECK(made.attr.min_rnr_timer == 20);
+    CHECK(made.attr.ah_attr.is_global == 1);
+    CHECK(made.attr.ah_attr.grh.sgid_index == 3);
+    CHECK(made.attr.ah_attr.grh.hop_limit == 9);
+    CHECK(made.attr.ah_attr.grh.traffic_class == 106);
+    CHECK(std::memcmp(made.attr.ah_attr.grh.dgid.raw, peer_on_ethernet().gid.data(), 16) == 0);
+    theirs.mtu = IBV_MTU_4096;
+    CHECK(to_receive(port, options, peer_on_ethernet(), theirs).attr.path_mtu == IBV_MTU_2048);
+}
+
+TEST_CASE("inside an InfiniBand subnet the LID is the way") {
+    uct::ib::address peer;
+    peer.lid = 12;
+    const step made = to_receive({}, with({}), peer, {1, 2, 0, 0, 0, IBV_MTU_1024});
+    CHECK(made.attr.ah_attr.is_global == 0);
+    CHECK(made.attr.ah_attr.dlid == 12);
+}
+
+TEST_CASE("the way to send has the options of retrying, and the depth that both sides have") {
+    port_setup port;
+    port.read_depth = 16;
+    const settings options = with({{"RC_VERBS_TIMEOUT", "60ms"},
+                                   {"RC_VERBS_RETRY_COUNT", "3"},
+                                   {"RC_VERBS_RNR_RETRY_COUNT", "5"}});
+    const step made = to_send(port, options, peer_on_ethernet(), {1, 0x777, 0, 0, 0, IBV_MTU_1024});
+    CHECK(made.attr.qp_state == IBV_QPS_RTS);
+    CHECK(made.attr.sq_psn == 0x777);
+    CHECK(made.attr.timeout == 14);
+    CHECK(made.attr.retry_cnt == 3);
+    CHECK(made.attr.rnr_retry == 5);
+    CHECK(made.attr.max_rd_atomic == 3);
+}

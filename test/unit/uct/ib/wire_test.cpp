@@ -1,0 +1,76 @@
+#include "uct/ib/rc/base/wire.hpp"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <vector>
+
+#include "uct/ib/base/address.hpp"
+#include "uct/ib/base/device.hpp"
+
+namespace {
+
+uct::ib::address some_address() {
+    uct::ib::address made;
+    made.link = uct::ib::gid_type::roce_v2;
+    made.mtu = IBV_MTU_1024;
+    made.read_depth = 16;
+    made.pkey = 0xffff;
+    made.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
+    made.iface_id = 77;
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("an RDMA address survives packing, and others are refused") {
+    std::array<std::byte, uct::ib::address::size> packed{};
+    some_address().pack(packed);
+    REQUIRE(uct::ib::address::parse(packed) == some_address());
+    CHECK_FALSE(uct::ib::address::parse(std::span(packed).first(31)).has_value());
+    const auto refused = [&](std::size_t at, unsigned value) {
+        auto wrong = packed;
+        wrong[at] = static_cast<std::byte>(value);
+        return !uct::ib::address::parse(wrong).has_value();
+    };
+    CHECK(refused(0, 2));  // version
+    CHECK(refused(1, 3));  // link
+    CHECK(refused(4, 0));  // MTU
+    CHECK(refused(4, 6));
+    auto nobody = packed;
+    std::memset(nobody.data() + 24, 0, 8);
+    CHECK_FALSE(uct::ib::address::parse(nobody).has_value());
+    auto nowhere = packed;
+    std::memset(nowhere.data() + 8, 0, 16);
+    CHECK_FALSE(uct::ib::address::parse(nowhere).has_value());
+}
+
+TEST_CASE("connection data survives packing, and other data is refused") {
+    using uct::rc::wire::connection_data;
+    const connection_data made{0x123456, 0xfedcba, 1, 2, 3, IBV_MTU_4096};
+    std::array<std::byte, connection_data::size> packed{};
+    made.pack(packed);
+    REQUIRE(connection_data::parse(packed) == made);
+    const auto refused = [&](std::size_t at, unsigned value) {
+        auto wrong = packed;
+        wrong[at] = static_cast<std::byte>(value);
+        return !connection_data::parse(wrong).has_value();
+    };
+    CHECK(refused(3, 1));   // a queue pair number of more than 24 bits
+    CHECK(refused(7, 1));   // a packet number of more
+    CHECK(refused(20, 9));  // version
+    CHECK(refused(21, 0));  // MTU
+    CHECK(refused(22, 1));  // padding
+    CHECK_FALSE(connection_data::parse(std::span(packed).first(23)).has_value());
+    CHECK_FALSE(connection_data::parse({}).has_value());
+}
+
+TEST_CASE("ports have names") {
+    const auto port = uct::ib::port_name::parse("mlx5_0:2");
+    REQUIRE(port.has_value());
+    CHECK(port->device == "mlx5_0");
+    CHECK(port->port == 2);
+    CHECK(port->text() == "mlx5_0:2");
+    for (const char* wrong : {"", "mlx5_0", ":1", "mlx5_0:", "mlx5_0:0", "mlx5_0:300", "a:1x"})
+        CHECK_FALSE(uct::ib::port_name::parse(wrong).has_value());
+}

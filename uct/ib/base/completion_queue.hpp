@@ -1,0 +1,59 @@
+// Completions of work requests.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "ucs/type/result.hpp"
+#include "uct/ib/base/domain.hpp"
+
+namespace uct::ib {
+
+// A completion queue, read in batches. What has_entries found is kept for the next batch. Owned by
+// an interface; owner context.
+class completion_queue {
+public:
+    // `size` entries at least; `channel` may be nullptr. Failures are logged.
+    static ucs::result<completion_queue> create(domain& on, unsigned size,
+                                                ibv_comp_channel* channel);
+
+    // What has completed since, in order; empty: nothing, or the queue is broken (see broken()).
+    // Valid until the next call.
+    [[nodiscard]] std::span<const ibv_wc> poll() noexcept {
+        if (count_ == 0) fill();
+        const std::span<const ibv_wc> batch(entries_.data(), count_);
+        count_ = 0;
+        return batch;
+    }
+    [[nodiscard]] bool has_entries() noexcept {
+        if (count_ == 0) fill();
+        return count_ > 0;
+    }
+
+    // The channel becomes readable with the next completion. False: the queue is broken.
+    [[nodiscard]] bool arm() noexcept { return ibv_req_notify_cq(queue_.get(), 0) == 0; }
+    [[nodiscard]] bool broken() const noexcept { return broken_; }
+
+    [[nodiscard]] ibv_cq& get() const noexcept { return *queue_; }
+    [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(queue_->cqe); }
+
+private:
+    explicit completion_queue(queue_handle queue) noexcept : queue_(std::move(queue)) {}
+    void fill() noexcept {
+        const int found =
+            ibv_poll_cq(queue_.get(), static_cast<int>(entries_.size()), entries_.data());
+        if (found > 0) {
+            count_ = static_cast<std::size_t>(found);
+        } else if (found < 0) [[unlikely]] {
+            note_broken();
+        }
+    }
+    [[gnu::cold]] void note_broken() noexcept;
+
+    queue_handle queue_;
+    std::size_t count_ = 0;
+    bool broken_ = false;
+    std::array<ibv_wc, 16> entries_;
+};
+
+}  // namespace uct::ib

@@ -1,0 +1,33 @@
+// RDMA devices of this host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ucs/type/result.hpp"
+#include "uct/api/component.hpp"
+#include "uct/ib/base/handle.hpp"
+
+namespace uct::ib {
+
+// A port of a device: a resource of every transport on verbs. "mlx5_0:1"
+struct port_name {
+    std::string device;
+    std::uint8_t port = 1;
+
+    [[nodiscard]] std::string text() const { return device + ":" + std::to_string(port); }
+    // Nothing when it is no such name.
+    [[nodiscard]] static std::optional<port_name> parse(std::string_view text);
+};
+
+// Failures are logged. The context does not block when events are read from it.
+ucs::result<context_handle> open_device(const std::string& name);
+
+// NUMA node of a device; -1: not known, or none. Software devices are where the network interface
+// below them is.
+[[nodiscard]] int numa_node_of(const std::string& device);
+
+// Every port of every device, for the transport `name`.
+[[nodiscard]] listing list_ports(const char* name);
+
+}  // namespace uct::ib

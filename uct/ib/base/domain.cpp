@@ -1,0 +1,125 @@
+#include "uct/ib/base/domain.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <type_traits>
+
+#include "ucs/memory/mapped.hpp"
+#include "uct/ib/base/device.hpp"
+
+namespace uct::ib {
+namespace {
+
+// What share gives to peers.
+struct packed_key {
+    std::uint64_t base;
+    std::uint64_t length;
+    std::uint32_t key;
+    std::uint8_t version;
+    std::uint8_t access;
+    std::uint16_t pad;
+};
+static_assert(sizeof(packed_key) == 24 && std::has_unique_object_representations_v<packed_key>);
+constexpr std::uint8_t key_version = 1;
+
+}  // namespace
+
+domain::domain(std::string name, context_handle context, domain_handle pd,
+               const ibv_device_attr& attr) noexcept
+    : name_(std::move(name)), context_(std::move(context)), pd_(std::move(pd)), attr_(attr) {}
+
+ucs::result<std::shared_ptr<domain>> domain::open(const std::string& device) {
+    auto context = open_device(device);
+    if (!context) return context.status();
+    ibv_device_attr attr{};
+    if (const int error = ibv_query_device(context->get(), &attr); error != 0) {
+        ucs::log::error(ib_log, "{}: the device does not tell what it can do: {}", device,
+                        std::strerror(error));
+        return UCS_ERR_IO_ERROR;
+    }
+    domain_handle pd(ibv_alloc_pd(context->get()));
+    if (pd == nullptr) {
+        ucs::log::error(ib_log, "{}: no protection domain: {}", device, std::strerror(errno));
+        return UCS_ERR_NO_MEMORY;
+    }
+    return std::shared_ptr<domain>(new domain(device, std::move(*context), std::move(pd), attr));
+}
+
+ucs::result<region_handle> domain::register_region(void* address, std::size_t length,
+                                                   unsigned access) noexcept {
+    ibv_mr* const made = ibv_reg_mr(pd_.get(), address, length, access);
+    if (made != nullptr) return region_handle(made);
+    const int error = errno;
+    const char* advice = "";
+    if (error == ENOMEM || error == EAGAIN || error == EPERM) {
+        advice = "; the limit of locked memory (ulimit -l) may be too low";
+    }
+    ucs::log::error(ib_log, "{}: {} bytes at {} cannot be registered: {}{}", name_, length, address,
+                    std::strerror(error), advice);
+    return error == EFAULT || error == EINVAL ? UCS_ERR_INVALID_ADDR : UCS_ERR_NO_MEMORY;
+}
+
+ucs::result<shared_memory> domain::share(std::span<std::byte> bytes, memory_access allowed) {
+    unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+    if (allowed == memory_access::change) {
+        access |= IBV_ACCESS_REMOTE_WRITE;
+        if (has_atomics()) access |= IBV_ACCESS_REMOTE_ATOMIC;
+    }
+    auto region = register_region(bytes.data(), bytes.size(), access);
+    if (!region) return region.status();
+    const packed_key key{reinterpret_cast<std::uint64_t>(bytes.data()),
+                         bytes.size(),
+                         (*region)->rkey,
+                         key_version,
+                         static_cast<std::uint8_t>(allowed),
+                         0};
+    const auto packed = std::as_bytes(std::span(&key, 1));
+    return shared_memory{
+        bytes, {packed.begin(), packed.end()}, std::make_shared<region_handle>(std::move(*region))};
+}
+
+ucs::result<shared_memory> domain::allocate(std::size_t length) {
+    auto pages = ucs::memory::mapped::anonymous(length);
+    if (!pages) return pages.status();
+    auto made = share(pages->bytes().first(length), memory_access::change);
+    if (!made) return made.status();
+    struct both {
+        ucs::memory::mapped pages;
+        std::shared_ptr<const void> region;  // goes first
+    };
+    made->keeper = std::make_shared<both>(std::move(*pages), std::move(made->keeper));
+    return std::move(*made);
+}
+
+ucs::result<std::unique_ptr<remote_memory>> domain::attach(std::span<const std::byte> key,
+                                                           memory_access wanted) {
+    packed_key known{};
+    if (key.size() == sizeof known) std::memcpy(&known, key.data(), sizeof known);
+    if (key.size() != sizeof known || known.version != key_version || known.access > 1 ||
+        known.pad != 0 || known.base + known.length < known.base) {
+        ucs::log::error(ib_log, "{}: a key to a peer's memory is malformed, or of another version",
+                        name_);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    const auto allowed = static_cast<memory_access>(known.access);
+    return std::unique_ptr<remote_memory>(std::make_unique<remote_region>(
+        known.base, known.length, known.key, wanted == memory_access::read ? wanted : allowed));
+}
+
+ucs::result<local_region> domain::use(const void* address, std::size_t length) noexcept {
+    auto region = register_region(const_cast<void*>(address), length, IBV_ACCESS_LOCAL_WRITE);
+    if (!region) return region.status();
+    return local_region(std::move(*region));
+}
+
+void domain::describe(ucs::vfs::directory& into) const {
+    into.file("device", [this] { return name_; });
+    into.file("firmware", [this] { return std::string(attr_.fw_ver); });
+    into.file("atomics", [this] {
+        return std::string(attr_.atomic_cap == IBV_ATOMIC_NONE  ? "none"
+                           : attr_.atomic_cap == IBV_ATOMIC_HCA ? "of this device"
+                                                                : "of the whole host");
+    });
+}
+
+}  // namespace uct::ib

@@ -1,0 +1,78 @@
+// A device that is open, and the memory that it knows.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "ucs/type/result.hpp"
+#include "uct/api/memory.hpp"
+#include "uct/ib/base/handle.hpp"
+
+namespace uct::ib {
+
+// A peer's memory: what a work request names it by. Immutable; any thread.
+class remote_region final : public remote_memory {
+public:
+    remote_region(std::uint64_t base, std::uint64_t length, std::uint32_t key,
+                  memory_access allowed) noexcept
+        : base_(base), length_(length), key_(key), allowed_(allowed) {}
+
+    [[nodiscard]] std::uint32_t key() const noexcept { return key_; }
+    [[nodiscard]] memory_access allowed() const noexcept { return allowed_; }
+    [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t length) const noexcept {
+        return address - base_ <= length_ && length <= length_ - (address - base_);
+    }
+
+private:
+    const std::uint64_t base_;
+    const std::uint64_t length_;
+    const std::uint32_t key_;
+    const memory_access allowed_;
+};
+
+// Local memory that the device may read and write as long as this is kept. Move only.
+class local_region {
+public:
+    local_region() noexcept = default;
+    explicit local_region(region_handle region) noexcept : region_(std::move(region)) {}
+    [[nodiscard]] std::uint32_t key() const noexcept { return region_->lkey; }
+
+private:
+    region_handle region_;
+};
+
+// One device, opened once for all interfaces on it, with its protection domain. What was shared is
+// registered with the device; local memory of operations is, too, while they run. Any thread.
+class domain final : public memory_domain {
+public:
+    // Failures are logged.
+    static ucs::result<std::shared_ptr<domain>> open(const std::string& device);
+
+    ucs::result<shared_memory> allocate(std::size_t length) override;
+    ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
+    ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
+                                                       memory_access wanted) override;
+    void describe(ucs::vfs::directory& into) const override;
+
+    // For the pieces of an operation. Failures are logged.
+    [[nodiscard]] ucs::result<local_region> use(const void* address, std::size_t length) noexcept;
+
+    [[nodiscard]] ibv_context& context() const noexcept { return *context_; }
+    [[nodiscard]] ibv_pd& pd() const noexcept { return *pd_; }
+    [[nodiscard]] const ibv_device_attr& attr() const noexcept { return attr_; }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] bool has_atomics() const noexcept { return attr_.atomic_cap != IBV_ATOMIC_NONE; }
+
+private:
+    domain(std::string name, context_handle context, domain_handle pd,
+           const ibv_device_attr& attr) noexcept;
+    ucs::result<region_handle> register_region(void* address, std::size_t length,
+                                               unsigned access) noexcept;
+
+    const std::string name_;
+    const context_handle context_;
+    const domain_handle pd_;
+    const ibv_device_attr attr_;
+};
+
+}  // namespace uct::ib

@@ -1,0 +1,35 @@
+// Ownership of verbs objects.
+#pragma once
+
+#include <cstring>
+#include <memory>
+
+#include "uct/ib/base/log.hpp"
+#include "uct/ib/base/verbs_library.hpp"
+
+namespace uct::ib {
+
+// Objects go in the order in which they need each other: the library refuses to destroy what
+// others still use, which would be a mistake of ours and is told in the log.
+template<auto Destroy>
+struct destroyer {
+    template<class Object>
+    void operator()(Object* object) const noexcept {
+        if (const int error = Destroy(object); error != 0) {
+            ucs::log::error(ib_log, "an object of an RDMA device cannot be destroyed: {}",
+                            std::strerror(error));
+        }
+    }
+};
+template<class Object, auto Destroy>
+using handle = std::unique_ptr<Object, destroyer<Destroy>>;
+
+using context_handle = handle<ibv_context, ibv_close_device>;
+using domain_handle = handle<ibv_pd, ibv_dealloc_pd>;
+using region_handle = handle<ibv_mr, ibv_dereg_mr>;
+using channel_handle = handle<ibv_comp_channel, ibv_destroy_comp_channel>;
+using queue_handle = handle<ibv_cq, ibv_destroy_cq>;
+using receive_queue_handle = handle<ibv_srq, ibv_destroy_srq>;
+using pair_handle = handle<ibv_qp, ibv_destroy_qp>;
+
+}  // namespace uct::ib

@@ -1,0 +1,231 @@
+#include "uct/ib/base/iface.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "ucs/config/source.hpp"
+#include "ucs/sys/uuid.hpp"
+#include "uct/ib/base/port.hpp"
+
+namespace uct::ib {
+namespace {
+
+constexpr std::uint16_t full_member = 0x8000;
+
+struct partition {
+    std::uint16_t key;
+    std::uint16_t index;
+};
+
+ucs::result<partition> find_partition(domain& on, std::uint8_t port, const ibv_port_attr& attr,
+                                      const settings& options) {
+    std::optional<partition> limited;
+    for (int index = 0; index < attr.pkey_tbl_len; ++index) {
+        __be16 raw = 0;
+        if (ibv_query_pkey(&on.context(), port, index, &raw) != 0) break;
+        const std::uint16_t key = ntohs(raw);
+        if ((key & ~full_member) == 0) continue;
+        const partition found{key, static_cast<std::uint16_t>(index)};
+        if (!options.pkey.is_auto()) {
+            if ((key & ~full_member) == (options.pkey.value & 0x7fffU)) return found;
+            continue;
+        }
+        if ((key & full_member) != 0) return found;
+        if (!limited) limited = found;
+    }
+    if (limited) return *limited;
+    ucs::log::error(
+        ib_log, "{}:{}: there is no partition {}", on.name(), port,
+        options.pkey.is_auto() ? std::string("at all") : fmt::format("{:#x}", options.pkey.value));
+    return UCS_ERR_NO_DEVICE;
+}
+
+ucs::result<gid_entry> find_gid(domain& on, std::uint8_t port, bool ethernet,
+                                const settings& options) {
+    const std::vector<gid_entry> all = read_gids(on.context(), port, ethernet);
+    if (!options.gid_index.is_auto()) {
+        const auto at = std::find_if(all.begin(), all.end(), [&](const gid_entry& each) {
+            return each.index == options.gid_index.value;
+        });
+        if (at != all.end() && !at->empty()) return *at;
+        ucs::log::error(ib_log, "{}:{}: UCX_IB_GID_INDEX={} names no GID of this port", on.name(),
+                        port, options.gid_index.value);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (const auto best = choose_gid(all)) return *best;
+    if (!ethernet) return gid_entry{};  // the LID is enough in one subnet
+    ucs::log::error(ib_log, "{}:{}: the port has no GID: give its network interface an address",
+                    on.name(), port);
+    return UCS_ERR_NO_DEVICE;
+}
+
+channel_handle open_channel(domain& on) {
+    channel_handle made(ibv_create_comp_channel(&on.context()));
+    if (made == nullptr) return made;
+    const int flags = ::fcntl(made->fd, F_GETFL);
+    ::fcntl(made->fd, F_SETFL, flags | O_NONBLOCK);
+    return made;
+}
+
+bool same_partition(std::uint16_t a, std::uint16_t b) noexcept {
+    return ((a ^ b) & 0x7fff) == 0 && ((a | b) & full_member) != 0;
+}
+
+}  // namespace
+
+ucs::result<iface::parts> iface::gather(const resource& where, const iface_params& params,
+                                        const queue_sizes& sizes) {
+    const auto port = port_name::parse(where.device);
+    if (!port) {
+        ucs::log::error(ib_log, "{} is no port of an RDMA device", where.device);
+        return UCS_ERR_NO_DEVICE;
+    }
+    auto options = ucs::config::load<settings>(params.config);
+    if (!options) return options.status();
+    parts made;
+    made.options = *options;
+    made.port = port->port;
+    made.domain = std::dynamic_pointer_cast<ib::domain>(params.domain);
+    if (made.domain == nullptr) {
+        auto opened = ib::domain::open(port->device);
+        if (!opened) return opened.status();
+        made.domain = std::move(*opened);
+    }
+    ib::domain& on = *made.domain;
+    if (const int error = ibv_query_port(&on.context(), made.port, &made.attr); error != 0) {
+        ucs::log::error(ib_log, "{} cannot be asked: {}", where.device, std::strerror(error));
+        return UCS_ERR_IO_ERROR;
+    }
+    if (const std::string reason = why_port_unusable(made.attr); !reason.empty()) {
+        ucs::log::error(ib_log, "{} cannot be used: {}", where.device, reason);
+        return UCS_ERR_NO_DEVICE;
+    }
+    const auto partition = find_partition(on, made.port, made.attr, made.options);
+    if (!partition) return partition.status();
+    made.pkey = partition->key;
+    made.pkey_index = partition->index;
+    const bool ethernet = made.attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+    auto gid = find_gid(on, made.port, ethernet, made.options);
+    if (!gid) return gid.status();
+    made.gid = *gid;
+    if (params.sleeps) {
+        made.channel = open_channel(on);
+        if (made.channel == nullptr) {
+            ucs::log::error(ib_log, "{}: no completion channel: {}", where.device,
+                            std::strerror(errno));
+            return UCS_ERR_IO_ERROR;
+        }
+    }
+    auto sends = completion_queue::create(on, sizes.sends, made.channel.get());
+    if (!sends) return sends.status();
+    made.sends = std::move(*sends);
+    auto receives = completion_queue::create(on, sizes.receives, made.channel.get());
+    if (!receives) return receives.status();
+    made.receives = std::move(*receives);
+    return made;
+}
+
+iface::iface(const resource& where, const iface_params& params, parts made)
+    : base_iface(where, params),
+      ib_options_(made.options),
+      domain_(std::move(made.domain)),
+      port_(made.port),
+      port_attr_(made.attr),
+      gid_(made.gid),
+      pkey_index_(made.pkey_index),
+      channel_(std::move(made.channel)),
+      sends_(std::move(*made.sends)),
+      receives_(std::move(*made.receives)) {
+    address_.link = gid_.type;
+    address_.lid = is_ethernet() ? std::uint16_t{0} : port_attr_.lid;
+    address_.pkey = made.pkey;
+    address_.gid = gid_.gid;
+    address_.iface_id = ucs::sys::random_id();
+    attr_.address_length = address::size;
+    attr_.latency = is_ethernet() ? 1.3e-6 : 0.9e-6;
+    attr_.overhead = 75e-9;
+    attr_.reach = scope::network;
+    attr_.cost = poll_cost::memory;
+    set_path(port_attr_.active_mtu, 1);
+    if (channel_ != nullptr) {
+        // Completions are found by progress; here they only wake a worker that sleeps.
+        static_cast<void>(
+            events_.add(channel_->fd, EPOLLIN, [this](std::uint32_t) { take_events(); }));
+    }
+}
+
+iface::~iface() {
+    if (channel_ != nullptr) {
+        take_events();
+        events_.remove(channel_->fd);
+    }
+}
+
+void iface::set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept {
+    address_.mtu = static_cast<std::uint8_t>(mtu);
+    address_.read_depth = read_depth;
+    const auto payload = static_cast<double>(mtu_bytes(mtu));
+    const auto overhead = static_cast<double>(packet_overhead(is_ethernet()));
+    attr_.bandwidth = link_bandwidth(port_attr_.active_width, port_attr_.active_speed) * payload /
+                      (payload + overhead);
+}
+
+reachability iface::check_reachable(std::span<const std::byte> bytes) const {
+    const auto peer = address::parse(bytes);
+    if (!peer) return {"its RDMA address is malformed, or of another version"};
+    if (peer->link != address_.link) {
+        return {
+            fmt::format("its port is {}, and this one {}", name(peer->link), name(address_.link))};
+    }
+    if (!same_partition(peer->pkey, address_.pkey)) {
+        return {
+            fmt::format("its partition is {:#x}, and this one's {:#x}", peer->pkey, address_.pkey)};
+    }
+    gid_entry theirs;
+    theirs.gid = peer->gid;
+    if (is_ethernet() && theirs.is_ipv4() != gid_.is_ipv4()) {
+        return {
+            fmt::format("its address {} is of another family than {}", theirs.text(), gid_.text())};
+    }
+    const auto prefix = [](const raw_gid& of) { return std::span(of).first<8>(); };
+    if (!is_ethernet() && !std::ranges::equal(prefix(peer->gid), prefix(gid_.gid)) &&
+        (theirs.is_link_local() || gid_.is_link_local())) {
+        return {"it is in another InfiniBand subnet"};
+    }
+    return {};
+}
+
+void iface::take_events() noexcept {
+    ibv_cq* which = nullptr;
+    void* context = nullptr;
+    while (ibv_get_cq_event(channel_.get(), &which, &context) == 0)
+        ibv_ack_cq_events(which, 1);
+}
+
+ucs_status_t iface::arm() noexcept {
+    if (channel_ == nullptr) return UCS_ERR_UNSUPPORTED;
+    take_events();
+    if (!sends_.arm() || !receives_.arm()) return UCS_ERR_IO_ERROR;
+    // What completed before the queues were armed is announced to nobody.
+    return fall_asleep();
+}
+
+void iface::describe(ucs::vfs::directory& into) const {
+    base_iface::describe(into);
+    into.file("link", [this] { return std::string(name(gid_.type)); });
+    into.file("gid", [this] { return gid_.text(); });
+    into.file("gid_index", [this] { return std::to_string(gid_.index); });
+    into.file("lid", [this] { return std::to_string(address_.lid); });
+    into.file("pkey", [this] { return fmt::format("{:#x}", address_.pkey); });
+    into.file("path_mtu",
+              [this] { return std::to_string(mtu_bytes(static_cast<ibv_mtu>(address_.mtu))); });
+    into.folder("memory_domain", *domain_);
+}
+
+}  // namespace uct::ib

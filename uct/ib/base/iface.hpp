@@ -1,0 +1,71 @@
+// What all interfaces on RDMA devices have: a port, an address, completion queues.
+#pragma once
+
+#include "uct/base/base_iface.hpp"
+#include "uct/ib/base/address.hpp"
+#include "uct/ib/base/completion_queue.hpp"
+#include "uct/ib/base/device.hpp"
+#include "uct/ib/base/settings.hpp"
+
+namespace uct::ib {
+
+// A port of a device as a transport uses it. Owner context.
+class iface : public base_iface {
+public:
+    // What is gathered before an interface can exist. In the order of destruction, last first.
+    struct parts {
+        settings options;
+        std::shared_ptr<ib::domain> domain;
+        std::uint8_t port = 1;
+        ibv_port_attr attr{};
+        gid_entry gid;
+        std::uint16_t pkey = 0;
+        std::uint16_t pkey_index = 0;
+        channel_handle channel;
+        std::optional<completion_queue> sends;
+        std::optional<completion_queue> receives;
+    };
+    struct queue_sizes {
+        unsigned sends;
+        unsigned receives;
+    };
+
+    ~iface() override;
+
+    [[nodiscard]] memory_domain* domain() noexcept override { return domain_.get(); }
+    void pack_address(std::span<std::byte> into) const override { address_.pack(into); }
+    [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const override;
+    [[nodiscard]] ucs_status_t arm() noexcept override;
+    void describe(ucs::vfs::directory& into) const override;
+
+    [[nodiscard]] ib::domain& device() noexcept { return *domain_; }
+    [[nodiscard]] const address& own_address() const noexcept { return address_; }
+
+protected:
+    // Failures are logged.
+    static ucs::result<parts> gather(const resource& where, const iface_params& params,
+                                     const queue_sizes& sizes);
+    iface(const resource& where, const iface_params& params, parts made);
+    // Of the interface's own options: what both sides of a connection need to know of each other.
+    void set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept;
+
+    [[nodiscard]] bool is_ethernet() const noexcept {
+        return port_attr_.link_layer == IBV_LINK_LAYER_ETHERNET;
+    }
+
+    const settings ib_options_;
+    const std::shared_ptr<ib::domain> domain_;
+    const std::uint8_t port_;
+    const ibv_port_attr port_attr_;
+    const gid_entry gid_;
+    const std::uint16_t pkey_index_;
+    const channel_handle channel_;
+    completion_queue sends_;
+    completion_queue receives_;
+    address address_;
+
+private:
+    void take_events() noexcept;
+};
+
+}  // namespace uct::ib

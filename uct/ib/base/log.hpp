@@ -1,0 +1,10 @@
+// Where the transports on RDMA devices log.
+#pragma once
+
+#include "ucs/log/log.hpp"
+
+namespace uct::ib {
+
+extern const ucs::log::component ib_log;
+
+}  // namespace uct::ib

@@ -1,0 +1,33 @@
+// Memory of pools whose elements a device reads and writes.
+#pragma once
+
+#include <vector>
+
+#include "ucs/memory/mapped.hpp"
+#include "ucs/memory/mpool.hpp"
+#include "uct/ib/base/domain.hpp"
+
+namespace uct::ib {
+
+// Pages, registered chunk by chunk. Owned next to the pool, before it; owner context.
+class registered_chunks final : public ucs::memory::chunk_source {
+public:
+    explicit registered_chunks(domain& on) noexcept : on_(on) {}
+
+    void* allocate(std::size_t& size) noexcept override;
+    void release(void* memory, std::size_t size) noexcept override;
+
+    // Of the chunk that was allocated last; a pool constructs its elements right then.
+    [[nodiscard]] std::uint32_t newest_key() const noexcept { return chunks_.back().region.key(); }
+    [[nodiscard]] std::size_t bytes() const noexcept;
+
+private:
+    struct chunk {
+        ucs::memory::mapped pages;
+        local_region region;  // goes first
+    };
+    domain& on_;
+    std::vector<chunk> chunks_;
+};
+
+}  // namespace uct::ib

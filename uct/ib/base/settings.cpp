@@ -1,0 +1,44 @@
+#include "uct/ib/base/settings.hpp"
+
+namespace uct::ib {
+namespace {
+
+using ucs::config::between;
+using ucs::config::make_option;
+
+ucs::config::table make_table() {
+    return {
+        "RDMA devices",
+        {
+            make_option<&settings::gid_index>(
+                "IB_GID_INDEX", "auto",
+                "Entry of the port's GID table to send from. auto takes the one that reaches "
+                "farthest: RoCE v2 before v1, an address of a network before one of the link only.",
+                between("0", "1023").or_auto()),
+            make_option<&settings::service_level>("IB_SL", "auto",
+                                                  "Service level of what is sent; auto is 0.",
+                                                  between("0", "15").or_auto()),
+            make_option<&settings::traffic_class>(
+                "IB_TRAFFIC_CLASS", "auto",
+                "Traffic class (on RoCE: differentiated services) of what is sent; auto is 106 on "
+                "RoCE v2, which switches commonly take for lossless, and 0 elsewhere.",
+                between("0", "255").or_auto()),
+            make_option<&settings::hop_limit>(
+                "IB_HOP_LIMIT", "255", "How many routers a packet may pass.", between("0", "255")),
+            make_option<&settings::pkey>(
+                "IB_PKEY", "auto",
+                "Partition to be in, 15 bits. auto takes the first one of the port that is a full "
+                "member.",
+                between("0", "65535").or_auto()),
+        },
+    };
+}
+
+}  // namespace
+
+const ucs::config::table& settings::options() {
+    static const ucs::config::table table = make_table();
+    return table;
+}
+
+}  // namespace uct::ib

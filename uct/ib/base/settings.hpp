@@ -1,0 +1,19 @@
+// Options of all transports on RDMA devices, UCX_IB_*.
+#pragma once
+
+#include "ucs/config/option.hpp"
+
+namespace uct::ib {
+
+// Value type, read once per interface.
+struct settings {
+    ucs::config::auto_count gid_index;
+    ucs::config::auto_count service_level;
+    ucs::config::auto_count traffic_class;
+    unsigned hop_limit = 0;
+    ucs::config::auto_count pkey;
+
+    static const ucs::config::table& options();
+};
+
+}  // namespace uct::ib

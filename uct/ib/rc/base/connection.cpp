@@ -1,0 +1,176 @@
+#include "uct/ib/rc/base/connection.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace uct::rc {
+
+connection::connection(const setup& with, queue_pair pair) noexcept
+    : shared_(with.shared),
+      ended_(with.ended),
+      slot_(with.slot),
+      pair_(std::move(pair)),
+      credits_(pair_.send_room(), std::max(1U, std::min(with.moderation, pair_.send_room() / 4))),
+      flow_(with.flow) {}
+
+connection::~connection() = default;
+
+ucs_status_t connection::connect(const queue_pair::setup& with, const ib::address& peer,
+                                 const wire::connection_data& theirs) noexcept {
+    const ucs_status_t status = pair_.connect(with, peer, theirs);
+    if (status != UCS_OK) {
+        fail(status);
+        return status;
+    }
+    at_ = state::connected;
+    return UCS_OK;
+}
+
+void connection::refused(int error) noexcept {
+    ucs::log::error(ib::ib_log, "queue pair {:#x} does not take a work request: {}", pair_.number(),
+                    std::strerror(error));
+    fail(UCS_ERR_IO_ERROR);
+}
+
+bool connection::post_nothing() noexcept {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_RDMA_WRITE;  // of no bytes, which needs no memory and no key
+    return post(request, true);
+}
+
+bool connection::post_control(std::uint32_t immediate, bool wanted) noexcept {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_SEND_WITH_IMM;
+    request.imm_data = htonl(immediate);
+    return post(request, wanted);
+}
+
+bool connection::post_grant() noexcept {
+    if (!post_control(flow_grant, false)) return false;
+    flow_.granted();
+    return true;
+}
+
+bool connection::post_goodbye() noexcept {
+    wants_goodbye = false;
+    return post_control(wire::goodbye, true);
+}
+
+bool connection::want_completion() noexcept {
+    wants_completion = credits_.unsignaled() > 0 && connected();
+    if (!wants_completion) return true;
+    if (!has_room()) return false;
+    wants_completion = false;
+    post_nothing();
+    return true;
+}
+
+void connection::complete(std::uint32_t number, ucs_status_t status) noexcept {
+    shared_.give_back(credits_.complete(number));
+    ++completions_;
+    if (status == UCS_OK) [[likely]] {
+        if (!ops_.empty()) end_ops(number, UCS_OK);
+        return;
+    }
+    // From now on each request has a completion of its own.
+    fail(status);
+    end_ops(number, error_);
+    if (idle()) at_ = state::failed;
+}
+
+void connection::end_ops(std::uint32_t number, ucs_status_t last) noexcept {
+    while (!ops_.empty()) {
+        tx_op& oldest = ops_.front();
+        if (!credits_.is_complete(oldest.number)) return;
+        ops_.pop_front();
+        // One that asked for no completion may have been done before its queue pair failed.
+        oldest.status = oldest.number == number || oldest.for_user ? last : UCS_OK;
+        ended_.push_back(oldest);
+    }
+}
+
+void connection::fail(ucs_status_t status) noexcept {
+    if (error_ != UCS_OK) return;
+    error_ = status;
+    pair_.fail();
+    at_ = idle() ? state::failed : state::failing;
+    wants_drain = !idle();
+    if (wants_drain) drain();
+}
+
+bool connection::drain() noexcept {
+    if (!credits_.last() || !shared_.any()) return false;
+    wants_drain = false;
+    if (!post_nothing()) abandon();
+    return true;
+}
+
+// The device answers nothing any more: nobody waits for it.
+void connection::abandon() noexcept {
+    pair_.destroy();
+    shared_.give_back(credits_.complete(credits_.newest()));
+    end_ops(credits_.newest(), error_);
+    at_ = state::failed;
+}
+
+bool connection::holds_memory() const noexcept {
+    return std::any_of(ops_.begin(), ops_.end(),
+                       [](const tx_op& each) { return each.holds_memory; });
+}
+
+void connection::give_up(bool all) noexcept {
+    op_queue kept;
+    while (!ops_.empty()) {
+        tx_op& oldest = ops_.front();
+        ops_.pop_front();
+        if (!all && !oldest.for_user) {
+            kept.push_back(oldest);
+            continue;
+        }
+        oldest.status = error_ == UCS_OK ? UCS_ERR_CANCELED : error_;
+        oldest.finish(oldest);
+    }
+    ops_.swap(kept);
+}
+
+ucs_status_t status_of(ibv_wc_status how) noexcept {
+    switch (how) {
+        case IBV_WC_SUCCESS:
+            return UCS_OK;
+        case IBV_WC_RETRY_EXC_ERR:
+        case IBV_WC_RNR_RETRY_EXC_ERR:
+        case IBV_WC_RESP_TIMEOUT_ERR:
+            return UCS_ERR_ENDPOINT_TIMEOUT;
+        case IBV_WC_LOC_PROT_ERR:
+        case IBV_WC_REM_ACCESS_ERR:
+            return UCS_ERR_INVALID_ADDR;
+        case IBV_WC_REM_INV_REQ_ERR:
+        case IBV_WC_LOC_LEN_ERR:
+            return UCS_ERR_REJECTED;
+        case IBV_WC_REM_ABORT_ERR:
+        case IBV_WC_REM_OP_ERR:
+            return UCS_ERR_CONNECTION_RESET;
+        case IBV_WC_WR_FLUSH_ERR:
+            return UCS_ERR_CANCELED;
+        default:
+            return UCS_ERR_IO_ERROR;
+    }
+}
+
+const char* name(connection::state which) noexcept {
+    switch (which) {
+        case connection::state::unconnected:
+            return "unconnected";
+        case connection::state::connected:
+            return "connected";
+        case connection::state::failing:
+            return "failing";
+        case connection::state::failed:
+            break;
+    }
+    return "failed";
+}
+
+}  // namespace uct::rc

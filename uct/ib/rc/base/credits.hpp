@@ -1,0 +1,84 @@
+// How much work may be posted: room in send queues and completion queues, as plain counters.
+#pragma once
+
+#include <cstdint>
+
+namespace uct::rc {
+
+// Room in a completion queue that several send queues share. Every work request that was posted and
+// is not known to be complete counts, with a completion asked for or without: when its queue pair
+// fails, each of them has one. So the queue cannot overrun, whatever happens. Value type.
+class completion_credits {
+public:
+    explicit completion_credits(std::uint32_t size) noexcept : size_(size) {}
+
+    [[nodiscard]] bool any() const noexcept { return used_ < size_; }
+    void take() noexcept { ++used_; }
+    void give_back(std::uint32_t count) noexcept { used_ -= count; }
+    [[nodiscard]] std::uint32_t used() const noexcept { return used_; }
+    [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+
+    // Half of it is used: from here on every request has to ask for its completion. Requests that
+    // do not are behind none that does as long as nobody posts more, and would keep their room
+    // from other queue pairs for ever.
+    [[nodiscard]] bool scarce() const noexcept { return used_ >= size_ / 2; }
+
+private:
+    const std::uint32_t size_;
+    std::uint32_t used_ = 0;
+};
+
+// One send queue: the numbers of its work requests. They complete in order, so the completion of
+// one says that all before it are done. Numbers wrap. Value type.
+class send_credits {
+public:
+    // `moderation`: every so many requests one asks for its completion. One place is kept back for
+    // the last request of a queue that is emptied.
+    send_credits(std::uint32_t size, std::uint32_t moderation) noexcept
+        : size_(size), moderation_(moderation) {}
+
+    [[nodiscard]] bool any() const noexcept { return outstanding() + 1 < size_; }
+    [[nodiscard]] bool last() const noexcept { return outstanding() < size_; }
+    [[nodiscard]] std::uint32_t outstanding() const noexcept { return posted_ - completed_; }
+    [[nodiscard]] std::uint32_t unsignaled() const noexcept { return unsignaled_; }
+
+    // Whether the next request has to ask for its completion: it is the last that fits, or enough
+    // went without.
+    [[nodiscard]] bool must_signal() const noexcept {
+        return unsignaled_ + 1 >= moderation_ || outstanding() + 2 >= size_;
+    }
+
+    // The number of a request that is posted now.
+    std::uint32_t post(bool signaled) noexcept {
+        unsignaled_ = signaled ? 0 : unsignaled_ + 1;
+        return ++posted_;
+    }
+    [[nodiscard]] std::uint32_t newest() const noexcept { return posted_; }
+    [[nodiscard]] std::uint32_t next() const noexcept { return posted_ + 1; }
+    // The device did not take it.
+    void take_back(std::uint32_t unsignaled_before) noexcept {
+        --posted_;
+        unsignaled_ = unsignaled_before;
+    }
+
+    // This one and all before it are complete. How many of them were not known to be; 0 for a
+    // number that is impossible.
+    std::uint32_t complete(std::uint32_t number) noexcept {
+        const std::uint32_t fresh = number - completed_;
+        if (fresh > outstanding()) return 0;
+        completed_ = number;
+        return fresh;
+    }
+    [[nodiscard]] bool is_complete(std::uint32_t number) const noexcept {
+        return static_cast<std::int32_t>(number - completed_) <= 0;
+    }
+
+private:
+    const std::uint32_t size_;
+    const std::uint32_t moderation_;
+    std::uint32_t posted_ = 0;
+    std::uint32_t completed_ = 0;
+    std::uint32_t unsignaled_ = 0;
+};
+
+}  // namespace uct::rc

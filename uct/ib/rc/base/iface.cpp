@@ -1,0 +1,374 @@
+#include "uct/ib/rc/base/iface.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ucs/config/source.hpp"
+#include "ucs/time/clock.hpp"
+#include "uct/ib/base/port.hpp"
+#include "uct/ib/rc/base/ep.hpp"
+
+namespace uct::rc {
+namespace {
+
+constexpr std::uint8_t roce_traffic_class = 106;
+constexpr ucs::time::nanoseconds goodbye_time = 20 * ucs::time::millisecond;
+
+std::uint8_t depth(int of_device, const ucs::config::auto_count& wanted) noexcept {
+    const auto most = static_cast<unsigned>(std::clamp(of_device, 0, 255));
+    return static_cast<std::uint8_t>(wanted.is_auto() ? most : std::min(most, wanted.value));
+}
+
+}  // namespace
+
+ucs::result<iface::parts> iface::gather(const resource& where, const iface_params& params) {
+    auto options = ucs::config::load<settings>(params.config);
+    if (!options) return options.status();
+    auto port = ib::iface::gather(where, params, {options->tx_completions, options->rx_queue});
+    if (!port) return port.status();
+    auto receives = receive_pool::create(*port->domain, *options);
+    if (!receives) return receives.status();
+    return parts{std::move(*port), *options, std::move(*receives)};
+}
+
+iface::iface(const resource& where, const iface_params& params, parts made)
+    : ib::iface(where, params, std::move(made.port)),
+      options_(made.options),
+      pool_(std::move(made.receives)),
+      credits_(sends_.size()) {
+    const ibv_device_attr& device = domain_->attr();
+    ibv_mtu mtu = port_attr_.active_mtu;
+    if (!options_.path_mtu.is_auto()) mtu = std::min(mtu, ib::mtu_code(options_.path_mtu.bytes));
+    port_setup_.number = port_;
+    port_setup_.gid_index = static_cast<std::uint8_t>(gid_.index);
+    port_setup_.pkey_index = pkey_index_;
+    port_setup_.mtu = mtu;
+    port_setup_.hop_limit = static_cast<std::uint8_t>(ib_options_.hop_limit);
+    if (!ib_options_.service_level.is_auto()) {
+        port_setup_.service_level = static_cast<std::uint8_t>(ib_options_.service_level.value);
+    }
+    if (!ib_options_.traffic_class.is_auto()) {
+        port_setup_.traffic_class = static_cast<std::uint8_t>(ib_options_.traffic_class.value);
+    } else if (gid_.type == ib::gid_type::roce_v2) {
+        port_setup_.traffic_class = roce_traffic_class;
+    }
+    port_setup_.read_depth = depth(device.max_qp_init_rd_atom, options_.read_depth);
+    port_setup_.read_resources = depth(device.max_qp_rd_atom, options_.read_depth);
+    set_path(mtu, port_setup_.read_resources);
+}
+
+iface::~iface() = default;
+
+void iface::close() noexcept {
+    // What was accepted goes out, within bounds. Goodbyes alone are not waited for as long: they
+    // only spare the peer to find out by itself.
+    const auto owing = [this] {
+        return std::count_if(lingering_.begin(), lingering_.end(),
+                             [](const auto& each) { return each->owes_messages; });
+    };
+    const ucs::time::nanoseconds start = ucs::time::now();
+    const auto spent = [start](ucs::time::nanoseconds limit) {
+        return ucs::time::now() - start >= limit;
+    };
+    const ucs::time::nanoseconds linger = ucs::time::from_seconds(options_.linger.seconds);
+    while (!lingering_.empty() && !spent(owing() > 0 ? linger : std::min(linger, goodbye_time))) {
+        drop_received();
+        reap_sends();
+        attend();
+        bury();
+    }
+    if (const auto lost = owing(); lost > 0) {
+        ucs::log::warn(ib::ib_log, "{}: messages to {} peers are lost: they do not take them",
+                       where().device, lost);
+    }
+    while (!lingering_.empty()) {
+        forget(*lingering_.back());
+        lingering_.back()->destroy_pair();
+        lingering_.back()->give_up_ops();
+        lingering_.pop_back();
+    }
+    tell_ended();
+}
+
+// Nobody wants messages any more, but who has gone is not waited for.
+void iface::drop_received() noexcept {
+    for (const ibv_wc& each : receives_.poll()) {
+        pool_->taken();
+        if (each.status == IBV_WC_SUCCESS && (each.wc_flags & IBV_WC_WITH_IMM) != 0) {
+            take_control(each.qp_num, ntohl(each.imm_data));
+        }
+        pool_->give_back(receive_buffer::of(each.wr_id));
+    }
+}
+
+bool iface::has_work() const noexcept {
+    auto& self = const_cast<iface&>(*this);  // what is found is kept for progress
+    return base_iface::has_work() || !ended_.empty() || self.receives_.has_entries() ||
+           self.sends_.has_entries();
+}
+
+unsigned iface::progress() {
+    unsigned events = receive();
+    events += reap_sends();
+    if (!ended_.empty()) events += tell_ended();
+    if (!waiting_.empty()) [[unlikely]]
+        try_waiting();
+    if (!attention_.empty()) [[unlikely]]
+        attend();
+    if (!lingering_.empty() || !graves_.empty()) [[unlikely]]
+        bury();
+    pool_->refill();
+    return events + dispatch_waiting() + report_failures();
+}
+
+unsigned iface::reap_sends() noexcept {
+    const std::span<const ibv_wc> batch = sends_.poll();
+    for (const ibv_wc& each : batch) {
+        connection* const on = slots_[slot_of(each.wr_id)];
+        if (on == nullptr) continue;  // one that was destroyed meanwhile
+        if (each.status == IBV_WC_SUCCESS) [[likely]] {
+            on->complete(number_of(each.wr_id), UCS_OK);
+            continue;
+        }
+        if (on->error() == UCS_OK) {
+            ucs::log::diag(ib::ib_log, "{}: a request to {} failed: {}", where().device,
+                           on->user != nullptr ? on->user->peer_name() : "a peer",
+                           ibv_wc_status_str(each.status));
+        }
+        on->complete(number_of(each.wr_id), status_of(each.status));
+        look_after(*on);
+    }
+    completions_ += batch.size();
+    return static_cast<unsigned>(batch.size());
+}
+
+void iface::look_after(connection& failed) noexcept {
+    if (failed.wants_drain) attend_to(failed);
+    if (failed.at() != connection::state::failed || failed.user == nullptr) return;
+    note_failure(*failed.user, failed.error());
+}
+
+unsigned iface::receive() {
+    const std::span<const ibv_wc> batch = receives_.poll();
+    for (const ibv_wc& each : batch) {
+        receive_buffer& buffer = receive_buffer::of(each.wr_id);
+        pool_->taken();
+        if (each.status != IBV_WC_SUCCESS) [[unlikely]] {
+            receive_failed(each);
+        } else if ((each.wc_flags & IBV_WC_WITH_IMM) != 0) [[unlikely]] {
+            take_control(each.qp_num, ntohl(each.imm_data));
+        } else if (each.byte_len >= wire::header_size) [[likely]] {
+            const auto header = std::to_integer<std::uint8_t>(buffer.data[0]);
+            if (header >> wire::flow_shift != 0)
+                take_control(each.qp_num, header >> wire::flow_shift);
+            ++messages_;
+            deliver(header % am_id_count, buffer.data + wire::header_size,
+                    each.byte_len - wire::header_size);
+        }
+        pool_->give_back(buffer);
+    }
+    return static_cast<unsigned>(batch.size());
+}
+
+void iface::take_control(std::uint32_t qp_number, std::uint32_t immediate) noexcept {
+    connection* const from = find(qp_number);
+    if (from == nullptr) return;  // its endpoint is gone here
+    take_flow(*from, immediate & all_flow_bits);
+    if ((immediate & wire::goodbye) == 0) return;
+    from->fail(UCS_ERR_NOT_CONNECTED);
+    look_after(*from);
+}
+
+void iface::take_flow(connection& from, std::uint8_t bits) noexcept {
+    if (!from.flow().arrived(bits) || !from.connected()) return;
+    if (!from.has_room() || !from.post_grant()) attend_to(from);
+}
+
+void iface::receive_failed(const ibv_wc& how) noexcept {
+    connection* const from = find(how.qp_num);
+    if (from == nullptr || how.status == IBV_WC_WR_FLUSH_ERR) return;
+    rejected().warn(ib::ib_log, "{}: a message of {} was not received: {}", where().device,
+                    from->user != nullptr ? from->user->peer_name() : "a peer",
+                    ibv_wc_status_str(how.status));
+    from->fail(status_of(how.status));
+    look_after(*from);
+}
+
+unsigned iface::tell_ended() noexcept {
+    unsigned told = 0;
+    while (!ended_.empty()) {
+        tx_op& first = ended_.front();
+        ended_.pop_front();
+        first.finish(first);
+        ++told;
+    }
+    return told;
+}
+
+void iface::try_waiting() noexcept {
+    op_queue taken;
+    taken.swap(waiting_);
+    while (!taken.empty()) {
+        tx_op& first = taken.front();
+        taken.pop_front();
+        first.status = first.on->error();
+        first.finish(first);
+    }
+}
+
+void iface::tell_ended_of(const connection& which) noexcept {
+    for (op_queue* among : {&ended_, &waiting_}) {
+        op_queue others;
+        while (!among->empty()) {
+            tx_op& first = among->front();
+            among->pop_front();
+            if (first.on != &which) {
+                others.push_back(first);
+                continue;
+            }
+            if (among == &waiting_) first.status = UCS_ERR_CANCELED;
+            first.finish(first);
+        }
+        among->swap(others);
+    }
+}
+
+// Who finds no room stays, and is asked again with the next progress.
+void iface::attend() noexcept {
+    attention_list taken;
+    taken.swap(attention_);
+    while (!taken.empty()) {
+        connection& each = taken.front();
+        taken.pop_front();
+        bool done = !each.wants_drain || each.drain();
+        if (!done) {
+            attention_.push_back(each);
+            continue;
+        }
+        if (each.connected() && each.flow().owes_now()) done = each.has_room() && each.post_grant();
+        if (each.wants_completion) done = each.want_completion() && done;
+        if (each.wants_goodbye) done = each.has_room() && each.post_goodbye() && done;
+        if (!done && each.connected()) attention_.push_back(each);
+    }
+}
+
+ucs::result<std::unique_ptr<connection>> iface::make_connection() {
+    auto pair = queue_pair::create(pair_setup());
+    if (!pair) return pair.status();
+    if (free_slots_.empty()) {
+        free_slots_.reserve(slots_.size() + 1);
+        graves_.reserve(slots_.size() + 1);
+        slots_.push_back(nullptr);
+        free_slots_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
+    }
+    const std::uint32_t slot = free_slots_.back();
+    const std::uint32_t number = pair->number();
+    auto made = std::make_unique<connection>(
+        connection::setup{credits_, ended_, slot, flow_limits(), options_.tx_moderation},
+        std::move(*pair));
+    by_number_.insert_or_assign(number, made.get());
+    slots_[slot] = made.get();
+    free_slots_.pop_back();
+    return made;
+}
+
+ucs_status_t iface::connect(connection& which, const ib::address& peer,
+                            const wire::connection_data& theirs) noexcept {
+    return which.connect(pair_setup(), peer, theirs);
+}
+
+void iface::leave(std::unique_ptr<connection> left) noexcept {
+    left->user = nullptr;
+    tell_ended_of(*left);
+    // Messages from the program's memory get a moment to leave, then the memory is its own again.
+    const ucs::time::nanoseconds end =
+        ucs::time::now() + ucs::time::from_seconds(options_.linger.seconds);
+    while (left->holds_memory() && left->connected() && ucs::time::now() < end)
+        reap_sends();
+    tell_ended_of(*left);
+    const bool in_use = left->holds_memory();
+    if (!in_use) left->give_up_flushes();
+    if (!in_use && left->connected()) {
+        try {
+            lingering_.push_back(std::move(left));
+            lingering_.back()->wants_goodbye = true;
+            lingering_.back()->owes_messages = !lingering_.back()->idle();
+            attend_to(*lingering_.back());
+            attend();
+            return;
+        } catch (const std::bad_alloc&) {
+            ucs::log::warn(ib::ib_log, "{}: out of memory: messages of a closed endpoint are lost",
+                           where().device);
+        }
+    }
+    forget(*left);
+    std::unique_ptr<connection> last = std::move(left);
+    // The device lets go of all memory with the queue pair.
+    last->destroy_pair();
+    last->give_up_ops();
+}
+
+void iface::forget(connection& gone) noexcept {
+    doorbells_before_ += gone.doorbells();
+    by_number_.erase(gone.pair().number());
+    slots_[gone.slot()] = nullptr;
+    graves_.push_back({gone.slot(), gone.credits().outstanding()});
+}
+
+// Connections whose last messages have left, and places of those that were destroyed.
+void iface::bury() noexcept {
+    for (std::size_t i = 0; i < lingering_.size();) {
+        connection& each = *lingering_[i];
+        const bool said_all = each.idle() && !each.wants_goodbye;
+        if (!said_all && each.at() != connection::state::failed) {
+            ++i;
+            continue;
+        }
+        forget(each);
+        lingering_[i] = std::move(lingering_.back());
+        lingering_.pop_back();
+    }
+    // Of what was destroyed nothing new arrives, so an empty queue has nothing of it any more.
+    if (graves_.empty() || sends_.has_entries()) return;
+    for (const grave& each : graves_) {
+        credits_.give_back(each.credits);
+        free_slots_.push_back(each.slot);
+    }
+    graves_.clear();
+}
+
+connection* iface::find(std::uint32_t qp_number) noexcept {
+    const auto at = by_number_.find(qp_number);
+    return at == by_number_.end() ? nullptr : at->second;
+}
+
+flow_window::limits iface::flow_limits() const noexcept {
+    if (!options_.flow_control) return {0, 0, 0};
+    const std::uint32_t size = options_.flow_window;
+    const auto part = [size](double of) {
+        return static_cast<std::uint32_t>(of * static_cast<double>(size));
+    };
+    // Somebody has to ask before nothing is left.
+    const std::uint32_t hard = std::clamp(part(options_.flow_hard), 1U, size - 1);
+    return {size, std::clamp(part(options_.flow_soft), hard, size), hard};
+}
+
+void iface::describe(ucs::vfs::directory& into) const {
+    ib::iface::describe(into);
+    into.file("connections", [this] { return std::to_string(by_number_.size()); });
+    into.file("messages_received", [this] { return std::to_string(messages_); });
+    into.file("send_completions", [this] { return std::to_string(completions_); });
+    into.file("doorbells", [this] {
+        std::uint64_t sum = doorbells_before_;
+        for (const auto& [number, each] : by_number_)
+            sum += each->doorbells();
+        return std::to_string(sum);
+    });
+    into.file("send_requests",
+              [this] { return fmt::format("{} of {}", credits_.used(), credits_.size()); });
+    into.folder("receive_pool", [this](ucs::vfs::directory& pool) { pool_->describe(pool); });
+}
+
+}  // namespace uct::rc

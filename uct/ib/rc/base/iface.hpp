@@ -1,0 +1,100 @@
+// Receives for one worker over reliable connections.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "uct/ib/base/iface.hpp"
+#include "uct/ib/rc/base/connection.hpp"
+#include "uct/ib/rc/base/receive_pool.hpp"
+
+namespace uct::rc {
+
+// All that reliable connections share, whatever posts their work requests: the receive pool, the
+// completion queues with their credits, the connections. Owned by the worker, owner context.
+class iface : public ib::iface {
+public:
+    ~iface() override;
+
+    unsigned progress() final;
+    [[nodiscard]] bool has_work() const noexcept final;
+    void describe(ucs::vfs::directory& into) const override;
+
+    // --- for endpoints ---
+    ucs::result<std::unique_ptr<connection>> make_connection();
+    ucs_status_t connect(connection& which, const ib::address& peer,
+                         const wire::connection_data& theirs) noexcept;
+    // Its endpoint goes; what was accepted still goes out. Operations for the user have ended when
+    // this returns.
+    void leave(std::unique_ptr<connection> left) noexcept;
+    // It has something to send that found no room, or a completion to wait for.
+    void attend_to(connection& which) noexcept {
+        if (!which.attention_hook.is_linked()) attention_.push_back(which);
+        note_work();
+    }
+    // Found no room: its `finish` is called again with the next progress.
+    void try_later(tx_op& op) noexcept {
+        waiting_.push_back(op);
+        note_work();
+    }
+    // A connection failed outside of progress.
+    void look_after(connection& failed) noexcept;
+    [[nodiscard]] const settings& options() const noexcept { return options_; }
+    [[nodiscard]] completion_credits& credits() noexcept { return credits_; }
+
+protected:
+    struct parts {
+        ib::iface::parts port;
+        settings options;
+        std::unique_ptr<receive_pool> receives;
+    };
+    static ucs::result<parts> gather(const resource& where, const iface_params& params);
+    iface(const resource& where, const iface_params& params, parts made);
+    // Ends everything. By the destructor of the class that has the operations' pools.
+    void close() noexcept;
+
+    [[nodiscard]] queue_pair::setup pair_setup() noexcept {
+        return {*domain_, port_setup_, options_, sends_.get(), receives_.get(), pool_->queue()};
+    }
+
+private:
+    unsigned reap_sends() noexcept;
+    unsigned receive();
+    void drop_received() noexcept;
+    void take_control(std::uint32_t qp_number, std::uint32_t immediate) noexcept;
+    void take_flow(connection& from, std::uint8_t bits) noexcept;
+    void receive_failed(const ibv_wc& how) noexcept;
+    unsigned tell_ended() noexcept;
+    void try_waiting() noexcept;
+    void tell_ended_of(const connection& which) noexcept;
+    void attend() noexcept;
+    void bury() noexcept;
+    void forget(connection& gone) noexcept;
+    [[nodiscard]] connection* find(std::uint32_t qp_number) noexcept;
+    [[nodiscard]] flow_window::limits flow_limits() const noexcept;
+
+    using attention_list = ucs::datastruct::auto_list<connection, &connection::attention_hook>;
+
+    const settings options_;
+    port_setup port_setup_;
+    std::unique_ptr<receive_pool> pool_;
+    completion_credits credits_;
+    op_queue ended_;    // to be told
+    op_queue waiting_;  // to be tried again
+    std::vector<connection*> slots_;
+    std::vector<std::uint32_t> free_slots_;
+    std::unordered_map<std::uint32_t, connection*> by_number_;
+    attention_list attention_;
+    std::vector<std::unique_ptr<connection>> lingering_;
+    // Destroyed with requests under way, whose completions may still be in the queue.
+    struct grave {
+        std::uint32_t slot;
+        std::uint32_t credits;
+    };
+    std::vector<grave> graves_;
+    std::uint64_t messages_ = 0;
+    std::uint64_t doorbells_before_ = 0;  // of connections that are gone
+    std::uint64_t completions_ = 0;
+};
+
+}  // namespace uct::rc

@@ -1,0 +1,169 @@
+#include "uct/ib/rc/base/queue_pair.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "ucs/sys/uuid.hpp"
+#include "uct/ib/base/port.hpp"
+
+namespace uct::rc {
+
+step to_init(const port_setup& port, bool atomics) noexcept {
+    step made{};
+    made.attr.qp_state = IBV_QPS_INIT;
+    made.attr.pkey_index = port.pkey_index;
+    made.attr.port_num = port.number;
+    unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    if (atomics) access |= IBV_ACCESS_REMOTE_ATOMIC;
+    made.attr.qp_access_flags = access;
+    made.mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+    return made;
+}
+
+step to_receive(const port_setup& port, const settings& options, const ib::address& peer,
+                const wire::connection_data& theirs) noexcept {
+    step made{};
+    ibv_qp_attr& attr = made.attr;
+    attr.qp_state = IBV_QPS_RTR;
+    attr.path_mtu = std::min(port.mtu, static_cast<ibv_mtu>(theirs.mtu));
+    attr.dest_qp_num = theirs.qp_number;
+    attr.rq_psn = theirs.first_packet;
+    attr.max_dest_rd_atomic = port.read_resources;
+    attr.min_rnr_timer = ib::rnr_timer_code(options.rnr_timeout.seconds);
+    attr.ah_attr.port_num = port.number;
+    attr.ah_attr.sl = port.service_level;
+    attr.ah_attr.dlid = peer.lid;
+    // Over InfiniBand the route header is needed only where the peer has no address in the subnet.
+    if (peer.link != ib::gid_type::infiniband || peer.lid == 0) {
+        attr.ah_attr.is_global = 1;
+        std::memcpy(attr.ah_attr.grh.dgid.raw, peer.gid.data(), peer.gid.size());
+        attr.ah_attr.grh.sgid_index = port.gid_index;
+        attr.ah_attr.grh.hop_limit = port.hop_limit;
+        attr.ah_attr.grh.traffic_class = port.traffic_class;
+    }
+    made.mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    return made;
+}
+
+step to_send(const port_setup& port, const settings& options, const ib::address& peer,
+             const wire::connection_data& ours) noexcept {
+    step made{};
+    ibv_qp_attr& attr = made.attr;
+    attr.qp_state = IBV_QPS_RTS;
+    attr.sq_psn = ours.first_packet;
+    attr.timeout = ib::timeout_code(options.timeout.seconds);
+    attr.retry_cnt = static_cast<std::uint8_t>(options.retry_count);
+    attr.rnr_retry = static_cast<std::uint8_t>(options.rnr_retry_count);
+    attr.max_rd_atomic = std::min(port.read_depth, peer.read_depth);
+    made.mask = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    return made;
+}
+
+queue_pair::queue_pair(ib::pair_handle pair, const ibv_qp_cap& got) noexcept
+    : pair_(std::move(pair)),
+      inline_(got.max_inline_data),
+      pieces_(got.max_send_sge),
+      send_room_(got.max_send_wr) {}
+
+ucs::result<queue_pair> queue_pair::create(const setup& with) {
+    const ibv_device_attr& device = with.on.attr();
+    ibv_qp_init_attr wanted{};
+    wanted.qp_type = IBV_QPT_RC;
+    wanted.send_cq = &with.sends;
+    wanted.recv_cq = &with.receives;
+    wanted.srq = &with.shared;
+    wanted.cap.max_send_wr =
+        std::min(with.options.tx_queue, static_cast<std::uint32_t>(device.max_qp_wr));
+    wanted.cap.max_send_sge =
+        std::min(with.options.tx_min_pieces, static_cast<std::uint32_t>(device.max_sge));
+    wanted.cap.max_inline_data = with.options.tx_min_inline;
+    const std::uint32_t room = wanted.cap.max_send_wr;
+    ib::pair_handle pair(ibv_create_qp(&with.on.pd(), &wanted));
+    if (pair == nullptr && errno == EINVAL) {  // devices refuse what they cannot put inline
+        wanted.cap = {};
+        wanted.cap.max_send_wr = room;
+        wanted.cap.max_send_sge = 2;
+        pair.reset(ibv_create_qp(&with.on.pd(), &wanted));
+    }
+    if (pair == nullptr) {
+        ucs::log::error(ib::ib_log, "{}: no queue pair with room for {} sends: {}", with.on.name(),
+                        room, std::strerror(errno));
+        return UCS_ERR_NO_MEMORY;
+    }
+    wanted.cap.max_send_wr = room;  // more than was asked for is not counted on
+    queue_pair made(std::move(pair), wanted.cap);
+    made.ours_.qp_number = made.get().qp_num;
+    made.ours_.first_packet = static_cast<std::uint32_t>(ucs::sys::random_id()) & 0xffffffU;
+    made.ours_.mtu = static_cast<std::uint8_t>(with.port.mtu);
+    made.ask_for_ece();
+    const step first = to_init(with.port, with.on.has_atomics());
+    if (const ucs_status_t status = made.move(first, state::init); status != UCS_OK) return status;
+    return made;
+}
+
+ucs_status_t queue_pair::connect(const setup& with, const ib::address& peer,
+                                 const wire::connection_data& theirs) noexcept {
+    set_ece(theirs);
+    ucs_status_t status = move(to_receive(with.port, with.options, peer, theirs), state::receive);
+    if (status == UCS_OK) status = move(to_send(with.port, with.options, peer, ours_), state::send);
+    return status;
+}
+
+void queue_pair::fail() noexcept {
+    if (at_ == state::error) return;
+    step last{};
+    last.attr.qp_state = IBV_QPS_ERR;
+    last.mask = IBV_QP_STATE;
+    if (move(last, state::error) != UCS_OK) at_ = state::error;
+}
+
+ucs_status_t queue_pair::move(const step& by, state to) noexcept {
+    ibv_qp_attr attr = by.attr;
+    const int error = ibv_modify_qp(pair_.get(), &attr, by.mask);
+    if (error == 0) {
+        at_ = to;
+        return UCS_OK;
+    }
+    ucs::log::error(ib::ib_log, "queue pair {:#x} cannot go from {} to {}: {}", number(), name(at_),
+                    name(to), std::strerror(error));
+    return error == ENOMEM ? UCS_ERR_NO_MEMORY : UCS_ERR_IO_ERROR;
+}
+
+// Options of a vendor's devices that both sides have to agree on; most drivers have none.
+void queue_pair::ask_for_ece() noexcept {
+    ibv_ece options{};
+    if (ibv_query_ece(pair_.get(), &options) != 0) return;
+    ours_.ece_vendor = options.vendor_id;
+    ours_.ece_options = options.options;
+    ours_.ece_mask = options.comp_mask;
+}
+
+void queue_pair::set_ece(const wire::connection_data& theirs) noexcept {
+    if (theirs.ece_options == 0 || ours_.ece_options == 0) return;
+    ibv_ece options{theirs.ece_vendor, theirs.ece_options, theirs.ece_mask};
+    if (const int error = ibv_set_ece(pair_.get(), &options); error != 0) {
+        ucs::log::debug(ib::ib_log,
+                        "queue pair {:#x}: the peer's connection options are not "
+                        "taken: {}",
+                        number(), std::strerror(error));
+    }
+}
+
+const char* name(queue_pair::state which) noexcept {
+    switch (which) {
+        case queue_pair::state::init:
+            return "init";
+        case queue_pair::state::receive:
+            return "ready to receive";
+        case queue_pair::state::send:
+            return "ready to send";
+        case queue_pair::state::error:
+            break;
+    }
+    return "error";
+}
+
+}  // namespace uct::rc

@@ -1,0 +1,84 @@
+// Buffers that messages of all peers arrive in.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ucs/memory/mpool.hpp"
+#include "uct/ib/base/registered_chunks.hpp"
+#include "uct/ib/rc/base/settings.hpp"
+
+namespace uct::rc {
+
+// One buffer and the work request that hands it to the device. The message behind the header byte
+// begins at a multiple of 8.
+struct receive_buffer {
+    ibv_recv_wr request;
+    ibv_sge piece;
+    std::byte pad[7];
+    std::byte data[1];  // longer
+
+    static receive_buffer& of(std::uint64_t request_id) noexcept {
+        return *reinterpret_cast<receive_buffer*>(request_id);
+    }
+};
+static_assert(offsetof(receive_buffer, data) % 8 == 7);
+
+// A shared receive queue with its buffers: some at first, more when the device says that they run
+// short, or when it shows. Owned by the interface; owner context.
+class receive_pool {
+public:
+    // Failures are logged.
+    static ucs::result<std::unique_ptr<receive_pool>> create(ib::domain& on,
+                                                             const settings& options);
+    ~receive_pool();
+    receive_pool(const receive_pool&) = delete;
+    receive_pool& operator=(const receive_pool&) = delete;
+
+    // The device has filled one; its content is the caller's until give_back.
+    void taken() noexcept { --posted_; }
+    void give_back(receive_buffer& empty) noexcept {
+        empty.request.next = returned_;
+        returned_ = &empty.request;
+        if (++returned_count_ >= batch_) post_returned();
+    }
+    // At the end of a round of progress: buffers go to the device while it has few.
+    void refill() noexcept {
+        if (posted_ < low_) [[unlikely]]
+            replenish();
+    }
+    // The device says that few are left.
+    void ran_short() noexcept;
+
+    [[nodiscard]] ibv_srq& queue() const noexcept { return *queue_; }
+    [[nodiscard]] std::size_t message_room() const noexcept { return segment_; }
+    void describe(ucs::vfs::directory& into) const;
+
+private:
+    receive_pool(ib::domain& on, const settings& options, ib::receive_queue_handle queue,
+                 std::uint32_t most) noexcept;
+    [[nodiscard]] std::uint32_t all() const noexcept {
+        return static_cast<std::uint32_t>(buffers_.size());
+    }
+    void add(std::uint32_t count) noexcept;
+    void post_returned() noexcept;
+    void replenish() noexcept;
+    void ask_for_event() noexcept;
+
+    ib::domain& domain_;
+    const std::size_t segment_;
+    const std::uint32_t batch_;
+    const std::uint32_t most_;
+    ib::registered_chunks chunks_;
+    ucs::memory::mpool pool_;
+    ib::receive_queue_handle queue_;
+    std::vector<receive_buffer*> buffers_;  // all that were taken from the pool
+    ibv_recv_wr* returned_ = nullptr;
+    std::uint32_t returned_count_ = 0;
+    std::uint32_t posted_ = 0;  // at the device
+    std::uint32_t low_ = 0;
+    std::uint64_t shortages_ = 0;
+    bool complained_ = false;
+};
+
+}  // namespace uct::rc

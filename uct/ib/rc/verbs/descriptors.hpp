@@ -1,0 +1,90 @@
+// Memory that the device sends from or answers into, and what to do when it has.
+#pragma once
+
+#include <array>
+#include <cstring>
+
+#include "ucs/memory/mpool.hpp"
+#include "uct/ib/base/registered_chunks.hpp"
+#include "uct/ib/rc/base/settings.hpp"
+#include "uct/ib/rc/base/tx_op.hpp"
+
+namespace uct::rc {
+
+// A whole message, or a block of remote memory on its way in or out. The message begins behind one
+// byte of header, at a multiple of 8.
+struct bounce final : tx_op {
+    std::uint32_t key;
+    void* into;  // of a read: where the program wants it
+    std::size_t length;
+    alignas(8) std::byte pad[7];
+    std::byte data[1];  // longer
+
+    [[nodiscard]] std::byte* message() noexcept { return data + 1; }
+    [[nodiscard]] ibv_sge piece(const std::byte* from, std::size_t bytes) const noexcept {
+        return {reinterpret_cast<std::uint64_t>(from), static_cast<std::uint32_t>(bytes), key};
+    }
+};
+
+// Work on the program's own memory, with a few bytes beside it: a header, or the answer of an
+// atomic operation.
+struct direct final : tx_op {
+    static constexpr std::size_t most_pieces = 16;
+    static constexpr std::size_t beside = 256;
+
+    std::array<ib::local_region, most_pieces> regions;
+    std::size_t count = 0;
+    std::uint32_t key = 0;
+    bool asked = false;  // of an atomic operation: the device has an answer to give
+    alignas(8) std::array<std::byte, beside> bytes;
+
+    [[nodiscard]] ibv_sge beside_piece(std::size_t length) const noexcept {
+        return {reinterpret_cast<std::uint64_t>(bytes.data()), static_cast<std::uint32_t>(length),
+                key};
+    }
+
+    direct() noexcept { for_user = holds_memory = true; }
+    // To the pool that it came from.
+    void put_back() noexcept {
+        for (std::size_t i = 0; i < count; ++i)
+            regions[i] = {};
+        count = 0;
+        ucs::memory::mpool::put(this);
+    }
+    // As tx_op::finish: tells whoever waits.
+    static void end(tx_op& self) noexcept {
+        auto& op = static_cast<direct&>(self);
+        completion* const waiting = op.done;
+        const ucs_status_t result = op.status;
+        op.put_back();
+        if (waiting != nullptr) waiting->finish(result);
+    }
+};
+
+// Pools of both. Owned by the interface; owner context.
+class descriptors {
+public:
+    descriptors(ib::domain& on, const settings& options) noexcept;
+
+    [[nodiscard]] bounce* get_bounce() noexcept { return static_cast<bounce*>(bounces_.get()); }
+    [[nodiscard]] direct* get_direct() noexcept { return static_cast<direct*>(directs_.get()); }
+    template<class Descriptor>
+    static void put(Descriptor& back) noexcept {
+        ucs::memory::mpool::put(&back);
+    }
+
+    [[nodiscard]] std::size_t in_use() const noexcept {
+        return bounces_.in_use() + directs_.in_use();
+    }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return bounce_chunks_.bytes() + direct_chunks_.bytes();
+    }
+
+private:
+    ib::registered_chunks bounce_chunks_;
+    ib::registered_chunks direct_chunks_;
+    ucs::memory::mpool bounces_;
+    ucs::memory::mpool directs_;
+};
+
+}  // namespace uct::rc

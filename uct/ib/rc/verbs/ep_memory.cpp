@@ -1,0 +1,141 @@
+// Reading and writing a peer's memory.
+#include <cstring>
+
+#include "uct/ib/rc/verbs/ep.hpp"
+
+namespace uct::rc {
+namespace {
+
+ibv_send_wr access_of(ibv_wr_opcode what, std::span<ibv_sge> pieces,
+                      const remote_place& where) noexcept {
+    ibv_send_wr request{};
+    request.sg_list = pieces.data();
+    request.num_sge = static_cast<int>(pieces.size());
+    request.opcode = what;
+    request.wr.rdma.remote_addr = where.address;
+    request.wr.rdma.rkey = static_cast<const ib::remote_region&>(*where.in).key();
+    return request;
+}
+
+void finish_written(tx_op& self) noexcept {
+    descriptors::put(static_cast<bounce&>(self));
+}
+
+void finish_read(tx_op& self) noexcept {
+    auto& op = static_cast<bounce&>(self);
+    if (op.status == UCS_OK) std::memcpy(op.into, op.data, op.length);
+    completion* const done = op.done;
+    const ucs_status_t status = op.status;
+    op.for_user = op.holds_memory = false;
+    descriptors::put(op);
+    if (done != nullptr) done->finish(status);
+}
+
+}  // namespace
+
+ucs_status_t verbs_ep::put_short(const void* from, std::size_t length, const remote_place& to) {
+    if (length > owner().attr().max_put_short) return UCS_ERR_INVALID_PARAM;
+    if (length > own().inline_bytes()) [[unlikely]] {
+        iov source{const_cast<void*>(from), length};
+        const ssize_t put = put_bcopy(
+            [](void* arg, void* into, std::size_t) {
+                const iov& bytes = *static_cast<const iov*>(arg);
+                std::memcpy(into, bytes.base, bytes.length);
+                return bytes.length;
+            },
+            &source, to);
+        return put < 0 ? static_cast<ucs_status_t>(put) : UCS_OK;
+    }
+    if (!may_access()) [[unlikely]]
+        return why_not();
+    ibv_sge piece{reinterpret_cast<std::uint64_t>(from), static_cast<std::uint32_t>(length), 0};
+    ibv_send_wr request =
+        access_of(IBV_WR_RDMA_WRITE, {&piece, length == 0 ? std::size_t{0} : 1}, to);
+    request.send_flags = IBV_SEND_INLINE;
+    const ucs_status_t status = post(request, false);
+    if (status == UCS_OK) [[likely]]
+        count(length);
+    return status;
+}
+
+ssize_t verbs_ep::put_bcopy(pack_function pack, void* arg, const remote_place& to) {
+    if (!may_access()) [[unlikely]]
+        return why_not();
+    bounce* const buffer = own().pools().get_bounce();
+    if (buffer == nullptr) return UCS_ERR_NO_MEMORY;
+    const std::size_t length = pack(arg, buffer->data, owner().attr().max_put_bcopy);
+    ibv_sge piece = buffer->piece(buffer->data, length);
+    ibv_send_wr request =
+        access_of(IBV_WR_RDMA_WRITE, {&piece, length == 0 ? std::size_t{0} : 1}, to);
+    if (const ucs_status_t status = post(request, false); status != UCS_OK) {
+        descriptors::put(*buffer);
+        return status;
+    }
+    buffer->finish = finish_written;
+    connection_->add(*buffer);
+    count(length);
+    return static_cast<ssize_t>(length);
+}
+
+ucs_status_t verbs_ep::get_bcopy(void* into, std::size_t length, const remote_place& from,
+                                 completion* done) {
+    if (length > owner().attr().max_get_bcopy) return UCS_ERR_INVALID_PARAM;
+    if (!may_access()) [[unlikely]]
+        return why_not();
+    bounce* const buffer = own().pools().get_bounce();
+    if (buffer == nullptr) return UCS_ERR_NO_MEMORY;
+    ibv_sge piece = buffer->piece(buffer->data, length);
+    ibv_send_wr request =
+        access_of(IBV_WR_RDMA_READ, {&piece, length == 0 ? std::size_t{0} : 1}, from);
+    if (const ucs_status_t status = post(request, true); status != UCS_OK) {
+        descriptors::put(*buffer);
+        return status;
+    }
+    buffer->into = into;
+    buffer->length = length;
+    buffer->done = done;
+    // The buffer is not given back before the answer has been written to it.
+    buffer->for_user = buffer->holds_memory = true;
+    buffer->finish = finish_read;
+    connection_->add(*buffer);
+    count(length);
+    return UCS_INPROGRESS;
+}
+
+ucs_status_t verbs_ep::put_zcopy(std::span<const iov> from, const remote_place& to,
+                                 completion* done) {
+    return access(IBV_WR_RDMA_WRITE, from, to, done);
+}
+
+ucs_status_t verbs_ep::get_zcopy(std::span<const iov> into, const remote_place& from,
+                                 completion* done) {
+    return access(IBV_WR_RDMA_READ, into, from, done);
+}
+
+ucs_status_t verbs_ep::access(ibv_wr_opcode what, std::span<const iov> pieces,
+                              const remote_place& where, completion* done) {
+    const iface_attr& limits = owner().attr();
+    const std::size_t length = total_length(pieces);
+    if (pieces.size() > limits.max_iov || length > limits.max_rma) return UCS_ERR_INVALID_PARAM;
+    if (!may_access()) [[unlikely]]
+        return why_not();
+    direct* const op = own().pools().get_direct();
+    if (op == nullptr) return UCS_ERR_NO_MEMORY;
+    ibv_sge list[direct::most_pieces];
+    ucs_status_t status = use(*op, pieces, list);
+    if (status == UCS_OK) {
+        ibv_send_wr request = access_of(what, std::span(list).first(op->count), where);
+        status = post(request, true);
+    }
+    if (status != UCS_OK) {
+        op->put_back();
+        return status;
+    }
+    op->done = done;
+    op->finish = direct::end;
+    connection_->add(*op);
+    count(length);
+    return UCS_INPROGRESS;
+}
+
+}  // namespace uct::rc
