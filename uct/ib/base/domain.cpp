@@ -26,7 +26,11 @@ constexpr std::uint8_t key_version = 1;
 
 domain::domain(std::string name, context_handle context, domain_handle pd,
                const ibv_device_attr& attr) noexcept
-    : name_(std::move(name)), context_(std::move(context)), pd_(std::move(pd)), attr_(attr) {}
+    : name_(std::move(name)),
+      context_(std::move(context)),
+      pd_(std::move(pd)),
+      attr_(attr),
+      events_(*context_) {}
 
 ucs::result<std::shared_ptr<domain>> domain::open(const std::string& device) {
     auto context = open_device(device);

@@ -6,6 +6,7 @@
 
 #include "ucs/type/result.hpp"
 #include "uct/api/memory.hpp"
+#include "uct/ib/base/device_events.hpp"
 #include "uct/ib/base/handle.hpp"
 
 namespace uct::ib {
@@ -61,6 +62,7 @@ public:
     [[nodiscard]] ibv_pd& pd() const noexcept { return *pd_; }
     [[nodiscard]] const ibv_device_attr& attr() const noexcept { return attr_; }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] device_events& events() noexcept { return events_; }
     [[nodiscard]] bool has_atomics() const noexcept { return attr_.atomic_cap != IBV_ATOMIC_NONE; }
 
 private:
@@ -73,6 +75,7 @@ private:
     const context_handle context_;
     const domain_handle pd_;
     const ibv_device_attr attr_;
+    device_events events_;
 };
 
 }  // namespace uct::ib

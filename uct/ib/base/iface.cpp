@@ -122,6 +122,9 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
             return UCS_ERR_IO_ERROR;
         }
     }
+    auto inbox = event_inbox::create();
+    if (!inbox) return inbox.status();
+    made.events = std::move(*inbox);
     auto sends = completion_queue::create(on, sizes.sends, made.channel.get());
     if (!sends) return sends.status();
     made.sends = std::move(*sends);
@@ -140,6 +143,8 @@ iface::iface(const resource& where, const iface_params& params, parts made)
       gid_(made.gid),
       pkey_index_(made.pkey_index),
       channel_(std::move(made.channel)),
+      inbox_(std::move(made.events)),
+      device_fd_(::fcntl(domain_->events().fd(), F_DUPFD_CLOEXEC, 0)),
       sends_(std::move(*made.sends)),
       receives_(std::move(*made.receives)) {
     address_.link = gid_.type;
@@ -153,6 +158,11 @@ iface::iface(const resource& where, const iface_params& params, parts made)
     attr_.reach = scope::network;
     attr_.cost = poll_cost::memory;
     set_path(port_attr_.active_mtu, 1);
+    domain_->events().add(*inbox_);
+    static_cast<void>(events_.add(device_fd_.get(), EPOLLIN,
+                                  [this](std::uint32_t) { domain_->events().distribute(); }));
+    static_cast<void>(
+        events_.add(inbox_->fd(), EPOLLIN, [this](std::uint32_t) { take_device_events(); }));
     if (channel_ != nullptr) {
         // Completions are found by progress; here they only wake a worker that sleeps.
         static_cast<void>(
@@ -161,6 +171,9 @@ iface::iface(const resource& where, const iface_params& params, parts made)
 }
 
 iface::~iface() {
+    events_.remove(device_fd_.get());
+    events_.remove(inbox_->fd());
+    domain_->events().remove(*inbox_);
     if (channel_ != nullptr) {
         take_events();
         events_.remove(channel_->fd);
@@ -199,6 +212,15 @@ reachability iface::check_reachable(std::span<const std::byte> bytes) const {
         return {"it is in another InfiniBand subnet"};
     }
     return {};
+}
+
+void iface::take_device_events() noexcept {
+    try {
+        for (const device_event& each : inbox_->take())
+            on_device_event(each);
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(ib_log, "{}: out of memory: events of the device are lost", where().device);
+    }
 }
 
 void iface::take_events() noexcept {

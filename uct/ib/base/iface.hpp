@@ -22,6 +22,7 @@ public:
         std::uint16_t pkey = 0;
         std::uint16_t pkey_index = 0;
         channel_handle channel;
+        std::unique_ptr<event_inbox> events;
         std::optional<completion_queue> sends;
         std::optional<completion_queue> receives;
     };
@@ -49,6 +50,9 @@ protected:
     // Of the interface's own options: what both sides of a connection need to know of each other.
     void set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept;
 
+    // The device said something; from the event loop. Everything about ports is for all of them.
+    virtual void on_device_event(const device_event& event) noexcept = 0;
+
     [[nodiscard]] bool is_ethernet() const noexcept {
         return port_attr_.link_layer == IBV_LINK_LAYER_ETHERNET;
     }
@@ -60,12 +64,16 @@ protected:
     const gid_entry gid_;
     const std::uint16_t pkey_index_;
     const channel_handle channel_;
+    const std::unique_ptr<event_inbox> inbox_;
+    // A descriptor of its own: interfaces of one worker on one device watch it in one event loop.
+    const ucs::unique_fd device_fd_;
     completion_queue sends_;
     completion_queue receives_;
     address address_;
 
 private:
     void take_events() noexcept;
+    void take_device_events() noexcept;
 };
 
 }  // namespace uct::ib

@@ -172,6 +172,52 @@ unsigned iface::receive() {
     return static_cast<unsigned>(batch.size());
 }
 
+void iface::on_device_event(const ib::device_event& event) noexcept {
+    const char* const text = ibv_event_type_str(event.type);
+    switch (event.type) {
+        case IBV_EVENT_SRQ_LIMIT_REACHED:
+            if (event.queue == &pool_->queue()) pool_->ran_short();
+            return;
+        case IBV_EVENT_QP_FATAL:
+        case IBV_EVENT_QP_REQ_ERR:
+        case IBV_EVENT_QP_ACCESS_ERR: {
+            // The peer broke a rule: its own requests fail there, and here nothing would show.
+            connection* const broken = find(event.qp_number);
+            if (broken == nullptr || broken->error() != UCS_OK) return;
+            rejected().warn(ib::ib_log, "{}: the connection to {} is broken: {}", where().device,
+                            broken->user != nullptr ? broken->user->peer_name() : "a peer", text);
+            broken->fail(event.type == IBV_EVENT_QP_FATAL ? UCS_ERR_IO_ERROR : UCS_ERR_REJECTED);
+            look_after(*broken);
+            return;
+        }
+        case IBV_EVENT_PORT_ERR:
+        case IBV_EVENT_PORT_ACTIVE:
+            // Requests are repeated for a while, so a short interruption hurts nobody.
+            if (event.port == port_) ucs::log::warn(ib::ib_log, "{}: {}", where().device, text);
+            return;
+        case IBV_EVENT_SRQ_ERR:
+            if (event.queue != &pool_->queue()) return;
+            break;
+        case IBV_EVENT_CQ_ERR:
+            if (event.queue != &sends_.get() && event.queue != &receives_.get()) return;
+            break;
+        case IBV_EVENT_DEVICE_FATAL:
+            break;
+        default:
+            ucs::log::debug(ib::ib_log, "{}: {}", where().device, text);
+            return;
+    }
+    ucs::log::error(ib::ib_log, "{}: {}: all connections over it fail", where().device, text);
+    fail_all(UCS_ERR_IO_ERROR);
+}
+
+void iface::fail_all(ucs_status_t status) noexcept {
+    for (const auto& [number, each] : by_number_) {
+        each->fail(status);
+        look_after(*each);
+    }
+}
+
 void iface::take_control(std::uint32_t qp_number, std::uint32_t immediate) noexcept {
     connection* const from = find(qp_number);
     if (from == nullptr) return;  // its endpoint is gone here

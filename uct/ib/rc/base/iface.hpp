@@ -58,6 +58,8 @@ protected:
     }
 
 private:
+    void on_device_event(const ib::device_event& event) noexcept final;
+    void fail_all(ucs_status_t status) noexcept;
     unsigned reap_sends() noexcept;
     unsigned receive();
     void drop_received() noexcept;

@@ -1,0 +1,69 @@
+// What a device tells by itself: ports that go down, queue pairs that break.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ucs/type/result.hpp"
+#include "ucs/type/unique_fd.hpp"
+#include "uct/ib/base/verbs_library.hpp"
+
+namespace uct::ib {
+
+// One event, in plain form.
+struct device_event {
+    ibv_event_type type;
+    std::uint32_t qp_number = 0;  // of events about a queue pair
+    const void* queue = nullptr;  // of events about a shared receive queue or a completion queue
+    std::uint8_t port = 0;        // of events about a port
+};
+
+// Whether it is about the whole device, a port, a queue pair, or a queue. Pure.
+enum class event_scope : std::uint8_t {
+    device,
+    port,
+    pair,
+    receive_queue,
+    completion_queue,
+    other
+};
+[[nodiscard]] event_scope scope_of(ibv_event_type type) noexcept;
+
+// Keeps the events of a device for one of its interfaces until that looks; its descriptor is
+// readable while there are some. Filled by any thread, emptied by the owner.
+class event_inbox {
+public:
+    static ucs::result<std::unique_ptr<event_inbox>> create();
+
+    [[nodiscard]] int fd() const noexcept { return wakes_.get(); }
+    [[nodiscard]] std::vector<device_event> take();
+    void put(const device_event& event) noexcept;
+
+private:
+    explicit event_inbox(ucs::unique_fd wakes) noexcept : wakes_(std::move(wakes)) {}
+
+    const ucs::unique_fd wakes_;
+    std::mutex lock_;
+    std::vector<device_event> events_;
+};
+
+// Hands the events of one device to all of its interfaces: whoever finds the device's descriptor
+// readable reads for the others, too. Part of a domain; any thread.
+class device_events {
+public:
+    explicit device_events(ibv_context& device) noexcept : device_(device) {}
+
+    // Readable while the device has events; every interface watches it.
+    [[nodiscard]] int fd() const noexcept { return device_.async_fd; }
+    void add(event_inbox& reader);
+    void remove(event_inbox& reader) noexcept;
+    void distribute() noexcept;
+
+private:
+    ibv_context& device_;
+    std::mutex lock_;
+    std::vector<event_inbox*> readers_;
+};
+
+}  // namespace uct::ib
