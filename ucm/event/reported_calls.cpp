@@ -1,14 +1,38 @@
-// The system calls with their events: ucm_mmap and its siblings.
+#include "ucm/event/reported_calls.hpp"
+
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
 
 #include "ucm/event/handler_list.hpp"
 #include "ucm/event/mremap_flags.hpp"
 #include "ucm/event/segment_size.hpp"
 
+namespace ucm::reported {
 namespace {
+
+// Handlers, and what is done to find out about a call, leave errno to the call itself.
+class errno_of_call {
+public:
+    errno_of_call() noexcept : value_(errno) {}
+    ~errno_of_call() { errno = value_; }
+    errno_of_call(const errno_of_call&) = delete;
+    errno_of_call& operator=(const errno_of_call&) = delete;
+
+    template<class Call>
+    auto run(Call&& call) noexcept {
+        errno = value_;
+        auto result = call();
+        value_ = errno;
+        return result;
+    }
+
+private:
+    int value_;
+};
 
 void report_mapped(const void* address, std::size_t size) noexcept {
     if (size != 0) ucm_vm_mmap(const_cast<void*>(address), size);
@@ -17,6 +41,9 @@ void report_mapped(const void* address, std::size_t size) noexcept {
 void report_unmapped(const void* address, std::size_t size) noexcept {
     if (size != 0) ucm_vm_munmap(const_cast<void*>(address), size);
 }
+
+// MADV_DONTNEED_LOCKED, which older headers lack.
+constexpr int dontneed_locked = 24;
 
 // Ranges before and after the program break moves.
 void report_break_down(char* from, char* to) noexcept {
@@ -29,30 +56,139 @@ void report_break_up(char* from, char* to) noexcept {
 
 }  // namespace
 
-void* ucm_mmap(void* addr, size_t length, int prot, int flags, int fd, off_t offset) {
+void* mmap(mmap_function original, void* addr, std::size_t length, int prot, int flags, int fd,
+           off_t offset) noexcept {
+    errno_of_call outcome;
     // A fixed mapping takes the place of whatever was there.
     if ((flags & MAP_FIXED) != 0) report_unmapped(addr, length);
     ucm_event_t event;
     event.mmap = {MAP_FAILED, addr, length, prot, flags, fd, offset};
-    ucm::handlers().dispatch(UCM_EVENT_MMAP, event, [](ucm_event_t& call) {
+    handlers().dispatch(UCM_EVENT_MMAP, event, [&](ucm_event_t& call) {
         auto& args = call.mmap;
         if (args.result != MAP_FAILED) return;
-        args.result =
-            ucm_orig_mmap(args.address, args.size, args.prot, args.flags, args.fd, args.offset);
+        args.result = outcome.run([&] {
+            return original(args.address, args.size, args.prot, args.flags, args.fd, args.offset);
+        });
     });
     if (event.mmap.result != MAP_FAILED) report_mapped(event.mmap.result, length);
     return event.mmap.result;
 }
 
-int ucm_munmap(void* addr, size_t length) {
+int munmap(munmap_function original, void* addr, std::size_t length) noexcept {
+    errno_of_call outcome;
     report_unmapped(addr, length);
     ucm_event_t event;
     event.munmap = {-1, addr, length};
-    ucm::handlers().dispatch(UCM_EVENT_MUNMAP, event, [](ucm_event_t& call) {
+    handlers().dispatch(UCM_EVENT_MUNMAP, event, [&](ucm_event_t& call) {
         auto& args = call.munmap;
-        if (args.result == -1) args.result = ucm_orig_munmap(args.address, args.size);
+        if (args.result != -1) return;
+        args.result = outcome.run([&] { return original(args.address, args.size); });
     });
     return event.munmap.result;
+}
+
+void* mremap(mremap_function original, void* old_address, std::size_t old_size,
+             std::size_t new_size, int flags, void* new_address) noexcept {
+    errno_of_call outcome;
+    report_unmapped(old_address, old_size);
+    // As with mmap, what was there goes away.
+    if ((flags & MREMAP_FIXED) != 0) report_unmapped(new_address, new_size);
+    ucm_event_t event;
+    event.mremap = {MAP_FAILED, old_address, old_size, new_size, flags};
+    handlers().dispatch(UCM_EVENT_MREMAP, event, [&](ucm_event_t& call) {
+        auto& args = call.mremap;
+        if (args.result != MAP_FAILED) return;
+        args.result = outcome.run([&] {
+            return original(args.address, args.old_size, args.new_size, args.flags, new_address);
+        });
+    });
+    if (event.mremap.result != MAP_FAILED) report_mapped(event.mremap.result, new_size);
+    return event.mremap.result;
+}
+
+void* shmat(shmat_function original, int shmid, const void* shmaddr, int shmflg) noexcept {
+    errno_of_call outcome;
+    if ((shmflg & SHM_REMAP) != 0) report_unmapped(shmaddr, segment_size_of(shmid));
+    ucm_event_t event;
+    event.shmat = {MAP_FAILED, shmid, shmaddr, shmflg};
+    handlers().dispatch(UCM_EVENT_SHMAT, event, [&](ucm_event_t& call) {
+        auto& args = call.shmat;
+        if (args.result != MAP_FAILED) return;
+        args.result = outcome.run([&] { return original(args.shmid, args.shmaddr, args.shmflg); });
+    });
+    if (event.shmat.result != MAP_FAILED) {
+        report_mapped(event.shmat.result, segment_size_of(shmid));
+    }
+    return event.shmat.result;
+}
+
+int shmdt(shmdt_function original, const void* shmaddr) noexcept {
+    errno_of_call outcome;
+    report_unmapped(shmaddr, segment_size_at(shmaddr));
+    ucm_event_t event;
+    event.shmdt = {-1, shmaddr};
+    handlers().dispatch(UCM_EVENT_SHMDT, event, [&](ucm_event_t& call) {
+        auto& args = call.shmdt;
+        if (args.result != -1) return;
+        args.result = outcome.run([&] { return original(args.shmaddr); });
+    });
+    return event.shmdt.result;
+}
+
+int brk(brk_function original, void* addr) noexcept {
+    errno_of_call outcome;
+    char* before = static_cast<char*>(ucm_orig_sbrk(0));
+    // Address 0 only asks where the break is.
+    if (addr != nullptr) report_break_down(before, static_cast<char*>(addr));
+    ucm_event_t event;
+    event.brk = {-1, addr};
+    handlers().dispatch(UCM_EVENT_BRK, event, [&](ucm_event_t& call) {
+        auto& args = call.brk;
+        if (args.result == -1) args.result = outcome.run([&] { return original(args.addr); });
+    });
+    if (event.brk.result == 0) report_break_up(before, static_cast<char*>(addr));
+    return event.brk.result;
+}
+
+void* sbrk(sbrk_function original, std::intptr_t increment) noexcept {
+    errno_of_call outcome;
+    char* before = static_cast<char*>(ucm_orig_sbrk(0));
+    report_break_down(before, before + increment);
+    ucm_event_t event;
+    event.sbrk = {MAP_FAILED, increment};
+    handlers().dispatch(UCM_EVENT_SBRK, event, [&](ucm_event_t& call) {
+        auto& args = call.sbrk;
+        if (args.result != MAP_FAILED) return;
+        args.result = outcome.run([&] { return original(args.increment); });
+    });
+    if (event.sbrk.result != MAP_FAILED) report_break_up(before, before + increment);
+    return event.sbrk.result;
+}
+
+int madvise(madvise_function original, void* addr, std::size_t length, int advice) noexcept {
+    errno_of_call outcome;
+    // The pages stay, but what they held does not: the same to anyone who pinned them.
+    const bool drops = advice == MADV_DONTNEED || advice == MADV_REMOVE || advice == MADV_FREE ||
+                       advice == dontneed_locked;
+    if (drops) report_unmapped(addr, length);
+    ucm_event_t event;
+    event.madvise = {-1, addr, length, advice};
+    handlers().dispatch(UCM_EVENT_MADVISE, event, [&](ucm_event_t& call) {
+        auto& args = call.madvise;
+        if (args.result != -1) return;
+        args.result = outcome.run([&] { return original(args.addr, args.length, args.advice); });
+    });
+    return event.madvise.result;
+}
+
+}  // namespace ucm::reported
+
+void* ucm_mmap(void* addr, size_t length, int prot, int flags, int fd, off_t offset) {
+    return ucm::reported::mmap(ucm_orig_mmap, addr, length, prot, flags, fd, offset);
+}
+
+int ucm_munmap(void* addr, size_t length) {
+    return ucm::reported::munmap(ucm_orig_munmap, addr, length);
 }
 
 void* ucm_mremap(void* old_address, size_t old_size, size_t new_size, int flags, ...) {
@@ -63,81 +199,26 @@ void* ucm_mremap(void* old_address, size_t old_size, size_t new_size, int flags,
         new_address = va_arg(rest, void*);
         va_end(rest);
     }
-    report_unmapped(old_address, old_size);
-    // As with mmap, what was there goes away.
-    if ((flags & MREMAP_FIXED) != 0) report_unmapped(new_address, new_size);
-    ucm_event_t event;
-    event.mremap = {MAP_FAILED, old_address, old_size, new_size, flags};
-    ucm::handlers().dispatch(UCM_EVENT_MREMAP, event, [new_address](ucm_event_t& call) {
-        auto& args = call.mremap;
-        if (args.result != MAP_FAILED) return;
-        args.result =
-            ucm_orig_mremap(args.address, args.old_size, args.new_size, args.flags, new_address);
-    });
-    if (event.mremap.result != MAP_FAILED) report_mapped(event.mremap.result, new_size);
-    return event.mremap.result;
+    return ucm::reported::mremap(ucm_orig_mremap, old_address, old_size, new_size, flags,
+                                 new_address);
 }
 
 void* ucm_shmat(int shmid, const void* shmaddr, int shmflg) {
-    ucm_event_t event;
-    event.shmat = {MAP_FAILED, shmid, shmaddr, shmflg};
-    ucm::handlers().dispatch(UCM_EVENT_SHMAT, event, [](ucm_event_t& call) {
-        auto& args = call.shmat;
-        if (args.result != MAP_FAILED) return;
-        args.result = ucm_orig_shmat(args.shmid, args.shmaddr, args.shmflg);
-    });
-    if (event.shmat.result != MAP_FAILED) {
-        report_mapped(event.shmat.result, ucm::segment_size_of(shmid));
-    }
-    return event.shmat.result;
+    return ucm::reported::shmat(ucm_orig_shmat, shmid, shmaddr, shmflg);
 }
 
 int ucm_shmdt(const void* shmaddr) {
-    report_unmapped(shmaddr, ucm::segment_size_at(shmaddr));
-    ucm_event_t event;
-    event.shmdt = {-1, shmaddr};
-    ucm::handlers().dispatch(UCM_EVENT_SHMDT, event, [](ucm_event_t& call) {
-        auto& args = call.shmdt;
-        if (args.result == -1) args.result = ucm_orig_shmdt(args.shmaddr);
-    });
-    return event.shmdt.result;
+    return ucm::reported::shmdt(ucm_orig_shmdt, shmaddr);
 }
 
 void* ucm_sbrk(intptr_t increment) {
-    char* before = static_cast<char*>(ucm_orig_sbrk(0));
-    report_break_down(before, before + increment);
-    ucm_event_t event;
-    event.sbrk = {MAP_FAILED, increment};
-    ucm::handlers().dispatch(UCM_EVENT_SBRK, event, [](ucm_event_t& call) {
-        auto& args = call.sbrk;
-        if (args.result == MAP_FAILED) args.result = ucm_orig_sbrk(args.increment);
-    });
-    if (event.sbrk.result != MAP_FAILED) report_break_up(before, before + increment);
-    return event.sbrk.result;
+    return ucm::reported::sbrk(ucm_orig_sbrk, increment);
 }
 
 int ucm_brk(void* addr) {
-    char* before = static_cast<char*>(ucm_orig_sbrk(0));
-    report_break_down(before, static_cast<char*>(addr));
-    ucm_event_t event;
-    event.brk = {-1, addr};
-    ucm::handlers().dispatch(UCM_EVENT_BRK, event, [](ucm_event_t& call) {
-        auto& args = call.brk;
-        if (args.result == -1) args.result = ucm_orig_brk(args.addr);
-    });
-    if (event.brk.result == 0) report_break_up(before, static_cast<char*>(addr));
-    return event.brk.result;
+    return ucm::reported::brk(ucm_orig_brk, addr);
 }
 
 int ucm_madvise(void* addr, size_t length, int advice) {
-    // The pages stay, but what they held does not: the same to anyone who pinned them.
-    const bool drops = advice == MADV_DONTNEED || advice == MADV_REMOVE || advice == MADV_FREE;
-    if (drops) report_unmapped(addr, length);
-    ucm_event_t event;
-    event.madvise = {-1, addr, length, advice};
-    ucm::handlers().dispatch(UCM_EVENT_MADVISE, event, [](ucm_event_t& call) {
-        auto& args = call.madvise;
-        if (args.result == -1) args.result = ucm_orig_madvise(args.addr, args.length, args.advice);
-    });
-    return event.madvise.result;
+    return ucm::reported::madvise(ucm_orig_madvise, addr, length, advice);
 }
