@@ -1,11 +1,12 @@
 /*
  * UCM: tells interested parties when memory is mapped, unmapped or moved.
  *
- * The library does not intercept system calls. Events come from those who know about a change
- * and say so: by ucm_vm_mmap and ucm_vm_munmap, or by changing memory through ucm_mmap and its
- * siblings. Somebody who reports all changes of a kind (such as an MPI library with hooks of its
- * own) declares that kind "external"; from then on handlers for it can be set. All functions may
- * be called by any thread.
+ * Nothing is watched until a handler is set. Then functions of the C library are replaced, so that
+ * their calls are noticed wherever they come from, the C library itself included; they stay
+ * replaced until the process ends. Nothing is replaced for a kind of events that somebody has
+ * declared "external": he reports all changes of that kind (such as an MPI library with hooks of
+ * its own), by ucm_vm_mmap and ucm_vm_munmap, or by changing memory through ucm_mmap and its
+ * siblings. All functions may be called by any thread. docs/memory-events.md has the limits.
  */
 #ifndef UCM_API_UCM_H_
 #define UCM_API_UCM_H_
@@ -48,19 +49,20 @@ typedef enum ucm_event_type {
     UCM_EVENT_FLAG_EXISTING_ALLOC = UCS_BIT(25) /* also tell what was allocated before */
 } ucm_event_type_t;
 
-/** How a library could notice system calls by itself. This one does not (see above). */
+/** How functions of the C library are replaced. There is one way here: RELOC is the same as BISTRO.
+ */
 typedef enum ucm_mmap_hook_mode {
-    UCM_MMAP_HOOK_NONE,
+    UCM_MMAP_HOOK_NONE, /* not at all: only what is reported is told */
     UCM_MMAP_HOOK_RELOC,
-    UCM_MMAP_HOOK_BISTRO,
+    UCM_MMAP_HOOK_BISTRO, /* by changing their code */
     UCM_MMAP_HOOK_LAST
 } ucm_mmap_hook_mode_t;
 
-/** How a library that replaces functions could keep itself from being unloaded. */
+/** Whether the library keeps itself from being unloaded once it has replaced functions. */
 typedef enum ucm_module_unload_prevent_mode {
     UCM_UNLOAD_PREVENT_MODE_LAZY,
-    UCM_UNLOAD_PREVENT_MODE_NOW,
-    UCM_UNLOAD_PREVENT_MODE_NONE,
+    UCM_UNLOAD_PREVENT_MODE_NOW,  /* the same */
+    UCM_UNLOAD_PREVENT_MODE_NONE, /* no: the program never unloads it */
     UCM_UNLOAD_PREVENT_MODE_LAST
 } ucm_module_unload_prevent_mode_t;
 
@@ -127,18 +129,18 @@ typedef union ucm_event {
     } mem_type;
 } ucm_event_t;
 
-/** Settings. Only enable_events has a meaning here: the others are about replacing functions. */
+/** Settings. Those without a comment have no meaning here. */
 typedef struct ucm_global_config {
     ucs_log_level_t log_level;
-    int enable_events; /* 0: handlers are refused */
-    ucm_mmap_hook_mode_t mmap_hook_mode;
+    int enable_events;                   /* 0: handlers are refused */
+    ucm_mmap_hook_mode_t mmap_hook_mode; /* NONE: functions are not replaced */
     int enable_malloc_hooks;
     int enable_malloc_reloc;
     int cuda_hook_modes;
     int enable_dynamic_mmap_thresh;
     size_t alloc_alignment;
     int dlopen_process_rpath;
-    int module_unload_prevent_mode;
+    int module_unload_prevent_mode; /* ucm_module_unload_prevent_mode_t */
 } ucm_global_config_t;
 
 /** The settings; before the first call of the library they may be changed. Better: the function. */
@@ -150,8 +152,9 @@ void ucm_set_global_opts(const ucm_global_config_t* ucm_opts);
 /**
  * Told about an event. Runs in the thread that changes memory, possibly inside an allocator: it
  * must not allocate, nor wait for whoever does. It may report events itself, and set and unset
- * handlers; whether one that it sets is told about the event under way is not defined. It must
- * not call ucm_test_events and ucm_test_external_events.
+ * handlers; whether one that it sets is told about the event under way is not defined, and no
+ * function is replaced for its sake. It must not call ucm_test_events and
+ * ucm_test_external_events.
  */
 typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* event, void* arg);
 
@@ -160,8 +163,9 @@ typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* e
  *
  * @param events    ucm_event_type_t bits, and flags.
  * @param priority  handlers run in ascending order, those of one priority in the order added.
- * @return UCS_OK; UCS_ERR_UNSUPPORTED when nobody reports one of the events (not with
- *         UCM_EVENT_FLAG_NO_INSTALL), or events are not enabled; UCS_ERR_INVALID_PARAM;
+ * @return UCS_OK; UCS_ERR_UNSUPPORTED when one of the events is not declared external and cannot
+ *         be noticed (not with UCM_EVENT_FLAG_NO_INSTALL), or events are not enabled: always for
+ *         UCM_EVENT_SBRK, whose calls are noticed as UCM_EVENT_BRK; UCS_ERR_INVALID_PARAM;
  *         UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg);
@@ -181,8 +185,8 @@ void ucm_unset_external_event(int events);
 /**
  * Asks whether somebody could miss one of the events.
  *
- * @return UCS_OK when each is reported by its declared source, or is VM_MAPPED or VM_UNMAPPED and
- *         has no handler that would rely on it; else UCS_ERR_UNSUPPORTED.
+ * @return UCS_OK when each is noticed, or reported by its declared source, or is VM_MAPPED or
+ *         VM_UNMAPPED and has no handler that would rely on it; else UCS_ERR_UNSUPPORTED.
  */
 ucs_status_t ucm_test_events(int events);
 

@@ -40,20 +40,23 @@ handler_list::telling::~telling() {
 }
 
 handler_list::changing::changing(handler_list& list) noexcept : list_(list) {
-    if (depth > 0) {
-        pthread_mutex_lock(&list_.changes_);
-    } else {
-        pthread_rwlock_wrlock(&list_.lock_);
-    }
+    pthread_mutex_lock(&list_.changes_);
 }
 
 handler_list::changing::~changing() {
-    if (depth > 0) {
-        pthread_mutex_unlock(&list_.changes_);
-    } else {
-        list_.sweep();
-        pthread_rwlock_unlock(&list_.lock_);
-    }
+    pthread_mutex_unlock(&list_.changes_);
+}
+
+bool handler_list::is_telling() noexcept {
+    return depth > 0;
+}
+
+void handler_list::forget_other_threads() noexcept {
+    pthread_rwlock_init(&lock_, nullptr);
+    pthread_mutex_init(&changes_, nullptr);
+    // A handler that forked still holds the list when it returns.
+    for (int held = 0; held < depth; ++held)
+        pthread_rwlock_rdlock(&lock_);
 }
 
 void handler_list::insert(handler* added) noexcept {
@@ -82,27 +85,38 @@ handler_list::handler* handler_list::take_unused() noexcept {
     return taken;
 }
 
-ucs_status_t handler_list::add(int events, int priority, ucm_event_callback_t callback,
+ucs_status_t handler_list::add(int events, int noticed, int priority, ucm_event_callback_t callback,
                                void* arg) noexcept {
     const int wanted = events & ~event_flags;
     const changing now(*this);
-    if ((wanted & ~external()) != 0 && (events & UCM_EVENT_FLAG_NO_INSTALL) == 0) {
+    if ((wanted & ~external() & ~noticed) != 0 && (events & UCM_EVENT_FLAG_NO_INSTALL) == 0) {
         return UCS_ERR_UNSUPPORTED;
     }
     handler* added = take_unused();
     if (added == nullptr) return UCS_ERR_NO_MEMORY;
     *added = {wanted, priority, callback, arg, nullptr};
     insert(added);
+    note_wanted();
     return UCS_OK;
 }
 
 void handler_list::remove(int events, ucm_event_callback_t callback, void* arg) noexcept {
-    const changing now(*this);
-    for (handler* current = first_; current != nullptr; current = current->next) {
-        if (current->callback == callback && current->arg == arg) {
-            store(current->events, current->events & ~events);
+    {
+        const changing now(*this);
+        for (handler* current = first_; current != nullptr; current = current->next) {
+            if (current->callback == callback && current->arg == arg) {
+                store(current->events, current->events & ~events);
+            }
         }
+        note_wanted();
     }
+    if (is_telling()) return;  // would wait for itself
+    pthread_rwlock_wrlock(&lock_);
+    {
+        const changing now(*this);
+        sweep();
+    }
+    pthread_rwlock_unlock(&lock_);
 }
 
 // Takes out the handlers that want nothing any more. Nobody walks the list meanwhile.
@@ -119,6 +133,13 @@ void handler_list::sweep() noexcept {
     }
 }
 
+void handler_list::note_wanted() noexcept {
+    int all = 0;
+    for (const handler* current = first_; current != nullptr; current = current->next)
+        all |= current->events;
+    store(wanted_, all);
+}
+
 void handler_list::declare_external(int events) noexcept {
     __atomic_fetch_or(&external_, events & ~event_flags, __ATOMIC_ACQ_REL);
 }
@@ -129,14 +150,6 @@ void handler_list::withdraw_external(int events) noexcept {
 
 int handler_list::external() const noexcept {
     return load(external_);
-}
-
-int handler_list::wanted() const noexcept {
-    const telling now(*this);
-    int all = 0;
-    for (const handler* current = load(first_); current != nullptr; current = load(current->next))
-        all |= load(current->events);
-    return all;
 }
 
 void handler_list::tell(const handler& one, ucm_event_type_t type, ucm_event_t& event) noexcept {

@@ -10,28 +10,41 @@ namespace ucm {
 inline constexpr int event_flags = UCM_EVENT_FLAG_NO_INSTALL | UCM_EVENT_FLAG_EXISTING_ALLOC;
 
 // Handlers in the order they run, and the event kinds that have a declared source. One per
-// process. Any thread. Nothing here uses the allocator. Telling handlers does not wait for other
-// tellers. Adding and removing waits until no handler runs, unless a handler does it: then others
-// may be running. Trivially destructible: events may come until the very end.
+// process. Any thread. Nothing here uses the allocator. Telling handlers waits neither for other
+// tellers nor for somebody who adds one. Removing waits until no handler runs, unless a handler
+// does it: then others may be running. Trivially destructible: events may come until the very end.
 class handler_list {
 public:
     constexpr handler_list() noexcept = default;
     handler_list(const handler_list&) = delete;
     handler_list& operator=(const handler_list&) = delete;
 
-    ucs_status_t add(int events, int priority, ucm_event_callback_t callback, void* arg) noexcept;
+    // `noticed`: kinds of events that come without a declaration.
+    ucs_status_t add(int events, int noticed, int priority, ucm_event_callback_t callback,
+                     void* arg) noexcept;
     void remove(int events, ucm_event_callback_t callback, void* arg) noexcept;
 
     void declare_external(int events) noexcept;
     void withdraw_external(int events) noexcept;
     [[nodiscard]] int external() const noexcept;
 
+    // Whether this thread is telling a handler just now.
+    [[nodiscard]] static bool is_telling() noexcept;
+
+    // In the child of a fork: threads that held the list are not there any more. Whatever they
+    // were doing, the list is one that can be walked.
+    void forget_other_threads() noexcept;
+
     // Kinds of events that at least one handler wants.
-    [[nodiscard]] int wanted() const noexcept;
+    [[nodiscard]] int wanted() const noexcept {
+        return __atomic_load_n(&wanted_, __ATOMIC_ACQUIRE);
+    }
 
     // Tells the handlers of negative priority, calls `original(event)`, tells the others.
     template<class Original>
     void dispatch(ucm_event_type_t type, ucm_event_t& event, Original&& original) const noexcept {
+        // Calls that nobody wants to hear of do not hold the list while they last.
+        if (!is_wanted(type)) return static_cast<void>(original(event));
         const telling now(*this);
         const handler* rest = tell_before(type, event);
         original(event);
@@ -66,8 +79,8 @@ private:
         const handler_list& list_;
     };
 
-    // The right to change the list. Inside a handler, where this thread holds the list still
-    // itself, it excludes only the other handlers that change it; else everybody.
+    // The right to change the list, or to take handlers for it; never held while somebody waits
+    // for handlers to end.
     class changing {
     public:
         explicit changing(handler_list& list) noexcept;
@@ -79,18 +92,23 @@ private:
         handler_list& list_;
     };
 
+    [[nodiscard]] bool is_wanted(ucm_event_type_t type) const noexcept {
+        return (wanted() & type) != 0;
+    }
     const handler* tell_before(ucm_event_type_t type, ucm_event_t& event) const noexcept;
     static void tell_rest(const handler* first, ucm_event_type_t type, ucm_event_t& event) noexcept;
     static void tell(const handler& one, ucm_event_type_t type, ucm_event_t& event) noexcept;
     handler* take_unused() noexcept;
     void insert(handler* added) noexcept;
+    void note_wanted() noexcept;
     void sweep() noexcept;
 
     mutable pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
-    pthread_mutex_t changes_ = PTHREAD_MUTEX_INITIALIZER;  // of handlers that change the list
+    pthread_mutex_t changes_ = PTHREAD_MUTEX_INITIALIZER;
     handler* first_ = nullptr;
     handler* unused_ = nullptr;
     int external_ = 0;
+    int wanted_ = 0;  // kinds in the list
 };
 
 // The list of this process.

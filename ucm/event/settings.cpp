@@ -6,14 +6,14 @@
 ucm_global_config_t ucm_global_opts = {
     .log_level = UCS_LOG_LEVEL_WARN,
     .enable_events = 1,
-    .mmap_hook_mode = UCM_MMAP_HOOK_NONE,
+    .mmap_hook_mode = UCM_MMAP_HOOK_BISTRO,
     .enable_malloc_hooks = 0,
     .enable_malloc_reloc = 0,
     .cuda_hook_modes = 0,
     .enable_dynamic_mmap_thresh = 0,
     .alloc_alignment = 16,
     .dlopen_process_rpath = 0,
-    .module_unload_prevent_mode = UCM_UNLOAD_PREVENT_MODE_NONE,
+    .module_unload_prevent_mode = UCM_UNLOAD_PREVENT_MODE_LAZY,
 };
 
 void ucm_set_global_opts(const ucm_global_config_t* ucm_opts) {

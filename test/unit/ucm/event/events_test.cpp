@@ -21,6 +21,18 @@ char some_memory[64];
 // Calls of malloc by this thread.
 thread_local constinit unsigned long allocations = 0;
 
+// Functions stay as they are for as long as it lives.
+class only_reports {
+public:
+    only_reports() { ucm_global_opts.mmap_hook_mode = UCM_MMAP_HOOK_NONE; }
+    ~only_reports() { ucm_global_opts = before_; }
+    only_reports(const only_reports&) = delete;
+    only_reports& operator=(const only_reports&) = delete;
+
+private:
+    ucm_global_config_t before_ = ucm_global_opts;
+};
+
 }  // namespace
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -39,6 +51,7 @@ extern "C" __attribute__((visibility("default"))) int munmap(void* addr, size_t 
 }
 
 TEST_CASE("a handler for events that nobody reports is refused") {
+    const only_reports here;
     test::recorder seen;
     test::scoped_handler handler(seen, UCM_EVENT_VM_UNMAPPED);
     CHECK(handler.status() == UCS_ERR_UNSUPPORTED);
@@ -59,6 +72,7 @@ TEST_CASE("a handler that takes what comes gets what is reported") {
 }
 
 TEST_CASE("a declared source makes handlers possible until it withdraws") {
+    const only_reports here;
     test::recorder seen;
     {
         test::scoped_external source(UCM_EVENT_VM_UNMAPPED);

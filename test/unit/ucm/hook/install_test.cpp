@@ -1,0 +1,98 @@
+// Putting the replacements in place while other threads are in the functions. The first file of the
+// program: where all cases run in one process, nothing may have been replaced before.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "test/unit/ucm/hook/watch.hpp"
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+std::string code_of(const char* name) {
+    void* library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    REQUIRE(library != nullptr);
+    const void* code = dlsym(library, name);
+    std::array<char, 32> bytes{};
+    std::memcpy(bytes.data(), code, bytes.size());
+    dlclose(library);
+    return {bytes.begin(), bytes.end()};
+}
+
+std::vector<std::string> code_of_all() {
+    std::vector<std::string> all;
+    for (const char* name :
+         {"mmap", "munmap", "mremap", "madvise", "brk", "sbrk", "shmat", "shmdt", "syscall"})
+        all.push_back(code_of(name));
+    return all;
+}
+
+// Goes through the functions until told to stop; false when one of them did something wrong.
+bool use_memory(const std::atomic<bool>& stop, std::atomic<unsigned>& rounds) {
+    while (!stop) {
+        void* memory =
+            mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) return false;
+        std::memset(memory, 1, page);
+        if (madvise(memory, page, MADV_DONTNEED) != 0) return false;
+        if (*static_cast<char*>(memory) != 0) return false;
+        memory = mremap(memory, 2 * page, page, MREMAP_MAYMOVE);
+        if (memory == MAP_FAILED) return false;
+        if (syscall(SYS_madvise, memory, page, MADV_NORMAL) != 0) return false;
+        if (munmap(memory, page) != 0) return false;
+        ++rounds;
+    }
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("functions are replaced by the first handler, while threads are in them") {
+    const std::vector<std::string> untouched = code_of_all();
+    test::watch takes_what_comes(UCM_EVENT_FLAG_NO_INSTALL);
+    REQUIRE(takes_what_comes.status() == UCS_OK);
+    CHECK(code_of_all() == untouched);
+
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> rounds{0};
+    std::atomic<bool> good{true};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            if (!use_memory(stop, rounds)) good = false;
+        });
+    }
+    const auto go_on = [&](unsigned more) {
+        const unsigned until = rounds + more;
+        while (rounds < until && good)
+            std::this_thread::yield();
+    };
+    go_on(500);
+    {
+        test::watch first;
+        REQUIRE(first.status() == UCS_OK);
+        go_on(500);
+        const std::vector<std::string> replaced = code_of_all();
+        CHECK(replaced != untouched);
+
+        // The second finds everything in place.
+        test::watch second;
+        CHECK(second.status() == UCS_OK);
+        CHECK(code_of_all() == replaced);
+        go_on(500);
+    }
+    stop = true;
+    for (std::thread& one : threads)
+        one.join();
+    CHECK(good);
+}
