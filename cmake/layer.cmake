@@ -34,6 +34,7 @@ function(hawser_library name)
   set_target_properties(${name} PROPERTIES
     VERSION 0.0.0 SOVERSION 0
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
+    INSTALL_RPATH "$ORIGIN"
     LINK_DEPENDS "${ARG_EXPORTS}")
   target_link_options(${name} PRIVATE "-Wl,--version-script=${ARG_EXPORTS}" -Wl,--no-undefined -Wl,-z,now)
   if(HAWSER_SANITIZER)

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,18 +18,20 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-std::string code_of(const char* name) {
+using first_bytes = std::array<char, 32>;
+
+first_bytes code_of(const char* name) {
     void* library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     REQUIRE(library != nullptr);
     const void* code = dlsym(library, name);
-    std::array<char, 32> bytes{};
+    first_bytes bytes{};
     std::memcpy(bytes.data(), code, bytes.size());
     dlclose(library);
-    return {bytes.begin(), bytes.end()};
+    return bytes;
 }
 
-std::vector<std::string> code_of_all() {
-    std::vector<std::string> all;
+std::vector<first_bytes> code_of_all() {
+    std::vector<first_bytes> all;
     for (const char* name :
          {"mmap", "munmap", "mremap", "madvise", "brk", "sbrk", "shmat", "shmdt", "syscall"})
         all.push_back(code_of(name));
@@ -58,7 +59,7 @@ bool use_memory(const std::atomic<bool>& stop, std::atomic<unsigned>& rounds) {
 }  // namespace
 
 TEST_CASE("functions are replaced by the first handler, while threads are in them") {
-    const std::vector<std::string> untouched = code_of_all();
+    const std::vector<first_bytes> untouched = code_of_all();
     test::watch takes_what_comes(UCM_EVENT_FLAG_NO_INSTALL);
     REQUIRE(takes_what_comes.status() == UCS_OK);
     CHECK(code_of_all() == untouched);
@@ -82,7 +83,7 @@ TEST_CASE("functions are replaced by the first handler, while threads are in the
         test::watch first;
         REQUIRE(first.status() == UCS_OK);
         go_on(500);
-        const std::vector<std::string> replaced = code_of_all();
+        const std::vector<first_bytes> replaced = code_of_all();
         CHECK(replaced != untouched);
 
         // The second finds everything in place.

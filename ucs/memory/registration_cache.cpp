@@ -1,0 +1,294 @@
+#include "ucs/memory/registration_cache.hpp"
+
+#include <new>
+
+#include "ucs/config/once.hpp"
+#include "ucs/log/log.hpp"
+#include "ucs/memory/mapped.hpp"
+
+namespace ucs::memory {
+namespace {
+
+constinit log::component self{"ucs.memory"};
+
+// How often the memory may go away while it is being registered, or others take the room that was
+// made. More than that is a program that uses what it frees.
+constexpr int most_tries = 8;
+
+address_range whole_pages(const address_range& range) noexcept {
+    const std::uintptr_t mask = page_size() - 1;
+    return {range.begin & ~mask, (range.end + mask) & ~mask};
+}
+
+}  // namespace
+
+registration_cache::registration_cache(registrar& owner, std::string name, const settings& wanted)
+    : registrar_(owner), name_(std::move(name)), settings_(wanted), fork_watch_(on_fork, this) {
+    caching_ = settings_.enable && start_events();
+}
+
+registration_cache::~registration_cache() {
+    if (caching_) ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, on_unmapped, this);
+    purge();
+    collect();
+    if (set_.count() != 0) {
+        log::warn(self, "registration cache {}: {} regions are still in use at its end", name_,
+                  set_.count());
+    }
+}
+
+bool registration_cache::start_events() noexcept {
+    ucs_status_t status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, 0, on_unmapped, this);
+    if (status == UCS_OK) {
+        status = ucm_test_events(UCM_EVENT_VM_UNMAPPED);
+        if (status == UCS_OK) return true;
+        ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, on_unmapped, this);
+    }
+    if (config::first_time("registration cache without events")) {
+        log::warn(self,
+                  "registration cache {}: this process cannot be watched for memory that goes away "
+                  "({}), so memory is registered for each use",
+                  name_, ucs_status_string(status));
+    }
+    return false;
+}
+
+result<registration> registration_cache::get(const void* address, std::size_t length,
+                                             unsigned access) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    const address_range asked{begin, begin + length};
+    if (length == 0 || asked.end < begin || asked.end > ~std::uintptr_t{0} - page_size()) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (caching_) [[likely]] {
+        std::unique_lock guard(lock_);
+        if (region* found = set_.find(asked, access); found != nullptr) [[likely]] {
+            set_.add_user(*found);
+            counters_[registration_count::hits].add();
+            const bool clean = gone_.empty();
+            guard.unlock();
+            if (!clean) collect();
+            return registration(*this, *found);
+        }
+    }
+    return add(asked, access);
+}
+
+result<registration> registration_cache::add(const address_range& asked, unsigned access) {
+    collect();
+    auto* const fresh = new (std::nothrow) region;
+    if (fresh == nullptr) return UCS_ERR_NO_MEMORY;
+    scope how = scope::merged;
+    for (int tries = 1;; ++tries) {
+        if (region* found = begin(*fresh, asked, access, how); found != nullptr) {
+            delete fresh;
+            return registration(*this, *found);
+        }
+        const result<void*> handle = registrar_.register_memory(
+            reinterpret_cast<void*>(fresh->range.begin), fresh->range.size(), fresh->access);
+        if (!handle) {
+            if (withdraw(*fresh, handle.status(), how) && tries < most_tries) continue;
+            delete fresh;
+            return handle.status();
+        }
+        fresh->handle = *handle;
+        region* const usable = finish(*fresh, asked, access, tries == most_tries);
+        if (usable == nullptr) continue;
+        collect();
+        return registration(*this, *usable);
+    }
+}
+
+// Returns a region that somebody else has registered meanwhile, or gets `fresh` ready for being
+// registered.
+region* registration_cache::begin(region& fresh, const address_range& asked, unsigned access,
+                                  scope how) noexcept {
+    const std::lock_guard guard(lock_);
+    if (caching_) {
+        if (region* found = set_.find(asked, access); found != nullptr) {
+            set_.add_user(*found);
+            counters_[registration_count::hits].add();
+            return found;
+        }
+    }
+    fresh = region{};
+    fresh.asked = fresh.range = whole_pages(asked);
+    fresh.access = access;
+    fresh.process = process_;
+    if (!caching_) return nullptr;
+    if (how == scope::merged) merge(fresh);
+    pending_.push_back(fresh);
+    return nullptr;
+}
+
+// Extends a region over those that it overlaps. They overlap no others.
+void registration_cache::merge(region& fresh) noexcept {
+    address_range all = fresh.range;
+    unsigned access = fresh.access;
+    address_range rest = fresh.range;
+    for (const region* other = set_.first_overlapping(rest); other != nullptr;
+         other = rest.begin < rest.end ? set_.first_overlapping(rest) : nullptr) {
+        all = all.together_with(other->range);
+        access |= other->access;
+        rest.begin = other->range.end;
+    }
+    if (all.size() > settings_.max_bytes) return;  // it would not be kept
+    fresh.range = all;
+    fresh.access = access;
+}
+
+// After the registrar has failed. Returns whether there is another way to try.
+bool registration_cache::withdraw(region& failed, ucs_status_t why, scope& how) noexcept {
+    {
+        const std::lock_guard guard(lock_);
+        if (caching_) pending_.erase(region_list::s_iterator_to(failed));
+        counters_[registration_count::failures].add();
+    }
+    // The neighbours' memory may be gone by now, or not permit what is asked for here.
+    const bool was_merged = how == scope::merged;
+    how = scope::alone;
+    const bool was_larger = failed.range.size() != failed.asked.size();
+    if (was_merged && caching_ && was_larger) return true;
+    return why == UCS_ERR_NO_MEMORY && purge();
+}
+
+// Puts a registered region where it belongs. Returns the one to use; nullptr when the memory that
+// was asked for has gone away meanwhile, and another registration may be a better one.
+region* registration_cache::finish(region& fresh, const address_range& asked, unsigned access,
+                                   bool last_try) noexcept {
+    region_list doomed;
+    region* usable = &fresh;
+    {
+        const std::lock_guard guard(lock_);
+        if (caching_) pending_.erase(region_list::s_iterator_to(fresh));
+        if (fresh.asked_is_gone && !last_try) {
+            usable = nullptr;
+        } else if (region* found = caching_ ? set_.find(asked, access) : nullptr;
+                   found != nullptr) {
+            set_.add_user(*found);
+            counters_[registration_count::hits].add();
+            doomed.push_back(fresh);
+            usable = found;
+        } else {
+            counters_[registration_count::misses].add();
+            fresh.users = 1;
+            if (caching_ && !fresh.range_is_gone) keep(fresh, doomed);
+        }
+    }
+    if (usable == nullptr) registrar_.deregister_memory(fresh.handle);
+    dispose(doomed);
+    return usable;
+}
+
+void registration_cache::keep(region& fresh, region_list& doomed) noexcept {
+    bool merged = false;
+    while (region* other = set_.first_overlapping(fresh.range)) {
+        set_.remove(*other);
+        if (other->users == 0) doomed.push_back(*other);
+        merged = true;
+    }
+    if (merged) counters_[registration_count::merges].add();
+    set_.insert(fresh);
+    evict_surplus(doomed);
+}
+
+void registration_cache::release(region& used) noexcept {
+    region_list doomed;
+    {
+        const std::lock_guard guard(lock_);
+        if (used.is_cached && used.process == process_) {
+            set_.remove_user(used);
+            evict_surplus(doomed);
+        } else if (--used.users == 0) {
+            doomed.push_back(used);
+        }
+        doomed.splice(doomed.end(), gone_);
+    }
+    dispose(doomed);
+}
+
+void registration_cache::evict_surplus(region_list& doomed) noexcept {
+    while (set_.count() > settings_.max_regions || set_.bytes() > settings_.max_bytes) {
+        region* oldest = set_.oldest_unused();
+        if (oldest == nullptr) return;
+        set_.remove(*oldest);
+        doomed.push_back(*oldest);
+        counters_[registration_count::evictions].add();
+    }
+}
+
+void registration_cache::dispose(region_list& doomed) noexcept {
+    while (!doomed.empty()) {
+        region& one = doomed.front();
+        doomed.pop_front();
+        if (one.process == process_) registrar_.deregister_memory(one.handle);
+        delete &one;
+    }
+}
+
+void registration_cache::collect() noexcept {
+    region_list doomed;
+    {
+        const std::lock_guard guard(lock_);
+        doomed.swap(gone_);
+    }
+    dispose(doomed);
+}
+
+bool registration_cache::purge() noexcept {
+    region_list doomed;
+    {
+        const std::lock_guard guard(lock_);
+        while (region* unused = set_.oldest_unused()) {
+            set_.remove(*unused);
+            doomed.push_back(*unused);
+            counters_[registration_count::evictions].add();
+        }
+    }
+    const bool any = !doomed.empty();
+    dispose(doomed);
+    return any;
+}
+
+// In the middle of whatever changes memory: see the comment of the class.
+void registration_cache::on_unmapped(ucm_event_type_t, ucm_event_t* event, void* cache) noexcept {
+    const auto begin = reinterpret_cast<std::uintptr_t>(event->vm_unmapped.address);
+    const std::uintptr_t end = begin + event->vm_unmapped.size;
+    static_cast<registration_cache*>(cache)->invalidate(whole_pages({begin, end}));
+}
+
+void registration_cache::invalidate(const address_range& gone) noexcept {
+    const std::lock_guard guard(lock_);
+    while (region* one = set_.first_overlapping(gone)) {
+        set_.remove(*one);
+        if (one->users == 0) gone_.push_back(*one);
+        counters_[registration_count::invalidations].add();
+    }
+    for (region& one : pending_) {
+        one.range_is_gone = one.range_is_gone || one.range.overlaps(gone);
+        one.asked_is_gone = one.asked_is_gone || one.asked.overlaps(gone);
+    }
+}
+
+// What the parent registered stays the parent's: nothing of it is found, used or deregistered here.
+// The set may have been changing when the process was copied, so it is left where it is.
+void registration_cache::on_fork(void* object) noexcept {
+    auto& cache = *static_cast<registration_cache*>(object);
+    new (&cache.lock_) std::mutex;
+    new (&cache.set_) region_set;
+    new (&cache.pending_) region_list;
+    new (&cache.gone_) region_list;
+    ++cache.process_;
+}
+
+std::size_t registration_cache::regions() const noexcept {
+    const std::lock_guard guard(lock_);
+    return set_.count();
+}
+
+std::size_t registration_cache::bytes() const noexcept {
+    const std::lock_guard guard(lock_);
+    return set_.bytes();
+}
+
+}  // namespace ucs::memory
