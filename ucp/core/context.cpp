@@ -9,6 +9,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/vfs/worker_list.hpp"
 #include "ucs/config/general.hpp"
+#include "ucs/memory/event_settings.hpp"
 #include "ucs/vfs/global_options.hpp"
 #include "ucs/vfs/tree.hpp"
 #include "uct/base/registry.hpp"
@@ -101,6 +102,9 @@ ucs::result<std::unique_ptr<context>> context::create(
     std::span<const uct::component* const> components) {
     auto options = ucs::config::load<config>(source);
     if (!options) return options.status();
+    if (const ucs_status_t status = ucs::memory::configure_events(source); status != UCS_OK) {
+        return status;
+    }
     std::unique_ptr<context> made(new context(params, std::move(source), std::move(*options)));
     if (const ucs_status_t status = made->find_resources(components); status != UCS_OK) {
         return status;

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 19> prefixes{
     "XPMEM_", "KNEM_",     "MM_",    "EFA_",  "DEVX_"};
 
 // Features of the whole library. The first rows are set by programs (NIXL, UCC, NCCL plug-ins).
-constexpr std::array<std::string_view, 50> names{"MAX_RMA_RAILS",
+constexpr std::array<std::string_view, 48> names{"MAX_RMA_RAILS",
                                                  "MAX_HCA_PER_GPU",
                                                  "RNDV_PIPELINE_ERROR_HANDLING",
                                                  "ADDRESS_VERSION",
@@ -26,8 +26,6 @@ constexpr std::array<std::string_view, 50> names{"MAX_RMA_RAILS",
                                                  "ZCOPY_THRESH",
                                                  "TLS",
                                                  "MEMTYPE_CACHE",
-                                                 "MEM_EVENTS",
-                                                 "MEM_MMAP_HOOK_MODE",
                                                  "MEM_MALLOC_HOOKS",
                                                  "MEM_MALLOC_RELOC",
                                                  "MEM_CUDA_HOOK_MODE",

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ucs/log/settings.hpp"
+#include "ucs/memory/event_settings.hpp"
 #include "ucs/vfs/settings.hpp"
 
 namespace ucs::config {
@@ -24,8 +25,9 @@ const table& general_settings::options() {
 }
 
 std::span<const table* const> general_tables() {
-    static const std::array<const table*, 3> tables{
-        &general_settings::options(), &log::settings::options(), &vfs::settings::options()};
+    static const std::array<const table*, 4> tables{
+        &general_settings::options(), &log::settings::options(), &memory::event_settings::options(),
+        &vfs::settings::options()};
     return tables;
 }
 

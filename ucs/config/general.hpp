@@ -15,7 +15,8 @@ struct general_settings {
     static const table& options();
 };
 
-// The tables that every program knows beside those of what it uses: these, logging, object tree.
+// The tables that every program knows beside those of what it uses: these, logging, memory events,
+// object tree.
 // For `ucx_info -c`; warn_unknown and modify know them anyway.
 [[nodiscard]] std::span<const table* const> general_tables();
 

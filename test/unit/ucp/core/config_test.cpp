@@ -125,6 +125,8 @@ const expectation expectations[] = {
     {"RC_VERBS_LINGER", {"0", "1s", "1m"}, {}, {"61s", "inf", "auto", "-1"}},
     {"WARN_UNUSED_ENV_VARS", {"y", "n"}, {}, {"auto"}},
     {"CONFIG_DIR", {"", "/etc"}, {}, {}},
+    {"MEM_EVENTS", {"y", "n"}, {}, {"auto"}},
+    {"MEM_MMAP_HOOK_MODE", {"none", "reloc", "Bistro"}, {}, {"", "ptrace"}},
     {"MODULE_DIR", {"", "/usr/lib/hawser"}, {}, {}},
     {"VFS_ENABLE", {"y", "n"}, {}, {"maybe"}},
     {"VFS_SOCK_PATH", {"", "/run/user/1/ucx/vfs.sock", "ours"}, {}, {}},
