@@ -43,6 +43,12 @@ constexpr int noticeable = UCM_EVENT_MMAP | UCM_EVENT_MUNMAP | UCM_EVENT_MREMAP 
                            UCM_EVENT_MADVISE | UCM_EVENT_BRK | UCM_EVENT_SHMAT | UCM_EVENT_SHMDT |
                            both;
 
+#if defined(__x86_64__)
+constexpr bool knows_processor = true;
+#else
+constexpr bool knows_processor = false;
+#endif
+
 // One function of the C library, and the jump that was put into it. Written under the mutex.
 struct state {
     std::uint8_t* code;
@@ -176,8 +182,8 @@ int installed() noexcept {
 }
 
 int install(int events) noexcept {
+    if (!knows_processor) return 0;
     events &= noticeable;
-#if defined(__x86_64__)
     pthread_mutex_lock(&installing);
     if ((events & ~installed()) != 0) {
         look_up();
@@ -188,9 +194,6 @@ int install(int events) noexcept {
     events &= installed();
     pthread_mutex_unlock(&installing);
     return events;
-#else
-    return 0;
-#endif
 }
 
 void repair() noexcept {

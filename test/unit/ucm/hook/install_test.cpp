@@ -1,13 +1,20 @@
-// Putting the replacements in place while other threads are in the functions. The first file of the
-// program: where all cases run in one process, nothing may have been replaced before.
+// Putting the replacements in place: where the system forbids it, and while other threads are in
+// the functions. The first file of the program: where all cases run in one process, nothing may
+// have been replaced before.
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -56,7 +63,47 @@ bool use_memory(const std::atomic<bool>& stop, std::atomic<unsigned>& rounds) {
     return true;
 }
 
+// From now on mprotect makes nothing both writable and executable.
+bool forbid_writing_code() {
+    constexpr unsigned both = PROT_WRITE | PROT_EXEC;
+    sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, both),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, both, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter{std::size(program), program};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
 }  // namespace
+
+TEST_CASE("where code must not be written, handlers are refused and nothing is changed") {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        if (!forbid_writing_code()) _exit(2);
+        const std::vector<first_bytes> untouched = code_of_all();
+        const test::watch refused;
+        const test::watch takes_what_comes(UCM_EVENT_FLAG_NO_INSTALL);
+        const bool good = refused.status() == UCS_ERR_UNSUPPORTED &&
+                          takes_what_comes.status() == UCS_OK &&
+                          ucm_test_events(UCM_EVENT_VM_UNMAPPED) == UCS_ERR_UNSUPPORTED &&
+                          code_of_all() == untouched;
+        _exit(good ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
+        WARN("skipped: no filter of system calls here");
+        return;
+    }
+    CHECK(status == 0);
+}
 
 TEST_CASE("functions are replaced by the first handler, while threads are in them") {
     const std::vector<first_bytes> untouched = code_of_all();
