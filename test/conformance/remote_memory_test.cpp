@@ -1,4 +1,6 @@
 // get_zcopy and put_zcopy move the right bytes and no others.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 
@@ -234,6 +236,50 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
     }
     CHECK(memory.front() == std::byte{0x11});
     CHECK(memory.back() == std::byte{0x11});
+}
+
+CONFORMANCE_CASE(remapped, "memory that is unmapped and mapped again between operations is new",
+                 needs::put_zcopy | needs::get_zcopy) {
+    side& a = net.at(0);
+    const auto via = a.connect(net.at(1));
+    const std::size_t length = std::min<std::size_t>(a.attr().max_rma, 1 << 18);
+    bytes remote(length);
+    const reached there(net.at(1), a, remote);
+    const auto finish = [&](bool is_get, std::byte* local) {
+        const uct::iov piece{local, length};
+        counted done;
+        ucs_status_t status = UCS_OK;
+        REQUIRE(net.run_until([&] {
+            status = is_get ? via->get_zcopy({&piece, 1}, there.at(0), &done)
+                            : via->put_zcopy({&piece, 1}, there.at(0), &done);
+            return status != UCS_ERR_NO_RESOURCE;
+        }));
+        if (status == UCS_INPROGRESS) {
+            REQUIRE(net.run_until([&] { return done.told == 1; }));
+            status = done.result;
+        }
+        REQUIRE(status == UCS_OK);
+    };
+    void* wanted = nullptr;
+    for (std::uint32_t round = 1; round <= 4; ++round) {
+        // At the same address each time.
+        const int fixed = wanted == nullptr ? 0 : MAP_FIXED_NOREPLACE;
+        void* const mapped = ::mmap(wanted, length, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
+        REQUIRE(mapped != MAP_FAILED);
+        wanted = mapped;
+        auto* const local = static_cast<std::byte*>(mapped);
+        const bytes sent = make_message({3, round}, length);
+        std::memcpy(local, sent.data(), length);
+        finish(false, local);
+        CHECK(remote == sent);
+        const bytes answer = make_message({4, round}, length);
+        std::copy(answer.begin(), answer.end(), remote.begin());
+        finish(true, local);
+        const bool read = std::equal(remote.begin(), remote.end(), local);
+        CHECK(read);
+        REQUIRE(::munmap(mapped, length) == 0);
+    }
 }
 
 }  // namespace conformance

@@ -2,10 +2,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <type_traits>
 
 #include "ucs/memory/mapped.hpp"
 #include "uct/ib/base/device.hpp"
+#include "uct/ib/base/settings.hpp"
 
 namespace uct::ib {
 namespace {
@@ -25,14 +27,20 @@ constexpr std::uint8_t key_version = 1;
 }  // namespace
 
 domain::domain(std::string name, context_handle context, domain_handle pd,
-               const ibv_device_attr& attr) noexcept
+               const ibv_device_attr& attr, const ucs::memory::registration_cache::settings& cache)
     : name_(std::move(name)),
       context_(std::move(context)),
       pd_(std::move(pd)),
       attr_(attr),
-      events_(*context_) {}
+      events_(*context_),
+      cache_(*this, name_, cache) {}
 
-ucs::result<std::shared_ptr<domain>> domain::open(const std::string& device) {
+domain::~domain() = default;
+
+ucs::result<std::shared_ptr<domain>> domain::open(const std::string& device,
+                                                  const ucs::config::source& config) {
+    const auto options = ucs::config::load<settings>(config);
+    if (!options) return options.status();
     auto context = open_device(device);
     if (!context) return context.status();
     ibv_device_attr attr{};
@@ -46,7 +54,19 @@ ucs::result<std::shared_ptr<domain>> domain::open(const std::string& device) {
         ucs::log::error(ib_log, "{}: no protection domain: {}", device, std::strerror(errno));
         return UCS_ERR_NO_MEMORY;
     }
-    return std::shared_ptr<domain>(new domain(device, std::move(*context), std::move(pd), attr));
+    return std::shared_ptr<domain>(
+        new domain(device, std::move(*context), std::move(pd), attr,
+                   {options->cache, options->cached_regions, options->cached_bytes.bytes}));
+}
+
+ucs::result<void*> domain::register_memory(void* begin, std::size_t length, unsigned access) {
+    auto made = register_region(begin, length, access);
+    if (!made) return made.status();
+    return static_cast<void*>(made->release());
+}
+
+void domain::deregister_memory(void* handle) noexcept {
+    const region_handle last(static_cast<ibv_mr*>(handle));
 }
 
 ucs::result<region_handle> domain::register_region(void* address, std::size_t length,
@@ -111,9 +131,13 @@ ucs::result<std::unique_ptr<remote_memory>> domain::attach(std::span<const std::
 }
 
 ucs::result<local_region> domain::use(const void* address, std::size_t length) noexcept {
-    auto region = register_region(const_cast<void*>(address), length, IBV_ACCESS_LOCAL_WRITE);
-    if (!region) return region.status();
-    return local_region(std::move(*region));
+    try {
+        auto held = cache_.get(address, length, IBV_ACCESS_LOCAL_WRITE);
+        if (!held) return held.status();
+        return local_region(std::move(*held));
+    } catch (const std::bad_alloc&) {
+        return UCS_ERR_NO_MEMORY;
+    }
 }
 
 void domain::describe(ucs::vfs::directory& into) const {
@@ -124,6 +148,7 @@ void domain::describe(ucs::vfs::directory& into) const {
                            : attr_.atomic_cap == IBV_ATOMIC_HCA ? "of this device"
                                                                 : "of the whole host");
     });
+    into.folder("registrations", [this](ucs::vfs::directory& cache) { cache_.describe(cache); });
 }
 
 }  // namespace uct::ib

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <string>
 
+#include "ucs/config/source.hpp"
+#include "ucs/memory/registration_cache.hpp"
 #include "ucs/type/result.hpp"
 #include "uct/api/memory.hpp"
 #include "uct/ib/base/device_events.hpp"
@@ -35,19 +37,24 @@ private:
 class local_region {
 public:
     local_region() noexcept = default;
-    explicit local_region(region_handle region) noexcept : region_(std::move(region)) {}
-    [[nodiscard]] std::uint32_t key() const noexcept { return region_->lkey; }
+    explicit local_region(ucs::memory::registration held) noexcept : held_(std::move(held)) {}
+    [[nodiscard]] std::uint32_t key() const noexcept {
+        return static_cast<const ibv_mr*>(held_.handle())->lkey;
+    }
 
 private:
-    region_handle region_;
+    ucs::memory::registration held_;
 };
 
 // One device, opened once for all interfaces on it, with its protection domain. What was shared is
-// registered with the device; local memory of operations is, too, while they run. Any thread.
-class domain final : public memory_domain {
+// registered with the device, byte by byte; local memory of operations is, too, in whole pages that
+// stay registered for the next operation. Any thread.
+class domain final : public memory_domain, private ucs::memory::registrar {
 public:
     // Failures are logged.
-    static ucs::result<std::shared_ptr<domain>> open(const std::string& device);
+    static ucs::result<std::shared_ptr<domain>> open(const std::string& device,
+                                                     const ucs::config::source& config);
+    ~domain() override;
 
     ucs::result<shared_memory> allocate(std::size_t length) override;
     ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
@@ -57,6 +64,10 @@ public:
 
     // For the pieces of an operation. Failures are logged.
     [[nodiscard]] ucs::result<local_region> use(const void* address, std::size_t length) noexcept;
+    // Memory of the library itself, which nobody unmaps meanwhile.
+    [[nodiscard]] ucs::result<region_handle> use_own(void* address, std::size_t length) noexcept {
+        return register_region(address, length, IBV_ACCESS_LOCAL_WRITE);
+    }
 
     [[nodiscard]] ibv_context& context() const noexcept { return *context_; }
     [[nodiscard]] ibv_pd& pd() const noexcept { return *pd_; }
@@ -66,8 +77,10 @@ public:
     [[nodiscard]] bool has_atomics() const noexcept { return attr_.atomic_cap != IBV_ATOMIC_NONE; }
 
 private:
-    domain(std::string name, context_handle context, domain_handle pd,
-           const ibv_device_attr& attr) noexcept;
+    domain(std::string name, context_handle context, domain_handle pd, const ibv_device_attr& attr,
+           const ucs::memory::registration_cache::settings& cache);
+    ucs::result<void*> register_memory(void* begin, std::size_t length, unsigned access) override;
+    void deregister_memory(void* handle) noexcept override;
     ucs::result<region_handle> register_region(void* address, std::size_t length,
                                                unsigned access) noexcept;
 
@@ -76,6 +89,7 @@ private:
     const domain_handle pd_;
     const ibv_device_attr attr_;
     device_events events_;
+    ucs::memory::registration_cache cache_;
 };
 
 }  // namespace uct::ib

@@ -93,7 +93,7 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
     made.port = port->port;
     made.domain = std::dynamic_pointer_cast<ib::domain>(params.domain);
     if (made.domain == nullptr) {
-        auto opened = ib::domain::open(port->device);
+        auto opened = ib::domain::open(port->device, params.config);
         if (!opened) return opened.status();
         made.domain = std::move(*opened);
     }

@@ -8,7 +8,7 @@ namespace uct::ib {
 void* registered_chunks::allocate(std::size_t& size) noexcept {
     auto pages = ucs::memory::mapped::anonymous(size);
     if (!pages) return nullptr;
-    auto region = on_.use(pages->data(), pages->size());
+    auto region = on_.use_own(pages->data(), pages->size());
     if (!region) return nullptr;
     try {
         chunks_.push_back({std::move(*pages), std::move(*region)});

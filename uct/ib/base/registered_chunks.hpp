@@ -18,13 +18,13 @@ public:
     void release(void* memory, std::size_t size) noexcept override;
 
     // Of the chunk that was allocated last; a pool constructs its elements right then.
-    [[nodiscard]] std::uint32_t newest_key() const noexcept { return chunks_.back().region.key(); }
+    [[nodiscard]] std::uint32_t newest_key() const noexcept { return chunks_.back().region->lkey; }
     [[nodiscard]] std::size_t bytes() const noexcept;
 
 private:
     struct chunk {
         ucs::memory::mapped pages;
-        local_region region;  // goes first
+        region_handle region;  // goes first
     };
     domain& on_;
     std::vector<chunk> chunks_;

@@ -3,6 +3,7 @@
 namespace uct::ib {
 namespace {
 
+using ucs::config::at_least;
 using ucs::config::between;
 using ucs::config::make_option;
 
@@ -30,6 +31,18 @@ ucs::config::table make_table() {
                 "Partition to be in, 15 bits. auto takes the first one of the port that is a full "
                 "member.",
                 between("0", "65535").or_auto()),
+            make_option<&settings::cache>(
+                "IB_RCACHE_ENABLE", "y",
+                "Keep memory registered after an operation, for the next one on it. Without that "
+                "each operation registers its memory anew."),
+            make_option<&settings::cached_regions>(
+                "IB_RCACHE_MAX_REGIONS", "inf",
+                "How many pieces of memory are kept registered; those in use may be more.",
+                at_least("0").or_inf()),
+            make_option<&settings::cached_bytes>(
+                "IB_RCACHE_MAX_SIZE", "inf",
+                "How much memory is kept registered; what is in use may be more.",
+                at_least("0").or_inf()),
         },
     };
 }

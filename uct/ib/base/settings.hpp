@@ -12,6 +12,9 @@ struct settings {
     ucs::config::auto_count traffic_class;
     unsigned hop_limit = 0;
     ucs::config::auto_count pkey;
+    bool cache = true;
+    std::size_t cached_regions = 0;
+    ucs::config::memunits cached_bytes;
 
     static const ucs::config::table& options();
 };

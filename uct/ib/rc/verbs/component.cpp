@@ -16,10 +16,10 @@ public:
     listing query(const ucs::config::source&) const override { return ib::list_ports(name()); }
 
     ucs::result<std::shared_ptr<memory_domain>> open_domain(
-        const resource& where, const ucs::config::source&) const override {
+        const resource& where, const ucs::config::source& config) const override {
         const auto port = ib::port_name::parse(where.device);
         if (!port) return UCS_ERR_NO_DEVICE;
-        auto made = ib::domain::open(port->device);
+        auto made = ib::domain::open(port->device, config);
         if (!made) return made.status();
         return std::shared_ptr<memory_domain>(std::move(*made));
     }
