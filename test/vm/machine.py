@@ -1,0 +1,248 @@
+"""A guest with real RDMA: Debian's kernel in QEMU with soft RoCE, on the root file system of this machine.
+
+    with Guest(kernel, folder) as guest:
+        guest.wait_until_ready()
+        print(guest.run("ibv_devinfo", timeout=30).output)
+
+Nothing here waits without a limit. docs/rdma-guest.md says how it works.
+"""
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import select
+import shlex
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+import qemu
+
+HERE = pathlib.Path(__file__).resolve().parent
+BOOT_LIMIT = 120   # seconds; an idle machine takes some
+ANSWER_LIMIT = 20  # seconds for QEMU to do what it does at once
+CONSOLE_LINES = 30
+
+
+class Failed(Exception):
+    """The guest, or a command in it, did not do what it should; the text ends with the guest's last words."""
+
+
+class Late(Failed):
+    """It may still run."""
+
+
+class Gone(Failed):
+    """There is no guest any more."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    status: int
+    output: str
+
+
+class Job:
+    """A command in a guest."""
+
+    def __init__(self, guest, name, command):
+        self.guest, self.name, self.command = guest, name, command
+        self.status = None  # until it has ended
+
+    def output(self):
+        """What it has written so far."""
+        return self.guest.text(f"{self.name}.log")
+
+    def wait(self, timeout):
+        """Raises Late when it has not ended in time, Gone when its guest has."""
+        first_to_end([self], timeout)
+        return Result(self.status, self.output())
+
+    def end(self):
+        """Kills it with all its children that stayed in its group, and waits for that."""
+        if self.status is None:
+            mark = f"/run/guest/{self.name}.pid"
+            # It may have ended by itself since we heard of it.
+            self.guest.run(f"until [ -s {mark} ]; do sleep 0.05; done; kill -s KILL -- -$(cat {mark})", ANSWER_LIMIT)
+            self.wait(ANSWER_LIMIT)
+
+
+def first_to_end(jobs, timeout):
+    """The first of these jobs, in one or several guests, that ends or has ended."""
+    end = time.monotonic() + timeout
+    while True:
+        for job in jobs:
+            if job.status is not None:
+                return job
+        guests = list({job.guest for job in jobs})
+        ready = select.select(guests, [], [], max(0, end - time.monotonic()))[0]
+        if not ready and time.monotonic() >= end:
+            raise Late("\n".join(job.guest.story(f"{job.command}: no end in {timeout} s", job) for job in jobs))
+        for guest in ready:
+            guest.receive()
+
+
+class Guest:
+    """One machine, from the power switch on. Its end is the end of the `with`, or of this process.
+
+    `cables`: as for qemu.command; this end of them is QEMU's from here on. `build`: the build tree that tests take
+    programs from.
+    """
+
+    def __init__(self, kernel, folder, shape=qemu.Shape(), host=1, cables=None, build=None):
+        self.kernel, self.shape, self.host, self.build = kernel, shape, host, build
+        self._jobs, self._unread = {}, b""
+        if cables is None and shape.nodes > 1:
+            cables = []  # dummy interfaces have no place
+        self._has_cards = cables is not None
+        with contextlib.ExitStack() as resources:
+            self.folder = pathlib.Path(resources.enter_context(
+                tempfile.TemporaryDirectory(prefix="guest-", dir=folder)))
+            self._boot = self._job("boot", "boot")
+            self._settings(kernel)
+            pairs = [socket.socketpair() for _ in ("control", "shell", "monitor")]
+            for pair in pairs:
+                resources.enter_context(pair[0])
+            self._control, self.shell, monitor = (pair[0] for pair in pairs)
+            self._start(qemu.command(kernel, kernel.archive(self.folder, HERE / "init"), shape, host,
+                                     folder=self.folder, cables=cables, sockets=[pair[1] for pair in pairs]),
+                        [*(pair[1] for pair in pairs), *(cables or [])])
+            resources.callback(self.kill)
+            for each in (self._control, monitor):
+                each.settimeout(ANSWER_LIMIT)
+            with self._at_qemu():
+                self._monitor = qemu.Monitor(monitor)
+            self._resources = resources.pop_all()
+
+    def _settings(self, kernel):
+        values = {"modules": kernel.root, "devices": self.shape.devices, "host": self.host,
+                  "network": "pci" if self._has_cards else "dummy"}
+        lines = [f"{name}={shlex.quote(str(value))}\n" for name, value in values.items()]
+        (self.folder / "settings").write_text("".join(lines))
+        shutil.copy(HERE / "second_init", self.folder)
+
+    def _start(self, line, sockets):
+        # QEMU ends with this process, however that ends.
+        line = ["setpriv", "--pdeathsig", "KILL", *line]
+        with (self.folder / "qemu").open("wb") as said:
+            self._process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                                             pass_fds=[each.fileno() for each in sockets])
+        for each in sockets:
+            each.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._resources.close()
+
+    @property
+    def process_id(self):
+        """Of QEMU."""
+        return self._process.pid
+
+    @property
+    def alive(self):
+        return self._process.poll() is None
+
+    def fileno(self):
+        """For select: there is something to receive."""
+        return self._control.fileno()
+
+    def text(self, name):
+        """A file of the folder that guest and host share."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.folder / name).read_text(errors="replace")
+        return ""
+
+    def story(self, what, job=None):
+        """`what` happened, and the last words of everything that may know why."""
+        lines = [f"host {self.host}: {what}"]
+        places = {"console": "console", "qemu": "QEMU"}
+        if job is not None:
+            places = {f"{job.name}.log": "command", **places}
+        for name, title in places.items():
+            lines += [f"  {title}: {line}" for line in self.text(name).splitlines()[-CONSOLE_LINES:]]
+        return "\n".join(lines)
+
+    def receive(self):
+        """Notes which jobs ended. Blocks unless there is something."""
+        try:
+            got = self._control.recv(4096)
+        except ConnectionError:
+            got = b""
+        if not got:
+            self.kill()
+            raise Gone(self.story(f"the guest is gone, QEMU ended with {self._process.returncode}"))
+        *lines, self._unread = (self._unread + got).split(b"\n")
+        for line in lines:
+            name, status = line.decode().split()
+            self._jobs.pop(name).status = int(status)
+
+    def wait_until_ready(self):
+        result = self._boot.wait(BOOT_LIMIT)
+        if result.status != 0:
+            raise Failed(self.story("not all of it came up"))
+
+    def _job(self, name, command):
+        self._jobs[name] = Job(self, name, command)
+        return self._jobs[name]
+
+    def start(self, command, *, environment=None, directory=None):
+        """Starts a shell command, by default in the folder of this process; a Job."""
+        if not self.alive:
+            raise Gone(self.story(f"{command}: the guest is gone"))
+        job = self._job(f"job{time.monotonic_ns()}", command)
+        lines = [f"echo $$ >/run/guest/{job.name}.pid",
+                 *(f"export {name}={shlex.quote(value)}" for name, value in (environment or {}).items()),
+                 f"cd {shlex.quote(str(directory or os.getcwd()))} || exit", command]
+        (self.folder / f"{job.name}.sh").write_text("\n".join(lines) + "\n")
+        with self._at_qemu():
+            self._control.sendall(f"{job.name}\n".encode())
+        return job
+
+    def run(self, command, timeout, **how):
+        """Starts a command and waits for its end; a Result, whatever its status is."""
+        return self.start(command, **how).wait(timeout)
+
+    def check(self, command, timeout, **how):
+        """Runs a command that must succeed; its output."""
+        job = self.start(command, **how)
+        if job.wait(timeout).status != 0:
+            raise Failed(self.story(f"{command}: ended with {job.status}", job))
+        return job.output()
+
+    def end_jobs(self):
+        """Kills what still runs."""
+        for job in list(self._jobs.values()):
+            job.end()
+
+    @contextlib.contextmanager
+    def _at_qemu(self):
+        try:
+            yield
+        except OSError as error:
+            raise Failed(self.story(str(error) or type(error).__name__)) from None
+
+    def cable(self, card, plugged):
+        """Unplugs a network card's cable, or plugs it in again. Only this end sees that there is no carrier: to the
+        other host, packets are lost."""
+        with self._at_qemu():
+            self._monitor.do("set_link", name=f"cable{card}", up=plugged)
+
+    def freeze(self):
+        """Stops its processors, as if the machine hung."""
+        with self._at_qemu():
+            self._monitor.do("stop")
+
+    def thaw(self):
+        with self._at_qemu():
+            self._monitor.do("cont")
+
+    def kill(self):
+        """As if its power were cut."""
+        self._process.kill()
+        self._process.wait()

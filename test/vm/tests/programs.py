@@ -1,0 +1,65 @@
+"""Programs that several tests run, and what they wait for."""
+
+import re
+
+LIMIT = 60  # seconds within which everything must have an answer; far more than it takes
+PORT = 18515
+
+
+def devices(guest):
+    """What ibv_devinfo says: name of each device, with a dictionary of its lines."""
+    found = {}
+    for line in guest.check("ibv_devinfo", LIMIT).splitlines():
+        name, colon, value = line.strip().partition(":")
+        if name == "hca_id":
+            values = found[value.strip()] = {}
+        elif colon and found:
+            values[name] = value.split()[0] if value.strip() else ""
+    return found
+
+
+def served(guest, server, port=PORT):
+    """Starts a server that listens on a TCP port, and waits until it does."""
+    job = guest.start(server)
+    guest.check(f"until ss -Htln 'sport = {port}' | grep -q . || ! [ -d /proc/$(cat /run/guest/{job.name}.pid) ]; "
+                "do sleep 0.1; done", LIMIT)
+    return job
+
+
+def pingpong(server, client, iterations, options=""):
+    """A running ibv_rc_pingpong between two guests, or one and itself; both jobs."""
+    command = f"ibv_rc_pingpong -g 1 -p {PORT} -n {iterations} {options}"
+    return served(server, command), client.start(f"{command} 10.9.0.{server.host}")
+
+
+def await_traffic(guest):
+    """Until more packets arrive than it takes to connect anything."""
+    counter = "/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_pkts"
+    guest.check(f"first=$(cat {counter}); until [ $(cat {counter}) -gt $((first + 50)) ]; do sleep 0.1; done", LIMIT)
+
+
+def await_state(guest, state):
+    """ACTIVE or DOWN."""
+    guest.check(f"until grep -q {state} /sys/class/infiniband/rxe0/ports/1/state; do sleep 0.1; done", LIMIT)
+
+
+# Version 1.13 takes the version of IP from the service level, which soft RoCE does not set: that means version 6.
+OPENUCX = "UCX_TLS=rc_verbs,ud_verbs UCX_IB_GID_INDEX=0"
+
+
+def ucx_perftest(server, client, test, settings, address="localhost", program="/usr/bin/ucx_perftest"):
+    """OpenUCX's own or another one; both jobs."""
+    command = f"{settings} {program} -p 13337"
+    return served(server, command, 13337), client.start(f"{command} {address} {test}")
+
+
+def output_of(job):
+    """Of one that ends well."""
+    result = job.wait(LIMIT)
+    assert result.status == 0, f"{job.command} ended with {result.status}:\n{result.output}"
+    return result.output
+
+
+def iterations_done(job):
+    """Of a pingpong that ends well."""
+    return int(re.search(r"^(\d+) iters in", output_of(job), re.M).group(1))
