@@ -63,6 +63,16 @@ class Results:
                 self.add(name, text or message or "failed")
         return bool(cases)
 
+    def add_line(self, stage, line):
+        """Counts a test that test/vm/run says a line about; False when the line is something else."""
+        ended = re.match(r"(ok|FAILED) (\S+) [\d.]+ s$", line)
+        skipped = re.match(r"skipped (\S+): (.*)$", line)
+        if ended:
+            self.add(f"{stage}: {ended[2]}", None if ended[1] == "ok" else "failed, see above")
+        elif skipped:
+            self.skip(f"{stage}: {skipped[1]}", skipped[2])
+        return bool(ended or skipped)
+
     def finish(self):
         whole = sum(self.seconds.values())
         if whole > 0:
@@ -158,6 +168,22 @@ class Run:
         return subprocess.run(line, cwd=ROOT, env=self.env, check=False, text=True, errors="replace",
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
+    def guest(self):
+        """Tests with RDMA devices, in guests; test/vm/run says a line about each."""
+        if not self.build("release"):
+            self.results.add("guest: build", "preset release does not build")
+            return
+        line = [ROOT / "test/vm/run", "--build", ROOT / "build/release"]
+        print("+", *line, flush=True)
+        counted = 0
+        with subprocess.Popen(line, cwd=ROOT, env=self.env, text=True, errors="replace", stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT) as runner:
+            for said in runner.stdout:
+                print(said, end="", flush=True)
+                counted += self.results.add_line("guest", said)
+        if not counted or runner.returncode not in (0, 1):
+            self.results.add("guest: test/vm/run", f"ended with {runner.returncode} after {counted} tests")
+
     def asan(self):
         for folder in ("unit", "conformance", "sim"):
             self.ctest("asan", "asan", folder)
@@ -206,6 +232,7 @@ class Run:
             "abi": lambda: self.ctest("abi", "release", "abi"),
             "integration": lambda: self.ctest("integration", "release", "integration", "-LE", "mpi"),
             "mpi": lambda: self.ctest("mpi", "release", "integration", *mpi, jobs="1"),
+            "guest": self.guest,
             "quickstart": self.quickstart,
             "symbols": self.symbols,
             "fuzz": self.fuzz,
@@ -215,7 +242,7 @@ class Run:
 
 
 STAGES = ["format", "layers", "headers", "unit", "conformance", "sim", "coverage", "abi", "integration", "mpi",
-          "quickstart", "symbols", "fuzz", "asan", "tsan"]
+          "guest", "quickstart", "symbols", "fuzz", "asan", "tsan"]
 SLOW = ["coverage", "symbols", "fuzz", "asan", "tsan"]  # not with --quick
 AGAIN = ["unit", "conformance", "sim"]  # asan runs the same tests
 LONG = ["coverage"]  # only with --long

@@ -13,13 +13,15 @@ import tempfile
 import textwrap
 from unittest import mock
 
+VM = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(VM.parent.parent / "contrib"))
+
+import run_tests
 import variants
 from catalog import on, without_guest
 from machine import Late
 from programs import LIMIT
 from variants import DEVICES
-
-VM = pathlib.Path(__file__).resolve().parent.parent
 
 
 def story_of_late(action):
@@ -150,6 +152,9 @@ def every_test_is_counted():
     assert why[-1] == "    AssertionError: one is not two", output
     assert absent == "skipped sample.absent: no reason", output
     assert (status, total) == (1, "1 passed, 1 failed, 1 skipped"), output
+    results = run_tests.Results()
+    counted = [results.add_line("guest", line) for line in output.splitlines(keepends=True)]
+    assert (sum(counted), results.passed, len(results.failed), len(results.skipped)) == (3, 1, 1, 1), output
 
 
 @without_guest
