@@ -1,9 +1,11 @@
 """Programs that several tests run, and what they wait for."""
 
+import contextlib
 import re
 
 LIMIT = 100  # seconds within which everything must have an answer; far more than it takes
 PORT = 18515
+ENDLESS = 100_000_000  # iterations
 
 
 def devices(guest):
@@ -16,6 +18,15 @@ def devices(guest):
         elif colon and found:
             values[name] = value.split()[0] if value.strip() else ""
     return found
+
+
+@contextlib.contextmanager
+def unplugged(guest):
+    guest.cable(0, plugged=False)
+    try:
+        yield
+    finally:
+        guest.cable(0, plugged=True)
 
 
 def served(guest, server, port=PORT):

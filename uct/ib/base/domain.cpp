@@ -105,12 +105,15 @@ ucs::result<shared_memory> domain::share(std::span<std::byte> bytes, memory_acce
 ucs::result<shared_memory> domain::allocate(std::size_t length) {
     auto pages = ucs::memory::mapped::anonymous(length);
     if (!pages) return pages.status();
-    auto made = share(pages->bytes().first(length), memory_access::change);
+    // The words of the device's atomic operations have 8 bytes.
+    const std::size_t words = (length + 7) & ~std::size_t{7};
+    auto made = share(pages->bytes().first(words), memory_access::change);
     if (!made) return made.status();
     struct both {
         ucs::memory::mapped pages;
         std::shared_ptr<const void> region;  // goes first
     };
+    made->bytes = made->bytes.first(length);
     made->keeper = std::make_shared<both>(std::move(*pages), std::move(made->keeper));
     return std::move(*made);
 }

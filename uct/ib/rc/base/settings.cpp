@@ -65,10 +65,11 @@ ucs::config::table make_table() {
                 "to a power of two times 4.096 us. A peer is lost after RC_VERBS_RETRY_COUNT "
                 "tries.",
                 between("4us", "8000s").or_limited()),
-            make_option<&settings::retry_count>("RC_VERBS_RETRY_COUNT", "7",
-                                                "How often to send again without an "
-                                                "acknowledgement.",
-                                                between("0", "7").or_limited()),
+            make_option<&settings::retry_count>(
+                "RC_VERBS_RETRY_COUNT", "6",
+                "How often to send again without an acknowledgement. Some drivers (soft RoCE) take "
+                "7 for ever.",
+                between("0", "7").or_limited()),
             make_option<&settings::rnr_timeout>(
                 "RC_VERBS_RNR_TIMEOUT", "1ms",
                 "How long a sender has to wait when the receiver has no buffer.",
