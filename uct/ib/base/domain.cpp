@@ -114,7 +114,7 @@ ucs::result<shared_memory> domain::allocate(std::size_t length) {
         std::shared_ptr<const void> region;  // goes first
     };
     made->bytes = made->bytes.first(length);
-    made->keeper = std::make_shared<both>(std::move(*pages), std::move(made->keeper));
+    made->keeper = std::shared_ptr<both>(new both{std::move(*pages), std::move(made->keeper)});
     return std::move(*made);
 }
 
