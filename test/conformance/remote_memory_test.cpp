@@ -201,7 +201,7 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
         static std::size_t pack(void* arg, void* into, std::size_t capacity) {
             const bytes& from = *static_cast<packed*>(arg)->from;
             REQUIRE(from.size() <= capacity);
-            std::memcpy(into, from.data(), from.size());
+            std::copy(from.begin(), from.end(), static_cast<std::byte*>(into));
             return from.size();
         }
     };

@@ -23,7 +23,7 @@ void finish_written(tx_op& self) noexcept {
 
 void finish_read(tx_op& self) noexcept {
     auto& op = static_cast<bounce&>(self);
-    if (op.status == UCS_OK) std::memcpy(op.into, op.data, op.length);
+    if (op.status == UCS_OK && op.length > 0) std::memcpy(op.into, op.data, op.length);
     completion* const done = op.done;
     const ucs_status_t status = op.status;
     op.for_user = op.holds_memory = false;
@@ -40,7 +40,7 @@ ucs_status_t verbs_ep::put_short(const void* from, std::size_t length, const rem
         const ssize_t put = put_bcopy(
             [](void* arg, void* into, std::size_t) {
                 const iov& bytes = *static_cast<const iov*>(arg);
-                std::memcpy(into, bytes.base, bytes.length);
+                if (bytes.length > 0) std::memcpy(into, bytes.base, bytes.length);
                 return bytes.length;
             },
             &source, to);
