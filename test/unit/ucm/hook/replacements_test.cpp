@@ -18,24 +18,12 @@
 #include <thread>
 #include <vector>
 
+#include "test/support/sanitizer.hpp"
 #include "test/unit/ucm/hook/watch.hpp"
 
 namespace {
 
 const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-
-#if defined(__has_feature)
-#define HAS_FEATURE(name) __has_feature(name)
-#else
-#define HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer)
-// malloc is the sanitizer's, which asks the kernel itself.
-constexpr bool has_allocator_of_libc = false;
-#else
-constexpr bool has_allocator_of_libc = true;
-#endif
 
 void* map_pages(std::size_t count) {
     void* memory =
@@ -127,7 +115,7 @@ TEST_CASE("the break of the heap is told, and of shared segments the size") {
 }
 
 TEST_CASE("what malloc gives back to the system is told") {
-    if (!has_allocator_of_libc) {
+    if (!test::has_allocator_of_libc) {
         WARN("skipped: the sanitizer's allocator calls the kernel without the C library");
         return;
     }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/sanitizer.hpp"
 #include "test/unit/ucs/memory/fake_registrar.hpp"
 #include "ucs/memory/mapped.hpp"
 #include "ucs/memory/registration_cache.hpp"
@@ -25,19 +26,6 @@ using ucs::memory::registration_cache;
 using ucs::memory::registration_count;
 
 namespace {
-
-#if defined(__has_feature)
-#define HAS_FEATURE(name) __has_feature(name)
-#else
-#define HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer)
-// malloc is the sanitizer's, which asks the kernel itself.
-constexpr bool has_allocator_of_libc = false;
-#else
-constexpr bool has_allocator_of_libc = true;
-#endif
 
 const std::size_t page = ucs::memory::page_size();
 constexpr std::size_t large = std::size_t{64} << 20;
@@ -129,7 +117,7 @@ TEST_CASE("memory that goes away leaves the cache") {
     }
     SECTION("free") {
         munmap(memory, size);
-        if (!has_allocator_of_libc) {
+        if (!test::has_allocator_of_libc) {
             WARN("skipped: the sanitizer's allocator calls the kernel without the C library");
             return;
         }
