@@ -17,7 +17,7 @@ public:
     static ucs::result<completion_queue> create(domain& on, unsigned size,
                                                 ibv_comp_channel* channel);
 
-    // What has completed since, in order; empty: nothing, or the queue is broken (see broken()).
+    // What has completed since, in order; empty: nothing, or the queue is broken.
     // Valid until the next call.
     [[nodiscard]] std::span<const ibv_wc> poll() noexcept {
         if (count_ == 0) fill();
@@ -32,7 +32,6 @@ public:
 
     // The channel becomes readable with the next completion. False: the queue is broken.
     [[nodiscard]] bool arm() noexcept { return ibv_req_notify_cq(queue_.get(), 0) == 0; }
-    [[nodiscard]] bool broken() const noexcept { return broken_; }
 
     [[nodiscard]] ibv_cq& get() const noexcept { return *queue_; }
     [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(queue_->cqe); }

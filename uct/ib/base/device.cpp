@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
+#include "ucs/sys/text_file.hpp"
+#include "ucs/topology/net_device.hpp"
 #include "uct/ib/base/port.hpp"
 
 namespace uct::ib {
@@ -99,25 +99,19 @@ ucs::result<context_handle> open_device(const std::string& name) {
 }
 
 int numa_node_of(const std::string& device) {
-    namespace fs = std::filesystem;
-    const fs::path folder = fs::path("/sys/class/infiniband") / device;
-    const auto read = [](const fs::path& path) {
-        std::ifstream in(path);
-        int node = -1;
-        return in >> node ? node : -1;
-    };
-    if (const int node = read(folder / "device/numa_node"); node >= 0) return node;
-    std::ifstream in(folder / "parent");  // soft RoCE tells the interface below it
-    std::string interface;
-    if (!(in >> interface)) return -1;
-    return read(fs::path("/sys/class/net") / interface / "device/numa_node");
+    const std::string folder = "/sys/class/infiniband/" + device;
+    const auto node = ucs::sys::read_number(folder + "/device/numa_node");
+    if (node && *node >= 0) return static_cast<int>(*node);
+    // Soft RoCE tells the interface below it.
+    const auto parent = ucs::sys::read_text(folder + "/parent");
+    const auto below = parent ? ucs::topology::net_device::read(*parent) : std::nullopt;
+    return below ? below->numa_node : -1;
 }
 
 listing list_ports(const char* name) {
     listing found;
     // Most hosts have none; they need not load a library to know.
-    std::error_code ignored;
-    if (std::filesystem::is_empty("/sys/class/infiniband", ignored) || ignored) {
+    if (ucs::sys::list_folder("/sys/class/infiniband").empty()) {
         found.unusable.push_back({name, "any", device_type::network, "there is no RDMA device"});
         return found;
     }

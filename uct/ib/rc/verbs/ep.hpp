@@ -34,6 +34,9 @@ private:
                               std::size_t length);
     ucs_status_t access(ibv_wr_opcode what, std::span<const iov> pieces, const remote_place& where,
                         completion* done);
+    // The end of what begins with a descriptor that was posted, or could not be.
+    ucs_status_t begun(direct& op, ucs_status_t status, std::size_t length,
+                       completion* done) noexcept;
     static void go_on(tx_op& self) noexcept;
     ucs_status_t ask(direct& op) noexcept;
     // Makes the program's memory known to the device.

@@ -10,15 +10,13 @@ ibv_send_wr access_of(ibv_wr_opcode what, std::span<ibv_sge> pieces,
                       const remote_place& where) noexcept {
     ibv_send_wr request{};
     request.sg_list = pieces.data();
-    request.num_sge = static_cast<int>(pieces.size());
+    // Operations on nothing have no piece either.
+    const bool nothing = pieces.size() == 1 && pieces.front().length == 0;
+    request.num_sge = nothing ? 0 : static_cast<int>(pieces.size());
     request.opcode = what;
     request.wr.rdma.remote_addr = where.address;
     request.wr.rdma.rkey = static_cast<const ib::remote_region&>(*where.in).key();
     return request;
-}
-
-void finish_written(tx_op& self) noexcept {
-    descriptors::put(static_cast<bounce&>(self));
 }
 
 void finish_read(tx_op& self) noexcept {
@@ -49,8 +47,7 @@ ucs_status_t verbs_ep::put_short(const void* from, std::size_t length, const rem
     if (!may_access()) [[unlikely]]
         return why_not();
     ibv_sge piece{reinterpret_cast<std::uint64_t>(from), static_cast<std::uint32_t>(length), 0};
-    ibv_send_wr request =
-        access_of(IBV_WR_RDMA_WRITE, {&piece, length == 0 ? std::size_t{0} : 1}, to);
+    ibv_send_wr request = access_of(IBV_WR_RDMA_WRITE, {&piece, 1}, to);
     request.send_flags = IBV_SEND_INLINE;
     const ucs_status_t status = post(request, false);
     if (status == UCS_OK) [[likely]]
@@ -65,13 +62,12 @@ ssize_t verbs_ep::put_bcopy(pack_function pack, void* arg, const remote_place& t
     if (buffer == nullptr) return UCS_ERR_NO_MEMORY;
     const std::size_t length = pack(arg, buffer->data, owner().attr().max_put_bcopy);
     ibv_sge piece = buffer->piece(buffer->data, length);
-    ibv_send_wr request =
-        access_of(IBV_WR_RDMA_WRITE, {&piece, length == 0 ? std::size_t{0} : 1}, to);
+    ibv_send_wr request = access_of(IBV_WR_RDMA_WRITE, {&piece, 1}, to);
     if (const ucs_status_t status = post(request, false); status != UCS_OK) {
         descriptors::put(*buffer);
         return status;
     }
-    buffer->finish = finish_written;
+    buffer->finish = bounce::end;
     connection_->add(*buffer);
     count(length);
     return static_cast<ssize_t>(length);
@@ -85,8 +81,7 @@ ucs_status_t verbs_ep::get_bcopy(void* into, std::size_t length, const remote_pl
     bounce* const buffer = own().pools().get_bounce();
     if (buffer == nullptr) return UCS_ERR_NO_MEMORY;
     ibv_sge piece = buffer->piece(buffer->data, length);
-    ibv_send_wr request =
-        access_of(IBV_WR_RDMA_READ, {&piece, length == 0 ? std::size_t{0} : 1}, from);
+    ibv_send_wr request = access_of(IBV_WR_RDMA_READ, {&piece, 1}, from);
     if (const ucs_status_t status = post(request, true); status != UCS_OK) {
         descriptors::put(*buffer);
         return status;
@@ -127,15 +122,7 @@ ucs_status_t verbs_ep::access(ibv_wr_opcode what, std::span<const iov> pieces,
         ibv_send_wr request = access_of(what, std::span(list).first(op->count), where);
         status = post(request, true);
     }
-    if (status != UCS_OK) {
-        op->put_back();
-        return status;
-    }
-    op->done = done;
-    op->finish = direct::end;
-    connection_->add(*op);
-    count(length);
-    return UCS_INPROGRESS;
+    return begun(*op, status, length, done);
 }
 
 }  // namespace uct::rc

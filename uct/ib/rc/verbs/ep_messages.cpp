@@ -14,10 +14,6 @@ ibv_send_wr send_of(std::span<ibv_sge> pieces) noexcept {
     return request;
 }
 
-void finish_bounce(tx_op& self) noexcept {
-    descriptors::put(static_cast<bounce&>(self));
-}
-
 }  // namespace
 
 ucs_status_t verbs_ep::am_short(am_id id, std::uint64_t header, const void* payload,
@@ -80,7 +76,7 @@ ssize_t verbs_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
         descriptors::put(*buffer);
         return status;
     }
-    buffer->finish = finish_bounce;
+    buffer->finish = bounce::end;
     connection_->add(*buffer);
     count(length);
     return static_cast<ssize_t>(length);
@@ -109,13 +105,18 @@ ucs_status_t verbs_ep::am_zcopy(am_id id, std::span<const std::byte> header,
         ibv_send_wr request = send_of(std::span(pieces).first(1 + op->count));
         status = post_message(request, true);
     }
+    return begun(*op, status, length, done);
+}
+
+ucs_status_t verbs_ep::begun(direct& op, ucs_status_t status, std::size_t length,
+                             completion* done) noexcept {
     if (status != UCS_OK) {
-        op->put_back();
+        op.put_back();
         return status;
     }
-    op->done = done;
-    op->finish = direct::end;
-    connection_->add(*op);
+    op.done = done;
+    op.finish = direct::end;
+    connection_->add(op);
     count(length);
     return UCS_INPROGRESS;
 }
