@@ -26,10 +26,19 @@ void say_limited(const option& which, std::string_view text) {
 
 }  // namespace
 
+table with_family(table of, std::string_view own, std::string_view family) {
+    for (option& each : of.options) {
+        const std::string_view name(each.name);
+        if (name.starts_with(own))
+            each.family_name = std::string(family) += name.substr(own.size());
+    }
+    return of;
+}
+
 ucs_status_t check(const table& options, const source& from) {
     ucs_status_t status = UCS_OK;
     for (const option& each : options.options) {
-        const text_value* given = from.find(each.name);
+        const text_value* given = from.find(each);
         if (given == nullptr || each.check(given->text) != verdict::refused) continue;
         refuse(each, *given);
         status = UCS_ERR_INVALID_PARAM;
@@ -41,7 +50,7 @@ ucs_status_t load(void* settings, const table& options, const source& from) {
     ucs_status_t first_error = UCS_OK;
     for (const option& each : options.options) {
         void* field = each.field(settings);
-        const text_value* given = from.find(each.name);
+        const text_value* given = from.find(each);
         if (given != nullptr) {
             const verdict found = take(each, given->text, field);
             if (found == verdict::limited) say_limited(each, given->text);

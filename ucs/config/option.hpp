@@ -95,6 +95,14 @@ struct option {
     range allowed;
     bool hidden;
 
+    // A name that several transports of a kind share, "RC_TX_QUEUE_LEN" of "RC_VERBS_TX_QUEUE_LEN":
+    // what it says counts where `name` has no text. Empty: there is none.
+    std::string family_name{};
+
+    [[nodiscard]] bool is_called(std::string_view text) const noexcept {
+        return text == name || (!family_name.empty() && text == family_name);
+    }
+
     // Reads a text without a settings struct; `printed`, unless null, gets the value as printed.
     verdict (*check_as)(const option& self, std::string_view text, std::string* printed);
 
@@ -117,6 +125,7 @@ option make_option(const char* name, const char* default_value, const char* help
             [](void* settings) -> void* { return &(static_cast<Settings*>(settings)->*Member); },
             r,
             hide,
+            {},
             [](const option& self, std::string_view text, std::string* printed) {
                 Value value{};
                 const verdict found = take(self, text, &value);
@@ -133,5 +142,9 @@ struct table {
     const char* title;
     std::vector<option> options;
 };
+
+// The same table, whose options can be set by the names of a family, too: those that begin with
+// `own` ("RC_VERBS_") have names that begin with `family` ("RC_") instead.
+[[nodiscard]] table with_family(table of, std::string_view own, std::string_view family);
 
 }  // namespace ucs::config

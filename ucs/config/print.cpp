@@ -29,12 +29,16 @@ void print_option(std::string& into, const source& from, const option& which, un
         print_comment(into, which.help);
         fmt::format_to(std::back_inserter(into), "#\n# Form:    {}\n# Default: {}\n",
                        expected_form(which), which.default_value);
-        if (const text_value* given = from.find(which.name)) {
+        if (!which.family_name.empty()) {
+            fmt::format_to(std::back_inserter(into), "# Also:    UCX_{}, for the whole family\n",
+                           which.family_name);
+        }
+        if (const text_value* given = from.find(which)) {
             fmt::format_to(std::back_inserter(into), "# From:    {}\n", given->where);
         }
         into += "#\n";
     }
-    const bool is_default = from.find(which.name) == nullptr;
+    const bool is_default = from.find(which) == nullptr;
     const bool commented = is_default && (flags & print_comment_default) != 0;
     fmt::format_to(std::back_inserter(into), "{}UCX_{}={}\n", commented ? "# " : "", which.name,
                    value_text(from, which));
@@ -44,7 +48,7 @@ void print_option(std::string& into, const source& from, const option& which, un
 }  // namespace
 
 std::string value_text(const source& from, const option& which) {
-    const text_value* given = from.find(which.name);
+    const text_value* given = from.find(which);
     std::string printed = given != nullptr ? given->text : which.default_value;
     if (which.check(printed, &printed) != verdict::refused) return printed;
     printed = which.default_value;  // what load() falls back to

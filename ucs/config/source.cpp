@@ -153,4 +153,9 @@ const text_value* source::find(std::string_view name) const {
     return found == values_.end() ? nullptr : &found->second;
 }
 
+const text_value* source::find(const option& which) const {
+    const text_value* const own = find(which.name);
+    return own != nullptr || which.family_name.empty() ? own : find(which.family_name);
+}
+
 }  // namespace ucs::config

@@ -39,6 +39,8 @@ public:
     void set(std::string_view name, std::string_view text);
 
     [[nodiscard]] const text_value* find(std::string_view name) const;
+    // The text for an option: by its own name, else by that of its family.
+    [[nodiscard]] const text_value* find(const option& which) const;
 
     // Warns, once per process and name, of UCX_* variables that no table knows, with the nearest
     // known name.

@@ -39,7 +39,7 @@ bool first_time(const std::string& key) {
 const option* find_option(std::span<const table* const> known, std::string_view name) {
     const option* found = nullptr;
     visit_known(known, [&](const option& candidate) {
-        if (name == candidate.name) found = &candidate;
+        if (candidate.is_called(name)) found = &candidate;
         return found != nullptr;
     });
     return found;

@@ -178,6 +178,33 @@ TEST_CASE("modify checks the name and the value") {
     CHECK(target.find("SAMPLE_RETRIES")->from == origin::program);
 }
 
+TEST_CASE("an option is set by the name of its family where nothing sets its own") {
+    static const config::table members = config::with_family(sample::options(), "SAMPLE_", "ALL_");
+    const config::table* const tables[] = {&members};
+    const auto retries = [](const config::source& from) {
+        sample loaded;
+        CHECK(config::load(&loaded, members, from) == UCS_OK);
+        return loaded.retries;
+    };
+    config::source from = config::source::empty();
+    REQUIRE(config::modify(from, tables, "ALL_RETRIES", "5") == UCS_OK);
+    CHECK(retries(from) == 5);
+    CHECK(config::print(from, tables, "", config::print_values).find("UCX_SAMPLE_RETRIES=5\n") !=
+          std::string::npos);
+    CHECK(config::print(from, tables, "", config::print_doc).find("# Also:    UCX_ALL_RETRIES") !=
+          std::string::npos);
+    REQUIRE(config::modify(from, tables, "SAMPLE_RETRIES", "7") == UCS_OK);
+    CHECK(retries(from) == 7);
+    test::log_capture captured;
+    CHECK(config::modify(from, tables, "ALL_RETRIES", "many") == UCS_ERR_INVALID_PARAM);
+    CHECK(config::modify(from, tables, "ALL_MANNER", "5") == UCS_ERR_NO_ELEM);
+    config::source wrong = config::source::empty();
+    wrong.set("ALL_RETRIES", "many");
+    CHECK(config::check(members, wrong) == UCS_ERR_INVALID_PARAM);
+    wrong.warn_unknown(tables);
+    CHECK(captured.count("is not an option") == 0);
+}
+
 TEST_CASE("names that programs set for other builds are accepted") {
     for (const char* name : {"NET_DEVICES",
                              "RNDV_THRESH",
