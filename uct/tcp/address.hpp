@@ -6,7 +6,7 @@
 //   2  u8   prefix length of the IPv4 network
 //   3  u8   prefix length of the IPv6 network
 //   4  u64  identity of the interface, random, never 0
-//   12 u64  identity of the network namespace (see network_identity.hpp)
+//   12 u64  identity of the network namespace (see ucs/net/network_identity.hpp)
 //   20 u16  port, 4 bytes IPv4 address   (when flag 1)
 //      u16  port, 16 bytes IPv6 address  (when flag 2)
 // Another version is another transport: peers with it are unreachable.

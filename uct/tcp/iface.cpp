@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cerrno>
 
+#include "ucs/net/network_identity.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/base/implemented_ops.hpp"
 
@@ -71,14 +72,14 @@ iface::iface(const resource& where, const iface_params& params, const device& ow
     : base_iface(where, params),
       options_(std::move(options)),
       device_index_(own.index),
-      reach_(own, network_identity(), options_.families.order, routes_),
+      reach_(own, ucs::net::network_identity(), options_.families.order, routes_),
       pool_(buffer_bytes(options_)),
       scratch_(std::make_unique<std::byte[]>(
           wire::frame_size(std::max(tx_segment(options_), short_payload + 8)))),
       epoll_(std::move(epoll)),
       door_(*this, params.events) {
     address_.iface_id = ucs::sys::random_id();
-    address_.network_id = network_identity();
+    address_.network_id = ucs::net::network_identity();
     address_.loopback = own.kind == device_kind::loopback;
     address_.v4 = own.v4;
     address_.v6 = own.v6;

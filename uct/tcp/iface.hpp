@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "ucs/datastruct/intrusive.hpp"
+#include "ucs/net/kernel_routes.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/door.hpp"
-#include "uct/tcp/network_identity.hpp"
-#include "uct/tcp/route_query.hpp"
 #include "uct/tcp/settings.hpp"
 #include "uct/tcp/socket.hpp"
 
@@ -76,7 +75,7 @@ private:
     settings options_;
     address address_;
     std::uint32_t device_index_;
-    kernel_routes routes_;
+    ucs::net::kernel_routes routes_;
     mutable reach reach_;
     buffer_pool pool_;
     buffer scratch_;

@@ -68,7 +68,7 @@ std::string reach::why_not(const ip_address& source, const listen_point& target,
                            target.ip.is_link_local() ? to : source.text(),
                            target.ip.is_link_local() ? source.text() : to);
     }
-    const route found = routes_.find(source, target.ip);
+    const route found = routes_.find(source, target.ip, 0);
     switch (found.type) {
         case route::kind::unknown:
             return {};  // connecting will show

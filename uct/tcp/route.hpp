@@ -5,26 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "ucs/net/route.hpp"
 #include "uct/tcp/address.hpp"
 #include "uct/tcp/device.hpp"
 
 namespace uct::tcp {
 
-// What the kernel would do with a packet.
-struct route {
-    enum class kind : std::uint8_t { none, local, forward, unknown } type = kind::none;
-    std::uint32_t interface_index = 0;  // by which it leaves
-    std::string interface_name{};
-    std::string error{};  // why there is none
-};
-
-// Asks for routes; the kernel's table or a test's. Owner context.
-class route_source {
-public:
-    virtual ~route_source() = default;
-    // Route of a packet from `source` to `target`.
-    virtual route find(const ip_address& source, const ip_address& target) = 0;
-};
+using ucs::net::route;
+using ucs::net::route_source;
 
 // Decides whether the peers of one interface can be reached, and by which address. Ways that were
 // found are cached per address. Owned by the interface; owner context.

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "ucs/net/network_identity.hpp"
 #include "uct/tcp/address.hpp"
-#include "uct/tcp/network_identity.hpp"
 #include "uct/tcp/socket.hpp"
 #include "uct/tcp/tcp.hpp"
 #include "uct/tcp/wire.hpp"
@@ -132,7 +132,7 @@ public:
     [[nodiscard]] bytes address() const {
         uct::tcp::address made;
         made.iface_id = id;
-        made.network_id = uct::tcp::network_identity();
+        made.network_id = ucs::net::network_identity();
         made.loopback = true;
         made.v4 = {loopback(), uct::tcp::local_address(listener_.get()).port(), 8};
         bytes packed(made.packed_size());

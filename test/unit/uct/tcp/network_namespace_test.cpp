@@ -5,7 +5,8 @@
 #include <thread>
 
 #include "test/unit/uct/tcp/fixture.hpp"
-#include "uct/tcp/route_query.hpp"
+#include "ucs/net/kernel_routes.hpp"
+#include "uct/tcp/route.hpp"
 
 using namespace uct::tcp;
 
@@ -60,15 +61,22 @@ TEST_CASE("an interface that is down is listed with the reason") {
 TEST_CASE("the kernel's answer without any route is passed on") {
     route outside;
     route own;
+    route outside_of_lo;
+    route own_of_lo;
     if (!in_empty_network([&] {
             set_up("lo");
-            kernel_routes routes;
-            outside = routes.find(ip(127, 0, 0, 1), ip(10, 9, 8, 7));
-            own = routes.find(ip(127, 0, 0, 1), ip(127, 0, 0, 1));
+            ucs::net::kernel_routes routes;
+            outside = routes.find(ip(127, 0, 0, 1), ip(10, 9, 8, 7), 0);
+            own = routes.find(ip(127, 0, 0, 1), ip(127, 0, 0, 1), 0);
+            // Who names an interface is not told that all the world is behind it.
+            outside_of_lo = routes.find(ip(127, 0, 0, 1), ip(10, 9, 8, 7), ::if_nametoindex("lo"));
+            own_of_lo = routes.find({}, ip(127, 0, 0, 1), ::if_nametoindex("lo"));
         })) {
         return;
     }
     CHECK(outside.type == route::kind::none);
     CHECK_FALSE(outside.error.empty());
     CHECK(own.type == route::kind::local);
+    CHECK(outside_of_lo.type == route::kind::none);
+    CHECK(own_of_lo.type == route::kind::local);
 }

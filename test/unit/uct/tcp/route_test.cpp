@@ -9,7 +9,7 @@ namespace {
 // Gives one answer to every question and counts them.
 class fixed_routes final : public route_source {
 public:
-    route find(const ip_address&, const ip_address&) override {
+    route find(const ip_address&, const ip_address&, std::uint32_t) override {
         ++asked;
         return answer;
     }

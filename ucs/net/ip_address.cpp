@@ -1,4 +1,4 @@
-#include "uct/tcp/ip_address.hpp"
+#include "ucs/net/ip_address.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-namespace uct::tcp {
+namespace ucs::net {
 
 ip_address ip_address::v4(std::span<const std::byte, 4> bytes) noexcept {
     ip_address made;
@@ -98,4 +98,4 @@ std::string socket_address::text() const noexcept {
     }
 }
 
-}  // namespace uct::tcp
+}  // namespace ucs::net

@@ -1,4 +1,4 @@
-#include "uct/tcp/route_query.hpp"
+#include "ucs/net/kernel_routes.hpp"
 
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
@@ -11,18 +11,25 @@
 #include <cerrno>
 #include <cstring>
 
-#include "uct/tcp/socket.hpp"
+#include "ucs/log/log.hpp"
 
-namespace uct::tcp {
+namespace ucs::net {
 
 namespace {
 
+constinit log::component self{"ucs.net"};
+
 constexpr std::size_t longest_answer = 4096;
+
+const char* error_text(int error) noexcept {
+    const char* text = ::strerrordesc_np(error);
+    return text == nullptr ? "unknown error" : text;
+}
 
 struct request {
     nlmsghdr head;
     rtmsg body;
-    std::array<std::byte, 2 * (sizeof(rtattr) + 16)> attributes;
+    std::array<std::byte, 3 * (sizeof(rtattr) + 16)> attributes;
 };
 
 void add(request& to, unsigned short type, std::span<const std::byte> value) noexcept {
@@ -58,8 +65,9 @@ route from_message(const rtmsg* body, std::size_t length) {
 
 }  // namespace
 
-route kernel_routes::find(const ip_address& source, const ip_address& target) {
-    if (!open() || !ask(source, target)) return {.type = route::kind::unknown};
+route kernel_routes::find(const ip_address& source, const ip_address& target,
+                          std::uint32_t through) {
+    if (!open() || !ask(source, target, through)) return {.type = route::kind::unknown};
     return read_answer();
 }
 
@@ -67,12 +75,13 @@ bool kernel_routes::open() noexcept {
     if (netlink_) return true;
     netlink_.reset(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
     if (!netlink_) {
-        ucs::log::diag(log, "socket(AF_NETLINK): {}; routes are not checked", error_text(errno));
+        log::diag(self, "socket(AF_NETLINK): {}; routes are not checked", error_text(errno));
     }
     return static_cast<bool>(netlink_);
 }
 
-bool kernel_routes::ask(const ip_address& source, const ip_address& target) noexcept {
+bool kernel_routes::ask(const ip_address& source, const ip_address& target,
+                        std::uint32_t through) noexcept {
     request question{};
     question.head.nlmsg_len = NLMSG_LENGTH(sizeof question.body);
     question.head.nlmsg_type = RTM_GETROUTE;
@@ -80,13 +89,21 @@ bool kernel_routes::ask(const ip_address& source, const ip_address& target) noex
     question.head.nlmsg_seq = ++sequence_;
     question.body.rtm_family = static_cast<unsigned char>(target.family());
     question.body.rtm_dst_len = static_cast<unsigned char>(8 * target.bytes().size());
-    question.body.rtm_src_len = question.body.rtm_dst_len;
     add(question, RTA_DST, target.bytes());
-    add(question, RTA_SRC, source.bytes());
+    if (!source.is_none()) {
+        question.body.rtm_src_len = question.body.rtm_dst_len;
+        add(question, RTA_SRC, source.bytes());
+    }
+    if (through != 0) {
+        add(question, RTA_OIF, std::as_bytes(std::span(&through, 1)));
+        // The entry of the table that fits: without one, who names an interface is told that
+        // everybody is its neighbour.
+        question.body.rtm_flags = RTM_F_FIB_MATCH;
+    }
     const ssize_t sent = ::send(netlink_.get(), &question, question.head.nlmsg_len, 0);
     if (sent == static_cast<ssize_t>(question.head.nlmsg_len)) return true;
-    ucs::log::diag(log, "RTM_GETROUTE to {}: {}; the route is not checked", target.text(),
-                   error_text(errno));
+    log::diag(self, "RTM_GETROUTE to {}: {}; the route is not checked", target.text(),
+              error_text(errno));
     return false;
 }
 
@@ -127,4 +144,4 @@ bool kernel_routes::has_carrier(const std::string& interface) const noexcept {
     return (question.ifr_flags & IFF_RUNNING) != 0;
 }
 
-}  // namespace uct::tcp
+}  // namespace ucs::net
