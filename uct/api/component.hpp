@@ -17,7 +17,8 @@ struct resource {
     std::string transport;  // "tcp"
     std::string device;     // "eth0"; "memory" for shared memory
     device_type type = device_type::network;
-    int numa_node = -1;  // -1: unknown or everywhere
+    int numa_node = -1;   // -1: unknown or everywhere
+    bool paired = false;  // endpoints come in pairs, see ep::pack_connection
 };
 
 // A transport on a device that does not work here, and why, in words for people.

@@ -59,6 +59,13 @@ public:
     // be reached. Failures are logged.
     virtual ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) = 0;
 
+    // The same for one operation: what is left behind when the keeper goes may serve the next one,
+    // so this costs little, but peers that have the key may reach whole pages as long as it is
+    // kept.
+    virtual ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) {
+        return share(bytes, allowed);
+    }
+
     // A peer's memory by its key, which may be anything. UCS_ERR_INVALID_PARAM: it is malformed;
     // UCS_ERR_UNREACHABLE. Failures are logged.
     virtual ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,

@@ -35,7 +35,8 @@ sim_ep::~sim_ep() {
 }
 
 ucs_status_t sim_ep::refuse(const char* call, const char* why) const {
-    ucs::log::error(uct_log, "sim: node {}: {} to node {}: {}", link_->from, call, link_->to, why);
+    ucs::log::error(uct_log, "{}: node {}: {} to node {}: {}", iface_.where().transport,
+                    link_->from, call, link_->to, why);
     return UCS_ERR_INVALID_PARAM;
 }
 

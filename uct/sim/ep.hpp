@@ -8,7 +8,7 @@ namespace uct::sim {
 // Posts operations on a link of the fabric. Checks its arguments against the interface's limits
 // and refuses what a transport could not do, because it exists to find mistakes of its callers.
 // Owner context.
-class sim_ep final : public base_ep {
+class sim_ep : public base_ep {
 public:
     sim_ep(sim_iface& owner, fabric& network, node_id target);
     ~sim_ep() override;
@@ -25,15 +25,16 @@ public:
     ucs_status_t flush(completion* done) override;
     std::string peer_name() const override { return "node " + std::to_string(link_->to); }
 
-private:
+protected:
     [[nodiscard]] ucs_status_t refuse(const char* call, const char* why) const;
+    fabric& fabric_;
+    link_ptr link_;
+
+private:
     [[nodiscard]] ucs_status_t admit_message(op kind, am_id id, const char* call);
     ucs_status_t access(op_kind kind, std::span<const iov> pieces, std::uint64_t remote_address,
                         completion* done);
     [[nodiscard]] bool ends_at_once(const completion* done);
-
-    fabric& fabric_;
-    link_ptr link_;
 };
 
 }  // namespace uct::sim

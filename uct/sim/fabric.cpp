@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <limits>
 
 namespace uct::sim {
 
@@ -10,6 +11,9 @@ namespace {
 
 // Virtual time does not start at 0, which code may take for "never".
 constexpr ucs::time::nanoseconds start_of_time = 1'000'000'000;
+
+// When an endpoint takes operations that has no partner.
+constexpr ucs::time::nanoseconds never = std::numeric_limits<ucs::time::nanoseconds>::max();
 
 // Some salt, so that an address of another fabric is not taken for one of this.
 std::uint32_t mix(std::uint64_t value) noexcept {
@@ -56,31 +60,37 @@ std::optional<node_id> fabric::find_node(std::uint64_t worker_uid, std::size_t n
     return std::nullopt;
 }
 
-node& fabric::join(std::uint64_t worker_uid) {
+node& fabric::join(std::uint64_t worker_uid, bool paired) {
     const auto id = static_cast<node_id>(nodes_.size());
-    nodes_.push_back(std::make_unique<node>(id, worker_uid));
+    nodes_.push_back(std::make_unique<node>(id, worker_uid, paired));
     record(event_kind::opened, *nodes_.back());
     return *nodes_.back();
 }
 
-std::uint32_t fabric::check_word(node_id id) const noexcept {
-    return mix((seed_ << 20U) ^ id ^ 0x73696dU);
+std::uint32_t fabric::check_word(const node& of) const noexcept {
+    return mix((seed_ << 20U) ^ of.id ^ (of.paired ? 0x726373U : 0x73696dU));
 }
 
-ucs::result<node_id> fabric::parse_address(std::span<const std::byte> address) const {
+ucs::result<node_id> fabric::parse_address(const node& reader,
+                                           std::span<const std::byte> address) const {
     std::array<std::uint32_t, 2> words{};
     if (address.size() != sizeof words) return UCS_ERR_INVALID_ADDR;
     std::memcpy(words.data(), address.data(), sizeof words);
-    if (words[0] >= nodes_.size() || words[1] != check_word(words[0])) {
-        return UCS_ERR_INVALID_ADDR;
-    }
-    return node_id{words[0]};
+    if (words[0] >= nodes_.size()) return UCS_ERR_INVALID_ADDR;
+    const node& found = *nodes_[words[0]];
+    if (words[1] != check_word(found) || found.paired != reader.paired) return UCS_ERR_INVALID_ADDR;
+    return found.id;
 }
 
 link_ptr fabric::connect(node& from, node_id to, sim_ep& owner) {
-    auto fresh = std::make_shared<link>(next_link_++, from.id, to, &owner);
+    auto fresh = std::make_shared<link>(next_link_++, from, to, &owner);
     from.out.emplace(fresh->number, fresh);
     nodes_[to]->in.emplace(fresh->number, fresh);
+    if (from.paired) {
+        pairs_.emplace(fresh->number, fresh);
+        fresh->connected_at = never;
+        return fresh;
+    }
     fresh->connected_at = now_ + dice_.between(0, network_.max_connect_time);
     if (!nodes_[to]->alive) {
         schedule({.when = now_ + network_.detection_time,
@@ -101,6 +111,7 @@ void fabric::disconnect(link& which) {
     // The messages were accepted, so they still arrive, but their memory is the caller's again.
     for (const operation_ptr& message : which.wire)
         message->gather();
+    if (which.paired) part(which);
 }
 
 bool fabric::rma_refused(node_id from, node_id to) {
@@ -124,7 +135,7 @@ ucs_status_t fabric::admit(const link_ptr& on) {
     }
     if (!must_fail(*on)) return UCS_OK;
     if (dice_.chance(0.5)) {
-        schedule({.when = now_ + travel_time(0),
+        schedule({.when = now_ + travel_time(*on, 0),
                   .what = action::fail,
                   .on = on,
                   .status = UCS_ERR_ENDPOINT_TIMEOUT});
@@ -139,14 +150,19 @@ void fabric::post(const link_ptr& on, operation_ptr what) {
     record(event_kind::posted, *on, what->length);
     on->outstanding.push_back(what);
     if (what->kind == op_kind::flush) return;
-    const ucs::time::nanoseconds there = now_ + travel_time(what->length);
-    if (what->kind == op_kind::message) {
-        on->wire.push_back(std::move(what));
-        on->last_arrival = std::max(on->last_arrival + 1, there);
-        schedule({.when = on->last_arrival, .what = action::arrive, .on = on});
-    } else {
-        schedule({.when = there, .what = action::access, .on = on, .which = std::move(what)});
+    if (what->kind == op_kind::message || what->kind == op_kind::nothing) {
+        send_on_wire(on, std::move(what));
+        return;
     }
+    const ucs::time::nanoseconds there = now_ + travel_time(*on, what->length);
+    schedule({.when = there, .what = action::access, .on = on, .which = std::move(what)});
+}
+
+void fabric::send_on_wire(const link_ptr& on, operation_ptr what) {
+    const ucs::time::nanoseconds there = now_ + travel_time(*on, what->length);
+    on->wire.push_back(std::move(what));
+    on->last_arrival = std::max(on->last_arrival + 1, there);
+    schedule({.when = on->last_arrival, .what = action::arrive, .on = on});
 }
 
 void fabric::consumed_message(node& at) {
@@ -159,11 +175,14 @@ void fabric::consumed_message(node& at) {
     }
 }
 
-ucs::time::nanoseconds fabric::travel_time(std::size_t bytes) {
-    ucs::time::nanoseconds time = dice_.between(network_.min_latency, network_.max_latency);
+ucs::time::nanoseconds fabric::travel_time(const link& on, std::size_t bytes) {
+    const paired_parameters& pairs = network_.paired;
+    ucs::time::nanoseconds time = on.paired
+                                      ? dice_.between(pairs.min_latency, pairs.max_latency)
+                                      : dice_.between(network_.min_latency, network_.max_latency);
     if (dice_.chance(network_.delay_probability)) time += dice_.between(0, network_.max_delay);
-    return time + static_cast<ucs::time::nanoseconds>(static_cast<double>(bytes) * 1e9 /
-                                                      network_.bandwidth);
+    const double bandwidth = on.paired ? pairs.bandwidth : network_.bandwidth;
+    return time + static_cast<ucs::time::nanoseconds>(static_cast<double>(bytes) * 1e9 / bandwidth);
 }
 
 void fabric::record(event_kind kind, const link& on, std::uint64_t detail) noexcept {

@@ -1,6 +1,7 @@
 // A network in virtual time, inside one process.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -43,6 +44,9 @@ public:
     [[nodiscard]] std::optional<node_id> find_node(std::uint64_t worker_uid,
                                                    std::size_t nth = 0) const noexcept;
 
+    // Nothing gets through between two nodes whose endpoints come in pairs.
+    void break_path(node_id one, node_id other) { dead_paths_[std::minmax(one, other)] = true; }
+
     // get_zcopy and put_zcopy from one node to another return UCS_ERR_UNSUPPORTED.
     void refuse_rma(node_id from, node_id to) { refused_.insert({from, to}); }
 
@@ -60,12 +64,15 @@ public:
 private:
     friend class sim_iface;
     friend class sim_ep;
+    friend class paired_ep;
 
     // For interfaces and endpoints.
-    node& join(std::uint64_t worker_uid);
+    node& join(std::uint64_t worker_uid, bool paired);
     void leave(node& which);
-    [[nodiscard]] std::uint32_t check_word(node_id id) const noexcept;
-    [[nodiscard]] ucs::result<node_id> parse_address(std::span<const std::byte> address) const;
+    [[nodiscard]] std::uint32_t check_word(const node& of) const noexcept;
+    // Of an interface of the same kind.
+    [[nodiscard]] ucs::result<node_id> parse_address(const node& reader,
+                                                     std::span<const std::byte> address) const;
     link_ptr connect(node& from, node_id to, sim_ep& owner);
     void disconnect(link& which);
     [[nodiscard]] ucs_status_t admit(const link_ptr& on);
@@ -75,19 +82,40 @@ private:
     void record(event_kind kind, const link& on, std::uint64_t detail = 0) noexcept;
     void record(event_kind kind, const node& at, std::uint64_t detail = 0) noexcept;
 
+    // Endpoints in pairs.
+    static constexpr std::size_t connection_length = 2 * sizeof(std::uint64_t);
+    [[nodiscard]] std::uint64_t check_word(const link& of) const noexcept;
+    void pack_connection(const link& of, std::span<std::byte> into) const;
+    // UCS_ERR_INVALID_ADDR: malformed.
+    ucs_status_t bind(const link_ptr& which, std::span<const std::byte> theirs);
+    void look(const link_ptr& on);
+    [[nodiscard]] bool path_is_dead(node_id one, node_id other);
+    [[nodiscard]] link_ptr listening_partner(const link& of);
+    enum class reception : std::uint8_t { taken, later, never };
+    [[nodiscard]] reception reach_partner(const link_ptr& on);
+    void repeat(event&& what);
+    [[nodiscard]] bool serve(const link_ptr& on, const operation_ptr& which);
+    void send_on_wire(const link_ptr& on, operation_ptr what);
+    void part(link& which);
+    void arrived_goodbye(const link& of);
+
     // Events.
     void schedule(event what);
     void happen(event& what);
     void arrive(const link_ptr& on);
+    [[nodiscard]] bool arrives_at_partner(const link_ptr& on);
     void access(const link_ptr& on, const operation_ptr& which);
     void complete_soon(const link_ptr& on, const operation_ptr& which);
     void complete(const link_ptr& on, const operation_ptr& which);
     void fail_links(const event& what);
     void fail(const link_ptr& on, ucs_status_t status);
+    // Without a word to the other side.
+    void fail_alone(const link_ptr& on, ucs_status_t status);
+    void fail_opposites(const link& of);
     void lose_peers(node& gone);
     void lose_wire_tail(link& on);
     [[nodiscard]] bool must_fail(const link& on);
-    [[nodiscard]] ucs::time::nanoseconds travel_time(std::size_t bytes);
+    [[nodiscard]] ucs::time::nanoseconds travel_time(const link& on, std::size_t bytes);
 
     static ucs::time::nanoseconds virtual_now() noexcept;
     static inline fabric* current_ = nullptr;
@@ -108,6 +136,10 @@ private:
     std::set<pair> refused_;
     std::set<pair> rma_decided_;
     std::map<pair, std::uint64_t> failing_operation_;  // operations left until the failure
+    std::map<pair, bool> dead_paths_;                  // what was decided
+    // Links of endpoints that come in pairs, by number; of those that are gone, until they have
+    // said all.
+    std::map<std::uint64_t, link_ptr> pairs_;
 };
 
 }  // namespace uct::sim

@@ -40,6 +40,7 @@ void fabric::happen(event& what) {
 void fabric::arrive(const link_ptr& on) {
     if (on->wire.empty()) return;  // lost with its link
     node& target = *nodes_[on->to];
+    if (on->paired && target.alive && !arrives_at_partner(on)) return;
     if (target.alive && target.queued_messages >= network_.rx_queue) {
         record(event_kind::held_back, *on, target.queued_messages);
         target.held_back.push_back(on);
@@ -53,6 +54,14 @@ void fabric::arrive(const link_ptr& on) {
         return;
     }
     record(event_kind::arrived, *on, message->serial);
+    if (message->kind == op_kind::goodbye) {
+        arrived_goodbye(*on);
+        return;
+    }
+    if (message->kind == op_kind::nothing) {
+        complete_soon(on, message);
+        return;
+    }
     message->gather();
     on->arrived.push_back(message);
     ++target.queued_messages;
@@ -67,8 +76,9 @@ void fabric::access(const link_ptr& on, const operation_ptr& which) {
         record(event_kind::dropped, *on, which->serial);
         return;
     }
+    if (!on->paired) which->access_remote();
+    if (on->paired && !serve(on, which)) return;
     record(event_kind::remote_access, *on, which->serial);
-    which->access_remote();
     complete_soon(on, which);
 }
 
@@ -82,6 +92,7 @@ void fabric::complete_soon(const link_ptr& on, const operation_ptr& which) {
 void fabric::complete(const link_ptr& on, const operation_ptr& which) {
     node& sender = *nodes_[on->from];
     if (!sender.alive || on->owner == nullptr) return;
+    if (on->paired && on->failure == UCS_OK && on->in_flight(*which)) which->take_answer();
     sender.due.push_back({due_item::kind::completion, on, which});
 }
 

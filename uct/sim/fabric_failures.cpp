@@ -31,25 +31,33 @@ void fabric::fail_links(const event& what) {
     }
     if (what.from >= nodes_.size()) return;
     for (const auto& [number, candidate] : nodes_[what.from]->out) {
-        if (candidate->to == what.to) fail(candidate, what.status);
+        if (candidate->to == what.to && candidate->bound()) fail(candidate, what.status);
     }
 }
 
 void fabric::fail(const link_ptr& on, ucs_status_t status) {
+    if (on->owner == nullptr || on->failure != UCS_OK || !nodes_[on->from]->alive) return;
+    fail_alone(on, status);
+    if (network_.both_ways && nodes_[on->to]->alive) fail_opposites(*on);
+}
+
+void fabric::fail_alone(const link_ptr& on, ucs_status_t status) {
     node& sender = *nodes_[on->from];
     if (on->owner == nullptr || on->failure != UCS_OK || !sender.alive) return;
     record(event_kind::ep_failed, *on, static_cast<std::uint64_t>(status));
     on->failure = status;
     lose_wire_tail(*on);
     sender.due.push_back({due_item::kind::failure, on, {}});
-    if (!network_.both_ways || !nodes_[on->to]->alive) return;
-    for (const auto& [number, opposite] : nodes_[on->to]->out) {
-        if (opposite->to == on->from && opposite->failure == UCS_OK) {
-            schedule({.when = now_ + travel_time(0),
-                      .what = action::fail,
-                      .on = opposite,
-                      .status = UCS_ERR_CONNECTION_RESET});
-        }
+}
+
+void fabric::fail_opposites(const link& of) {
+    for (const auto& [number, opposite] : nodes_[of.to]->out) {
+        if (opposite->to != of.from || opposite->failure != UCS_OK) continue;
+        if (of.paired && opposite->partner != of.number) continue;
+        schedule({.when = now_ + travel_time(of, 0),
+                  .what = action::fail,
+                  .on = opposite,
+                  .status = UCS_ERR_CONNECTION_RESET});
     }
 }
 
@@ -75,6 +83,7 @@ void fabric::kill(std::uint64_t worker_uid) {
     for (const auto& candidate : nodes_) {
         if (candidate->worker_uid != worker_uid || !candidate->alive) continue;
         record(event_kind::node_died, *candidate);
+        candidate->killed = true;
         for (const auto& [number, broken] : candidate->out)
             lose_wire_tail(*broken);
         lose_peers(*candidate);
@@ -95,11 +104,16 @@ void fabric::lose_peers(node& gone) {
     for (const auto& [number, towards] : gone.in) {
         towards->arrived.clear();
         towards->landing = false;
+        if (!towards->bound()) continue;  // see bind
         schedule({.when = now_ + network_.detection_time,
                   .what = action::fail,
                   .on = towards,
-                  .status = UCS_ERR_CONNECTION_RESET});
+                  .status = towards->paired ? UCS_ERR_ENDPOINT_TIMEOUT : UCS_ERR_CONNECTION_RESET});
     }
+    // Of endpoints that are gone: nobody takes their last messages.
+    std::erase_if(pairs_, [&gone](const auto& each) {
+        return each.second->owner == nullptr && each.second->to == gone.id;
+    });
 }
 
 }  // namespace uct::sim

@@ -7,8 +7,9 @@
 
 namespace uct::sim {
 
-sim_iface::sim_iface(const resource& where, const iface_params& params, fabric& network)
-    : base_iface(where, params), fabric_(network), node_(network.join(params.worker_uid)) {
+sim_iface::sim_iface(const resource& where, const iface_params& params, fabric& network,
+                     bool paired)
+    : base_iface(where, params), fabric_(network), node_(network.join(params.worker_uid, paired)) {
     const parameters& p = network.network();
     attr_.ops = p.ops;
     attr_.max_short = p.max_short;
@@ -129,22 +130,27 @@ void sim_iface::end_all(const link_ptr& on) {
 }
 
 void sim_iface::pack_address(std::span<std::byte> into) const {
-    const std::array<std::uint32_t, 2> words{node_.id, fabric_.check_word(node_.id)};
+    const std::array<std::uint32_t, 2> words{node_.id, fabric_.check_word(node_)};
     std::memcpy(into.data(), words.data(), sizeof words);
 }
 
 reachability sim_iface::check_reachable(std::span<const std::byte> address) const {
-    if (fabric_.parse_address(address)) return {};
-    return {"its sim address is malformed or of another fabric"};
+    if (fabric_.parse_address(node_, address)) return {};
+    return {"its address is malformed, of another fabric or of another transport"};
+}
+
+ucs::result<node_id> sim_iface::target_of(std::span<const std::byte> address) const {
+    const auto target = fabric_.parse_address(node_, address);
+    if (!target) {
+        ucs::log::error(uct_log, "{}/{}: create_ep: malformed address of {} bytes",
+                        where().transport, where().device, address.size());
+    }
+    return target;
 }
 
 ucs::result<std::unique_ptr<ep>> sim_iface::create_ep(std::span<const std::byte> address) {
-    const auto target = fabric_.parse_address(address);
-    if (!target) {
-        ucs::log::error(uct_log, "sim/{}: create_ep: malformed address of {} bytes", where().device,
-                        address.size());
-        return target.status();
-    }
+    const auto target = target_of(address);
+    if (!target) return target.status();
     return std::unique_ptr<ep>(std::make_unique<sim_ep>(*this, fabric_, *target));
 }
 

@@ -7,9 +7,10 @@
 namespace uct::sim {
 
 // One node of a fabric. Owned by the worker; the fabric outlives it. Owner context.
-class sim_iface final : public base_iface {
+class sim_iface : public base_iface {
 public:
-    sim_iface(const resource& where, const iface_params& params, fabric& network);
+    sim_iface(const resource& where, const iface_params& params, fabric& network)
+        : sim_iface(where, params, network, false) {}
     ~sim_iface() override { fabric_.leave(node_); }
 
     unsigned progress() override;
@@ -18,6 +19,14 @@ public:
     ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
 
     [[nodiscard]] node& here() noexcept { return node_; }
+
+protected:
+    // `paired`: endpoints come in pairs.
+    sim_iface(const resource& where, const iface_params& params, fabric& network, bool paired);
+    // Logs what is wrong.
+    [[nodiscard]] ucs::result<node_id> target_of(std::span<const std::byte> address) const;
+
+    fabric& fabric_;
 
 private:
     void handle(const due_item& item);
@@ -28,7 +37,6 @@ private:
     void end_operation(const link_ptr& on, const operation& which);
     void end_all(const link_ptr& on);
 
-    fabric& fabric_;
     node& node_;
 };
 

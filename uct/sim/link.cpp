@@ -3,7 +3,27 @@
 #include <algorithm>
 #include <cstring>
 
+#include "uct/base/atomic_value.hpp"
+#include "uct/sim/node.hpp"
+
 namespace uct::sim {
+
+link::link(std::uint64_t number_, const node& from_, node_id to_, sim_ep* owner_) noexcept
+    : number(number_), from(from_.id), to(to_), paired(from_.paired), owner(owner_) {}
+
+namespace {
+
+// Leaves in `bytes` what was there.
+template<class Word>
+void change_word(const atomic_op& how, std::byte* bytes, void* there) noexcept {
+    Word was;
+    std::memcpy(&was, there, sizeof was);
+    const Word after = value_after<Word>(how, was);
+    std::memcpy(there, &after, sizeof after);
+    std::memcpy(bytes, &was, sizeof was);
+}
+
+}  // namespace
 
 void operation::gather() noexcept {
     for (const iov& piece : pieces) {
@@ -23,6 +43,29 @@ void operation::access_remote() const noexcept {
             std::memmove(remote, piece.base, piece.length);
         }
         remote += piece.length;
+    }
+}
+
+void operation::serve() noexcept {
+    auto* const there = reinterpret_cast<std::byte*>(remote_address);
+    if (length == 0) return;
+    if (kind == op_kind::get) {
+        std::memcpy(data.get(), there, length);
+    } else if (kind == op_kind::put) {
+        gather();
+        std::memcpy(there, data.get(), length);
+    } else if (change.size == sizeof(std::uint32_t)) {
+        change_word<std::uint32_t>(change, data.get(), there);
+    } else {
+        change_word<std::uint64_t>(change, data.get(), there);
+    }
+}
+
+void operation::take_answer() noexcept {
+    const std::byte* from = data.get();
+    for (const iov& piece : pieces) {
+        if (piece.length > 0) std::memcpy(piece.base, from, piece.length);
+        from += piece.length;
     }
 }
 

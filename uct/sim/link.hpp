@@ -5,15 +5,27 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "uct/api/atomic.hpp"
 #include "uct/sim/parameters.hpp"
 
 namespace uct::sim {
 
 class sim_ep;
+struct node;
 
-enum class op_kind : std::uint8_t { message, get, put, flush };
+enum class op_kind : std::uint8_t {
+    message,
+    get,
+    put,
+    flush,
+    atomic,
+    // Of pairs only; they travel like messages, and nobody is told of their arrival:
+    nothing,  // for its acknowledgement
+    goodbye,  // the endpoint is gone
+};
 
 // One posted operation. Shared by the link's lists and by the events that refer to it.
 struct operation {
@@ -24,17 +36,23 @@ struct operation {
 
     // A message: `length` bytes of exactly that size, of which the first `copied` are filled in.
     // The rest is read from `pieces` as late as possible, to catch callers who reuse their
-    // buffer too early. A remote access has only pieces and an address.
+    // buffer too early. A remote access has only pieces and an address; by a key it has `data`,
+    // too, which is what goes over the network.
     std::unique_ptr<std::byte[]> data;
     std::size_t length = 0;
     std::size_t copied = 0;
     std::vector<iov> pieces;
     std::uint64_t remote_address = 0;
+    std::uint32_t key = 0;
+    atomic_op change;
 
     // Reads the pieces into the message.
     void gather() noexcept;
     // Moves the bytes of a get or put.
     void access_remote() const noexcept;
+    // The same by a key: what happens at the target, and what the sender gets.
+    void serve() noexcept;
+    void take_answer() noexcept;
 };
 
 using operation_ptr = std::shared_ptr<operation>;
@@ -42,12 +60,12 @@ using operation_ptr = std::shared_ptr<operation>;
 // State of one endpoint's connection. Lives as long as the endpoint or an event needs it, so that
 // messages of a destroyed endpoint still arrive. Owner: whoever runs the simulation.
 struct link {
-    link(std::uint64_t number_, node_id from_, node_id to_, sim_ep* owner_) noexcept
-        : number(number_), from(from_), to(to_), owner(owner_) {}
+    link(std::uint64_t number_, const node& from_, node_id to_, sim_ep* owner_) noexcept;
 
     const std::uint64_t number;
     const node_id from;
     const node_id to;
+    const bool paired;
     sim_ep* owner;  // nullptr once the endpoint was destroyed
     ucs_status_t failure = UCS_OK;
 
@@ -62,6 +80,14 @@ struct link {
     // Landing of the first arrived message.
     bool landing = false;
     std::size_t landed = 0;
+
+    // Of a pair: the number of the link that its endpoint was connected to.
+    std::optional<std::uint64_t> partner;
+    ucs::time::nanoseconds unheard_since = 0;  // 0: what was sent last found its partner
+    bool deaf = false;                         // takes no messages any more
+
+    // Whether its endpoint was told of its partner, if it has to be.
+    [[nodiscard]] bool bound() const noexcept { return !paired || partner.has_value(); }
 
     // Operations that count against the window.
     [[nodiscard]] std::size_t window_use() const noexcept;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "uct/sim/link.hpp"
+#include "uct/sim/regions.hpp"
 
 namespace uct::sim {
 
@@ -17,11 +18,16 @@ struct due_item {
 
 // Owned by the fabric, lives as long as it, also after its interface is gone.
 struct node {
-    node(node_id id_, std::uint64_t uid) noexcept : id(id_), worker_uid(uid) {}
+    node(node_id id_, std::uint64_t uid, bool in_pairs) noexcept
+        : id(id_), worker_uid(uid), paired(in_pairs) {}
 
     const node_id id;
     const std::uint64_t worker_uid;
+    const bool paired;  // its endpoints come in pairs
     bool alive = true;
+    bool killed = false;  // not only closed
+
+    std::shared_ptr<const regions> memory;  // that peers reach by keys
 
     std::deque<due_item> due;
     std::size_t queued_messages = 0;        // counts against parameters::rx_queue

@@ -18,6 +18,27 @@ inline constexpr std::uint32_t every_op =
     static_cast<std::uint32_t>(op::am_zcopy) | static_cast<std::uint32_t>(op::get_zcopy) |
     static_cast<std::uint32_t>(op::put_zcopy);
 
+inline constexpr std::uint32_t every_memory_op =
+    static_cast<std::uint32_t>(op::get_zcopy) | static_cast<std::uint32_t>(op::put_zcopy) |
+    static_cast<std::uint32_t>(op::get_bcopy) | static_cast<std::uint32_t>(op::put_bcopy) |
+    static_cast<std::uint32_t>(op::put_short) | static_cast<std::uint32_t>(op::atomic);
+
+// What is particular to interfaces whose endpoints come in pairs (paired_component); all else is as
+// for the others. By default they are the faster ones.
+struct paired_parameters {
+    ucs::time::nanoseconds min_latency = 200;
+    ucs::time::nanoseconds max_latency = 900;
+    double bandwidth = 20e9;              // bytes per second
+    op_mask memory_ops{every_memory_op};  // beside the operations on messages of all interfaces
+    std::size_t max_put_short = 32;
+    // A message that does not find its partner is repeated so often, after so long each time.
+    unsigned retransmissions = 7;
+    ucs::time::nanoseconds retransmission_time = 1'000'000;
+    double creation_failure = 0;      // probability that there is no room for one more endpoint
+    double dead_path = 0;             // probability that nothing gets through between two nodes
+    double registration_failure = 0;  // probability that memory cannot be shared
+};
+
 // Times in virtual nanoseconds, sizes in bytes, probabilities from 0 to 1. The defaults are a
 // well-behaved network with variable latency.
 struct parameters {
@@ -57,6 +78,8 @@ struct parameters {
     double rma_refused = 0;  // probability that a pair of nodes refuses get and put
     bool both_ways = true;   // a failed link takes the link of the opposite direction with it
     ucs::time::nanoseconds detection_time = 10'000;  // from a death to the failure of endpoints
+
+    paired_parameters paired;
 };
 
 }  // namespace uct::sim

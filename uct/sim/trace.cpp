@@ -42,6 +42,10 @@ const char* name_of(event_kind kind) noexcept {
             return "node died";
         case event_kind::woken:
             return "woken";
+        case event_kind::repeated:
+            return "repeated";
+        case event_kind::said_goodbye:
+            return "said goodbye";
     }
     return "?";
 }

@@ -27,6 +27,8 @@ enum class event_kind : std::uint8_t {
     node_left,
     node_died,
     woken,
+    repeated,
+    said_goodbye,
 };
 
 struct trace_record {

@@ -22,6 +22,7 @@ unsigned offers(environment& where) {
         flag(uct::op::atomic, needs::atomics) | flag(uct::op::put_short, needs::put_short) |
         flag(uct::op::put_bcopy, needs::put_bcopy) | flag(uct::op::get_bcopy, needs::get_bcopy);
     if (attr.atomics_of_processor) all |= needs::atomics_of_processor;
+    if (attr.keyed) all |= needs::keyed;
     if (!where.reaches_only_itself()) all |= needs::two_sides;
     if (attr.lands) all |= needs::landing;
     const bool any_rma = attr.ops.has(uct::op::get_zcopy) || attr.ops.has(uct::op::put_zcopy);

@@ -29,6 +29,7 @@ enum : unsigned {
     put_bcopy = 1U << 14,
     get_bcopy = 1U << 15,
     atomics_of_processor = 1U << 16,
+    keyed = 1U << 17,  // remote memory is reached by keys that the owner's device checks
 };
 }
 

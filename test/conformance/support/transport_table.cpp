@@ -4,12 +4,9 @@
 #include "test/conformance/support/environment.hpp"
 #include "uct/base/registry.hpp"
 #include "uct/sim/component.hpp"
+#include "uct/sim/paired_component.hpp"
 
 namespace conformance {
-
-ucs::config::source environment::config() const {
-    return ucs::config::source::empty();
-}
 
 namespace {
 
@@ -51,6 +48,8 @@ private:
     const variant how_;
 };
 
+// `Component`: sim_component or paired_component.
+template<class Component>
 class simulated final : public environment {
 public:
     simulated(std::uint64_t seed, const uct::sim::parameters& network)
@@ -63,15 +62,17 @@ public:
         if (!fabric_.step()) fabric_.advance(ucs::time::millisecond);
         return true;
     }
-    bool can_refuse_rma() const override { return true; }
+    bool can_refuse_rma() const override { return !by_keys; }
+    bool checks_remote_memory() const override { return by_keys; }
     void refuse_rma_of_first_pair() override { fabric_.refuse_rma(0, 1); }
     std::string report() const override {
         return "seed " + std::to_string(fabric_.seed()) + "\n" + fabric_.history().text();
     }
 
 private:
+    static constexpr bool by_keys = std::is_same_v<Component, uct::sim::paired_component>;
     uct::sim::fabric fabric_;
-    uct::sim::sim_component component_;
+    Component component_;
 };
 
 void add_built_in(std::vector<transport_row>& table, const std::string& row,
@@ -133,6 +134,7 @@ std::vector<network_kind> network_kinds() {
     rough.progress_batch = 2;
     rough.max_completion_delay = 100'000;
     rough.immediate_completion = 0.3;
+    rough.paired.max_latency = 50'000;
 
     uct::sim::parameters lands = rough;
     lands.lands = true;
@@ -152,6 +154,18 @@ std::vector<network_kind> network_kinds() {
             {"landing", lands},
             {"one slot", one_slot},
             {"bcopy only", messages_only}};
+}
+
+template<class Component>
+void add_simulated(std::vector<transport_row>& table, const std::string& name,
+                   const network_kind& kind, std::uint64_t seeds) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        table.push_back({name + " " + kind.name + " seed " + std::to_string(seed),
+                         [seed, network = kind.network] {
+                             return std::make_unique<simulated<Component>>(seed, network);
+                         },
+                         {}});
+    }
 }
 
 }  // namespace
@@ -176,15 +190,28 @@ std::vector<transport_row> transport_table() {
                                {"RC_VERBS_RX_BUFS_FIRST", "8"},
                                {"RC_VERBS_SEG_SIZE", "2k"},
                                {"RC_VERBS_FC_WND_SIZE", "4"}}});
-    constexpr std::uint64_t seeds = 4;
+    // A side that closes does not wait for one that nobody progresses meanwhile.
+    const setting brief{"UD_VERBS_LINGER", "20ms"};
+    add_built_in(table, "ud_verbs", "ud_verbs", "", {.settings = {brief}});
+    // Short paths, so that messages have parts, and queues that are always nearly used up.
+    const std::vector<setting> small{brief,
+                                     {"UD_VERBS_PATH_MTU", "256"},
+                                     {"UD_VERBS_TX_QUEUE_LEN", "4"},
+                                     {"UD_VERBS_TX_WINDOW", "2"},
+                                     {"UD_VERBS_RX_QUEUE_LEN", "16"},
+                                     {"UD_VERBS_RX_BUFS_FIRST", "8"}};
+    add_built_in(table, "ud_verbs small", "ud_verbs", "", {.settings = small});
+    add_built_in(table, "ud_verbs lossy", "ud_verbs", "",
+                 {.settings = {brief,
+                               {"UD_VERBS_TIMEOUT", "2s"},
+                               {"UD_VERBS_MIN_RTO", "1ms"},
+                               {"UD_VERBS_MAX_RTO", "100ms"},
+                               {"UD_VERBS_TEST_DROP", "0.1"},
+                               {"UD_VERBS_TEST_DUPLICATE", "0.1"},
+                               {"UD_VERBS_TEST_REORDER", "0.1"}}});
     for (const network_kind& kind : network_kinds()) {
-        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-            table.push_back({std::string("sim ") + kind.name + " seed " + std::to_string(seed),
-                             [seed, network = kind.network] {
-                                 return std::make_unique<simulated>(seed, network);
-                             },
-                             {}});
-        }
+        add_simulated<uct::sim::sim_component>(table, "sim", kind, 4);
+        if (!kind.network.lands) add_simulated<uct::sim::paired_component>(table, "simrc", kind, 2);
     }
     return table;
 }

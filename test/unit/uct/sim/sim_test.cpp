@@ -4,52 +4,15 @@
 #include <cstring>
 
 #include "test/support/log_capture.hpp"
-#include "uct/sim/component.hpp"
+#include "test/unit/uct/sim/fixture.hpp"
 #include "uct/sim/driver.hpp"
 
 namespace {
 
+using sim_fixture::told;
+using sim_fixture::worker;
 using uct::sim::fabric;
 using uct::sim::parameters;
-
-struct told : uct::completion {
-    unsigned times = 0;
-    told() : uct::completion{.done = [](uct::completion& c) { ++static_cast<told&>(c).times; }} {}
-};
-
-// A worker with one interface.
-struct worker {
-    worker(fabric& network, std::uint64_t uid)
-        : events(std::move(*ucs::async::event_loop::create())),
-          config(ucs::config::source::empty()) {
-        const uct::sim::sim_component component(network);
-        iface =
-            std::move(*component.open(component.query(config).usable.front(),
-                                      {.events = *events, .config = config, .worker_uid = uid}));
-        iface->set_am_handler(0, {.deliver =
-                                      [](void* arg, void* data, std::size_t length) {
-                                          auto& self = *static_cast<worker*>(arg);
-                                          const auto* text = static_cast<const char*>(data);
-                                          self.inbox.emplace_back(text, text + length);
-                                      },
-                                  .arg = this});
-        iface->set_error_handler({.failed =
-                                      [](void* arg, uct::ep&, ucs_status_t status) {
-                                          static_cast<worker*>(arg)->failures.push_back(status);
-                                      },
-                                  .arg = this});
-    }
-    std::unique_ptr<uct::ep> connect(const worker& to) {
-        std::vector<std::byte> address(to.iface->attr().address_length);
-        to.iface->pack_address(address);
-        return std::move(*iface->create_ep(address));
-    }
-    std::unique_ptr<ucs::async::event_loop> events;
-    ucs::config::source config;
-    std::unique_ptr<uct::iface> iface;
-    std::vector<std::string> inbox;
-    std::vector<ucs_status_t> failures;
-};
 
 parameters rough() {
     parameters network;

@@ -1,0 +1,29 @@
+// The simulated transport whose endpoints come in pairs, as a component.
+#pragma once
+
+#include "uct/api/component.hpp"
+#include "uct/sim/fabric.hpp"
+
+namespace uct::sim {
+
+// Opens interfaces on one fabric: resource "simrc", device "rnode". They are what an RDMA device
+// is: faster than those of sim_component, which may be on the same fabric, but endpoints have to be
+// connected by another way. Not in the registry; a test hands it to whatever takes a list of
+// components. Owned by the test, destroyed before the fabric.
+class paired_component final : public component {
+public:
+    explicit paired_component(fabric& network) noexcept : fabric_(network) {}
+
+    const char* name() const noexcept override { return "simrc"; }
+    std::vector<const ucs::config::table*> options() const override { return {}; }
+    listing query(const ucs::config::source& config) const override;
+    ucs::result<std::shared_ptr<memory_domain>> open_domain(
+        const resource& where, const ucs::config::source& config) const override;
+    ucs::result<std::unique_ptr<iface>> open(const resource& where,
+                                             const iface_params& params) const override;
+
+private:
+    fabric& fabric_;
+};
+
+}  // namespace uct::sim

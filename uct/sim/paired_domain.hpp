@@ -1,0 +1,47 @@
+// The memory of a process as a simulated RDMA device knows it.
+#pragma once
+
+#include "uct/sim/fabric.hpp"
+
+namespace uct::sim {
+
+// A peer's memory: what an operation names it by. Immutable.
+class remote_region final : public remote_memory {
+public:
+    remote_region(std::uint64_t base, std::uint64_t length, std::uint32_t key,
+                  memory_access allowed) noexcept
+        : base_(base), length_(length), key_(key), allowed_(allowed) {}
+
+    [[nodiscard]] std::uint32_t key() const noexcept { return key_; }
+    [[nodiscard]] memory_access allowed() const noexcept { return allowed_; }
+    [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t length) const noexcept {
+        return address - base_ <= length_ && length <= length_ - (address - base_);
+    }
+
+private:
+    const std::uint64_t base_;
+    const std::uint64_t length_;
+    const std::uint32_t key_;
+    const memory_access allowed_;
+};
+
+// Gives random keys to what is shared, byte by byte, and forgets them with the keeper: what peers
+// do then makes their connections fail. The fabric outlives it and its keepers. The thread of the
+// simulation only.
+class paired_domain final : public memory_domain {
+public:
+    explicit paired_domain(fabric& network);
+
+    ucs::result<shared_memory> allocate(std::size_t length) override;
+    ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
+    ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
+                                                       memory_access wanted) override;
+
+    [[nodiscard]] const std::shared_ptr<regions>& known() const noexcept { return known_; }
+
+private:
+    fabric& fabric_;
+    const std::shared_ptr<regions> known_;
+};
+
+}  // namespace uct::sim

@@ -1,0 +1,42 @@
+// Memory that a simulated device knows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+
+#include "uct/api/memory.hpp"
+
+namespace uct::sim {
+
+// Pieces of memory by their keys, and what peers may do with them. Shared by the domain, the
+// interfaces on it and whoever keeps a piece; one thread.
+class regions {
+public:
+    // False: that key is taken.
+    bool add(std::uint32_t key, std::span<const std::byte> bytes, memory_access allowed) {
+        return known_.try_emplace(key, region{bytes, allowed}).second;
+    }
+    void remove(std::uint32_t key) noexcept { known_.erase(key); }
+    [[nodiscard]] std::size_t count() const noexcept { return known_.size(); }
+
+    // Whether peers may do that there.
+    [[nodiscard]] bool allows(std::uint32_t key, std::uint64_t address, std::size_t length,
+                              memory_access wanted) const noexcept {
+        const auto found = known_.find(key);
+        if (found == known_.end()) return false;
+        const auto& [bytes, allowed] = found->second;
+        const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(bytes.data());
+        return offset <= bytes.size() && length <= bytes.size() - offset &&
+               (wanted == memory_access::read || allowed == memory_access::change);
+    }
+
+private:
+    struct region {
+        std::span<const std::byte> bytes;
+        memory_access allowed;
+    };
+    std::map<std::uint32_t, region> known_;
+};
+
+}  // namespace uct::sim
