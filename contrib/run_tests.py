@@ -170,7 +170,7 @@ class Run:
 
     def guest(self):
         """Tests with RDMA devices, in guests; test/vm/run says a line about each."""
-        if not self.build("release", "conformance"):
+        if not self.build("release", "conformance", "integration", "vm"):
             self.results.add("guest: build", "preset release does not build")
             return
         line = [ROOT / "test/vm/run", "--build", ROOT / "build/release"]

@@ -31,6 +31,8 @@ def unplugged(guest):
 
 def served(guest, server, port=PORT):
     """Starts a server that listens on a TCP port, and waits until it does."""
+    # One that was killed may still be giving its device back.
+    guest.check(f"while ss -Htln 'sport = {port}' | grep -q .; do sleep 0.1; done", LIMIT)
     job = guest.start(server)
     guest.check(f"until ss -Htln 'sport = {port}' | grep -q . || ! [ -d /proc/$(cat /run/guest/{job.name}.pid) ]; "
                 "do sleep 0.1; done", LIMIT)

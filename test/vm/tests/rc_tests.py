@@ -1,20 +1,49 @@
 """The transport rc_verbs."""
 
+import contextlib
+import re
+
 from catalog import on, tool
 from machine import first_to_end
 from programs import ENDLESS, LIMIT, await_traffic, output_of, ucx_perftest, unplugged
 from variants import DEVICES, HOSTS
 
 MESSAGES = ("am_lat -s 8 -D short", "am_bw -s 4096 -D bcopy", "am_bw -s 8000 -D zcopy")
-MEMORY = ("put_lat -s 8 -D zcopy", "put_bw -s 65536 -D zcopy", "get -s 8 -D zcopy", "get_bw -s 65536 -D zcopy")
+MEMORY = ("put_lat -s 8 -D zcopy", "put_bw -s 65536 -D zcopy", "get -s 8 -D zcopy", "get_bw -s 65536 -D zcopy",
+          "put_lat -s 8 -D short", "put_bw -s 64 -D short", "put_lat -s 100 -D bcopy", "put_bw -s 8000 -D bcopy",
+          "get -s 8 -D bcopy", "get_bw -s 8000 -D bcopy")
 ATOMICS = ("add_lat -s 8", "fadd -s 8", "fadd -s 4", "swap -s 8", "cswap -s 8", "cswap -s 4")
 
 
-def measured(server, client, test, address, settings=""):
-    jobs = ucx_perftest(server, client, f"-d rxe0:1 -x rc_verbs -V -w 10 -f -t {test}", settings, address,
+@contextlib.contextmanager
+def another_device(guest):
+    """rxe9 on an interface that is down."""
+    guest.check("ip link add t9 type dummy && rdma link add rxe9 type rxe netdev t9", LIMIT)
+    try:
+        yield
+    finally:
+        guest.check("ip link del t9", LIMIT)
+
+
+def measured(server, client, tests, address, settings=""):
+    """All of them in one run: programs take longer to start here than a test does."""
+    lines = "".join(f"{number} -t {test}\\n" for number, test in enumerate(tests))
+    client.check(f"printf '{lines}' >/tmp/batch", LIMIT)
+    jobs = ucx_perftest(server, client, "-d rxe0:1 -x rc_verbs -V -w 10 -n 100 -f -b /tmp/batch", settings, address,
                         program=tool(server, "bin/ucx_perftest"))
     for job in jobs:
-        output_of(job)
+        output = output_of(job)
+        assert "left out" not in output, output
+
+
+@on(DEVICES)
+def ports_are_listed_with_reasons(guest):
+    info = f"{tool(guest, 'bin/ucx_info')} -d -t rc_verbs"
+    with another_device(guest):
+        listed = guest.check(info, LIMIT)
+        assert "Device: rxe0:1" in listed and re.search("rxe9:1.*the port is DOWN", listed), listed
+    hidden = guest.check(f"unshare -m sh -c 'mount -t tmpfs tmpfs /dev/infiniband && {info}'", LIMIT)
+    assert "rxe0" in hidden and "uverbs0 cannot be opened" in hidden, hidden
 
 
 @on(DEVICES)
@@ -25,26 +54,42 @@ def passes_the_conformance_suite(guest):
 
 
 @on(DEVICES)
+def limits_are_kept(guest):
+    output = guest.check(f"{tool(guest, 'test/vm/programs/rc_limits')}", LIMIT)
+    assert "All tests passed" in output, output
+
+
+@on(DEVICES)
 def perftest_carries_messages(guest):
-    for test in MESSAGES:
-        measured(guest, guest, f"{test} -n 100", "localhost")
+    measured(guest, guest, MESSAGES, "localhost")
 
 
 @on(DEVICES)
 def perftest_reaches_memory(guest):
-    for test in MEMORY + ATOMICS:
-        measured(guest, guest, f"{test} -n 100", "localhost")
+    measured(guest, guest, MEMORY + ATOMICS, "localhost")
 
 
 @on(HOSTS)
 def perftest_runs_between_hosts(one, two):
-    for test in (MESSAGES[0], MEMORY[1], ATOMICS[-1]):
-        measured(one, two, f"{test} -n 100", "10.9.0.1")
+    measured(one, two, (MESSAGES[0], MEMORY[1], ATOMICS[-1]), "10.9.0.1")
+
+
+@on(HOSTS)
+def port_that_stays_down_ends_the_endpoint(one, two):
+    """Soft RoCE repeats seven times for ever, so nothing but the port's event ends it."""
+    settings = "UCX_RC_RETRY_COUNT=7 UCX_IB_PORT_DOWN_TIMEOUT=300ms"
+    jobs = ucx_perftest(one, two, f"-d rxe0:1 -x rc_verbs -t am_lat -s 8 -n {ENDLESS}", settings, "10.9.0.1",
+                        program=tool(one, "bin/ucx_perftest"))
+    await_traffic(one)
+    with unplugged(one):
+        broken = jobs[0].wait(LIMIT)
+        assert broken.status != 0 and "Endpoint timed out" in broken.output, broken.output
+        assert "the port is down for 0.3 s" in broken.output, broken.output
 
 
 @on(HOSTS)
 def cut_cable_ends_the_endpoint(one, two):
-    settings = "UCX_RC_VERBS_RETRY_COUNT=2 UCX_RC_VERBS_TIMEOUT=100ms"
+    settings = "UCX_RC_VERBS_RETRY_COUNT=2 UCX_RC_VERBS_TIMEOUT=100ms UCX_IB_PORT_DOWN_TIMEOUT=inf"
     jobs = ucx_perftest(one, two, f"-d rxe0:1 -x rc_verbs -t am_lat -s 8 -n {ENDLESS}", settings, "10.9.0.1",
                         program=tool(one, "bin/ucx_perftest"))
     await_traffic(one)

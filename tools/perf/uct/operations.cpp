@@ -62,14 +62,37 @@ std::string mistake_in_messages(const test_params& params, const uct::iface_attr
     return {};
 }
 
-std::string mistake_in_memory_access(const test_params& params, uct::op needed,
-                                     const uct::iface_attr& attr) {
-    const char* const name = needed == uct::op::put_zcopy ? "put_zcopy" : "get_zcopy";
-    if (operation_of(params, send_operation::zcopy) != send_operation::zcopy) {
-        return "of remote memory operations there is only -D zcopy";
+std::optional<uct::op> operation_of(const test_params& params, remote_access how) noexcept {
+    const bool put = how == remote_access::put;
+    switch (operation_of(params, send_operation::zcopy)) {
+        case send_operation::copied_short:
+            return put ? std::optional(uct::op::put_short) : std::nullopt;
+        case send_operation::bcopy:
+            return put ? uct::op::put_bcopy : uct::op::get_bcopy;
+        case send_operation::zcopy:
+            break;
     }
-    if (!attr.ops.has(needed)) return fmt::format("no {}", name);
-    if (params.message_size() > attr.max_rma) return too_long(name, attr.max_rma);
+    return put ? uct::op::put_zcopy : uct::op::get_zcopy;
+}
+
+const char* name_of(uct::op operation) noexcept {
+    for (const uct::op_name& each : uct::op_names) {
+        if (each.which == operation) return each.name;
+    }
+    return "?";
+}
+
+std::string mistake_in_memory_access(const test_params& params, remote_access how,
+                                     const uct::iface_attr& attr) {
+    const auto needed = operation_of(params, how);
+    if (!needed) return "of get there are only -D bcopy and zcopy";
+    const char* const name = name_of(*needed);
+    if (!attr.ops.has(*needed)) return fmt::format("no {}", name);
+    const std::size_t most = *needed == uct::op::put_short   ? attr.max_put_short
+                             : *needed == uct::op::put_bcopy ? attr.max_put_bcopy
+                             : *needed == uct::op::get_bcopy ? attr.max_get_bcopy
+                                                             : attr.max_rma;
+    if (params.message_size() > most) return too_long(name, most);
     if (params.message_size() == 0) return "-s: nothing happens with 0 bytes";
     return {};
 }

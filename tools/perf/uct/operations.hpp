@@ -18,11 +18,19 @@ namespace tools::perf {
 // "am_short", as the transport layer calls it.
 [[nodiscard]] const char* name_of(send_operation operation) noexcept;
 
+// What a test does with the peer's memory.
+enum class remote_access : std::uint8_t { put, get };
+
+// The operation of that layout (-D, otherwise zcopy); nothing: no transport has it.
+[[nodiscard]] std::optional<uct::op> operation_of(const test_params& params,
+                                                  remote_access how) noexcept;
+[[nodiscard]] const char* name_of(uct::op operation) noexcept;
+
 // Pure. Each returns what is wrong with the test for an interface that can do this, or an empty
 // text.
 [[nodiscard]] std::string mistake_in_messages(const test_params& params,
                                               const uct::iface_attr& attr);
-[[nodiscard]] std::string mistake_in_memory_access(const test_params& params, uct::op needed,
+[[nodiscard]] std::string mistake_in_memory_access(const test_params& params, remote_access how,
                                                    const uct::iface_attr& attr);
 [[nodiscard]] std::string mistake_in_atomic(const test_params& params, uct::atomic_kind what,
                                             bool fetches, const uct::iface_attr& attr);

@@ -12,10 +12,10 @@ namespace {
 
 using flow = transport_am_channel::flow;
 
-void require_memory_access(const test_params& params, uct::op needed) {
+void require_memory_access(const test_params& params, remote_access how) {
     refuse_others(params, {.transport = true, .protocol = false});
     const opened_interface opened = open_interface(params.transport, params.device);
-    const std::string mistake = mistake_in_memory_access(params, needed, opened.iface->attr());
+    const std::string mistake = mistake_in_memory_access(params, how, opened.iface->attr());
     if (!mistake.empty()) throw not_offered(fmt::format("{}: {}", opened.name, mistake));
 }
 
@@ -36,11 +36,11 @@ void check_transport_messages(const test_params& params) {
 }
 
 void check_transport_put(const test_params& params) {
-    require_memory_access(params, uct::op::put_zcopy);
+    require_memory_access(params, remote_access::put);
 }
 
 void check_transport_get(const test_params& params) {
-    require_memory_access(params, uct::op::get_zcopy);
+    require_memory_access(params, remote_access::get);
 }
 
 void check_transport_post(const test_params& params) {

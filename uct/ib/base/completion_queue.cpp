@@ -27,4 +27,28 @@ void completion_queue::note_broken() noexcept {
                     "its interface is lost");
 }
 
+ucs_status_t status_of(ibv_wc_status how) noexcept {
+    switch (how) {
+        case IBV_WC_SUCCESS:
+            return UCS_OK;
+        case IBV_WC_RETRY_EXC_ERR:
+        case IBV_WC_RNR_RETRY_EXC_ERR:
+        case IBV_WC_RESP_TIMEOUT_ERR:
+            return UCS_ERR_ENDPOINT_TIMEOUT;
+        case IBV_WC_LOC_PROT_ERR:
+        case IBV_WC_REM_ACCESS_ERR:
+            return UCS_ERR_INVALID_ADDR;
+        case IBV_WC_REM_INV_REQ_ERR:
+        case IBV_WC_LOC_LEN_ERR:
+            return UCS_ERR_REJECTED;
+        case IBV_WC_REM_ABORT_ERR:
+        case IBV_WC_REM_OP_ERR:
+            return UCS_ERR_CONNECTION_RESET;
+        case IBV_WC_WR_FLUSH_ERR:
+            return UCS_ERR_CANCELED;
+        default:
+            return UCS_ERR_IO_ERROR;
+    }
+}
+
 }  // namespace uct::ib

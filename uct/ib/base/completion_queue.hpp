@@ -9,6 +9,9 @@
 
 namespace uct::ib {
 
+// What the end of a work request means for its connection.
+[[nodiscard]] ucs_status_t status_of(ibv_wc_status how) noexcept;
+
 // A completion queue, read in batches. What has_entries found is kept for the next batch. Owned by
 // an interface; owner context.
 class completion_queue {

@@ -6,9 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "ucs/sys/text_file.hpp"
-#include "ucs/topology/net_device.hpp"
-#include "uct/ib/base/port.hpp"
+#include "uct/ib/base/sysfs.hpp"
 
 namespace uct::ib {
 namespace {
@@ -30,39 +28,6 @@ private:
     int count_ = 0;
     std::unique_ptr<ibv_device*, list_deleter> list_;
 };
-
-void add_ports(ibv_device& device, const char* transport, listing& into) {
-    const std::string name = ibv_get_device_name(&device);
-    const auto unusable = [&](std::string what, std::string reason) {
-        into.unusable.push_back(
-            {transport, std::move(what), device_type::network, std::move(reason)});
-    };
-    if (device.node_type == IBV_NODE_RNIC || device.transport_type == IBV_TRANSPORT_IWARP) {
-        return unusable(name, "iWARP devices are not supported");
-    }
-    const context_handle context(ibv_open_device(&device));
-    if (context == nullptr) {
-        return unusable(name, std::string("it cannot be opened: ") + std::strerror(errno));
-    }
-    ibv_device_attr attr{};
-    if (const int error = ibv_query_device(context.get(), &attr); error != 0) {
-        return unusable(name, std::string("it cannot be asked: ") + std::strerror(error));
-    }
-    const int numa_node = numa_node_of(name);
-    for (std::uint8_t number = 1; number <= attr.phys_port_cnt; ++number) {
-        const port_name port{name, number};
-        ibv_port_attr state{};
-        if (const int error = ibv_query_port(context.get(), number, &state); error != 0) {
-            unusable(port.text(), std::string("it cannot be asked: ") + std::strerror(error));
-            continue;
-        }
-        if (std::string reason = why_port_unusable(state); !reason.empty()) {
-            unusable(port.text(), std::move(reason));
-            continue;
-        }
-        into.usable.push_back({transport, port.text(), device_type::network, numa_node});
-    }
-}
 
 }  // namespace
 
@@ -94,40 +59,42 @@ ucs::result<context_handle> open_device(const std::string& name) {
         ::fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK);
         return context;
     }
-    ucs::log::error(ib_log, "there is no RDMA device {}", name);
+    // The kernel may know it all the same, see list_ports.
+    ucs::log::error(ib_log, "there is no RDMA device {}, or libibverbs has no driver for it", name);
     return UCS_ERR_NO_DEVICE;
 }
 
-int numa_node_of(const std::string& device) {
-    const std::string folder = "/sys/class/infiniband/" + device;
-    const auto node = ucs::sys::read_number(folder + "/device/numa_node");
-    if (node && *node >= 0) return static_cast<int>(*node);
-    // Soft RoCE tells the interface below it.
-    const auto parent = ucs::sys::read_text(folder + "/parent");
-    const auto below = parent ? ucs::topology::net_device::read(*parent) : std::nullopt;
-    return below ? below->numa_node : -1;
+listing list_ports(const char* name, const std::string& root) {
+    listing found;
+    const auto unusable = [&](std::string what, std::string reason) {
+        found.unusable.push_back({name, std::move(what), device_type::network, std::move(reason)});
+    };
+    const std::vector<device_entry> devices = device_entries(root);
+    for (const device_entry& device : devices) {
+        if (!device.why_unusable.empty()) unusable(device.name, device.why_unusable);
+        for (const port_entry& port : device.ports) {
+            std::string text = port_name{device.name, port.number}.text();
+            if (port.why_unusable.empty()) {
+                found.usable.push_back(
+                    {name, std::move(text), device_type::network, device.numa_node});
+            } else {
+                unusable(std::move(text), port.why_unusable);
+            }
+        }
+    }
+    if (devices.empty()) unusable("any", "there is no RDMA device");
+    return found;
 }
 
 listing list_ports(const char* name) {
-    listing found;
+    listing found = list_ports(name, "/");
     // Most hosts have none; they need not load a library to know.
-    if (ucs::sys::list_folder("/sys/class/infiniband").empty()) {
-        found.unusable.push_back({name, "any", device_type::network, "there is no RDMA device"});
-        return found;
-    }
-    if (std::string why_not; !load_verbs(why_not)) {
-        found.unusable.push_back({name, "any", device_type::network, std::move(why_not)});
-        return found;
-    }
-    const device_list all;
-    for (ibv_device* each : all.devices())
-        add_ports(*each, name, found);
-    if (found.usable.empty() && found.unusable.empty()) {
-        found.unusable.push_back(
-            {name, "any", device_type::network,
-             all.failed() ? std::string("devices cannot be listed: ") + std::strerror(errno)
-                          : "there is no RDMA device"});
-    }
+    if (found.usable.empty()) return found;
+    std::string why_not;
+    if (load_verbs(why_not)) return found;
+    for (resource& each : found.usable)
+        found.unusable.push_back({name, std::move(each.device), each.type, why_not});
+    found.usable.clear();
     return found;
 }
 

@@ -23,11 +23,11 @@ struct port_name {
 // Failures are logged. The context does not block when events are read from it.
 ucs::result<context_handle> open_device(const std::string& name);
 
-// NUMA node of a device; -1: not known, or none. Software devices are where the network interface
-// below them is.
-[[nodiscard]] int numa_node_of(const std::string& device);
-
-// Every port of every device, for the transport `name`.
+// Every port of every device, for the transport `name`, as the kernel's files describe them: no
+// device is opened, which takes a card some 10 ms and memory of its driver. What only libibverbs
+// could tell, that it has no driver for a device, therefore shows when the device is opened.
 [[nodiscard]] listing list_ports(const char* name);
+// The same without looking for libibverbs, by the files below a folder.
+[[nodiscard]] listing list_ports(const char* name, const std::string& root);
 
 }  // namespace uct::ib

@@ -1,9 +1,9 @@
 #include "uct/ib/base/domain.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
-#include <type_traits>
 
 #include "ucs/memory/mapped.hpp"
 #include "uct/ib/base/device.hpp"
@@ -12,17 +12,14 @@
 namespace uct::ib {
 namespace {
 
-// What share gives to peers.
-struct packed_key {
-    std::uint64_t base;
-    std::uint64_t length;
-    std::uint32_t key;
-    std::uint8_t version;
-    std::uint8_t access;
-    std::uint16_t pad;
-};
-static_assert(sizeof(packed_key) == 24 && std::has_unique_object_representations_v<packed_key>);
-constexpr std::uint8_t key_version = 1;
+std::vector<std::byte> key_to(std::span<std::byte> bytes, std::uint32_t number,
+                              memory_access allowed) {
+    const memory_key key{reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size(), number,
+                         allowed};
+    std::vector<std::byte> packed(memory_key::size);
+    key.pack(packed);
+    return packed;
+}
 
 }  // namespace
 
@@ -91,15 +88,19 @@ ucs::result<shared_memory> domain::share(std::span<std::byte> bytes, memory_acce
     }
     auto region = register_region(bytes.data(), bytes.size(), access);
     if (!region) return region.status();
-    const packed_key key{reinterpret_cast<std::uint64_t>(bytes.data()),
-                         bytes.size(),
-                         (*region)->rkey,
-                         key_version,
-                         static_cast<std::uint8_t>(allowed),
-                         0};
-    const auto packed = std::as_bytes(std::span(&key, 1));
-    return shared_memory{
-        bytes, {packed.begin(), packed.end()}, std::make_shared<region_handle>(std::move(*region))};
+    return shared_memory{bytes, key_to(bytes, (*region)->rkey, allowed),
+                         std::make_shared<region_handle>(std::move(*region))};
+}
+
+// With all rights at once: what is read now may be written to the next time.
+ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_access allowed) {
+    constexpr unsigned access =
+        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+    auto held = cache_.get(bytes.data(), bytes.size(), access);
+    if (!held) return held.status();
+    const std::uint32_t number = static_cast<const ibv_mr*>(held->handle())->rkey;
+    return shared_memory{bytes, key_to(bytes, number, allowed),
+                         std::make_shared<ucs::memory::registration>(std::move(*held))};
 }
 
 ucs::result<shared_memory> domain::allocate(std::size_t length) {
@@ -120,17 +121,14 @@ ucs::result<shared_memory> domain::allocate(std::size_t length) {
 
 ucs::result<std::unique_ptr<remote_memory>> domain::attach(std::span<const std::byte> key,
                                                            memory_access wanted) {
-    packed_key known{};
-    if (key.size() == sizeof known) std::memcpy(&known, key.data(), sizeof known);
-    if (key.size() != sizeof known || known.version != key_version || known.access > 1 ||
-        known.pad != 0 || known.base + known.length < known.base) {
+    const auto known = memory_key::parse(key);
+    if (!known) {
         ucs::log::error(ib_log, "{}: a key to a peer's memory is malformed, or of another version",
                         name_);
         return UCS_ERR_INVALID_PARAM;
     }
-    const auto allowed = static_cast<memory_access>(known.access);
-    return std::unique_ptr<remote_memory>(std::make_unique<remote_region>(
-        known.base, known.length, known.key, wanted == memory_access::read ? wanted : allowed));
+    return std::unique_ptr<remote_memory>(
+        std::make_unique<remote_region>(*known, std::min(wanted, known->allowed)));
 }
 
 ucs::result<local_region> domain::use(const void* address, std::size_t length) noexcept {

@@ -7,29 +7,27 @@
 #include "ucs/config/source.hpp"
 #include "ucs/memory/registration_cache.hpp"
 #include "ucs/type/result.hpp"
-#include "uct/api/memory.hpp"
 #include "uct/ib/base/device_events.hpp"
 #include "uct/ib/base/handle.hpp"
+#include "uct/ib/base/memory_key.hpp"
 
 namespace uct::ib {
 
 // A peer's memory: what a work request names it by. Immutable; any thread.
 class remote_region final : public remote_memory {
 public:
-    remote_region(std::uint64_t base, std::uint64_t length, std::uint32_t key,
-                  memory_access allowed) noexcept
-        : base_(base), length_(length), key_(key), allowed_(allowed) {}
+    remote_region(const memory_key& key, memory_access allowed) noexcept
+        : key_(key), allowed_(allowed) {}
 
-    [[nodiscard]] std::uint32_t key() const noexcept { return key_; }
+    [[nodiscard]] std::uint32_t key() const noexcept { return key_.number; }
     [[nodiscard]] memory_access allowed() const noexcept { return allowed_; }
     [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t length) const noexcept {
-        return address - base_ <= length_ && length <= length_ - (address - base_);
+        const std::uint64_t offset = address - key_.base;
+        return offset <= key_.length && length <= key_.length - offset;
     }
 
 private:
-    const std::uint64_t base_;
-    const std::uint64_t length_;
-    const std::uint32_t key_;
+    const memory_key key_;
     const memory_access allowed_;
 };
 
@@ -58,6 +56,7 @@ public:
 
     ucs::result<shared_memory> allocate(std::size_t length) override;
     ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
+    ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) override;
     ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                        memory_access wanted) override;
     void describe(ucs::vfs::directory& into) const override;

@@ -24,7 +24,7 @@ gid_type type_of(std::uint32_t code) noexcept {
 
 // More is better.
 auto rank(const gid_entry& of) noexcept {
-    return std::make_tuple(of.type, !of.is_link_local(), of.is_ipv4());
+    return std::make_tuple(of.is_here, of.type, !of.is_link_local(), of.is_ipv4());
 }
 
 }  // namespace
@@ -47,6 +47,12 @@ bool gid_entry::is_ipv4() const noexcept {
 
 bool gid_entry::is_link_local() const noexcept {
     return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
+}
+
+ucs::net::ip_address gid_entry::address() const noexcept {
+    const auto bytes = std::as_bytes(std::span(gid));
+    if (is_ipv4()) return ucs::net::ip_address::v4(bytes.last<4>());
+    return ucs::net::ip_address::v6(bytes, interface_index);
 }
 
 std::string gid_entry::text() const {
@@ -74,6 +80,15 @@ std::vector<gid_entry> read_gids(ibv_context& device, std::uint8_t port, bool et
         found.push_back(entry);
     }
     return found;
+}
+
+void find_own(std::span<gid_entry> among, ucs::net::route_source& routes) {
+    using kind = ucs::net::route::kind;
+    for (gid_entry& each : among) {
+        if (each.empty()) continue;
+        const kind found = routes.find({}, each.address(), each.interface_index).type;
+        each.is_here = found == kind::local || found == kind::unknown;
+    }
 }
 
 std::optional<gid_entry> choose_gid(std::span<const gid_entry> among) noexcept {

@@ -30,6 +30,7 @@ using region_handle = handle<ibv_mr, ibv_dereg_mr>;
 using channel_handle = handle<ibv_comp_channel, ibv_destroy_comp_channel>;
 using queue_handle = handle<ibv_cq, ibv_destroy_cq>;
 using receive_queue_handle = handle<ibv_srq, ibv_destroy_srq>;
+using address_handle = handle<ibv_ah, ibv_destroy_ah>;
 using pair_handle = handle<ibv_qp, ibv_destroy_qp>;
 
 }  // namespace uct::ib

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "ucs/config/source.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/ib/base/port.hpp"
+#include "uct/ib/base/sysfs.hpp"
 
 namespace uct::ib {
 namespace {
@@ -48,7 +50,7 @@ ucs::result<partition> find_partition(domain& on, std::uint8_t port, const ibv_p
 
 ucs::result<gid_entry> find_gid(domain& on, std::uint8_t port, bool ethernet,
                                 const settings& options) {
-    const std::vector<gid_entry> all = read_gids(on.context(), port, ethernet);
+    std::vector<gid_entry> all = read_gids(on.context(), port, ethernet);
     if (!options.gid_index.is_auto()) {
         const auto at = std::find_if(all.begin(), all.end(), [&](const gid_entry& each) {
             return each.index == options.gid_index.value;
@@ -57,6 +59,10 @@ ucs::result<gid_entry> find_gid(domain& on, std::uint8_t port, bool ethernet,
         ucs::log::error(ib_log, "{}:{}: UCX_IB_GID_INDEX={} names no GID of this port", on.name(),
                         port, options.gid_index.value);
         return UCS_ERR_INVALID_PARAM;
+    }
+    if (ethernet) {
+        ucs::net::kernel_routes routes;
+        find_own(all, routes);
     }
     if (const auto best = choose_gid(all)) return *best;
     if (!ethernet) return gid_entry{};  // the LID is enough in one subnet
@@ -106,6 +112,7 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
         ucs::log::error(ib_log, "{} cannot be used: {}", where.device, reason);
         return UCS_ERR_NO_DEVICE;
     }
+    made.software = device_entry::read(port->device).is_software;
     const auto partition = find_partition(on, made.port, made.attr, made.options);
     if (!partition) return partition.status();
     made.pkey = partition->key;
@@ -140,21 +147,21 @@ iface::iface(const resource& where, const iface_params& params, parts made)
       domain_(std::move(made.domain)),
       port_(made.port),
       port_attr_(made.attr),
+      software_(made.software),
       gid_(made.gid),
-      pkey_index_(made.pkey_index),
+      path_(path_from(made.port, made.pkey_index, made.gid, made.options)),
       channel_(std::move(made.channel)),
       inbox_(std::move(made.events)),
       device_fd_(::fcntl(domain_->events().fd(), F_DUPFD_CLOEXEC, 0)),
       sends_(std::move(*made.sends)),
-      receives_(std::move(*made.receives)) {
+      receives_(std::move(*made.receives)),
+      reach_(gid_, routes_) {
     address_.link = gid_.type;
     address_.lid = is_ethernet() ? std::uint16_t{0} : port_attr_.lid;
     address_.pkey = made.pkey;
     address_.gid = gid_.gid;
     address_.iface_id = ucs::sys::random_id();
     attr_.address_length = address::size;
-    attr_.latency = is_ethernet() ? 1.3e-6 : 0.9e-6;
-    attr_.overhead = 75e-9;
     attr_.reach = scope::network;
     attr_.cost = poll_cost::memory;
     set_path(port_attr_.active_mtu, 1);
@@ -171,6 +178,7 @@ iface::iface(const resource& where, const iface_params& params, parts made)
 }
 
 iface::~iface() {
+    events_.remove_timer(port_timer_);
     events_.remove(device_fd_.get());
     events_.remove(inbox_->fd());
     domain_->events().remove(*inbox_);
@@ -183,10 +191,11 @@ iface::~iface() {
 void iface::set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept {
     address_.mtu = static_cast<std::uint8_t>(mtu);
     address_.read_depth = read_depth;
-    const auto payload = static_cast<double>(mtu_bytes(mtu));
-    const auto overhead = static_cast<double>(packet_overhead(is_ethernet()));
-    attr_.bandwidth = link_bandwidth(port_attr_.active_width, port_attr_.active_speed) * payload /
-                      (payload + overhead);
+    const port_cost cost =
+        estimate({port_attr_.active_width, port_attr_.active_speed, mtu, is_ethernet(), software_});
+    attr_.latency = cost.latency;
+    attr_.bandwidth = cost.bandwidth;
+    attr_.overhead = cost.overhead;
 }
 
 reachability iface::check_reachable(std::span<const std::byte> bytes) const {
@@ -206,21 +215,17 @@ reachability iface::check_reachable(std::span<const std::byte> bytes) const {
         return {
             fmt::format("its address {} is of another family than {}", theirs.text(), gid_.text())};
     }
+    if (gid_.type == gid_type::roce_v2) {
+        if (std::string why_not = reach_.why_not(theirs); !why_not.empty()) {
+            return {std::move(why_not)};
+        }
+    }
     const auto prefix = [](const raw_gid& of) { return std::span(of).first<8>(); };
     if (!is_ethernet() && !std::ranges::equal(prefix(peer->gid), prefix(gid_.gid)) &&
         (theirs.is_link_local() || gid_.is_link_local())) {
         return {"it is in another InfiniBand subnet"};
     }
     return {};
-}
-
-void iface::take_device_events() noexcept {
-    try {
-        for (const device_event& each : inbox_->take())
-            on_device_event(each);
-    } catch (const std::bad_alloc&) {
-        ucs::log::error(ib_log, "{}: out of memory: events of the device are lost", where().device);
-    }
 }
 
 void iface::take_events() noexcept {

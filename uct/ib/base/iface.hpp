@@ -1,11 +1,14 @@
 // What all interfaces on RDMA devices have: a port, an address, completion queues.
 #pragma once
 
+#include "ucs/net/kernel_routes.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/ib/base/address.hpp"
 #include "uct/ib/base/completion_queue.hpp"
 #include "uct/ib/base/device.hpp"
-#include "uct/ib/base/settings.hpp"
+#include "uct/ib/base/path.hpp"
+#include "uct/ib/base/reach.hpp"
+#include "uct/ib/base/receive_pool.hpp"
 
 namespace uct::ib {
 
@@ -18,6 +21,7 @@ public:
         std::shared_ptr<ib::domain> domain;
         std::uint8_t port = 1;
         ibv_port_attr attr{};
+        bool software = false;  // the device
         gid_entry gid;
         std::uint16_t pkey = 0;
         std::uint16_t pkey_index = 0;
@@ -50,8 +54,12 @@ protected:
     // Of the interface's own options: what both sides of a connection need to know of each other.
     void set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept;
 
-    // The device said something; from the event loop. Everything about ports is for all of them.
-    virtual void on_device_event(const device_event& event) noexcept = 0;
+    // What the device says by itself, from the event loop, is dealt with here but for these. An
+    // error of a queue pair, of the transport or of another one:
+    virtual void on_broken_pair(const device_event& event) noexcept = 0;
+    // Nothing can be sent or received any more.
+    virtual void fail_all(ucs_status_t status) noexcept = 0;
+    [[nodiscard]] virtual receive_pool& pool() noexcept = 0;
 
     [[nodiscard]] bool is_ethernet() const noexcept {
         return port_attr_.link_layer == IBV_LINK_LAYER_ETHERNET;
@@ -61,8 +69,9 @@ protected:
     const std::shared_ptr<ib::domain> domain_;
     const std::uint8_t port_;
     const ibv_port_attr port_attr_;
+    const bool software_;
     const gid_entry gid_;
-    const std::uint16_t pkey_index_;
+    const path_setup path_;
     const channel_handle channel_;
     const std::unique_ptr<event_inbox> inbox_;
     // A descriptor of its own: interfaces of one worker on one device watch it in one event loop.
@@ -72,8 +81,16 @@ protected:
     address address_;
 
 private:
+    // Answers are remembered.
+    mutable ucs::net::kernel_routes routes_;
+    mutable reach reach_;
     void take_events() noexcept;
     void take_device_events() noexcept;
+    void on_device_event(const device_event& event) noexcept;
+    void watch_port(const device_event& event) noexcept;
+    void port_stayed_down() noexcept;
+
+    ucs::async::event_loop::timer_id port_timer_ = 0;  // while it is down
 };
 
 }  // namespace uct::ib

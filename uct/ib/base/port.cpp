@@ -1,5 +1,6 @@
 #include "uct/ib/base/port.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -10,17 +11,25 @@ struct speed {
     std::uint8_t code;
     double gigabits;  // of one lane, on the wire
     double payload;   // part of the bits that is left by the encoding
+    double latency;   // that cards of that generation have, in seconds
 };
 constexpr double eight_of_ten = 0.8;
 constexpr double fec = 64.0 / 66.0;
-constexpr std::array<speed, 8> speeds{{{1, 2.5, eight_of_ten},
-                                       {2, 5, eight_of_ten},
-                                       {4, 10, eight_of_ten},
-                                       {8, 10.3125, fec},
-                                       {16, 14.0625, fec},
-                                       {32, 25.78125, fec},
-                                       {64, 53.125, fec},
-                                       {128, 106.25, fec}}};
+constexpr std::array<speed, 8> speeds{{{1, 2.5, eight_of_ten, 4e-6},
+                                       {2, 5, eight_of_ten, 2.5e-6},
+                                       {4, 10, eight_of_ten, 1.5e-6},
+                                       {8, 10.3125, fec, 1.1e-6},
+                                       {16, 14.0625, fec, 1.1e-6},
+                                       {32, 25.78125, fec, 0.9e-6},
+                                       {64, 53.125, fec, 0.9e-6},
+                                       {128, 106.25, fec, 0.9e-6}}};
+
+const speed* find_speed(std::uint8_t code) noexcept {
+    for (const speed& each : speeds) {
+        if (each.code == code) return &each;
+    }
+    return nullptr;
+}
 
 unsigned lanes(std::uint8_t width_code) noexcept {
     switch (width_code) {
@@ -60,12 +69,8 @@ ibv_mtu mtu_code(std::size_t bytes) noexcept {
 }
 
 double link_bandwidth(std::uint8_t width_code, std::uint8_t speed_code) noexcept {
-    for (const speed& each : speeds) {
-        if (each.code == speed_code) {
-            return lanes(width_code) * each.gigabits * 1e9 / 8 * each.payload;
-        }
-    }
-    return 0;
+    const speed* const of = find_speed(speed_code);
+    return of == nullptr ? 0 : lanes(width_code) * of->gigabits * 1e9 / 8 * of->payload;
 }
 
 std::size_t packet_overhead(bool ethernet) noexcept {
@@ -74,6 +79,22 @@ std::size_t packet_overhead(bool ethernet) noexcept {
     constexpr std::size_t frame = 8 + 14 + 4 + 12;  // preamble, Ethernet, gap
     constexpr std::size_t routed = frame + 20 + 8;  // IPv4 and UDP
     return base_header + extended_header + checksum + (ethernet ? routed : infiniband);
+}
+
+port_cost estimate(const port_facts& of) noexcept {
+    const auto payload = static_cast<double>(mtu_bytes(of.mtu));
+    const auto around = static_cast<double>(packet_overhead(of.ethernet));
+    const double link = link_bandwidth(of.width_code, of.speed_code) * payload / (payload + around);
+    if (of.software) {
+        // A system call for each doorbell, the kernel's network stack for each packet on both
+        // sides, and a checksum over all of it; slower than its own tcp.
+        constexpr double per_packet = 4e-6;
+        return {20e-6, std::min(link, payload / per_packet), 4e-6};
+    }
+    constexpr double of_ethernet = 0.4e-6;
+    const speed* const known = find_speed(of.speed_code);
+    const double latency = known != nullptr ? known->latency : speeds.back().latency;
+    return {latency + (of.ethernet ? of_ethernet : 0), link, 75e-9};
 }
 
 std::string why_port_unusable(const ibv_port_attr& port) {

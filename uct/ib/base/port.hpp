@@ -22,6 +22,22 @@ namespace uct::ib {
 // data depends on the MTU.
 [[nodiscard]] std::size_t packet_overhead(bool ethernet) noexcept;
 
+// What sending over a port costs, by which transports are chosen. Times in seconds, bytes per
+// second.
+struct port_cost {
+    double latency;    // half a round trip of a small message
+    double bandwidth;  // of payload
+    double overhead;   // the processor's time per message
+};
+struct port_facts {
+    std::uint8_t width_code;
+    std::uint8_t speed_code;
+    ibv_mtu mtu;
+    bool ethernet;
+    bool software;  // the kernel makes every packet
+};
+[[nodiscard]] port_cost estimate(const port_facts& of) noexcept;
+
 // "ACTIVE" is usable; else why not, in words.
 [[nodiscard]] std::string why_port_unusable(const ibv_port_attr& port);
 

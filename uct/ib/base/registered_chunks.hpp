@@ -1,6 +1,7 @@
 // Memory of pools whose elements a device reads and writes.
 #pragma once
 
+#include <new>
 #include <vector>
 
 #include "ucs/memory/mapped.hpp"
@@ -29,5 +30,25 @@ private:
     domain& on_;
     std::vector<chunk> chunks_;
 };
+
+// Of a pool whose descriptors know the key of the memory that they lie in, in a member `key`.
+template<class Descriptor>
+[[nodiscard]] ucs::memory::mpool::parameters pool_of(const char* name, registered_chunks& chunks,
+                                                     std::size_t size) {
+    ucs::memory::mpool::parameters wanted;
+    wanted.name = name;
+    wanted.element_size = size;
+    wanted.alignment = alignof(Descriptor);
+    wanted.grow_by = 32;
+    wanted.grow_limit = 512;
+    wanted.source = &chunks;
+    wanted.arg = &chunks;
+    wanted.construct = [](void* element, void*, void* arg) {
+        auto* const fresh = ::new (element) Descriptor();
+        fresh->key = static_cast<const registered_chunks*>(arg)->newest_key();
+    };
+    wanted.destroy = [](void* element, void*) { static_cast<Descriptor*>(element)->~Descriptor(); };
+    return wanted;
+}
 
 }  // namespace uct::ib

@@ -11,11 +11,13 @@ ucs::config::table make_table() {
     return {
         "RDMA devices",
         {
-            make_option<&settings::gid_index>(
-                "IB_GID_INDEX", "auto",
-                "Entry of the port's GID table to send from. auto takes the one that reaches "
-                "farthest: RoCE v2 before v1, an address of a network before one of the link only.",
-                between("0", "1023").or_auto()),
+            make_option<&settings::gid_index>("IB_GID_INDEX", "auto",
+                                              "Entry of the port's GID table to send from. auto "
+                                              "takes one of this network namespace "
+                                              "that reaches farthest: RoCE v2 before v1, an "
+                                              "address of a network before one of the "
+                                              "link only.",
+                                              between("0", "1023").or_auto()),
             make_option<&settings::service_level>("IB_SL", "auto",
                                                   "Service level of what is sent; auto is 0.",
                                                   between("0", "15").or_auto()),
@@ -42,6 +44,11 @@ ucs::config::table make_table() {
             make_option<&settings::cached_bytes>(
                 "IB_RCACHE_MAX_SIZE", "inf",
                 "How much memory is kept registered; what is in use may be more.",
+                at_least("0").or_inf()),
+            make_option<&settings::port_down>(
+                "IB_PORT_DOWN_TIMEOUT", "10s",
+                "How long a port may be down before everything that is connected over it fails. "
+                "inf: never, retries decide, and who only receives learns nothing.",
                 at_least("0").or_inf()),
         },
     };

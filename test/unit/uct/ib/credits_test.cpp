@@ -1,12 +1,12 @@
-#include "uct/ib/rc/base/credits.hpp"
+#include "uct/ib/base/credits.hpp"
 
 #include <catch2/catch.hpp>
 #include <deque>
 #include <random>
 #include <vector>
 
-using uct::rc::completion_credits;
-using uct::rc::send_credits;
+using uct::ib::completion_credits;
+using uct::ib::send_credits;
 
 TEST_CASE("a send queue keeps one place back for its last request") {
     send_credits queue(4, 64);

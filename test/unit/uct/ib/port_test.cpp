@@ -24,6 +24,28 @@ TEST_CASE("the bandwidth of a link is what its encoding leaves") {
     CHECK(link_bandwidth(2, 3) == 0);
 }
 
+TEST_CASE("what a port costs follows from its speed, its packets and who makes them") {
+    const auto cost = [](std::uint8_t speed, bool ethernet, bool software,
+                         ibv_mtu mtu = IBV_MTU_4096) {
+        return estimate({2, speed, mtu, ethernet, software});
+    };
+    const port_cost edr = cost(32, false, false);
+    CHECK(edr.bandwidth < link_bandwidth(2, 32));
+    CHECK(edr.bandwidth > link_bandwidth(2, 32) * 0.98);
+    CHECK(cost(32, false, false, IBV_MTU_256).bandwidth < edr.bandwidth * 0.9);
+    CHECK(cost(32, true, false).latency > edr.latency);
+    CHECK(cost(1, false, false).latency > cost(4, false, false).latency);
+    CHECK(cost(4, false, false).latency > edr.latency);
+    CHECK(cost(99, false, false).latency == edr.latency);  // a speed of later cards
+    // Soft RoCE on the same link: neither latency nor bandwidth is the link's.
+    const port_cost soft = cost(32, true, true);
+    CHECK(soft.latency > 10 * edr.latency);
+    CHECK(soft.overhead > 10 * edr.overhead);
+    CHECK(soft.bandwidth < edr.bandwidth / 5);
+    CHECK(cost(32, true, true, IBV_MTU_1024).bandwidth == Approx(soft.bandwidth / 4));
+    CHECK(cost(1, true, true, IBV_MTU_1024).bandwidth < link_bandwidth(2, 1));
+}
+
 TEST_CASE("timers are rounded up to what a device has") {
     CHECK(timeout_code(4.096e-6 * 2) == 1);
     CHECK(timeout_code(1) == 18);

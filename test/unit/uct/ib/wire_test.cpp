@@ -7,6 +7,7 @@
 
 #include "uct/ib/base/address.hpp"
 #include "uct/ib/base/device.hpp"
+#include "uct/ib/base/domain.hpp"
 
 namespace {
 
@@ -43,6 +44,35 @@ TEST_CASE("an RDMA address survives packing, and others are refused") {
     auto nowhere = packed;
     std::memset(nowhere.data() + 8, 0, 16);
     CHECK_FALSE(uct::ib::address::parse(nowhere).has_value());
+}
+
+TEST_CASE("a key to memory survives packing, and others are refused") {
+    using uct::ib::memory_key;
+    const memory_key made{0x7f00'1234'5000, 4096, 0xabcdef, uct::memory_access::change};
+    std::array<std::byte, memory_key::size> packed{};
+    made.pack(packed);
+    REQUIRE(memory_key::parse(packed) == made);
+    CHECK_FALSE(memory_key::parse(std::span(packed).first(23)).has_value());
+    const auto refused = [&](std::size_t at, unsigned value) {
+        auto wrong = packed;
+        wrong[at] = static_cast<std::byte>(value);
+        return !memory_key::parse(wrong).has_value();
+    };
+    CHECK(refused(20, 2));  // version
+    CHECK(refused(21, 2));  // a right that there is not
+    CHECK(refused(22, 1));
+    auto too_long = packed;
+    std::memset(too_long.data() + 8, 0xff, 8);
+    CHECK_FALSE(memory_key::parse(too_long).has_value());
+}
+
+TEST_CASE("memory of a peer covers its bytes and no others") {
+    const uct::ib::remote_region region({0x1000, 64, 1}, uct::memory_access::read);
+    CHECK(region.covers(0x1000, 64));
+    CHECK(region.covers(0x1040, 0));
+    CHECK_FALSE(region.covers(0x1001, 64));
+    CHECK_FALSE(region.covers(0xfff, 1));
+    CHECK_FALSE(region.covers(0x1020, ~std::uint64_t{0}));
 }
 
 TEST_CASE("connection data survives packing, and other data is refused") {

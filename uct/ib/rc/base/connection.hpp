@@ -1,7 +1,7 @@
 // One queue pair and what is under way on it.
 #pragma once
 
-#include "uct/ib/rc/base/credits.hpp"
+#include "uct/ib/base/credits.hpp"
 #include "uct/ib/rc/base/flow_window.hpp"
 #include "uct/ib/rc/base/queue_pair.hpp"
 #include "uct/ib/rc/base/tx_op.hpp"
@@ -20,8 +20,8 @@ public:
     enum class state : std::uint8_t { unconnected, connected, failing, failed };
 
     struct setup {
-        completion_credits& shared;  // of the completion queue
-        op_queue& ended;             // where operations go that have completed
+        ib::completion_credits& shared;  // of the completion queue
+        op_queue& ended;                 // where operations go that have completed
         std::uint32_t slot;
         flow_window::limits flow;
         std::uint32_t moderation;
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
     [[nodiscard]] flow_window& flow() noexcept { return flow_; }
     [[nodiscard]] const flow_window& flow() const noexcept { return flow_; }
-    [[nodiscard]] const send_credits& credits() const noexcept { return credits_; }
+    [[nodiscard]] const ib::send_credits& credits() const noexcept { return credits_; }
     [[nodiscard]] bool idle() const noexcept { return credits_.outstanding() == 0; }
 
     ucs_status_t connect(const queue_pair::setup& with, const ib::address& peer,
@@ -112,11 +112,11 @@ private:
     void end_ops(std::uint32_t number, ucs_status_t last) noexcept;
     void give_up(bool all) noexcept;
 
-    completion_credits& shared_;
+    ib::completion_credits& shared_;
     op_queue& ended_;
     const std::uint32_t slot_;
     queue_pair pair_;
-    send_credits credits_;
+    ib::send_credits credits_;
     flow_window flow_;
     op_queue ops_;
     state at_ = state::unconnected;
@@ -133,8 +133,6 @@ private:
     return static_cast<std::uint32_t>(request_id);
 }
 
-// What the end of a work request means for its connection.
-[[nodiscard]] ucs_status_t status_of(ibv_wc_status how) noexcept;
 [[nodiscard]] const char* name(connection::state which) noexcept;
 
 }  // namespace uct::rc

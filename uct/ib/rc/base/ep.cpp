@@ -56,10 +56,15 @@ ucs_status_t ep::flush(completion* done) {
     return UCS_INPROGRESS;
 }
 
-// The device asks for an acknowledgement of whatever is sent, so something has to be.
+// The device asks for an acknowledgement of whatever is sent, so something has to be, and its end
+// has to show.
 void ep::check() noexcept {
-    if (!connection_->idle() || !may_access()) return;
-    connection_->post_nothing();
+    if (!may_access()) return;
+    if (connection_->idle()) {
+        connection_->post_nothing();
+    } else if (!connection_->want_completion()) {
+        owner().attend_to(*connection_);
+    }
     owner().look_after(*connection_);
 }
 

@@ -13,12 +13,16 @@
 namespace uct::rc {
 namespace {
 
-constexpr std::uint8_t roce_traffic_class = 106;
 constexpr ucs::time::nanoseconds goodbye_time = 20 * ucs::time::millisecond;
 
 std::uint8_t depth(int of_device, const ucs::config::auto_count& wanted) noexcept {
     const auto most = static_cast<unsigned>(std::clamp(of_device, 0, 255));
     return static_cast<std::uint8_t>(wanted.is_auto() ? most : std::min(most, wanted.value));
+}
+
+ib::receive_pool::setup pool_setup(const settings& options) noexcept {
+    return {"rc receive buffers", options.segment.bytes, wire::header_size,
+            options.rx_queue,     options.rx_first,      options.rx_batch};
 }
 
 }  // namespace
@@ -28,7 +32,7 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
     if (!options) return options.status();
     auto port = ib::iface::gather(where, params, {options->tx_completions, options->rx_queue});
     if (!port) return port.status();
-    auto receives = receive_pool::create(*port->domain, *options);
+    auto receives = ib::receive_pool::create(*port->domain, pool_setup(*options));
     if (!receives) return receives.status();
     return parts{std::move(*port), *options, std::move(*receives)};
 }
@@ -41,22 +45,12 @@ iface::iface(const resource& where, const iface_params& params, parts made)
     const ibv_device_attr& device = domain_->attr();
     ibv_mtu mtu = port_attr_.active_mtu;
     if (!options_.path_mtu.is_auto()) mtu = std::min(mtu, ib::mtu_code(options_.path_mtu.bytes));
-    port_setup_.number = port_;
-    port_setup_.gid_index = static_cast<std::uint8_t>(gid_.index);
-    port_setup_.pkey_index = pkey_index_;
+    static_cast<ib::path_setup&>(port_setup_) = path_;
     port_setup_.mtu = mtu;
-    port_setup_.hop_limit = static_cast<std::uint8_t>(ib_options_.hop_limit);
-    if (!ib_options_.service_level.is_auto()) {
-        port_setup_.service_level = static_cast<std::uint8_t>(ib_options_.service_level.value);
-    }
-    if (!ib_options_.traffic_class.is_auto()) {
-        port_setup_.traffic_class = static_cast<std::uint8_t>(ib_options_.traffic_class.value);
-    } else if (gid_.type == ib::gid_type::roce_v2) {
-        port_setup_.traffic_class = roce_traffic_class;
-    }
     port_setup_.read_depth = depth(device.max_qp_init_rd_atom, options_.read_depth);
     port_setup_.read_resources = depth(device.max_qp_rd_atom, options_.read_depth);
     set_path(mtu, port_setup_.read_resources);
+    attr_.checked = true;  // no device tells that a peer is gone
 }
 
 iface::~iface() = default;
@@ -99,7 +93,7 @@ void iface::drop_received() noexcept {
         if (each.status == IBV_WC_SUCCESS && (each.wc_flags & IBV_WC_WITH_IMM) != 0) {
             take_control(each.qp_num, ntohl(each.imm_data));
         }
-        pool_->give_back(receive_buffer::of(each.wr_id));
+        pool_->give_back(ib::receive_buffer::of(each.wr_id));
     }
 }
 
@@ -137,7 +131,7 @@ unsigned iface::reap_sends() noexcept {
                            on->user != nullptr ? on->user->peer_name() : "a peer",
                            ibv_wc_status_str(each.status));
         }
-        on->complete(number_of(each.wr_id), status_of(each.status));
+        on->complete(number_of(each.wr_id), ib::status_of(each.status));
         look_after(*on);
     }
     completions_ += batch.size();
@@ -153,18 +147,18 @@ void iface::look_after(connection& failed) noexcept {
 unsigned iface::receive() {
     const std::span<const ibv_wc> batch = receives_.poll();
     for (const ibv_wc& each : batch) {
-        receive_buffer& buffer = receive_buffer::of(each.wr_id);
+        ib::receive_buffer& buffer = ib::receive_buffer::of(each.wr_id);
         pool_->taken();
         if (each.status != IBV_WC_SUCCESS) [[unlikely]] {
             receive_failed(each);
         } else if ((each.wc_flags & IBV_WC_WITH_IMM) != 0) [[unlikely]] {
             take_control(each.qp_num, ntohl(each.imm_data));
         } else if (each.byte_len >= wire::header_size) [[likely]] {
-            const auto header = std::to_integer<std::uint8_t>(buffer.data[0]);
+            const auto header = std::to_integer<std::uint8_t>(buffer.data()[0]);
             if (header >> wire::flow_shift != 0)
                 take_control(each.qp_num, header >> wire::flow_shift);
             ++messages_;
-            deliver(header % am_id_count, buffer.data + wire::header_size,
+            deliver(header % am_id_count, buffer.data() + wire::header_size,
                     each.byte_len - wire::header_size);
         }
         pool_->give_back(buffer);
@@ -172,43 +166,15 @@ unsigned iface::receive() {
     return static_cast<unsigned>(batch.size());
 }
 
-void iface::on_device_event(const ib::device_event& event) noexcept {
-    const char* const text = ibv_event_type_str(event.type);
-    switch (event.type) {
-        case IBV_EVENT_SRQ_LIMIT_REACHED:
-            if (event.queue == &pool_->queue()) pool_->ran_short();
-            return;
-        case IBV_EVENT_QP_FATAL:
-        case IBV_EVENT_QP_REQ_ERR:
-        case IBV_EVENT_QP_ACCESS_ERR: {
-            // The peer broke a rule: its own requests fail there, and here nothing would show.
-            connection* const broken = find(event.qp_number);
-            if (broken == nullptr || broken->error() != UCS_OK) return;
-            rejected().warn(ib::ib_log, "{}: the connection to {} is broken: {}", where().device,
-                            broken->user != nullptr ? broken->user->peer_name() : "a peer", text);
-            broken->fail(event.type == IBV_EVENT_QP_FATAL ? UCS_ERR_IO_ERROR : UCS_ERR_REJECTED);
-            look_after(*broken);
-            return;
-        }
-        case IBV_EVENT_PORT_ERR:
-        case IBV_EVENT_PORT_ACTIVE:
-            // Requests are repeated for a while, so a short interruption hurts nobody.
-            if (event.port == port_) ucs::log::warn(ib::ib_log, "{}: {}", where().device, text);
-            return;
-        case IBV_EVENT_SRQ_ERR:
-            if (event.queue != &pool_->queue()) return;
-            break;
-        case IBV_EVENT_CQ_ERR:
-            if (event.queue != &sends_.get() && event.queue != &receives_.get()) return;
-            break;
-        case IBV_EVENT_DEVICE_FATAL:
-            break;
-        default:
-            ucs::log::debug(ib::ib_log, "{}: {}", where().device, text);
-            return;
-    }
-    ucs::log::error(ib::ib_log, "{}: {}: all connections over it fail", where().device, text);
-    fail_all(UCS_ERR_IO_ERROR);
+void iface::on_broken_pair(const ib::device_event& event) noexcept {
+    // The peer broke a rule: its own requests fail there, and here nothing would show.
+    connection* const broken = find(event.qp_number);
+    if (broken == nullptr || broken->error() != UCS_OK) return;
+    rejected().warn(ib::ib_log, "{}: the connection to {} is broken: {}", where().device,
+                    broken->user != nullptr ? broken->user->peer_name() : "a peer",
+                    ibv_event_type_str(event.type));
+    broken->fail(event.type == IBV_EVENT_QP_FATAL ? UCS_ERR_IO_ERROR : UCS_ERR_REJECTED);
+    look_after(*broken);
 }
 
 void iface::fail_all(ucs_status_t status) noexcept {
@@ -238,7 +204,7 @@ void iface::receive_failed(const ibv_wc& how) noexcept {
     rejected().warn(ib::ib_log, "{}: a message of {} was not received: {}", where().device,
                     from->user != nullptr ? from->user->peer_name() : "a peer",
                     ibv_wc_status_str(how.status));
-    from->fail(status_of(how.status));
+    from->fail(ib::status_of(how.status));
     look_after(*from);
 }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "uct/ib/base/iface.hpp"
+#include "uct/ib/base/receive_pool.hpp"
 #include "uct/ib/rc/base/connection.hpp"
-#include "uct/ib/rc/base/receive_pool.hpp"
 
 namespace uct::rc {
 
@@ -40,13 +40,13 @@ public:
     // A connection failed outside of progress.
     void look_after(connection& failed) noexcept;
     [[nodiscard]] const settings& options() const noexcept { return options_; }
-    [[nodiscard]] completion_credits& credits() noexcept { return credits_; }
+    [[nodiscard]] ib::completion_credits& credits() noexcept { return credits_; }
 
 protected:
     struct parts {
         ib::iface::parts port;
         settings options;
-        std::unique_ptr<receive_pool> receives;
+        std::unique_ptr<ib::receive_pool> receives;
     };
     static ucs::result<parts> gather(const resource& where, const iface_params& params);
     iface(const resource& where, const iface_params& params, parts made);
@@ -58,8 +58,9 @@ protected:
     }
 
 private:
-    void on_device_event(const ib::device_event& event) noexcept final;
-    void fail_all(ucs_status_t status) noexcept;
+    void on_broken_pair(const ib::device_event& event) noexcept final;
+    void fail_all(ucs_status_t status) noexcept final;
+    [[nodiscard]] ib::receive_pool& pool() noexcept final { return *pool_; }
     unsigned reap_sends() noexcept;
     unsigned receive();
     void drop_received() noexcept;
@@ -79,8 +80,8 @@ private:
 
     const settings options_;
     port_setup port_setup_;
-    std::unique_ptr<receive_pool> pool_;
-    completion_credits credits_;
+    std::unique_ptr<ib::receive_pool> pool_;
+    ib::completion_credits credits_;
     op_queue ended_;    // to be told
     op_queue waiting_;  // to be tried again
     std::vector<connection*> slots_;

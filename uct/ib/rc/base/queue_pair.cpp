@@ -6,6 +6,7 @@
 
 #include "ucs/sys/uuid.hpp"
 #include "uct/ib/base/port.hpp"
+#include "uct/ib/base/raw_pair.hpp"
 
 namespace uct::rc {
 
@@ -31,17 +32,7 @@ step to_receive(const port_setup& port, const settings& options, const ib::addre
     attr.rq_psn = theirs.first_packet;
     attr.max_dest_rd_atomic = port.read_resources;
     attr.min_rnr_timer = ib::rnr_timer_code(options.rnr_timeout.seconds);
-    attr.ah_attr.port_num = port.number;
-    attr.ah_attr.sl = port.service_level;
-    attr.ah_attr.dlid = peer.lid;
-    // Over InfiniBand the route header is needed only where the peer has no address in the subnet.
-    if (peer.link != ib::gid_type::infiniband || peer.lid == 0) {
-        attr.ah_attr.is_global = 1;
-        std::memcpy(attr.ah_attr.grh.dgid.raw, peer.gid.data(), peer.gid.size());
-        attr.ah_attr.grh.sgid_index = port.gid_index;
-        attr.ah_attr.grh.hop_limit = port.hop_limit;
-        attr.ah_attr.grh.traffic_class = port.traffic_class;
-    }
+    attr.ah_attr = ib::way_to(peer, port);
     made.mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     return made;
@@ -69,32 +60,11 @@ queue_pair::queue_pair(ib::pair_handle pair, const ibv_qp_cap& got) noexcept
       send_room_(got.max_send_wr) {}
 
 ucs::result<queue_pair> queue_pair::create(const setup& with) {
-    const ibv_device_attr& device = with.on.attr();
-    ibv_qp_init_attr wanted{};
-    wanted.qp_type = IBV_QPT_RC;
-    wanted.send_cq = &with.sends;
-    wanted.recv_cq = &with.receives;
-    wanted.srq = &with.shared;
-    wanted.cap.max_send_wr =
-        std::min(with.options.tx_queue, static_cast<std::uint32_t>(device.max_qp_wr));
-    wanted.cap.max_send_sge =
-        std::min(with.options.tx_min_pieces, static_cast<std::uint32_t>(device.max_sge));
-    wanted.cap.max_inline_data = with.options.tx_min_inline;
-    const std::uint32_t room = wanted.cap.max_send_wr;
-    ib::pair_handle pair(ibv_create_qp(&with.on.pd(), &wanted));
-    if (pair == nullptr && errno == EINVAL) {  // devices refuse what they cannot put inline
-        wanted.cap = {};
-        wanted.cap.max_send_wr = room;
-        wanted.cap.max_send_sge = 2;
-        pair.reset(ibv_create_qp(&with.on.pd(), &wanted));
-    }
-    if (pair == nullptr) {
-        ucs::log::error(ib::ib_log, "{}: no queue pair with room for {} sends: {}", with.on.name(),
-                        room, std::strerror(errno));
-        return UCS_ERR_NO_MEMORY;
-    }
-    wanted.cap.max_send_wr = room;  // more than was asked for is not counted on
-    queue_pair made(std::move(pair), wanted.cap);
+    auto raw = ib::make_pair({IBV_QPT_RC, "queue pair", with.on, with.sends, with.receives,
+                              with.shared, with.options.tx_queue, with.options.tx_min_pieces,
+                              with.options.tx_min_inline, 2});
+    if (!raw) return raw.status();
+    queue_pair made(std::move(raw->pair), raw->got);
     made.ours_.qp_number = made.get().qp_num;
     made.ours_.first_packet = static_cast<std::uint32_t>(ucs::sys::random_id()) & 0xffffffU;
     made.ours_.mtu = static_cast<std::uint8_t>(with.port.mtu);

@@ -1,22 +1,15 @@
 // The states of a queue pair, and what it is told on the way from one to the next.
 #pragma once
 
-#include "uct/ib/base/address.hpp"
 #include "uct/ib/base/domain.hpp"
-#include "uct/ib/base/settings.hpp"
+#include "uct/ib/base/path.hpp"
 #include "uct/ib/rc/base/settings.hpp"
 #include "uct/ib/rc/base/wire.hpp"
 
 namespace uct::rc {
 
 // What a port gives to the queue pairs on it.
-struct port_setup {
-    std::uint8_t number = 1;
-    std::uint8_t gid_index = 0;
-    std::uint16_t pkey_index = 0;
-    std::uint8_t service_level = 0;
-    std::uint8_t traffic_class = 0;
-    std::uint8_t hop_limit = 255;
+struct port_setup : ib::path_setup {
     ibv_mtu mtu = IBV_MTU_1024;
     std::uint8_t read_depth = 1;      // of ours that may be under way
     std::uint8_t read_resources = 1;  // of a peer's that are served

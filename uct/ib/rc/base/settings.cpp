@@ -8,7 +8,7 @@ using ucs::config::between;
 using ucs::config::make_option;
 
 ucs::config::table make_table() {
-    return {
+    ucs::config::table own{
         "RC transport on verbs",
         {
             make_option<&settings::segment>(
@@ -101,6 +101,7 @@ ucs::config::table make_table() {
                 between("0", "1m")),
         },
     };
+    return ucs::config::with_family(std::move(own), "RC_VERBS_", "RC_");
 }
 
 }  // namespace

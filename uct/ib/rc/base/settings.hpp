@@ -1,4 +1,4 @@
-// Options of reliable connections, UCX_RC_VERBS_*.
+// Options of reliable connections, UCX_RC_VERBS_*, also UCX_RC_*.
 #pragma once
 
 #include "ucs/config/option.hpp"

@@ -13,7 +13,12 @@ public:
         return {&rc::settings::options(), &ib::settings::options()};
     }
 
-    listing query(const ucs::config::source&) const override { return ib::list_ports(name()); }
+    listing query(const ucs::config::source&) const override {
+        listing found = ib::list_ports(name());
+        for (resource& each : found.usable)
+            each.paired = true;
+        return found;
+    }
 
     ucs::result<std::shared_ptr<memory_domain>> open_domain(
         const resource& where, const ucs::config::source& config) const override {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ucs/memory/mpool.hpp"
+#include "uct/ib/base/local_pieces.hpp"
 #include "uct/ib/base/registered_chunks.hpp"
 #include "uct/ib/rc/base/settings.hpp"
 #include "uct/ib/rc/base/tx_op.hpp"
@@ -31,11 +32,9 @@ struct bounce final : tx_op {
 // Work on the program's own memory, with a few bytes beside it: a header, or the answer of an
 // atomic operation.
 struct direct final : tx_op {
-    static constexpr std::size_t most_pieces = 16;
     static constexpr std::size_t beside = 256;
 
-    std::array<ib::local_region, most_pieces> regions;
-    std::size_t count = 0;
+    ib::local_pieces pieces;
     std::uint32_t key = 0;
     bool asked = false;  // of an atomic operation: the device has an answer to give
     alignas(8) std::array<std::byte, beside> bytes;
@@ -48,9 +47,7 @@ struct direct final : tx_op {
     direct() noexcept { for_user = holds_memory = true; }
     // To the pool that it came from.
     void put_back() noexcept {
-        for (std::size_t i = 0; i < count; ++i)
-            regions[i] = {};
-        count = 0;
+        pieces.let_go();
         ucs::memory::mpool::put(this);
     }
     // As tx_op::finish: tells whoever waits.

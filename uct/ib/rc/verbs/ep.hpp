@@ -39,8 +39,6 @@ private:
                        completion* done) noexcept;
     static void go_on(tx_op& self) noexcept;
     ucs_status_t ask(direct& op) noexcept;
-    // Makes the program's memory known to the device.
-    ucs_status_t use(direct& op, std::span<const iov> pieces, std::span<ibv_sge> into) noexcept;
 };
 
 }  // namespace uct::rc

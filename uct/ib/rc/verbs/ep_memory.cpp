@@ -116,10 +116,10 @@ ucs_status_t verbs_ep::access(ibv_wr_opcode what, std::span<const iov> pieces,
         return why_not();
     direct* const op = own().pools().get_direct();
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
-    ibv_sge list[direct::most_pieces];
-    ucs_status_t status = use(*op, pieces, list);
+    ibv_sge list[ib::local_pieces::most];
+    ucs_status_t status = op->pieces.use(own().device(), pieces, list);
     if (status == UCS_OK) {
-        ibv_send_wr request = access_of(what, std::span(list).first(op->count), where);
+        ibv_send_wr request = access_of(what, std::span(list).first(op->pieces.count()), where);
         status = post(request, true);
     }
     return begun(*op, status, length, done);

@@ -94,15 +94,15 @@ ucs_status_t verbs_ep::am_zcopy(am_id id, std::span<const std::byte> header,
         return why_not();
     direct* const op = own().pools().get_direct();
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
-    ibv_sge pieces[1 + direct::most_pieces];
+    ibv_sge pieces[1 + ib::local_pieces::most];
     op->bytes[0] = std::byte{this->header(id)};
     if (!header.empty()) {
         std::memcpy(op->bytes.data() + wire::header_size, header.data(), header.size());
     }
     pieces[0] = op->beside_piece(wire::header_size + header.size());
-    ucs_status_t status = use(*op, payload, std::span(pieces).subspan(1));
+    ucs_status_t status = op->pieces.use(own().device(), payload, std::span(pieces).subspan(1));
     if (status == UCS_OK) {
-        ibv_send_wr request = send_of(std::span(pieces).first(1 + op->count));
+        ibv_send_wr request = send_of(std::span(pieces).first(1 + op->pieces.count()));
         status = post_message(request, true);
     }
     return begun(*op, status, length, done);
@@ -119,19 +119,6 @@ ucs_status_t verbs_ep::begun(direct& op, ucs_status_t status, std::size_t length
     connection_->add(op);
     count(length);
     return UCS_INPROGRESS;
-}
-
-ucs_status_t verbs_ep::use(direct& op, std::span<const iov> pieces,
-                           std::span<ibv_sge> into) noexcept {
-    for (const iov& each : pieces) {
-        if (each.length == 0) continue;
-        auto region = own().device().use(each.base, each.length);
-        if (!region) return region.status();
-        into[op.count] = {reinterpret_cast<std::uint64_t>(each.base),
-                          static_cast<std::uint32_t>(each.length), region->key()};
-        op.regions[op.count++] = std::move(*region);
-    }
-    return UCS_OK;
 }
 
 }  // namespace uct::rc

@@ -46,7 +46,7 @@ ucs_status_t verbs_iface::find_limits() {
     attr_.max_bcopy = message;
     attr_.max_zcopy = message;
     attr_.max_zcopy_header = std::min<std::size_t>(128, direct::beside - wire::header_size);
-    attr_.max_iov = std::min<std::size_t>(trial->pieces() - 1, direct::most_pieces);
+    attr_.max_iov = std::min<std::size_t>(trial->pieces() - 1, ib::local_pieces::most);
     attr_.max_rma = std::max<std::size_t>(port_attr_.max_msg_sz, 4096);
     attr_.max_put_short = std::max(inline_bytes_, minimal_short);
     attr_.max_put_bcopy = options().segment.bytes;

@@ -8,14 +8,18 @@ namespace {
 
 uct::iface_attr able() {
     uct::iface_attr attr;
-    for (const uct::op one : {uct::op::am_short, uct::op::am_bcopy, uct::op::am_zcopy,
-                              uct::op::get_zcopy, uct::op::put_zcopy})
+    for (const uct::op one :
+         {uct::op::am_short, uct::op::am_bcopy, uct::op::am_zcopy, uct::op::get_zcopy,
+          uct::op::put_zcopy, uct::op::put_short, uct::op::put_bcopy, uct::op::get_bcopy})
         attr.ops.add(one);
     attr.max_short = 100;
     attr.max_bcopy = 1000;
     attr.max_zcopy = 10'000;
     attr.max_zcopy_header = 64;
     attr.max_rma = 100'000;
+    attr.max_put_short = 200;
+    attr.max_put_bcopy = 2000;
+    attr.max_get_bcopy = 3000;
     return attr;
 }
 
@@ -79,18 +83,35 @@ TEST_CASE("an operation that the transport has not is named") {
     attr.ops.add(uct::op::am_short);
     CHECK(mistake_in_messages(sized(8), attr).empty());
     CHECK(mistake_in_messages(sized(8, send_operation::bcopy), attr) == "no am_bcopy");
-    CHECK(mistake_in_memory_access(sized(8), uct::op::put_zcopy, attr) == "no put_zcopy");
-    CHECK(mistake_in_memory_access(sized(8), uct::op::get_zcopy, attr) == "no get_zcopy");
+    CHECK(mistake_in_memory_access(sized(8), remote_access::put, attr) == "no put_zcopy");
+    CHECK(mistake_in_memory_access(sized(8), remote_access::get, attr) == "no get_zcopy");
+    const auto in_layout = [&](send_operation layout, remote_access how) {
+        return mistake_in_memory_access(sized(8, layout), how, attr);
+    };
+    CHECK(in_layout(send_operation::copied_short, remote_access::put) == "no put_short");
+    CHECK(in_layout(send_operation::bcopy, remote_access::put) == "no put_bcopy");
+    CHECK(in_layout(send_operation::bcopy, remote_access::get) == "no get_bcopy");
+    CHECK_THAT(in_layout(send_operation::copied_short, remote_access::get),
+               Catch::EndsWith("only -D bcopy and zcopy"));
 }
 
-TEST_CASE("memory is accessed by zcopy, at least one byte") {
-    const auto mistake = [](const test_params& params) {
-        return mistake_in_memory_access(params, uct::op::put_zcopy, able());
+TEST_CASE("memory is accessed in each layout up to its limit, at least one byte") {
+    const auto fits = [](std::size_t size, std::optional<send_operation> layout,
+                         remote_access how) {
+        return mistake_in_memory_access(sized(size, layout), how, able()).empty();
     };
-    CHECK(mistake(sized(8)).empty());
-    CHECK(mistake(sized(100'000, send_operation::zcopy)).empty());
-    CHECK_FALSE(mistake(sized(100'001)).empty());
-    CHECK_FALSE(mistake(sized(0)).empty());
-    CHECK_FALSE(mistake(sized(8, send_operation::copied_short)).empty());
-    CHECK_FALSE(mistake(sized(8, send_operation::bcopy)).empty());
+    for (const remote_access how : {remote_access::put, remote_access::get}) {
+        CHECK(fits(8, {}, how));
+        CHECK(fits(100'000, send_operation::zcopy, how));
+        CHECK_FALSE(fits(100'001, {}, how));
+        CHECK_FALSE(fits(0, {}, how));
+        CHECK_FALSE(fits(0, send_operation::bcopy, how));
+    }
+    CHECK(fits(200, send_operation::copied_short, remote_access::put));
+    CHECK_FALSE(fits(201, send_operation::copied_short, remote_access::put));
+    CHECK_FALSE(fits(8, send_operation::copied_short, remote_access::get));
+    CHECK(fits(2000, send_operation::bcopy, remote_access::put));
+    CHECK_FALSE(fits(2001, send_operation::bcopy, remote_access::put));
+    CHECK(fits(3000, send_operation::bcopy, remote_access::get));
+    CHECK_FALSE(fits(3001, send_operation::bcopy, remote_access::get));
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace uct::rc {
+namespace uct::ib {
 
 // Room in a completion queue that several send queues share. Every work request that was posted and
 // is not known to be complete counts, with a completion asked for or without: when its queue pair
@@ -81,4 +81,4 @@ private:
     std::uint32_t unsignaled_ = 0;
 };
 
-}  // namespace uct::rc
+}  // namespace uct::ib

@@ -1,28 +1,30 @@
-#include "uct/ib/rc/base/receive_pool.hpp"
+#include "uct/ib/base/receive_pool.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
 
-#include "uct/ib/rc/base/wire.hpp"
-
-namespace uct::rc {
+namespace uct::ib {
 namespace {
 
-ucs::memory::mpool::parameters pool_parameters(ib::registered_chunks& chunks, std::size_t segment,
-                                               const settings& options) {
+// Bytes between a buffer's head and what the device writes.
+constexpr std::size_t pad_of(std::size_t front) noexcept {
+    return (8 - front % 8) % 8;
+}
+
+ucs::memory::mpool::parameters pool_parameters(registered_chunks& chunks,
+                                               const receive_pool::setup& with) {
     ucs::memory::mpool::parameters wanted;
-    wanted.name = "rc receive buffers";
-    wanted.element_size = offsetof(receive_buffer, data) + segment;
-    wanted.grow_by = options.rx_first;
-    wanted.grow_limit = std::max<std::size_t>(options.rx_first, 1024);
+    wanted.name = with.name;
+    wanted.element_size = sizeof(receive_buffer) + pad_of(with.front) + with.segment;
+    wanted.grow_by = with.first;
+    wanted.grow_limit = std::max<std::size_t>(with.first, 1024);
     wanted.source = &chunks;
     wanted.arg = &chunks;
     wanted.construct = [](void* element, void*, void* arg) {
         auto& fresh = *static_cast<receive_buffer*>(element);
-        fresh.piece.lkey = static_cast<const ib::registered_chunks*>(arg)->newest_key();
-        fresh.piece.addr = reinterpret_cast<std::uint64_t>(&fresh.data);
+        fresh.piece.lkey = static_cast<const registered_chunks*>(arg)->newest_key();
         fresh.request = {};
         fresh.request.wr_id = reinterpret_cast<std::uint64_t>(&fresh);
         fresh.request.sg_list = &fresh.piece;
@@ -33,14 +35,14 @@ ucs::memory::mpool::parameters pool_parameters(ib::registered_chunks& chunks, st
 
 }  // namespace
 
-receive_pool::receive_pool(ib::domain& on, const settings& options, ib::receive_queue_handle queue,
-                           std::uint32_t most) noexcept
+receive_pool::receive_pool(domain& on, const setup& with, receive_queue_handle queue) noexcept
     : domain_(on),
-      segment_(options.segment.bytes),
-      batch_(std::min(options.rx_batch, std::max(1U, most / 4))),
-      most_(most),
+      segment_(with.segment),
+      front_(with.front),
+      batch_(std::min(with.batch, std::max(1U, with.most / 4))),
+      most_(with.most),
       chunks_(on),
-      pool_(pool_parameters(chunks_, segment_, options)),
+      pool_(pool_parameters(chunks_, with)),
       queue_(std::move(queue)) {}
 
 receive_pool::~receive_pool() {
@@ -49,23 +51,23 @@ receive_pool::~receive_pool() {
         ucs::memory::mpool::put(each);
 }
 
-ucs::result<std::unique_ptr<receive_pool>> receive_pool::create(ib::domain& on,
-                                                                const settings& options) {
+ucs::result<std::unique_ptr<receive_pool>> receive_pool::create(domain& on, const setup& with) {
     const auto offered = static_cast<std::uint32_t>(std::max(1, on.attr().max_srq_wr));
+    setup possible = with;
+    possible.most = std::min(with.most, offered);
     ibv_srq_init_attr wanted{};
-    wanted.attr.max_wr = std::min(options.rx_queue, offered);
+    wanted.attr.max_wr = possible.most;
     wanted.attr.max_sge = 1;
-    const std::uint32_t most = wanted.attr.max_wr;
-    ib::receive_queue_handle queue(ibv_create_srq(&on.pd(), &wanted));
+    receive_queue_handle queue(ibv_create_srq(&on.pd(), &wanted));
     if (queue == nullptr) {
-        ucs::log::error(ib::ib_log, "{}: no shared receive queue of {} messages: {}", on.name(),
-                        most, std::strerror(errno));
+        ucs::log::error(ib_log, "{}: no shared receive queue of {} messages: {}", on.name(),
+                        possible.most, std::strerror(errno));
         return UCS_ERR_NO_MEMORY;
     }
-    std::unique_ptr<receive_pool> made(new receive_pool(on, options, std::move(queue), most));
-    made->add(std::min(options.rx_first, most));
+    std::unique_ptr<receive_pool> made(new receive_pool(on, possible, std::move(queue)));
+    made->add(std::min(with.first, possible.most));
     if (made->all() == 0) {
-        ucs::log::error(ib::ib_log, "{}: no memory for receive buffers", on.name());
+        ucs::log::error(ib_log, "{}: no memory for receive buffers", on.name());
         return UCS_ERR_NO_MEMORY;
     }
     made->ask_for_event();
@@ -82,6 +84,7 @@ void receive_pool::add(std::uint32_t count) noexcept {
         void* const fresh = pool_.get();
         if (fresh == nullptr) break;
         auto& buffer = *static_cast<receive_buffer*>(fresh);
+        buffer.piece.addr = reinterpret_cast<std::uint64_t>(&buffer + 1) + pad_of(front_);
         buffer.piece.length = static_cast<std::uint32_t>(segment_);
         buffers_.push_back(&buffer);
         give_back(buffer);
@@ -108,7 +111,7 @@ void receive_pool::post_returned() noexcept {
     returned_count_ = left;
     if (complained_) return;
     complained_ = true;
-    ucs::log::error(ib::ib_log, "{}: receive buffers are not taken by the device: {}; tried again",
+    ucs::log::error(ib_log, "{}: receive buffers are not taken by the device: {}; tried again",
                     domain_.name(), std::strerror(error));
 }
 
@@ -141,4 +144,4 @@ void receive_pool::describe(ucs::vfs::directory& into) const {
     into.file("bytes", [this] { return std::to_string(chunks_.bytes()); });
 }
 
-}  // namespace uct::rc
+}  // namespace uct::ib

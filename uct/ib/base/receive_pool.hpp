@@ -6,31 +6,38 @@
 
 #include "ucs/memory/mpool.hpp"
 #include "uct/ib/base/registered_chunks.hpp"
-#include "uct/ib/rc/base/settings.hpp"
 
-namespace uct::rc {
+namespace uct::ib {
 
-// One buffer and the work request that hands it to the device. The message behind the header byte
-// begins at a multiple of 8.
+// One buffer and the work request that hands it to the device. The bytes follow.
 struct receive_buffer {
     ibv_recv_wr request;
     ibv_sge piece;
-    std::byte pad[7];
-    std::byte data[1];  // longer
 
+    // What the device writes; where a message begins in it, is a multiple of 8.
+    [[nodiscard]] std::byte* data() const noexcept {
+        return reinterpret_cast<std::byte*>(piece.addr);
+    }
     static receive_buffer& of(std::uint64_t request_id) noexcept {
         return *reinterpret_cast<receive_buffer*>(request_id);
     }
 };
-static_assert(offsetof(receive_buffer, data) % 8 == 7);
+static_assert(sizeof(receive_buffer) % 8 == 0);
 
 // A shared receive queue with its buffers: some at first, more when the device says that they run
 // short, or when it shows. Owned by the interface; owner context.
 class receive_pool {
 public:
+    struct setup {
+        const char* name;
+        std::size_t segment;  // bytes of one buffer
+        std::size_t front;    // of them in front of where a message begins
+        std::uint32_t most;   // buffers in the end
+        std::uint32_t first;  // buffers at first
+        std::uint32_t batch;  // of them that are handed to the device at a time
+    };
     // Failures are logged.
-    static ucs::result<std::unique_ptr<receive_pool>> create(ib::domain& on,
-                                                             const settings& options);
+    static ucs::result<std::unique_ptr<receive_pool>> create(domain& on, const setup& wanted);
     ~receive_pool();
     receive_pool(const receive_pool&) = delete;
     receive_pool& operator=(const receive_pool&) = delete;
@@ -51,12 +58,12 @@ public:
     void ran_short() noexcept;
 
     [[nodiscard]] ibv_srq& queue() const noexcept { return *queue_; }
-    [[nodiscard]] std::size_t message_room() const noexcept { return segment_; }
+    // Buffers there are, and those that may be added.
+    [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
     void describe(ucs::vfs::directory& into) const;
 
 private:
-    receive_pool(ib::domain& on, const settings& options, ib::receive_queue_handle queue,
-                 std::uint32_t most) noexcept;
+    receive_pool(domain& on, const setup& with, receive_queue_handle queue) noexcept;
     [[nodiscard]] std::uint32_t all() const noexcept {
         return static_cast<std::uint32_t>(buffers_.size());
     }
@@ -65,13 +72,14 @@ private:
     void replenish() noexcept;
     void ask_for_event() noexcept;
 
-    ib::domain& domain_;
+    domain& domain_;
     const std::size_t segment_;
+    const std::size_t front_;
     const std::uint32_t batch_;
     const std::uint32_t most_;
-    ib::registered_chunks chunks_;
+    registered_chunks chunks_;
     ucs::memory::mpool pool_;
-    ib::receive_queue_handle queue_;
+    receive_queue_handle queue_;
     std::vector<receive_buffer*> buffers_;  // all that were taken from the pool
     ibv_recv_wr* returned_ = nullptr;
     std::uint32_t returned_count_ = 0;
@@ -81,4 +89,4 @@ private:
     bool complained_ = false;
 };
 
-}  // namespace uct::rc
+}  // namespace uct::ib

@@ -1,0 +1,82 @@
+// Whatever bytes a peer gives for an address of an RDMA port, for the data of a connection or for a
+// key to memory: they are refused, or mean exactly what they say. The first byte of the input
+// chooses which of the three they are.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "uct/ib/base/domain.hpp"
+#include "uct/ib/rc/base/queue_pair.hpp"
+
+namespace {
+
+using uct::ib::address;
+using uct::ib::memory_key;
+using uct::rc::wire::connection_data;
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+// What was accepted is packed into the same bytes.
+template<class Known>
+std::optional<Known> parse(std::span<const std::byte> input) {
+    const std::optional<Known> known = Known::parse(input);
+    if (!known) return known;
+    std::vector<std::byte> again(Known::size);
+    known->pack(again);
+    require(std::equal(input.begin(), input.end(), again.begin(), again.end()));
+    return known;
+}
+
+// A queue pair is told nothing that its device has no meaning for.
+void connect(const address& peer, const connection_data& theirs) {
+    uct::rc::port_setup port;
+    const uct::rc::settings options;
+    const ibv_qp_attr receive = uct::rc::to_receive(port, options, peer, theirs).attr;
+    require(receive.path_mtu >= IBV_MTU_256 && receive.path_mtu <= port.mtu);
+    require(receive.dest_qp_num < 1U << 24 && receive.rq_psn < 1U << 24);
+    require(receive.ah_attr.is_global != 0 || receive.ah_attr.dlid != 0);
+    const ibv_qp_attr send = uct::rc::to_send(port, options, peer, theirs).attr;
+    require(send.max_rd_atomic <= port.read_depth);
+}
+
+address some_peer() {
+    address made;
+    made.link = uct::ib::gid_type::roce_v2;
+    made.gid.fill(1);
+    made.mtu = IBV_MTU_1024;
+    return made;
+}
+
+void reach(const memory_key& key) {
+    const uct::ib::remote_region region(key, key.allowed);
+    require(region.covers(key.base, key.length));
+    require(!region.covers(key.base, key.length + 1) || key.length + 1 == 0);
+    require(!region.covers(key.base - 1, 1));
+    require(!region.covers(key.base + key.length, 1));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
+    const auto exact = std::make_unique<std::byte[]>(size - 1);
+    std::transform(data + 1, data + size, exact.get(),
+                   [](std::uint8_t byte) { return std::byte{byte}; });
+    const std::span<const std::byte> input(exact.get(), size - 1);
+    switch (data[0] % 3) {
+        case 0:
+            if (const auto peer = parse<address>(input)) connect(*peer, {.mtu = IBV_MTU_1024});
+            break;
+        case 1:
+            if (const auto theirs = parse<connection_data>(input)) connect(some_peer(), *theirs);
+            break;
+        default:
+            if (const auto key = parse<memory_key>(input)) reach(*key);
+            break;
+    }
+    return 0;
+}

@@ -1,0 +1,150 @@
+// Feeds arbitrary bytes to the parser of datagrams, and what it finds to both sides of a
+// connection: whatever a peer says, packets are acknowledged in order, once, and only those that
+// were sent.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "uct/ib/ud/base/assembly.hpp"
+#include "uct/ib/ud/base/receive_window.hpp"
+#include "uct/ib/ud/base/sender.hpp"
+
+namespace {
+
+using namespace uct::ud;
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+// The sending side: what it sends goes nowhere, answers are invented.
+class sending {
+public:
+    sending() : protocol_({{16, 4, {}}, 1000, first}) { protocol_.start(); }
+    ~sending() {
+        packet_list left;
+        protocol_.window().abandon(left);
+        left.clear();
+    }
+    void hear(const wire::datagram& what) {
+        packet_list done;
+        const psn expected(what.head.expected), number(what.head.number);
+        std::uint64_t word = 0;
+        if (what.body.size() >= sizeof word) std::memcpy(&word, what.body.data(), sizeof word);
+        if (what.head.acknowledges != 0) protocol_.acknowledged(expected, word, now_, done);
+        switch (what.head.what) {
+            case wire::kind::reply:
+                if (const auto by = wire::welcome::parse(what.body)) {
+                    protocol_.welcomed(*by, number, now_, done);
+                }
+                break;
+            case wire::kind::refuse:
+                protocol_.refused(number, now_);
+                break;
+            case wire::kind::ended:
+                protocol_.unknown(word, now_);
+                break;
+            default:
+                break;
+        }
+        for (; !done.empty(); done.pop_front()) {
+            require(done.front().number == first + acknowledged_++);
+            require(done.front().sends > 0);
+        }
+    }
+    void go_on(std::uint64_t time) {
+        now_ += time;
+        protocol_.on_time(now_);
+        if (protocol_.takes(1) && packets_.size() < 200) {
+            packets_.emplace_back();
+            protocol_.window().add(packets_.back());
+        }
+        if (protocol_.to_ask()) protocol_.asked(now_);
+        while (tx_packet* next = protocol_.to_send())
+            protocol_.sent(*next, now_);
+        const send_window& window = protocol_.window();
+        require(window.held() == packets_.size() - acknowledged_);
+        require(window.under_way() <= window.held() && window.under_way() <= window.allowed());
+        require(protocol_.ended() || protocol_.at() != sender::state::connected || window.empty() ||
+                protocol_.deadline() != 0);
+    }
+
+private:
+    static constexpr psn first{0xfffffff8U};
+    sender protocol_;
+    std::deque<tx_packet> packets_;
+    std::uint32_t acknowledged_ = 0;
+    ucs::time::nanoseconds now_ = 1;
+};
+
+// The receiving side. Items are packet numbers, so that a wrong place is seen.
+class receiving {
+public:
+    void hear(const wire::datagram& what) {
+        using turn = receive_window<std::uint64_t>::turn;
+        constexpr std::uint64_t present = std::uint64_t{1} << 32U;
+        const psn number(what.head.number);
+        switch (window_.turn_of(number)) {
+            case turn::now:
+                take(what);
+                while (const std::uint64_t kept = window_.take()) {
+                    require(kept == (present | window_.expected().value()));
+                    window_.advance();
+                }
+                break;
+            case turn::early:
+                require(window_.keep(number, present | number.value()));
+                break;
+            case turn::again:
+            case turn::far:
+                break;
+        }
+    }
+
+private:
+    void take(const wire::datagram& what) {
+        constexpr std::size_t most = 64;
+        window_.advance();
+        const bool first = (what.head.flags & wire::first) != 0;
+        const bool last = (what.head.flags & wire::last) != 0;
+        if (parts_.add(first, last, what.body, most) == assembly::outcome::whole) {
+            require(parts_.message().size() <= most);
+        }
+    }
+    receive_window<std::uint64_t> window_{psn(0xfffffff0U)};
+    assembly parts_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    sending out;
+    receiving in;
+    out.go_on(1);
+    while (size > 2) {
+        const std::size_t length = std::min<std::size_t>(data[0], size - 2);
+        const std::uint64_t time = data[1] * std::uint64_t{200};
+        // Memory of exactly that size, so that a sanitizer sees any byte read behind it.
+        std::vector<std::byte> exact(length);
+        std::transform(data + 2, data + 2 + length, exact.begin(),
+                       [](std::uint8_t byte) { return std::byte{byte}; });
+        data += 2 + length;
+        size -= 2 + length;
+        if (const auto found = wire::parse(exact)) {
+            static_cast<void>(wire::hello::parse(found->body));
+            out.hear(*found);
+            if (found->head.what == wire::kind::data) in.hear(*found);
+        }
+        out.go_on(time);
+    }
+    if (const auto address = wire::address::parse(std::as_bytes(std::span(data, size)))) {
+        std::vector<std::byte> again(wire::address::size);
+        address->pack(again);
+        require(std::equal(again.begin(), again.end(), reinterpret_cast<const std::byte*>(data)));
+    }
+    return 0;
+}

@@ -1,0 +1,100 @@
+#include "uct/ib/base/reach.hpp"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+using namespace uct::ib;
+using ucs::net::ip_address;
+using ucs::net::route;
+
+namespace {
+
+gid_entry gid_of_ipv4(std::uint8_t network, std::uint8_t host, std::uint32_t interface = 2) {
+    gid_entry made;
+    made.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 9, network, host};
+    made.interface_index = interface;
+    made.type = gid_type::roce_v2;
+    return made;
+}
+
+gid_entry gid_of_ipv6(std::uint8_t first, std::uint8_t second) {
+    gid_entry made = gid_of_ipv4(0, 1);
+    made.gid = {first, second, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    return made;
+}
+
+// Routes by the text of their target.
+class known_routes final : public ucs::net::route_source {
+public:
+    route find(const ip_address& source, const ip_address& target, std::uint32_t through) override {
+        ++asked;
+        last_source = source;
+        last_through = through;
+        const auto at = table.find(target.text());
+        return at == table.end() ? route{route::kind::none, 0, {}, "Network is unreachable"}
+                                 : at->second;
+    }
+    std::map<std::string, route> table;
+    unsigned asked = 0;
+    ip_address last_source;
+    std::uint32_t last_through = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a RoCE peer is reached where the port's interface has a route to its address") {
+    known_routes routes;
+    routes.table["10.9.0.2"] = {route::kind::forward, 2, "net0", {}};
+    routes.table["10.9.0.1"] = {route::kind::local, 2, "net0", {}};
+    reach from(gid_of_ipv4(0, 1), routes);
+    CHECK(from.why_not(gid_of_ipv4(0, 2)).empty());
+    CHECK(routes.last_source == gid_of_ipv4(0, 1).address());
+    CHECK(routes.last_through == 2);
+    CHECK(from.why_not(gid_of_ipv4(0, 1)).empty());
+    CHECK_THAT(from.why_not(gid_of_ipv4(7, 1)),
+               Catch::StartsWith("there is no route from 10.9.0.1 to 10.9.7.1") &&
+                   Catch::EndsWith("Network is unreachable"));
+}
+
+TEST_CASE("ways to RoCE peers are remembered, and what there was none to is asked again") {
+    known_routes routes;
+    reach from(gid_of_ipv4(0, 1), routes);
+    CHECK_FALSE(from.why_not(gid_of_ipv4(0, 2)).empty());
+    routes.table["10.9.0.2"] = {route::kind::forward, 2, "net0", {}};
+    CHECK(from.why_not(gid_of_ipv4(0, 2)).empty());
+    routes.table.clear();
+    CHECK(from.why_not(gid_of_ipv4(0, 2)).empty());
+    CHECK(routes.asked == 2);
+}
+
+TEST_CASE("where routes cannot be asked for, RoCE peers are tried") {
+    known_routes routes;
+    routes.table["10.9.0.2"] = {route::kind::unknown, 0, {}, {}};
+    reach from(gid_of_ipv4(0, 1), routes);
+    CHECK(from.why_not(gid_of_ipv4(0, 2)).empty());
+}
+
+TEST_CASE("addresses of a link and of a network do not reach each other") {
+    known_routes routes;
+    routes.table["fe80::1"] = routes.table["fd00::1"] = {route::kind::forward, 2, "net0", {}};
+    reach from(gid_of_ipv6(0xfe, 0x80), routes);
+    CHECK_THAT(from.why_not(gid_of_ipv6(0xfd, 0)),
+               Catch::Equals("fe80::1 is link-local and fd00::1 is not"));
+    CHECK(from.why_not(gid_of_ipv6(0xfe, 0x80)).empty());
+}
+
+TEST_CASE("GIDs of other network namespaces are known, and taken only where there is no other") {
+    known_routes routes;
+    routes.table["10.9.0.1"] = {route::kind::local, 2, "net0", {}};
+    routes.table["10.9.1.1"] = {route::kind::forward, 2, "net0", {}};
+    gid_entry table[] = {gid_of_ipv4(1, 1), gid_of_ipv6(0xfd, 0), gid_of_ipv4(0, 1)};
+    for (std::uint32_t i = 0; i < 3; ++i)
+        table[i].index = i;
+    table[2].type = gid_type::roce_v1;  // less far, but the only one that can be sent from
+    find_own(table, routes);
+    CHECK_FALSE(table[0].is_here);
+    CHECK_FALSE(table[1].is_here);
+    CHECK(table[2].is_here);
+    CHECK(choose_gid(table)->index == 2);
+    CHECK(choose_gid(std::span(table).first(2))->index == 0);
+}

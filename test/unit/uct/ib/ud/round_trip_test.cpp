@@ -1,0 +1,60 @@
+#include "uct/ib/ud/base/round_trip.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace uct::ud;
+using ucs::time::microsecond;
+using ucs::time::millisecond;
+
+namespace {
+
+constexpr round_trip::limits bounds{20 * millisecond, 100 * microsecond, 500 * millisecond};
+
+}  // namespace
+
+TEST_CASE("before a round trip was measured the timer is the first one") {
+    const round_trip timer(bounds);
+    CHECK(timer.timeout() == 20 * millisecond);
+    CHECK(timer.smoothed() == 0);
+}
+
+TEST_CASE("the first measured round trip counts with half of it as deviation") {
+    round_trip timer(bounds);
+    timer.measured(millisecond);
+    CHECK(timer.smoothed() == millisecond);
+    CHECK(timer.timeout() == 3 * millisecond);
+}
+
+TEST_CASE("steady round trips bring the timer near to them, and not below the least") {
+    round_trip timer(bounds);
+    for (int i = 0; i < 200; ++i)
+        timer.measured(millisecond);
+    CHECK(timer.smoothed() == millisecond);
+    CHECK(timer.timeout() < 1'100 * microsecond);
+    for (int i = 0; i < 200; ++i)
+        timer.measured(5 * microsecond);
+    CHECK(timer.timeout() == bounds.least);
+}
+
+TEST_CASE("round trips that differ make the timer longer than their mean") {
+    round_trip timer(bounds);
+    for (int i = 0; i < 200; ++i)
+        timer.measured(i % 2 == 0 ? millisecond : 3 * millisecond);
+    CHECK(timer.smoothed() > 1'500 * microsecond);
+    CHECK(timer.smoothed() < 2'500 * microsecond);
+    CHECK(timer.timeout() > 5 * millisecond);
+}
+
+TEST_CASE("each time that nobody answers doubles the timer, up to the most") {
+    round_trip timer(bounds);
+    timer.measured(millisecond);
+    timer.expired();
+    CHECK(timer.timeout() == 6 * millisecond);
+    timer.expired();
+    CHECK(timer.timeout() == 12 * millisecond);
+    for (int i = 0; i < 100; ++i)
+        timer.expired();
+    CHECK(timer.timeout() == bounds.most);
+    timer.answered();
+    CHECK(timer.timeout() == 3 * millisecond);
+}

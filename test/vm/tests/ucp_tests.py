@@ -1,0 +1,56 @@
+"""The protocols over RDMA: what programs of the C interface and Open MPI see."""
+
+import pathlib
+
+from catalog import on, tool
+from machine import first_to_end
+from programs import ENDLESS, LIMIT, await_traffic, output_of, ucx_perftest, unplugged
+from variants import DEVICES, HOSTS
+
+ONLY_RDMA = "UCX_TLS=rc_verbs,self"
+# The rest of the suite takes three minutes more, and goes where the others go: docs/rdma-guest.md tells how to run it.
+FILES = ("endpoint", "rma", "atomic", "memory", "dead_target")
+NAMED = ("sixteen megabytes arrive as they were sent*",)
+# A peer that is gone is noticed because it does not answer: soon, here.
+NOTICED_SOON = "UCX_KEEPALIVE_INTERVAL=1s UCX_RC_VERBS_TIMEOUT=100ms UCX_RC_VERBS_RETRY_COUNT=2"
+
+
+def measured(server, client, test, address, settings=ONLY_RDMA):
+    jobs = ucx_perftest(server, client, f"-w 10 -f -t {test}", settings, address,
+                        program=tool(server, "bin/ucx_perftest"))
+    for job in reversed(jobs):  # a client that fails says why, and its server waits on
+        output_of(job)
+
+
+@on(DEVICES)
+def programs_of_the_c_interface_run_on_rc_verbs(guest):
+    suite = tool(guest, "test/integration/api/ucp_api_test")
+    wanted = ",".join([f"[#{file}_test]" for file in FILES] + [f'"{name}"' for name in NAMED])
+    output = guest.check(f"{ONLY_RDMA} {NOTICED_SOON} {suite} --filenames-as-tags '{wanted}'", 3 * LIMIT)
+    assert "All tests passed" in output, output
+
+
+@on(DEVICES)
+def open_mpi_runs_on_rc_verbs(guest):
+    programs = tool(guest, "test/integration/mpi/bin")
+    runner = pathlib.Path(__file__).parents[3] / "test/integration/mpi/run.py"
+    for program, ranks in (("p2p_modes", 2), ("win_transfer", 2)):
+        guest.check(f"python3 {runner} --lib {guest.build}/lib --bin {programs} --tls rc_verbs,self --np {ranks} "
+                    f"--timeout {LIMIT} --program {program}", LIMIT + 20)
+
+
+@on(HOSTS)
+def messages_and_memory_reach_the_other_host(one, two):
+    for test in ("tag_lat -s 8 -n 200 -V", "tag_bw -s 1000000 -n 20 -V", "ucp_put_lat -s 8 -n 200",
+                 "ucp_put_bw -s 65536 -n 50", "ucp_get -s 65536 -n 50"):
+        measured(one, two, test, "10.9.0.1")
+
+
+@on(HOSTS)
+def cut_cable_ends_the_endpoint(one, two):
+    jobs = ucx_perftest(one, two, f"-t tag_lat -s 8 -n {ENDLESS}", f"{ONLY_RDMA} {NOTICED_SOON}", "10.9.0.1",
+                        program=tool(one, "bin/ucx_perftest"))
+    await_traffic(one)
+    with unplugged(one):
+        broken = first_to_end(jobs, LIMIT)
+        assert broken.status != 0 and "Endpoint timed out" in broken.output(), broken.output()

@@ -1,0 +1,32 @@
+// RDMA devices as the kernel describes them in files: what can be known without opening any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace uct::ib {
+
+// A port, or why it cannot be used, in words.
+struct port_entry {
+    std::uint8_t number = 1;
+    std::string why_unusable;
+};
+
+// What ROOT/sys/class/infiniband/NAME says. Immutable value, any thread.
+struct device_entry {
+    std::string name;
+    std::string why_unusable;  // none of its ports, whatever they say
+    std::vector<port_entry> ports;
+    int numa_node = -1;  // -1: not known, or none
+
+    // A driver does what the hardware of others does: soft RoCE and the like.
+    bool is_software = false;
+
+    [[nodiscard]] static device_entry read(const std::string& name, const std::string& root = "/");
+};
+
+// All devices, sorted by name.
+[[nodiscard]] std::vector<device_entry> device_entries(const std::string& root = "/");
+
+}  // namespace uct::ib

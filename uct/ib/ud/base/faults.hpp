@@ -1,0 +1,48 @@
+// A bad network, for tests.
+#pragma once
+
+#include "ucs/sys/uuid.hpp"
+
+namespace uct::ud {
+
+// Says of each datagram that was received what happens to it. The same seed says the same. Value
+// type.
+class faults {
+public:
+    struct settings {
+        double drop = 0;  // each from 0 to 1
+        double duplicate = 0;
+        double reorder = 0;
+        std::uint64_t seed = 1;
+    };
+    struct fate {
+        bool lost = false;
+        bool twice = false;
+        unsigned overtaken_by = 0;  // so many later ones come first
+    };
+    explicit faults(const settings& with) noexcept : with_(with), state_(with.seed) {}
+
+    [[nodiscard]] bool any() const noexcept {
+        return with_.drop > 0 || with_.duplicate > 0 || with_.reorder > 0;
+    }
+    [[nodiscard]] fate next() noexcept {
+        fate made;
+        made.lost = chance(with_.drop);
+        made.twice = chance(with_.duplicate);
+        const bool late = chance(with_.reorder);
+        if (late) made.overtaken_by = 1 + static_cast<unsigned>(draw() % most_overtakers);
+        return made;
+    }
+
+private:
+    static constexpr std::uint64_t most_overtakers = 5;
+    std::uint64_t draw() noexcept { return ucs::sys::mix(state_++); }
+    bool chance(double probability) noexcept {
+        return static_cast<double>(draw() >> 11U) * 0x1.0p-53 < probability;
+    }
+
+    const settings with_;
+    std::uint64_t state_;
+};
+
+}  // namespace uct::ud

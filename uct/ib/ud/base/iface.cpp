@@ -1,0 +1,244 @@
+// The device, peers, progress and sleep.
+#include "uct/ib/ud/base/iface.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ucs/config/source.hpp"
+#include "uct/ib/base/port.hpp"
+#include "uct/ib/ud/base/ep.hpp"
+
+namespace uct::ud {
+namespace {
+
+// Connection messages of the layer above fit, whatever the path.
+constexpr std::size_t least_message = 2048;
+// The clock is read in one of so many turns.
+constexpr unsigned turns_per_look = 8;
+constexpr double sweep_seconds = 30;
+constexpr ucs::time::nanoseconds shortest_sleep = 1000;
+
+ib::receive_pool::setup pool_setup(const settings& options, ibv_mtu mtu) noexcept {
+    return {"ud receive buffers",
+            wire::route_header + ib::mtu_bytes(mtu),
+            wire::route_header + wire::header_size,
+            options.rx_queue,
+            options.rx_first,
+            options.rx_batch};
+}
+
+sender::setup sender_setup(const settings& options, std::uint32_t least_window) noexcept {
+    sender::setup made;
+    made.window.size = std::max(options.tx_window, least_window);
+    made.window.timer.least = ucs::time::from_seconds(options.least_timer.seconds);
+    made.window.timer.most =
+        std::max(ucs::time::from_seconds(options.most_timer.seconds), made.window.timer.least);
+    made.window.timer.first =
+        std::clamp(made.window.timer.first, made.window.timer.least, made.window.timer.most);
+    made.patience = ucs::time::from_seconds(options.timeout.seconds);
+    made.first = psn(static_cast<std::uint32_t>(ucs::sys::random_id()));
+    return made;
+}
+
+}  // namespace
+
+ucs::result<iface::parts> iface::gather(const resource& where, const iface_params& params) {
+    auto options = ucs::config::load<settings>(params.config);
+    if (!options) return options.status();
+    auto port = ib::iface::gather(where, params, {options->tx_queue, options->rx_queue});
+    if (!port) return port.status();
+    ibv_mtu mtu = port->attr.active_mtu;
+    if (!options->path_mtu.is_auto()) mtu = std::min(mtu, ib::mtu_code(options->path_mtu.bytes));
+    auto receives = ib::receive_pool::create(*port->domain, pool_setup(*options, mtu));
+    if (!receives) return receives.status();
+    const ib::path_setup path =
+        ib::path_from(port->port, port->pkey_index, port->gid, port->options);
+    auto pair = queue_pair::create({*port->domain, path, *options, port->sends->get(),
+                                    port->receives->get(), (*receives)->queue()});
+    if (!pair) return pair.status();
+    return parts{std::move(*port), *options, mtu, std::move(*receives), std::move(*pair)};
+}
+
+iface::iface(const resource& where, const iface_params& params, parts made)
+    : ib::iface(where, params, std::move(made.port)),
+      options_(made.options),
+      payload_(ib::mtu_bytes(made.mtu) - wire::header_size),
+      longest_(std::max(payload_, least_message)),
+      pool_(std::move(made.receives)),
+      ways_(*domain_, path_),
+      sends_out_(*domain_, std::move(made.pair), options_, payload_),
+      faults_({options_.test_drop, options_.test_duplicate, options_.test_reorder,
+               options_.test_seed}) {
+    set_path(made.mtu, 1);
+    own_ = {own_address(), sends_out_.pair().number(), sends_out_.pair().key()};
+    attr_.address_length = wire::address::size;
+    // Every packet is acknowledged by a processor.
+    attr_.latency += 0.6e-6;
+    attr_.overhead *= 2;
+    attr_.checked = true;
+}
+
+iface::~iface() {
+    close();
+}
+
+reachability iface::check_reachable(std::span<const std::byte> bytes) const {
+    if (!wire::address::parse(bytes)) {
+        return {"its address for datagrams is malformed, or of another version"};
+    }
+    return ib::iface::check_reachable(bytes.first(ib::address::size));
+}
+
+// nullptr: there cannot be one. May throw std::bad_alloc.
+std::shared_ptr<peer> iface::find_peer(const wire::address& who) {
+    const auto place = peers_.find(who.port.iface_id);
+    std::shared_ptr<peer> known = place == peers_.end() ? nullptr : place->second.lock();
+    if (known != nullptr) return known->where == who ? known : nullptr;
+    std::array<std::byte, wire::address::size> bytes;
+    who.pack(bytes);
+    if (!check_reachable(bytes).ok()) return nullptr;
+    known = std::make_shared<peer>();
+    known->where = who;
+    known->payload =
+        std::min(payload_, ib::mtu_bytes(static_cast<ibv_mtu>(who.port.mtu)) - wire::header_size);
+    if (peers_.size() >= clean_peers_at_) {
+        std::erase_if(peers_, [](const auto& each) { return each.second.expired(); });
+        clean_peers_at_ = std::max<std::size_t>(64, 2 * peers_.size());
+    }
+    peers_.insert_or_assign(who.port.iface_id, known);
+    return known;
+}
+
+ucs_status_t iface::find_way(peer& to) noexcept {
+    if (to.way != nullptr) return UCS_OK;
+    try {
+        auto found = ways_.get(to.where.port);
+        if (!found) return found.status();
+        to.way = std::move(*found);
+        return UCS_OK;
+    } catch (const std::bad_alloc&) {
+        return UCS_ERR_NO_MEMORY;
+    }
+}
+
+ucs::result<std::unique_ptr<connection>> iface::make_connection(const wire::address& to) {
+    std::shared_ptr<peer> known = find_peer(to);
+    if (known == nullptr) {
+        ucs::log::error(ib::ib_log, "{}: two interfaces claim to be one", where().device);
+        return UCS_ERR_UNREACHABLE;
+    }
+    const std::size_t most_parts = (longest_ + known->payload - 1) / known->payload;
+    auto made = std::make_unique<connection>(
+        std::move(known), sender_setup(options_, static_cast<std::uint32_t>(most_parts)));
+    // Where it goes when its endpoint does.
+    if (lingering_.capacity() <= connections_.size()) {
+        lingering_.reserve(2 * connections_.size() + 1);
+    }
+    made->id = connections_.add(made.get());
+    if (made->id == 0) return UCS_ERR_NO_MEMORY;
+    return made;
+}
+
+unsigned iface::progress() {
+    const unsigned arrived = receive();
+    unsigned events = arrived + reap_sends() + tell_ended();
+    if (next_time_ != 0 && turn_++ % turns_per_look == 0) on_time(ucs::time::now());
+    if (!attention_.empty()) [[unlikely]]
+        attend();
+    // While more comes in, an answer may take the acknowledgement with it.
+    if (!owed_.empty()) acknowledge(arrived == 0);
+    if (!lingering_.empty()) [[unlikely]]
+        bury();
+    pool_->refill();
+    return events + dispatch_waiting() + report_failures();
+}
+
+bool iface::has_work() const noexcept {
+    auto& self = const_cast<iface&>(*this);  // what is found is kept for progress
+    return base_iface::has_work() || !owed_.empty() || !self.sends_out_.ended().empty() ||
+           !ended_flushes_.empty() || !overtaken_.empty() || self.receives_.has_entries() ||
+           self.sends_.has_entries();
+}
+
+ucs_status_t iface::arm() noexcept {
+    const ucs_status_t status = ib::iface::arm();
+    if (status != UCS_OK) return status;
+    events_.remove_timer(wake_timer_);
+    wake_timer_ = 0;
+    if (timed_.empty()) next_time_ = 0;
+    if (next_time_ == 0) return UCS_OK;
+    const ucs::time::nanoseconds now = ucs::time::now();
+    wake_timer_ = events_.add_timer(
+        next_time_ > now ? next_time_ - now : shortest_sleep,
+        [this] {
+            wake_timer_ = 0;
+            turn_ = 0;
+        },
+        true);
+    return wake_timer_ == 0 ? UCS_ERR_NO_MEMORY : UCS_OK;
+}
+
+// One that says nothing for longer than its sender waits for an answer is left by it.
+void iface::watch_receivers() noexcept {
+    if (sweep_timer_ != 0) return;
+    sweep_timer_ =
+        events_.add_timer(ucs::time::from_seconds(sweep_seconds), [this] { forget_silent(); });
+}
+
+void iface::forget_silent() noexcept {
+    receivers_.sweep(sweep_seconds, [this](receiver& each) { remove(each); });
+    if (receivers_.size() > 0) return;
+    events_.remove_timer(sweep_timer_);
+    sweep_timer_ = 0;
+}
+
+void iface::on_broken_pair(const ib::device_event& event) noexcept {
+    if (event.qp_number != sends_out_.pair().number()) return;
+    ucs::log::error(ib::ib_log, "{}: the queue pair for datagrams is broken: {}", where().device,
+                    ibv_event_type_str(event.type));
+    fail_all(UCS_ERR_IO_ERROR);
+}
+
+void iface::fail_all(ucs_status_t status) noexcept {
+    connections_.for_each([&](std::uint64_t, connection* each) {
+        each->protocol.fail(status);
+        look_after(*each);
+    });
+}
+
+void iface::describe(ucs::vfs::directory& into) const {
+    ib::iface::describe(into);
+    const auto number = [&into](const char* name, const std::uint64_t& value) {
+        into.file(name, [&value] { return std::to_string(value); });
+    };
+    into.file("queue_pair", [this] { return fmt::format("{:#x}", own_.pair); });
+    into.file("connections_out", [this] { return std::to_string(connections_.size()); });
+    into.file("connections_in", [this] { return std::to_string(receivers_.size()); });
+    into.file("address_handles", [this] { return std::to_string(ways_.size()); });
+    into.file("send_requests",
+              [this] { return std::to_string(sends_out_.credits().outstanding()); });
+    into.file("datagrams_sent", [this] { return std::to_string(sends_out_.posted()); });
+    into.file("retransmissions", [this] {
+        std::uint64_t sum = count_.repeated_before;
+        const_cast<iface*>(this)->connections_.for_each(
+            [&](std::uint64_t, connection* each) { sum += each->protocol.window().repeated(); });
+        return std::to_string(sum);
+    });
+    number("datagrams_received", count_.datagrams);
+    number("messages_received", count_.messages);
+    number("received_again", count_.again);
+    number("received_early", count_.early);
+    number("dropped", count_.dropped);
+    number("unknown", count_.unknown);
+    number("malformed", count_.malformed);
+    number("acknowledgements", count_.acknowledgements);
+    number("resyncs", count_.resyncs);
+    into.folder("receive_pool", [this](ucs::vfs::directory& pool) { pool_->describe(pool); });
+    into.folder("descriptors", [this](ucs::vfs::directory& pools) {
+        pools.file("in_use", [this] { return std::to_string(sends_out_.in_use()); });
+        pools.file("bytes", [this] { return std::to_string(sends_out_.bytes()); });
+    });
+}
+
+}  // namespace uct::ud

@@ -1,0 +1,130 @@
+// Connections of peers come, are found out about, and go. Everything that they say may be anything.
+#include "uct/ib/ud/base/ep.hpp"
+#include "uct/ib/ud/base/iface.hpp"
+
+namespace uct::ud {
+namespace {
+
+constexpr std::size_t most_receivers = 1U << 20U;
+
+std::uint64_t word_in(std::span<const std::byte> body) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, body.data(), sizeof word);
+    return word;
+}
+
+}  // namespace
+
+void iface::take_request(const wire::datagram& what, std::uint32_t from_pair) noexcept {
+    const auto by = wire::hello::parse(what.body);
+    if (!by || by->from.pair != from_pair) return malformed(from_pair, "a request");
+    if (closing_) return;
+    const psn number(what.head.number);
+    receiver* on = receivers_.find(by->from.port.iface_id, by->connection);
+    const bool fresh = on == nullptr;
+    if (fresh) {
+        std::shared_ptr<peer> from;
+        try {
+            from = find_peer(by->from);
+        } catch (const std::bad_alloc&) {
+            return;
+        }
+        if (from == nullptr) return malformed(from_pair, "the address in a request");
+        if (receivers_.size() >= most_receivers)
+            return malformed(from_pair, "one request too many");
+        if (find_way(*from) != UCS_OK) return malformed(from_pair, "there is no way back to it");
+        on = receivers_.add(std::move(from), *by, number);
+        if (on == nullptr) return;
+        watch_receivers();
+    } else if (on->from().where != by->from) {
+        return malformed(from_pair, "the address in a request");
+    }
+    on->heard = true;
+    if (what.head.what == wire::kind::resync && on->is_new_resync(by->question) && !fresh) {
+        ++count_.resyncs;
+        release_kept(*on);
+        on->window.restart(number);
+        on->parts.drop();
+    }
+    wire::header head{};
+    head.what = wire::kind::reply;
+    head.to = on->source();
+    head.number = on->window.expected().value();
+    std::array<std::byte, wire::welcome::size> body;
+    wire::welcome{on->id(), by->question}.pack(body);
+    send_control(on->from(), head, body);  // lost where there is no room: it is asked for again
+}
+
+void iface::take_reply(const wire::datagram& what, std::uint32_t from_pair) noexcept {
+    connection* const on = find(what.head.to, from_pair);
+    const auto by = wire::welcome::parse(what.body);
+    if (!by) return malformed(from_pair, "a reply");
+    if (on == nullptr) return;
+    packet_list done;
+    on->protocol.welcomed(*by, psn(what.head.number), ucs::time::now(), done);
+    look_after(*on, done);
+}
+
+void iface::take_goodbye(const wire::datagram& what, std::uint32_t from_pair) noexcept {
+    const auto by = wire::hello::parse(what.body);
+    if (!by || by->from.pair != from_pair) return malformed(from_pair, "a goodbye");
+    receiver* const gone = receivers_.find(by->from.port.iface_id, by->connection);
+    if (gone != nullptr && gone->from().where != by->from) return malformed(from_pair, "a goodbye");
+    std::shared_ptr<peer> from;
+    try {
+        from = find_peer(by->from);
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    if (from == nullptr || find_way(*from) != UCS_OK) return malformed(from_pair, "a goodbye");
+    if (gone != nullptr) remove(*gone);
+    wire::header head{};
+    head.what = wire::kind::ended;
+    head.to = by->connection;
+    send_control(*from, head, std::as_bytes(std::span(&what.head.to, 1)));
+}
+
+void iface::take_ended(const wire::datagram& what, std::uint32_t from_pair) noexcept {
+    const std::uint64_t gone = word_in(what.body);
+    connection* on = nullptr;
+    if (what.head.to != 0) {
+        on = find(what.head.to, from_pair);
+    } else {
+        connections_.for_each([&](std::uint64_t, connection* each) {
+            if (each->protocol.remote() == gone && each->to().where.pair == from_pair) on = each;
+        });
+    }
+    if (on == nullptr || on->protocol.ended()) return;
+    if ((what.head.flags & wire::leaves) != 0) {
+        on->protocol.left();
+    } else {
+        on->protocol.unknown(gone, ucs::time::now());
+    }
+    look_after(*on);
+}
+
+// Data does not say whose it is; but who also has endpoints here is known.
+void iface::answer_unknown(std::uint64_t id, std::uint32_t from_pair) noexcept {
+    ++count_.unknown;
+    for (const auto& [iface_id, each] : peers_) {
+        const std::shared_ptr<peer> known = each.lock();
+        if (known == nullptr || known->where.pair != from_pair) continue;
+        wire::header head{};
+        head.what = wire::kind::ended;
+        send_control(*known, head, std::as_bytes(std::span(&id, 1)));
+    }
+}
+
+void iface::release_kept(receiver& of) noexcept {
+    of.window.drop([this](const kept_packet& each) {
+        --kept_;
+        pool_->give_back(*each.buffer);
+    });
+}
+
+void iface::remove(receiver& gone) noexcept {
+    release_kept(gone);
+    receivers_.remove(gone);
+}
+
+}  // namespace uct::ud

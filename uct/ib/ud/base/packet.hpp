@@ -1,0 +1,58 @@
+// Datagrams of endpoints, in memory that the device sends from.
+#pragma once
+
+#include <cstring>
+
+#include "uct/api/types.hpp"
+#include "uct/ib/base/local_pieces.hpp"
+#include "uct/ib/ud/base/send_window.hpp"
+#include "uct/ib/ud/base/wire.hpp"
+
+namespace uct::ud {
+
+class connection;
+
+// A header and bytes behind it. First it is in a window, then, until the device is done with it,
+// with the transmitter. From a pool; owner context.
+struct packet : tx_packet {
+    connection* on = nullptr;
+    std::byte* bytes = nullptr;  // header and what is copied behind it
+    std::uint32_t length = 0;    // of these
+    std::uint32_t key = 0;
+    std::uint32_t request = 0;  // number of the work request that carried it last
+    bool at_device = false;     // there is one
+    const bool from_memory;     // it is a `direct`
+
+    [[nodiscard]] wire::header head() const noexcept {
+        wire::header read;
+        std::memcpy(&read, bytes, sizeof read);
+        return read;
+    }
+    void set_head(const wire::header& with) noexcept { std::memcpy(bytes, &with, sizeof with); }
+
+protected:
+    explicit packet(bool direct) noexcept : from_memory(direct) {}
+};
+
+// All of it is copied. The body is at a multiple of 8.
+struct bounce final : packet {
+    bounce() noexcept : packet(false) { bytes = buffer; }
+    [[nodiscard]] std::byte* body() noexcept { return buffer + wire::header_size; }
+
+    alignas(8) std::byte buffer[wire::header_size];  // longer
+};
+
+// The end of it is the program's memory.
+struct direct final : packet {
+    static constexpr std::size_t most_copied = 128;
+
+    direct() noexcept : packet(true) { bytes = buffer; }
+
+    ib::local_pieces pieces;
+    ibv_sge list[1 + ib::local_pieces::most];  // the first is for `bytes`
+    completion* done = nullptr;
+    ucs_status_t status = UCS_OK;
+    alignas(8) std::byte buffer[wire::header_size + most_copied];
+};
+
+}  // namespace uct::ud

@@ -1,0 +1,74 @@
+// Hands datagrams to the device, and keeps them until it is done with them.
+#pragma once
+
+#include "ucs/memory/mpool.hpp"
+#include "uct/ib/base/credits.hpp"
+#include "uct/ib/base/registered_chunks.hpp"
+#include "uct/ib/ud/base/packet.hpp"
+#include "uct/ib/ud/base/peer.hpp"
+#include "uct/ib/ud/base/queue_pair.hpp"
+
+namespace uct::ud {
+
+// The send queue with its credits, and the memory that it sends from. Owned by the interface; owner
+// context.
+class transmitter {
+public:
+    // `payload`: bytes of the longest datagram behind its header.
+    transmitter(ib::domain& on, queue_pair pair, const settings& options, std::size_t payload);
+    ~transmitter();
+    transmitter(const transmitter&) = delete;
+    transmitter& operator=(const transmitter&) = delete;
+
+    [[nodiscard]] queue_pair& pair() noexcept { return pair_; }
+    [[nodiscard]] const ib::send_credits& credits() const noexcept { return credits_; }
+    [[nodiscard]] bool has_room() const noexcept { return credits_.any() && !stopped_; }
+    // The device sends nothing any more, and lets go of all memory.
+    void stop() noexcept;
+
+    // nullptr: no memory.
+    [[nodiscard]] bounce* get_bounce() noexcept { return static_cast<bounce*>(bounces_.get()); }
+    [[nodiscard]] direct* get_direct() noexcept { return static_cast<direct*>(directs_.get()); }
+    // One that the device never saw, or is done with.
+    static void put_back(packet& unused) noexcept;
+
+    // Whether the device may still read it.
+    [[nodiscard]] bool reads(packet& which) noexcept {
+        if (stopped_) return false;
+        if (which.at_device) which.at_device = !credits_.is_complete(which.request);
+        return which.at_device;
+    }
+    // Sends it; there is room. What a device does not take is lost, as in a network.
+    void post(packet& which, const peer& to, bool signaled) noexcept;
+    // Nobody needs it any more but the device.
+    void retire(packet& done) noexcept;
+    // The work request of that number and all before it are done.
+    void completed(std::uint32_t number) noexcept;
+    // Work on the program's memory that is over; who takes it out puts it back.
+    [[nodiscard]] packet_list& ended() noexcept { return ended_; }
+
+    [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
+    [[nodiscard]] std::size_t in_use() const noexcept {
+        return bounces_.in_use() + directs_.in_use();
+    }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return bounce_chunks_.bytes() + direct_chunks_.bytes();
+    }
+
+private:
+    void let_go(packet& done) noexcept;
+
+    ib::registered_chunks bounce_chunks_;
+    ib::registered_chunks direct_chunks_;
+    ucs::memory::mpool bounces_;
+    ucs::memory::mpool directs_;
+    queue_pair pair_;
+    ib::send_credits credits_;
+    packet_list retired_;
+    packet_list ended_;
+    std::uint64_t posted_ = 0;
+    bool complained_ = false;
+    bool stopped_ = false;
+};
+
+}  // namespace uct::ud

@@ -1,0 +1,48 @@
+#include "uct/ib/ud/verbs/iface.hpp"
+
+#include <algorithm>
+
+#include "uct/base/implemented_ops.hpp"
+#include "uct/ib/ud/verbs/ep.hpp"
+
+namespace uct::ud {
+namespace {
+
+// Short messages there are on every device, by a buffer if need be.
+constexpr std::size_t least_short = 64;
+constexpr std::size_t most_short = 160;
+
+}  // namespace
+
+ucs::result<std::unique_ptr<uct::iface>> verbs_iface::open(const resource& where,
+                                                           const iface_params& params) {
+    auto gathered = gather(where, params);
+    if (!gathered) return gathered.status();
+    return std::unique_ptr<uct::iface>(new verbs_iface(where, params, std::move(*gathered)));
+}
+
+verbs_iface::verbs_iface(const resource& where, const iface_params& params, parts made)
+    : iface(where, params, std::move(made)), scratch_(longest_message()) {
+    constexpr std::size_t front = wire::header_size + sizeof(std::uint64_t);
+    const queue_pair& pair = sends().pair();
+    attr_.ops = implemented_ops<verbs_ep>();
+    attr_.max_short = std::clamp<std::size_t>(
+        pair.inline_bytes() > front ? pair.inline_bytes() - front : 0, least_short, most_short);
+    attr_.max_bcopy = longest_message();
+    attr_.max_zcopy = longest_message();
+    attr_.max_zcopy_header = direct::most_copied;
+    attr_.max_iov = std::min<std::size_t>(pair.pieces() - 1, ib::local_pieces::most);
+    if (attr_.max_iov == 0) attr_.ops.remove(op::am_zcopy);
+}
+
+ucs::result<std::unique_ptr<uct::ep>> verbs_iface::create_ep(std::span<const std::byte> address) {
+    if (const reachability answer = check_reachable(address); !answer.ok()) {
+        ucs::log::error(ib::ib_log, "{}: create_ep: {}", where().device, answer.why_not);
+        return UCS_ERR_UNREACHABLE;
+    }
+    auto made = make_connection(*wire::address::parse(address));
+    if (!made) return made.status();
+    return std::unique_ptr<uct::ep>(std::make_unique<verbs_ep>(*this, std::move(*made)));
+}
+
+}  // namespace uct::ud
