@@ -25,8 +25,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::transform(data, data + size, exact.get(),
                    [](std::uint8_t byte) { return std::byte{byte}; });
     if (size >= wire::plain_length && data[size - 1] % 4 != 0) {
-        exact[0] = static_cast<std::byte>(size >= wire::block_length ? wire::block_length
-                                                                     : wire::plain_length);
+        // Of its own length, or with a block.
+        const std::size_t most = std::min(size, wire::longest);
+        exact[0] = static_cast<std::byte>(
+            data[size - 1] % 4 == 1 ? most : std::min(most, wire::block_length));
         exact[1] = static_cast<std::byte>(wire::version);
     }
     const std::size_t length = packed_length(exact.get());

@@ -346,9 +346,9 @@ std::string process::state_text() {
         if (each->closed) {
             text += "closed\n";
         } else {
-            text +=
-                fmt::format("{}{}\n", ucp::wireup::name(ucp::capi::from(each->handle).connection()),
-                            each->failed ? ", failed" : "");
+            const ucp::ep& shown = ucp::capi::from(each->handle);
+            text += fmt::format("{}{}\n{}", ucp::wireup::name(shown.connection()),
+                                each->failed ? ", failed" : "", shown.remote().explain_lanes());
         }
     }
     return text;

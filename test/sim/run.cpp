@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "test/sim/identities.hpp"
 #include "test/sim/process.hpp"
 #include "uct/sim/driver.hpp"
+#include "uct/sim/paired_component.hpp"
 
 namespace sim_test {
 
@@ -22,6 +24,7 @@ public:
           network_(plan.seed, plan.network),
           dice_(plan.seed + 77),
           component_(network_),
+          paired_component_(network_),
           wires_(
               dice_, plan.breaking,
               [this](const sockets::pair& which) { records_.disturb(which.first, which.second); }),
@@ -47,8 +50,10 @@ private:
         params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA |
                           UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;
         params.request_area = {request_areas::size, request_areas::init, request_areas::cleanup};
-        const uct::component* list[] = {&component_};
-        return std::move(*ucp::context::create(params, std::move(source), list));
+        const uct::component* list[] = {&component_, &paired_component_};
+        const bool both = dice_.chance(plan_.paired);
+        return std::move(
+            *ucp::context::create(params, std::move(source), std::span(list, both ? 2 : 1)));
     }
 
     void start() {
@@ -77,10 +82,13 @@ private:
         if (records_.dead(a) || records_.dead(b)) return;
         process& victim = *all_.processes[a];
         const std::uint64_t from = victim.worker()->uid();
-        const auto node_a = network_.find_node(from);
-        const auto node_b = network_.find_node(all_.processes[b]->worker()->uid());
         const std::uint64_t choice = dice_.below(4);
         if (choice < 2) {
+            // One with an interface fewer is left alone.
+            const std::size_t which = dice_.chance(plan_.paired) ? 1 : 0;
+            const auto node_a = network_.find_node(from, which);
+            const auto node_b = network_.find_node(all_.processes[b]->worker()->uid(), which);
+            if (!node_a || !node_b) return;
             records_.disturb(a, b);
             if (choice == 0) {
                 network_.fail_after(*node_a, *node_b, dice_.below(20'000));
@@ -210,6 +218,7 @@ private:
     uct::sim::fabric network_;
     uct::sim::random dice_;
     uct::sim::sim_component component_;
+    uct::sim::paired_component paired_component_;
     model records_;
     sockets wires_;
     simulation all_;
@@ -221,6 +230,7 @@ private:
 }  // namespace
 
 outcome run(const scenario& plan) {
+    seed_identities(plan.seed);
     return runner(plan).go();
 }
 

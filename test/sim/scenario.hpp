@@ -34,6 +34,8 @@ struct scenario {
     std::size_t slice_length = 0;  // of memory that each worker writes at each other
     double sockets = 0;            // of the new endpoints, those by socket address
     double breaking = 0;           // of their sockets, those that break before they are through
+    double paired = 0;  // of the processes, those with a second transport, whose endpoints come in
+                        // pairs
     uct::sim::parameters network;
     std::vector<std::pair<std::string, std::string>> options;
 

@@ -223,30 +223,31 @@ void am_receiver::on_rts(const std::byte* data, std::size_t length) {
         return;
     }
     const arrival what{word, message.header(), answering(word, from)};
+    announced offer{header.total, header.request, header.address,
+                    (header.flags & wire::rts_confirm) != 0,
+                    take_key(*from, message.rest(), uct::memory_access::read)};
     if (to.whole) {
-        fetch(what, *from, header);
+        fetch(what, *from, std::move(offer));
     } else {
-        announce(to, what, *from, header);
+        announce(to, what, *from, std::move(offer));
     }
 }
 
-void am_receiver::announce(const am_handler& to, const arrival& what, ep& from,
-                           const wire::rts_header& header) {
+void am_receiver::announce(const am_handler& to, const arrival& what, ep& from, announced offer) {
     am_block* const block = blocks_.get(0);
     if (block == nullptr) {
-        no_memory(owner_, what.word, header.total);
-        rndv_tell_sender(from, header.request, UCS_ERR_NO_MEMORY);
+        no_memory(owner_, what.word, offer.total);
+        rndv_tell_sender(from, offer.request, UCS_ERR_NO_MEMORY);
         return;
     }
-    block->length = header.total;
-    block->from = header.ep;
+    block->length = offer.total;
+    block->from = from.id();
     block->word = what.word;
-    block->what = {header.total, header.request, header.address,
-                   (header.flags & wire::rts_confirm) != 0};
+    block->what = std::move(offer);
     block->lost = am_adapters::announced_lost;
     from.announced.push_back(*block);
     const ucs_status_t status =
-        call(to, what, block->data(), header.total, UCP_AM_RECV_ATTR_FLAG_RNDV);
+        call(to, what, block->data(), block->length, UCP_AM_RECV_ATTR_FLAG_RNDV);
     if (block->state == am_block::use::returned) {
         use_up(*block);
     } else if (status == UCS_INPROGRESS) {
@@ -259,17 +260,17 @@ void am_receiver::announce(const am_handler& to, const arrival& what, ep& from,
     }
 }
 
-void am_receiver::fetch(const arrival& what, ep& from, const wire::rts_header& header) {
-    am_block* const block = blocks_.get(header.total, what.word.header_length);
+void am_receiver::fetch(const arrival& what, ep& from, announced offer) {
+    am_block* const block = blocks_.get(offer.total, what.word.header_length);
     request* const receive = block == nullptr ? nullptr : owner_.requests().get();
     if (receive == nullptr) {
         if (block != nullptr) blocks_.put(*block);
-        no_memory(owner_, what.word, header.total);
-        rndv_tell_sender(from, header.request, UCS_ERR_NO_MEMORY);
+        no_memory(owner_, what.word, offer.total);
+        rndv_tell_sender(from, offer.request, UCS_ERR_NO_MEMORY);
         return;
     }
     block->word = what.word;
-    block->from = header.ep;
+    block->from = from.id();
     if (what.word.header_length > 0) {
         std::memcpy(block->header(), what.header, what.word.header_length);
     }
@@ -280,14 +281,12 @@ void am_receiver::fetch(const arrival& what, ep& from, const wire::rts_header& h
     receive->callback.recv_data = fetched;
     receive->user_data = block;
     recv_state& state = receive->start_recv(request_kind::recv_data);
-    state.buffer.init(block->data(), header.total, ucp_dt_make_contig(1));
-    state.info = {0, header.total};
+    state.buffer.init(block->data(), offer.total, ucp_dt_make_contig(1));
+    state.info = {0, offer.total};
     state.begin_transfer();
     receive->via = &from;
     from.add_recv(*receive);
-    rndv_receive(
-        *receive, from,
-        {header.total, header.request, header.address, (header.flags & wire::rts_confirm) != 0});
+    rndv_receive(*receive, from, std::move(offer));
 }
 
 void am_receiver::fetched(void* handle, ucs_status_t status, std::size_t, void* arg) {

@@ -94,7 +94,7 @@ ucs_status_ptr_t am_receiver::receive_data(am_block& kept, void* buffer, std::si
 
 void am_receiver::receive_announced(request& receive, am_block& kept) {
     ep* const from = kept.lost_by == UCS_OK ? owner_.find_ep(kept.from) : nullptr;
-    const announced what = kept.what;
+    announced what = std::move(kept.what);
     give_back(kept);
     if (from == nullptr) {
         finish_receive(receive, UCS_ERR_CONNECTION_RESET);
@@ -102,7 +102,7 @@ void am_receiver::receive_announced(request& receive, am_block& kept) {
     }
     receive.via = from;
     from->add_recv(receive);
-    rndv_receive(receive, *from, what);
+    rndv_receive(receive, *from, std::move(what));
 }
 
 }  // namespace ucp

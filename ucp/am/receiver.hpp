@@ -55,10 +55,9 @@ private:
     void deliver(const am_handler& to, const arrival& what, std::span<const std::byte> data);
     // Data in a block, which goes to the program or back to the pool.
     void deliver(const am_handler& to, const arrival& what, am_block& block);
-    void announce(const am_handler& to, const arrival& what, ep& from,
-                  const wire::rts_header& header);
+    void announce(const am_handler& to, const arrival& what, ep& from, announced offer);
     // For handlers that do not fetch announced data themselves.
-    void fetch(const arrival& what, ep& from, const wire::rts_header& header);
+    void fetch(const arrival& what, ep& from, announced offer);
     static void fetched(void* request, ucs_status_t status, std::size_t length, void* arg);
     void whole(am_block& block);
     ucs_status_t call(const am_handler& to, const arrival& what, void* data, std::size_t length,

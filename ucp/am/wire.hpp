@@ -17,6 +17,7 @@
 #include <cstddef>
 
 #include "ucp/eager/wire.hpp"
+#include "ucp/rndv/lent.hpp"
 #include "ucp/rndv/wire.hpp"
 
 namespace ucp::wire {
@@ -44,7 +45,7 @@ static_assert(sizeof(am_word) == 8);
 }
 
 // What an active message may have at most beside its header and data, in one piece.
-inline constexpr std::size_t am_longest_extra = sizeof(rts_header) + 16;
+inline constexpr std::size_t am_longest_extra = sizeof(rts_header) + 16 + longest_lent_key;
 
 // The longest header of a program that any worker allows; less where buffers are shorter. What is
 // longer is no message of a worker.

@@ -45,6 +45,7 @@ ucs_status_t describe(request& fresh, const uct::atomic_op& op, void* result, st
     send_state& state = fresh.state.send;
     state.set_atomic(op);
     state.set_owner_of_memory(key.owner());
+    state.set_key(key);
     state.local_window = key.changeable(address, op.size);
     return UCS_OK;
 }

@@ -8,7 +8,7 @@
 
 namespace ucp {
 
-enum class rndv_scheme : std::uint8_t { automatic, get_zcopy, am };
+enum class rndv_scheme : std::uint8_t { automatic, get_zcopy, put_zcopy, am };
 
 enum class protocol_pages : std::uint8_t { none, all };
 

@@ -89,7 +89,8 @@ context::context(const context_params& params, ucs::config::source source, confi
       source_(std::move(source)),
       config_(std::move(options)),
       costs_(measure_host(config_.probe_host)),
-      workers_(std::make_unique<worker_list>()) {
+      workers_(std::make_unique<worker_list>()),
+      devices_(std::make_unique<mem::device_domains>(source_)) {
     if (params_.name.empty()) params_.name = default_name();
 }
 
@@ -112,7 +113,7 @@ ucs::result<std::unique_ptr<context>> context::create(
     const bool shares_memory =
         std::any_of(made->resources_.begin(), made->resources_.end(),
                     [](const auto& each) { return each.where.transport == "posix"; });
-    made->memories_ = std::make_unique<mem::memory_table>(shares_memory);
+    made->memories_ = std::make_unique<mem::memory_table>(shares_memory, made->devices_.get());
     ucs::vfs::show_global_options();
     made->path_ = ucs::vfs::add_root("ucp/context/" + ucs::vfs::file_name(made->name()), *made);
     // Also the first message of a program that has nothing to complain of: with it a wrong
@@ -153,7 +154,8 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
                 refused_.push_back({each.transport, each.device, "excluded by UCX_NET_DEVICES"});
                 continue;
             }
-            resources_.push_back({component, std::move(each)});
+            const std::uint8_t memory = devices_->add(*component, each);
+            resources_.push_back({component, std::move(each), false, memory});
         }
     }
     warn_of_unknown(config_.transports, "UCX_TLS", transports);
@@ -163,6 +165,7 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
                                  [](const auto& each) { return each.where.transport != "cma"; });
     if (any) {
         warn_of_left_out(config_.devices, refused_);
+        add_bootstrap(components);
         return UCS_OK;
     }
     // A user who lists only this sees nothing wrong with the list.
@@ -174,6 +177,22 @@ ucs_status_t context::find_resources(std::span<const uct::component* const> comp
                            each.reason);
     ucs::log::error(core_log, "no transport is usable: {}", why);
     return UCS_ERR_NO_DEVICE;
+}
+
+void context::add_bootstrap(std::span<const uct::component* const> components) {
+    const auto has_paired = std::any_of(resources_.begin(), resources_.end(),
+                                        [](const auto& each) { return each.where.paired; });
+    const auto reaches_all = [](const uct::resource& where) {
+        return !where.paired && where.type == uct::device_type::network;
+    };
+    const auto has_other = std::any_of(resources_.begin(), resources_.end(),
+                                       [&](const auto& each) { return reaches_all(each.where); });
+    if (!has_paired || has_other) return;
+    for (const uct::component* component : components) {
+        for (uct::resource& each : component->query(source_).usable) {
+            if (reaches_all(each)) resources_.push_back({component, std::move(each), true});
+        }
+    }
 }
 
 std::string context::info() const {
@@ -188,6 +207,7 @@ std::string context::info() const {
     };
     std::string list;
     for (std::size_t i = 0; i < resources_.size(); ++i) {
+        if (resources_[i].only_connects) continue;
         const uct::resource& where = resources_[i].where;
         list += fmt::format("#  resource {:<2} : md {:<2} dev {:<2} flags -- {}/{}\n", i,
                             number_of(domains, where.transport), number_of(devices, where.device),
@@ -199,6 +219,11 @@ std::string context::info() const {
     for (std::size_t i = 0; i < domains.size(); ++i)
         text += fmt::format("#            md {:<2} : component {} {}\n", i, i, domains[i]);
     text += "#\n" + list + "#\n";
+    for (const usable_resource& each : resources_) {
+        if (!each.only_connects) continue;
+        text += fmt::format("#  connects    : {}/{}, for connection data only\n",
+                            each.where.transport, each.where.device);
+    }
     for (const refused_resource& each : refused_)
         text +=
             fmt::format("#  left out    : {}/{}: {}\n", each.transport, each.device, each.reason);

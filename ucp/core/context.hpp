@@ -7,6 +7,7 @@
 
 #include "ucp/core/config.hpp"
 #include "ucp/core/request_pool.hpp"
+#include "ucp/mem/device_domains.hpp"
 #include "ucp/mem/memory_table.hpp"
 #include "ucp/proto/host_costs.hpp"
 #include "ucs/config/source.hpp"
@@ -30,6 +31,10 @@ struct context_params {
 struct usable_resource {
     const uct::component* component;
     uct::resource where;
+    // Not allowed, but without it nothing could tell a peer how to connect to those that are and
+    // whose endpoints come in pairs: carries nothing else.
+    bool only_connects = false;
+    std::uint8_t memory = mem::no_device;  // of context::devices
 };
 
 // A transport that is not used, for people.
@@ -61,6 +66,7 @@ public:
     [[nodiscard]] const host_costs& costs() const noexcept { return costs_; }
     [[nodiscard]] const std::string& name() const noexcept { return params_.name; }
     [[nodiscard]] mem::memory_table& memories() const noexcept { return *memories_; }
+    [[nodiscard]] mem::device_domains& devices() const noexcept { return *devices_; }
 
     // Text for ucp_context_print_info; its "resource" lines are parsed by MPI libraries.
     [[nodiscard]] std::string info() const;
@@ -71,6 +77,7 @@ private:
     friend class worker;
     context(const context_params& params, ucs::config::source source, config options);
     ucs_status_t find_resources(std::span<const uct::component* const> components);
+    void add_bootstrap(std::span<const uct::component* const> components);
 
     // Workers show themselves in the object tree.
     void attach(const std::shared_ptr<worker_view>& shown) const;
@@ -85,6 +92,7 @@ private:
     std::string path_;  // in the object tree
     struct worker_list;
     std::unique_ptr<worker_list> workers_;
+    std::unique_ptr<mem::device_domains> devices_;
     std::unique_ptr<mem::memory_table> memories_;
 };
 

@@ -33,20 +33,20 @@ std::unique_ptr<std::byte[]> copy_of(parts message) noexcept {
     return copy;
 }
 
-ssize_t try_send(peer& to, uct::am_id id, parts message) {
-    return to.am().am_bcopy(id, pack, &message);
+ssize_t try_send(uct::ep& over, uct::am_id id, parts message) {
+    return over.am_bcopy(id, pack, &message);
 }
 
 }  // namespace
 
-control_message::control_message(peer& to, uct::am_id id, std::unique_ptr<std::byte[]> bytes,
-                                 std::size_t length, std::uint64_t debtor) noexcept
+control_message::control_message(peer& to, const content& what,
+                                 std::unique_ptr<std::byte[]> bytes) noexcept
     : pending_{.progress = progress, .pending_hook = {}},
       to_(to),
-      id_(id),
+      id_(what.id),
       bytes_(std::move(bytes)),
-      length_(length),
-      debtor_(debtor) {
+      length_(what.header.size() + what.body.size()),
+      debtor_(what.debtor) {
     to_.hold();
 }
 
@@ -59,24 +59,33 @@ control_message& control_message::of(uct::pending_request& queued) noexcept {
     return *boost::intrusive::get_parent_from_member(&queued, &control_message::pending_);
 }
 
-bool control_message::send(peer& to, uct::am_id id, std::span<const std::byte> header,
-                           std::span<const std::byte> body, std::uint64_t debtor) noexcept {
-    const ssize_t sent = try_send(to, id, {header, body});
-    if (sent != UCS_ERR_NO_RESOURCE) to.answer_left(debtor);
+bool control_message::send(peer& to, uct::ep& over, const content& what) noexcept {
+    const ssize_t sent = try_send(over, what.id, {what.header, what.body});
+    if (sent != UCS_ERR_NO_RESOURCE) to.answer_left(what.debtor);
     if (sent >= 0) return true;
     if (sent != UCS_ERR_NO_RESOURCE) {
         // The lane failed; its error is reported to the endpoints by the transport.
         ucs::log::debug(proto_log, "a control message ({}) to worker {:x} was lost with its lane",
-                        name_of(id), to.uid());
+                        name_of(what.id), to.uid());
         return true;
     }
-    auto copy = copy_of({header, body});
-    if (copy == nullptr) return false;
-    auto* queued = new (std::nothrow)
-        control_message(to, id, std::move(copy), header.size() + body.size(), debtor);
+    uct::pending_request* const queued = hold(to, what);
     if (queued == nullptr) return false;
-    to.am().pending_add(queued->pending_);
+    of(*queued).over_ = &over;
+    over.pending_add(*queued);
     return true;
+}
+
+uct::pending_request* control_message::hold(peer& to, const content& what) noexcept {
+    auto copy = copy_of({what.header, what.body});
+    if (copy == nullptr) return nullptr;
+    auto* const made = new (std::nothrow) control_message(to, what, std::move(copy));
+    return made == nullptr ? nullptr : &made->pending_;
+}
+
+void control_message::release(uct::pending_request& held, uct::ep& over) noexcept {
+    of(held).over_ = &over;
+    if (progress(held) == UCS_ERR_NO_RESOURCE) over.pending_add(held);
 }
 
 bool control_message::is(const uct::pending_request& queued) noexcept {
@@ -89,7 +98,8 @@ void control_message::drop(uct::pending_request& queued) noexcept {
 
 ucs_status_t control_message::progress(uct::pending_request& queued) noexcept {
     control_message* self = &of(queued);
-    const ssize_t sent = try_send(self->to_, self->id_, {{self->bytes_.get(), self->length_}, {}});
+    const ssize_t sent =
+        try_send(*self->over_, self->id_, {{self->bytes_.get(), self->length_}, {}});
     if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
     delete self;
     return UCS_OK;

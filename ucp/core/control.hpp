@@ -17,10 +17,20 @@ class peer;
 // the message has left. Frees itself. Owner context.
 class control_message {
 public:
-    // Sends at once, or queues a copy. False: there was no memory for the copy. `debtor`: see
-    // peer::send_control.
-    [[nodiscard]] static bool send(peer& to, uct::am_id id, std::span<const std::byte> header,
-                                   std::span<const std::byte> body, std::uint64_t debtor) noexcept;
+    // What it is, and `debtor`: see peer::send_control.
+    struct content {
+        uct::am_id id;
+        std::span<const std::byte> header;
+        std::span<const std::byte> body;
+        std::uint64_t debtor;
+    };
+    // Sends at once, or queues a copy. False: there was no memory for the copy.
+    [[nodiscard]] static bool send(peer& to, uct::ep& over, const content& what) noexcept;
+
+    // A copy that waits for a lane, in a list of the caller's; nullptr: there was no memory.
+    [[nodiscard]] static uct::pending_request* hold(peer& to, const content& what) noexcept;
+    // There is one, and the message is in no list.
+    static void release(uct::pending_request& held, uct::ep& over) noexcept;
 
     // Throws away a message of a lane that failed.
     static void drop(uct::pending_request& queued) noexcept;
@@ -29,14 +39,14 @@ public:
     static bool is(const uct::pending_request& queued) noexcept;
 
 private:
-    control_message(peer& to, uct::am_id id, std::unique_ptr<std::byte[]> bytes, std::size_t length,
-                    std::uint64_t debtor) noexcept;
+    control_message(peer& to, const content& what, std::unique_ptr<std::byte[]> bytes) noexcept;
     ~control_message();
     static control_message& of(uct::pending_request& queued) noexcept;
     static ucs_status_t progress(uct::pending_request& queued) noexcept;
 
     uct::pending_request pending_;
     peer& to_;
+    uct::ep* over_ = nullptr;
     uct::am_id id_;
     std::unique_ptr<std::byte[]> bytes_;
     std::size_t length_;

@@ -188,11 +188,20 @@ void ep::join(std::unique_ptr<cm::ep_part> part) noexcept {
 
 void ep::bind(peer& to) noexcept {
     by_socket_->bind();
+    move_to(to);
+    watch_peer();
+}
+
+void ep::move_to(peer& to) noexcept {
     remote_->detach(*this);
     remote_ = &to;
     budget_ = &to.budget();
     to.attach(*this);
-    watch_peer();
+}
+
+void ep::forget_lane() noexcept {
+    lane_ = nullptr;
+    short_end_ = 0;
 }
 
 void ep::watch_peer() noexcept {
@@ -232,6 +241,15 @@ void ep::connect_again() {
     if (by_socket_ != nullptr && by_socket_->waits_for_bind()) return;
     watch_peer();
     ask_for_connection();
+}
+
+void ep::ask_again() {
+    if (!remote_->joined() && state_ == state::requested) {
+        owner_.repeater().add(*this);
+        remote_->ask_to_pair_again();
+    } else {
+        connect_again();
+    }
 }
 
 void ep::become_ready() {
@@ -387,6 +405,7 @@ void ep::note_reader_gone() {
 
 ucs_status_t ep::start_flush(request& flush) {
     flush.via = this;
+    if (!await_copied() && !flush.state.flush.close_after) return UCS_ERR_NO_MEMORY;
     flush.state.flush.until = sequence_;
     if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
     if (flush.state.flush.close_after && state_ == state::ready) stop_reading();

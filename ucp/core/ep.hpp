@@ -78,6 +78,9 @@ public:
     void submit_remote(request& operation);
     // A message leaves that the peer does not answer.
     void note_posted() noexcept;
+    // A put went over the lane that tells nobody when it has arrived.
+    void note_copied() noexcept { tracker_->copied = true; }
+    void note_lane_flushed() noexcept { --tracker_->flushing; }
     // The peer has carried out so many of those. False: it was not asked.
     [[nodiscard]] bool confirm(std::uint64_t count, ucs_status_t status);
     // Whether an operation that the peer answers may be sent now; else it is held until others are
@@ -154,6 +157,11 @@ public:
     // The client learns who its peer is.
     void bind(peer& to) noexcept;
 
+    // Another peer object stands for the same worker from now on. Only before there is a lane.
+    void move_to(peer& to) noexcept;
+    // The peer has none any more.
+    void forget_lane() noexcept;
+
     // UCS_OK: everything before is done. UCS_INPROGRESS: `flush` is told later.
     ucs_status_t start_flush(request& flush);
 
@@ -199,8 +207,10 @@ public:
     [[nodiscard]] bool adoptable() const noexcept {
         return state_ == wireup::state::ready && failure_ == UCS_OK && !close_pending_;
     }
-    // The lane was replaced before the connection stood, or nobody has answered for long.
+    // The lane was replaced before the connection stood.
     void connect_again();
+    // Nobody has answered for long.
+    void ask_again();
     // The peer's lanes changed what they can do.
     void refresh_protocols() noexcept;
 
@@ -232,6 +242,7 @@ private:
     [[nodiscard]] bool is_confirmed(flush_state& flush);
     [[nodiscard]] ucs_status_t outcome_for(const flush_state& flush) noexcept;
     void ask_for_confirmation();
+    [[nodiscard]] bool await_copied() noexcept;
     void pass_fences();
     void forget_remote() noexcept;
 

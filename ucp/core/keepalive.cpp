@@ -37,7 +37,7 @@ void keepalive::look() noexcept {
     unsigned left = at_once_;
     auto next = peers_.begin();
     for (; next != peers_.end() && left > 0; ++next, --left) {
-        if (next->connected()) next->am().check();
+        if (next->connected()) next->check();
     }
     asked_ = at_once_ - left;
     // With nobody behind them it is their turn again; and nothing can be put in front of itself.

@@ -25,18 +25,30 @@ peer::peer(worker& owner, std::uint64_t uid, std::vector<std::byte> packed_addre
 peer::~peer() {
     end_kept();
     disconnect();
+    lent_.clear_and_dispose([](lent_memory* each) { delete each; });
 }
 
-ucs_status_t peer::connect() noexcept {
+ucs_status_t peer::connect(wireup::pairs which) noexcept {
     if (am_.endpoint != nullptr) return UCS_OK;
     if (packed_.empty()) return UCS_ERR_NOT_CONNECTED;  // nobody's yet, see ucp/cm
+    held_list refusals;
+    if (pairing_ != nullptr) {  // somebody was refused before, and may not have heard so
+        take_queue(*pairing_, refusals);
+        disconnect();
+    }
     excluded_.clear();  // what failed then, for want of a descriptor say, may do now
-    return connect_over_what_is_left();
+    const ucs_status_t status = connect_over_what_is_left(which);
+    if (status == UCS_OK) {
+        release_all(refusals, joined() ? *am_.endpoint : *pairing_->bootstrap.endpoint);
+    } else {
+        drop_all(refusals);
+    }
+    return status;
 }
 
-ucs_status_t peer::connect_over_what_is_left() noexcept {
+ucs_status_t peer::connect_over_what_is_left(wireup::pairs which) noexcept {
     try {
-        return make_lanes();
+        return make_lanes(which);
     } catch (const std::bad_alloc&) {
         ucs::log::error(wireup_log, "out of memory: worker {:x} cannot be connected to", uid_);
         disconnect();
@@ -44,34 +56,55 @@ ucs_status_t peer::connect_over_what_is_left() noexcept {
     }
 }
 
-ucs_status_t peer::make_lanes() {
+ucs_status_t peer::make_lanes(wireup::pairs which) {
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return remote.status();
-    const wireup::lane_selection chosen = wireup::select_lanes(local_interfaces(), *remote);
+    const wireup::lane_selection chosen = wireup::select_lanes(local_interfaces(), *remote, which);
     if (!chosen.am) {
         owner_.unreachable().error(wireup_log, "worker {:x} ({}) is unreachable: {}", uid_,
                                    remote->name, fmt::join(why_each(chosen), "; "));
         return UCS_ERR_UNREACHABLE;
     }
-    const auto open = [this](const wireup::lane_choice& choice, lane& into) {
-        auto made = owner_.interface(choice.resource)->create_ep(choice.address);
-        if (!made) return made.status();
-        into = {std::move(*made), choice.resource};
-        owner_.track_lane(*into.endpoint, this);
-        owner_.activate(choice.resource);
-        return UCS_OK;
-    };
-    if (const ucs_status_t status = open(*chosen.am, am_); status != UCS_OK) {
-        excluded_.push_back({chosen.am->resource, status});
-        return make_lanes();  // ends: every turn excludes one more
+    const bool made = open(*chosen.am, am_) &&
+                      (!chosen.paired || begin_pairing(*chosen.bootstrap, chosen.am->address));
+    if (!made) {
+        disconnect();
+        return make_lanes(which);  // ends: every turn excludes one more
     }
-    if (chosen.rma && rma_dropped_ == nullptr) {
-        if (open(*chosen.rma, rma_) != UCS_OK) rma_dropped_ = "its endpoint could not be made";
-    }
-    const bool has_rma = rma_.endpoint != nullptr;
-    protocols_ =
-        &owner_.protocols(am_attr(), has_rma ? &owner_.interface(rma_.resource)->attr() : nullptr);
+    shared_lane_ = chosen.rma && am_attr().keyed && chosen.rma->resource == am_.resource;
+    if (chosen.rma && !shared_lane_ && rma_dropped_ == nullptr && !open(*chosen.rma, rma_))
+        rma_dropped_ = "its endpoint could not be made";
+    choose_protocols();
+    if (!chosen.paired && tried_pairs_) tell_without_pairs();
     return UCS_OK;
+}
+
+bool peer::open(const wireup::lane_choice& choice, lane& into) {
+    auto made = owner_.interface(choice.resource)->create_ep(choice.address);
+    if (!made) {
+        excluded_.push_back({choice.resource, made.status()});
+        return false;
+    }
+    adopt(into, std::move(*made), choice.resource);
+    return true;
+}
+
+void peer::adopt(lane& into, std::unique_ptr<uct::ep> made, std::size_t resource) {
+    into = {std::move(made), resource};
+    owner_.track_lane(*into.endpoint, resource, this);
+    owner_.activate(resource);
+}
+
+void peer::close(lane& which) noexcept {
+    if (which.endpoint == nullptr) return;
+    which.endpoint->pending_purge(drop, nullptr);
+    owner_.track_lane(*which.endpoint, which.resource, nullptr);
+    which.endpoint.reset();
+}
+
+void peer::choose_protocols() {
+    const bool has_rma = memory_lane().endpoint != nullptr;
+    protocols_ = &owner_.protocols(am_attr(), has_rma ? &rma_attr() : nullptr);
 }
 
 void peer::readdress(std::span<const std::byte> packed_address) {
@@ -84,16 +117,24 @@ const uct::iface_attr& peer::am_attr() const noexcept {
 }
 
 const uct::iface_attr& peer::rma_attr() const noexcept {
-    return owner_.interface(rma_.resource)->attr();
+    return owner_.interface(memory_lane().resource)->attr();
+}
+
+uct::memory_domain* peer::rma_domain() const noexcept {
+    uct::iface* const over = owner_.interface(memory_lane().resource);
+    return over->attr().keyed ? over->domain() : nullptr;
 }
 
 void peer::disconnect() noexcept {
     empty_queue();
-    for (lane* each : {&am_, &rma_}) {
-        if (each->endpoint == nullptr) continue;
-        owner_.track_lane(*each->endpoint, nullptr);
-        each->endpoint.reset();
-    }
+    for (ep& each : endpoints_)
+        each.forget_lane();
+    close(am_);
+    close(rma_);
+    if (pairing_ == nullptr) return;
+    close(pairing_->bootstrap);
+    stop_keeping();
+    pairing_.reset();
 }
 
 void peer::drop_rma(const char* why) noexcept {
@@ -112,16 +153,20 @@ void peer::drop_rma(const char* why) noexcept {
         each.refresh_protocols();
 }
 
-// Nothing was agreed with the peer yet, and somebody still wants to. Endpoints that are over want
-// nothing, but may wait for the lane to take their last word.
+// Endpoints that are over want nothing, but may wait for the lane to take their last word.
+bool peer::wanted() const noexcept {
+    return std::any_of(endpoints_.begin(), endpoints_.end(),
+                       [](const ep& each) { return !wireup::is_over(each.connection()); });
+}
+
+bool peer::in_use() const noexcept {
+    return std::any_of(endpoints_.begin(), endpoints_.end(),
+                       [](const ep& each) { return wireup::is_established(each.connection()); });
+}
+
+// Nothing was agreed with the peer yet, and somebody still wants to.
 bool peer::may_change_lane() const noexcept {
-    if (lost_control_) return false;
-    const auto over = [](const ep& each) { return wireup::is_over(each.connection()); };
-    const auto established = [](const ep& each) {
-        return wireup::is_established(each.connection());
-    };
-    return !std::all_of(endpoints_.begin(), endpoints_.end(), over) &&
-           std::none_of(endpoints_.begin(), endpoints_.end(), established);
+    return !lost_control_ && wanted() && !in_use();
 }
 
 void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
@@ -129,9 +174,26 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
         drop_rma(ucs_status_string(status));
         return;
     }
-    const auto& where = owner_.owner().resources()[am_.resource].where;
+    const bool is_bootstrap = pairing_ != nullptr && &which == pairing_->bootstrap.endpoint.get();
+    if (dead_) {
+        if (is_bootstrap) empty_queue();  // the partner need not be told any more
+        return;
+    }
+    const bool left = status == UCS_ERR_NOT_CONNECTED ||
+                      (pairing_ != nullptr && pairing_->next != nullptr);  // and asks anew
+    if (left && pairing_ != nullptr && !is_bootstrap) {
+        partner_left();
+        return;
+    }
+    const peer_use kept(*this);
+    lane_lost(is_bootstrap ? pairing_->bootstrap.resource : am_.resource, status);
+    if (dead_ && !is_bootstrap) tell_partner();
+}
+
+void peer::lane_lost(std::size_t resource, ucs_status_t status) noexcept {
+    const auto& where = owner_.owner().resources()[resource].where;
     // Who lacks memory for one lane lacks it for another.
-    if (status == UCS_ERR_NO_MEMORY || !may_change_lane() || !exclude(am_.resource, status)) {
+    if (status == UCS_ERR_NO_MEMORY || !may_change_lane()) {
         // After a goodbye nobody misses anything but who still sends, and gets the error.
         ucs::log::log(
             wireup_log,
@@ -143,9 +205,29 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
     }
     ucs::log::info(wireup_log, "worker {:x} could not be reached over {}/{} ({}): trying another",
                    uid_, where.transport, where.device, ucs_status_string(status));
+    change_lanes(resource, status, wireup::pairs::allowed);
+}
+
+void peer::change_lanes(std::size_t without, ucs_status_t failure, wireup::pairs which) noexcept {
+    if (!exclude(without, failure)) {
+        fail_all(failure);
+        return;
+    }
+    reconnect(which);
+}
+
+// For those who asked for a connection, over whatever is left.
+void peer::reconnect(wireup::pairs which) noexcept {
+    const peer_use kept(*this);
     disconnect();
-    if (const ucs_status_t other = connect_over_what_is_left(); other != UCS_OK) {
-        fail_all(other == UCS_ERR_NO_MEMORY ? other : UCS_ERR_UNREACHABLE);
+    if (wanted()) serve(which);
+}
+
+void peer::serve(wireup::pairs which) noexcept {
+    const bool made = am_.endpoint != nullptr;
+    const ucs_status_t status = made ? UCS_OK : connect_over_what_is_left(which);
+    if (status != UCS_OK) {
+        fail_all(status == UCS_ERR_NO_MEMORY ? status : UCS_ERR_UNREACHABLE);
         return;
     }
     for (ep& each : endpoints_)
@@ -171,6 +253,7 @@ void peer::fail_all(ucs_status_t status) {
     for (ep& each : endpoints_)
         each.handle(wireup::event::failure, status);
     end_kept();
+    stop_keeping();
 }
 
 // The lane is alive, and so is the peer: it may be writing into our memory, and what waits in the
@@ -204,18 +287,30 @@ void peer::end_kept() {
     }
 }
 
+void peer::keep_lent(std::unique_ptr<lent_memory> still_used) noexcept {
+    if (!dead_) lent_.push_back(*still_used.release());
+}
+
+void peer::end_lent(std::uint64_t send) noexcept {
+    lent_.remove_and_dispose_if([send](const lent_memory& each) { return each.send == send; },
+                                [](lent_memory* each) { delete each; });
+}
+
 // Sends are ended by their endpoints, which hold them too.
+void peer::drop(uct::pending_request& queued, void*) {
+    if (control_message::is(queued)) {
+        control_message::drop(queued);
+    } else if (ep::is_last_word(queued)) {
+        ep::drop_last_word(queued);
+    }
+}
+
 void peer::empty_queue() {
-    if (am_.endpoint == nullptr) return;
-    am_.endpoint->pending_purge(
-        [](uct::pending_request& queued, void*) {
-            if (control_message::is(queued)) {
-                control_message::drop(queued);
-            } else if (ep::is_last_word(queued)) {
-                ep::drop_last_word(queued);
-            }
-        },
-        nullptr);
+    if (am_.endpoint != nullptr) am_.endpoint->pending_purge(drop, nullptr);
+    if (pairing_ == nullptr) return;
+    if (pairing_->bootstrap.endpoint != nullptr)
+        pairing_->bootstrap.endpoint->pending_purge(drop, nullptr);
+    drop_all(pairing_->held);
 }
 
 bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
@@ -224,14 +319,26 @@ bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
         answer_left(debtor);
         return true;
     }
-    if (control_message::send(*this, id, header, body, debtor)) return true;
-    answer_left(debtor);
+    if (joined()) [[likely]]
+        return send_over(*am_.endpoint, {id, header, body, debtor});
+    uct::pending_request* const held = control_message::hold(*this, {id, header, body, debtor});
+    if (held == nullptr) return lose_control({id, header, body, debtor});
+    pairing_->held.push_back(*held);
+    return true;
+}
+
+bool peer::send_over(uct::ep& over, const control_message::content& what) noexcept {
+    return control_message::send(*this, over, what) || lose_control(what);
+}
+
+bool peer::lose_control(const control_message::content& what) noexcept {
+    answer_left(what.debtor);
     if (lost_control_) return false;
     lost_control_ = true;
     ucs::log::error(proto_log,
                     "out of memory: a control message ({}) to worker {:x} is lost, its endpoints "
                     "fail",
-                    name_of(id), uid_);
+                    name_of(what.id), uid_);
     owner_.fail_later(*this);
     return false;
 }
@@ -246,6 +353,7 @@ void peer::attach(ep& user) noexcept {
     endpoints_.insert(user);
     if (user.number() >= next_number_ && user.number() < first_socket_number)
         next_number_ = user.number() + 1;
+    stop_keeping();
 }
 
 void peer::detach(ep& user) noexcept {

@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "ucp/address/address.hpp"
+#include "ucp/core/control.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/rndv/lent.hpp"
 #include "ucp/tag/announce_limit.hpp"
+#include "ucp/wireup/pair_wire.hpp"
+#include "ucp/wireup/pairing.hpp"
 #include "ucp/wireup/select.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/api/component.hpp"
@@ -29,19 +33,50 @@ public:
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
 
     // Chooses lanes and makes their transport endpoints, unless there are some. Errors are logged.
-    ucs_status_t connect() noexcept;
+    // Who answers a peer that came without pairs does without them, too.
+    ucs_status_t connect(wireup::pairs which = wireup::pairs::allowed) noexcept;
 
     // Somebody has an address of the same worker, maybe another one. It counts as long as nothing
     // was made of the one that is known, which may have been wrong.
     void readdress(std::span<const std::byte> packed_address);
     [[nodiscard]] bool connected() const noexcept { return am_.endpoint != nullptr; }
 
-    [[nodiscard]] uct::ep& am() const noexcept { return *am_.endpoint; }
-    // nullptr: there is none, or the system refused to use it.
-    [[nodiscard]] uct::ep* rma() const noexcept {
-        return rma_dropped_ == nullptr ? rma_.endpoint.get() : nullptr;
+    // --- lanes that come in pairs, see ucp/wireup/pairing.hpp and ucp/core/peer_pairing.cpp ---
+    // Whether messages may go over the lanes; control messages wait until then.
+    [[nodiscard]] bool joined() const noexcept {
+        return pairing_ == nullptr || pairing_->at == wireup::pairing::step::joined;
     }
-    [[nodiscard]] uct::ep& rma_lane() const noexcept { return *rma_.endpoint; }
+    [[nodiscard]] bool in_pairs() const noexcept { return connected() && pairing_ != nullptr; }
+    // The peer asks us, answers, cannot, has connected its lanes.
+    void asked_to_pair(const wire::wireup_header& header, const wireup::pair_question& theirs,
+                       std::span<const std::byte> body);
+    void paired(std::uint64_t attempt, const wireup::pair_answer& theirs);
+    void unpaired(std::uint64_t attempt, wire::unpaired_reason why);
+    // Nobody wants it any more. True: it is held until the peer, whom it has asked, is told.
+    [[nodiscard]] bool gives_up() noexcept;
+    void partner_joined(std::uint64_t attempt);
+    // Says to a peer that asked why its lanes cannot be connected.
+    void refuse_to_pair(std::uint64_t attempt, wire::unpaired_reason why);
+    // Nobody has answered for long.
+    void ask_to_pair_again() noexcept;
+    // Asks whether it is still there, see uct::ep::check.
+    void check() noexcept { (joined() ? am_ : pairing_->bootstrap).endpoint->check(); }
+
+    [[nodiscard]] uct::ep& am() const noexcept { return *am_.endpoint; }
+    // nullptr: there is none, or the system refused to use it. May be that of messages.
+    [[nodiscard]] uct::ep* rma() const noexcept {
+        return rma_dropped_ == nullptr ? memory_lane().endpoint.get() : nullptr;
+    }
+    [[nodiscard]] uct::ep& rma_lane() const noexcept { return *memory_lane().endpoint; }
+    // What its keys call the device that this lane reaches, where it needs one.
+    [[nodiscard]] std::uint8_t rma_device() const noexcept { return memory_lane().device; }
+    // What our own keys call our device of it.
+    [[nodiscard]] std::uint8_t own_device() const noexcept { return device_of(memory_lane()); }
+    // The memory that we have over the lane; nullptr: it needs no keys.
+    [[nodiscard]] uct::memory_domain* rma_domain() const noexcept;
+    // Memory of a send that was broken off, which the peer may still read, and its end.
+    void keep_lent(std::unique_ptr<lent_memory> still_used) noexcept;
+    void end_lent(std::uint64_t send) noexcept;
     [[nodiscard]] const protocol_table& protocols() const noexcept { return *protocols_; }
     // --- what may be sent ahead of receives, see ucp/core/peer_room.cpp ---
     // All endpoints share it: what they send is stored by one worker.
@@ -133,7 +168,7 @@ public:
 
     void hold() noexcept { ++references_; }
     void release() noexcept;
-    [[nodiscard]] bool in_use() const noexcept { return references_ > 0; }
+    [[nodiscard]] bool is_held() const noexcept { return references_ > 0; }
 
     // Names of the transports in use, for ucp_ep_query. Point into the context.
     struct lane_name {
@@ -164,12 +199,45 @@ public:
     [[nodiscard]] bool dead() const noexcept { return dead_; }
 
 private:
-    struct lane {
-        std::unique_ptr<uct::ep> endpoint;
-        std::size_t resource = 0;
-    };
-    ucs_status_t connect_over_what_is_left() noexcept;
-    ucs_status_t make_lanes();
+    using lane = wireup::lane;
+    using held_list = wireup::pairing::held_list;
+    [[nodiscard]] const lane& memory_lane() const noexcept { return shared_lane_ ? am_ : rma_; }
+    ucs_status_t connect_over_what_is_left(wireup::pairs which) noexcept;
+    ucs_status_t make_lanes(wireup::pairs which);
+    [[nodiscard]] bool open(const wireup::lane_choice& choice, lane& into);
+    void adopt(lane& into, std::unique_ptr<uct::ep> made, std::size_t resource);
+    void close(lane& which) noexcept;
+    static void drop(uct::pending_request& queued, void*);
+    static void drop_all(held_list& all);
+    static void release_all(held_list& all, uct::ep& over) noexcept;
+    static void take_queue(wireup::pairing& from, held_list& into) noexcept;
+    void choose_protocols();
+    [[nodiscard]] bool wanted() const noexcept;
+    [[nodiscard]] bool in_use() const noexcept;
+    void reconnect(wireup::pairs which) noexcept;
+    void serve(wireup::pairs which) noexcept;
+    void change_lanes(std::size_t without, ucs_status_t failure, wireup::pairs which) noexcept;
+    bool send_over(uct::ep& over, const control_message::content& what) noexcept;
+    bool lose_control(const control_message::content& what) noexcept;
+    [[nodiscard]] bool begin_pairing(const wireup::lane_choice& bootstrap,
+                                     std::span<const std::byte> to);
+    [[nodiscard]] bool pair_with_itself();
+    [[nodiscard]] std::uint8_t device_of(const lane& ours) const noexcept;
+    void say(wire::wireup_type what, std::uint64_t attempt, std::uint64_t last, uct::ep& over,
+             std::span<const std::byte> body = {}) noexcept;
+    void say_again() noexcept;
+    void put_off(const wire::wireup_header& header, std::span<const std::byte> body);
+    [[nodiscard]] ucs_status_t accept_pairs(std::uint64_t attempt,
+                                            const wireup::pair_question& theirs, lane bootstrap);
+    [[nodiscard]] ucs_status_t accept_pair(const wireup::pair_lane& asked);
+    [[nodiscard]] ucs_status_t open_bootstrap();
+    void without_pairs() noexcept;
+    void tell_without_pairs();
+    void join() noexcept;
+    void stop_keeping() noexcept;
+    void partner_left() noexcept;
+    void tell_partner() noexcept;
+    void lane_lost(std::size_t resource, ucs_status_t status) noexcept;
     [[nodiscard]] std::vector<wireup::local_interface> local_interfaces() const;
     // One line per transport of this process, those that are not open, too.
     [[nodiscard]] std::vector<std::string> why_each(const wireup::lane_selection& chosen) const;
@@ -193,7 +261,10 @@ private:
     std::vector<std::byte> packed_;  // the address, for connecting and explaining
     lane am_;
     lane rma_;
-    const char* rma_dropped_ = nullptr;  // why there is no single copy any more
+    bool shared_lane_ = false;                  // am_ reaches memory, too
+    std::unique_ptr<wireup::pairing> pairing_;  // nullptr: the lanes do not come in pairs
+    bool tried_pairs_ = false;                  // the peer was asked for some
+    const char* rma_dropped_ = nullptr;         // why there is no single copy any more
     const protocol_table* protocols_ = nullptr;
     struct excluded {
         std::size_t resource;
@@ -207,6 +278,7 @@ private:
     ucs::datastruct::tree_multiset<ep, &ep::peer_hook, number_of> endpoints_;
     ucs::datastruct::auto_list<ep, &ep::unwanted_hook> unowned_;
     ucs::datastruct::list<request, &request::active_hook> kept_;
+    ucs::datastruct::list<lent_memory, &lent_memory::hook> lent_;
     std::uint64_t next_number_ = 0;
     std::uint64_t stopped_ep_ = 0;
     std::uint32_t stopped_round_ = 0;

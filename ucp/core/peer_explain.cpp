@@ -16,9 +16,9 @@ std::vector<wireup::local_interface> peer::local_interfaces() const {
         if (owner_.interface(i) == nullptr) continue;
         const auto failed = std::find_if(excluded_.begin(), excluded_.end(),
                                          [i](const excluded& each) { return each.resource == i; });
-        list.push_back({owner_.interface(i), resources[i].where.transport,
-                        resources[i].where.device, i,
-                        failed == excluded_.end() ? UCS_OK : failed->failure});
+        list.push_back(
+            {owner_.interface(i), resources[i].where.transport, resources[i].where.device, i,
+             failed == excluded_.end() ? UCS_OK : failed->failure, resources[i].only_connects});
     }
     return list;
 }
@@ -54,8 +54,9 @@ std::vector<peer::lane_in_use> peer::lanes_in_use() const {
         list.push_back({list.size(), &resources[each.resource].where, each.resource, role,
                         each.endpoint.get()});
     };
-    add(am_, "am");
+    add(am_, shared_lane_ ? "am, rma" : "am");
     add(rma_, rma_dropped_ == nullptr ? "rma" : "rma (dropped)");
+    if (pairing_ != nullptr) add(pairing_->bootstrap, "connects");
     return list;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <utility>
 
 #include "ucp/api/ucp.h"
 #include "ucp/core/request_flags.hpp"
@@ -12,6 +13,7 @@
 #include "ucp/dt/send_buffer.hpp"
 #include "ucp/mem/access.hpp"
 #include "ucp/proto/kind.hpp"
+#include "ucp/rndv/lent.hpp"
 #include "ucp/rndv/rate_book.hpp"
 #include "ucp/tag/match/expected.hpp"
 #include "ucs/datastruct/intrusive.hpp"
@@ -25,6 +27,10 @@ class peer;
 class worker;
 struct protocol;
 struct request;
+
+namespace mem {
+class rkey;
+}
 
 // What a send, or an operation on a peer's memory, needs while it runs.
 struct send_state {
@@ -51,13 +57,26 @@ struct send_state {
     bool announced = false;                              // counts against the limit of its peer
     bool header_sent = false;                            // `header` is not read any more
     bool owns_header = false;                            // `header` is a copy of ours
+    bool lends = false;                                  // `lent` is set
 
     // Of an operation on a peer's memory only, and set by whoever begins one.
     std::uint8_t atomic_what;
     std::uint8_t atomic_size;
-    std::byte* local_window;  // where the peer's memory is mapped here, or nullptr
+    union {
+        std::byte* local_window;  // where the peer's memory is mapped here, or nullptr
+        lent_memory* lent;        // of an announced message
+    };
     std::uint64_t memory_id;
     std::uint64_t memory_secret;
+
+    void set_lent(std::unique_ptr<lent_memory> given) noexcept {
+        lent = given.release();
+        lends = true;
+    }
+    // Nobody uses it any more, or somebody else looks after it.
+    [[nodiscard]] std::unique_ptr<lent_memory> take_lent() noexcept {
+        return std::unique_ptr<lent_memory>(std::exchange(lends, false) ? lent : nullptr);
+    }
 
     [[nodiscard]] mem::credentials owner_of_memory() const noexcept {
         return {memory_id, memory_secret};
@@ -66,6 +85,11 @@ struct send_state {
         memory_id = owner.id;
         memory_secret = owner.secret;
     }
+    // Lies where messages have the program's header. Not of a reply.
+    [[nodiscard]] const mem::rkey& key() const noexcept {
+        return *static_cast<const mem::rkey*>(header);
+    }
+    void set_key(const mem::rkey& of) noexcept { header = &of; }
     // The operands lie where other sends have the ids of theirs.
     [[nodiscard]] uct::atomic_op atomic() const noexcept {
         return {static_cast<uct::atomic_kind>(atomic_what), atomic_size, message, remote_id};
@@ -99,15 +123,23 @@ struct recv_state : tag::expected_entry {
         local_id = remote_id = remote_address = started = 0;
         offset = end = 0;
         holds = nullptr;
+        lends = false;
         parts = {.done = nullptr, .count = 0};
         method = rndv_method::read;
         awaits = rndv_answer::none;
         confirm = unwritten = false;
         outcome = UCS_OK;
     }
+    void lend(std::unique_ptr<lent_memory> given) noexcept {
+        lent = given.release();
+        lends = true;
+    }
     std::uint64_t local_id;   // names this request towards the sender (rendezvous)
     std::uint64_t remote_id;  // the sender's request
-    std::uint64_t remote_address;
+    union {
+        std::uint64_t remote_address;  // where we read
+        lent_memory* lent;             // or by what, or what the sender writes to
+    };
     std::uint64_t started;  // when the transfer began, for rate_book
     std::size_t offset;     // bytes received, or asked for
     std::size_t end;        // of what we read ourselves
@@ -116,6 +148,7 @@ struct recv_state : tag::expected_entry {
     rndv_method method;
     rndv_answer awaits;
     bool confirm;          // the sender may take its memory back while we read
+    bool lends;            // `lent` is set
     bool unwritten;        // the sender could not write its part: we read it after ours
     ucs_status_t outcome;  // kept while the rest of the message is drained
 };
@@ -136,6 +169,7 @@ struct flush_state {
     struct request* group = nullptr;  // the flush of the whole worker that this is part of
     std::uint64_t posted = 0;         // see ep::is_confirmed
     bool marked = false;
+    bool awaited = false;
 };
 
 // Waits for the flushes of several endpoints.

@@ -38,13 +38,18 @@ ucs::result<std::unique_ptr<worker>> worker::create(const context& of,
 ucs_status_t worker::check_message_sizes() {
     // What others report, so that programs need not expect more.
     max_am_header_ = wire::am_longest_header;
-    const std::size_t needed = sizeof(wire::wireup_header) + full_address_.size();
+    const std::size_t needed =
+        sizeof(wire::wireup_header) + full_address_.size() + longest_question();
+    const bool by_keys = std::any_of(interfaces_.begin(), interfaces_.end(), [](const auto& each) {
+        return each != nullptr && each->attr().keyed;
+    });
+    const std::size_t beside = wire::am_longest_extra - (by_keys ? 0 : longest_lent_key);
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         if (interfaces_[i] == nullptr || !interfaces_[i]->attr().ops.has(uct::op::am_bcopy))
             continue;
         const std::size_t longest = interfaces_[i]->attr().max_bcopy;
         if (longest >= needed) {
-            max_am_header_ = std::min(max_am_header_, longest - wire::am_longest_extra);
+            max_am_header_ = std::min(max_am_header_, longest - std::min(longest, beside));
             continue;
         }
         const uct::resource& where = context_.resources()[i].where;
@@ -56,6 +61,19 @@ ucs_status_t worker::check_message_sizes() {
         return UCS_ERR_INVALID_PARAM;
     }
     return UCS_OK;
+}
+
+// What a question about lanes in pairs says of one.
+std::size_t worker::longest_question() const {
+    constexpr std::size_t lengths = 6;
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < interfaces_.size(); ++i) {
+        if (interfaces_[i] == nullptr || interfaces_[i]->attr().connection_length == 0) continue;
+        const uct::iface_attr& attr = interfaces_[i]->attr();
+        longest = std::max(longest, lengths + context_.resources()[i].where.transport.size() +
+                                        2 * attr.address_length + attr.connection_length);
+    }
+    return longest;
 }
 
 worker::worker(const context& of, const worker_params& params,
@@ -111,14 +129,16 @@ worker::~worker() {
 ucs_status_t worker::open_interfaces() {
     const auto& resources = context_.resources();
     interfaces_.resize(resources.size());
+    lane_counts_.resize(resources.size());
     // Handlers may activate interfaces while the lists are walked: they never move.
     fast_.reserve(resources.size());
     slow_.reserve(resources.size());
     not_opened_.resize(resources.size());
     unsigned opened = 0;
     for (std::size_t i = 0; i < resources.size(); ++i) {
-        const uct::iface_params params{*events_, context_.source(), uid_, &rejected_,
-                                       params_.wakeup};
+        const uct::iface_params params{
+            *events_,   context_.source(), uid_,
+            &rejected_, params_.wakeup,    context_.devices().open(resources[i].memory)};
         auto made = resources[i].component->open(resources[i].where, params);
         if (!made) {
             not_opened_[i] = ucs_status_string(made.status());
@@ -145,8 +165,10 @@ ucs_status_t worker::open_interfaces() {
                                          found->second->lane_failed(which, status);
                                  },
                                  this});
-        // Peers may write to shared memory at any time; sockets are noticed by the slow polls.
-        const bool receives = fresh.attr().ops.has(uct::op::am_short);
+        // Peers may write to shared memory at any time; sockets are noticed by the slow polls, and
+        // lanes in pairs are known.
+        const bool receives =
+            fresh.attr().ops.has(uct::op::am_short) && fresh.attr().connection_length == 0;
         if (receives && fresh.attr().cost == uct::poll_cost::memory &&
             resources[i].where.type != uct::device_type::self) {
             activate(i);
@@ -169,13 +191,14 @@ void worker::activate(std::size_t resource) {
 void worker::set_turns() {
     const unsigned shared = context_.options().poll_slow_every;
     // Without shared memory in use there is nothing else to poll.
-    slow_turn_ = slow_.empty() ? event_turns : (shared_memory_lanes_ ? shared : 1);
+    slow_turn_ = slow_.empty() ? event_turns : (memory_lanes_ ? shared : 1);
 }
 
 unsigned worker::progress_slow() {
     unsigned events = fail_noted() + empty_trash() + send_deferred();
     for (uct::iface* polled : slow_)
         events += polled->progress();
+    if (has_unused_) rest_unused();
     visitor_.leave();  // a put that is received in place, by pieces
     until_events_ += turn_;
     turn_ = 0;
@@ -276,6 +299,10 @@ void worker::pack_addresses() {
     address.uid = uid_;
     address.name = params_.name;
     const auto& resources = context_.resources();
+    if (std::any_of(resources.begin(), resources.end(),
+                    [](const usable_resource& each) { return each.only_connects; })) {
+        address.flags |= wireup::network_only_connects;
+    }
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         if (interfaces_[i] == nullptr) continue;
         const uct::iface_attr& attr = interfaces_[i]->attr();
@@ -306,17 +333,33 @@ const protocol_table& worker::protocols(const uct::iface_attr& am, const uct::if
     return *tables_.back().table;
 }
 
-void worker::track_lane(const uct::ep& lane, peer* owner) {
-    if (owner != nullptr) {
-        const uct::iface_attr& attr = owner->am_attr();
-        shared_memory_lanes_ = shared_memory_lanes_ || (attr.reach == uct::scope::host &&
-                                                        attr.cost == uct::poll_cost::memory);
-    }
+void worker::track_lane(const uct::ep& lane, std::size_t resource, peer* owner) {
     if (owner == nullptr) {
         lanes_.erase(&lane);
-    } else {
-        lanes_[&lane] = owner;
+        has_unused_ = --lane_counts_[resource] == 0 || has_unused_;
+        return;
     }
+    lanes_[&lane] = owner;
+    ++lane_counts_[resource];
+    const uct::iface_attr& attr = interfaces_[resource]->attr();
+    memory_lanes_ =
+        memory_lanes_ || (attr.reach != uct::scope::process && attr.ops.has(uct::op::am_short) &&
+                          attr.cost == uct::poll_cost::memory);
+}
+
+// What carried only connection data is looked at as rarely as before. Peers may use it all the
+// same: then it comes back.
+void worker::rest_unused() {
+    has_unused_ = false;
+    for (std::size_t i = 0; i < interfaces_.size(); ++i) {
+        if (lane_counts_[i] == 0) std::erase(slow_, interfaces_[i].get());
+    }
+    set_turns();
+}
+
+peer* worker::find_peer(std::uint64_t uid) noexcept {
+    const auto known = peers_.find(uid);
+    return known == peers_.end() ? nullptr : known->second.get();
 }
 
 peer* worker::intern(std::uint64_t uid, std::span<const std::byte> packed) {
@@ -371,7 +414,9 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
         mine = new ep(*this, *from, number);
         from->offer(*mine);
     }
-    if (mine->connection() == wireup::state::idle && from->connect() != UCS_OK) {
+    // Who comes without pairs is answered without.
+    if (mine->connection() == wireup::state::idle &&
+        from->connect(wireup::pairs::excluded) != UCS_OK) {
         // A repeated request must not find it any more.
         if (!mine->owned_by_user()) mine->handle(wireup::event::local_close);
         return nullptr;
@@ -384,7 +429,7 @@ void worker::refuse(const wire::wireup_header& unwanted, std::span<const std::by
     if (!parsed || parsed->uid != unwanted.uid) return;
     peer* to = intern(unwanted.uid, address);
     const peer_use kept(*to);
-    if (to->connect() == UCS_OK) wireup::send_refusal(*to, unwanted);
+    if (to->connect(wireup::pairs::excluded) == UCS_OK) wireup::send_refusal(*to, unwanted);
 }
 
 void worker::destroy_later(ep& done) {
@@ -411,7 +456,7 @@ unsigned worker::empty_trash() {
     while (!trash_peers_.empty()) {
         peer* gone = &trash_peers_.front();
         trash_peers_.pop_front();
-        if (gone->in_use()) continue;  // somebody came back
+        if (gone->is_held() || gone->gives_up()) continue;  // somebody came back
         const auto known = peers_.find(gone->uid());
         if (known != peers_.end() && known->second.get() == gone) {
             peers_.erase(known);

@@ -119,11 +119,14 @@ public:
     void fail_later(peer& failing) noexcept;
     // With the next progress: a peer that defers sends may go on, see ucp/core/peer_deferred.cpp.
     void send_deferred_later(peer& ready) noexcept;
-    void track_lane(const uct::ep& lane, peer* owner);
+    // It belongs to that peer; nullptr: it goes.
+    void track_lane(const uct::ep& lane, std::size_t resource, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
     [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
     // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
     peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
+    // nullptr: there is none.
+    [[nodiscard]] peer* find_peer(std::uint64_t uid) noexcept;
 
     // --- listeners and endpoints by socket address (ucp/cm) ---
     [[nodiscard]] cm::manager& connections();
@@ -229,6 +232,8 @@ private:
     void leave_event_set() const noexcept;
     void update_protocols();
     void set_turns();
+    void rest_unused();
+    [[nodiscard]] std::size_t longest_question() const;
 
     // How often the event loop (new connections, liveness) is looked at, in calls of progress.
     static constexpr unsigned event_turns = 128;
@@ -239,7 +244,7 @@ private:
 
     std::vector<uct::iface*> fast_;
     unsigned turn_ = 0;
-    bool shared_memory_lanes_ = false;
+    bool memory_lanes_ = false;                 // some that are polled by loads are in use
     std::unique_ptr<cm::manager> connections_;  // made with the first use
     std::uint64_t socket_numbers_ = 0;
     bool asleep_ = false;    // since arm(); ends with the first thing that wakes
@@ -285,6 +290,8 @@ private:
     ucs::datastruct::auto_list<peer, &peer::dead_hook> dead_peers_;
     std::size_t dead_count_ = 0;
     std::unordered_map<const uct::ep*, peer*> lanes_;
+    std::vector<std::size_t> lane_counts_;  // by resource
+    bool has_unused_ = false;               // one of slow_ lost its last lane
     struct table_key {
         const uct::iface_attr* am;
         const uct::iface_attr* rma;

@@ -34,7 +34,9 @@ bool worker::bind(ep& client, const wire::wireup_header& said, std::span<const s
     }
     peer* to = intern(said.uid, address);
     const peer_use kept(*to);
-    if (const ucs_status_t status = to->connect(); status != UCS_OK) {
+    // Who comes without pairs is answered without.
+    const ucs_status_t status = to->connect(wireup::pairs::excluded);
+    if (status != UCS_OK) {
         client.handle(wireup::event::failure, status);
         return false;
     }

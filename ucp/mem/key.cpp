@@ -18,6 +18,12 @@ public:
         return *this;
     }
 
+    writer& put_bytes(const std::vector<std::byte>& bytes) noexcept {
+        std::memcpy(at_, bytes.data(), bytes.size());
+        at_ += bytes.size();
+        return *this;
+    }
+
 private:
     std::byte* at_;
 };
@@ -43,14 +49,46 @@ bool possible(const key& read) noexcept {
     return read.owner.id != 0 && !wraps && (read.allowed & ~all_access) == 0;
 }
 
+// How many of the devices fit.
+std::size_t fitting(const std::vector<device_key>& devices, std::size_t& length) noexcept {
+    std::size_t count = 0;
+    if (!devices.empty()) ++length;
+    for (const device_key& each : devices) {
+        const std::size_t more = 2 + each.bytes.size();
+        if (length + more > wire::longest) break;
+        length += more;
+        ++count;
+    }
+    return count;
+}
+
+bool read_devices(std::span<const std::byte> rest, std::vector<device_key>& into) {
+    std::size_t count = std::to_integer<std::size_t>(rest.front());
+    rest = rest.subspan(1);
+    if (count == 0) return false;
+    for (; count > 0; --count) {
+        if (rest.size() < 2) return false;
+        const auto device = std::to_integer<std::uint8_t>(rest[0]);
+        const auto length = std::to_integer<std::size_t>(rest[1]);
+        rest = rest.subspan(2);
+        if (length == 0 || length > rest.size()) return false;
+        into.push_back(
+            {device, {rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(length)}});
+        rest = rest.subspan(length);
+    }
+    return rest.empty();
+}
+
 }  // namespace
 
 packed_key pack(const key& from) noexcept {
     packed_key made;
     const bool block = !from.block.empty();
     made.length = block ? wire::block_length : wire::plain_length;
+    const std::size_t devices = fitting(from.devices, made.length);
     unsigned flags = block ? wire::has_block : 0;
     if (from.exported) flags |= wire::exported;
+    if (!from.devices.empty()) flags |= wire::has_devices;
     writer out(made.bytes.data());
     out.put(static_cast<std::uint8_t>(made.length))
         .put(wire::version)
@@ -61,23 +99,32 @@ packed_key pack(const key& from) noexcept {
         .put(from.base)
         .put(from.length);
     if (block) out.put(uct::sm::pack(from.block));
+    if (from.devices.empty()) return made;
+    out.put(static_cast<std::uint8_t>(devices));
+    for (const device_key& each : std::span(from.devices).first(devices)) {
+        out.put(each.device)
+            .put(static_cast<std::uint8_t>(each.bytes.size()))
+            .put_bytes(each.bytes);
+    }
     return made;
 }
 
 std::size_t packed_length(const std::byte* packed) noexcept {
     const auto length = std::to_integer<std::size_t>(packed[0]);
-    return length == wire::plain_length || length == wire::block_length ? length : 0;
+    return length >= wire::plain_length && length <= wire::longest ? length : 0;
 }
 
-std::optional<key> parse_key(std::span<const std::byte> from) noexcept {
+std::optional<key> parse_key(std::span<const std::byte> from) {
     if (from.empty() || packed_length(from.data()) != from.size()) return std::nullopt;
     std::uint8_t length = 0, version = 0, flags = 0;
     key read;
     reader in(from.data());
     in.get(length).get(version).get(flags).get(read.allowed);
     const bool block = (flags & wire::has_block) != 0;
-    if (version != wire::version || (flags & ~wire::known_flags) != 0 ||
-        length != (block ? wire::block_length : wire::plain_length)) {
+    const bool devices = (flags & wire::has_devices) != 0;
+    const std::size_t fixed = block ? wire::block_length : wire::plain_length;
+    if (version != wire::version || (flags & ~wire::known_flags) != 0 || length < fixed ||
+        devices == (length == fixed)) {
         return std::nullopt;
     }
     read.exported = (flags & wire::exported) != 0;
@@ -88,6 +135,7 @@ std::optional<key> parse_key(std::span<const std::byte> from) noexcept {
         read.block = uct::sm::unpack(name);
         if (read.block.empty()) return std::nullopt;
     }
+    if (devices && !read_devices(from.subspan(fixed), read.devices)) return std::nullopt;
     if (!possible(read)) return std::nullopt;
     return read;
 }

@@ -6,12 +6,20 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "ucp/mem/access.hpp"
 #include "ucp/mem/wire.hpp"
 #include "uct/sm/memory/shared_block.hpp"
 
 namespace ucp::mem {
+
+// What a device of the owner's calls the memory (uct::memory_domain), under the device's number.
+struct device_key {
+    std::uint8_t device;
+    std::vector<std::byte> bytes;
+    friend bool operator==(const device_key&, const device_key&) = default;
+};
 
 // A key in plain form.
 struct key {
@@ -21,21 +29,23 @@ struct key {
     std::uint8_t allowed = 0;  // access
     bool exported = false;
     uct::sm::block_name block;  // empty: nobody else can map it
+    std::vector<device_key> devices = {};
     friend bool operator==(const key&, const key&) = default;
 };
 
 struct packed_key {
-    std::array<std::byte, wire::block_length> bytes{};
+    std::array<std::byte, wire::longest> bytes{};
     std::size_t length = 0;
 };
 
+// Devices whose keys find no room are left out: their peers use messages.
 [[nodiscard]] packed_key pack(const key& from) noexcept;
 
 // How many bytes from the first one on belong to the key, by what it says itself: at most
-// wire::block_length, 0 when that is impossible.
+// wire::longest, 0 when that is impossible.
 [[nodiscard]] std::size_t packed_length(const std::byte* packed) noexcept;
 
 // Nothing when it is malformed or of another version. Pure; any thread.
-[[nodiscard]] std::optional<key> parse_key(std::span<const std::byte> from) noexcept;
+[[nodiscard]] std::optional<key> parse_key(std::span<const std::byte> from);
 
 }  // namespace ucp::mem

@@ -30,6 +30,7 @@ ucs::result<memory*> import(memory_table& into, const map_params& params) {
     auto known = parse_key(std::span(params.exported, packed_length(params.exported)));
     if (!known || !known->exported) return refuse("what is to be imported was not exported");
     known->exported = false;
+    known->devices.clear();
     auto window = into.import(*known);
     if (window.base == nullptr) {
         ucs::log::error(core_log, "exported memory cannot be mapped: {}", window.why_not);
@@ -65,7 +66,15 @@ ucs::result<std::unique_ptr<rkey>> unpack(memory_table& here, const std::byte* p
         ucs::log::debug(core_log, "{} bytes of a peer's memory at {:#x} are not mapped here: {}",
                         known->length, known->base, window.why_not);
     }
-    return std::make_unique<rkey>(*known, std::move(window));
+    auto made = std::make_unique<rkey>(*known, std::move(window));
+    if (made->is_mapped() || here.devices() == nullptr) return made;
+    const bool writable = (known->allowed & may_write) != 0;
+    for (const device_key& each : known->devices) {
+        auto reached = here.devices()->attach(
+            each.bytes, writable ? uct::memory_access::change : uct::memory_access::read);
+        if (reached != nullptr) made->add(each.device, std::move(reached));
+    }
+    return made;
 }
 
 }  // namespace ucp::mem

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "ucp/mem/device_domains.hpp"
 #include "ucp/mem/key.hpp"
 
 namespace ucp::mem {
@@ -35,15 +36,25 @@ public:
     }
 
     // What peers are given, in plain form.
-    [[nodiscard]] key to_key() const noexcept {
+    [[nodiscard]] key to_key() const {
         key made{.owner = owner_,
                  .base = address(),
                  .length = length_,
                  .allowed = allowed_,
                  .exported = false,
-                 .block = {}};
+                 .block = {},
+                 .devices = {}};
         if (block_ != nullptr) made.block = block_->name();
+        for (const device_memory& each : on_devices_)
+            made.devices.push_back({each.device, each.shared.key});
         return made;
+    }
+
+    // Whether the key is one to this memory: what devices call it does not matter.
+    [[nodiscard]] bool names(const key& of) const {
+        return owner_ == of.owner && address() == of.base && length_ == of.length &&
+               allowed_ == of.allowed &&
+               of.block == (block_ == nullptr ? uct::sm::block_name{} : block_->name());
     }
 
 private:
@@ -53,6 +64,7 @@ private:
     credentials owner_;
     std::uint8_t allowed_;
     block_pointer block_;  // nullptr: memory of the program's
+    std::vector<device_memory> on_devices_;
 };
 
 }  // namespace ucp::mem

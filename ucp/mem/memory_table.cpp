@@ -12,6 +12,13 @@ memory_table::~memory_table() {
 }
 
 ucs::result<memory*> memory_table::add(std::unique_ptr<memory> fresh) {
+    // Devices let whoever may write read as well.
+    if (devices_ != nullptr && fresh->length() > 0 && (fresh->allowed() & may_read) != 0) {
+        const bool writable = (fresh->allowed() & may_write) != 0;
+        fresh->on_devices_ =
+            devices_->share({fresh->base(), fresh->length()},
+                            writable ? uct::memory_access::change : uct::memory_access::read);
+    }
     const std::lock_guard guard(lock_);
     fresh->owner_ = {memories_.add(fresh.get()), ucs::sys::random_id()};
     if (fresh->owner_.id == 0) return UCS_ERR_NO_MEMORY;
@@ -63,7 +70,7 @@ memory_table::window memory_table::import(const key& of) {
 
 const memory* memory_table::find_own(const key& of) noexcept {
     memory* const* own = memories_.find(of.owner.id);
-    return own != nullptr && (*own)->to_key() == of ? *own : nullptr;
+    return own != nullptr && (*own)->names(of) ? *own : nullptr;
 }
 
 memory_table::window memory_table::map_block(const key& of) {

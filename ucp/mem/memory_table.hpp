@@ -29,12 +29,13 @@ class memory_table {
 public:
     // Blocks of other processes are mapped for the program's keys only where shared memory is among
     // the transports that it wants.
-    explicit memory_table(bool shares_memory = true) noexcept : shares_memory_(shares_memory) {}
+    explicit memory_table(bool shares_memory = true, device_domains* devices = nullptr) noexcept
+        : shares_memory_(shares_memory), devices_(devices) {}
     ~memory_table();
     memory_table(const memory_table&) = delete;
     memory_table& operator=(const memory_table&) = delete;
 
-    // Takes it in and gives it a name; UCS_ERR_NO_MEMORY.
+    // Takes it in, gives it a name, and shares it on all devices; UCS_ERR_NO_MEMORY.
     ucs::result<memory*> add(std::unique_ptr<memory> fresh);
 
     // Ends a registration. Peers find it no more, and no worker touches it for them when this
@@ -54,6 +55,8 @@ public:
     window import(const key& of);
 
     [[nodiscard]] std::size_t size() const;
+    // nullptr: there are none.
+    [[nodiscard]] device_domains* devices() const noexcept { return devices_; }
 
 private:
     friend class visitor;
@@ -69,6 +72,7 @@ private:
     void prune();
 
     const bool shares_memory_;
+    device_domains* const devices_;
     mutable std::mutex lock_;
     ucs::datastruct::id_table<memory*> memories_;
     std::vector<visitor*> visitors_;

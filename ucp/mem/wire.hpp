@@ -4,7 +4,7 @@
 // version only. All fields are in the byte order of x86-64.
 //
 // at  bytes
-//  0  1  length: 36, or 64 with a block
+//  0  1  length of all of it
 //  1  1  version (1)
 //  2  1  flags (key_flag)
 //  3  1  what peers may do (access)
@@ -14,6 +14,11 @@
 // 28  8  bytes
 //        with a block, that other processes of the host can map:
 // 36 28  its name (uct/sm/memory/packed_name.hpp)
+//        with keys of devices:
+//     1  how many; then for each
+//     1  number of the device at the owner
+//     1  length of its key, not 0
+//     n  the key (uct::memory_domain::share)
 #pragma once
 
 #include <cstddef>
@@ -23,12 +28,15 @@ namespace ucp::mem::wire {
 
 inline constexpr std::uint8_t version = 1;
 inline constexpr std::size_t plain_length = 36;
-inline constexpr std::size_t block_length = 64;  // libfabric takes no longer keys
+// libfabric takes no longer keys: neither is that of the program's own memory with one device.
+inline constexpr std::size_t block_length = 64;
+inline constexpr std::size_t longest = 255;
 
 enum key_flag : std::uint8_t {
     has_block = 1U << 0,
     exported = 1U << 1,  // made to be imported by ucp_mem_map, not to be used as an rkey
+    has_devices = 1U << 2,
 };
-inline constexpr std::uint8_t known_flags = has_block | exported;
+inline constexpr std::uint8_t known_flags = has_block | exported | has_devices;
 
 }  // namespace ucp::mem::wire

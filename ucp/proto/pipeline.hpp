@@ -37,12 +37,23 @@ namespace ucp {
            2 * lanes.costs->copy_overhead * std::max(1.0, pieces);
 }
 
-// Reading so much of a peer's memory. Needs lanes.rma.
+// Reading so much of a peer's memory; over a network the request for it comes first. Needs
+// lanes.rma.
 [[nodiscard]] inline double read_seconds(const lane_set& lanes, std::size_t length) noexcept {
     const bool single_copy = lanes.rma->reach == uct::scope::host;
     const double rate = single_copy ? lanes.costs->single_copy : lanes.rma->bandwidth;
-    const double start = single_copy ? lanes.costs->single_copy_overhead : lanes.rma->latency;
+    const double start = single_copy ? lanes.costs->single_copy_overhead : 2 * lanes.rma->latency;
     return start + static_cast<double>(length) / rate;
+}
+
+// Writing it to a peer's memory over a network; `in_place` or copied to the device's buffers, one
+// after the other while others leave. Needs lanes.rma.
+[[nodiscard]] inline double write_seconds(const lane_set& lanes, std::size_t length,
+                                          bool in_place) noexcept {
+    const double bytes = static_cast<double>(length);
+    const double copy = lanes.costs->copy_bandwidth(length);
+    const double rate = in_place ? lanes.rma->bandwidth : std::min(lanes.rma->bandwidth, copy);
+    return lanes.rma->latency + bytes / rate;
 }
 
 }  // namespace ucp

@@ -181,6 +181,7 @@ void finish_send(request& send, ucs_status_t status) {
     state.buffer.finish();
     if (state.owns_header) [[unlikely]]
         delete[] static_cast<const std::byte*>(state.header);
+    static_cast<void>(state.take_lent());
     release_id(send);
     ep* via = send.via;
     if (state.announced) [[unlikely]]
@@ -202,8 +203,13 @@ void finish_send(request& send, ucs_status_t status) {
 
 void abort_send(request& send, ucs_status_t status) {
     send_state& state = send.state.send;
-    release_id(send);
     peer& to = send.via->remote();
+    if (state.lends && state.local_id != 0 && state.parts.count == 0) {
+        // Its receiver may read it now.
+        state.lent->send = state.local_id;
+        to.keep_lent(state.take_lent());
+    }
+    release_id(send);
     to.announcement_lost(send);
     if (state.proto == nullptr) to.undefer(send);
     if (state.proto != nullptr && state.proto->abandon != nullptr) state.proto->abandon(send);

@@ -4,6 +4,7 @@
 
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucp/rma/protocols.hpp"
 #include "ucp/rma/rma.hpp"
 #include "ucp/rma/tracker.hpp"
 #include "ucp/rma/wire.hpp"
@@ -133,9 +134,37 @@ bool ep::confirm(std::uint64_t count, ucs_status_t status) {
     return true;
 }
 
+// An operation that ends when what was copied has arrived, so whoever waits for operations waits
+// for that, too. False: no memory.
+bool ep::await_copied() noexcept {
+    if (tracker_ == nullptr || !tracker_->copied || failure_ != UCS_OK) return true;
+    request* const waiting = owner_.requests().get();
+    if (waiting == nullptr) return false;
+    tracker_->copied = false;
+    ++tracker_->flushing;
+    waiting->flags.assign(request_flags::internal);
+    waiting->status = UCS_INPROGRESS;
+    waiting->owner = &owner_;
+    send_state& state = waiting->start_send();
+    state.kind = send_kind::put;
+    state.local_window = nullptr;
+    add_send(*waiting);
+    start_with(*waiting, rma_lane_flush);
+    return true;
+}
+
 // From the moment when everything before the flush has left, the peer is asked about it.
 bool ep::is_confirmed(flush_state& flush) {
     if (tracker_ == nullptr) return true;
+    if (tracker_->copied && !flush.awaited) {
+        // One of those before it waited for room when the flush began.
+        flush.awaited = true;
+        if (await_copied()) {
+            flush.until = sequence_;
+            return !has_remote_before(sequence_) && is_confirmed(flush);
+        }
+        note_lost(UCS_ERR_NO_MEMORY);
+    }
     if (!flush.marked) {
         flush.marked = true;
         flush.posted = tracker_->posted;
@@ -154,7 +183,7 @@ ucs_status_t ep::outcome_for(const flush_state& flush) noexcept {
 bool ep::has_unflushed() const noexcept {
     if (failure_ != UCS_OK) return false;
     return !sends_.empty() || awaits_connection(false) || !all_confirmed() ||
-           (tracker_ != nullptr && tracker_->outcome != UCS_OK);
+           (tracker_ != nullptr && (tracker_->copied || tracker_->outcome != UCS_OK));
 }
 
 bool ep::has_remote_before(std::uint64_t sequence) const noexcept {
@@ -167,6 +196,7 @@ bool ep::has_remote_before(std::uint64_t sequence) const noexcept {
 
 bool ep::fence() {
     if (tracker_ == nullptr || failure_ != UCS_OK) return true;
+    if (!await_copied()) return false;
     if (tracker_->all_confirmed() && !has_remote_before(sequence_)) return true;
     try {
         if (tracker_->fences.empty() || tracker_->fences.back() != sequence_) {
@@ -187,6 +217,9 @@ void ep::pass_fences() {
     if (draining_ || lane_ == nullptr) return;
     while (is_fenced()) {
         if (has_remote_before(tracker_->fences.front())) return;
+        // One of those before may have waited for room when the fence was set.
+        if (!await_copied()) note_lost(UCS_ERR_NO_MEMORY);
+        if (tracker_->flushing > 0) return;
         if (!tracker_->all_confirmed()) {
             ask_for_confirmation();
             return;
@@ -203,6 +236,8 @@ void ep::forget_remote() noexcept {
     direct_ = fenced_ = false;
     if (tracker_ == nullptr) return;
     tracker_->fences.clear();
+    tracker_->copied = false;
+    tracker_->flushing = 0;
     tracker_->unanswered = 0;
     tracker_->confirmed = tracker_->asked = tracker_->posted;
 }

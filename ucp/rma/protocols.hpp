@@ -8,6 +8,8 @@ namespace ucp {
 
 extern const protocol rma_direct;          // ucp/rma/direct.cpp: loads and stores, after a fence
 extern const protocol rma_single_copy;     // ucp/rma/single_copy.cpp
+extern const protocol rma_put_copied;      // ucp/rma/put_copied.cpp
+extern const protocol rma_lane_flush;      //
 extern const protocol rma_put_messages;    // ucp/rma/messages.cpp
 extern const protocol rma_get_messages;    //
 extern const protocol rma_atomic_message;  // ucp/amo/amo.cpp

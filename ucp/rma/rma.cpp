@@ -68,6 +68,7 @@ ucs_status_t describe(request& fresh, send_kind kind, const void* buffer, std::s
     send_state& state = fresh.state.send;
     state.set_owner_of_memory(key.owner());
     state.local_window = nullptr;
+    state.set_key(key);
     if (const ucs_status_t refused = check(state, key, params); refused != UCS_OK) return refused;
     const std::size_t length = state.buffer.length();
     state.local_window =
@@ -92,9 +93,16 @@ const protocol& choose(const request& started) {
     const send_state& state = started.state.send;
     if (state.local_window != nullptr) return rma_direct;
     if (state.kind == send_kind::atomic) return rma_atomic_message;
-    const lane_set lanes = lanes_of(started.via->remote());
+    const peer& to = started.via->remote();
+    const lane_set lanes = lanes_of(to);
     const std::size_t length = state.buffer.length();
     const bool put = state.kind == send_kind::put;
+    if (lanes.rma != nullptr && lanes.rma->keyed) {
+        // Without the help of its owner, who may be busy, or none at all.
+        if (state.key().on(to.rma_device()) == nullptr)
+            return put ? rma_put_messages : rma_get_messages;
+        return put && length <= lanes.rma->max_put_bcopy ? rma_put_copied : rma_single_copy;
+    }
     if (lanes.rma != nullptr &&
         prefers_single_copy(put ? estimate_put(lanes, length) : estimate_get(lanes, length))) {
         return rma_single_copy;

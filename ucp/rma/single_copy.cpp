@@ -4,6 +4,7 @@
 
 #include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/mem/rkey.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
 
@@ -13,11 +14,22 @@ namespace {
 
 constexpr std::size_t max_pieces = 16;
 
-ucs_status_t access(uct::ep& lane, bool put, std::span<const uct::iov> pieces,
-                    std::uint64_t address, uct::completion& parts) {
+// Below this a copy costs less than looking up the registration of the program's memory, or making
+// one.
+constexpr std::size_t least_registered = 2048;
+
+ucs_status_t access(uct::ep& lane, const uct::iface_attr& attr, bool put,
+                    std::span<const uct::iov> pieces, const uct::remote_place& at,
+                    uct::completion& parts) {
+    const bool copied = attr.keyed && !put && pieces.size() == 1 &&
+                        pieces[0].length <= std::min(least_registered, attr.max_get_bcopy);
     ++parts.count;
-    const ucs_status_t status =
-        put ? lane.put_zcopy(pieces, {address}, &parts) : lane.get_zcopy(pieces, {address}, &parts);
+    ucs_status_t status;
+    if (copied) {
+        status = lane.get_bcopy(pieces[0].base, pieces[0].length, at, &parts);
+    } else {
+        status = put ? lane.put_zcopy(pieces, at, &parts) : lane.get_zcopy(pieces, at, &parts);
+    }
     if (status != UCS_INPROGRESS) --parts.count;
     return status == UCS_INPROGRESS ? UCS_OK : status;
 }
@@ -28,14 +40,16 @@ ucs_status_t copy_rest(request& send) {
     uct::ep* lane = send.via->remote().rma();
     if (lane == nullptr) return UCS_ERR_UNSUPPORTED;  // refused to another one meanwhile
     const uct::iface_attr& attr = send.via->remote().rma_attr();
+    const uct::remote_memory* const in =
+        attr.keyed ? state.key().on(send.via->remote().rma_device()) : nullptr;
     std::array<uct::iov, max_pieces> pieces;
     const auto room = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
     while (state.offset < state.end) {
         const std::size_t length = std::min(state.end - state.offset, attr.max_rma);
         const dt::piece_list list = state.buffer.pieces(state.offset, length, room);
         const ucs_status_t status =
-            access(*lane, state.kind == send_kind::put, room.first(list.count),
-                   state.what + state.offset, state.parts);
+            access(*lane, attr, state.kind == send_kind::put, room.first(list.count),
+                   {state.what + state.offset, in}, state.parts);
         if (status != UCS_OK) return status;
         state.offset += list.length;
     }

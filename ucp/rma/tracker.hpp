@@ -18,6 +18,8 @@ struct remote_tracker {
     std::uint64_t posted = 0;       // messages that were sent
     std::uint64_t asked = 0;        // of them, those that the peer was asked about
     std::uint64_t confirmed = 0;    // of them, those that it has carried out
+    bool copied = false;            // puts went over the lane whose end nobody hears
+    unsigned flushing = 0;          // flushes of the lane that are under way for them
     ucs_status_t outcome = UCS_OK;  // the first failure since the last flush that nobody was told
     unsigned unanswered = 0;        // operations that the peer has not answered yet
     // Those that wait until it has answered some: it keeps a bounded number in mind.

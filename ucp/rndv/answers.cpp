@@ -21,9 +21,21 @@ void answer_for_gone(worker& owner, std::uint64_t ep_id, std::uint64_t reply) {
     if (asked != nullptr) answer_receive(asked->remote(), reply, UCS_ERR_CANCELED);
 }
 
-void on_rtr(worker& owner, const wire::rtr_header& header) {
+// The receiver of a send that was broken off has done with its memory.
+void end_lent(worker& owner, std::uint64_t ep_id, std::uint64_t send) {
+    const ep* asked = owner.find_ep(ep_id);
+    if (asked != nullptr) asked->remote().end_lent(send);
+}
+
+void on_rtr(void* arg, void* data, std::size_t length) {
+    worker& owner = *static_cast<worker*>(arg);
+    wire::rtr_header header;
+    if (!read_header(owner, wire::rndv_rtr, data, length, header)) return;
+    const std::span key(static_cast<const std::byte*>(data) + sizeof header,
+                        length - sizeof header);
     request* send = find_send(owner, header.request);
     if (send == nullptr) {
+        end_lent(owner, header.ep, header.request);
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
         // The receive may not end before it knows that nobody writes into its buffer.
         if (header.address != 0) answer_for_gone(owner, header.ep, header.reply);
@@ -37,7 +49,7 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
         peer& by = send->via->remote();
         const bool more = by.announcement_answered(*send);
         if (header.address != 0) {
-            rndv_write_part(*send, header);
+            rndv_write_part(*send, header, key);
         } else {
             rndv_stream_data(*send, header.reply);
         }
@@ -48,6 +60,7 @@ void on_rtr(worker& owner, const wire::rtr_header& header) {
 void on_ats(worker& owner, const wire::ats_header& header) {
     request* send = find_send(owner, header.request);
     if (send == nullptr) {  // both sides may end it at the same time
+        end_lent(owner, header.ep, header.request);
         if (header.reply != 0) answer_for_gone(owner, header.ep, header.reply);
         return;
     }
@@ -79,7 +92,7 @@ void on_more(worker& owner, const wire::more_header& header) {
 }  // namespace
 
 void rndv_listen_answers(worker& owner, uct::iface& on) {
-    handler_of<wire::rndv_rtr>::install_plain<wire::rtr_header, on_rtr>(on, owner);
+    handler_of<wire::rndv_rtr>::install<on_rtr>(on, &owner);
     handler_of<wire::rndv_ats>::install_plain<wire::ats_header, on_ats>(on, owner);
     handler_of<wire::rndv_more>::install_plain<wire::more_header, on_more>(on, owner);
 }

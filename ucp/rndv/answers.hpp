@@ -15,7 +15,7 @@ void rndv_stream_data(request& send, std::uint64_t reply);
 // The receiver reads the first part itself and wants the rest written to its memory. It is told
 // when nothing will be written any more, also when the send is broken off meanwhile; not when the
 // request does not fit the send (it is dropped) or the connection failed before.
-void rndv_write_part(request& send, const wire::rtr_header& where);
+void rndv_write_part(request& send, const wire::rtr_header& where, std::span<const std::byte> key);
 
 // Tells the receive `reply` of the peer how writing a part of it ended, or whether the send still
 // ran when it had been read.

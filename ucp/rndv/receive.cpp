@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <new>
 
 #include "ucp/core/complete.hpp"
 #include "ucp/core/handler.hpp"
@@ -68,14 +69,20 @@ void on_confirmed(request& receive, ucs_status_t status) {
     }
 }
 
-// False: out of memory, nothing was asked for.
+// With the key to the receive's buffer, if there is one. False: out of memory, nothing was asked
+// for.
 bool send_data_request(request& receive, std::uint64_t address, std::uint64_t from) {
     recv_state& state = receive.state.recv;
     state.local_id = receive.owner->recv_ids().add(&receive);
     if (state.local_id == 0) return false;
+    peer& to = receive.via->remote();
     const wire::rtr_header header{state.remote_id, state.local_id, address, from,
                                   receive.via->remote_id()};
-    if (receive.via->remote().send_control(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)))) {
+    std::array<std::byte, longest_lent_key> key;
+    const std::size_t length =
+        address != 0 && state.lends ? pack_key(to, *state.lent, key.data()) : 0;
+    if (to.send_control(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)),
+                        std::span(key).first(length))) {
         return true;
     }
     rndv_release(receive);
@@ -91,16 +98,25 @@ void ask_for_data(request& receive) {
     finish_receive(receive, UCS_ERR_NO_MEMORY);
 }
 
+// Nobody reaches memory by the receive's keys any more.
+void end_access(recv_state& state) noexcept {
+    if (std::exchange(state.lends, false)) delete state.lent;
+}
+
 request& of_parts(uct::completion& parts) noexcept {
     return request::of(*boost::intrusive::get_parent_from_member(&parts, &recv_state::parts));
 }
 
-// The system refused to read this peer's memory: nothing is lost but a choice.
-void fall_back(request& receive) {
+// The way that was chosen does not work: nothing is lost but a choice.
+void stream_instead(request& receive) {
     rndv_release(receive);
     receive.state.recv.started = 0;
-    receive.via->remote().drop_rma("the system refused access to the peer's memory");
     ask_for_data(receive);
+}
+
+void fall_back(request& receive) {
+    receive.via->remote().drop_rma("the system refused access to the peer's memory");
+    stream_instead(receive);
 }
 
 void read_data(request& receive);
@@ -108,6 +124,7 @@ void read_data(request& receive);
 void read_completed(uct::completion& parts) noexcept {
     request& receive = of_parts(parts);
     const ucs_status_t status = parts.status;
+    end_access(receive.state.recv);
     if (receive.via == nullptr) {  // the endpoint went away meanwhile
         finish_receive(receive, receive.state.recv.outcome);
         return;
@@ -115,10 +132,16 @@ void read_completed(uct::completion& parts) noexcept {
     if (status == UCS_ERR_UNSUPPORTED) {
         fall_back(receive);
     } else if (status == UCS_OK && std::exchange(receive.state.recv.unwritten, false)) {
-        read_data(receive);
+        const bool readable = receive.via->remote().rma_domain() == nullptr;
+        readable ? read_data(receive) : stream_instead(receive);
     } else {
         read_done(receive, status);
     }
+}
+
+uct::remote_place source_of(const recv_state& state) noexcept {
+    if (!state.lends) return {state.remote_address};
+    return {state.lent->address, state.lent->theirs.get()};
 }
 
 // Reads [state.offset, state.end), one list of pieces after the other. UCS_ERR_NO_RESOURCE: the
@@ -131,6 +154,7 @@ ucs_status_t read_pieces(request& receive) {
         return UCS_OK;
     }
     const uct::iface_attr& attr = receive.via->remote().rma_attr();
+    const uct::remote_place from = source_of(state);
     std::array<uct::iov, max_pieces> pieces;
     const auto room = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
     while (state.offset < state.end && state.parts.status == UCS_OK) {
@@ -138,7 +162,7 @@ ucs_status_t read_pieces(request& receive) {
         const dt::piece_list list = state.buffer.pieces(state.offset, length, room);
         ++state.parts.count;
         const ucs_status_t status = lane->get_zcopy(
-            room.first(list.count), {state.remote_address + state.offset}, &state.parts);
+            room.first(list.count), {from.address + state.offset, from.in}, &state.parts);
         if (status != UCS_INPROGRESS) --state.parts.count;
         if (status == UCS_ERR_NO_RESOURCE) return status;
         state.offset += list.length;
@@ -186,6 +210,24 @@ void split_data(request& receive) {
     }
     state.parts = {.done = read_completed, .count = 2};  // one is the sender's part
     read_until(receive, middle);
+}
+
+// The sender's device writes all of it. False: this memory has no key.
+bool ask_to_write(request& receive) {
+    recv_state& state = receive.state.recv;
+    std::byte* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
+    auto lent =
+        lend(receive.via->remote(), {buffer, state.info.length}, uct::memory_access::change);
+    if (lent == nullptr) return false;
+    state.lend(std::move(lent));
+    state.awaits = rndv_answer::written;
+    if (!send_data_request(receive, reinterpret_cast<std::uint64_t>(buffer), 0)) {
+        state.awaits = rndv_answer::none;
+        end_access(state);
+        return false;
+    }
+    state.parts = {.done = read_completed, .count = 1};
+    return true;
 }
 
 void end_peer_part(request& receive, ucs_status_t status) {
@@ -261,10 +303,27 @@ void deliver_data(void* arg, void* data, std::size_t length) {
 // Below this the second message costs more than half a copy saves.
 constexpr std::size_t smallest_split = 64 * 1024;
 
+// Where a device moves the data: it is read, written by the sender, or streamed.
+rate_book::seconds predict_keyed(const request& receive, const lane_set& lanes, bool readable) {
+    const recv_state& state = receive.state.recv;
+    const rndv_scheme wanted = lanes.options->scheme;
+    const std::size_t length = state.info.length;
+    const bool writable = state.buffer.contiguous() != nullptr;
+    const double control = control_seconds(lanes);
+    rate_book::seconds predicted{-1, -1, control + pipeline_seconds(lanes, length)};
+    if (wanted == rndv_scheme::am) return predicted;
+    const bool read = readable && (wanted != rndv_scheme::put_zcopy || !writable);
+    const bool write = writable && (wanted != rndv_scheme::get_zcopy || !readable);
+    if (read) predicted[0] = control + read_seconds(lanes, length);
+    if (write) predicted[1] = 2 * control + write_seconds(lanes, length, readable);
+    if (wanted != rndv_scheme::automatic && (read || write)) predicted[2] = -1;
+    return predicted;
+}
+
 // By what was observed, else by what is predicted. Halves are shared only where the connection ends
 // with the peer's process or when the peer says so: a sender that is taken for dead must not write
 // into memory any more.
-rndv_method choose(const request& receive, const ep& from) {
+rndv_method choose(const request& receive, const ep& from, bool readable) {
     const recv_state& state = receive.state.recv;
     worker& owner = *receive.owner;
     const peer& remote = from.remote();
@@ -272,6 +331,9 @@ rndv_method choose(const request& receive, const ep& from) {
     const lane_set lanes{&remote.am_attr(), &remote.rma_attr(), &owner.owner().costs(), &options,
                          owner.streaming().used()};
     const std::size_t length = state.info.length;
+    if (remote.rma_attr().keyed) {
+        return owner.rates().choose(length, predict_keyed(receive, lanes, readable));
+    }
     const bool in_process = remote.am_attr().reach == uct::scope::process;
     const bool divisible = length >= smallest_split && state.buffer.contiguous() != nullptr &&
                            remote.am_attr().reach == uct::scope::host &&
@@ -303,6 +365,16 @@ void landed_data(void* arg, const void* at, std::size_t length) {
     if (receive != nullptr) advance(*receive, length);
 }
 
+// Until everything is read. False: no memory.
+bool keep_key(request& receive, std::unique_ptr<uct::remote_memory> memory) noexcept {
+    std::unique_ptr<lent_memory> kept(new (std::nothrow) lent_memory);
+    if (kept == nullptr) return false;
+    kept->theirs = std::move(memory);
+    kept->address = receive.state.recv.remote_address;
+    receive.state.recv.lend(std::move(kept));
+    return true;
+}
+
 }  // namespace
 
 void rndv_tell_sender(const ep& from, std::uint64_t send, ucs_status_t status,
@@ -311,7 +383,7 @@ void rndv_tell_sender(const ep& from, std::uint64_t send, ucs_status_t status,
     from.remote().send_control(wire::rndv_ats, std::as_bytes(std::span(&header, 1)));
 }
 
-void rndv_receive(request& receive, ep& from, const announced& what) {
+void rndv_receive(request& receive, ep& from, announced what) {
     recv_state& state = receive.state.recv;
     state.remote_id = what.request;
     state.remote_address = what.address;
@@ -329,27 +401,33 @@ void rndv_receive(request& receive, ep& from, const announced& what) {
         return;
     }
     uct::ep* lane = from.remote().rma();
-    const bool readable = lane != nullptr && what.address != 0 && state.buffer.in_memory();
-    state.method = readable ? choose(receive, from) : rndv_method::stream;
+    const bool keyed = lane != nullptr && from.remote().rma_attr().keyed;
+    const bool readable = lane != nullptr && what.address != 0 && state.buffer.in_memory() &&
+                          (!keyed || what.memory != nullptr);
+    state.method = readable || keyed ? choose(receive, from, readable) : rndv_method::stream;
     state.started = ucs::time::now();
     receive.owner->rates().begin(state.started);
     switch (state.method) {
         case rndv_method::read:
             receive.owner->count(activity::reads);
+            if (keyed && !keep_key(receive, std::move(what.memory))) break;
             return read_data(receive);
         case rndv_method::split:
             receive.owner->count(activity::splits);
-            return split_data(receive);
+            if (!keyed) return split_data(receive);
+            if (!ask_to_write(receive)) break;
+            return;
         case rndv_method::stream:
             receive.owner->count(activity::streams);
             return ask_for_data(receive);
     }
+    stream_instead(receive);
 }
 
 void rndv_unqueue(request& receive) {
     if (!receive.pending.pending_hook.is_linked()) return;
     receive.via->remote().rma_lane().pending_remove(receive.pending);
-    --receive.state.recv.parts.count;
+    if (--receive.state.recv.parts.count == 0) end_access(receive.state.recv);
 }
 
 void rndv_abandon(request& receive) {
@@ -360,7 +438,9 @@ bool rndv_forget_peer(request& receive) noexcept {
     recv_state& state = receive.state.recv;
     if (state.awaits != rndv_answer::written) return state.parts.count != 0;
     state.awaits = rndv_answer::none;
-    return --state.parts.count != 0;
+    if (--state.parts.count != 0) return true;
+    end_access(state);
+    return false;
 }
 
 void rndv_release(request& receive) noexcept {

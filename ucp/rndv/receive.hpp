@@ -13,7 +13,7 @@ class worker;
 
 // Moves the data of a matched message into the receive's buffer: reads it where a lane can, else
 // asks for it. `from` is the endpoint to the sender.
-void rndv_receive(request& receive, ep& from, const announced& what);
+void rndv_receive(request& receive, ep& from, announced what);
 
 // Tells the sender how its announced message ended here. With `reply` it is asked whether the send
 // still ran.

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "ucp/am/wire.hpp"
+#include "ucp/core/peer.hpp"
 #include "ucp/rndv/wire.hpp"
 
 namespace ucp {
@@ -34,13 +36,31 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
                     state.header_length);
         state.header_sent = true;
     }
-    return sizeof header + state.header_length;
+    const std::size_t length = sizeof header + state.header_length;
+    if (address == 0 || !state.lends) return length;
+    const std::size_t place = sizeof header + wire::filled_up(state.header_length);
+    std::memset(static_cast<std::byte*>(into) + length, 0, place - length);
+    return place + pack_key(send.via->remote(), *state.lent, static_cast<std::byte*>(into) + place);
+}
+
+// Where the peer needs a key, there has to be one. It stays while the announcement waits for room.
+bool is_readable(request& send) {
+    send_state& state = send.state.send;
+    const peer& to = send.via->remote();
+    if (to.rma() == nullptr || state.buffer.contiguous() == nullptr) return false;
+    if (to.rma_domain() == nullptr || state.lends) return true;
+    auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
+    auto lent =
+        lend(to, {const_cast<std::byte*>(bytes), state.buffer.length()}, uct::memory_access::read);
+    if (lent == nullptr) return false;
+    state.set_lent(std::move(lent));
+    return true;
 }
 
 }  // namespace
 
 ucs_status_t send_rts(request& send, bool readable) {
-    packing job{&send, readable};
+    packing job{&send, readable && is_readable(send)};
     if (!assign_id(send)) {
         finish_send(send, UCS_ERR_NO_MEMORY);
         return UCS_OK;

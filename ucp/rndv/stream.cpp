@@ -24,8 +24,10 @@ estimate probe(const lane_set& lanes, const send_class& what, std::size_t length
 // The receiver may know better how data moves fastest here.
 ucs_status_t progress(request& send) {
     const config& options = send.owner->owner().options();
-    return send_rts(
-        send, options.scheme == rndv_scheme::automatic && send.via->remote().rma() != nullptr);
+    const peer& to = send.via->remote();
+    // A key has its price.
+    const bool free_to_read = to.rma() != nullptr && to.rma_domain() == nullptr;
+    return send_rts(send, options.scheme == rndv_scheme::automatic && free_to_read);
 }
 
 void write_header(const request& send, void* into) {

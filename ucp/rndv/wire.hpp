@@ -1,9 +1,9 @@
 // Messages of the rendezvous protocols: layout first.
 //
 //   id            header (bytes)                                        then
-//   rndv_rts      what 8, total 8, ep 8, request 8, address 8,          -
+//   rndv_rts      what 8, total 8, ep 8, request 8, address 8,          key
 //                 flags 4, stopped 4
-//   rndv_rtr      request 8, reply 8, address 8, from 8, ep 8           -
+//   rndv_rtr      request 8, reply 8, address 8, from 8, ep 8           key
 //   rndv_data     reply 8, offset 8                                     data
 //   rndv_ats      request 8, status 8, reply 8, ep 8                    -
 //   rndv_atp      reply 8, status 8                                     -
@@ -12,6 +12,9 @@
 // Who announces what the receiver does not receive stops at a limit, and says so by `stopped` in
 // the announcement that reaches it. A receiver that waits for another message asks for more by the
 // number that it was told last.
+//
+// Where memory is reached by keys (ucp/rndv/lent.hpp), one follows that goes with the address; in
+// the announcement of an active message behind its header, at a multiple of 8 bytes.
 //
 // See ucp/core/wire.hpp for the version rule and the meaning of ids. `what` is what the message
 // is, see ucp/proto/kind.hpp.

@@ -1,5 +1,8 @@
-// The sender's half of a transfer that both sides carry out at the same time.
+// The sender writes to the receiver's memory: one half while the receiver reads the other, or,
+// where a device does it, all of it.
+#include <algorithm>
 #include <array>
+#include <new>
 
 #include "ucp/core/log.hpp"
 #include "ucp/rndv/answers.hpp"
@@ -24,23 +27,89 @@ void part_written(uct::completion& parts) noexcept {
     if (state.local_id == 0) finish_send(send, status);  // the receiver gave it up meanwhile
 }
 
-// Refusals and shortages alike: the receiver then gets everything another way.
-ucs_status_t write_pieces(request& send, std::uint64_t address) {
+// The receiver's address is kept where the message's own first word was.
+uct::remote_place place_of(const send_state& state) noexcept {
+    return {state.what + state.offset, state.lends ? state.lent->theirs.get() : nullptr};
+}
+
+ucs_status_t write_in_place(request& send, uct::ep& lane, std::size_t limit) {
     send_state& state = send.state.send;
-    uct::ep* lane = send.via->remote().rma();
-    if (lane == nullptr || state.buffer.contiguous() == nullptr) return UCS_ERR_UNSUPPORTED;
-    const std::size_t limit = send.via->remote().rma_attr().max_rma;
-    while (state.offset < state.end) {
-        std::array<uct::iov, 1> piece;
-        const dt::piece_list list =
-            state.buffer.pieces(state.offset, std::min(limit, state.end - state.offset), piece);
-        ++state.parts.count;
-        const ucs_status_t status = lane->put_zcopy(piece, {address + state.offset}, &state.parts);
-        if (status != UCS_INPROGRESS) --state.parts.count;
-        if (status != UCS_OK && status != UCS_INPROGRESS) return status;
-        state.offset += list.length;
-    }
+    std::array<uct::iov, 1> piece;
+    const dt::piece_list list =
+        state.buffer.pieces(state.offset, std::min(limit, state.end - state.offset), piece);
+    ++state.parts.count;
+    const ucs_status_t status = lane.put_zcopy(piece, place_of(state), &state.parts);
+    if (status != UCS_INPROGRESS) --state.parts.count;
+    if (status != UCS_OK && status != UCS_INPROGRESS) return status;
+    state.offset += list.length;
     return UCS_OK;
+}
+
+std::size_t pack_part(void* arg, void* into, std::size_t capacity) {
+    send_state& state = static_cast<request*>(arg)->state.send;
+    const std::size_t room = std::min(capacity, state.end - state.offset);
+    const std::size_t packed = state.buffer.pack(static_cast<std::byte*>(into), state.offset, room);
+    if (packed == 0) state.short_pack = true;
+    return packed;
+}
+
+// What lies in pieces goes through the device's buffers; they are filled while others leave.
+ucs_status_t write_copied(request& send, uct::ep& lane) {
+    send_state& state = send.state.send;
+    const ssize_t written = lane.put_bcopy(pack_part, &send, place_of(state));
+    if (written < 0) return static_cast<ucs_status_t>(written);
+    state.offset += static_cast<std::size_t>(written);
+    return state.short_pack ? UCS_ERR_INVALID_PARAM : UCS_OK;
+}
+
+// Copied pieces tell nobody when they have arrived.
+ucs_status_t await_copied(send_state& state, uct::ep& lane) {
+    ++state.parts.count;
+    const ucs_status_t status = lane.flush(&state.parts);
+    if (status != UCS_INPROGRESS) --state.parts.count;
+    return status == UCS_INPROGRESS ? UCS_OK : status;
+}
+
+// UCS_ERR_NO_RESOURCE: call again. Other refusals and shortages alike: the receiver then gets
+// everything another way.
+ucs_status_t write_rest(request& send) {
+    send_state& state = send.state.send;
+    const peer& to = send.via->remote();
+    uct::ep* lane = to.rma();
+    const bool in_place = state.buffer.contiguous() != nullptr;
+    if (lane == nullptr || (!in_place && !to.rma_attr().keyed)) return UCS_ERR_UNSUPPORTED;
+    while (state.offset < state.end) {
+        const ucs_status_t status = in_place ? write_in_place(send, *lane, to.rma_attr().max_rma)
+                                             : write_copied(send, *lane);
+        if (status != UCS_OK) return status;
+    }
+    return in_place ? UCS_OK : await_copied(state, *lane);
+}
+
+ucs_status_t progress(request& send) {
+    send_state& state = send.state.send;
+    const ucs_status_t status = write_rest(send);
+    if (status == UCS_ERR_NO_RESOURCE) return status;
+    state.guarded = false;
+    state.parts.finish(status);
+    return UCS_OK;
+}
+
+// The second phase; never selected, so it has no prediction.
+constinit const protocol write_phase{"rndv/write", "", nullptr, progress, true, nullptr, true};
+
+// The memory that the receiver lends. False: there is none, or no memory for it.
+bool take_target(request& send, std::span<const std::byte> key) {
+    send_state& state = send.state.send;
+    auto theirs = take_key(*send.via, key, uct::memory_access::change);
+    if (theirs == nullptr) return false;
+    if (!state.lends) {
+        std::unique_ptr<lent_memory> fresh(new (std::nothrow) lent_memory);
+        if (fresh == nullptr) return false;
+        state.set_lent(std::move(fresh));
+    }
+    state.lent->theirs = std::move(theirs);
+    return true;
 }
 
 }  // namespace
@@ -50,18 +119,26 @@ void answer_receive(peer& to, std::uint64_t reply, ucs_status_t status) {
     to.send_control(wire::rndv_atp, std::as_bytes(std::span(&header, 1)));
 }
 
-void rndv_write_part(request& send, const wire::rtr_header& where) {
+void rndv_write_part(request& send, const wire::rtr_header& where, std::span<const std::byte> key) {
     send_state& state = send.state.send;
     if (state.parts.count != 0 || where.from > state.buffer.length()) {
         send.owner->rejected().warn(proto_log,
                                     "a request to write a part of a message does not fit: dropped");
         return;
     }
+    const peer& to = send.via->remote();
+    const bool keyed = to.rma() != nullptr && to.rma_attr().keyed;
+    if (keyed && !take_target(send, key)) {
+        answer_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
+        return;
+    }
     state.remote_id = where.reply;
+    state.what = where.address;
     state.offset = where.from;
     state.end = state.buffer.length();
     state.parts = {.done = part_written, .count = 1};
-    state.parts.finish(write_pieces(send, where.address));
+    state.guarded = true;
+    start_with(send, write_phase);
 }
 
 }  // namespace ucp

@@ -249,12 +249,15 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
         return;
     }
     const bool confirm = (header.flags & wire::rts_confirm) != 0;
+    auto memory =
+        take_key(*from, {data + sizeof header, length - sizeof header}, uct::memory_access::read);
     tag::expected_entry* posted = expected_.match(header.what);
     if (posted != nullptr) {
         request& receive = request::of(static_cast<recv_state&>(*posted));
         receive.flags.set(request_flags::matched);
         receive.state.recv.info = {header.what, header.total};
-        rendezvous(receive, header.ep, {header.total, header.request, header.address, confirm});
+        rendezvous(receive, header.ep,
+                   {header.total, header.request, header.address, confirm, std::move(memory)});
         note_stopped(*from, header.stopped);
         return;
     }
@@ -269,6 +272,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     stored->request = header.request;
     stored->address = header.address;
     stored->confirm = confirm;
+    stored->memory = std::move(memory);
     stored->lost = tag_handlers::announced_lost;
     from->announced.push_back(*stored);
     room_.announce();

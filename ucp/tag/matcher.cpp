@@ -52,6 +52,7 @@ message* tag_matcher::new_message(std::uint64_t tag, message::kind type) noexcep
 
 void tag_matcher::free_message(message& done) noexcept {
     done.fragments.clear();
+    done.memory.reset();
     done.sender_hook.unlink();
     if (done.type == message::kind::rendezvous) room_.take_announced();
     if (done.accounted > 0) room_.give_back(std::exchange(done.accounted, 0));
@@ -161,9 +162,10 @@ void tag_matcher::take(request& receive, message& stored) {
     }
     if (stored.type == message::kind::rendezvous) {
         const std::uint64_t from = stored.ep;
-        const announced what{stored.total, stored.request, stored.address, stored.confirm};
+        announced what{stored.total, stored.request, stored.address, stored.confirm,
+                       std::move(stored.memory)};
         free_message(stored);
-        rendezvous(receive, from, what);
+        rendezvous(receive, from, std::move(what));
         return;
     }
     take_eager(receive, stored);
@@ -238,7 +240,7 @@ void tag_matcher::drop_queued(message& stored) {
     free_message(stored);
 }
 
-void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announced& what) {
+void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, announced what) {
     ep* from = owner_.find_ep(ep_id);
     if (from == nullptr || from->incoming_over()) {
         ucs::log::warn(proto_log,
@@ -253,7 +255,7 @@ void tag_matcher::rendezvous(request& receive, std::uint64_t ep_id, const announ
     recv_of(receive).begin_transfer();
     receive.via = from;
     from->add_recv(receive);
-    rndv_receive(receive, *from, what);
+    rndv_receive(receive, *from, std::move(what));
 }
 
 std::string tag_matcher::info() {

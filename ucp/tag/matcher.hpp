@@ -57,7 +57,7 @@ private:
     // Gives a stored message to a receive; consumes the message.
     void take(request& receive, message& stored);
     void take_eager(request& receive, message& stored);
-    void rendezvous(request& receive, std::uint64_t ep, const announced& what);
+    void rendezvous(request& receive, std::uint64_t ep, announced what);
     // The rest of a fragmented message goes into this receive.
     void attach_assembly(request& receive, assembly& more);
 

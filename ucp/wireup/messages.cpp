@@ -7,6 +7,7 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/wireup/pair_wire.hpp"
 #include "ucp/wireup/wire.hpp"
 
 namespace ucp::wireup {
@@ -16,17 +17,18 @@ namespace {
 using wire::wireup_header;
 using wire::wireup_type;
 
-// The other side sends as soon as it has it.
-wireup_type with_room(wireup_type type, worker& owner) {
-    if (owner.matcher().room().has_room()) return type;
-    return static_cast<wireup_type>(static_cast<std::uint8_t>(type) | wire::no_room);
+bool connects(wireup_type type) {
+    return type == wireup_type::request || type == wireup_type::reply || type == wireup_type::bind;
 }
 
-// True: it was told that there is no room.
-bool take_no_room(wireup_type& type) {
+wireup_type with_flag(wireup_type type, std::uint8_t flag, bool set) {
+    return set ? static_cast<wireup_type>(static_cast<std::uint8_t>(type) | flag) : type;
+}
+
+bool take_flag(wireup_type& type, std::uint8_t flag) {
     const auto said = static_cast<std::uint8_t>(type);
-    type = static_cast<wireup_type>(said & ~wire::no_room);
-    return (said & wire::no_room) != 0;
+    type = static_cast<wireup_type>(said & ~flag);
+    return (said & flag) != 0;
 }
 
 // Only before the endpoint is ready, which then asks: later the peer answers what it is asked.
@@ -36,8 +38,10 @@ void note_room(const ep& to, bool full) {
 }
 
 wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
-    return {with_room(type, from.owner()), {},        from.owner().uid(),
-            from.remote().uid(),           from.id(), last};
+    type = with_flag(type, wire::over_pair, connects(type) && from.remote().in_pairs());
+    // The other side sends as soon as it has it.
+    type = with_flag(type, wire::no_room, !from.owner().matcher().room().has_room());
+    return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
 }
 
 void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::byte> body) {
@@ -45,12 +49,28 @@ void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::b
     from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)), body);
 }
 
+// An endpoint that is ready sends over the lanes that there are, so what makes it ready has to have
+// come over these: while they become a pair, or when only one side has a pair, because the other
+// has left it or will join it, the two do not mean the same. Then it is asked again.
+bool is_of_other_lanes(worker& owner, const wireup_header& header, bool over_pair) {
+    const peer* const from = owner.find_peer(header.uid);
+    const bool in_pairs = from != nullptr && from->in_pairs();
+    if (in_pairs == over_pair && (!in_pairs || from->joined())) return false;
+    ucs::log::debug(wireup_log, "what worker {:x} said about an endpoint came over other lanes",
+                    header.uid);
+    return true;
+}
+
 // The request was meant for a worker that had this address before.
-void on_stray_request(worker& owner, const wireup_header& header,
-                      std::span<const std::byte> address) {
+void note_stray(worker& owner, const wireup_header& header) {
     owner.rejected().warn(wireup_log,
                           "worker {:x} asked for worker {:x}, which is not here any more: refused",
                           header.uid, header.peer_uid);
+}
+
+void on_stray_request(worker& owner, const wireup_header& header,
+                      std::span<const std::byte> address) {
+    note_stray(owner, header);
     owner.refuse(header, address);
 }
 
@@ -140,19 +160,6 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
     answered->handle(event::reply);
 }
 
-void tell_unreachable(worker& owner, const peer& refusing) noexcept {
-    try {
-        owner.unreachable().warn(
-            wireup_log,
-            "worker {:x} ({}) is unreachable: who answers at its address says that it is not there "
-            "any more; {}",
-            refusing.uid(), refusing.worker_name(), refusing.list_transports());
-    } catch (const std::bad_alloc&) {
-        owner.unreachable().warn(wireup_log, "worker {:x} is unreachable: it is not there any more",
-                                 refusing.uid());
-    }
-}
-
 void on_refusal(worker& owner, ep& refused) {
     if (refused.by_socket() != nullptr) {
         // A client that asked was there a moment ago.
@@ -163,13 +170,45 @@ void on_refusal(worker& owner, ep& refused) {
     refused.handle(event::failure, UCS_ERR_UNREACHABLE);
 }
 
+void drop_malformed(worker& owner, const wireup_header& header) {
+    owner.rejected().warn(wireup_log,
+                          "a message of worker {:x} about lanes that come in pairs is malformed: "
+                          "dropped",
+                          header.uid);
+}
+
+// About lanes, which all endpoints to a worker share.
+void on_pair_message(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
+    if (header.type == wireup_type::pair) {
+        take_question(owner, header, body);
+        return;
+    }
+    peer* const from = owner.find_peer(header.uid);
+    if (from == nullptr) return;  // nobody wants it any more
+    if (header.type == wireup_type::joined) {
+        from->partner_joined(header.ep);
+        return;
+    }
+    if (header.type == wireup_type::unpaired) {
+        from->unpaired(header.ep, static_cast<wire::unpaired_reason>(header.peer_ep_or_number));
+        return;
+    }
+    if (const auto answer = parse_answer(body)) {
+        from->paired(header.ep, *answer);
+    } else {
+        drop_malformed(owner, header);
+    }
+}
+
 void on_message(void* arg, void* data, std::size_t length) {
     auto& owner = *static_cast<worker*>(arg);
     wireup_header header;
     if (!read_header(owner, wire::wireup, data, length, header)) return;
-    const bool full = take_no_room(header.type);
+    const bool full = take_flag(header.type, wire::no_room);
+    const bool over_pair = take_flag(header.type, wire::over_pair);
     const std::span body(static_cast<const std::byte*>(data) + sizeof header,
                          length - sizeof header);
+    if (connects(header.type) && is_of_other_lanes(owner, header, over_pair)) return;
     if (header.type == wireup_type::request) {
         on_request(owner, header, body, full);
         return;
@@ -180,6 +219,10 @@ void on_message(void* arg, void* data, std::size_t length) {
     }
     if (header.type == wireup_type::bind) {
         on_bind(owner, header, body, full);
+        return;
+    }
+    if (header.type >= wireup_type::pair && header.type <= wireup_type::joined) {
+        on_pair_message(owner, header, body);
         return;
     }
     ep* to = addressed(owner, header);
@@ -194,16 +237,49 @@ void on_message(void* arg, void* data, std::size_t length) {
         case wireup_type::refuse:
             on_refusal(owner, *to);
             return;
-        case wireup_type::bind:
-        case wireup_type::request:
-        case wireup_type::reply:
-            return;
+        default:
+            break;
     }
     owner.rejected().warn(wireup_log, "a connection message of unknown type {} was dropped",
                           static_cast<unsigned>(header.type));
 }
 
 }  // namespace
+
+void take_question(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
+    const auto question = parse_question(body);
+    if (!question || header.uid == owner.uid()) {
+        drop_malformed(owner, header);
+        return;
+    }
+    const auto theirs = address::parse(question->address, &owner.rejected());
+    if (!theirs) return;
+    if (theirs->uid != header.uid) {
+        drop_malformed(owner, header);
+        return;
+    }
+    peer* const from = owner.intern(header.uid, question->address);
+    const peer_use kept(*from);
+    if (header.peer_uid == owner.uid()) {
+        from->asked_to_pair(header, *question, body);
+    } else {
+        note_stray(owner, header);
+        from->refuse_to_pair(header.ep, wire::unpaired_reason::not_here);
+    }
+}
+
+void tell_unreachable(worker& owner, const peer& refusing) noexcept {
+    try {
+        owner.unreachable().warn(
+            wireup_log,
+            "worker {:x} ({}) is unreachable: who answers at its address says that it is not there "
+            "any more; {}",
+            refusing.uid(), refusing.worker_name(), refusing.list_transports());
+    } catch (const std::bad_alloc&) {
+        owner.unreachable().warn(wireup_log, "worker {:x} is unreachable: it is not there any more",
+                                 refusing.uid());
+    }
+}
 
 void send_request(ep& from) {
     send(from, wireup_type::request, from.number(), from.owner().address(false));

@@ -28,6 +28,13 @@ void send_failed(ep& from);
 // Answers a request for a worker that is not this one, or a reply to an endpoint that is gone.
 void send_refusal(peer& to, const wire::wireup_header& unwanted);
 
+// A worker asks for lanes that come in pairs (ucp/wireup/pairing.hpp). Everything may be wrong.
+void take_question(worker& owner, const wire::wireup_header& header,
+                   std::span<const std::byte> body);
+
+// One line: whoever answers at its address is not the worker that was asked.
+void tell_unreachable(worker& owner, const peer& refusing) noexcept;
+
 // Registers the handler of connection messages.
 void listen(worker& owner, uct::iface& on);
 

@@ -30,10 +30,11 @@ void request_repeater::look() noexcept {
         ep& asking = due.front();
         due.pop_front();
         // What still waits for room says enough.
-        if (asking.remote().connected() && asking.remote().am().sent().queued > 0) {
+        const peer& asked = asking.remote();
+        if (asked.connected() && asked.joined() && asked.am().sent().queued > 0) {
             waiting_.push_back(asking);
         } else {
-            asking.connect_again();  // adds it once more, if it still waits
+            asking.ask_again();  // adds it once more, if it still waits
         }
     }
     if (!waiting_.empty()) return;

@@ -7,19 +7,28 @@ namespace ucp::wireup {
 namespace {
 
 struct candidate {
-    const local_interface* local;
-    const address::entry* remote;
+    const local_interface* local = nullptr;
+    const address::entry* remote = nullptr;
+
+    [[nodiscard]] const uct::iface_attr& attr() const noexcept { return local->iface->attr(); }
+    [[nodiscard]] bool comes_in_pairs() const noexcept { return attr().connection_length > 0; }
+    [[nodiscard]] lane_choice choice() const { return {local->resource, remote->iface_address}; }
 };
 
 bool carries_messages(const uct::iface_attr& attr) {
-    return attr.ops.has(uct::op::am_short) && attr.ops.has(uct::op::am_bcopy) &&
-           attr.connection_length == 0;
+    return attr.ops.has(uct::op::am_short) && attr.ops.has(uct::op::am_bcopy);
 }
 
 // Small messages decide: lower latency first, then higher bandwidth.
-bool better_for_messages(const uct::iface_attr& a, const uct::iface_attr& b) {
-    if (a.latency != b.latency) return a.latency < b.latency;
-    return a.bandwidth > b.bandwidth;
+bool better_for_messages(const candidate& a, const candidate& b) {
+    if (b.local == nullptr) return true;
+    if (a.attr().latency != b.attr().latency) return a.attr().latency < b.attr().latency;
+    return a.attr().bandwidth > b.attr().bandwidth;
+}
+
+// Only where the processor that sends cannot do it itself is a device asked for it.
+bool better_for_memory(const candidate& a, const candidate& b) {
+    return b.local == nullptr || a.attr().reach < b.attr().reach;
 }
 
 std::string title(const local_interface& local) {
@@ -39,15 +48,93 @@ const address::entry* reachable_entry(const local_interface& local,
     return nullptr;
 }
 
+// Who reaches the peer, and what for.
+class selection {
+public:
+    selection(const address::worker_address& remote, pairs which)
+        : theirs_only_connect_((remote.flags & network_only_connects) != 0), which_(which) {}
+
+    void consider(const candidate& each) {
+        usable_.push_back(each);
+        if (!carries_messages(each.attr())) return;
+        if (!each.comes_in_pairs() && better_for_messages(each, bootstrap_)) bootstrap_ = each;
+    }
+
+    // When all were considered: those that come in pairs need one that does not.
+    lane_selection choose() {
+        for (const candidate& each : usable_) {
+            if (carries_messages(each.attr()) && why_no_lane(each).empty() &&
+                better_for_messages(each, am_)) {
+                am_ = each;
+            }
+        }
+        for (const candidate& each : usable_) {
+            // What needs keys has them for the lane of messages; others have theirs without.
+            const bool reaches = each.attr().ops.has(uct::op::get_zcopy) &&
+                                 (!each.attr().keyed || each.local == am_.local);
+            if (reaches && why_no_lane(each).empty() && better_for_memory(each, rma_)) rma_ = each;
+        }
+        lane_selection chosen;
+        for (const candidate& each : usable_)
+            chosen.notes.push_back(fmt::format("{}: {}", title(*each.local), note_on(each)));
+        if (am_.local == nullptr) return chosen;  // memory access alone is no connection
+        chosen.am = am_.choice();
+        if (rma_.local != nullptr) chosen.rma = rma_.choice();
+        if (bootstrap_.local != nullptr) chosen.bootstrap = bootstrap_.choice();
+        chosen.paired = am_.comes_in_pairs();
+        return chosen;
+    }
+
+private:
+    // Empty: it may become a lane.
+    [[nodiscard]] std::string why_no_lane(const candidate& each) const {
+        if (each.comes_in_pairs()) {
+            if (which_ == pairs::excluded) return "the peer has chosen another one";
+            return bootstrap_.local != nullptr
+                       ? ""
+                       : "nothing carries the data by which it is connected; tcp would";
+        }
+        if (each.local->only_connects) return "UCX_TLS or UCX_NET_DEVICES excludes it";
+        const bool network = each.attr().reach == uct::scope::network;
+        return network && theirs_only_connect_ ? "the peer uses it for connecting only" : "";
+    }
+
+    [[nodiscard]] std::string note_on(const candidate& each) const {
+        std::string note;
+        if (each.local == am_.local) {
+            note = fmt::format("messages: lowest latency of all that reach the peer ({:.2f} us)",
+                               each.attr().latency * 1e6);
+        }
+        const auto add = [&note](const char* more) {
+            if (!note.empty()) note += "; ";
+            note += more;
+        };
+        if (each.local == rma_.local)
+            add("memory access: reads and writes the peer's memory without its help");
+        if (am_.local != nullptr && am_.comes_in_pairs() && each.local == bootstrap_.local)
+            add("carries the data by which the others are connected");
+        if (!note.empty()) return note;
+        if (const std::string why = why_no_lane(each); !why.empty()) return "not used: " + why;
+        if (!carries_messages(each.attr()))
+            return "not used: another one accesses memory over a shorter way";
+        return fmt::format("not used: reachable, but its latency is {:.2f} us against {:.2f}",
+                           each.attr().latency * 1e6, am_.attr().latency * 1e6);
+    }
+
+    const bool theirs_only_connect_;
+    const pairs which_;
+    std::vector<candidate> usable_;
+    candidate am_;
+    candidate rma_;
+    candidate bootstrap_;
+};
+
 }  // namespace
 
 lane_selection select_lanes(std::span<const local_interface> local,
-                            const address::worker_address& remote) {
-    lane_selection chosen;
-    const candidate none{nullptr, nullptr};
-    candidate am = none;
-    candidate rma = none;
-    std::vector<candidate> usable;
+                            const address::worker_address& remote, pairs which) {
+    selection reachable(remote, which);
+    std::vector<std::string> unreachable;
     for (const local_interface& each : local) {
         std::string why;
         const address::entry* entry = reachable_entry(each, remote, why);
@@ -57,44 +144,13 @@ lane_selection select_lanes(std::span<const local_interface> local,
                               ucs_status_string(each.failure));
         }
         if (entry == nullptr) {
-            chosen.notes.push_back(fmt::format("{}: not used, {}", title(each), why));
-            continue;
-        }
-        usable.push_back({&each, entry});
-        const uct::iface_attr& attr = each.iface->attr();
-        if (carries_messages(attr) &&
-            (am.local == nullptr || better_for_messages(attr, am.local->iface->attr()))) {
-            am = usable.back();
-        }
-        if (attr.ops.has(uct::op::get_zcopy) && !attr.keyed &&
-            (rma.local == nullptr || attr.reach < rma.local->iface->attr().reach)) {
-            rma = usable.back();
+            unreachable.push_back(fmt::format("{}: not used, {}", title(each), why));
+        } else {
+            reachable.consider({&each, entry});
         }
     }
-    for (const candidate& each : usable) {
-        const uct::iface_attr& attr = each.local->iface->attr();
-        std::string note;
-        if (each.local == am.local) {
-            note = fmt::format("messages: lowest latency of all that reach the peer ({:.2f} us)",
-                               attr.latency * 1e6);
-        }
-        if (each.local == rma.local) {
-            if (!note.empty()) note += "; ";
-            note += "memory access: reads and writes the peer's memory without its help";
-        }
-        if (note.empty() && carries_messages(attr)) {
-            note = fmt::format("not used: reachable, but its latency is {:.2f} us against {:.2f}",
-                               attr.latency * 1e6, am.local->iface->attr().latency * 1e6);
-        }
-        if (note.empty()) note = "not used: another one accesses memory over a shorter way";
-        chosen.notes.push_back(fmt::format("{}: {}", title(*each.local), note));
-    }
-    const auto choice = [](const candidate& each) {
-        return lane_choice{each.local->resource, each.remote->iface_address};
-    };
-    if (am.local != nullptr) chosen.am = choice(am);
-    // Memory access alone is no connection.
-    if (am.local != nullptr && rma.local != nullptr) chosen.rma = choice(rma);
+    lane_selection chosen = reachable.choose();
+    chosen.notes.insert(chosen.notes.begin(), unreachable.begin(), unreachable.end());
     return chosen;
 }
 

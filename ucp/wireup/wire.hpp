@@ -11,6 +11,19 @@
 //   bind     token 7 instead of the padding, else like reply: the server's endpoint belongs to the
 //            client's endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
 //
+// Before all of them, where the lanes come in pairs (ucp/wireup/pairing.hpp), over another
+// transport:
+//   pair     uid 8, peer_uid 8, attempt 8, 0, then lanes and the sender's packed worker address
+//            (ucp/wireup/pair_wire.hpp). Without lanes: the sender does without lanes in pairs
+//   paired   the same with the attempt that it answers, then the connection data of its lanes
+//   unpaired the same, and the reason (unpaired_reason) in the last field: they cannot be
+//            connected; also of whoever has given up asking, or has lost its half
+//   joined   like paired without data, the first message on the lane itself: whoever was asked may
+//            send over it
+//
+// The bit `over_pair` of the type of request, reply and bind tells that they went over a lane that
+// comes in a pair. What comes over other lanes than the receiver has is dropped, see messages.cpp.
+//
 // The highest bit of the type (`no_room`) tells that the sender stores as many messages as it may:
 // the receiver announces its own to it until it has asked and was answered, see ucp/eager/wire.hpp.
 //
@@ -29,17 +42,27 @@ enum class wireup_type : std::uint8_t {
     refuse = 4,
     bind = 5,
     failed = 6,
+    pair = 7,
+    paired = 8,
+    unpaired = 9,
+    joined = 10,
+};
+
+enum class unpaired_reason : std::uint64_t {
+    not_here = 0,  // the worker that was asked
+    cannot = 1,    // the lanes could not be made, or others are in use
 };
 
 inline constexpr std::uint8_t no_room = 0x80;
+inline constexpr std::uint8_t over_pair = 0x40;
 
 struct wireup_header {
     wireup_type type;
     std::uint8_t pad[7];  // token of a bind, lowest byte first
     std::uint64_t uid;
     std::uint64_t peer_uid;
-    std::uint64_t ep;
-    std::uint64_t peer_ep_or_number;
+    std::uint64_t ep;                 // of the messages of pairs: the attempt
+    std::uint64_t peer_ep_or_number;  // of unpaired: the reason
 };
 static_assert(sizeof(wireup_header) == 40);
 

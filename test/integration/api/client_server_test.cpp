@@ -898,7 +898,8 @@ TEST_CASE("a client process that dies is told to the server, and a sleeping serv
     ucp_request_free(receive);
     REQUIRE(::kill(child, SIGKILL) == 0);
     sleep_until([&] { return told.calls == 1; });
-    CHECK(told.status == UCS_ERR_CONNECTION_RESET);
+    // RDMA devices only notice that nobody answers.
+    CHECK((told.status == UCS_ERR_CONNECTION_RESET || told.status == UCS_ERR_ENDPOINT_TIMEOUT));
     in.close(ep, true);
     int status = 0;
     ::waitpid(child, &status, 0);

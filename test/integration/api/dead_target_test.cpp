@@ -20,7 +20,7 @@ constexpr std::size_t length = 1 << 20;
 // What the owner of the memory tells.
 struct greeting {
     std::array<std::byte, 2048> address;  // of its worker
-    std::array<std::byte, 64> key[2];     // to memory of its own, and to a block
+    std::array<std::byte, 255> key[2];    // to memory of its own, and to a block
     std::uint64_t base[2];
 };
 

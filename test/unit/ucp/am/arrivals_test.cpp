@@ -192,3 +192,14 @@ TEST_CASE("who announces a message is told when its receiver closes while the pr
     CHECK(in.worker->messages().kept_count() == 0);
     CHECK(in.peer.received<wire::ats_header>(wire::rndv_ats).size() == 1);
 }
+
+TEST_CASE("am: a short message of the transport leaves room for the headers of programs") {
+    // 321 bytes were put aside for keys to memory, which no transport here uses.
+    for (const std::size_t longest : {std::size_t{320}, std::size_t{330}, std::size_t{1000}}) {
+        uct::sim::parameters network;
+        network.max_bcopy = longest;
+        const raw_world here({}, network);
+        CHECK(here.worker->max_am_header() ==
+              longest - (wire::am_longest_extra - ucp::longest_lent_key));
+    }
+}

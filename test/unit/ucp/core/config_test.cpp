@@ -106,6 +106,7 @@ const expectation expectations[] = {
     {"IB_RCACHE_ENABLE", {"y", "n"}, {}, {"auto"}},
     {"IB_RCACHE_MAX_REGIONS", {"0", "1000", "inf"}, {}, {"auto", "-1"}},
     {"IB_RCACHE_MAX_SIZE", {"0", "1g", "inf"}, {}, {"auto", "-1"}},
+    {"IB_PORT_DOWN_TIMEOUT", {"0", "10s", "inf"}, {}, {"auto", "-1"}},
     {"RC_VERBS_SEG_SIZE", {"2k", "8256", "1m"}, {"2m", "inf"}, {"2047", "auto", "-1"}},
     {"RC_VERBS_TX_QUEUE_LEN", {"4", "32768"}, {"32769", "inf"}, {"3", "auto", "-1"}},
     {"RC_VERBS_TX_MIN_INLINE", {"0", "64", "1024"}, {"1025", "inf"}, {"auto", "-1"}},
@@ -126,6 +127,23 @@ const expectation expectations[] = {
     {"RC_VERBS_FC_SOFT_THRESH", {"0", "0.5", "1"}, {}, {"1.1", "auto", "-1"}},
     {"RC_VERBS_FC_HARD_THRESH", {"0", "0.25", "1"}, {}, {"1.1", "auto", "-1"}},
     {"RC_VERBS_LINGER", {"0", "1s", "1m"}, {}, {"61s", "inf", "auto", "-1"}},
+    {"UD_VERBS_TX_QUEUE_LEN", {"4", "32768"}, {"32769", "inf"}, {"3", "auto", "-1"}},
+    {"UD_VERBS_TX_MIN_INLINE", {"0", "96", "1024"}, {"1025", "inf"}, {"auto", "-1"}},
+    {"UD_VERBS_TX_MIN_SGE", {"1", "5", "16"}, {"17", "inf"}, {"0", "auto", "-1"}},
+    {"UD_VERBS_TX_CQ_MODERATION", {"1", "64", "32768"}, {"32769", "inf"}, {"0", "auto", "-1"}},
+    {"UD_VERBS_TX_WINDOW", {"2", "64", "1024"}, {"1025", "inf"}, {"1", "auto", "-1"}},
+    {"UD_VERBS_RX_QUEUE_LEN", {"8", "1024", "65535"}, {"65536", "inf"}, {"7", "auto", "-1"}},
+    {"UD_VERBS_RX_MAX_BATCH", {"1", "16", "1024"}, {"1025", "inf"}, {"0", "auto", "-1"}},
+    {"UD_VERBS_RX_BUFS_FIRST", {"8", "65535"}, {"65536", "inf"}, {"7", "auto", "-1"}},
+    {"UD_VERBS_PATH_MTU", {"256", "1024", "4096", "auto"}, {}, {"255", "8192", "inf", "-1"}},
+    {"UD_VERBS_TIMEOUT", {"100ms", "2m", "1h"}, {"2h", "inf"}, {"99ms", "auto", "-1"}},
+    {"UD_VERBS_MIN_RTO", {"10us", "4ms", "10s"}, {"11s", "inf"}, {"9us", "auto", "-1"}},
+    {"UD_VERBS_MAX_RTO", {"10us", "500ms", "1m"}, {"61s", "inf"}, {"9us", "auto", "-1"}},
+    {"UD_VERBS_LINGER", {"0", "1s", "1m"}, {}, {"61s", "inf", "auto", "-1"}},
+    {"UD_VERBS_TEST_DROP", {"0", "0.1", "0.9"}, {}, {"1", "auto", "-1"}},
+    {"UD_VERBS_TEST_DUPLICATE", {"0", "1"}, {}, {"1.1", "auto", "-1"}},
+    {"UD_VERBS_TEST_REORDER", {"0", "1"}, {}, {"1.1", "auto", "-1"}},
+    {"UD_VERBS_TEST_SEED", {"0", "7"}, {}, {"auto", "-1"}},
     {"WARN_UNUSED_ENV_VARS", {"y", "n"}, {}, {"auto"}},
     {"CONFIG_DIR", {"", "/etc"}, {}, {}},
     {"MEM_EVENTS", {"y", "n"}, {}, {"auto"}},
@@ -178,6 +196,28 @@ TEST_CASE("every option takes, limits and refuses the values that it should") {
         check_all(each, wanted->refused, verdict::refused);
     });
     CHECK(seen == std::size(expectations));
+}
+
+TEST_CASE("options of reliable connections go by the short names that the field writes") {
+    const test::log_capture quiet;
+    std::size_t short_names = 0;
+    for_all([&](const option& each) {
+        const std::string_view name(each.name);
+        if (!name.starts_with("RC_VERBS_")) return;
+        ++short_names;
+        const std::string family = "RC_" + std::string(name.substr(9));
+        INFO(family);
+        const option* const found = ucs::config::find_option(ucp::option_tables(), family);
+        CHECK(found == &each);
+        auto from = ucs::config::source::empty();
+        from.set("HOST_PROBE", "n");
+        CHECK(ucs::config::modify(from, ucp::option_tables(), family, "a pig in a poke") ==
+              UCS_ERR_INVALID_PARAM);
+        from.set(family, "a pig in a poke");
+        CHECK(ucp::context::create({}, from, uct::builtin_components()).status() ==
+              UCS_ERR_INVALID_PARAM);
+    });
+    CHECK(short_names > 10);
 }
 
 TEST_CASE("sizes by reach and by type of memory") {

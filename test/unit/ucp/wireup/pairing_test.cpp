@@ -1,0 +1,186 @@
+// Lanes that come in pairs: whatever goes wrong while they are made, messages arrive over what is
+// left, and no side keeps what the other does not want.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "uct/sim/paired_component.hpp"
+
+namespace {
+
+using ucp::capi::handle;
+using ucp_test::told;
+using uct::sim::parameters;
+
+// Two workers with both simulated transports.
+struct world {
+    world(std::uint64_t seed, const parameters& how) : network(seed, how) {
+        for (int i = 0; i < 2; ++i) {
+            ucs::config::source source = ucs::config::source::empty();
+            source.set("HOST_PROBE", "n");
+            ucp::context_params params;
+            params.features = UCP_FEATURE_TAG;
+            const uct::component* list[] = {&by_address, &in_pairs};
+            contexts.push_back(std::move(*ucp::context::create(params, std::move(source), list)));
+            workers.push_back(std::move(*ucp::worker::create(*contexts.back(), {})));
+            driver.add([which = workers.back().get()] { return which->progress(); });
+        }
+    }
+
+    [[nodiscard]] ucp_ep_h connect(std::size_t from) {
+        const std::vector<std::byte> address = workers[1 - from]->address(false);
+        ucp_ep_params_t params;
+        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+        params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+        ucp_ep_h made = nullptr;
+        REQUIRE(ucp_ep_create(handle(*workers[from]), &params, &made) == UCS_OK);
+        return made;
+    }
+    // The buffer is static, so that nobody has to keep it.
+    static void send(ucp_ep_h over, told& sent) {
+        static const char text[] = "paired";
+        const ucp_request_param_t param = sent.on_send();
+        note(ucp_tag_send_nbx(over, text, sizeof text, 1, &param), sent);
+    }
+    void receive(std::size_t at, told& received) {
+        static char text[64];
+        const ucp_request_param_t param = received.on_recv();
+        note(ucp_tag_recv_nbx(handle(*workers[at]), text, sizeof text, 0, 0, &param), received);
+    }
+    static void close(ucp_ep_h which, bool force, told& closed) {
+        ucp_request_param_t param = closed.on_send();
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+        note(ucp_ep_close_nbx(which, &param), closed);
+    }
+    // One that ended inside the call.
+    static void note(ucs_status_ptr_t result, told& ended) {
+        if (UCS_PTR_IS_PTR(result)) return;
+        ended.times = 1;
+        ended.status = UCS_PTR_RAW_STATUS(result);
+    }
+    [[nodiscard]] bool forgotten() const {
+        return workers[0]->peer_count() == 0 && workers[1]->peer_count() == 0;
+    }
+
+    uct::sim::fabric network;
+    const uct::sim::sim_component by_address{network};
+    const uct::sim::paired_component in_pairs{network};
+    std::vector<std::unique_ptr<ucp::context>> contexts;
+    std::vector<std::unique_ptr<ucp::worker>> workers;
+    uct::sim::driver driver{network};
+};
+
+parameters unsteady() {
+    parameters how;
+    how.delay_probability = 0.3;
+    how.refusal = 0.3;
+    how.tx_window = 1;
+    how.rx_queue = 2;
+    how.max_connect_time = 50'000;
+    return how;
+}
+
+// Both connect, send and receive at once, and close.
+void exchange(std::uint64_t seed, const parameters& how) {
+    CAPTURE(seed);
+    told sent[4];
+    told received[4];
+    told closed[2];
+    world both(seed, how);
+    ucp_ep_h eps[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+        eps[i] = both.connect(i);
+        for (std::size_t j = 0; j < 2; ++j) {
+            world::send(eps[i], sent[2 * i + j]);
+            both.receive(i, received[2 * i + j]);
+        }
+    }
+    const bool arrived = both.driver.run_until([&] {
+        return std::all_of(std::begin(received), std::end(received),
+                           [](const told& each) { return each.times == 1; });
+    });
+    INFO(both.driver.report());
+    REQUIRE(arrived);
+    for (std::size_t i = 0; i < 2; ++i)
+        world::close(eps[i], false, closed[i]);
+    REQUIRE(both.driver.run_until([&] { return both.forgotten(); }));
+    for (const told& each : sent)
+        CHECK(each.status == UCS_OK);
+    for (const told& each : received)
+        CHECK(each.status == UCS_OK);
+    for (const told& each : closed)
+        CHECK(each.status == UCS_OK);
+}
+
+}  // namespace
+
+TEST_CASE("pairing: both sides connect at once") {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        exchange(seed, {});
+        exchange(seed, unsteady());
+    }
+}
+
+TEST_CASE("pairing: one side has no room for its half, and the other one hears so") {
+    const test::log_capture log;
+    parameters how = unsteady();
+    how.paired.creation_failure = 0.5;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed)
+        exchange(seed, how);
+}
+
+TEST_CASE("pairing: on a path that carries nothing nobody sends over the pair") {
+    const test::log_capture log;
+    parameters how = unsteady();
+    how.paired.dead_path = 1;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed)
+        exchange(seed, how);
+}
+
+TEST_CASE("pairing: who asked and does not want the answer any more says so") {
+    const test::log_capture log;
+    for (const double dead : {0.0, 1.0}) {
+        for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+            CAPTURE(dead, seed);
+            parameters how = unsteady();
+            how.paired.dead_path = dead;
+            told sent;
+            told closed;
+            world both(seed, how);
+            const ucp_ep_h ep = both.connect(0);
+            world::send(ep, sent);
+            std::uint64_t left = both.network.dice().below(60);
+            static_cast<void>(both.driver.run_until([&] { return left-- == 0; }));
+            world::close(ep, true, closed);
+            const bool forgotten = both.driver.run_until([&] { return both.forgotten(); });
+            INFO(both.driver.report());
+            REQUIRE(forgotten);
+        }
+    }
+}
+
+TEST_CASE("pairing: one that closes and connects again gets new lanes") {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        CAPTURE(seed);
+        constexpr std::size_t rounds = 4;
+        told sent[rounds];
+        told received[rounds];
+        told closed[rounds];
+        world both(seed, unsteady());
+        for (std::size_t round = 0; round < rounds; ++round) {
+            const ucp_ep_h ep = both.connect(0);
+            world::send(ep, sent[round]);
+            both.receive(1, received[round]);
+            world::close(ep, false, closed[round]);
+            const bool over = both.driver.run_until(
+                [&] { return received[round].times == 1 && closed[round].times == 1; });
+            INFO(both.driver.report());
+            REQUIRE(over);
+            CHECK(sent[round].status == UCS_OK);
+            CHECK(received[round].status == UCS_OK);
+        }
+    }
+}

@@ -1,0 +1,350 @@
+// Connecting lanes that come in pairs with the peer's: members of ucp::peer. See
+// ucp/wireup/pairing.hpp for who says what.
+#include <algorithm>
+#include <new>
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/wireup/messages.hpp"
+#include "ucs/sys/uuid.hpp"
+#include "ucs/time/clock.hpp"
+
+namespace ucp {
+
+using step = wireup::pairing::step;
+using wire::unpaired_reason;
+using wire::wireup_type;
+
+namespace {
+
+// A question is not repeated sooner, however many endpoints wait for it.
+constexpr ucs::time::nanoseconds patience = ucs::time::second;
+
+std::vector<std::byte> address_of(const uct::iface& which) {
+    std::vector<std::byte> made(which.attr().address_length);
+    which.pack_address(made);
+    return made;
+}
+
+std::vector<std::byte> connection_of(const uct::ep& which, const uct::iface_attr& attr) {
+    std::vector<std::byte> made(attr.connection_length);
+    which.pack_connection(made);
+    return made;
+}
+
+}  // namespace
+
+void peer::say(wireup_type what, std::uint64_t attempt, std::uint64_t last, uct::ep& over,
+               std::span<const std::byte> body) noexcept {
+    const wire::wireup_header header{what, {}, owner_.uid(), uid_, attempt, last};
+    send_over(over, {wire::wireup, std::as_bytes(std::span(&header, 1)), body, 0});
+}
+
+// Question or answer.
+void peer::say_again() noexcept {
+    const wireup_type what = pairing_->at == step::asked ? wireup_type::pair : wireup_type::paired;
+    pairing_->said_at = ucs::time::now();
+    say(what, pairing_->attempt, 0, *pairing_->bootstrap.endpoint, pairing_->said);
+}
+
+std::uint8_t peer::device_of(const lane& ours) const noexcept {
+    return owner_.owner().resources()[ours.resource].memory;
+}
+
+// Our endpoint is made. False: a resource was excluded, or the lane has failed.
+bool peer::begin_pairing(const wireup::lane_choice& bootstrap, std::span<const std::byte> to) {
+    if (uid_ == owner_.uid()) return pair_with_itself();
+    pairing_ = std::make_unique<wireup::pairing>();
+    pairing_->at = step::asked;
+    pairing_->attempt = ucs::sys::random_id();
+    if (!open(bootstrap, pairing_->bootstrap)) return false;
+    tried_pairs_ = true;
+    const std::vector<std::byte> from = address_of(*owner_.interface(am_.resource));
+    const std::vector<std::byte> connection = connection_of(*am_.endpoint, am_attr());
+    const std::string& transport = owner_.owner().resources()[am_.resource].where.transport;
+    pairing_->said = wireup::pack(wireup::pair_question{
+        {{transport, to, from, connection, device_of(am_)}}, owner_.address(false)});
+    say_again();
+    return true;
+}
+
+// Both halves are one.
+bool peer::pair_with_itself() {
+    const ucs_status_t status = am_.endpoint->connect_to(connection_of(*am_.endpoint, am_attr()));
+    am_.device = device_of(am_);
+    if (status != UCS_OK) excluded_.push_back({am_.resource, status});
+    return status == UCS_OK;
+}
+
+void peer::ask_to_pair_again() noexcept {
+    const bool asks = pairing_ != nullptr && pairing_->at == step::asked;
+    if (asks && ucs::time::now() - pairing_->said_at >= patience) say_again();
+}
+
+void peer::asked_to_pair(const wire::wireup_header& header, const wireup::pair_question& theirs,
+                         std::span<const std::byte> body) {
+    const std::uint64_t attempt = header.ep;
+    if (pairing_ != nullptr && pairing_->attempt == attempt) {
+        if (pairing_->at == step::answered) say_again();  // the answer was lost, or is on its way
+        return;
+    }
+    if (pairing_ != nullptr && pairing_->at == step::asked && owner_.uid() < uid_) {
+        return;  // our question counts, and the peer answers it
+    }
+    // One that stands is not given up for a question, which may be older than it.
+    const bool stands = pairing_ != nullptr && pairing_->at == step::joined;
+    if (in_use() || (stands && !theirs.lanes.empty())) {
+        if (theirs.lanes.empty()) return;
+        if (pairing_ != nullptr) {
+            put_off(header, body);
+        } else {
+            refuse_to_pair(attempt, unpaired_reason::cannot);
+        }
+        return;
+    }
+    if (theirs.lanes.empty()) {
+        without_pairs();
+        return;
+    }
+    const peer_use kept(*this);
+    // Our own question is void. Whoever gets it late hears so over the same lane, behind it.
+    const bool asks = pairing_ != nullptr && pairing_->at == step::asked;
+    const std::uint64_t void_attempt = asks ? pairing_->attempt : 0;
+    lane bootstrap = asks ? std::move(pairing_->bootstrap) : lane{};
+    disconnect();
+    if (accept_pairs(attempt, theirs, std::move(bootstrap)) == UCS_OK) {
+        if (asks) {
+            say(wireup_type::unpaired, void_attempt,
+                static_cast<std::uint64_t>(unpaired_reason::cannot), *pairing_->bootstrap.endpoint);
+        }
+    } else {
+        reconnect(wireup::pairs::excluded);
+        refuse_to_pair(attempt, unpaired_reason::cannot);
+        return;
+    }
+    serve(wireup::pairs::allowed);
+}
+
+// The peer has lost its half of our lanes, or somebody says so: the lanes know.
+void peer::put_off(const wire::wireup_header& header, std::span<const std::byte> body) {
+    pairing_->next = std::make_unique<wireup::pairing::question>(
+        wireup::pairing::question{header, std::vector<std::byte>(body.begin(), body.end())});
+    am_.endpoint->check();
+}
+
+ucs_status_t peer::accept_pairs(std::uint64_t attempt, const wireup::pair_question& theirs,
+                                lane bootstrap) {
+    pairing_ = std::make_unique<wireup::pairing>();
+    pairing_->at = step::answered;
+    pairing_->attempt = attempt;
+    pairing_->keeps_peer = true;
+    pairing_->bootstrap = std::move(bootstrap);
+    hold();
+    if (theirs.lanes.size() != 1) return UCS_ERR_UNSUPPORTED;
+    ucs_status_t status = accept_pair(theirs.lanes.front());
+    const bool has_bootstrap = pairing_->bootstrap.endpoint != nullptr;
+    if (status == UCS_OK && !has_bootstrap) status = open_bootstrap();
+    if (status != UCS_OK) return status;
+    shared_lane_ = am_attr().keyed;
+    choose_protocols();
+    const std::vector<std::byte> ours = connection_of(*am_.endpoint, am_attr());
+    pairing_->said = wireup::pack(wireup::pair_answer{{ours, device_of(am_)}});
+    say_again();
+    return UCS_OK;
+}
+
+ucs_status_t peer::accept_pair(const wireup::pair_lane& asked) {
+    const auto& resources = owner_.owner().resources();
+    for (std::size_t i = 0; i < owner_.interface_count(); ++i) {
+        uct::iface* const each = owner_.interface(i);
+        const bool meant = each != nullptr && each->attr().connection_length > 0 &&
+                           resources[i].where.transport == asked.transport &&
+                           std::ranges::equal(address_of(*each), asked.to);
+        if (!meant) continue;
+        if (!each->check_reachable(asked.from).ok()) return UCS_ERR_UNREACHABLE;
+        auto made = each->create_ep(asked.from);
+        if (!made) return made.status();
+        adopt(am_, std::move(*made), i);
+        am_.device = asked.device;
+        return am_.endpoint->connect_to(asked.connection);
+    }
+    return UCS_ERR_NO_DEVICE;
+}
+
+// To answer by.
+ucs_status_t peer::open_bootstrap() {
+    const auto remote = address::parse(std::span<const std::byte>(packed_));
+    if (!remote) return remote.status();
+    for (;;) {
+        const auto chosen =
+            wireup::select_lanes(local_interfaces(), *remote, wireup::pairs::allowed).bootstrap;
+        if (!chosen) return UCS_ERR_UNREACHABLE;
+        if (open(*chosen, pairing_->bootstrap)) return UCS_OK;
+    }
+}
+
+void peer::paired(std::uint64_t attempt, const wireup::pair_answer& theirs) {
+    if (pairing_ == nullptr || pairing_->at != step::asked || pairing_->attempt != attempt) return;
+    const ucs_status_t status = theirs.size() == 1
+                                    ? am_.endpoint->connect_to(theirs.front().connection)
+                                    : UCS_ERR_INVALID_ADDR;
+    if (status != UCS_OK) {
+        change_lanes(am_.resource, status, wireup::pairs::allowed);
+        return;
+    }
+    am_.device = theirs.front().device;
+    const peer_use kept(*this);
+    say(wireup_type::joined, attempt, 0, *am_.endpoint);
+    join();
+}
+
+void peer::partner_joined(std::uint64_t attempt) {
+    if (pairing_ == nullptr || pairing_->at != step::answered || pairing_->attempt != attempt)
+        return;
+    const peer_use kept(*this);
+    join();
+}
+
+void peer::join() noexcept {
+    pairing_->at = step::joined;
+    close(pairing_->bootstrap);
+    pairing_->said = {};
+    release_all(pairing_->held, *am_.endpoint);
+}
+
+void peer::release_all(held_list& all, uct::ep& over) noexcept {
+    while (!all.empty()) {
+        uct::pending_request& held = all.front();
+        all.pop_front();
+        control_message::release(held, over);
+    }
+}
+
+void peer::drop_all(held_list& all) {
+    while (!all.empty()) {
+        uct::pending_request& held = all.front();
+        all.pop_front();
+        drop(held, nullptr);
+    }
+}
+
+// What waits for room on the bootstrap lane.
+void peer::take_queue(wireup::pairing& from, held_list& into) noexcept {
+    if (from.bootstrap.endpoint == nullptr) return;
+    from.bootstrap.endpoint->pending_purge(
+        [](uct::pending_request& queued, void* list) {
+            static_cast<held_list*>(list)->push_back(queued);
+        },
+        &into);
+}
+
+void peer::unpaired(std::uint64_t attempt, unpaired_reason why) {
+    if (pairing_ == nullptr) return;
+    if (pairing_->next != nullptr && pairing_->next->header.ep == attempt) pairing_->next.reset();
+    if (pairing_->attempt != attempt || pairing_->at == step::refusing) return;
+    const peer_use kept(*this);
+    if (pairing_->at == step::answered) {
+        reconnect(wireup::pairs::allowed);  // whoever asked has given up
+        return;
+    }
+    if (pairing_->at == step::joined) {
+        lane_lost(am_.resource, UCS_ERR_CONNECTION_RESET);
+        return;
+    }
+    if (why == unpaired_reason::not_here) {
+        wireup::tell_unreachable(owner_, *this);
+        fail_all(UCS_ERR_UNREACHABLE);
+        return;
+    }
+    const auto& where = owner_.owner().resources()[am_.resource].where;
+    ucs::log::info(wireup_log, "worker {:x} cannot be reached over {}/{}, it says: trying another",
+                   uid_, where.transport, where.device);
+    change_lanes(am_.resource, UCS_ERR_REJECTED, wireup::pairs::allowed);
+}
+
+// The peer sends over a lane that it made without us, and so do we.
+void peer::without_pairs() noexcept {
+    if (pairing_ != nullptr) {
+        reconnect(wireup::pairs::excluded);
+    } else if (am_.endpoint != nullptr) {
+        serve(wireup::pairs::excluded);
+    }
+}
+
+// It may have made its half of lanes that we could not connect.
+void peer::tell_without_pairs() {
+    tried_pairs_ = false;
+    say(wireup_type::pair, ucs::sys::random_id(), 0, *am_.endpoint,
+        wireup::pack(wireup::pair_question{{}, owner_.address(false)}));
+}
+
+void peer::refuse_to_pair(std::uint64_t attempt, unpaired_reason why) {
+    const auto last = static_cast<std::uint64_t>(why);
+    if (am_.endpoint != nullptr && joined()) {
+        say(wireup_type::unpaired, attempt, last, *am_.endpoint);
+        return;
+    }
+    if (pairing_ == nullptr) {
+        pairing_ = std::make_unique<wireup::pairing>();
+        pairing_->at = step::refusing;
+    }
+    const bool has_lane = pairing_->bootstrap.endpoint != nullptr;
+    if (!has_lane && open_bootstrap() != UCS_OK) return;
+    say(wireup_type::unpaired, attempt, last, *pairing_->bootstrap.endpoint);
+}
+
+void peer::stop_keeping() noexcept {
+    if (pairing_ == nullptr || !pairing_->keeps_peer) return;
+    pairing_->keeps_peer = false;
+    release();
+}
+
+bool peer::gives_up() noexcept {
+    if (pairing_ == nullptr || pairing_->at != step::asked) return false;
+    tell_partner();
+    pairing_->at = step::refusing;
+    close(am_);
+    close(rma_);
+    return is_held();
+}
+
+// That our half is over: as long as it sends nothing it may not see that its own leads nowhere.
+void peer::tell_partner() noexcept {
+    if (pairing_ == nullptr || pairing_->at == step::refusing) return;
+    try {
+        if (pairing_->bootstrap.endpoint == nullptr && open_bootstrap() != UCS_OK) return;
+        say(wireup_type::unpaired, pairing_->attempt,
+            static_cast<std::uint64_t>(unpaired_reason::cannot), *pairing_->bootstrap.endpoint);
+    } catch (const std::bad_alloc&) {
+        ucs::log::debug(wireup_log, "out of memory: worker {:x} is not told that lanes are over",
+                        uid_);
+    }
+}
+
+// The peer has closed all that it had on its half of the lanes. Whoever of ours asked afterwards,
+// or has asked for nothing yet, goes on with a new half.
+void peer::partner_left() noexcept {
+    const peer_use kept(*this);
+    owner_.forget(*this);
+    try {
+        if (pairing_->next != nullptr)
+            wireup::take_question(owner_, pairing_->next->header, pairing_->next->body);
+        peer* fresh = nullptr;
+        for (auto next = endpoints_.begin(); next != endpoints_.end();) {
+            ep& each = *next++;
+            const wireup::state at = each.connection();
+            const bool agreed = at != wireup::state::idle && at != wireup::state::requested &&
+                                at != wireup::state::abandoned;
+            if (agreed) continue;
+            if (fresh == nullptr) fresh = owner_.intern(uid_, packed_);
+            each.move_to(*fresh);
+        }
+        if (fresh != nullptr) fresh->serve(wireup::pairs::allowed);
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(wireup_log, "out of memory: worker {:x} is not connected to again", uid_);
+    }
+    fail_all(UCS_ERR_NOT_CONNECTED);
+}
+
+}  // namespace ucp

@@ -1,0 +1,73 @@
+// Short puts by a lane that reaches the peer's memory by keys: the data is copied, so they end at
+// once, and a flush of the lane tells when they have arrived.
+#include <cstring>
+
+#include "ucp/core/peer.hpp"
+#include "ucp/mem/rkey.hpp"
+#include "ucp/proto/send.hpp"
+#include "ucp/rma/protocols.hpp"
+
+namespace ucp {
+
+namespace {
+
+std::size_t pack_data(void* arg, void* into, std::size_t) {
+    send_state& state = static_cast<request*>(arg)->state.send;
+    return state.buffer.pack(static_cast<std::byte*>(into), 0, state.buffer.length());
+}
+
+ucs_status_t put(request& send) {
+    send_state& state = send.state.send;
+    const peer& to = send.via->remote();
+    uct::ep& lane = to.rma_lane();
+    const std::size_t length = state.buffer.length();
+    const uct::remote_place at{state.what, state.key().on(to.rma_device())};
+    const void* const bytes = state.buffer.contiguous();
+    if (bytes != nullptr && length <= to.rma_attr().max_put_short) {
+        return lane.put_short(bytes, length, at);
+    }
+    const ssize_t sent = lane.put_bcopy(pack_data, &send, at);
+    return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
+}
+
+ucs_status_t progress_put(request& send) {
+    const ucs_status_t status = put(send);
+    if (status == UCS_ERR_NO_RESOURCE) return status;
+    if (status == UCS_OK) send.via->note_copied();
+    finish_send(send, status);
+    return UCS_OK;
+}
+
+void flushed(uct::completion& parts) noexcept {
+    request& send =
+        request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
+    if (!send.state.send.aborted) send.via->note_lane_flushed();
+    finish_send(send, parts.status);
+}
+
+ucs_status_t progress_flush(request& send) {
+    send_state& state = send.state.send;
+    state.parts = {.done = flushed, .count = 1};
+    const ucs_status_t status = send.via->remote().rma_lane().flush(&state.parts);
+    if (status == UCS_INPROGRESS) return UCS_OK;
+    state.parts.count = 0;
+    if (status == UCS_ERR_NO_RESOURCE) return status;
+    send.via->note_lane_flushed();
+    finish_send(send, status);
+    return UCS_OK;
+}
+
+}  // namespace
+
+constinit const protocol rma_put_copied{"rma/put_copied",
+                                        "copied, and written by the device",
+                                        nullptr,
+                                        progress_put,
+                                        false,
+                                        nullptr,
+                                        true};
+constinit const protocol rma_lane_flush{
+    "rma/flush", "waits until the device has written", nullptr, progress_flush, false, nullptr,
+    true};
+
+}  // namespace ucp
