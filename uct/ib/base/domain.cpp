@@ -21,6 +21,14 @@ std::vector<std::byte> key_to(std::span<std::byte> bytes, std::uint32_t number,
     return packed;
 }
 
+// No more than is needed, so that constants can be sent: a device may not write to their pages.
+// Memory that is used in another way later is registered once more, with the rights of both.
+unsigned rights_of(memory_access allowed) noexcept {
+    return allowed == memory_access::read
+               ? IBV_ACCESS_REMOTE_READ
+               : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+}
+
 }  // namespace
 
 domain::domain(std::string name, context_handle context, domain_handle pd,
@@ -81,22 +89,16 @@ ucs::result<region_handle> domain::register_region(void* address, std::size_t le
 }
 
 ucs::result<shared_memory> domain::share(std::span<std::byte> bytes, memory_access allowed) {
-    unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
-    if (allowed == memory_access::change) {
-        access |= IBV_ACCESS_REMOTE_WRITE;
-        if (has_atomics()) access |= IBV_ACCESS_REMOTE_ATOMIC;
-    }
+    unsigned access = rights_of(allowed);
+    if (allowed == memory_access::change && has_atomics()) access |= IBV_ACCESS_REMOTE_ATOMIC;
     auto region = register_region(bytes.data(), bytes.size(), access);
     if (!region) return region.status();
     return shared_memory{bytes, key_to(bytes, (*region)->rkey, allowed),
                          std::make_shared<region_handle>(std::move(*region))};
 }
 
-// With all rights at once: what is read now may be written to the next time.
 ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_access allowed) {
-    constexpr unsigned access =
-        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
-    auto held = cache_.get(bytes.data(), bytes.size(), access);
+    auto held = cache_.get(bytes.data(), bytes.size(), rights_of(allowed));
     if (!held) return held.status();
     const std::uint32_t number = static_cast<const ibv_mr*>(held->handle())->rkey;
     return shared_memory{bytes, key_to(bytes, number, allowed),
@@ -131,9 +133,11 @@ ucs::result<std::unique_ptr<remote_memory>> domain::attach(std::span<const std::
         std::make_unique<remote_region>(*known, std::min(wanted, known->allowed)));
 }
 
-ucs::result<local_region> domain::use(const void* address, std::size_t length) noexcept {
+ucs::result<local_region> domain::use(const void* address, std::size_t length,
+                                      memory_access how) noexcept {
+    const unsigned access = how == memory_access::change ? IBV_ACCESS_LOCAL_WRITE : 0;
     try {
-        auto held = cache_.get(address, length, IBV_ACCESS_LOCAL_WRITE);
+        auto held = cache_.get(address, length, access);
         if (!held) return held.status();
         return local_region(std::move(*held));
     } catch (const std::bad_alloc&) {

@@ -61,8 +61,9 @@ public:
                                                        memory_access wanted) override;
     void describe(ucs::vfs::directory& into) const override;
 
-    // For the pieces of an operation. Failures are logged.
-    [[nodiscard]] ucs::result<local_region> use(const void* address, std::size_t length) noexcept;
+    // For the pieces of an operation that reads or changes them. Failures are logged.
+    [[nodiscard]] ucs::result<local_region> use(const void* address, std::size_t length,
+                                                memory_access how) noexcept;
     // Memory of the library itself, which nobody unmaps meanwhile.
     [[nodiscard]] ucs::result<region_handle> use_own(void* address, std::size_t length) noexcept {
         return register_region(address, length, IBV_ACCESS_LOCAL_WRITE);

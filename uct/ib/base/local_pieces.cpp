@@ -2,11 +2,11 @@
 
 namespace uct::ib {
 
-ucs_status_t local_pieces::use(domain& on, std::span<const iov> pieces,
+ucs_status_t local_pieces::use(domain& on, std::span<const iov> pieces, memory_access how,
                                std::span<ibv_sge> into) noexcept {
     for (const iov& each : pieces) {
         if (each.length == 0) continue;
-        auto region = on.use(each.base, each.length);
+        auto region = on.use(each.base, each.length, how);
         if (!region) return region.status();
         into[count_] = {reinterpret_cast<std::uint64_t>(each.base),
                         static_cast<std::uint32_t>(each.length), region->key()};

@@ -16,7 +16,8 @@ public:
 
     // Makes the memory known to the device and fills `into`; empty pieces are left out. On failure
     // the caller lets go of what was taken.
-    ucs_status_t use(domain& on, std::span<const iov> pieces, std::span<ibv_sge> into) noexcept;
+    ucs_status_t use(domain& on, std::span<const iov> pieces, memory_access how,
+                     std::span<ibv_sge> into) noexcept;
     void let_go() noexcept;
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 

@@ -117,7 +117,8 @@ ucs_status_t verbs_ep::access(ibv_wr_opcode what, std::span<const iov> pieces,
     direct* const op = own().pools().get_direct();
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
     ibv_sge list[ib::local_pieces::most];
-    ucs_status_t status = op->pieces.use(own().device(), pieces, list);
+    const auto how = what == IBV_WR_RDMA_READ ? memory_access::change : memory_access::read;
+    ucs_status_t status = op->pieces.use(own().device(), pieces, how, list);
     if (status == UCS_OK) {
         ibv_send_wr request = access_of(what, std::span(list).first(op->pieces.count()), where);
         status = post(request, true);

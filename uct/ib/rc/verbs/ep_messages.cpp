@@ -100,7 +100,8 @@ ucs_status_t verbs_ep::am_zcopy(am_id id, std::span<const std::byte> header,
         std::memcpy(op->bytes.data() + wire::header_size, header.data(), header.size());
     }
     pieces[0] = op->beside_piece(wire::header_size + header.size());
-    ucs_status_t status = op->pieces.use(own().device(), payload, std::span(pieces).subspan(1));
+    ucs_status_t status =
+        op->pieces.use(own().device(), payload, memory_access::read, std::span(pieces).subspan(1));
     if (status == UCS_OK) {
         ibv_send_wr request = send_of(std::span(pieces).first(1 + op->pieces.count()));
         status = post_message(request, true);

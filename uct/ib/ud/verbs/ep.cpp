@@ -106,8 +106,8 @@ ucs_status_t verbs_ep::am_zcopy(am_id id, std::span<const std::byte> header,
         return why_not();
     direct* const made = own().sends().get_direct();
     if (made == nullptr) return UCS_ERR_NO_MEMORY;
-    const ucs_status_t status =
-        made->pieces.use(own().device(), payload, std::span(made->list).subspan(1));
+    const ucs_status_t status = made->pieces.use(own().device(), payload, memory_access::read,
+                                                 std::span(made->list).subspan(1));
     if (status != UCS_OK) {
         transmitter::put_back(*made);
         return status;
