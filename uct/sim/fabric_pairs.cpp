@@ -53,7 +53,7 @@ link_ptr fabric::listening_partner(const link& of) {
     if (found == pairs_.end()) return nullptr;
     const link& other = *found->second;
     const bool mutual = other.partner == of.number && other.from == of.to && other.to == of.from;
-    return mutual && other.failure == UCS_OK && !other.deaf ? found->second : nullptr;
+    return mutual && other.failure == UCS_OK ? found->second : nullptr;
 }
 
 // Whether what arrives now is taken, and if not, whether it is worth to be repeated.
@@ -125,7 +125,8 @@ void fabric::look(const link_ptr& on) {
     post(on, std::move(question));
 }
 
-// Its endpoint goes. What it sent still arrives, and then its goodbye.
+// Its endpoint goes. What it sent still arrives, and then its goodbye; until then it takes, for
+// nobody, what is sent to it.
 void fabric::part(link& which) {
     const auto known = pairs_.find(which.number);
     if (which.failure != UCS_OK || !which.bound() || !nodes_[which.from]->alive ||
@@ -133,8 +134,6 @@ void fabric::part(link& which) {
         pairs_.erase(known);
         return;
     }
-    // Devices differ in how long they take messages for it.
-    which.deaf = dice_.chance(0.5);
     auto last = std::make_shared<operation>();
     last->kind = op_kind::goodbye;
     last->serial = which.next_serial++;

@@ -84,7 +84,6 @@ struct link {
     // Of a pair: the number of the link that its endpoint was connected to.
     std::optional<std::uint64_t> partner;
     ucs::time::nanoseconds unheard_since = 0;  // 0: what was sent last found its partner
-    bool deaf = false;                         // takes no messages any more
 
     // Whether its endpoint was told of its partner, if it has to be.
     [[nodiscard]] bool bound() const noexcept { return !paired || partner.has_value(); }
