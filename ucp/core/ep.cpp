@@ -421,18 +421,24 @@ ucs_status_t ep::start_flush(request& flush) {
     return UCS_INPROGRESS;
 }
 
+// What ends in here would come back: whoever is at it goes on with what it finds then.
 void ep::check_flushes() {
     if (stream_ != nullptr) stream_->go_on();
+    if (checking_) return;
+    checking_ = true;
     if (fenced_) [[unlikely]]
         pass_fences();
-    while (!flushes_.empty()) {
+    while (!flushes_.empty() && is_reached(flushes_.front().state.flush)) {
         request& flush = flushes_.front();
-        const bool pending = !sends_.empty() && sends_.front().sequence < flush.state.flush.until;
-        if (pending || awaits_connection(flush.state.flush.close_after)) return;
-        if (!is_confirmed(flush.state.flush)) return;
         flushes_.pop_front();
         end_flush(flush, outcome_for(flush.state.flush));
     }
+    checking_ = false;
+}
+
+bool ep::is_reached(flush_state& flush) {
+    const bool pending = !sends_.empty() && sends_.front().sequence < flush.until;
+    return !pending && !awaits_connection(flush.close_after) && is_confirmed(flush);
 }
 
 void ep::end_flush(request& flush, ucs_status_t status) {

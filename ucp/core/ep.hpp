@@ -239,6 +239,7 @@ private:
     [[nodiscard]] bool is_behind_fence(const request& operation) const noexcept;
     [[nodiscard]] bool has_remote_before(std::uint64_t sequence) const noexcept;
     [[nodiscard]] bool all_confirmed() const noexcept;
+    [[nodiscard]] bool is_reached(flush_state& flush);
     [[nodiscard]] bool is_confirmed(flush_state& flush);
     [[nodiscard]] ucs_status_t outcome_for(const flush_state& flush) noexcept;
     void ask_for_confirmation();
@@ -266,6 +267,7 @@ private:
     bool user_owned_ = false;
     bool no_loopback_ = false;
     bool draining_ = false;  // what waited is started; others wait behind it
+    bool checking_ = false;  // flushes and fences that wait
     bool direct_ = false;    // see reaches_directly
     bool fenced_ = false;    // there are fences
     ucs_status_t refused_ = UCS_OK;

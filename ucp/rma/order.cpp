@@ -156,8 +156,8 @@ bool ep::await_copied() noexcept {
 // From the moment when everything before the flush has left, the peer is asked about it.
 bool ep::is_confirmed(flush_state& flush) {
     if (tracker_ == nullptr) return true;
-    if (tracker_->copied && !flush.awaited) {
-        // One of those before it waited for room when the flush began.
+    if ((tracker_->copied || tracker_->flushing > 0) && !flush.awaited) {
+        // One of those before it waited, for room or behind a fence, when the flush began.
         flush.awaited = true;
         if (await_copied()) {
             flush.until = sequence_;
