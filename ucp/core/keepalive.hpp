@@ -30,10 +30,10 @@ public:
     // Intervals that passed with somebody to look after.
     [[nodiscard]] unsigned rounds() const noexcept { return looks_ / looks_per_interval; }
 
-private:
     // A peer is lost after as many vain looks as one interval has, see uct::ep::check.
     static constexpr unsigned looks_per_interval = 4;
 
+private:
     void look() noexcept;
 
     ucs::async::event_loop& events_;

@@ -60,7 +60,7 @@ public:
     // Nobody has answered for long.
     void ask_to_pair_again() noexcept;
     // Asks whether it is still there, see uct::ep::check.
-    void check() noexcept { (joined() ? am_ : pairing_->bootstrap).endpoint->check(); }
+    void check() noexcept;
 
     [[nodiscard]] uct::ep& am() const noexcept { return *am_.endpoint; }
     // nullptr: there is none, or the system refused to use it. May be that of messages.

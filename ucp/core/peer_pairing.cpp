@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "ucp/core/keepalive.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/core/worker.hpp"
@@ -151,6 +152,7 @@ ucs_status_t peer::accept_pairs(std::uint64_t attempt, const wireup::pair_questi
     const std::vector<std::byte> ours = connection_of(*am_.endpoint, am_attr());
     pairing_->said = wireup::pack(wireup::pair_answer{{ours, device_of(am_)}});
     say_again();
+    owner_.watch().add(*this);
     return UCS_OK;
 }
 
@@ -298,6 +300,20 @@ void peer::stop_keeping() noexcept {
     if (pairing_ == nullptr || !pairing_->keeps_peer) return;
     pairing_->keeps_peer = false;
     release();
+}
+
+void peer::check() noexcept {
+    if (joined()) {
+        am_.endpoint->check();
+        return;
+    }
+    // An asker that is late finds the lanes closed, and asks again.
+    constexpr unsigned enough = 2 * keepalive::looks_per_interval;
+    if (pairing_->keeps_peer && ++pairing_->looks > enough) {
+        stop_keeping();
+    } else {
+        pairing_->bootstrap.endpoint->check();
+    }
 }
 
 bool peer::gives_up() noexcept {

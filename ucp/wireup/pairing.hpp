@@ -47,8 +47,10 @@ struct pairing {
     std::vector<std::byte> said;     // question or answer, to be repeated
     ucs::time::nanoseconds said_at;  // last time
     held_list held;                  // control messages that wait until the lanes are joined
-    // Nobody else may want the peer before the first endpoint.
+    // Nobody else may want the peer before the first endpoint, which may never come: the asker can
+    // be gone, and with it its word that the lanes are joined.
     bool keeps_peer = false;
+    unsigned looks = 0;  // of the keepalive, meanwhile
     // A question that came while the lanes are in use: of a new partner, if the old one is gone.
     struct question {
         wire::wireup_header header;
