@@ -14,8 +14,9 @@ std::unique_ptr<lent_memory> lend(const peer& to, std::span<std::byte> bytes,
     try {
         auto made = std::make_unique<lent_memory>();
         auto shared = domain->lend(bytes, allowed);
-        if (!shared || shared->key.size() > 0xff) return nullptr;
+        if (!shared) return nullptr;
         made->shared = std::move(*shared);
+        if (packed_key_length(*made) > longest_lent_key) return nullptr;
         return made;
     } catch (const std::bad_alloc&) {
         return nullptr;

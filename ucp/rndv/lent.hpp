@@ -29,7 +29,8 @@ struct lent_memory {
                                                 uct::memory_access allowed) noexcept;
 
 // As messages carry it behind their headers: number of the device at its owner 1, length 1, key.
-inline constexpr std::size_t longest_lent_key = 2 + 255;
+// Whole headers of active messages go beside it; memory with longer keys is not lent.
+inline constexpr std::size_t longest_lent_key = 128;
 std::size_t pack_key(const peer& to, const lent_memory& from, std::byte* into) noexcept;
 [[nodiscard]] std::size_t packed_key_length(const lent_memory& from) noexcept;
 
