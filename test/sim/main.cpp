@@ -26,7 +26,6 @@ int usage() {
         "  --seed N        run this seed only and say what happened\n"
         "  --seeds N       run N seeds (default 100); N * M / 10 where HAWSER_SEEDS=M is set\n"
         "  --first N       from this seed on (default 1)\n"
-        "  HAWSER_SIM_PAIRS=1 in the environment: with lanes that come in pairs, too\n"
         "  --profile NAME  orderly, closing, abrupt or failures (default: all)\n"
         "  --verbose       print each scenario before it runs\n");
     return 2;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "test/sim/identities.hpp"
 #include "test/sim/process.hpp"
+#include "test/support/identities.hpp"
 #include "uct/sim/driver.hpp"
 #include "uct/sim/paired_component.hpp"
 
@@ -38,6 +38,7 @@ public:
         result_.digest = network_.history().digest();
         result_.operations = records_.operations().size();
         if (records_.violated() && result_.details.empty()) describe();
+        destroy_workers();
         return std::move(result_);
     }
 
@@ -179,7 +180,24 @@ private:
         return false;
     }
 
+    [[nodiscard]] bool has_leftovers() const {
+        return std::any_of(all_.processes.begin(), all_.processes.end(), [this](const auto& each) {
+            return !records_.dead(each->number()) && !each->leftovers().empty();
+        });
+    }
+
+    // What only time ends: whoever died in silence is given up at last.
+    void let_time_pass() {
+        for (int minutes = 0; minutes < 10 && has_leftovers(); ++minutes) {
+            for (int i = 0; i < 20; ++i) {
+                network_.advance(3 * ucs::time::second);
+                if (!quiet()) return;
+            }
+        }
+    }
+
     bool end() {
+        let_time_pass();
         for (const auto& each : all_.processes) {
             if (records_.dead(each->number())) continue;
             each->check_streams();
@@ -192,8 +210,15 @@ private:
         for (const auto& each : all_.processes)
             each->check_memory();
         if (records_.violated()) return false;
-        // The memory of all processes stays until the last worker has ended what it still ran on
-        // it.
+        destroy_workers();
+        all_.processes.clear();
+        if (request_areas::alive != 0) records_.violation("request areas were not cleaned up");
+        if (payload::open_states() != 0) records_.violation("datatypes were not finished");
+        return true;
+    }
+
+    // The memory of all processes stays until the last worker has ended what it still ran on it.
+    void destroy_workers() {
         std::vector<process*> left;
         for (const auto& each : all_.processes)
             left.push_back(each.get());
@@ -202,10 +227,6 @@ private:
             left[static_cast<std::size_t>(which)]->destroy();
             left.erase(left.begin() + which);
         }
-        all_.processes.clear();
-        if (request_areas::alive != 0) records_.violation("request areas were not cleaned up");
-        if (payload::open_states() != 0) records_.violation("datatypes were not finished");
-        return true;
     }
 
     void describe() {
@@ -230,7 +251,7 @@ private:
 }  // namespace
 
 outcome run(const scenario& plan) {
-    seed_identities(plan.seed);
+    const test::seeded_identities identities(plan.seed);
     return runner(plan).go();
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "uct/sim/random.hpp"
 
 namespace sim_test {
@@ -21,7 +19,7 @@ Value one_of(random& dice, const Value (&values)[Count]) {
 void choose_limits(random& dice, parameters& network) {
     if (dice.chance(0.4)) return;
     network.max_short = one_of<std::size_t>(dice, {0, 8, 40, 200});
-    network.max_bcopy = one_of<std::size_t>(dice, {320, 512, 1000, 4096});
+    network.max_bcopy = one_of<std::size_t>(dice, {400, 512, 1000, 4096});
     network.max_zcopy = one_of<std::size_t>(dice, {400, 2000, 65536});
     network.max_zcopy_header = one_of<std::size_t>(dice, {24, 40, 128});
     network.max_iov = one_of<std::size_t>(dice, {1, 2, 4, 30});
@@ -52,13 +50,16 @@ void choose_network(random& dice, parameters& network) {
 
 void choose_pairs(random& dice, scenario& made) {
     made.paired = one_of(dice, {0.0, 0.0, 0.8, 1.0});
-    // Some of these seeds still find faults, see docs/testing.md.
-    if (std::getenv("HAWSER_SIM_PAIRS") == nullptr) made.paired = 0;
     uct::sim::paired_parameters& pairs = made.network.paired;
     pairs.creation_failure = one_of(dice, {0.0, 0.0, 0.1, 0.6});
     pairs.dead_path = one_of(dice, {0.0, 0.0, 0.3, 1.0});
     pairs.retransmission_time = one_of<ucs::time::nanoseconds>(dice, {200'000, 1'000'000});
-    pairs.memory_ops = {};  // messages only
+    if (dice.chance(0.4)) {
+        pairs.memory_ops = {};  // messages only
+        return;
+    }
+    pairs.max_put_short = one_of<std::size_t>(dice, {8, 32, 200});
+    pairs.registration_failure = one_of(dice, {0.0, 0.0, 0.3});
 }
 
 std::vector<std::pair<std::string, std::string>> choose_options(random& dice) {
@@ -68,7 +69,7 @@ std::vector<std::pair<std::string, std::string>> choose_options(random& dice) {
         list.emplace_back(option, *(values.begin() + dice.below(values.size())));
     };
     sometimes("RNDV_THRESH", {"0", "1", "64", "1000", "8k", "inf"});
-    sometimes("RNDV_SCHEME", {"get_zcopy", "am"});
+    sometimes("RNDV_SCHEME", {"get_zcopy", "am", "put_zcopy"});
     sometimes("BCOPY_THRESH", {"0", "16"});
     sometimes("ZCOPY_THRESH", {"0", "1", "300"});
     sometimes("RNDV_FRAG_SIZE", {"200", "3000"});
@@ -121,17 +122,18 @@ std::string scenario::text() const {
     std::string line = fmt::format(
         "profile {} seed {}: {} workers, {} actions each, {}, peer mode {}, remote {} on {} bytes, "
         "streams {} sockets {} breaking {}; "
-        "pairs {} none made {} dead paths {} repeated after {}; "
+        "pairs {} none made {} dead paths {} repeated after {} memory {:#x}/{} refused {}; "
         "ops {:#x} short {} "
         "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
         "queue {} refusal {} batch {} immediate {} rma refused {};",
         name(kind), seed, workers, actions, shared_context ? "one context" : "own contexts",
         peer_mode, remote, slice_length, streams, sockets, breaking, paired,
         network.paired.creation_failure, network.paired.dead_path,
-        network.paired.retransmission_time, network.ops.bits, network.max_short, network.max_bcopy,
-        network.max_zcopy, network.max_zcopy_header, network.max_iov, network.max_rma,
-        network.reach == uct::scope::host ? "host" : "network", network.lands,
-        network.landing_piece, network.delay_probability, network.max_connect_time,
+        network.paired.retransmission_time, network.paired.memory_ops.bits,
+        network.paired.max_put_short, network.paired.registration_failure, network.ops.bits,
+        network.max_short, network.max_bcopy, network.max_zcopy, network.max_zcopy_header,
+        network.max_iov, network.max_rma, network.reach == uct::scope::host ? "host" : "network",
+        network.lands, network.landing_piece, network.delay_probability, network.max_connect_time,
         network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
         network.immediate_completion, network.rma_refused);
     for (const auto& [option, value] : options)

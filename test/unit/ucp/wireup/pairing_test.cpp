@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "test/support/identities.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
@@ -16,7 +17,7 @@ using uct::sim::parameters;
 
 // Two workers with both simulated transports.
 struct world {
-    world(std::uint64_t seed, const parameters& how) : network(seed, how) {
+    world(std::uint64_t seed, const parameters& how) : identities(seed), network(seed, how) {
         for (int i = 0; i < 2; ++i) {
             ucs::config::source source = ucs::config::source::empty();
             source.set("HOST_PROBE", "n");
@@ -65,6 +66,7 @@ struct world {
         return workers[0]->peer_count() == 0 && workers[1]->peer_count() == 0;
     }
 
+    const test::seeded_identities identities;
     uct::sim::fabric network;
     const uct::sim::sim_component by_address{network};
     const uct::sim::paired_component in_pairs{network};

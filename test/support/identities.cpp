@@ -1,0 +1,39 @@
+#include "test/support/identities.hpp"
+
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+
+#include "uct/sim/random.hpp"
+
+namespace test {
+
+namespace {
+std::optional<uct::sim::random> generator;  // none: the kernel's
+}
+
+seeded_identities::seeded_identities(std::uint64_t seed) noexcept {
+    generator.emplace(~seed);
+}
+
+seeded_identities::~seeded_identities() {
+    generator.reset();
+}
+
+}  // namespace test
+
+// In place of the function of the C library, which the library calls (ucs/sys/uuid.cpp).
+extern "C" ssize_t getrandom(void* into, size_t size, unsigned flags) {
+    if (!test::generator) return ::syscall(SYS_getrandom, into, size, flags);
+    auto* at = static_cast<char*>(into);
+    for (std::size_t done = 0; done < size;) {
+        const std::uint64_t word = test::generator->next();
+        const std::size_t part = size - done < sizeof word ? size - done : sizeof word;
+        std::memcpy(at + done, &word, part);
+        done += part;
+    }
+    return static_cast<ssize_t>(size);
+}
