@@ -379,6 +379,8 @@ void ep::abort_all(ucs_status_t status) {
         const bool lost = state.group == nullptr || unconfirmed || first_aborted < state.until;
         end_flush(flush, lost && !state.close_after ? status : UCS_OK);
     }
+    // Callbacks may have begun others, which waited for what was aborted behind them.
+    if (!flushes_.empty()) check_flushes();
 }
 
 // Loads and stores are done without a connection, and whatever needs one is among the sends. By
@@ -421,17 +423,20 @@ ucs_status_t ep::start_flush(request& flush) {
     return UCS_INPROGRESS;
 }
 
-// What ends in here would come back: whoever is at it goes on with what it finds then.
+// What ends in here comes back: whoever is at it looks once more.
 void ep::check_flushes() {
     if (stream_ != nullptr) stream_->go_on();
+    looks_again_ = true;
     if (checking_) return;
     checking_ = true;
-    if (fenced_) [[unlikely]]
-        pass_fences();
-    while (!flushes_.empty() && is_reached(flushes_.front().state.flush)) {
-        request& flush = flushes_.front();
-        flushes_.pop_front();
-        end_flush(flush, outcome_for(flush.state.flush));
+    while (std::exchange(looks_again_, false)) {
+        if (fenced_) [[unlikely]]
+            pass_fences();
+        while (!flushes_.empty() && is_reached(flushes_.front().state.flush)) {
+            request& flush = flushes_.front();
+            flushes_.pop_front();
+            end_flush(flush, outcome_for(flush.state.flush));
+        }
     }
     checking_ = false;
 }

@@ -268,6 +268,7 @@ private:
     bool no_loopback_ = false;
     bool draining_ = false;  // what waited is started; others wait behind it
     bool checking_ = false;  // flushes and fences that wait
+    bool looks_again_ = false;
     bool direct_ = false;    // see reaches_directly
     bool fenced_ = false;    // there are fences
     ucs_status_t refused_ = UCS_OK;
