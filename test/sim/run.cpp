@@ -86,7 +86,8 @@ private:
         const std::uint64_t choice = dice_.below(4);
         if (choice < 2) {
             // One with an interface fewer is left alone.
-            const std::size_t which = dice_.chance(plan_.paired) ? 1 : 0;
+            const std::size_t which =
+                dice_.chance(plan_.paired) ? dice_.between(1, plan_.network.paired.devices) : 0;
             const auto node_a = network_.find_node(from, which);
             const auto node_b = network_.find_node(all_.processes[b]->worker()->uid(), which);
             if (!node_a || !node_b) return;

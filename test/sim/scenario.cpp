@@ -60,6 +60,10 @@ void choose_pairs(random& dice, scenario& made) {
     }
     pairs.max_put_short = one_of<std::size_t>(dice, {8, 32, 200});
     pairs.registration_failure = one_of(dice, {0.0, 0.0, 0.3});
+    pairs.devices = one_of(dice, {1U, 1U, 2U, 3U});
+    if (dice.chance(0.5)) remove(made.network.ops, uct::op::get_zcopy);
+    made.options.emplace_back("MAX_RNDV_RAILS", one_of(dice, {"1", "2", "4"}));
+    made.options.emplace_back("MIN_RNDV_CHUNK_SIZE", one_of(dice, {"1k", "4k"}));
 }
 
 std::vector<std::pair<std::string, std::string>> choose_options(random& dice) {
@@ -122,13 +126,13 @@ std::string scenario::text() const {
     std::string line = fmt::format(
         "profile {} seed {}: {} workers, {} actions each, {}, peer mode {}, remote {} on {} bytes, "
         "streams {} sockets {} breaking {}; "
-        "pairs {} none made {} dead paths {} repeated after {} memory {:#x}/{} refused {}; "
+        "pairs {} on {} none made {} dead paths {} repeated after {} memory {:#x}/{} refused {}; "
         "ops {:#x} short {} "
         "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
         "queue {} refusal {} batch {} immediate {} rma refused {};",
         name(kind), seed, workers, actions, shared_context ? "one context" : "own contexts",
         peer_mode, remote, slice_length, streams, sockets, breaking, paired,
-        network.paired.creation_failure, network.paired.dead_path,
+        network.paired.devices, network.paired.creation_failure, network.paired.dead_path,
         network.paired.retransmission_time, network.paired.memory_ops.bits,
         network.paired.max_put_short, network.paired.registration_failure, network.ops.bits,
         network.max_short, network.max_bcopy, network.max_zcopy, network.max_zcopy_header,

@@ -225,7 +225,7 @@ void am_receiver::on_rts(const std::byte* data, std::size_t length) {
     const arrival what{word, message.header(), answering(word, from)};
     announced offer{header.total, header.request, header.address,
                     (header.flags & wire::rts_confirm) != 0,
-                    take_key(*from, message.rest(), uct::memory_access::read)};
+                    take_keys(*from, message.rest(), uct::memory_access::read)};
     if (to.whole) {
         fetch(what, *from, std::move(offer));
     } else {

@@ -76,6 +76,19 @@ const ucs::config::table& config::options() {
                 "RNDV_FRAG_SIZE", "512k",
                 "Largest piece sent from where it lies in one message, as far as the "
                 "transport takes as much. Other types of memory than host have no meaning here."),
+            make_option<&config::rndv_rails>(
+                "MAX_RNDV_RAILS", "2",
+                "Over how many devices at once the data of a rendezvous is read or written, where "
+                "both sides have so many of one transport. 1: over the one that carries messages.",
+                ucs::config::between("1", "4")),
+            make_option<&config::rma_rails>("MAX_RMA_RAILS", "2",
+                                            "The same for puts and gets of the program.",
+                                            ucs::config::between("1", "4")),
+            make_option<&config::rail_chunk>(
+                "MIN_RNDV_CHUNK_SIZE", "16k",
+                "Shortest piece of a transfer over several devices; what is shorter than two of "
+                "them goes over one.",
+                ucs::config::between("1k", "1g")),
             make_option<&config::proto_info>(
                 "PROTO_INFO", "n",
                 "Print, for every new pair of lanes, which protocol serves which size and why. "

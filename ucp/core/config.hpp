@@ -21,6 +21,9 @@ struct config {
     rndv_scheme scheme = rndv_scheme::automatic;
     host_size fragment;
     protocol_pages proto_info = protocol_pages::none;
+    unsigned rndv_rails = 1;
+    unsigned rma_rails = 1;
+    ucs::config::memunits rail_chunk;
     bool probe_host = true;
     unsigned poll_slow_every = 0;
     ucs::config::memunits stream_window;

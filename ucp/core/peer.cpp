@@ -59,14 +59,14 @@ ucs_status_t peer::connect_over_what_is_left(wireup::pairs which) noexcept {
 ucs_status_t peer::make_lanes(wireup::pairs which) {
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return remote.status();
-    const wireup::lane_selection chosen = wireup::select_lanes(local_interfaces(), *remote, which);
+    const wireup::lane_selection chosen = select_lanes_to(*remote, which);
     if (!chosen.am) {
         owner_.unreachable().error(wireup_log, "worker {:x} ({}) is unreachable: {}", uid_,
                                    remote->name, fmt::join(why_each(chosen), "; "));
         return UCS_ERR_UNREACHABLE;
     }
-    const bool made = open(*chosen.am, am_) &&
-                      (!chosen.paired || begin_pairing(*chosen.bootstrap, chosen.am->address));
+    const bool made =
+        open(*chosen.am, am_) && (!chosen.paired || begin_pairing(*chosen.bootstrap, chosen));
     if (!made) {
         disconnect();
         return make_lanes(which);  // ends: every turn excludes one more
@@ -97,6 +97,8 @@ void peer::adopt(lane& into, std::unique_ptr<uct::ep> made, std::size_t resource
 
 void peer::close(lane& which) noexcept {
     if (which.endpoint == nullptr) return;
+    for (auto next = striped_.begin(); next != striped_.end(); ++next)
+        next->lose(*which.endpoint);
     which.endpoint->pending_purge(drop, nullptr);
     owner_.track_lane(*which.endpoint, which.resource, nullptr);
     which.endpoint.reset();
@@ -120,15 +122,46 @@ const uct::iface_attr& peer::rma_attr() const noexcept {
     return owner_.interface(memory_lane().resource)->attr();
 }
 
-uct::memory_domain* peer::rma_domain() const noexcept {
-    uct::iface* const over = owner_.interface(memory_lane().resource);
-    return over->attr().keyed ? over->domain() : nullptr;
+const uct::iface_attr& peer::attr_of(const lane& which) const noexcept {
+    return owner_.interface(which.resource)->attr();
+}
+
+std::uint8_t peer::own_device(const lane& which) const noexcept {
+    return owner_.owner().resources()[which.resource].memory;
+}
+
+uct::memory_domain* peer::domain_of(const lane& which) const noexcept {
+    return owner_.interface(which.resource)->domain();
+}
+
+wireup::lane_selection peer::select_lanes_to(const address::worker_address& remote,
+                                             wireup::pairs which) const {
+    const config& options = owner_.owner().options();
+    return wireup::select_lanes(local_interfaces(), remote, which,
+                                std::max(options.rndv_rails, options.rma_rails));
+}
+
+// What it carried goes over the others.
+void peer::drop_rail(std::size_t index, ucs_status_t why) noexcept {
+    lane gone = std::move(rails_[index]);
+    rails_.erase(rails_.begin() + static_cast<std::ptrdiff_t>(index));
+    const auto& where = owner_.owner().resources()[gone.resource].where;
+    ucs::log::log(wireup_log,
+                  why == UCS_ERR_NOT_CONNECTED ? ucs::log::level::debug : ucs::log::level::warn,
+                  "the rail {}/{} to worker {:x} was lost: {}; going on over {} others",
+                  where.transport, where.device, uid_, ucs_status_string(why), rail_count());
+    close(gone);
 }
 
 void peer::disconnect() noexcept {
     empty_queue();
     for (ep& each : endpoints_)
         each.forget_lane();
+    while (!rails_.empty()) {
+        lane last = std::move(rails_.back());
+        rails_.pop_back();
+        close(last);
+    }
     close(am_);
     close(rma_);
     if (pairing_ == nullptr) return;
@@ -172,6 +205,11 @@ bool peer::may_change_lane() const noexcept {
 void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
     if (&which == rma_.endpoint.get()) {
         drop_rma(ucs_status_string(status));
+        return;
+    }
+    for (std::size_t i = 0; i < rails_.size(); ++i) {
+        if (&which != rails_[i].endpoint.get()) continue;
+        drop_rail(i, status);
         return;
     }
     const bool is_bootstrap = pairing_ != nullptr && &which == pairing_->bootstrap.endpoint.get();
@@ -302,6 +340,8 @@ void peer::drop(uct::pending_request& queued, void*) {
         control_message::drop(queued);
     } else if (ep::is_last_word(queued)) {
         ep::drop_last_word(queued);
+    } else if (striped_access::is(queued)) {
+        striped_access::drop(queued);
     }
 }
 
@@ -400,11 +440,15 @@ std::string peer::peer_name() const noexcept {
 std::vector<peer::lane_name> peer::lane_names() const {
     std::vector<lane_name> names;
     const auto& resources = owner_.owner().resources();
-    for (const lane* each : {&am_, &rma_}) {
-        if (each->endpoint == nullptr) continue;
-        const uct::resource& where = resources[each->resource].where;
+    const auto add = [&](const lane& each) {
+        if (each.endpoint == nullptr) return;
+        const uct::resource& where = resources[each.resource].where;
         names.push_back({where.transport.c_str(), where.device.c_str()});
-    }
+    };
+    add(am_);
+    add(rma_);
+    for (const lane& each : rails_)
+        add(each);
     return names;
 }
 

@@ -8,6 +8,7 @@
 #include "ucp/address/address.hpp"
 #include "ucp/core/control.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/rma/striped.hpp"
 #include "ucp/rndv/lent.hpp"
 #include "ucp/tag/announce_limit.hpp"
 #include "ucp/wireup/pair_wire.hpp"
@@ -57,6 +58,10 @@ public:
     void partner_joined(std::uint64_t attempt);
     // Says to a peer that asked why its lanes cannot be connected.
     void refuse_to_pair(std::uint64_t attempt, wire::unpaired_reason why);
+    // A question that waits until the lanes of before are gone, if there is one.
+    [[nodiscard]] std::unique_ptr<wireup::pairing::question> take_next() noexcept {
+        return pairing_ == nullptr ? nullptr : std::move(pairing_->next);
+    }
     // Nobody has answered for long.
     void ask_to_pair_again() noexcept;
     // Asks whether it is still there, see uct::ep::check.
@@ -70,10 +75,22 @@ public:
     [[nodiscard]] uct::ep& rma_lane() const noexcept { return *memory_lane().endpoint; }
     // What its keys call the device that this lane reaches, where it needs one.
     [[nodiscard]] std::uint8_t rma_device() const noexcept { return memory_lane().device; }
-    // What our own keys call our device of it.
-    [[nodiscard]] std::uint8_t own_device() const noexcept { return device_of(memory_lane()); }
-    // The memory that we have over the lane; nullptr: it needs no keys.
-    [[nodiscard]] uct::memory_domain* rma_domain() const noexcept;
+
+    // --- lanes that reach memory by keys, see ucp/rma/striped.hpp ---
+    // How many; 0: memory is reached without. The first one is rma_lane().
+    [[nodiscard]] std::size_t rail_count() const noexcept {
+        return rma() != nullptr && rma_attr().keyed ? 1 + rails_.size() : 0;
+    }
+    [[nodiscard]] const wireup::lane& rail(std::size_t index) const noexcept {
+        return index == 0 ? memory_lane() : rails_[index - 1];
+    }
+    [[nodiscard]] const uct::iface_attr& attr_of(const wireup::lane& which) const noexcept;
+    // What our own keys call our device of it, and our memory there.
+    [[nodiscard]] std::uint8_t own_device(const wireup::lane& which) const noexcept;
+    [[nodiscard]] uct::memory_domain* domain_of(const wireup::lane& which) const noexcept;
+    // Runs over the rails, and hears when one goes.
+    void add(striped_access& begun) noexcept { striped_.push_back(begun); }
+
     // Memory of a send that was broken off, which the peer may still read, and its end.
     void keep_lent(std::unique_ptr<lent_memory> still_used) noexcept;
     void end_lent(std::uint64_t send) noexcept;
@@ -220,16 +237,29 @@ private:
     bool send_over(uct::ep& over, const control_message::content& what) noexcept;
     bool lose_control(const control_message::content& what) noexcept;
     [[nodiscard]] bool begin_pairing(const wireup::lane_choice& bootstrap,
-                                     std::span<const std::byte> to);
+                                     const wireup::lane_selection& chosen);
     [[nodiscard]] bool pair_with_itself();
-    [[nodiscard]] std::uint8_t device_of(const lane& ours) const noexcept;
+    // What a question or an answer says of a lane of ours.
+    struct asked_lane {
+        std::string_view transport;
+        std::span<const std::byte> to;
+        std::vector<std::byte> from;
+        std::vector<std::byte> connection;
+        std::uint8_t device = mem::no_device;
+    };
+    [[nodiscard]] asked_lane describe(const lane& ours, std::span<const std::byte> to) const;
+    [[nodiscard]] std::vector<std::byte> answer_for(std::span<const wireup::pair_lane> rails);
     void say(wire::wireup_type what, std::uint64_t attempt, std::uint64_t last, uct::ep& over,
              std::span<const std::byte> body = {}) noexcept;
     void say_again() noexcept;
     void put_off(const wire::wireup_header& header, std::span<const std::byte> body);
     [[nodiscard]] ucs_status_t accept_pairs(std::uint64_t attempt,
                                             const wireup::pair_question& theirs, lane bootstrap);
-    [[nodiscard]] ucs_status_t accept_pair(const wireup::pair_lane& asked);
+    [[nodiscard]] ucs_status_t accept_pair(const wireup::pair_lane& asked, lane& into);
+    void connect_rails(const wireup::pair_answer& theirs);
+    void drop_rail(std::size_t index, ucs_status_t why) noexcept;
+    [[nodiscard]] wireup::lane_selection select_lanes_to(const address::worker_address& remote,
+                                                         wireup::pairs which) const;
     [[nodiscard]] ucs_status_t open_bootstrap();
     void without_pairs() noexcept;
     void tell_without_pairs();
@@ -261,6 +291,8 @@ private:
     std::vector<std::byte> packed_;  // the address, for connecting and explaining
     lane am_;
     lane rma_;
+    std::vector<lane> rails_;  // beside am_, if that reaches memory by keys
+    ucs::datastruct::auto_list<striped_access, &striped_access::peer_hook> striped_;
     bool shared_lane_ = false;                  // am_ reaches memory, too
     std::unique_ptr<wireup::pairing> pairing_;  // nullptr: the lanes do not come in pairs
     bool tried_pairs_ = false;                  // the peer was asked for some

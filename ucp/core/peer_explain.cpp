@@ -16,9 +16,10 @@ std::vector<wireup::local_interface> peer::local_interfaces() const {
         if (owner_.interface(i) == nullptr) continue;
         const auto failed = std::find_if(excluded_.begin(), excluded_.end(),
                                          [i](const excluded& each) { return each.resource == i; });
-        list.push_back(
-            {owner_.interface(i), resources[i].where.transport, resources[i].where.device, i,
-             failed == excluded_.end() ? UCS_OK : failed->failure, resources[i].only_connects});
+        list.push_back({owner_.interface(i), resources[i].where.transport,
+                        resources[i].where.device, i,
+                        failed == excluded_.end() ? UCS_OK : failed->failure,
+                        resources[i].only_connects, owner_.detour(i)});
     }
     return list;
 }
@@ -56,6 +57,8 @@ std::vector<peer::lane_in_use> peer::lanes_in_use() const {
     };
     add(am_, shared_lane_ ? "am, rma" : "am");
     add(rma_, rma_dropped_ == nullptr ? "rma" : "rma (dropped)");
+    for (const lane& each : rails_)
+        add(each, "rma");
     if (pairing_ != nullptr) add(pairing_->bootstrap, "connects");
     return list;
 }
@@ -78,7 +81,7 @@ std::string peer::explain_transports() const {
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return {};
     std::string text = "# Why these transports:\n";
-    for (const std::string& line : why_each(wireup::select_lanes(local_interfaces(), *remote)))
+    for (const std::string& line : why_each(select_lanes_to(*remote, wireup::pairs::allowed)))
         text += fmt::format("#   {}\n", line);
     if (rma_dropped_ != nullptr) text += fmt::format("#   memory access: {}\n", rma_dropped_);
     return text;
@@ -87,8 +90,8 @@ std::string peer::explain_transports() const {
 std::string peer::list_transports() const {
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return "its address is not known";
-    return fmt::format(
-        "{}", fmt::join(why_each(wireup::select_lanes(local_interfaces(), *remote)), "; "));
+    return fmt::format("{}",
+                       fmt::join(why_each(select_lanes_to(*remote, wireup::pairs::allowed)), "; "));
 }
 
 std::string peer::explain_protocols() const {

@@ -49,31 +49,46 @@ void peer::say_again() noexcept {
     say(what, pairing_->attempt, 0, *pairing_->bootstrap.endpoint, pairing_->said);
 }
 
-std::uint8_t peer::device_of(const lane& ours) const noexcept {
-    return owner_.owner().resources()[ours.resource].memory;
-}
-
-// Our endpoint is made. False: a resource was excluded, or the lane has failed.
-bool peer::begin_pairing(const wireup::lane_choice& bootstrap, std::span<const std::byte> to) {
+// Our endpoints are made. False: a resource was excluded, or the lane has failed. Who asks with
+// itself has one endpoint that is both halves, and no use for rails.
+bool peer::begin_pairing(const wireup::lane_choice& bootstrap,
+                         const wireup::lane_selection& chosen) {
     if (uid_ == owner_.uid()) return pair_with_itself();
     pairing_ = std::make_unique<wireup::pairing>();
     pairing_->at = step::asked;
     pairing_->attempt = ucs::sys::random_id();
     if (!open(bootstrap, pairing_->bootstrap)) return false;
     tried_pairs_ = true;
-    const std::vector<std::byte> from = address_of(*owner_.interface(am_.resource));
-    const std::vector<std::byte> connection = connection_of(*am_.endpoint, am_attr());
-    const std::string& transport = owner_.owner().resources()[am_.resource].where.transport;
-    pairing_->said = wireup::pack(wireup::pair_question{
-        {{transport, to, from, connection, device_of(am_)}}, owner_.address(false)});
+    std::vector<asked_lane> asked;
+    asked.push_back(describe(am_, chosen.am->address));
+    for (const wireup::lane_choice& each : chosen.rails) {
+        auto made = owner_.interface(each.resource)->create_ep(each.address);
+        if (!made) continue;  // logged by the transport
+        adopt(rails_.emplace_back(), std::move(*made), each.resource);
+        asked.push_back(describe(rails_.back(), each.address));
+    }
+    wireup::pair_question question{{}, owner_.address(false)};
+    for (const asked_lane& each : asked)
+        question.lanes.push_back(
+            {each.transport, each.to, each.from, each.connection, each.device});
+    pairing_->said = wireup::pack(question);
     say_again();
     return true;
 }
 
-// Both halves are one.
+peer::asked_lane peer::describe(const lane& ours, std::span<const std::byte> to) const {
+    return {owner_.owner().resources()[ours.resource].where.transport, to,
+            address_of(*owner_.interface(ours.resource)),
+            connection_of(*ours.endpoint, attr_of(ours)), own_device(ours)};
+}
+
+// Both halves are one, on one device, whichever of ours was found first.
 bool peer::pair_with_itself() {
+    const std::size_t resource = am_.resource;
+    close(am_);
+    if (!open({resource, address_of(*owner_.interface(resource))}, am_)) return false;
     const ucs_status_t status = am_.endpoint->connect_to(connection_of(*am_.endpoint, am_attr()));
-    am_.device = device_of(am_);
+    am_.device = own_device(am_);
     if (status != UCS_OK) excluded_.push_back({am_.resource, status});
     return status == UCS_OK;
 }
@@ -142,21 +157,39 @@ ucs_status_t peer::accept_pairs(std::uint64_t attempt, const wireup::pair_questi
     pairing_->keeps_peer = true;
     pairing_->bootstrap = std::move(bootstrap);
     hold();
-    if (theirs.lanes.size() != 1) return UCS_ERR_UNSUPPORTED;
-    ucs_status_t status = accept_pair(theirs.lanes.front());
+    if (theirs.lanes.empty()) return UCS_ERR_UNSUPPORTED;
+    ucs_status_t status = accept_pair(theirs.lanes.front(), am_);
     const bool has_bootstrap = pairing_->bootstrap.endpoint != nullptr;
     if (status == UCS_OK && !has_bootstrap) status = open_bootstrap();
     if (status != UCS_OK) return status;
     shared_lane_ = am_attr().keyed;
     choose_protocols();
-    const std::vector<std::byte> ours = connection_of(*am_.endpoint, am_attr());
-    pairing_->said = wireup::pack(wireup::pair_answer{{ours, device_of(am_)}});
+    pairing_->said = answer_for(std::span(theirs.lanes).subspan(1));
     say_again();
     owner_.watch().add(*this);
     return UCS_OK;
 }
 
-ucs_status_t peer::accept_pair(const wireup::pair_lane& asked) {
+// The lane of messages stands; a rail that cannot be made is left out.
+std::vector<std::byte> peer::answer_for(std::span<const wireup::pair_lane> rails) {
+    std::vector<asked_lane> ours{describe(am_, {})};
+    for (const wireup::pair_lane& each : rails) {
+        lane made;
+        if (shared_lane_ && accept_pair(each, made) == UCS_OK) {
+            rails_.push_back(std::move(made));
+            ours.push_back(describe(rails_.back(), {}));
+        } else {
+            close(made);
+            ours.emplace_back();
+        }
+    }
+    wireup::pair_answer answer;
+    for (const asked_lane& each : ours)
+        answer.push_back({each.connection, each.device});
+    return wireup::pack(answer);
+}
+
+ucs_status_t peer::accept_pair(const wireup::pair_lane& asked, lane& into) {
     const auto& resources = owner_.owner().resources();
     for (std::size_t i = 0; i < owner_.interface_count(); ++i) {
         uct::iface* const each = owner_.interface(i);
@@ -167,9 +200,9 @@ ucs_status_t peer::accept_pair(const wireup::pair_lane& asked) {
         if (!each->check_reachable(asked.from).ok()) return UCS_ERR_UNREACHABLE;
         auto made = each->create_ep(asked.from);
         if (!made) return made.status();
-        adopt(am_, std::move(*made), i);
-        am_.device = asked.device;
-        return am_.endpoint->connect_to(asked.connection);
+        adopt(into, std::move(*made), i);
+        into.device = asked.device;
+        return into.endpoint->connect_to(asked.connection);
     }
     return UCS_ERR_NO_DEVICE;
 }
@@ -179,8 +212,7 @@ ucs_status_t peer::open_bootstrap() {
     const auto remote = address::parse(std::span<const std::byte>(packed_));
     if (!remote) return remote.status();
     for (;;) {
-        const auto chosen =
-            wireup::select_lanes(local_interfaces(), *remote, wireup::pairs::allowed).bootstrap;
+        const auto chosen = select_lanes_to(*remote, wireup::pairs::allowed).bootstrap;
         if (!chosen) return UCS_ERR_UNREACHABLE;
         if (open(*chosen, pairing_->bootstrap)) return UCS_OK;
     }
@@ -188,7 +220,7 @@ ucs_status_t peer::open_bootstrap() {
 
 void peer::paired(std::uint64_t attempt, const wireup::pair_answer& theirs) {
     if (pairing_ == nullptr || pairing_->at != step::asked || pairing_->attempt != attempt) return;
-    const ucs_status_t status = theirs.size() == 1
+    const ucs_status_t status = theirs.size() == 1 + rails_.size()
                                     ? am_.endpoint->connect_to(theirs.front().connection)
                                     : UCS_ERR_INVALID_ADDR;
     if (status != UCS_OK) {
@@ -196,9 +228,23 @@ void peer::paired(std::uint64_t attempt, const wireup::pair_answer& theirs) {
         return;
     }
     am_.device = theirs.front().device;
+    connect_rails(theirs);
     const peer_use kept(*this);
     say(wireup_type::joined, attempt, 0, *am_.endpoint);
     join();
+}
+
+// Rails that the peer could not make, or that cannot be connected, are left out.
+void peer::connect_rails(const wireup::pair_answer& theirs) {
+    for (std::size_t i = rails_.size(); i > 0; --i) {
+        lane& ours = rails_[i - 1];
+        const wireup::pair_half& half = theirs[i];
+        ours.device = half.device;
+        const ucs_status_t status = half.connection.empty()
+                                        ? UCS_ERR_UNREACHABLE
+                                        : ours.endpoint->connect_to(half.connection);
+        if (status != UCS_OK) drop_rail(i - 1, status);
+    }
 }
 
 void peer::partner_joined(std::uint64_t attempt) {

@@ -13,6 +13,7 @@
 #include "ucp/rndv/answers.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/stream/arrivals.hpp"
+#include "ucp/wireup/detour.hpp"
 #include "ucp/wireup/messages.hpp"
 #include "ucs/sys/uuid.hpp"
 
@@ -67,13 +68,16 @@ ucs_status_t worker::check_message_sizes() {
 std::size_t worker::longest_question() const {
     constexpr std::size_t lengths = 6;
     std::size_t longest = 0;
+    std::size_t lanes = 0;
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         if (interfaces_[i] == nullptr || interfaces_[i]->attr().connection_length == 0) continue;
         const uct::iface_attr& attr = interfaces_[i]->attr();
+        ++lanes;
         longest = std::max(longest, lengths + context_.resources()[i].where.transport.size() +
                                         2 * attr.address_length + attr.connection_length);
     }
-    return longest;
+    const config& options = context_.options();
+    return longest * std::min<std::size_t>(lanes, std::max(options.rndv_rails, options.rma_rails));
 }
 
 worker::worker(const context& of, const worker_params& params,
@@ -101,6 +105,7 @@ void worker::show() {
 }
 
 worker::~worker() {
+    ending_ = true;
     context_.detach(view_);
     view_->questions.close();
     entrance_.reset();
@@ -130,6 +135,10 @@ ucs_status_t worker::open_interfaces() {
     const auto& resources = context_.resources();
     interfaces_.resize(resources.size());
     lane_counts_.resize(resources.size());
+    std::vector<int> nodes;
+    for (const usable_resource& each : resources)
+        nodes.push_back(each.where.numa_node);
+    detours_ = wireup::detours_to(nodes);
     // Handlers may activate interfaces while the lists are walked: they never move.
     fast_.reserve(resources.size());
     slow_.reserve(resources.size());
@@ -309,7 +318,7 @@ void worker::pack_addresses() {
         address::entry entry{resources[i].where.transport,
                              resources[i].where.device,
                              attr.reach,
-                             static_cast<float>(attr.latency),
+                             static_cast<float>(attr.latency + detours_[i]),
                              static_cast<float>(attr.bandwidth),
                              static_cast<float>(attr.overhead),
                              std::vector<std::byte>(attr.address_length)};
@@ -457,6 +466,7 @@ unsigned worker::empty_trash() {
         peer* gone = &trash_peers_.front();
         trash_peers_.pop_front();
         if (gone->is_held() || gone->gives_up()) continue;  // somebody came back
+        const std::unique_ptr<wireup::pairing::question> next = gone->take_next();
         const auto known = peers_.find(gone->uid());
         if (known != peers_.end() && known->second.get() == gone) {
             peers_.erase(known);
@@ -464,8 +474,19 @@ unsigned worker::empty_trash() {
             --dead_count_;
             delete gone;
         }
+        if (next != nullptr && !ending_) answer(*next);
     }
     return 0;
+}
+
+// Of a peer that came back before we had closed what it had left.
+void worker::answer(const wireup::pairing::question& next) noexcept {
+    try {
+        wireup::take_question(*this, next.header, next.body);
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(wireup_log, "out of memory: worker {:x} is not connected to again",
+                        next.header.uid);
+    }
 }
 
 void worker::forget(peer& dead) noexcept {

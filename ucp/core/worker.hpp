@@ -205,6 +205,9 @@ public:
     [[nodiscard]] std::size_t endpoint_count() const noexcept { return ep_ids_.size(); }
     // Tag sends that wait until their receivers take more announcements.
     [[nodiscard]] std::size_t deferred_count() const noexcept;
+    // How much farther the resource's device is than one at this processor's own NUMA node,
+    // seconds.
+    [[nodiscard]] double detour(std::size_t resource) const noexcept { return detours_[resource]; }
     [[nodiscard]] std::size_t peer_count() const noexcept { return peers_.size() + dead_count_; }
 
 private:
@@ -218,6 +221,7 @@ private:
     [[gnu::noinline]] unsigned progress_slow();
     unsigned progress_events();
     unsigned empty_trash();
+    void answer(const wireup::pairing::question& next) noexcept;
     unsigned fail_noted();
     unsigned send_deferred();
     unsigned poll_quiet();
@@ -256,6 +260,7 @@ private:
     unsigned until_events_ = 0;
     ucs::time::nanoseconds events_due_ = 0;
     std::vector<uct::iface*> slow_;  // in use, and a poll is a system call
+    std::vector<double> detours_;    // of each resource
     const context& context_;
     ucs::sys::optional_lock lock_;
     request_pool requests_;
@@ -291,6 +296,7 @@ private:
     std::size_t dead_count_ = 0;
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
+    bool ending_ = false;                   // it is being destroyed
     bool has_unused_ = false;               // one of slow_ lost its last lane
     struct table_key {
         const uct::iface_attr* am;

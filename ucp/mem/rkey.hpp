@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "ucp/mem/memory_table.hpp"
+#include "ucp/mem/reached.hpp"
 
 namespace ucp::mem {
 
@@ -55,27 +56,20 @@ public:
 
     // The memory over lanes to that device of its owner's; nullptr: not to be reached by them.
     [[nodiscard]] const uct::remote_memory* on(std::uint8_t device) const noexcept {
-        if (devices_ == nullptr) return nullptr;
-        for (const reached& each : *devices_) {
-            if (each.device == device) return each.memory.get();
-        }
-        return nullptr;
+        return devices_ == nullptr ? nullptr : devices_->on(device);
     }
+    // nullptr: no device reaches it.
+    [[nodiscard]] const reached_memory* devices() const noexcept { return devices_.get(); }
     // Before anybody else has it.
     void add(std::uint8_t device, std::unique_ptr<uct::remote_memory> memory) {
-        if (devices_ == nullptr) devices_ = std::make_unique<std::vector<reached>>();
-        devices_->push_back({device, std::move(memory)});
+        if (devices_ == nullptr) devices_ = std::make_unique<reached_memory>();
+        devices_->add(device, std::move(memory));
     }
 
     // Negative, 0 or positive; 0: either serves in place of the other.
     [[nodiscard]] int compare(const rkey& other) const noexcept;
 
 private:
-    struct reached {
-        std::uint8_t device;
-        std::unique_ptr<uct::remote_memory> memory;
-    };
-
     std::uint64_t base_;
     std::uint64_t length_;
     std::uint64_t readable_ = 0;  // bytes from base_ on that can be loaded
@@ -84,7 +78,7 @@ private:
     std::uint8_t allowed_;
     std::byte* local_;
     memory::block_pointer keeper_;
-    std::unique_ptr<std::vector<reached>> devices_;  // nullptr: none
+    std::unique_ptr<reached_memory> devices_;  // nullptr: none
 };
 
 // Programs keep one per peer and piece of memory.

@@ -7,6 +7,7 @@
 #include "ucp/mem/rkey.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
+#include "ucp/rma/striped.hpp"
 
 namespace ucp {
 
@@ -34,9 +35,28 @@ ucs_status_t access(uct::ep& lane, const uct::iface_attr& attr, bool put,
     return status == UCS_INPROGRESS ? UCS_OK : status;
 }
 
+bool is_wanted(const uct::completion& parts) noexcept {
+    const auto* const state = boost::intrusive::get_parent_from_member(&parts, &send_state::parts);
+    return !state->aborted;
+}
+
+// All of it over all rails. False: it is for one of them.
+bool copy_striped(request& send) noexcept {
+    send_state& state = send.state.send;
+    auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
+    if (bytes == nullptr || state.offset > 0) return false;
+    const striped_work work{
+        state.kind == send_kind::put, const_cast<std::byte*>(bytes),          state.what, state.end,
+        state.key().devices(),        send.owner->owner().options().rma_rails};
+    if (!striped_access::begin(send.via->remote(), work, state.parts, is_wanted)) return false;
+    state.offset = state.end;
+    return true;
+}
+
 // UCS_ERR_NO_RESOURCE: call again. Other errors end it.
 ucs_status_t copy_rest(request& send) {
     send_state& state = send.state.send;
+    if (copy_striped(send)) return UCS_OK;
     uct::ep* lane = send.via->remote().rma();
     if (lane == nullptr) return UCS_ERR_UNSUPPORTED;  // refused to another one meanwhile
     const uct::iface_attr& attr = send.via->remote().rma_attr();

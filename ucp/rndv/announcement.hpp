@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "ucp/mem/reached.hpp"
 #include "ucs/datastruct/intrusive.hpp"
-#include "uct/api/memory.hpp"
 
 namespace ucp {
 
@@ -18,7 +18,7 @@ struct announced {
     std::uint64_t request = 0;  // of the sender
     std::uint64_t address = 0;  // where the data can be read, or 0
     bool confirm = false;       // who has read it asks whether the send still ran
-    std::unique_ptr<uct::remote_memory> memory = nullptr;  // by which it is read, if it has a key
+    std::unique_ptr<mem::reached_memory> memory = nullptr;  // to be read by, if it has keys
 };
 
 // Base of what keeps one until it is wanted. It is in its endpoint's list, so that it learns when

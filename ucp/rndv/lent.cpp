@@ -4,47 +4,78 @@
 #include <new>
 
 #include "ucp/core/peer.hpp"
+#include "ucp/rma/striped.hpp"
 
 namespace ucp {
 
+namespace {
+
+// The lane of ours that reaches this device of the peer's; nullptr: none.
+uct::memory_domain* domain_of_lane_to(const peer& of, std::uint8_t device) noexcept {
+    for (std::size_t i = 0; i < of.rail_count(); ++i) {
+        if (of.rail(i).device == device) return of.domain_of(of.rail(i));
+    }
+    return nullptr;
+}
+
+}  // namespace
+
 std::unique_ptr<lent_memory> lend(const peer& to, std::span<std::byte> bytes,
                                   uct::memory_access allowed) noexcept {
-    uct::memory_domain* const domain = to.rma() != nullptr ? to.rma_domain() : nullptr;
-    if (domain == nullptr) return nullptr;
+    const std::size_t rails = is_striped(to, bytes.size()) ? to.rail_count() : 1;
+    if (to.rail_count() == 0) return nullptr;
     try {
         auto made = std::make_unique<lent_memory>();
-        auto shared = domain->lend(bytes, allowed);
-        if (!shared) return nullptr;
-        made->shared = std::move(*shared);
-        if (packed_key_length(*made) > longest_lent_key) return nullptr;
+        for (std::size_t i = 0; i < rails; ++i) {
+            const wireup::lane& each = to.rail(i);
+            auto shared = to.domain_of(each)->lend(bytes, allowed);
+            if (shared) {
+                made->shared.push_back({to.own_device(each), std::move(*shared)});
+                if (packed_keys_length(*made) > longest_lent_key) made->shared.pop_back();
+            }
+            if (made->shared.empty()) return nullptr;
+        }
         return made;
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
 }
 
-std::size_t packed_key_length(const lent_memory& from) noexcept {
-    return 2 + from.shared.key.size();
+std::size_t packed_keys_length(const lent_memory& from) noexcept {
+    std::size_t length = 0;
+    for (const mem::device_memory& each : from.shared)
+        length += 2 + each.shared.key.size();
+    return length;
 }
 
-std::size_t pack_key(const peer& to, const lent_memory& from, std::byte* into) noexcept {
-    const std::vector<std::byte>& key = from.shared.key;
-    into[0] = std::byte{to.own_device()};
-    into[1] = static_cast<std::byte>(key.size());
-    std::memcpy(into + 2, key.data(), key.size());
-    return packed_key_length(from);
+std::size_t pack_keys(const lent_memory& from, std::byte* into) noexcept {
+    for (const mem::device_memory& each : from.shared) {
+        const std::vector<std::byte>& key = each.shared.key;
+        into[0] = std::byte{each.device};
+        into[1] = static_cast<std::byte>(key.size());
+        std::memcpy(into + 2, key.data(), key.size());
+        into += 2 + key.size();
+    }
+    return packed_keys_length(from);
 }
 
-std::unique_ptr<uct::remote_memory> take_key(const ep& from, std::span<const std::byte> key,
-                                             uct::memory_access wanted) {
+std::unique_ptr<mem::reached_memory> take_keys(const ep& from, std::span<const std::byte> keys,
+                                               uct::memory_access wanted) {
     const peer& of = from.remote();
-    uct::memory_domain* const domain = of.rma() != nullptr ? of.rma_domain() : nullptr;
-    if (domain == nullptr || key.size() < 2) return nullptr;
-    const auto device = std::to_integer<std::uint8_t>(key[0]);
-    const auto length = std::to_integer<std::size_t>(key[1]);
-    if (device != of.rma_device() || length > key.size() - 2) return nullptr;
-    auto made = domain->attach(key.subspan(2, length), wanted);
-    return made ? std::move(*made) : nullptr;
+    if (of.rail_count() == 0) return nullptr;
+    auto made = std::make_unique<mem::reached_memory>();
+    while (keys.size() >= 2) {
+        const auto device = std::to_integer<std::uint8_t>(keys[0]);
+        const auto length = std::to_integer<std::size_t>(keys[1]);
+        if (length > keys.size() - 2) break;
+        uct::memory_domain* const domain = domain_of_lane_to(of, device);
+        if (domain != nullptr && made->on(device) == nullptr) {
+            auto memory = domain->attach(keys.subspan(2, length), wanted);
+            if (memory) made->add(device, std::move(*memory));
+        }
+        keys = keys.subspan(2 + length);
+    }
+    return made->on(of.rma_device()) != nullptr ? std::move(made) : nullptr;
 }
 
 }  // namespace ucp

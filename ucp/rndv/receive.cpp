@@ -78,11 +78,11 @@ bool send_data_request(request& receive, std::uint64_t address, std::uint64_t fr
     peer& to = receive.via->remote();
     const wire::rtr_header header{state.remote_id, state.local_id, address, from,
                                   receive.via->remote_id()};
-    std::array<std::byte, longest_lent_key> key;
+    std::array<std::byte, longest_lent_key> keys;
     const std::size_t length =
-        address != 0 && state.lends ? pack_key(to, *state.lent, key.data()) : 0;
+        address != 0 && state.lends ? pack_keys(*state.lent, keys.data()) : 0;
     if (to.send_control(wire::rndv_rtr, std::as_bytes(std::span(&header, 1)),
-                        std::span(key).first(length))) {
+                        std::span(keys).first(length))) {
         return true;
     }
     rndv_release(receive);
@@ -132,16 +132,37 @@ void read_completed(uct::completion& parts) noexcept {
     if (status == UCS_ERR_UNSUPPORTED) {
         fall_back(receive);
     } else if (status == UCS_OK && std::exchange(receive.state.recv.unwritten, false)) {
-        const bool readable = receive.via->remote().rma_domain() == nullptr;
+        const bool readable = receive.via->remote().rail_count() == 0;
         readable ? read_data(receive) : stream_instead(receive);
     } else {
         read_done(receive, status);
     }
 }
 
-uct::remote_place source_of(const recv_state& state) noexcept {
+uct::remote_place source_of(const recv_state& state, const peer& from) noexcept {
     if (!state.lends) return {state.remote_address};
-    return {state.lent->address, state.lent->theirs.get()};
+    return {state.lent->address, state.lent->theirs->on(from.rma_device())};
+}
+
+bool is_wanted(const uct::completion& parts) noexcept {
+    return of_parts(const_cast<uct::completion&>(parts)).via != nullptr;
+}
+
+// Reads [state.offset, state.end) over all rails. False: it is for one of them.
+bool read_striped(request& receive) noexcept {
+    recv_state& state = receive.state.recv;
+    auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
+    if (!state.lends || buffer == nullptr) return false;
+    peer& from = receive.via->remote();
+    const striped_work work{false,
+                            buffer + state.offset,
+                            state.lent->address + state.offset,
+                            state.end - state.offset,
+                            state.lent->theirs.get(),
+                            receive.owner->owner().options().rndv_rails};
+    if (!striped_access::begin(from, work, state.parts, is_wanted)) return false;
+    state.offset = state.end;
+    return true;
 }
 
 // Reads [state.offset, state.end), one list of pieces after the other. UCS_ERR_NO_RESOURCE: the
@@ -153,8 +174,9 @@ ucs_status_t read_pieces(request& receive) {
         state.parts.status = UCS_ERR_UNSUPPORTED;
         return UCS_OK;
     }
+    if (read_striped(receive)) return UCS_OK;
     const uct::iface_attr& attr = receive.via->remote().rma_attr();
-    const uct::remote_place from = source_of(state);
+    const uct::remote_place from = source_of(state, receive.via->remote());
     std::array<uct::iov, max_pieces> pieces;
     const auto room = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
     while (state.offset < state.end && state.parts.status == UCS_OK) {
@@ -366,7 +388,7 @@ void landed_data(void* arg, const void* at, std::size_t length) {
 }
 
 // Until everything is read. False: no memory.
-bool keep_key(request& receive, std::unique_ptr<uct::remote_memory> memory) noexcept {
+bool keep_keys(request& receive, std::unique_ptr<mem::reached_memory> memory) noexcept {
     std::unique_ptr<lent_memory> kept(new (std::nothrow) lent_memory);
     if (kept == nullptr) return false;
     kept->theirs = std::move(memory);
@@ -410,7 +432,7 @@ void rndv_receive(request& receive, ep& from, announced what) {
     switch (state.method) {
         case rndv_method::read:
             receive.owner->count(activity::reads);
-            if (keyed && !keep_key(receive, std::move(what.memory))) break;
+            if (keyed && !keep_keys(receive, std::move(what.memory))) break;
             return read_data(receive);
         case rndv_method::split:
             receive.owner->count(activity::splits);

@@ -40,7 +40,7 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     if (address == 0 || !state.lends) return length;
     const std::size_t place = sizeof header + wire::filled_up(state.header_length);
     std::memset(static_cast<std::byte*>(into) + length, 0, place - length);
-    return place + pack_key(send.via->remote(), *state.lent, static_cast<std::byte*>(into) + place);
+    return place + pack_keys(*state.lent, static_cast<std::byte*>(into) + place);
 }
 
 // Where the peer needs a key, there has to be one. It stays while the announcement waits for room.
@@ -48,7 +48,7 @@ bool is_readable(request& send) {
     send_state& state = send.state.send;
     const peer& to = send.via->remote();
     if (to.rma() == nullptr || state.buffer.contiguous() == nullptr) return false;
-    if (to.rma_domain() == nullptr || state.lends) return true;
+    if (to.rail_count() == 0 || state.lends) return true;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
     auto lent =
         lend(to, {const_cast<std::byte*>(bytes), state.buffer.length()}, uct::memory_access::read);

@@ -26,7 +26,7 @@ ucs_status_t progress(request& send) {
     const config& options = send.owner->owner().options();
     const peer& to = send.via->remote();
     // A key has its price.
-    const bool free_to_read = to.rma() != nullptr && to.rma_domain() == nullptr;
+    const bool free_to_read = to.rma() != nullptr && to.rail_count() == 0;
     return send_rts(send, options.scheme == rndv_scheme::automatic && free_to_read);
 }
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "ucp/core/log.hpp"
+#include "ucp/rma/striped.hpp"
 #include "ucp/rndv/answers.hpp"
 
 namespace ucp {
@@ -28,8 +29,32 @@ void part_written(uct::completion& parts) noexcept {
 }
 
 // The receiver's address is kept where the message's own first word was.
-uct::remote_place place_of(const send_state& state) noexcept {
-    return {state.what + state.offset, state.lends ? state.lent->theirs.get() : nullptr};
+uct::remote_place place_of(const request& send) noexcept {
+    const send_state& state = send.state.send;
+    const mem::reached_memory* const memory = state.lends ? state.lent->theirs.get() : nullptr;
+    const std::uint8_t device = send.via->remote().rma_device();
+    return {state.what + state.offset, memory == nullptr ? nullptr : memory->on(device)};
+}
+
+bool is_wanted(const uct::completion& parts) noexcept {
+    const auto* const state = boost::intrusive::get_parent_from_member(&parts, &send_state::parts);
+    return !state->aborted;
+}
+
+// Writes the rest over all rails. False: it is for one of them.
+bool write_striped(request& send) noexcept {
+    send_state& state = send.state.send;
+    if (!state.lends || state.offset == state.end) return false;
+    auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
+    const striped_work work{true,
+                            const_cast<std::byte*>(bytes) + state.offset,
+                            state.what + state.offset,
+                            state.end - state.offset,
+                            state.lent->theirs.get(),
+                            send.owner->owner().options().rndv_rails};
+    if (!striped_access::begin(send.via->remote(), work, state.parts, is_wanted)) return false;
+    state.offset = state.end;
+    return true;
 }
 
 ucs_status_t write_in_place(request& send, uct::ep& lane, std::size_t limit) {
@@ -38,7 +63,7 @@ ucs_status_t write_in_place(request& send, uct::ep& lane, std::size_t limit) {
     const dt::piece_list list =
         state.buffer.pieces(state.offset, std::min(limit, state.end - state.offset), piece);
     ++state.parts.count;
-    const ucs_status_t status = lane.put_zcopy(piece, place_of(state), &state.parts);
+    const ucs_status_t status = lane.put_zcopy(piece, place_of(send), &state.parts);
     if (status != UCS_INPROGRESS) --state.parts.count;
     if (status != UCS_OK && status != UCS_INPROGRESS) return status;
     state.offset += list.length;
@@ -56,7 +81,7 @@ std::size_t pack_part(void* arg, void* into, std::size_t capacity) {
 // What lies in pieces goes through the device's buffers; they are filled while others leave.
 ucs_status_t write_copied(request& send, uct::ep& lane) {
     send_state& state = send.state.send;
-    const ssize_t written = lane.put_bcopy(pack_part, &send, place_of(state));
+    const ssize_t written = lane.put_bcopy(pack_part, &send, place_of(send));
     if (written < 0) return static_cast<ucs_status_t>(written);
     state.offset += static_cast<std::size_t>(written);
     return state.short_pack ? UCS_ERR_INVALID_PARAM : UCS_OK;
@@ -78,6 +103,7 @@ ucs_status_t write_rest(request& send) {
     uct::ep* lane = to.rma();
     const bool in_place = state.buffer.contiguous() != nullptr;
     if (lane == nullptr || (!in_place && !to.rma_attr().keyed)) return UCS_ERR_UNSUPPORTED;
+    if (in_place && write_striped(send)) return UCS_OK;
     while (state.offset < state.end) {
         const ucs_status_t status = in_place ? write_in_place(send, *lane, to.rma_attr().max_rma)
                                              : write_copied(send, *lane);
@@ -99,9 +125,9 @@ ucs_status_t progress(request& send) {
 constinit const protocol write_phase{"rndv/write", "", nullptr, progress, true, nullptr, true};
 
 // The memory that the receiver lends. False: there is none, or no memory for it.
-bool take_target(request& send, std::span<const std::byte> key) {
+bool take_target(request& send, std::span<const std::byte> keys) {
     send_state& state = send.state.send;
-    auto theirs = take_key(*send.via, key, uct::memory_access::change);
+    auto theirs = take_keys(*send.via, keys, uct::memory_access::change);
     if (theirs == nullptr) return false;
     if (!state.lends) {
         std::unique_ptr<lent_memory> fresh(new (std::nothrow) lent_memory);
@@ -127,8 +153,7 @@ void rndv_write_part(request& send, const wire::rtr_header& where, std::span<con
         return;
     }
     const peer& to = send.via->remote();
-    const bool keyed = to.rma() != nullptr && to.rma_attr().keyed;
-    if (keyed && !take_target(send, key)) {
+    if (to.rail_count() > 0 && !take_target(send, key)) {
         answer_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
         return;
     }

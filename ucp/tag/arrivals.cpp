@@ -250,7 +250,7 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     }
     const bool confirm = (header.flags & wire::rts_confirm) != 0;
     auto memory =
-        take_key(*from, {data + sizeof header, length - sizeof header}, uct::memory_access::read);
+        take_keys(*from, {data + sizeof header, length - sizeof header}, uct::memory_access::read);
     tag::expected_entry* posted = expected_.match(header.what);
     if (posted != nullptr) {
         request& receive = request::of(static_cast<recv_state&>(*posted));

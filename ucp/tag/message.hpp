@@ -34,7 +34,7 @@ struct message : tag::unexpected_entry, kept_announcement {
     std::uint64_t ep = 0;       // whom to answer; 0: nobody waits for an answer
     std::uint64_t request = 0;  // the sender's request that waits for ack, data request or status
     std::uint64_t address = 0;  // rendezvous: where the data can be read, or 0
-    std::unique_ptr<uct::remote_memory> memory;  // see announced
+    std::unique_ptr<mem::reached_memory> memory;  // see announced
     kind type = kind::eager;
     bool confirm = false;            // rendezvous: see announced
     ucs_status_t status = UCS_OK;    // set when the sender failed, or memory did

@@ -7,7 +7,7 @@
 //           connection data of the sender's endpoint: length 1, bytes (uct::ep::pack_connection)
 //           number of the sender's device in its keys to memory: 1 (ucp/mem/device_domains.hpp)
 //   paired  count 1, then for each lane, in the order of the question:
-//           connection data of the answering endpoint: length 1, bytes
+//           connection data of the answering endpoint: length 1, bytes; none: it was not made
 //           number of its device: 1
 #pragma once
 

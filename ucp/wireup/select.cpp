@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ucp::wireup {
 
 namespace {
@@ -11,6 +13,7 @@ struct candidate {
     const address::entry* remote = nullptr;
 
     [[nodiscard]] const uct::iface_attr& attr() const noexcept { return local->iface->attr(); }
+    [[nodiscard]] double latency() const noexcept { return attr().latency + local->detour; }
     [[nodiscard]] bool comes_in_pairs() const noexcept { return attr().connection_length > 0; }
     [[nodiscard]] lane_choice choice() const { return {local->resource, remote->iface_address}; }
 };
@@ -22,7 +25,7 @@ bool carries_messages(const uct::iface_attr& attr) {
 // Small messages decide: lower latency first, then higher bandwidth.
 bool better_for_messages(const candidate& a, const candidate& b) {
     if (b.local == nullptr) return true;
-    if (a.attr().latency != b.attr().latency) return a.attr().latency < b.attr().latency;
+    if (a.latency() != b.latency()) return a.latency() < b.latency();
     return a.attr().bandwidth > b.attr().bandwidth;
 }
 
@@ -35,17 +38,23 @@ std::string title(const local_interface& local) {
     return fmt::format("{}/{}", local.transport, local.device);
 }
 
-// Finds the remote entry that this interface reaches; notes why there is none.
+// Finds the remote entry that this interface reaches, the peer's quickest of several; notes why
+// there is none.
 const address::entry* reachable_entry(const local_interface& local,
                                       const address::worker_address& remote, std::string& why) {
     why = "the peer does not offer this transport";
+    const address::entry* best = nullptr;
     for (const address::entry& entry : remote.entries) {
         if (entry.transport != local.transport) continue;
+        if (best != nullptr && best->latency <= entry.latency) continue;
         uct::reachability answer = local.iface->check_reachable(entry.iface_address);
-        if (answer.ok()) return &entry;
-        why = std::move(answer.why_not);
+        if (answer.ok()) {
+            best = &entry;
+        } else {
+            why = std::move(answer.why_not);
+        }
     }
-    return nullptr;
+    return best;
 }
 
 // Who reaches the peer, and what for.
@@ -103,7 +112,7 @@ private:
         std::string note;
         if (each.local == am_.local) {
             note = fmt::format("messages: lowest latency of all that reach the peer ({:.2f} us)",
-                               each.attr().latency * 1e6);
+                               each.latency() * 1e6);
         }
         const auto add = [&note](const char* more) {
             if (!note.empty()) note += "; ";
@@ -118,7 +127,7 @@ private:
         if (!carries_messages(each.attr()))
             return "not used: another one accesses memory over a shorter way";
         return fmt::format("not used: reachable, but its latency is {:.2f} us against {:.2f}",
-                           each.attr().latency * 1e6, am_.attr().latency * 1e6);
+                           each.latency() * 1e6, am_.latency() * 1e6);
     }
 
     const bool theirs_only_connect_;
@@ -129,10 +138,41 @@ private:
     candidate bootstrap_;
 };
 
+// Other devices of the transport that carries messages and reaches memory by keys, each to one of
+// the peer's that no other rail has.
+void add_rails(lane_selection& chosen, std::span<const local_interface> local,
+               const address::worker_address& remote, std::size_t most) {
+    if (!chosen.paired || !chosen.rma || chosen.rma->resource != chosen.am->resource) return;
+    const auto main = std::ranges::find(local, chosen.am->resource, &local_interface::resource);
+    std::vector<const std::vector<std::byte>*> taken{&chosen.am->address};
+    for (const local_interface& each : local) {
+        const bool fits = &each != &*main && each.transport == main->transport &&
+                          each.failure == UCS_OK && each.iface->attr().keyed;
+        if (!fits || taken.size() >= most) continue;
+        for (const address::entry& entry : remote.entries) {
+            const auto same = [&](const std::vector<std::byte>* other) {
+                return *other == entry.iface_address;
+            };
+            if (entry.transport != each.transport || std::ranges::any_of(taken, same) ||
+                !each.iface->check_reachable(entry.iface_address).ok()) {
+                continue;
+            }
+            taken.push_back(&entry.iface_address);
+            chosen.rails.push_back({each.resource, entry.iface_address});
+            const std::string name = title(each) + ": ";
+            std::erase_if(chosen.notes,
+                          [&](const std::string& note) { return note.starts_with(name); });
+            chosen.notes.push_back(name + "memory access: another rail for long transfers");
+            break;
+        }
+    }
+}
+
 }  // namespace
 
 lane_selection select_lanes(std::span<const local_interface> local,
-                            const address::worker_address& remote, pairs which) {
+                            const address::worker_address& remote, pairs which,
+                            std::size_t most_rails) {
     selection reachable(remote, which);
     std::vector<std::string> unreachable;
     for (const local_interface& each : local) {
@@ -151,6 +191,7 @@ lane_selection select_lanes(std::span<const local_interface> local,
     }
     lane_selection chosen = reachable.choose();
     chosen.notes.insert(chosen.notes.begin(), unreachable.begin(), unreachable.end());
+    add_rails(chosen, local, remote, most_rails);
     return chosen;
 }
 

@@ -18,6 +18,7 @@ struct local_interface {
     std::size_t resource;
     ucs_status_t failure;        // by which its lane to this peer was lost before, or UCS_OK
     bool only_connects = false;  // opened for connection data alone
+    double detour = 0;           // seconds, see ucp/wireup/detour.hpp
 };
 
 // Flag of an address: its interfaces on the network whose endpoints do not come in pairs are there
@@ -35,6 +36,7 @@ struct lane_choice {
 struct lane_selection {
     std::optional<lane_choice> am;   // carries messages; none: unreachable
     std::optional<lane_choice> rma;  // moves memory without the peer's processor; may be am's
+    std::vector<lane_choice> rails;  // other devices that move memory as am's does
     // Carries connection data to the peer; none: no transport does without.
     std::optional<lane_choice> bootstrap;
     bool paired = false;             // am has to be connected first, over bootstrap
@@ -42,8 +44,9 @@ struct lane_selection {
 };
 
 // Considers every pair of a local interface and an entry of the remote address. Pure.
+// `most_rails`: devices that move memory at once, am's included.
 [[nodiscard]] lane_selection select_lanes(std::span<const local_interface> local,
                                           const address::worker_address& remote,
-                                          pairs which = pairs::allowed);
+                                          pairs which = pairs::allowed, std::size_t most_rails = 1);
 
 }  // namespace ucp::wireup

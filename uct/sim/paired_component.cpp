@@ -1,16 +1,22 @@
 #include "uct/sim/paired_component.hpp"
 
+#include <fmt/format.h>
+
 #include "uct/sim/paired_domain.hpp"
 #include "uct/sim/paired_iface.hpp"
 
 namespace uct::sim {
 
 listing paired_component::query(const ucs::config::source&) const {
-    return {.usable = {{.transport = name(),
-                        .device = "rnode",
-                        .type = device_type::simulated,
-                        .paired = true}},
-            .unusable = {}};
+    listing found;
+    const unsigned devices = fabric_.network().paired.devices;
+    for (unsigned i = 0; i < devices; ++i) {
+        found.usable.push_back({.transport = name(),
+                                .device = devices == 1 ? "rnode" : fmt::format("rnode{}", i),
+                                .type = device_type::simulated,
+                                .paired = true});
+    }
+    return found;
 }
 
 ucs::result<std::shared_ptr<memory_domain>> paired_component::open_domain(

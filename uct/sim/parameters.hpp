@@ -29,6 +29,7 @@ struct paired_parameters {
     ucs::time::nanoseconds min_latency = 200;
     ucs::time::nanoseconds max_latency = 900;
     double bandwidth = 20e9;              // bytes per second
+    unsigned devices = 1;                 // resources "rnode", or "rnode0", "rnode1", ...
     op_mask memory_ops{every_memory_op};  // beside the operations on messages of all interfaces
     std::size_t max_put_short = 32;
     // A message that does not find its partner is repeated so often, after so long each time.

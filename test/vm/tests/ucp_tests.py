@@ -5,7 +5,7 @@ import pathlib
 from catalog import on, tool
 from machine import first_to_end
 from programs import ENDLESS, LIMIT, await_traffic, output_of, ucx_perftest, unplugged
-from variants import DEVICES, HOSTS
+from variants import DEVICES, HOSTS, NUMA
 
 ONLY_RDMA = "UCX_TLS=rc_verbs,self"
 # The rest of the suite takes three minutes more, and goes where the others go: docs/rdma-guest.md tells how to run it.
@@ -37,6 +37,45 @@ def open_mpi_runs_on_rc_verbs(guest):
     for program, ranks in (("p2p_modes", 2), ("win_transfer", 2)):
         guest.check(f"python3 {runner} --lib {guest.build}/lib --bin {programs} --tls rc_verbs,self --np {ranks} "
                     f"--timeout {LIMIT} --program {program}", LIMIT + 20)
+
+
+def packets_sent(guest, device):
+    return int(guest.check(f"cat /sys/class/infiniband/{device}/ports/1/hw_counters/sent_pkts", LIMIT))
+
+
+@on(DEVICES)
+def both_rails_carry_long_transfers(guest):
+    for test in ("ucp_put_bw -s 1000000 -n 10", "ucp_get -s 1000000 -n 10", "tag_bw -s 1000000 -n 10 -V"):
+        before = [packets_sent(guest, device) for device in ("rxe0", "rxe1")]
+        measured(guest, guest, test, "localhost")
+        sent = [packets_sent(guest, device) - count for device, count in zip(("rxe0", "rxe1"), before)]
+        whole = 11_000_000 // 4096
+        assert min(sent) > whole // 5 and sum(sent) > whole, f"{test}: {sent} packets"
+
+
+@on(DEVICES)
+def rail_that_goes_down_is_done_without(guest):
+    settings = f"{ONLY_RDMA} UCX_IB_PORT_DOWN_TIMEOUT=100ms"
+    jobs = ucx_perftest(guest, guest, "-t tag_bw -s 1000000 -w 2 -n 60 -V", settings, "localhost",
+                        program=tool(guest, "bin/ucx_perftest"))
+    before = packets_sent(guest, "rxe1")
+    guest.check(f"until [ $(cat /sys/class/infiniband/rxe1/ports/1/hw_counters/sent_pkts) -gt {before + 500} ]; "
+                "do sleep 0.05; done; ip link set net1 down", LIMIT)
+    try:
+        outputs = [output_of(job) for job in reversed(jobs)]
+    finally:
+        guest.check("ip link set net1 up; until grep -q ACTIVE /sys/class/infiniband/rxe1/ports/1/state; "
+                    "do sleep 0.1; done", LIMIT)
+    assert any("the rail rc_verbs/rxe1:1" in output for output in outputs), outputs
+
+
+@on(NUMA)
+def near_device_carries_messages(guest):
+    info = tool(guest, "bin/ucx_info")
+    for node in (0, 1):
+        lanes = guest.check(f"{ONLY_RDMA.replace(',self', '')} taskset -c {node} {info} -e -u t", LIMIT)
+        first = next(line for line in lanes.splitlines() if "lane[0]" in line)
+        assert f"rxe{node}:1" in first, lanes
 
 
 @on(HOSTS)

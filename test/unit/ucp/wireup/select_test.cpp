@@ -73,8 +73,8 @@ struct setting {
         names.push_back("d" + std::to_string(local.size()));
         local.push_back({ifaces.back().get(), transport, names.back(), local.size(), UCS_OK});
     }
-    [[nodiscard]] wireup::lane_selection select() const {
-        return wireup::select_lanes(local, remote);
+    [[nodiscard]] wireup::lane_selection select(std::size_t most_rails = 1) const {
+        return wireup::select_lanes(local, remote, wireup::pairs::allowed, most_rails);
     }
 };
 
@@ -166,4 +166,64 @@ TEST_CASE("an address without entries and a worker without interfaces") {
     here.add("net", messages(1e-6, 1e9));
     CHECK_FALSE(here.select().am);
     CHECK(here.select().notes.size() == 1);
+}
+
+namespace {
+
+// A device whose endpoints come in pairs and reach memory by keys.
+uct::iface_attr keyed() {
+    uct::iface_attr attr = messages(1e-6, 10e9);
+    attr.ops.add(op::get_zcopy);
+    attr.reach = uct::scope::network;
+    attr.connection_length = 8;
+    attr.keyed = true;
+    return attr;
+}
+
+}  // namespace
+
+TEST_CASE("rails lead from each device to one of the peer's own") {
+    setting here;
+    here.add("net", messages(20e-6, 1e9));
+    for (int i = 0; i < 3; ++i)
+        here.add("rdma", keyed());
+    here.remote.entries = {offer("net", 1), offer("rdma", 1), offer("rdma", 1)};
+    here.remote.entries[2].iface_address[1] = std::byte{43};
+    const auto chosen = here.select(4);
+    REQUIRE(chosen.paired);
+    CHECK(chosen.am->resource == 1);
+    CHECK(chosen.am->address == here.remote.entries[1].iface_address);
+    REQUIRE(chosen.rails.size() == 1);  // the peer has two devices
+    CHECK(chosen.rails[0].resource == 2);
+    CHECK(chosen.rails[0].address == here.remote.entries[2].iface_address);
+    CHECK(has_note(chosen, "rdma/d2: ", "another rail"));
+    CHECK_FALSE(has_note(chosen, "rdma/d2: ", "not used"));
+    CHECK(here.select(1).rails.empty());
+}
+
+TEST_CASE("a device that failed before, or leads elsewhere, is no rail") {
+    setting here;
+    here.add("net", messages(20e-6, 1e9));
+    here.add("rdma", keyed());
+    here.add("rdma", keyed(), 2);
+    here.add("rdma", keyed());
+    here.local.back().failure = UCS_ERR_ENDPOINT_TIMEOUT;
+    here.remote.entries = {offer("net", 1), offer("rdma", 1), offer("rdma", 1)};
+    here.remote.entries[2].iface_address[1] = std::byte{43};
+    CHECK(here.select(4).rails.empty());
+}
+
+TEST_CASE("of two devices the one on the processor's own NUMA node is taken, at both ends") {
+    setting here;
+    here.add("net", messages(1e-6, 9e9));
+    here.add("net", messages(1e-6, 9e9));
+    here.local.front().detour = 0.1e-6;
+    here.remote.entries = {offer("net", 1), offer("net", 1)};
+    here.remote.entries[0].latency = 1.1e-6F;
+    here.remote.entries[1].latency = 1e-6F;
+    here.remote.entries[1].iface_address[1] = std::byte{43};
+    const auto chosen = here.select();
+    CHECK(chosen.am->resource == 1);
+    CHECK(chosen.am->address == here.remote.entries[1].iface_address);
+    CHECK(has_note(chosen, "net/d0: ", "1.10 us against 1.00"));
 }

@@ -1,0 +1,260 @@
+// Transfers over several rails: all carry a part, a rail that fails is done without, and the data
+// is right whatever happens.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "test/support/identities.hpp"
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/core/peer.hpp"
+#include "uct/sim/paired_component.hpp"
+
+namespace {
+
+using ucp::capi::handle;
+using ucp_test::settings;
+using ucp_test::told;
+using uct::sim::parameters;
+
+constexpr std::size_t length = 300'000;
+
+// Two workers with two devices each, and memory of the second that the first has a key to.
+struct world {
+    explicit world(std::uint64_t seed, const parameters& how, const settings& options = {})
+        : identities(seed), network(seed, how), target(length), local(length) {
+        for (int i = 0; i < 2; ++i) {
+            ucs::config::source source = ucs::config::source::empty();
+            source.set("HOST_PROBE", "n");
+            for (const auto& [name, value] : options)
+                source.set(name, value);
+            ucp::context_params params;
+            params.features = UCP_FEATURE_TAG | UCP_FEATURE_RMA;
+            const uct::component* list[] = {&by_address, &in_pairs};
+            contexts.push_back(std::move(*ucp::context::create(params, std::move(source), list)));
+            workers.push_back(std::move(*ucp::worker::create(*contexts.back(), {})));
+            driver.add([which = workers.back().get()] { return which->progress(); });
+        }
+        for (std::size_t i = 0; i < length; ++i)
+            local[i] = static_cast<std::byte>(i * 7 + i / 251);
+        const std::vector<std::byte> address = workers[1]->address(false);
+        ucp_ep_params_t params;
+        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+        params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+        REQUIRE(ucp_ep_create(handle(*workers[0]), &params, &ep) == UCS_OK);
+        reach_target();
+    }
+    ~world() {
+        ucp_rkey_destroy(key);
+        ucp_mem_unmap(handle(*contexts[1]), registration);
+    }
+
+    void reach_target() {
+        ucp_mem_map_params_t params{};
+        params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+        params.address = target.data();
+        params.length = target.size();
+        REQUIRE(ucp_mem_map(handle(*contexts[1]), &params, &registration) == UCS_OK);
+        void* packed = nullptr;
+        std::size_t size = 0;
+        REQUIRE(ucp_rkey_pack(handle(*contexts[1]), registration, &packed, &size) == UCS_OK);
+        REQUIRE(ucp_ep_rkey_unpack(ep, packed, &key) == UCS_OK);
+        ucp_rkey_buffer_release(packed);
+    }
+
+    // Runs until it has ended.
+    void await(const told& which) {
+        const bool ended = driver.run_until([&] { return which.times == 1; });
+        INFO(driver.report());
+        REQUIRE(ended);
+    }
+    static void note(ucs_status_ptr_t result, told& ended) {
+        if (UCS_PTR_IS_PTR(result)) return;
+        ended.times = 1;
+        ended.status = UCS_PTR_RAW_STATUS(result);
+    }
+    void start_put(told& put) {
+        const ucp_request_param_t param = put.on_send();
+        note(ucp_put_nbx(ep, local.data(), length, address_of_target(), key, &param), put);
+    }
+    void start_get(told& get) {
+        const ucp_request_param_t param = get.on_send();
+        note(ucp_get_nbx(ep, local.data(), length, address_of_target(), key, &param), get);
+    }
+    // A message of that length, to memory of its own.
+    void start_message(told& sent, told& received) {
+        const ucp_request_param_t sends = sent.on_send();
+        note(ucp_tag_send_nbx(ep, local.data(), length, 1, &sends), sent);
+        const ucp_request_param_t receives = received.on_recv();
+        note(ucp_tag_recv_nbx(handle(*workers[1]), target.data(), length, 1, 1, &receives),
+             received);
+    }
+    [[nodiscard]] std::uint64_t address_of_target() const {
+        return reinterpret_cast<std::uint64_t>(target.data());
+    }
+
+    // What the worker's lanes that reach memory have carried.
+    [[nodiscard]] std::vector<std::uint64_t> carried(std::size_t by) const {
+        std::vector<std::uint64_t> bytes;
+        const ucp::peer* const other = workers[by]->find_peer(workers[1 - by]->uid());
+        REQUIRE(other != nullptr);
+        for (std::size_t i = 0; i < other->rail_count(); ++i)
+            bytes.push_back(other->rail(i).endpoint->sent().bytes);
+        return bytes;
+    }
+    // Connects without moving much.
+    void connect() {
+        told put;
+        const ucp_request_param_t param = put.on_send();
+        note(ucp_put_nbx(ep, local.data(), 8, address_of_target(), key, &param), put);
+        await(put);
+        REQUIRE(driver.run_until([&] { return carried(0).size() == 2; }));
+    }
+    // The second devices of the two do not reach each other any more.
+    void break_rail() {
+        network.fail_after(*network.find_node(workers[0]->uid(), 2),
+                           *network.find_node(workers[1]->uid(), 2), 10'000);
+    }
+
+    const test::seeded_identities identities;
+    uct::sim::fabric network;
+    const uct::sim::sim_component by_address{network};
+    const uct::sim::paired_component in_pairs{network};
+    std::vector<std::byte> target;
+    std::vector<std::byte> local;
+    std::vector<std::unique_ptr<ucp::context>> contexts;
+    std::vector<std::unique_ptr<ucp::worker>> workers;
+    uct::sim::driver driver{network};
+    ucp_ep_h ep = nullptr;
+    ucp_mem_h registration = nullptr;
+    ucp_rkey_h key = nullptr;
+};
+
+parameters two_devices() {
+    parameters how;
+    how.paired.devices = 2;
+    how.ops.remove(uct::op::get_zcopy);  // nobody else reaches memory
+    how.ops.remove(uct::op::put_zcopy);
+    return how;
+}
+
+parameters two_unsteady_devices() {
+    parameters how = two_devices();
+    how.delay_probability = 0.3;
+    how.refusal = 0.3;
+    how.tx_window = 2;
+    return how;
+}
+
+void check_shares(const std::vector<std::uint64_t>& bytes) {
+    REQUIRE(bytes.size() == 2);
+    CHECK(bytes[0] > length / 4);
+    CHECK(bytes[1] > length / 4);
+}
+
+}  // namespace
+
+TEST_CASE("striped: puts and gets go over both devices") {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        for (const bool steady : {true, false}) {
+            CAPTURE(seed, steady);
+            world both(seed, steady ? two_devices() : two_unsteady_devices());
+            told put;
+            told got;
+            both.start_put(put);
+            both.await(put);
+            CHECK(put.status == UCS_OK);
+            CHECK(both.target == both.local);
+            if (steady) check_shares(both.carried(0));
+            std::ranges::reverse(both.target);
+            both.start_get(got);
+            both.await(got);
+            CHECK(got.status == UCS_OK);
+            CHECK(both.target == both.local);
+        }
+    }
+}
+
+TEST_CASE("striped: a message is read over both devices, or written") {
+    for (const char* const scheme : {"get_zcopy", "put_zcopy"}) {
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            CAPTURE(scheme, seed);
+            told sent;
+            told received;
+            world both(seed, two_devices(), {{"RNDV_SCHEME", scheme}, {"RNDV_THRESH", "0"}});
+            both.start_message(sent, received);
+            both.await(received);
+            both.await(sent);
+            CHECK(sent.status == UCS_OK);
+            CHECK(received.status == UCS_OK);
+            CHECK(both.target == both.local);
+            check_shares(both.carried(std::strcmp(scheme, "put_zcopy") == 0 ? 0 : 1));
+        }
+    }
+}
+
+TEST_CASE("striped: a rail that fails in the middle is done without") {
+    const test::log_capture log;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        CAPTURE(seed);
+        world both(seed, two_unsteady_devices());
+        both.connect();
+        told put;
+        both.start_put(put);
+        both.break_rail();
+        both.await(put);
+        CHECK(put.status == UCS_OK);
+        CHECK(both.target == both.local);
+        REQUIRE(both.driver.run_until([&] { return both.carried(0).size() == 1; }));
+        // And what comes then goes over what is left.
+        std::ranges::reverse(both.target);
+        told got;
+        both.start_get(got);
+        both.await(got);
+        CHECK(got.status == UCS_OK);
+        CHECK(both.target == both.local);
+    }
+    CHECK(log.text().find("the rail simrc/rnode1") != std::string::npos);
+}
+
+TEST_CASE("striped: short transfers and those with one rail go over one device") {
+    const auto second_stays_idle = [](const settings& options) {
+        world both(1, two_devices(), options);
+        told put;
+        both.start_put(put);
+        both.await(put);
+        CHECK(both.target == both.local);
+        CHECK(both.carried(0).at(1) == 0);
+    };
+    second_stays_idle({{"MIN_RNDV_CHUNK_SIZE", "200k"}});
+    second_stays_idle({{"MAX_RMA_RAILS", "1"}});
+    world alone(1, two_devices(), {{"MAX_RMA_RAILS", "1"}, {"MAX_RNDV_RAILS", "1"}});
+    told put;
+    alone.start_put(put);
+    alone.await(put);
+    CHECK(alone.target == alone.local);
+    CHECK(alone.carried(0).size() == 1);
+}
+
+TEST_CASE("striped: an endpoint that is closed by force ends what runs, and nothing is left") {
+    const test::log_capture log;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        CAPTURE(seed);
+        world both(seed, two_unsteady_devices());
+        both.connect();
+        told put;
+        told closed;
+        both.start_put(put);
+        std::uint64_t left = both.network.dice().below(40);
+        static_cast<void>(both.driver.run_until([&] { return left-- == 0; }));
+        ucp_request_param_t param = closed.on_send();
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+        world::note(ucp_ep_close_nbx(both.ep, &param), closed);
+        both.await(closed);
+        both.await(put);
+        REQUIRE(both.driver.run_until([&] { return both.workers[0]->peer_count() == 0; }));
+        CHECK(both.workers[0]->requests().in_use() == 0);
+    }
+}

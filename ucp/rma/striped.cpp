@@ -1,0 +1,180 @@
+#include "ucp/rma/striped.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
+
+namespace ucp {
+
+namespace {
+
+// A rail that is twice as fast as the others still finds as many chunks.
+constexpr std::size_t chunks_per_rail = 4;
+constexpr std::size_t longest_chunk = std::size_t{1} << 20U;
+constexpr std::size_t at_once = 2;  // per rail
+
+std::size_t shortest_chunk(const peer& with) noexcept {
+    return with.owner().owner().options().rail_chunk.bytes;
+}
+
+std::size_t chunk_length_for(const peer& with, std::size_t length, std::size_t rails) noexcept {
+    constexpr std::size_t page = 4096;
+    const std::size_t fair = length / (rails * chunks_per_rail) / page * page;
+    return std::clamp(fair, shortest_chunk(with), std::max(longest_chunk, shortest_chunk(with)));
+}
+
+}  // namespace
+
+bool is_striped(const peer& with, std::size_t length) noexcept {
+    return with.rail_count() > 1 && length / 2 >= shortest_chunk(with);
+}
+
+striped_access::striped_access(const striped_work& work, std::vector<rail> rails,
+                               std::size_t chunk_length, uct::completion& whole,
+                               bool (*wanted)(const uct::completion& whole))
+    : work_(work),
+      chunk_length_(chunk_length),
+      whole_(whole),
+      wanted_(wanted),
+      rails_(std::move(rails)),
+      chunks_(rails_.size() * at_once) {
+    again_.reserve(chunks_.size());
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+        chunks_[i].of = this;
+        chunks_[i].rail = i % rails_.size();
+        chunks_[i].pending.progress = progress_chunk;
+    }
+}
+
+bool striped_access::begin(peer& with, const striped_work& work, uct::completion& whole,
+                           bool (*wanted)(const uct::completion& whole)) noexcept {
+    if (!is_striped(with, work.length) || work.memory == nullptr) return false;
+    try {
+        std::vector<rail> rails;
+        std::size_t most = longest_chunk;
+        for (std::size_t i = 0; i < with.rail_count() && rails.size() < work.most_rails; ++i) {
+            const wireup::lane& each = with.rail(i);
+            const uct::remote_memory* const in = work.memory->on(each.device);
+            if (in == nullptr) continue;
+            rails.push_back({each.endpoint.get(), in});
+            most = std::min(most, with.attr_of(each).max_rma);
+        }
+        if (rails.size() < 2) return false;
+        const std::size_t length =
+            std::min(most, chunk_length_for(with, work.length, rails.size()));
+        auto* const made = new striped_access(work, std::move(rails), length, whole, wanted);
+        with.add(*made);
+        ++whole.count;
+        made->feed();
+    } catch (const std::bad_alloc&) {
+        return false;  // one rail needs less
+    }
+    return true;
+}
+
+bool striped_access::take(chunk& into) noexcept {
+    if (rails_[into.rail].failure != UCS_OK || !wanted_(whole_)) return false;
+    if (!again_.empty()) {
+        into.what = again_.back();
+        again_.pop_back();
+    } else if (next_ < work_.length) {
+        into.what = {next_, std::min(chunk_length_, work_.length - next_)};
+        next_ += into.what.length;
+    } else {
+        return false;
+    }
+    into.busy = true;
+    return true;
+}
+
+ucs_status_t striped_access::post(chunk& next) noexcept {
+    const rail& over = rails_[next.rail];
+    next.done = {.done = chunk_done, .count = 1};
+    const uct::iov piece{work_.local + next.what.from, next.what.length};
+    const uct::remote_place place{work_.remote + next.what.from, over.in};
+    return work_.put ? over.lane->put_zcopy(std::span(&piece, 1), place, &next.done)
+                     : over.lane->get_zcopy(std::span(&piece, 1), place, &next.done);
+}
+
+// UCS_ERR_NO_RESOURCE: its lane has no room. Else it is in flight or has ended.
+ucs_status_t striped_access::go_on(chunk& next) noexcept {
+    if (rails_[next.rail].failure != UCS_OK) {
+        ended(next, rails_[next.rail].failure);
+        return UCS_OK;
+    }
+    const ucs_status_t status = post(next);
+    if (status == UCS_ERR_NO_RESOURCE) return status;
+    if (status != UCS_INPROGRESS) ended(next, status);
+    return UCS_OK;
+}
+
+void striped_access::ended(chunk& which, ucs_status_t status) noexcept {
+    which.busy = false;
+    if (status == UCS_OK) return;
+    again_.push_back(which.what);
+    rail& over = rails_[which.rail];
+    if (over.failure == UCS_OK) over.failure = status;
+    if (failure_ == UCS_OK) failure_ = status;
+}
+
+// Chunks that end at once make room for others.
+void striped_access::feed() noexcept {
+    if (feeding_) return;
+    feeding_ = true;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (chunk& each : chunks_) {
+            if (each.busy || !take(each)) continue;
+            moved = true;
+            if (go_on(each) == UCS_ERR_NO_RESOURCE)
+                rails_[each.rail].lane->pending_add(each.pending);
+        }
+    }
+    feeding_ = false;
+    end_if_over();
+}
+
+void striped_access::end_if_over() noexcept {
+    for (const chunk& each : chunks_) {
+        if (each.busy) return;
+    }
+    const bool complete = next_ == work_.length && again_.empty();
+    uct::completion& whole = whole_;
+    const ucs_status_t outcome =
+        complete ? UCS_OK : (failure_ != UCS_OK ? failure_ : UCS_ERR_CANCELED);
+    delete this;
+    whole.finish(outcome);
+}
+
+void striped_access::chunk_done(uct::completion& done) noexcept {
+    chunk& which = *boost::intrusive::get_parent_from_member(&done, &chunk::done);
+    which.of->ended(which, done.status);
+    which.of->feed();
+}
+
+ucs_status_t striped_access::progress_chunk(uct::pending_request& queued) noexcept {
+    chunk& which = *boost::intrusive::get_parent_from_member(&queued, &chunk::pending);
+    const ucs_status_t status = which.of->go_on(which);
+    if (status == UCS_OK && !which.busy) which.of->feed();
+    return status;
+}
+
+void striped_access::lose(const uct::ep& lane) noexcept {
+    for (rail& each : rails_) {
+        if (each.lane == &lane && each.failure == UCS_OK) each.failure = UCS_ERR_CANCELED;
+    }
+}
+
+bool striped_access::is(const uct::pending_request& queued) noexcept {
+    return queued.progress == progress_chunk;
+}
+
+void striped_access::drop(uct::pending_request& queued) noexcept {
+    chunk& which = *boost::intrusive::get_parent_from_member(&queued, &chunk::pending);
+    which.of->ended(which, UCS_ERR_CANCELED);
+    which.of->feed();
+}
+
+}  // namespace ucp

@@ -1,0 +1,96 @@
+// Access to a peer's memory over several lanes at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ucp/mem/reached.hpp"
+#include "ucs/datastruct/intrusive.hpp"
+#include "uct/api/ep.hpp"
+
+namespace ucp {
+
+class peer;
+
+// What is read or written, in one piece at both ends.
+struct striped_work {
+    bool put;
+    std::byte* local;
+    std::uint64_t remote;
+    std::size_t length;
+    const mem::reached_memory* memory;  // by which the lanes reach it; outlives the access
+    std::size_t most_rails;
+};
+
+// Each rail takes the next chunk when it has ended one, so that rails carry as much as they are
+// fast, whatever slows them down; two chunks at a time, so that none waits for us. A chunk whose
+// rail fails goes over another one: nobody is told of data before all of it is there, and a chunk
+// that is moved twice is the same data.
+//
+// Owns itself, from `begin` until its part of the caller's completion has ended. In its peer's
+// list, which says when a lane goes. Owner context.
+class striped_access {
+public:
+    // Takes one part of `whole`, and ends it with the outcome. `wanted` is asked whether the rest
+    // is still to be moved. False, and nothing was begun: there is one rail for this memory, it is
+    // too short, or there is no memory for it.
+    [[nodiscard]] static bool begin(peer& with, const striped_work& work, uct::completion& whole,
+                                    bool (*wanted)(const uct::completion& whole)) noexcept;
+
+    // The lane is destroyed after this.
+    void lose(const uct::ep& lane) noexcept;
+    // Whether what waits for room on a lane is a chunk; then it waits no more.
+    [[nodiscard]] static bool is(const uct::pending_request& queued) noexcept;
+    static void drop(uct::pending_request& queued) noexcept;
+
+    ucs::datastruct::auto_unlink_hook peer_hook;
+
+private:
+    struct rail {
+        uct::ep* lane;
+        const uct::remote_memory* in;
+        ucs_status_t failure = UCS_OK;
+    };
+    struct range {
+        std::size_t from;
+        std::size_t length;
+    };
+    // In flight, or waiting for room, or neither.
+    struct chunk {
+        striped_access* of;
+        std::size_t rail;
+        bool busy = false;
+        range what{};
+        uct::completion done{};
+        uct::pending_request pending{};
+    };
+
+    striped_access(const striped_work& work, std::vector<rail> rails, std::size_t chunk_length,
+                   uct::completion& whole, bool (*wanted)(const uct::completion& whole));
+    static void chunk_done(uct::completion& done) noexcept;
+    static ucs_status_t progress_chunk(uct::pending_request& queued) noexcept;
+    [[nodiscard]] bool take(chunk& into) noexcept;
+    [[nodiscard]] ucs_status_t post(chunk& next) noexcept;
+    [[nodiscard]] ucs_status_t go_on(chunk& next) noexcept;
+    void ended(chunk& which, ucs_status_t status) noexcept;
+    void feed() noexcept;
+    void end_if_over() noexcept;
+
+    const striped_work work_;
+    const std::size_t chunk_length_;
+    uct::completion& whole_;
+    bool (*const wanted_)(const uct::completion& whole);
+    std::vector<rail> rails_;
+    std::vector<chunk> chunks_;  // never moves
+    std::vector<range> again_;   // of rails that failed; has room for all chunks
+    std::size_t next_ = 0;       // everything below is taken
+    ucs_status_t failure_ = UCS_OK;
+    bool feeding_ = false;
+};
+
+// Chunks are no shorter than this, and nothing is striped that is less than two of them.
+[[nodiscard]] bool is_striped(const peer& with, std::size_t length) noexcept;
+
+}  // namespace ucp
