@@ -24,6 +24,17 @@ std::optional<pci_address> nearest_pci(std::string path) {
     return std::nullopt;
 }
 
+// The same interfaces have no node of their own.
+int nearest_node(std::string path) {
+    while (!path.empty()) {
+        const long long node = sys::read_number(path + "/numa_node").value_or(-1);
+        if (node >= 0) return static_cast<int>(node);
+        if (pci_address::parse(sys::base_name(path))) break;
+        path.resize(path.find_last_of('/') == path.npos ? 0 : path.rfind('/'));
+    }
+    return -1;
+}
+
 }  // namespace
 
 std::optional<net_device> net_device::read(const std::string& name, const std::string& root) {
@@ -44,8 +55,7 @@ std::optional<net_device> net_device::read(const std::string& name, const std::s
     if (device) {
         found.driver = sys::base_name(sys::real_path(folder + "/device/driver").value_or(""));
         found.pci = nearest_pci(*device);
-        const long long node = sys::read_number(folder + "/device/numa_node").value_or(-1);
-        found.numa_node = node >= 0 ? static_cast<int>(node) : -1;
+        found.numa_node = nearest_node(*device);
     }
     return found;
 }

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <memory>
 
+#include "ucs/topology/net_device.hpp"
 #include "uct/tcp/socket.hpp"
 
 namespace uct::tcp {
@@ -48,7 +49,8 @@ device describe(const ifaddrs& entry) {
     made.carrier = (entry.ifa_flags & IFF_RUNNING) != 0;
     const long megabits = read_number(folder / "speed", -1);
     if (megabits > 0) made.speed = static_cast<double>(megabits) * 1e6 / 8;
-    made.numa_node = static_cast<int>(read_number(folder / "device/numa_node", -1));
+    if (const auto known = ucs::topology::net_device::read(made.name))
+        made.numa_node = known->numa_node;
     return made;
 }
 

@@ -69,3 +69,16 @@ TEST_CASE("names that are no interfaces") {
         CHECK_FALSE(net_device::read(name, fake.root.path()).has_value());
     }
 }
+
+TEST_CASE("an interface of virtio is on the NUMA node of the card below it") {
+    const test::temp_dir root;
+    const std::string card = "sys/devices/pci0000:40/0000:40:00.0/0000:41:00.0";
+    root.write(card + "/numa_node", "1\n");
+    root.write(card + "/virtio2/net/net1/operstate", "up\n");
+    root.link(card + "/virtio2/net/net1/device", "../../../virtio2");
+    root.link("sys/class/net/net1", root / (card + "/virtio2/net/net1"));
+    const auto net1 = net_device::read("net1", root.path());
+    REQUIRE(net1);
+    CHECK(net1->numa_node == 1);
+    CHECK(net1->pci->text() == "0000:41:00.0");
+}
