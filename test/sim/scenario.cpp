@@ -131,8 +131,8 @@ std::string scenario::text() const {
         "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
         "queue {} refusal {} batch {} immediate {} rma refused {};",
         name(kind), seed, workers, actions, shared_context ? "one context" : "own contexts",
-        peer_mode, remote, slice_length, streams, sockets, breaking, paired,
-        network.paired.devices, network.paired.creation_failure, network.paired.dead_path,
+        peer_mode, remote, slice_length, streams, sockets, breaking, paired, network.paired.devices,
+        network.paired.creation_failure, network.paired.dead_path,
         network.paired.retransmission_time, network.paired.memory_ops.bits,
         network.paired.max_put_short, network.paired.registration_failure, network.ops.bits,
         network.max_short, network.max_bcopy, network.max_zcopy, network.max_zcopy_header,

@@ -269,8 +269,8 @@ private:
     bool draining_ = false;  // what waited is started; others wait behind it
     bool checking_ = false;  // flushes and fences that wait
     bool looks_again_ = false;
-    bool direct_ = false;    // see reaches_directly
-    bool fenced_ = false;    // there are fences
+    bool direct_ = false;  // see reaches_directly
+    bool fenced_ = false;  // there are fences
     ucs_status_t refused_ = UCS_OK;
     unsigned owed_answers_ = 0;
     bool close_pending_ = false;  // a flush will close the endpoint

@@ -97,8 +97,8 @@ void peer::adopt(lane& into, std::unique_ptr<uct::ep> made, std::size_t resource
 
 void peer::close(lane& which) noexcept {
     if (which.endpoint == nullptr) return;
-    for (auto next = striped_.begin(); next != striped_.end(); ++next)
-        next->lose(*which.endpoint);
+    for (auto next = striped_.begin(); next != striped_.end();)
+        (next++)->lose(*which.endpoint);
     which.endpoint->pending_purge(drop, nullptr);
     owner_.track_lane(*which.endpoint, which.resource, nullptr);
     which.endpoint.reset();
@@ -141,15 +141,27 @@ wireup::lane_selection peer::select_lanes_to(const address::worker_address& remo
                                 std::max(options.rndv_rails, options.rma_rails));
 }
 
+void peer::close_rails() noexcept {
+    while (!rails_.empty()) {
+        lane last = std::move(rails_.back());
+        rails_.pop_back();
+        close(last);
+    }
+}
+
 // What it carried goes over the others.
 void peer::drop_rail(std::size_t index, ucs_status_t why) noexcept {
+    if (pairing_ != nullptr && pairing_->at == wireup::pairing::step::asked) {
+        close(rails_[index]);  // the answer speaks of it, in its place
+        return;
+    }
     lane gone = std::move(rails_[index]);
     rails_.erase(rails_.begin() + static_cast<std::ptrdiff_t>(index));
     const auto& where = owner_.owner().resources()[gone.resource].where;
     ucs::log::log(wireup_log,
                   why == UCS_ERR_NOT_CONNECTED ? ucs::log::level::debug : ucs::log::level::warn,
-                  "the rail {}/{} to worker {:x} was lost: {}; going on over {} others",
-                  where.transport, where.device, uid_, ucs_status_string(why), rail_count());
+                  "the rail {}/{} to worker {:x} was lost: {}; transfers go on over what is left",
+                  where.transport, where.device, uid_, ucs_status_string(why));
     close(gone);
 }
 
@@ -157,11 +169,7 @@ void peer::disconnect() noexcept {
     empty_queue();
     for (ep& each : endpoints_)
         each.forget_lane();
-    while (!rails_.empty()) {
-        lane last = std::move(rails_.back());
-        rails_.pop_back();
-        close(last);
-    }
+    close_rails();
     close(am_);
     close(rma_);
     if (pairing_ == nullptr) return;

@@ -127,6 +127,8 @@ public:
     void may_announce_more(std::uint64_t round);
     // What is deferred goes on as far as the limit reaches.
     void send_deferred();
+    // That, and transfers over several rails, from the worker's progress.
+    void go_on();
     // Of announcements that say so: the peer defers what follows.
     [[nodiscard]] std::uint32_t stop_mark() const noexcept {
         return announced_.reached() ? announced_.round() : 0;
@@ -257,6 +259,8 @@ private:
                                             const wireup::pair_question& theirs, lane bootstrap);
     [[nodiscard]] ucs_status_t accept_pair(const wireup::pair_lane& asked, lane& into);
     void connect_rails(const wireup::pair_answer& theirs);
+    void close_rails() noexcept;
+    [[nodiscard]] bool may_accept_rail(const wireup::pair_lane& asked) const;
     void drop_rail(std::size_t index, ucs_status_t why) noexcept;
     [[nodiscard]] wireup::lane_selection select_lanes_to(const address::worker_address& remote,
                                                          wireup::pairs which) const;

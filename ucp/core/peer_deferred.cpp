@@ -36,7 +36,7 @@ void peer::defer(request& send) noexcept {
 void peer::undefer(request& send) noexcept {
     if (!std::exchange(send.state.send.blocked, false)) return;
     deferred_.erase(deferred_.iterator_to(send.pending));
-    if (deferred_.empty()) owner_.send_deferred_later(*this);
+    if (deferred_.empty()) owner_.go_on_later(*this);
 }
 
 bool peer::announcement_answered(request& send) noexcept {
@@ -47,7 +47,7 @@ bool peer::announcement_answered(request& send) noexcept {
 
 // Whoever breaks a send off may be about to do so with those that are deferred.
 void peer::announcement_lost(request& send) noexcept {
-    if (announcement_answered(send)) owner_.send_deferred_later(*this);
+    if (announcement_answered(send)) owner_.go_on_later(*this);
 }
 
 void peer::may_announce_more(std::uint64_t round) {
@@ -67,6 +67,12 @@ void peer::send_deferred() {
     if (!deferred_.empty()) return;
     for (ep& each : endpoints_)
         each.room_changed();
+}
+
+void peer::go_on() {
+    for (auto next = striped_.begin(); next != striped_.end();)
+        (next++)->go_on();
+    send_deferred();
 }
 
 void peer::stopped(std::uint64_t its_ep, std::uint32_t round) noexcept {

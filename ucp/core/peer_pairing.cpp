@@ -172,21 +172,34 @@ ucs_status_t peer::accept_pairs(std::uint64_t attempt, const wireup::pair_questi
 
 // The lane of messages stands; a rail that cannot be made is left out.
 std::vector<std::byte> peer::answer_for(std::span<const wireup::pair_lane> rails) {
-    std::vector<asked_lane> ours{describe(am_, {})};
+    std::vector<std::vector<std::byte>> ours{connection_of(*am_.endpoint, am_attr())};
+    wireup::pair_answer answer{{ours.front(), own_device(am_)}};
     for (const wireup::pair_lane& each : rails) {
         lane made;
-        if (shared_lane_ && accept_pair(each, made) == UCS_OK) {
+        if (may_accept_rail(each) && accept_pair(each, made) == UCS_OK) {
+            ours.push_back(connection_of(*made.endpoint, attr_of(made)));
+            answer.push_back({ours.back(), own_device(made)});
             rails_.push_back(std::move(made));
-            ours.push_back(describe(rails_.back(), {}));
         } else {
             close(made);
-            ours.emplace_back();
+            answer.push_back({{}, mem::no_device});
         }
     }
-    wireup::pair_answer answer;
-    for (const asked_lane& each : ours)
-        answer.push_back({each.connection, each.device});
     return wireup::pack(answer);
+}
+
+// No more of them than we would ask for, and each of devices that no other one has.
+bool peer::may_accept_rail(const wireup::pair_lane& asked) const {
+    const auto& resources = owner_.owner().resources();
+    const config& options = owner_.owner().options();
+    const std::size_t most = std::max(options.rndv_rails, options.rma_rails);
+    if (!shared_lane_ || 1 + rails_.size() >= most) return false;
+    const auto collides = [&](const lane& each) {
+        return each.device == asked.device ||
+               std::ranges::equal(address_of(*owner_.interface(each.resource)), asked.to);
+    };
+    return asked.transport == resources[am_.resource].where.transport && !collides(am_) &&
+           std::ranges::none_of(rails_, collides);
 }
 
 ucs_status_t peer::accept_pair(const wireup::pair_lane& asked, lane& into) {
@@ -240,10 +253,14 @@ void peer::connect_rails(const wireup::pair_answer& theirs) {
         lane& ours = rails_[i - 1];
         const wireup::pair_half& half = theirs[i];
         ours.device = half.device;
-        const ucs_status_t status = half.connection.empty()
-                                        ? UCS_ERR_UNREACHABLE
-                                        : ours.endpoint->connect_to(half.connection);
-        if (status != UCS_OK) drop_rail(i - 1, status);
+        const bool made = ours.endpoint != nullptr && !half.connection.empty();
+        if (made && ours.endpoint->connect_to(half.connection) == UCS_OK) continue;
+        const auto& where = owner_.owner().resources()[ours.resource].where;
+        ucs::log::info(wireup_log, "worker {:x} has no rail over {}/{}", uid_, where.transport,
+                       where.device);
+        lane gone = std::move(ours);
+        rails_.erase(rails_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+        close(gone);
     }
 }
 
@@ -366,6 +383,7 @@ bool peer::gives_up() noexcept {
     if (pairing_ == nullptr || pairing_->at != step::asked) return false;
     tell_partner();
     pairing_->at = step::refusing;
+    close_rails();
     close(am_);
     close(rma_);
     return is_held();
@@ -389,9 +407,9 @@ void peer::tell_partner() noexcept {
 void peer::partner_left() noexcept {
     const peer_use kept(*this);
     owner_.forget(*this);
+    const std::unique_ptr<wireup::pairing::question> asked = take_next();
     try {
-        if (pairing_->next != nullptr)
-            wireup::take_question(owner_, pairing_->next->header, pairing_->next->body);
+        if (asked != nullptr) wireup::take_question(owner_, asked->header, asked->body);
         peer* fresh = nullptr;
         for (auto next = endpoints_.begin(); next != endpoints_.end();) {
             ep& each = *next++;

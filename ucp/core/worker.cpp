@@ -204,7 +204,7 @@ void worker::set_turns() {
 }
 
 unsigned worker::progress_slow() {
-    unsigned events = fail_noted() + empty_trash() + send_deferred();
+    unsigned events = fail_noted() + empty_trash() + let_go_on();
     for (uct::iface* polled : slow_)
         events += polled->progress();
     if (has_unused_) rest_unused();
@@ -243,12 +243,12 @@ unsigned worker::fail_noted() {
     return count;
 }
 
-unsigned worker::send_deferred() {
+unsigned worker::let_go_on() {
     unsigned count = 0;
     while (!going_peers_.empty()) {
         peer& ready = going_peers_.front();
         going_peers_.pop_front();
-        ready.send_deferred();
+        ready.go_on();
         ++count;
     }
     return count;
@@ -504,7 +504,7 @@ void worker::fail_later(peer& failing) noexcept {
     note_work();
 }
 
-void worker::send_deferred_later(peer& ready) noexcept {
+void worker::go_on_later(peer& ready) noexcept {
     if (!ready.going_hook.is_linked()) going_peers_.push_back(ready);
     turn_ = slow_turn_;
     note_work();

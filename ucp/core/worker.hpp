@@ -118,7 +118,7 @@ public:
     // With the next progress, see peer::send_control.
     void fail_later(peer& failing) noexcept;
     // With the next progress: a peer that defers sends may go on, see ucp/core/peer_deferred.cpp.
-    void send_deferred_later(peer& ready) noexcept;
+    void go_on_later(peer& ready) noexcept;
     // It belongs to that peer; nullptr: it goes.
     void track_lane(const uct::ep& lane, std::size_t resource, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
@@ -223,7 +223,7 @@ private:
     unsigned empty_trash();
     void answer(const wireup::pairing::question& next) noexcept;
     unsigned fail_noted();
-    unsigned send_deferred();
+    unsigned let_go_on();
     unsigned poll_quiet();
     [[gnu::noinline]] void run_ended();
     // Something was left for progress, maybe by another thread than the one that sleeps.

@@ -35,20 +35,19 @@ ucs_status_t access(uct::ep& lane, const uct::iface_attr& attr, bool put,
     return status == UCS_INPROGRESS ? UCS_OK : status;
 }
 
-bool is_wanted(const uct::completion& parts) noexcept {
-    const auto* const state = boost::intrusive::get_parent_from_member(&parts, &send_state::parts);
-    return !state->aborted;
-}
-
 // All of it over all rails. False: it is for one of them.
 bool copy_striped(request& send) noexcept {
     send_state& state = send.state.send;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
     if (bytes == nullptr || state.offset > 0) return false;
-    const striped_work work{
-        state.kind == send_kind::put, const_cast<std::byte*>(bytes),          state.what, state.end,
-        state.key().devices(),        send.owner->owner().options().rma_rails};
-    if (!striped_access::begin(send.via->remote(), work, state.parts, is_wanted)) return false;
+    const striped_work work{.put = state.kind == send_kind::put,
+                            .local = const_cast<std::byte*>(bytes),
+                            .remote = state.what,
+                            .length = state.end,
+                            .memory = state.key().devices(),
+                            .most_rails = send.owner->owner().options().rma_rails};
+    if (!striped_access::begin(send.via->remote(), work, state.parts, is_wanted_by_send))
+        return false;
     state.offset = state.end;
     return true;
 }

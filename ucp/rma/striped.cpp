@@ -4,6 +4,7 @@
 #include <new>
 
 #include "ucp/core/peer.hpp"
+#include "ucp/core/request.hpp"
 #include "ucp/core/worker.hpp"
 
 namespace ucp {
@@ -22,7 +23,7 @@ std::size_t shortest_chunk(const peer& with) noexcept {
 std::size_t chunk_length_for(const peer& with, std::size_t length, std::size_t rails) noexcept {
     constexpr std::size_t page = 4096;
     const std::size_t fair = length / (rails * chunks_per_rail) / page * page;
-    return std::clamp(fair, shortest_chunk(with), std::max(longest_chunk, shortest_chunk(with)));
+    return std::max(shortest_chunk(with), std::min(fair, longest_chunk));
 }
 
 }  // namespace
@@ -31,10 +32,16 @@ bool is_striped(const peer& with, std::size_t length) noexcept {
     return with.rail_count() > 1 && length / 2 >= shortest_chunk(with);
 }
 
-striped_access::striped_access(const striped_work& work, std::vector<rail> rails,
+bool is_wanted_by_send(const uct::completion& parts) noexcept {
+    const auto* const state = boost::intrusive::get_parent_from_member(&parts, &send_state::parts);
+    return !state->aborted;
+}
+
+striped_access::striped_access(peer& with, const striped_work& work, std::vector<rail> rails,
                                std::size_t chunk_length, uct::completion& whole,
                                bool (*wanted)(const uct::completion& whole))
-    : work_(work),
+    : with_(with),
+      work_(work),
       chunk_length_(chunk_length),
       whole_(whole),
       wanted_(wanted),
@@ -53,7 +60,7 @@ bool striped_access::begin(peer& with, const striped_work& work, uct::completion
     if (!is_striped(with, work.length) || work.memory == nullptr) return false;
     try {
         std::vector<rail> rails;
-        std::size_t most = longest_chunk;
+        std::size_t most = work.length;
         for (std::size_t i = 0; i < with.rail_count() && rails.size() < work.most_rails; ++i) {
             const wireup::lane& each = with.rail(i);
             const uct::remote_memory* const in = work.memory->on(each.device);
@@ -64,7 +71,7 @@ bool striped_access::begin(peer& with, const striped_work& work, uct::completion
         if (rails.size() < 2) return false;
         const std::size_t length =
             std::min(most, chunk_length_for(with, work.length, rails.size()));
-        auto* const made = new striped_access(work, std::move(rails), length, whole, wanted);
+        auto* const made = new striped_access(with, work, std::move(rails), length, whole, wanted);
         with.add(*made);
         ++whole.count;
         made->feed();
@@ -98,10 +105,11 @@ ucs_status_t striped_access::post(chunk& next) noexcept {
                      : over.lane->get_zcopy(std::span(&piece, 1), place, &next.done);
 }
 
-// UCS_ERR_NO_RESOURCE: its lane has no room. Else it is in flight or has ended.
-ucs_status_t striped_access::go_on(chunk& next) noexcept {
-    if (rails_[next.rail].failure != UCS_OK) {
-        ended(next, rails_[next.rail].failure);
+// UCS_ERR_NO_RESOURCE: its lane has no room. Else it is in flight or has ended. While one waited
+// for room the program may have taken back its key.
+ucs_status_t striped_access::move(chunk& next) noexcept {
+    if (!wanted_(whole_)) {
+        ended(next, UCS_ERR_CANCELED);
         return UCS_OK;
     }
     const ucs_status_t status = post(next);
@@ -114,6 +122,7 @@ void striped_access::ended(chunk& which, ucs_status_t status) noexcept {
     which.busy = false;
     if (status == UCS_OK) return;
     again_.push_back(which.what);
+    if (!wanted_(whole_)) return;  // the rail need not be the reason
     rail& over = rails_[which.rail];
     if (over.failure == UCS_OK) over.failure = status;
     if (failure_ == UCS_OK) failure_ = status;
@@ -128,7 +137,7 @@ void striped_access::feed() noexcept {
         for (chunk& each : chunks_) {
             if (each.busy || !take(each)) continue;
             moved = true;
-            if (go_on(each) == UCS_ERR_NO_RESOURCE)
+            if (move(each) == UCS_ERR_NO_RESOURCE)
                 rails_[each.rail].lane->pending_add(each.pending);
         }
     }
@@ -156,8 +165,9 @@ void striped_access::chunk_done(uct::completion& done) noexcept {
 
 ucs_status_t striped_access::progress_chunk(uct::pending_request& queued) noexcept {
     chunk& which = *boost::intrusive::get_parent_from_member(&queued, &chunk::pending);
-    const ucs_status_t status = which.of->go_on(which);
-    if (status == UCS_OK && !which.busy) which.of->feed();
+    const ucs_status_t status = which.of->move(which);
+    // In here nothing may be sent that others on this lane wait behind, and no callback may run.
+    if (status == UCS_OK && !which.busy) which.of->with_.owner().go_on_later(which.of->with_);
     return status;
 }
 
@@ -165,6 +175,8 @@ void striped_access::lose(const uct::ep& lane) noexcept {
     for (rail& each : rails_) {
         if (each.lane == &lane && each.failure == UCS_OK) each.failure = UCS_ERR_CANCELED;
     }
+    // One that has nothing under way waits to go on, which may not come any more.
+    if (std::ranges::none_of(chunks_, &chunk::busy)) feed();
 }
 
 bool striped_access::is(const uct::pending_request& queued) noexcept {

@@ -20,9 +20,12 @@ struct striped_work {
     std::byte* local;
     std::uint64_t remote;
     std::size_t length;
-    const mem::reached_memory* memory;  // by which the lanes reach it; outlives the access
+    const mem::reached_memory* memory;  // by which the lanes reach it, as long as it is wanted
     std::size_t most_rails;
 };
+
+// Whether a send, whose pieces these are, still wants the rest of them.
+[[nodiscard]] bool is_wanted_by_send(const uct::completion& parts) noexcept;
 
 // Each rail takes the next chunk when it has ended one, so that rails carry as much as they are
 // fast, whatever slows them down; two chunks at a time, so that none waits for us. A chunk whose
@@ -39,8 +42,10 @@ public:
     [[nodiscard]] static bool begin(peer& with, const striped_work& work, uct::completion& whole,
                                     bool (*wanted)(const uct::completion& whole)) noexcept;
 
-    // The lane is destroyed after this.
+    // The lane is destroyed after this. May end the access.
     void lose(const uct::ep& lane) noexcept;
+    // Chunks that ended where nothing could follow at once go on, or the access ends.
+    void go_on() noexcept { feed(); }
     // Whether what waits for room on a lane is a chunk; then it waits no more.
     [[nodiscard]] static bool is(const uct::pending_request& queued) noexcept;
     static void drop(uct::pending_request& queued) noexcept;
@@ -67,17 +72,19 @@ private:
         uct::pending_request pending{};
     };
 
-    striped_access(const striped_work& work, std::vector<rail> rails, std::size_t chunk_length,
-                   uct::completion& whole, bool (*wanted)(const uct::completion& whole));
+    striped_access(peer& with, const striped_work& work, std::vector<rail> rails,
+                   std::size_t chunk_length, uct::completion& whole,
+                   bool (*wanted)(const uct::completion& whole));
     static void chunk_done(uct::completion& done) noexcept;
     static ucs_status_t progress_chunk(uct::pending_request& queued) noexcept;
     [[nodiscard]] bool take(chunk& into) noexcept;
     [[nodiscard]] ucs_status_t post(chunk& next) noexcept;
-    [[nodiscard]] ucs_status_t go_on(chunk& next) noexcept;
+    [[nodiscard]] ucs_status_t move(chunk& next) noexcept;
     void ended(chunk& which, ucs_status_t status) noexcept;
     void feed() noexcept;
     void end_if_over() noexcept;
 
+    peer& with_;
     const striped_work work_;
     const std::size_t chunk_length_;
     uct::completion& whole_;

@@ -1,16 +1,18 @@
 #include "ucp/rndv/lent.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
 #include "ucp/rma/striped.hpp"
 
 namespace ucp {
 
 namespace {
 
-// The lane of ours that reaches this device of the peer's; nullptr: none.
+// Our memory on the lane that reaches this device of the peer's; nullptr: there is no such lane.
 uct::memory_domain* domain_of_lane_to(const peer& of, std::uint8_t device) noexcept {
     for (std::size_t i = 0; i < of.rail_count(); ++i) {
         if (of.rail(i).device == device) return of.domain_of(of.rail(i));
@@ -22,8 +24,9 @@ uct::memory_domain* domain_of_lane_to(const peer& of, std::uint8_t device) noexc
 
 std::unique_ptr<lent_memory> lend(const peer& to, std::span<std::byte> bytes,
                                   uct::memory_access allowed) noexcept {
-    const std::size_t rails = is_striped(to, bytes.size()) ? to.rail_count() : 1;
     if (to.rail_count() == 0) return nullptr;
+    const std::size_t most = to.owner().owner().options().rndv_rails;
+    const std::size_t rails = is_striped(to, bytes.size()) ? std::min(to.rail_count(), most) : 1;
     try {
         auto made = std::make_unique<lent_memory>();
         for (std::size_t i = 0; i < rails; ++i) {
@@ -60,9 +63,9 @@ std::size_t pack_keys(const lent_memory& from, std::byte* into) noexcept {
 }
 
 std::unique_ptr<mem::reached_memory> take_keys(const ep& from, std::span<const std::byte> keys,
-                                               uct::memory_access wanted) {
+                                               uct::memory_access wanted) noexcept try {
     const peer& of = from.remote();
-    if (of.rail_count() == 0) return nullptr;
+    if (of.rail_count() == 0 || keys.size() > longest_lent_key) return nullptr;
     auto made = std::make_unique<mem::reached_memory>();
     while (keys.size() >= 2) {
         const auto device = std::to_integer<std::uint8_t>(keys[0]);
@@ -71,11 +74,14 @@ std::unique_ptr<mem::reached_memory> take_keys(const ep& from, std::span<const s
         uct::memory_domain* const domain = domain_of_lane_to(of, device);
         if (domain != nullptr && made->on(device) == nullptr) {
             auto memory = domain->attach(keys.subspan(2, length), wanted);
-            if (memory) made->add(device, std::move(*memory));
+            if (!memory) break;
+            made->add(device, std::move(*memory));
         }
         keys = keys.subspan(2 + length);
     }
     return made->on(of.rma_device()) != nullptr ? std::move(made) : nullptr;
+} catch (const std::bad_alloc&) {
+    return nullptr;
 }
 
 }  // namespace ucp

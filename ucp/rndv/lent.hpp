@@ -36,9 +36,10 @@ inline constexpr std::size_t longest_lent_key = 128;
 std::size_t pack_keys(const lent_memory& from, std::byte* into) noexcept;
 [[nodiscard]] std::size_t packed_keys_length(const lent_memory& from) noexcept;
 
-// The memory that a peer lends us. nullptr: there is no key for the first of our lanes.
+// The memory that a peer lends us. nullptr: there is no key for the first of our
+// lanes, or no memory.
 [[nodiscard]] std::unique_ptr<mem::reached_memory> take_keys(const ep& from,
                                                              std::span<const std::byte> keys,
-                                                             uct::memory_access wanted);
+                                                             uct::memory_access wanted) noexcept;
 
 }  // namespace ucp

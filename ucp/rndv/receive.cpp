@@ -154,12 +154,12 @@ bool read_striped(request& receive) noexcept {
     auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
     if (!state.lends || buffer == nullptr) return false;
     peer& from = receive.via->remote();
-    const striped_work work{false,
-                            buffer + state.offset,
-                            state.lent->address + state.offset,
-                            state.end - state.offset,
-                            state.lent->theirs.get(),
-                            receive.owner->owner().options().rndv_rails};
+    const striped_work work{.put = false,
+                            .local = buffer + state.offset,
+                            .remote = state.lent->address + state.offset,
+                            .length = state.end - state.offset,
+                            .memory = state.lent->theirs.get(),
+                            .most_rails = receive.owner->owner().options().rndv_rails};
     if (!striped_access::begin(from, work, state.parts, is_wanted)) return false;
     state.offset = state.end;
     return true;

@@ -36,23 +36,19 @@ uct::remote_place place_of(const request& send) noexcept {
     return {state.what + state.offset, memory == nullptr ? nullptr : memory->on(device)};
 }
 
-bool is_wanted(const uct::completion& parts) noexcept {
-    const auto* const state = boost::intrusive::get_parent_from_member(&parts, &send_state::parts);
-    return !state->aborted;
-}
-
 // Writes the rest over all rails. False: it is for one of them.
 bool write_striped(request& send) noexcept {
     send_state& state = send.state.send;
     if (!state.lends || state.offset == state.end) return false;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
-    const striped_work work{true,
-                            const_cast<std::byte*>(bytes) + state.offset,
-                            state.what + state.offset,
-                            state.end - state.offset,
-                            state.lent->theirs.get(),
-                            send.owner->owner().options().rndv_rails};
-    if (!striped_access::begin(send.via->remote(), work, state.parts, is_wanted)) return false;
+    const striped_work work{.put = true,
+                            .local = const_cast<std::byte*>(bytes) + state.offset,
+                            .remote = state.what + state.offset,
+                            .length = state.end - state.offset,
+                            .memory = state.lent->theirs.get(),
+                            .most_rails = send.owner->owner().options().rndv_rails};
+    if (!striped_access::begin(send.via->remote(), work, state.parts, is_wanted_by_send))
+        return false;
     state.offset = state.end;
     return true;
 }

@@ -145,11 +145,25 @@ void add_rails(lane_selection& chosen, std::span<const local_interface> local,
     if (!chosen.paired || !chosen.rma || chosen.rma->resource != chosen.am->resource) return;
     const auto main = std::ranges::find(local, chosen.am->resource, &local_interface::resource);
     std::vector<const std::vector<std::byte>*> taken{&chosen.am->address};
+    std::vector<const local_interface*> ours;
     for (const local_interface& each : local) {
-        const bool fits = &each != &*main && each.transport == main->transport &&
-                          each.failure == UCS_OK && each.iface->attr().keyed;
-        if (!fits || taken.size() >= most) continue;
-        for (const address::entry& entry : remote.entries) {
+        if (&each != &*main && each.transport == main->transport && each.failure == UCS_OK &&
+            each.iface->attr().keyed)
+            ours.push_back(&each);
+    }
+    std::vector<const address::entry*> theirs;
+    for (const address::entry& entry : remote.entries)
+        theirs.push_back(&entry);
+    // Near ones first, at both ends.
+    std::ranges::stable_sort(ours, {}, [](const local_interface* each) {
+        return each->iface->attr().latency + each->detour;
+    });
+    std::ranges::stable_sort(theirs, {}, &address::entry::latency);
+    for (const local_interface* const which : ours) {
+        const local_interface& each = *which;
+        if (taken.size() >= most) break;
+        for (const address::entry* const at : theirs) {
+            const address::entry& entry = *at;
             const auto same = [&](const std::vector<std::byte>* other) {
                 return *other == entry.iface_address;
             };

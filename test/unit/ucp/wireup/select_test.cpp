@@ -227,3 +227,23 @@ TEST_CASE("of two devices the one on the processor's own NUMA node is taken, at 
     CHECK(chosen.am->address == here.remote.entries[1].iface_address);
     CHECK(has_note(chosen, "net/d0: ", "1.10 us against 1.00"));
 }
+
+TEST_CASE("rails take near devices first, at both ends") {
+    setting here;
+    here.add("net", messages(20e-6, 1e9));
+    for (int i = 0; i < 4; ++i)
+        here.add("rdma", keyed());
+    here.local[1].detour = here.local[2].detour = 0.1e-6;
+    here.remote.entries = {offer("net", 1)};
+    for (int i = 0; i < 4; ++i) {
+        here.remote.entries.push_back(offer("rdma", 1));
+        here.remote.entries.back().iface_address[1] = static_cast<std::byte>(43 + i);
+        here.remote.entries.back().latency = i == 0 || i == 3 ? 1e-6F : 1.1e-6F;
+    }
+    const auto chosen = here.select(2);
+    CHECK(chosen.am->resource == 3);
+    CHECK(chosen.am->address == here.remote.entries[1].iface_address);
+    REQUIRE(chosen.rails.size() == 1);
+    CHECK(chosen.rails[0].resource == 4);
+    CHECK(chosen.rails[0].address == here.remote.entries[4].iface_address);
+}
