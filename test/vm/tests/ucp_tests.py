@@ -31,6 +31,16 @@ def programs_of_the_c_interface_run_on_rc_verbs(guest):
 
 
 @on(DEVICES)
+def programs_of_the_c_interface_run_on_datagrams(guest):
+    """Alone, and where they carry the data by which others are connected: tcp is not even there."""
+    suite = tool(guest, "test/integration/api/ucp_api_test")
+    for transports, files in (("ud_verbs,self", ("rma",)), ("rc_verbs,ud_verbs,self", ("endpoint",))):
+        wanted = ",".join(f"[#{file}_test]" for file in files)
+        output = guest.check(f"UCX_TLS={transports} {NOTICED_SOON} {suite} --filenames-as-tags '{wanted}'", 2 * LIMIT)
+        assert "All tests passed" in output, output
+
+
+@on(DEVICES)
 def open_mpi_runs_on_rc_verbs(guest):
     programs = tool(guest, "test/integration/mpi/bin")
     runner = pathlib.Path(__file__).parents[3] / "test/integration/mpi/run.py"
@@ -93,3 +103,14 @@ def cut_cable_ends_the_endpoint(one, two):
     with unplugged(one):
         broken = first_to_end(jobs, LIMIT)
         assert broken.status != 0 and "Endpoint timed out" in broken.output(), broken.output()
+
+
+@on(HOSTS)
+def killed_host_ends_the_endpoint(one, two):
+    """The last one: afterwards there is one guest less."""
+    jobs = ucx_perftest(one, two, f"-t tag_lat -s 8 -n {ENDLESS}", f"{ONLY_RDMA} {NOTICED_SOON}", "10.9.0.1",
+                        program=tool(one, "bin/ucx_perftest"))
+    await_traffic(one)
+    two.kill()
+    result = jobs[0].wait(LIMIT)  # the server, on the host that is left
+    assert "Endpoint timed out" in result.output or "Connection reset" in result.output, result.output
