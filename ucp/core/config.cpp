@@ -79,11 +79,12 @@ const ucs::config::table& config::options() {
             make_option<&config::rndv_rails>(
                 "MAX_RNDV_RAILS", "2",
                 "Over how many devices at once the data of a rendezvous is read or written, where "
-                "both sides have so many of one transport. 1: over the one that carries messages.",
-                ucs::config::between("1", "4")),
+                "both sides have so many of one transport; at most 4. 1: over the one that "
+                "carries messages.",
+                ucs::config::at_least("1")),
             make_option<&config::rma_rails>("MAX_RMA_RAILS", "2",
                                             "The same for puts and gets of the program.",
-                                            ucs::config::between("1", "4")),
+                                            ucs::config::at_least("1")),
             make_option<&config::rail_chunk>(
                 "MIN_RNDV_CHUNK_SIZE", "16k",
                 "Shortest piece of a transfer over several devices; what is shorter than two of "

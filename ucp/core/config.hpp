@@ -1,6 +1,7 @@
 // Options of the protocol layer.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "ucp/core/keyed_size.hpp"
@@ -33,6 +34,11 @@ struct config {
     ucs::config::duration cm_timeout;
     ucs::config::duration keepalive_interval;
     unsigned keepalive_peers = 0;
+
+    // To a peer; announcements have room for the keys of so many devices.
+    [[nodiscard]] std::size_t rails() const noexcept {
+        return std::min(4U, std::max(rndv_rails, rma_rails));
+    }
 
     static const ucs::config::table& options();
 };

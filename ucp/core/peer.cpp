@@ -136,15 +136,14 @@ uct::memory_domain* peer::domain_of(const lane& which) const noexcept {
 
 wireup::lane_selection peer::select_lanes_to(const address::worker_address& remote,
                                              wireup::pairs which) const {
-    const config& options = owner_.owner().options();
     return wireup::select_lanes(local_interfaces(), remote, which,
-                                std::max(options.rndv_rails, options.rma_rails));
+                                owner_.owner().options().rails());
 }
 
 void peer::close_rails() noexcept {
-    while (!rails_.empty()) {
-        lane last = std::move(rails_.back());
-        rails_.pop_back();
+    while (!more_rails_.empty()) {
+        lane last = std::move(more_rails_.back());
+        more_rails_.pop_back();
         close(last);
     }
 }
@@ -152,11 +151,11 @@ void peer::close_rails() noexcept {
 // What it carried goes over the others.
 void peer::drop_rail(std::size_t index, ucs_status_t why) noexcept {
     if (pairing_ != nullptr && pairing_->at == wireup::pairing::step::asked) {
-        close(rails_[index]);  // the answer speaks of it, in its place
+        close(more_rails_[index]);  // the answer speaks of it, in its place
         return;
     }
-    lane gone = std::move(rails_[index]);
-    rails_.erase(rails_.begin() + static_cast<std::ptrdiff_t>(index));
+    lane gone = std::move(more_rails_[index]);
+    more_rails_.erase(more_rails_.begin() + static_cast<std::ptrdiff_t>(index));
     const auto& where = owner_.owner().resources()[gone.resource].where;
     ucs::log::log(wireup_log,
                   why == UCS_ERR_NOT_CONNECTED ? ucs::log::level::debug : ucs::log::level::warn,
@@ -215,8 +214,8 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
         drop_rma(ucs_status_string(status));
         return;
     }
-    for (std::size_t i = 0; i < rails_.size(); ++i) {
-        if (&which != rails_[i].endpoint.get()) continue;
+    for (std::size_t i = 0; i < more_rails_.size(); ++i) {
+        if (&which != more_rails_[i].endpoint.get()) continue;
         drop_rail(i, status);
         return;
     }
@@ -455,7 +454,7 @@ std::vector<peer::lane_name> peer::lane_names() const {
     };
     add(am_);
     add(rma_);
-    for (const lane& each : rails_)
+    for (const lane& each : more_rails_)
         add(each);
     return names;
 }

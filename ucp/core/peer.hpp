@@ -79,10 +79,10 @@ public:
     // --- lanes that reach memory by keys, see ucp/rma/striped.hpp ---
     // How many; 0: memory is reached without. The first one is rma_lane().
     [[nodiscard]] std::size_t rail_count() const noexcept {
-        return rma() != nullptr && rma_attr().keyed ? 1 + rails_.size() : 0;
+        return rma() != nullptr && rma_attr().keyed ? 1 + more_rails_.size() : 0;
     }
     [[nodiscard]] const wireup::lane& rail(std::size_t index) const noexcept {
-        return index == 0 ? memory_lane() : rails_[index - 1];
+        return index == 0 ? memory_lane() : more_rails_[index - 1];
     }
     [[nodiscard]] const uct::iface_attr& attr_of(const wireup::lane& which) const noexcept;
     // What our own keys call our device of it, and our memory there.
@@ -295,7 +295,7 @@ private:
     std::vector<std::byte> packed_;  // the address, for connecting and explaining
     lane am_;
     lane rma_;
-    std::vector<lane> rails_;  // beside am_, if that reaches memory by keys
+    std::vector<lane> more_rails_;  // beside am_, if that reaches memory by keys
     ucs::datastruct::auto_list<striped_access, &striped_access::peer_hook> striped_;
     bool shared_lane_ = false;                  // am_ reaches memory, too
     std::unique_ptr<wireup::pairing> pairing_;  // nullptr: the lanes do not come in pairs

@@ -57,7 +57,7 @@ std::vector<peer::lane_in_use> peer::lanes_in_use() const {
     };
     add(am_, shared_lane_ ? "am, rma" : "am");
     add(rma_, rma_dropped_ == nullptr ? "rma" : "rma (dropped)");
-    for (const lane& each : rails_)
+    for (const lane& each : more_rails_)
         add(each, "rma");
     if (pairing_ != nullptr) add(pairing_->bootstrap, "connects");
     return list;

@@ -61,11 +61,11 @@ bool peer::begin_pairing(const wireup::lane_choice& bootstrap,
     tried_pairs_ = true;
     std::vector<asked_lane> asked;
     asked.push_back(describe(am_, chosen.am->address));
-    for (const wireup::lane_choice& each : chosen.rails) {
+    for (const wireup::lane_choice& each : chosen.more_rails) {
         auto made = owner_.interface(each.resource)->create_ep(each.address);
         if (!made) continue;  // logged by the transport
-        adopt(rails_.emplace_back(), std::move(*made), each.resource);
-        asked.push_back(describe(rails_.back(), each.address));
+        adopt(more_rails_.emplace_back(), std::move(*made), each.resource);
+        asked.push_back(describe(more_rails_.back(), each.address));
     }
     wireup::pair_question question{{}, owner_.address(false)};
     for (const asked_lane& each : asked)
@@ -179,7 +179,7 @@ std::vector<std::byte> peer::answer_for(std::span<const wireup::pair_lane> rails
         if (may_accept_rail(each) && accept_pair(each, made) == UCS_OK) {
             ours.push_back(connection_of(*made.endpoint, attr_of(made)));
             answer.push_back({ours.back(), own_device(made)});
-            rails_.push_back(std::move(made));
+            more_rails_.push_back(std::move(made));
         } else {
             close(made);
             answer.push_back({{}, mem::no_device});
@@ -191,15 +191,14 @@ std::vector<std::byte> peer::answer_for(std::span<const wireup::pair_lane> rails
 // No more of them than we would ask for, and each of devices that no other one has.
 bool peer::may_accept_rail(const wireup::pair_lane& asked) const {
     const auto& resources = owner_.owner().resources();
-    const config& options = owner_.owner().options();
-    const std::size_t most = std::max(options.rndv_rails, options.rma_rails);
-    if (!shared_lane_ || 1 + rails_.size() >= most) return false;
+    const std::size_t most = owner_.owner().options().rails();
+    if (!shared_lane_ || 1 + more_rails_.size() >= most) return false;
     const auto collides = [&](const lane& each) {
         return each.device == asked.device ||
                std::ranges::equal(address_of(*owner_.interface(each.resource)), asked.to);
     };
     return asked.transport == resources[am_.resource].where.transport && !collides(am_) &&
-           std::ranges::none_of(rails_, collides);
+           std::ranges::none_of(more_rails_, collides);
 }
 
 ucs_status_t peer::accept_pair(const wireup::pair_lane& asked, lane& into) {
@@ -233,7 +232,7 @@ ucs_status_t peer::open_bootstrap() {
 
 void peer::paired(std::uint64_t attempt, const wireup::pair_answer& theirs) {
     if (pairing_ == nullptr || pairing_->at != step::asked || pairing_->attempt != attempt) return;
-    const ucs_status_t status = theirs.size() == 1 + rails_.size()
+    const ucs_status_t status = theirs.size() == 1 + more_rails_.size()
                                     ? am_.endpoint->connect_to(theirs.front().connection)
                                     : UCS_ERR_INVALID_ADDR;
     if (status != UCS_OK) {
@@ -249,8 +248,8 @@ void peer::paired(std::uint64_t attempt, const wireup::pair_answer& theirs) {
 
 // Rails that the peer could not make, or that cannot be connected, are left out.
 void peer::connect_rails(const wireup::pair_answer& theirs) {
-    for (std::size_t i = rails_.size(); i > 0; --i) {
-        lane& ours = rails_[i - 1];
+    for (std::size_t i = more_rails_.size(); i > 0; --i) {
+        lane& ours = more_rails_[i - 1];
         const wireup::pair_half& half = theirs[i];
         ours.device = half.device;
         const bool made = ours.endpoint != nullptr && !half.connection.empty();
@@ -259,7 +258,7 @@ void peer::connect_rails(const wireup::pair_answer& theirs) {
         ucs::log::info(wireup_log, "worker {:x} has no rail over {}/{}", uid_, where.transport,
                        where.device);
         lane gone = std::move(ours);
-        rails_.erase(rails_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+        more_rails_.erase(more_rails_.begin() + static_cast<std::ptrdiff_t>(i - 1));
         close(gone);
     }
 }

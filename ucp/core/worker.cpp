@@ -76,8 +76,7 @@ std::size_t worker::longest_question() const {
         longest = std::max(longest, lengths + context_.resources()[i].where.transport.size() +
                                         2 * attr.address_length + attr.connection_length);
     }
-    const config& options = context_.options();
-    return longest * std::min<std::size_t>(lanes, std::max(options.rndv_rails, options.rma_rails));
+    return longest * std::min(lanes, context_.options().rails());
 }
 
 worker::worker(const context& of, const worker_params& params,

@@ -172,7 +172,7 @@ void add_rails(lane_selection& chosen, std::span<const local_interface> local,
                 continue;
             }
             taken.push_back(&entry.iface_address);
-            chosen.rails.push_back({each.resource, entry.iface_address});
+            chosen.more_rails.push_back({each.resource, entry.iface_address});
             const std::string name = title(each) + ": ";
             std::erase_if(chosen.notes,
                           [&](const std::string& note) { return note.starts_with(name); });

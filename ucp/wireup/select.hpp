@@ -34,9 +34,9 @@ struct lane_choice {
 };
 
 struct lane_selection {
-    std::optional<lane_choice> am;   // carries messages; none: unreachable
-    std::optional<lane_choice> rma;  // moves memory without the peer's processor; may be am's
-    std::vector<lane_choice> rails;  // other devices that move memory as am's does
+    std::optional<lane_choice> am;        // carries messages; none: unreachable
+    std::optional<lane_choice> rma;       // moves memory without the peer's processor; may be am's
+    std::vector<lane_choice> more_rails;  // other devices that move memory as am's does
     // Carries connection data to the peer; none: no transport does without.
     std::optional<lane_choice> bootstrap;
     bool paired = false;             // am has to be connected first, over bootstrap

@@ -13,8 +13,7 @@ constexpr std::array<std::string_view, 19> prefixes{
     "XPMEM_", "KNEM_",     "MM_",    "EFA_",  "DEVX_"};
 
 // Features of the whole library. The first rows are set by programs (NIXL, UCC, NCCL plug-ins).
-constexpr std::array<std::string_view, 48> names{"MAX_RMA_RAILS",
-                                                 "MAX_HCA_PER_GPU",
+constexpr std::array<std::string_view, 47> names{"MAX_HCA_PER_GPU",
                                                  "RNDV_PIPELINE_ERROR_HANDLING",
                                                  "ADDRESS_VERSION",
                                                  "MAX_COMPONENT_MDS",

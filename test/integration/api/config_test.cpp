@@ -88,7 +88,7 @@ TEST_CASE("names and values that do not exist are refused with a line that names
 TEST_CASE("the names that programs set for transports which are not here are accepted") {
     config some;
     for (const char* name :
-         {"NET_DEVICES", "RNDV_THRESH", "MAX_RMA_RAILS", "IB_PCI_RELAXED_ORDERING", "RC_FENCE",
+         {"NET_DEVICES", "RNDV_THRESH", "IB_PCI_RELAXED_ORDERING", "RC_FENCE",
           "RC_GDA_NUM_CHANNELS", "MAX_HCA_PER_GPU", "RNDV_PIPELINE_ERROR_HANDLING",
           "ADDRESS_VERSION", "MAX_COMPONENT_MDS", "MEMTYPE_COPY_ENABLE", "TLS",
           "MEMTYPE_REG_WHOLE_ALLOC_TYPES", "ZCOPY_THRESH"}) {

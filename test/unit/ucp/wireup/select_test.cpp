@@ -193,12 +193,12 @@ TEST_CASE("rails lead from each device to one of the peer's own") {
     REQUIRE(chosen.paired);
     CHECK(chosen.am->resource == 1);
     CHECK(chosen.am->address == here.remote.entries[1].iface_address);
-    REQUIRE(chosen.rails.size() == 1);  // the peer has two devices
-    CHECK(chosen.rails[0].resource == 2);
-    CHECK(chosen.rails[0].address == here.remote.entries[2].iface_address);
+    REQUIRE(chosen.more_rails.size() == 1);  // the peer has two devices
+    CHECK(chosen.more_rails[0].resource == 2);
+    CHECK(chosen.more_rails[0].address == here.remote.entries[2].iface_address);
     CHECK(has_note(chosen, "rdma/d2: ", "another rail"));
     CHECK_FALSE(has_note(chosen, "rdma/d2: ", "not used"));
-    CHECK(here.select(1).rails.empty());
+    CHECK(here.select(1).more_rails.empty());
 }
 
 TEST_CASE("a device that failed before, or leads elsewhere, is no rail") {
@@ -210,7 +210,7 @@ TEST_CASE("a device that failed before, or leads elsewhere, is no rail") {
     here.local.back().failure = UCS_ERR_ENDPOINT_TIMEOUT;
     here.remote.entries = {offer("net", 1), offer("rdma", 1), offer("rdma", 1)};
     here.remote.entries[2].iface_address[1] = std::byte{43};
-    CHECK(here.select(4).rails.empty());
+    CHECK(here.select(4).more_rails.empty());
 }
 
 TEST_CASE("of two devices the one on the processor's own NUMA node is taken, at both ends") {
@@ -243,7 +243,7 @@ TEST_CASE("rails take near devices first, at both ends") {
     const auto chosen = here.select(2);
     CHECK(chosen.am->resource == 3);
     CHECK(chosen.am->address == here.remote.entries[1].iface_address);
-    REQUIRE(chosen.rails.size() == 1);
-    CHECK(chosen.rails[0].resource == 4);
-    CHECK(chosen.rails[0].address == here.remote.entries[4].iface_address);
+    REQUIRE(chosen.more_rails.size() == 1);
+    CHECK(chosen.more_rails[0].resource == 4);
+    CHECK(chosen.more_rails[0].address == here.remote.entries[4].iface_address);
 }

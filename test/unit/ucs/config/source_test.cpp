@@ -208,7 +208,6 @@ TEST_CASE("an option is set by the name of its family where nothing sets its own
 TEST_CASE("names that programs set for other builds are accepted") {
     for (const char* name : {"NET_DEVICES",
                              "RNDV_THRESH",
-                             "MAX_RMA_RAILS",
                              "IB_PCI_RELAXED_ORDERING",
                              "RC_FENCE",
                              "RC_GDA_NUM_CHANNELS",
