@@ -4,12 +4,9 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "test/support/identities.hpp"
 #include "test/support/log_capture.hpp"
-#include "test/unit/ucp/support/raw_peer.hpp"
-#include "ucp/capi/handles.hpp"
+#include "test/unit/ucp/support/paired_world.hpp"
 #include "ucp/core/peer.hpp"
-#include "uct/sim/paired_component.hpp"
 
 namespace {
 
@@ -20,34 +17,21 @@ using uct::sim::parameters;
 
 constexpr std::size_t length = 300'000;
 
-// Two workers with two devices each, and memory of the second that the first has a key to.
-struct world {
+// Memory of the second worker that the first has a key to.
+struct world : ucp_test::paired_world {
     explicit world(std::uint64_t seed, const parameters& how, const settings& options = {})
-        : identities(seed), network(seed, how), target(length), local(length) {
-        for (int i = 0; i < 2; ++i) {
-            ucs::config::source source = ucs::config::source::empty();
-            source.set("HOST_PROBE", "n");
-            for (const auto& [name, value] : options)
-                source.set(name, value);
-            ucp::context_params params;
-            params.features = UCP_FEATURE_TAG | UCP_FEATURE_RMA;
-            const uct::component* list[] = {&by_address, &in_pairs};
-            contexts.push_back(std::move(*ucp::context::create(params, std::move(source), list)));
-            workers.push_back(std::move(*ucp::worker::create(*contexts.back(), {})));
-            driver.add([which = workers.back().get()] { return which->progress(); });
-        }
+        : paired_world(seed, how, UCP_FEATURE_TAG | UCP_FEATURE_RMA, options),
+          target(length),
+          local(length),
+          ep(paired_world::connect(0)) {
         for (std::size_t i = 0; i < length; ++i)
             local[i] = static_cast<std::byte>(i * 7 + i / 251);
-        const std::vector<std::byte> address = workers[1]->address(false);
-        ucp_ep_params_t params;
-        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-        params.address = reinterpret_cast<const ucp_address_t*>(address.data());
-        REQUIRE(ucp_ep_create(handle(*workers[0]), &params, &ep) == UCS_OK);
         reach_target();
     }
     ~world() {
         if (key != nullptr) ucp_rkey_destroy(key);
         ucp_mem_unmap(handle(*contexts[1]), registration);
+        workers.clear();  // before the memory that they work on
     }
 
     void reach_target() {
@@ -68,11 +52,6 @@ struct world {
         const bool ended = driver.run_until([&] { return which.times == 1; });
         INFO(driver.report());
         REQUIRE(ended);
-    }
-    static void note(ucs_status_ptr_t result, told& ended) {
-        if (UCS_PTR_IS_PTR(result)) return;
-        ended.times = 1;
-        ended.status = UCS_PTR_RAW_STATUS(result);
     }
     void start_put(told& put) {
         const ucp_request_param_t param = put.on_send();
@@ -103,7 +82,7 @@ struct world {
             bytes.push_back(other->rail(i).endpoint->sent().bytes);
         return bytes;
     }
-    // Connects without moving much.
+    // Moves little, so that the lanes stand.
     void connect() {
         told put;
         const ucp_request_param_t param = put.on_send();
@@ -117,16 +96,9 @@ struct world {
                            *network.find_node(workers[1]->uid(), 2), 10'000);
     }
 
-    const test::seeded_identities identities;
-    uct::sim::fabric network;
-    const uct::sim::sim_component by_address{network};
-    const uct::sim::paired_component in_pairs{network};
     std::vector<std::byte> target;
     std::vector<std::byte> local;
-    std::vector<std::unique_ptr<ucp::context>> contexts;
-    std::vector<std::unique_ptr<ucp::worker>> workers;
-    uct::sim::driver driver{network};
-    ucp_ep_h ep = nullptr;
+    const ucp_ep_h ep;
     ucp_mem_h registration = nullptr;
     ucp_rkey_h key = nullptr;
 };
@@ -248,10 +220,7 @@ TEST_CASE("striped: an endpoint that is closed by force ends what runs, and noth
         both.start_put(put);
         std::uint64_t left = both.network.dice().below(40);
         static_cast<void>(both.driver.run_until([&] { return left-- == 0; }));
-        ucp_request_param_t param = closed.on_send();
-        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-        param.flags = UCP_EP_CLOSE_FLAG_FORCE;
-        world::note(ucp_ep_close_nbx(both.ep, &param), closed);
+        world::close(both.ep, true, closed);
         ucp_rkey_destroy(both.key);  // chunks that wait for room do without it
         both.key = nullptr;
         both.await(closed);

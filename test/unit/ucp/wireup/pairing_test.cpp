@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "test/support/identities.hpp"
 #include "test/support/log_capture.hpp"
-#include "test/unit/ucp/support/raw_peer.hpp"
-#include "ucp/capi/handles.hpp"
-#include "uct/sim/paired_component.hpp"
+#include "test/unit/ucp/support/paired_world.hpp"
 
 namespace {
 
@@ -15,30 +12,9 @@ using ucp::capi::handle;
 using ucp_test::told;
 using uct::sim::parameters;
 
-// Two workers with both simulated transports.
-struct world {
-    world(std::uint64_t seed, const parameters& how) : identities(seed), network(seed, how) {
-        for (int i = 0; i < 2; ++i) {
-            ucs::config::source source = ucs::config::source::empty();
-            source.set("HOST_PROBE", "n");
-            ucp::context_params params;
-            params.features = UCP_FEATURE_TAG;
-            const uct::component* list[] = {&by_address, &in_pairs};
-            contexts.push_back(std::move(*ucp::context::create(params, std::move(source), list)));
-            workers.push_back(std::move(*ucp::worker::create(*contexts.back(), {})));
-            driver.add([which = workers.back().get()] { return which->progress(); });
-        }
-    }
+struct world : ucp_test::paired_world {
+    world(std::uint64_t seed, const parameters& how) : paired_world(seed, how, UCP_FEATURE_TAG) {}
 
-    [[nodiscard]] ucp_ep_h connect(std::size_t from) {
-        const std::vector<std::byte> address = workers[1 - from]->address(false);
-        ucp_ep_params_t params;
-        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-        params.address = reinterpret_cast<const ucp_address_t*>(address.data());
-        ucp_ep_h made = nullptr;
-        REQUIRE(ucp_ep_create(handle(*workers[from]), &params, &made) == UCS_OK);
-        return made;
-    }
     // The buffer is static, so that nobody has to keep it.
     static void send(ucp_ep_h over, told& sent) {
         static const char text[] = "paired";
@@ -50,29 +26,9 @@ struct world {
         const ucp_request_param_t param = received.on_recv();
         note(ucp_tag_recv_nbx(handle(*workers[at]), text, sizeof text, 0, 0, &param), received);
     }
-    static void close(ucp_ep_h which, bool force, told& closed) {
-        ucp_request_param_t param = closed.on_send();
-        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
-        param.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
-        note(ucp_ep_close_nbx(which, &param), closed);
-    }
-    // One that ended inside the call.
-    static void note(ucs_status_ptr_t result, told& ended) {
-        if (UCS_PTR_IS_PTR(result)) return;
-        ended.times = 1;
-        ended.status = UCS_PTR_RAW_STATUS(result);
-    }
     [[nodiscard]] bool forgotten() const {
         return workers[0]->peer_count() == 0 && workers[1]->peer_count() == 0;
     }
-
-    const test::seeded_identities identities;
-    uct::sim::fabric network;
-    const uct::sim::sim_component by_address{network};
-    const uct::sim::paired_component in_pairs{network};
-    std::vector<std::unique_ptr<ucp::context>> contexts;
-    std::vector<std::unique_ptr<ucp::worker>> workers;
-    uct::sim::driver driver{network};
 };
 
 parameters unsteady() {

@@ -1,0 +1,67 @@
+// Two workers on a simulated network with lanes that come in pairs, and what programs do with them.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "test/support/identities.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "uct/sim/paired_component.hpp"
+
+namespace ucp_test {
+
+// Each has a context of its own, with both simulated transports. A run repeats by its seed.
+struct paired_world {
+    paired_world(std::uint64_t seed, const uct::sim::parameters& how, std::uint64_t features,
+                 const settings& options = {})
+        : identities(seed), network(seed, how) {
+        for (int i = 0; i < 2; ++i) {
+            ucs::config::source source = ucs::config::source::empty();
+            source.set("HOST_PROBE", "n");
+            for (const auto& [name, value] : options)
+                source.set(name, value);
+            ucp::context_params params;
+            params.features = features;
+            const uct::component* list[] = {&by_address, &in_pairs};
+            contexts.push_back(std::move(*ucp::context::create(params, std::move(source), list)));
+            workers.push_back(std::move(*ucp::worker::create(*contexts.back(), {})));
+            driver.add([which = workers.back().get()] { return which->progress(); });
+        }
+    }
+
+    // To the other worker.
+    [[nodiscard]] ucp_ep_h connect(std::size_t from) {
+        const std::vector<std::byte> address = workers[1 - from]->address(false);
+        ucp_ep_params_t params;
+        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+        params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+        ucp_ep_h made = nullptr;
+        REQUIRE(ucp_ep_create(ucp::capi::handle(*workers[from]), &params, &made) == UCS_OK);
+        return made;
+    }
+    static void close(ucp_ep_h which, bool force, told& closed) {
+        ucp_request_param_t param = closed.on_send();
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0;
+        note(ucp_ep_close_nbx(which, &param), closed);
+    }
+    // One that ended inside the call.
+    static void note(ucs_status_ptr_t result, told& ended) {
+        if (UCS_PTR_IS_PTR(result)) return;
+        ended.times = 1;
+        ended.status = UCS_PTR_RAW_STATUS(result);
+    }
+
+    const test::seeded_identities identities;
+    uct::sim::fabric network;
+    const uct::sim::sim_component by_address{network};
+    const uct::sim::paired_component in_pairs{network};
+    std::vector<std::unique_ptr<ucp::context>> contexts;
+    std::vector<std::unique_ptr<ucp::worker>> workers;
+    uct::sim::driver driver{network};
+};
+
+}  // namespace ucp_test
