@@ -80,19 +80,19 @@ ucs_status_t peer::make_lanes(wireup::pairs which) {
 }
 
 bool peer::open(const wireup::lane_choice& choice, lane& into) {
-    auto made = owner_.interface(choice.resource)->create_ep(choice.address);
-    if (!made) {
-        excluded_.push_back({choice.resource, made.status()});
-        return false;
-    }
-    adopt(into, std::move(*made), choice.resource);
-    return true;
+    const ucs_status_t status = make(choice.resource, choice.address, into);
+    if (status != UCS_OK) excluded_.push_back({choice.resource, status});
+    return status == UCS_OK;
 }
 
-void peer::adopt(lane& into, std::unique_ptr<uct::ep> made, std::size_t resource) {
-    into = {std::move(made), resource};
+// Failures are logged by the transport.
+ucs_status_t peer::make(std::size_t resource, std::span<const std::byte> to, lane& into) {
+    auto made = owner_.interface(resource)->create_ep(to);
+    if (!made) return made.status();
+    into = {std::move(*made), resource};
     owner_.track_lane(*into.endpoint, resource, this);
     owner_.activate(resource);
+    return UCS_OK;
 }
 
 void peer::close(lane& which) noexcept {
@@ -115,11 +115,11 @@ void peer::readdress(std::span<const std::byte> packed_address) {
 }
 
 const uct::iface_attr& peer::am_attr() const noexcept {
-    return owner_.interface(am_.resource)->attr();
+    return attr_of(am_);
 }
 
 const uct::iface_attr& peer::rma_attr() const noexcept {
-    return owner_.interface(memory_lane().resource)->attr();
+    return attr_of(memory_lane());
 }
 
 const uct::iface_attr& peer::attr_of(const lane& which) const noexcept {

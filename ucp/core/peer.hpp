@@ -224,7 +224,8 @@ private:
     ucs_status_t connect_over_what_is_left(wireup::pairs which) noexcept;
     ucs_status_t make_lanes(wireup::pairs which);
     [[nodiscard]] bool open(const wireup::lane_choice& choice, lane& into);
-    void adopt(lane& into, std::unique_ptr<uct::ep> made, std::size_t resource);
+    [[nodiscard]] ucs_status_t make(std::size_t resource, std::span<const std::byte> to,
+                                    lane& into);
     void close(lane& which) noexcept;
     static void drop(uct::pending_request& queued, void*);
     static void drop_all(held_list& all);

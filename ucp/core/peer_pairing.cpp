@@ -62,9 +62,9 @@ bool peer::begin_pairing(const wireup::lane_choice& bootstrap,
     std::vector<asked_lane> asked;
     asked.push_back(describe(am_, chosen.am->address));
     for (const wireup::lane_choice& each : chosen.more_rails) {
-        auto made = owner_.interface(each.resource)->create_ep(each.address);
-        if (!made) continue;  // logged by the transport
-        adopt(more_rails_.emplace_back(), std::move(*made), each.resource);
+        lane made;
+        if (make(each.resource, each.address, made) != UCS_OK) continue;
+        more_rails_.push_back(std::move(made));
         asked.push_back(describe(more_rails_.back(), each.address));
     }
     wireup::pair_question question{{}, owner_.address(false)};
@@ -210,9 +210,8 @@ ucs_status_t peer::accept_pair(const wireup::pair_lane& asked, lane& into) {
                            std::ranges::equal(address_of(*each), asked.to);
         if (!meant) continue;
         if (!each->check_reachable(asked.from).ok()) return UCS_ERR_UNREACHABLE;
-        auto made = each->create_ep(asked.from);
-        if (!made) return made.status();
-        adopt(into, std::move(*made), i);
+        const ucs_status_t status = make(i, asked.from, into);
+        if (status != UCS_OK) return status;
         into.device = asked.device;
         return into.endpoint->connect_to(asked.connection);
     }
@@ -406,9 +405,8 @@ void peer::tell_partner() noexcept {
 void peer::partner_left() noexcept {
     const peer_use kept(*this);
     owner_.forget(*this);
-    const std::unique_ptr<wireup::pairing::question> asked = take_next();
+    if (const auto asked = take_next(); asked != nullptr) owner_.answer(*asked);
     try {
-        if (asked != nullptr) wireup::take_question(owner_, asked->header, asked->body);
         peer* fresh = nullptr;
         for (auto next = endpoints_.begin(); next != endpoints_.end();) {
             ep& each = *next++;

@@ -478,7 +478,6 @@ unsigned worker::empty_trash() {
     return 0;
 }
 
-// Of a peer that came back before we had closed what it had left.
 void worker::answer(const wireup::pairing::question& next) noexcept {
     try {
         wireup::take_question(*this, next.header, next.body);

@@ -119,6 +119,8 @@ public:
     void fail_later(peer& failing) noexcept;
     // With the next progress: a peer that defers sends may go on, see ucp/core/peer_deferred.cpp.
     void go_on_later(peer& ready) noexcept;
+    // To a question that a peer had put off.
+    void answer(const wireup::pairing::question& next) noexcept;
     // It belongs to that peer; nullptr: it goes.
     void track_lane(const uct::ep& lane, std::size_t resource, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
@@ -221,7 +223,6 @@ private:
     [[gnu::noinline]] unsigned progress_slow();
     unsigned progress_events();
     unsigned empty_trash();
-    void answer(const wireup::pairing::question& next) noexcept;
     unsigned fail_noted();
     unsigned let_go_on();
     unsigned poll_quiet();

@@ -13,26 +13,25 @@ unsigned read_unsigned(const std::string& path) {
     return fits ? static_cast<unsigned>(value) : 0;
 }
 
-// Interfaces of virtio and of multi-function drivers lie some folders below their PCI device.
-std::optional<pci_address> nearest_pci(std::string path) {
+// Interfaces of virtio and of multi-function drivers lie some folders below the device that has
+// an address and a node: what `look` finds in the nearest folder that has it.
+template<class Look>
+auto nearest(std::string path, Look look) -> decltype(look(path)) {
     while (!path.empty()) {
-        if (auto address = pci_address::parse(sys::base_name(path))) return address;
+        if (auto found = look(path)) return found;
         const std::size_t slash = path.rfind('/');
-        if (slash == path.npos) break;
-        path.resize(slash);
+        path.resize(slash == path.npos ? 0 : slash);
     }
     return std::nullopt;
 }
 
-// The same interfaces have no node of their own.
-int nearest_node(std::string path) {
-    while (!path.empty()) {
-        const long long node = sys::read_number(path + "/numa_node").value_or(-1);
-        if (node >= 0) return static_cast<int>(node);
-        if (pci_address::parse(sys::base_name(path))) break;
-        path.resize(path.find_last_of('/') == path.npos ? 0 : path.rfind('/'));
-    }
-    return -1;
+std::optional<pci_address> pci_of(const std::string& folder) {
+    return pci_address::parse(sys::base_name(folder));
+}
+
+std::optional<int> node_of(const std::string& folder) {
+    const long long node = sys::read_number(folder + "/numa_node").value_or(-1);
+    return node >= 0 ? std::optional(static_cast<int>(node)) : std::nullopt;
 }
 
 }  // namespace
@@ -54,8 +53,8 @@ std::optional<net_device> net_device::read(const std::string& name, const std::s
     found.is_virtual = !device || path->find("/devices/virtual/") != path->npos;
     if (device) {
         found.driver = sys::base_name(sys::real_path(folder + "/device/driver").value_or(""));
-        found.pci = nearest_pci(*device);
-        found.numa_node = nearest_node(*device);
+        found.pci = nearest(*device, pci_of);
+        found.numa_node = nearest(*device, node_of).value_or(-1);
     }
     return found;
 }
