@@ -66,7 +66,8 @@ class Job:
         if self.status is None:
             mark = f"/run/guest/{self.name}.pid"
             # It may have ended by itself since we heard of it.
-            self.guest.run(f"until [ -s {mark} ]; do sleep 0.05; done; kill -s KILL -- -$(cat {mark})", ANSWER_LIMIT)
+            self.guest.run(f"until [ -s {mark} ]; do sleep 0.05; done; "
+                           f"while kill -s KILL -- -$(cat {mark}); do sleep 0.05; done", ANSWER_LIMIT)
             self.wait(ANSWER_LIMIT)
 
 
