@@ -1,6 +1,7 @@
 // Messages whose bytes say who sent them and where they belong.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -31,13 +32,9 @@ inline std::byte pattern(std::uint64_t word, std::size_t position) noexcept {
 inline bytes make_message(tag who, std::size_t length) {
     bytes message(length);
     const std::uint64_t word = who.word();
-    for (std::size_t i = 0; i < length; ++i) {
-        if (i < sizeof word) {
-            std::memcpy(message.data() + i, reinterpret_cast<const std::byte*>(&word) + i, 1);
-        } else {
-            message[i] = pattern(word, i);
-        }
-    }
+    const std::size_t of_tag = std::min(length, sizeof word);
+    if (of_tag != 0) std::memcpy(message.data(), &word, of_tag);
+    for (std::size_t i = of_tag; i < length; ++i) message[i] = pattern(word, i);
     return message;
 }
 
