@@ -173,14 +173,7 @@ ucs_status_t worker::open_interfaces() {
                                          found->second->lane_failed(which, status);
                                  },
                                  this});
-        // Peers may write to shared memory at any time; sockets are noticed by the slow polls, and
-        // lanes in pairs are known.
-        const bool receives =
-            fresh.attr().ops.has(uct::op::am_short) && fresh.attr().connection_length == 0;
-        if (receives && fresh.attr().cost == uct::poll_cost::memory &&
-            resources[i].where.type != uct::device_type::self) {
-            activate(i);
-        }
+        if (is_home(i)) activate(i);
         ++opened;
     }
     if (opened > 0) return UCS_OK;
@@ -188,25 +181,40 @@ ucs_status_t worker::open_interfaces() {
     return UCS_ERR_NO_DEVICE;
 }
 
+// Peers of the same host may write to shared memory at any time, and looking there costs nothing.
+// Others are polled while they have lanes; until then their first words are noticed by rare polls.
+bool worker::is_home(std::size_t resource) const noexcept {
+    const uct::iface_attr& attr = interfaces_[resource]->attr();
+    return attr.ops.has(uct::op::am_short) && attr.cost == uct::poll_cost::memory &&
+           attr.reach == uct::scope::host;
+}
+
 void worker::activate(std::size_t resource) {
     uct::iface* which = interfaces_[resource].get();
     if (!which->attr().ops.has(uct::op::am_short)) return;
-    auto& list = which->attr().cost == uct::poll_cost::memory ? fast_ : slow_;
-    if (std::find(list.begin(), list.end(), which) == list.end()) list.push_back(which);
+    if (is_polled(*which)) return;
+    (which->attr().cost == uct::poll_cost::memory ? fast_ : slow_).push_back(which);
     set_turns();
+}
+
+bool worker::is_polled(const uct::iface& which) const noexcept {
+    const auto has = [&which](const auto& list) {
+        return std::find(list.begin(), list.end(), &which) != list.end();
+    };
+    return has(fast_) || has(slow_);
 }
 
 void worker::set_turns() {
     const unsigned shared = context_.options().poll_slow_every;
-    // Without shared memory in use there is nothing else to poll.
-    slow_turn_ = slow_.empty() ? event_turns : (memory_lanes_ ? shared : 1);
+    // What nothing else is polled beside is looked at each time.
+    const unsigned events = fast_.empty() ? 1 : event_turns;
+    slow_turn_ = slow_.empty() ? events : (memory_lanes_ ? shared : 1);
 }
 
 unsigned worker::progress_slow() {
     unsigned events = fail_noted() + empty_trash() + let_go_on();
     for (uct::iface* polled : slow_)
         events += polled->progress();
-    if (has_unused_) rest_unused();
     visitor_.leave();  // a put that is received in place, by pieces
     until_events_ += turn_;
     turn_ = 0;
@@ -226,7 +234,7 @@ unsigned worker::progress_events() {
     }
     unsigned events = events_->poll(0);
     if (connections_ != nullptr) events += connections_->dispatch();
-    events += poll_quiet();
+    events += poll_unused();
     if (streaming_.outdated()) update_protocols();
     return events;
 }
@@ -286,18 +294,22 @@ void worker::run_ended() {
     }
 }
 
-// Interfaces that carry nothing of ours yet may have been reached by a peer.
-unsigned worker::poll_quiet() {
+// Interfaces that carry nothing of ours yet may have been reached by a peer: they are polled like
+// others until nothing comes any more. So are those whose last lane, of connection data, is closed.
+unsigned worker::poll_unused() {
     unsigned events = 0;
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
-        uct::iface* quiet = interfaces_[i].get();
-        if (quiet == nullptr || std::find(fast_.begin(), fast_.end(), quiet) != fast_.end() ||
-            std::find(slow_.begin(), slow_.end(), quiet) != slow_.end()) {
-            continue;
-        }
-        const unsigned found = quiet->progress();
-        if (found > 0) activate(i);
+        uct::iface* const each = interfaces_[i].get();
+        if (each == nullptr || is_home(i) || (lane_counts_[i] > 0 && is_polled(*each))) continue;
+        const unsigned found = each->progress();
         events += found;
+        if (found > 0) {
+            activate(i);
+        } else if (lane_counts_[i] == 0 && is_polled(*each)) {
+            std::erase(fast_, each);
+            std::erase(slow_, each);
+            set_turns();
+        }
     }
     return events;
 }
@@ -344,7 +356,7 @@ const protocol_table& worker::protocols(const uct::iface_attr& am, const uct::if
 void worker::track_lane(const uct::ep& lane, std::size_t resource, peer* owner) {
     if (owner == nullptr) {
         lanes_.erase(&lane);
-        has_unused_ = --lane_counts_[resource] == 0 || has_unused_;
+        --lane_counts_[resource];
         return;
     }
     lanes_[&lane] = owner;
@@ -353,16 +365,6 @@ void worker::track_lane(const uct::ep& lane, std::size_t resource, peer* owner) 
     memory_lanes_ =
         memory_lanes_ || (attr.reach != uct::scope::process && attr.ops.has(uct::op::am_short) &&
                           attr.cost == uct::poll_cost::memory);
-}
-
-// What carried only connection data is looked at as rarely as before. Peers may use it all the
-// same: then it comes back.
-void worker::rest_unused() {
-    has_unused_ = false;
-    for (std::size_t i = 0; i < interfaces_.size(); ++i) {
-        if (lane_counts_[i] == 0) std::erase(slow_, interfaces_[i].get());
-    }
-    set_turns();
 }
 
 peer* worker::find_peer(std::uint64_t uid) noexcept {

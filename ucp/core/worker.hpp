@@ -225,7 +225,7 @@ private:
     unsigned empty_trash();
     unsigned fail_noted();
     unsigned let_go_on();
-    unsigned poll_quiet();
+    unsigned poll_unused();
     [[gnu::noinline]] void run_ended();
     // Something was left for progress, maybe by another thread than the one that sleeps.
     void note_work() noexcept {
@@ -237,7 +237,8 @@ private:
     void leave_event_set() const noexcept;
     void update_protocols();
     void set_turns();
-    void rest_unused();
+    [[nodiscard]] bool is_home(std::size_t resource) const noexcept;
+    [[nodiscard]] bool is_polled(const uct::iface& which) const noexcept;
     [[nodiscard]] std::size_t longest_question() const;
 
     // How often the event loop (new connections, liveness) is looked at, in calls of progress.
@@ -257,7 +258,7 @@ private:
     int connecting_ = 0;
     ucs::async::event_loop::timer_id nap_ = 0;
     wakeup::spin_budget spinning_;
-    unsigned slow_turn_ = event_turns;
+    unsigned slow_turn_ = 1;
     unsigned until_events_ = 0;
     ucs::time::nanoseconds events_due_ = 0;
     std::vector<uct::iface*> slow_;  // in use, and a poll is a system call
@@ -298,7 +299,6 @@ private:
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
     bool ending_ = false;                   // it is being destroyed
-    bool has_unused_ = false;               // one of slow_ lost its last lane
     struct table_key {
         const uct::iface_attr* am;
         const uct::iface_attr* rma;
