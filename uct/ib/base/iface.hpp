@@ -61,6 +61,16 @@ protected:
     virtual void fail_all(ucs_status_t status) noexcept = 0;
     [[nodiscard]] virtual receive_pool& pool() noexcept = 0;
 
+    // Whether progress looks at the completions of sends now, having found so many messages. While
+    // those come the program is better served by hearing of them, unless somebody waits for room;
+    // now and then in any case, because operations end with completions.
+    [[nodiscard]] bool sends_are_due(unsigned arrived) noexcept {
+        if (arrived != 0 && !waits_for_room() && ++looks_without_sends_ < most_looks_without_sends)
+            return false;
+        looks_without_sends_ = 0;
+        return true;
+    }
+
     [[nodiscard]] bool is_ethernet() const noexcept {
         return port_attr_.link_layer == IBV_LINK_LAYER_ETHERNET;
     }
@@ -90,6 +100,8 @@ private:
     void watch_port(const device_event& event) noexcept;
     void port_stayed_down() noexcept;
 
+    static constexpr unsigned most_looks_without_sends = 8;
+    unsigned looks_without_sends_ = 0;
     ucs::async::event_loop::timer_id port_timer_ = 0;  // while it is down
 };
 

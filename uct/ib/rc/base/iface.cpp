@@ -105,7 +105,7 @@ bool iface::has_work() const noexcept {
 
 unsigned iface::progress() {
     unsigned events = receive();
-    events += reap_sends();
+    if (sends_are_due(events)) events += reap_sends();
     if (!ended_.empty()) events += tell_ended();
     if (!waiting_.empty()) [[unlikely]]
         try_waiting();

@@ -142,7 +142,9 @@ ucs::result<std::unique_ptr<connection>> iface::make_connection(const wire::addr
 
 unsigned iface::progress() {
     const unsigned arrived = receive();
-    unsigned events = arrived + reap_sends() + tell_ended();
+    unsigned events = arrived;
+    if (sends_are_due(arrived)) events += reap_sends();
+    events += tell_ended();
     if (next_time_ != 0 && turn_++ % turns_per_look == 0) on_time(ucs::time::now());
     if (!attention_.empty()) [[unlikely]]
         attend();
