@@ -325,7 +325,8 @@ void deliver_data(void* arg, void* data, std::size_t length) {
 // Below this the second message costs more than half a copy saves.
 constexpr std::size_t smallest_split = 64 * 1024;
 
-// Where a device moves the data: it is read, written by the sender, or streamed.
+// Where a device moves the data: it is read, or written by the sender. Streaming is for what can be
+// neither: it costs both processors a copy, so not even a trial of it pays.
 rate_book::seconds predict_keyed(const request& receive, const lane_set& lanes, bool readable) {
     const recv_state& state = receive.state.recv;
     const rndv_scheme wanted = lanes.options->scheme;
@@ -338,7 +339,7 @@ rate_book::seconds predict_keyed(const request& receive, const lane_set& lanes, 
     const bool write = writable && (wanted != rndv_scheme::get_zcopy || !readable);
     if (read) predicted[0] = control + read_seconds(lanes, length);
     if (write) predicted[1] = 2 * control + write_seconds(lanes, length, readable);
-    if (wanted != rndv_scheme::automatic && (read || write)) predicted[2] = -1;
+    if (read || write) predicted[2] = -1;
     return predicted;
 }
 
