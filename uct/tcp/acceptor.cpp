@@ -34,7 +34,15 @@ acceptor::~acceptor() {
     if (timer_ != 0) events_.remove_timer(timer_);
 }
 
-ucs_status_t acceptor::open(std::vector<ucs::unique_fd> listeners) noexcept {
+ucs::unique_fd accept_stream(int listener) noexcept {
+    return ucs::unique_fd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+socket_address acceptor::stranger::from() const noexcept {
+    return remote_address(fd_);
+}
+
+ucs_status_t acceptor::open(std::vector<int> listeners) noexcept {
     listeners_ = std::move(listeners);
     return watch(true) ? UCS_OK : UCS_ERR_NO_MEMORY;
 }
@@ -42,8 +50,7 @@ ucs_status_t acceptor::open(std::vector<ucs::unique_fd> listeners) noexcept {
 // False: there is no memory, and none is watched.
 bool acceptor::watch(bool on) noexcept {
     watched_ = on;
-    for (const ucs::unique_fd& listener : listeners_) {
-        const int fd = listener.get();
+    for (const int fd : listeners_) {
         if (!on) {
             events_.remove(fd);
         } else if (events_.add(fd, EPOLLIN, [this, fd](std::uint32_t) { on_knock(fd); }) !=
@@ -62,9 +69,14 @@ void acceptor::on_knock(int listener) noexcept {
             if (!is_readable(listener)) return;
             if (!make_room(now)) return wait_for_room();
         }
-        ucs::unique_fd fd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (fd) {
-            if (!admit(std::move(fd))) return wait_for_means(ENOMEM);
+        std::unique_ptr<stranger> fresh;
+        try {
+            fresh = terms_.accept(listener);
+        } catch (const std::bad_alloc&) {
+            return wait_for_means(ENOMEM);
+        }
+        if (fresh != nullptr) {
+            if (!admit(std::move(fresh))) return wait_for_means(ENOMEM);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             if (strangers_.size() < most_strangers / 2) complained_ = false;
             return;
@@ -76,20 +88,18 @@ void acceptor::on_knock(int listener) noexcept {
 }
 
 // False: there is no memory for it, and it is closed.
-bool acceptor::admit(ucs::unique_fd fd) noexcept {
-    const int socket = fd.get();
+bool acceptor::admit(std::unique_ptr<stranger> fresh) noexcept {
     try {
-        strangers_.push_back(terms_.receive(std::move(fd)));
+        strangers_.push_back(std::move(fresh));
     } catch (const std::bad_alloc&) {
         return false;
     }
     ++accepted_;
     stranger& who = *strangers_.back();
     who.place_ = std::prev(strangers_.end());
-    who.fd_ = socket;
     who.since_ = ucs::time::now();
     if (!need_ticks() ||
-        events_.add(socket, EPOLLIN, [&who](std::uint32_t) { who.on_words(); }) != UCS_OK) {
+        events_.add(who.fd_, EPOLLIN, [&who](std::uint32_t) { who.on_words(); }) != UCS_OK) {
         remove(who);
         return false;
     }
@@ -144,7 +154,7 @@ void acceptor::remove(stranger& who) noexcept {
 void acceptor::show_out(stranger& who, const char* why) noexcept {
     if (why != nullptr) {
         terms_.rejected.warn(terms_.log, "{}: somebody at {} {}; its connection is closed",
-                             terms_.name, remote_address(who.fd_).text(), why);
+                             terms_.name, who.from().text(), why);
     }
     remove(who);
 }

@@ -11,12 +11,14 @@
 #include "ucs/log/throttle.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/unique_fd.hpp"
+#include "uct/tcp/ip_address.hpp"
 
 namespace uct::tcp {
 
-// Accepts from listening sockets with bounded patience and memory: peers of the transport, clients
-// of a program's listener, and everybody else who can reach the port. What they have to say, and
-// what becomes of those who said it, is the user's affair. Owner context; driven by the event loop.
+// Lets in those who wait at listening descriptors, with bounded patience and memory: peers of the
+// transport, clients of a program's listener, and everybody else who can reach the port. What they
+// have to say, and what becomes of those who said it, is the user's affair. Owner context; driven
+// by the event loop.
 class acceptor {
 public:
     // At most so many that have not said who they are. When more come, those who are silent for
@@ -26,10 +28,10 @@ public:
     static constexpr ucs::time::nanoseconds least_patience = 200 * ucs::time::millisecond;
 
     // Somebody who connected. Users derive from it what they have heard of one so far, and the
-    // socket, which they own.
+    // connection, which they own and of which this is the descriptor.
     class stranger {
     public:
-        stranger() = default;
+        explicit stranger(int fd) noexcept : fd_(fd) {}
         stranger(const stranger&) = delete;
         stranger& operator=(const stranger&) = delete;
         virtual ~stranger() = default;
@@ -40,11 +42,13 @@ public:
         virtual void on_tick(ucs::time::nanoseconds) noexcept {}
         // The acceptor ends, and this one with it.
         virtual void on_end() noexcept {}
+        // The other end, for people.
+        [[nodiscard]] virtual socket_address from() const noexcept;
 
     private:
         friend class acceptor;
         std::list<std::unique_ptr<stranger>>::iterator place_;
-        int fd_ = -1;
+        const int fd_;
         ucs::time::nanoseconds since_ = 0;
         bool held_ = false;
     };
@@ -54,7 +58,9 @@ public:
         ucs::log::throttle& rejected;
         std::string name;                 // where they come to, for people
         ucs::time::nanoseconds patience;  // until then one has to say who it is
-        std::function<std::unique_ptr<stranger>(ucs::unique_fd)> receive;
+        // Takes one of those who wait at a listening descriptor. nullptr: errno says why not, as
+        // that of accept() does. May throw std::bad_alloc.
+        std::function<std::unique_ptr<stranger>(int listener)> accept;
     };
 
     acceptor(ucs::async::event_loop& events, terms given)
@@ -63,8 +69,8 @@ public:
     acceptor& operator=(const acceptor&) = delete;
     ~acceptor();
 
-    // Takes who connects to these sockets from now on. Called once.
-    ucs_status_t open(std::vector<ucs::unique_fd> listeners) noexcept;
+    // Takes who comes to these descriptors from now on. They outlive it. Called once.
+    ucs_status_t open(std::vector<int> listeners) noexcept;
 
     // It said who it is, and what becomes of it is decided later, by on_tick: it is not listened to
     // and need not hurry.
@@ -80,7 +86,7 @@ public:
 private:
     bool watch(bool on) noexcept;
     void on_knock(int listener) noexcept;
-    bool admit(ucs::unique_fd fd) noexcept;
+    bool admit(std::unique_ptr<stranger> fresh) noexcept;
     bool make_room(ucs::time::nanoseconds now) noexcept;
     void wait_for_room() noexcept;
     void wait_for_means(int error) noexcept;
@@ -90,7 +96,7 @@ private:
 
     ucs::async::event_loop& events_;
     const terms terms_;
-    std::vector<ucs::unique_fd> listeners_;
+    std::vector<int> listeners_;
     std::list<std::unique_ptr<stranger>> strangers_;  // the longest waiting first
     std::uint64_t accepted_ = 0;
     ucs::async::event_loop::timer_id timer_ = 0;
@@ -98,5 +104,8 @@ private:
     bool watched_ = false;
     bool complained_ = false;  // that others have to wait
 };
+
+// The next connection of a listening socket; empty: errno says why there is none.
+[[nodiscard]] ucs::unique_fd accept_stream(int listener) noexcept;
 
 }  // namespace uct::tcp

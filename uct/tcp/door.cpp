@@ -17,7 +17,8 @@ constexpr ucs::time::nanoseconds patience_with_older = 2 * ucs::time::second;
 }  // namespace
 
 struct door::visitor final : acceptor::stranger {
-    visitor(door& where, ucs::unique_fd socket) noexcept : at(where), fd(std::move(socket)) {}
+    visitor(door& where, ucs::unique_fd socket) noexcept
+        : stranger(socket.get()), at(where), fd(std::move(socket)) {}
 
     void on_words() noexcept override { at.on_greeting(*this); }
     void on_tick(ucs::time::nanoseconds now) noexcept override {
@@ -44,20 +45,23 @@ door::door(iface& owner, ucs::async::event_loop& events)
                  .rejected = owner.rejected(),
                  .name = owner.where().device,
                  .patience = ucs::time::from_seconds(owner.options().greeting_timeout.seconds),
-                 .receive = [this](ucs::unique_fd fd) {
+                 .accept = [this](int listener) -> std::unique_ptr<visitor> {
+                     ucs::unique_fd fd = accept_stream(listener);
+                     if (!fd) return nullptr;
                      tune(fd.get(), owner_.options(), owner_.is_loopback());
                      return std::make_unique<visitor>(*this, std::move(fd));
                  }}) {}
 
 ucs_status_t door::open(const settings& options, listen_point& v4, listen_point& v6) {
     ucs_status_t failure = UCS_OK;
-    std::vector<ucs::unique_fd> listeners;
+    std::vector<int> listeners;
     for (listen_point* point : {&v4, &v6}) {
         if (point->ip.is_none()) continue;
         auto listener = listen_on(point->ip, options);
         if (listener) {
             point->port = local_address(listener->get()).port();
-            listeners.push_back(std::move(*listener));
+            listeners.push_back(listener->get());
+            listeners_.push_back(std::move(*listener));
         } else {
             // One family is enough. For seconds after an interface came up its IPv6 address, for
             // example, is there and cannot be bound yet.

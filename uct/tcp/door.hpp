@@ -26,6 +26,7 @@ private:
     void let_in(visitor& who, const wire::greeting& hello, connection& into) noexcept;
 
     iface& owner_;
+    std::vector<ucs::unique_fd> listeners_;
     acceptor acceptor_;
 };
 

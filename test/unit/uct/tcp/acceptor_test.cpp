@@ -28,7 +28,8 @@ uct::tcp::socket_address loopback(std::uint16_t port) {
 // that waiting is over.
 struct place {
     struct guest final : acceptor::stranger {
-        guest(place& where, ucs::unique_fd socket) : at(where), fd(std::move(socket)) {}
+        guest(place& where, ucs::unique_fd socket)
+            : stranger(socket.get()), at(where), fd(std::move(socket)) {}
         void on_words() noexcept override {
             char word = 0;
             if (::recv(fd.get(), &word, 1, MSG_DONTWAIT) < 0) return;
@@ -59,19 +60,19 @@ struct place {
                                               .rejected = rejected,
                                               .name = "here",
                                               .patience = patience,
-                                              .receive = [this](ucs::unique_fd fd) {
+                                              .accept = [this](int at) -> std::unique_ptr<guest> {
+                                                  ucs::unique_fd fd = uct::tcp::accept_stream(at);
+                                                  if (!fd) return nullptr;
                                                   if (no_memory) throw std::bad_alloc();
                                                   return std::make_unique<guest>(*this,
                                                                                  std::move(fd));
                                               }});
-        ucs::unique_fd listener = uct::tcp::open_stream(AF_INET);
+        listener = uct::tcp::open_stream(AF_INET);
         const auto any = loopback(0);
         REQUIRE(::bind(listener.get(), any.data(), any.size()) == 0);
         REQUIRE(::listen(listener.get(), SOMAXCONN) == 0);
         address = uct::tcp::local_address(listener.get());
-        std::vector<ucs::unique_fd> all;
-        all.push_back(std::move(listener));
-        REQUIRE(door->open(std::move(all)) == UCS_OK);
+        REQUIRE(door->open({listener.get()}) == UCS_OK);
     }
 
     [[nodiscard]] ucs::unique_fd knock(const char* word = "") const {
@@ -102,6 +103,7 @@ struct place {
     unsigned ended = 0;
     bool waiting_is_over = false;
     bool no_memory = false;
+    ucs::unique_fd listener;
     std::optional<acceptor> door;
 };
 
