@@ -19,6 +19,7 @@ struct resource {
     device_type type = device_type::network;
     int numa_node = -1;   // -1: unknown or everywhere
     bool paired = false;  // endpoints come in pairs, see ep::pack_connection
+    bool rdma = false;    // a device that connections are made to by rdmacm, too
 };
 
 // A transport on a device that does not work here, and why, in words for people.

@@ -75,8 +75,10 @@ listing list_ports(const char* name, const std::string& root) {
         for (const port_entry& port : device.ports) {
             std::string text = port_name{device.name, port.number}.text();
             if (port.why_unusable.empty()) {
-                found.usable.push_back(
-                    {name, std::move(text), device_type::network, device.numa_node});
+                found.usable.push_back({.transport = name,
+                                        .device = std::move(text),
+                                        .numa_node = device.numa_node,
+                                        .rdma = true});
             } else {
                 unusable(std::move(text), port.why_unusable);
             }

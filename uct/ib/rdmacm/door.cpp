@@ -1,0 +1,60 @@
+#include "uct/ib/rdmacm/door.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace uct::rdmacm {
+
+door::attempt door::open(const ucs::net::socket_address& at, std::size_t longest) {
+    std::string why_not;
+    const library* const with = load(why_not);
+    if (with == nullptr) {
+        ucs::log::debug(ib::ib_log, "no listener for RDMA devices: {}", why_not);
+        return {nullptr, ENODEV};
+    }
+    events_handle events(with->create_event_channel(), {with});
+    if (events == nullptr) return {nullptr, errno};
+    if (::fcntl(events->fd, F_SETFL, ::fcntl(events->fd, F_GETFL) | O_NONBLOCK) != 0)
+        return {nullptr, errno};
+    rdma_cm_id* fresh = nullptr;
+    if (with->create_id(events.get(), &fresh, nullptr, RDMA_PS_TCP) != 0) return {nullptr, errno};
+    id_handle id(fresh, {with});
+    // The library only reads the address.
+    if (with->bind_addr(fresh, const_cast<sockaddr*>(at.data())) != 0 ||
+        with->listen(fresh, SOMAXCONN) != 0) {
+        return {nullptr, errno};
+    }
+    return {std::unique_ptr<door>(new door(*with, std::move(events), std::move(id), longest))};
+}
+
+connection::attempt door::accept() {
+    if (next_ == nullptr) {
+        connection::attempt ready = connection::prepare(use_, longest_);
+        if (ready.made == nullptr) return ready;
+        next_ = std::move(ready.made);
+    }
+    rdma_cm_event* event = nullptr;
+    while (use_.get_cm_event(events_.get(), &event) == 0) {
+        const bool asks = event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
+        rdma_cm_id* const who = event->id;
+        use_.ack_cm_event(event);
+        if (!asks) continue;
+        std::unique_ptr<connection> made = std::move(next_);
+        const int error = made->accept(who);
+        if (error == 0) return {std::move(made)};
+        ucs::log::debug(ib::ib_log, "a connection by address could not be served: {}",
+                        std::strerror(error));
+        return {nullptr, ECONNABORTED};
+    }
+    return {nullptr, errno};
+}
+
+ucs::net::socket_address door::address() const noexcept {
+    const sockaddr& own = *rdma_get_local_addr(id_.get());
+    return {&own, sizeof(sockaddr_storage)};
+}
+
+}  // namespace uct::rdmacm
