@@ -73,7 +73,8 @@ ucs_status_t ucp_listener_reject(ucp_listener_h listener, ucp_conn_request_h con
     }
     const worker_guard guard(from(listener).owner().lock());
     return guarded("ucp_listener_reject", [&] {
-        cm::conn_request::take_back(from(conn_request))->refuse(cm::wire::reason::rejected);
+        cm::manager& by = from(listener).owner().connections();
+        cm::conn_request::take_back(from(conn_request))->refuse(cm::wire::reason::rejected, by);
         return UCS_OK;
     });
 }

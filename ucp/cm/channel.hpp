@@ -1,47 +1,43 @@
-// The socket of an exchange.
+// What an exchange goes over.
 #pragma once
 
+#include <memory>
+
 #include "ucp/cm/inbox.hpp"
-#include "ucs/type/unique_fd.hpp"
 #include "uct/tcp/ip_address.hpp"
 
 namespace ucp::cm {
 
-// A non-blocking TCP socket that carries frames. Frames are far shorter than the buffer of a
-// socket that nothing was sent on, so what it does not take at once is an error. Move only; who
-// owns it watches it. Owner context.
+// Carries frames to and from the other side, in order, without blocking: a TCP socket or queue
+// pairs (tcp_channel.cpp, rdma_channel.cpp). Frames are few and short, so what is not taken at once
+// is an error. Who owns it watches its descriptor. Owner context.
 class channel {
 public:
-    channel() noexcept = default;
-    explicit channel(ucs::unique_fd socket) noexcept;
+    virtual ~channel() = default;
+    channel(const channel&) = delete;
+    channel& operator=(const channel&) = delete;
 
-    // A socket that is being connected, bound to `from` unless that is empty; or why not.
-    struct attempt;
-    static attempt connect(const uct::tcp::socket_address& to,
-                           const uct::tcp::socket_address& from) noexcept;
-    // After the socket became writable: 0 or errno.
-    [[nodiscard]] int connect_error() const noexcept;
+    // Being connected: writable or readable when connect_error has news. Later: readable when
+    // something arrived. Readable when what was sent has arrived, where that shows.
+    [[nodiscard]] virtual int fd() const noexcept = 0;
+    // 0: it is connected. EINPROGRESS: not yet. Else the errno of why it never will be.
+    [[nodiscard]] virtual int connect_error() noexcept = 0;
 
     enum class input { nothing_yet, frame, nonsense, end };
     // Reads what there is of a frame.
-    [[nodiscard]] input read(inbox& into) const noexcept;
+    [[nodiscard]] virtual input read(inbox& into) noexcept = 0;
 
-    [[nodiscard]] bool send(std::span<const std::byte> frame) const noexcept;
-    void send_refusal(wire::reason why) const noexcept;
-    void send_established() const noexcept;
+    [[nodiscard]] virtual bool send(std::span<const std::byte> frame) noexcept = 0;
+    void send_refusal(wire::reason why) noexcept;
+    void send_established() noexcept;
+    // Closing it loses nothing that was sent.
+    [[nodiscard]] virtual bool may_close() noexcept = 0;
 
-    [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(socket_); }
-    [[nodiscard]] int fd() const noexcept { return socket_.get(); }
-    void close() noexcept { socket_.reset(); }
+    [[nodiscard]] virtual uct::tcp::socket_address local() const noexcept = 0;
+    [[nodiscard]] virtual uct::tcp::socket_address remote() const noexcept = 0;
 
-private:
-    ucs::unique_fd socket_;
-};
-
-struct channel::attempt {
-    channel socket;
-    int error = 0;    // of making the socket
-    int refused = 0;  // of connecting it
+protected:
+    channel() = default;
 };
 
 }  // namespace ucp::cm

@@ -15,12 +15,12 @@ void unanswered::remove(conn_request& answered) {
     if (answered.next_ != nullptr) answered.next_->previous_ = answered.previous_;
 }
 
-void unanswered::clear() {
+void unanswered::clear(manager& of) {
     const std::lock_guard guard(guard_);
     while (first_ != nullptr) {
         const std::unique_ptr<conn_request> lost(first_);
         first_ = lost->next_;
-        lost->refuse(wire::reason::not_served);
+        lost->refuse(wire::reason::not_served, of);
     }
 }
 
@@ -34,9 +34,15 @@ std::unique_ptr<conn_request> conn_request::take_back(conn_request& answered) {
     return std::unique_ptr<conn_request>(&answered);
 }
 
+void conn_request::refuse(wire::reason why, manager& by) noexcept {
+    if (channel_ == nullptr) return;
+    if (step(phase::offered, event::reject).todo == action::refuse) channel_->send_refusal(why);
+    by.see_off(std::move(channel_));
+}
+
 bool conn_request::alive() noexcept {
     inbox rest;
-    return socket_.read(rest) == channel::input::nothing_yet;
+    return channel_->read(rest) == channel::input::nothing_yet;
 }
 
 }  // namespace ucp::cm

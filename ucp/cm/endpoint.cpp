@@ -78,55 +78,93 @@ ep_part::~ep_part() {
 
 void ep_part::close() noexcept {
     phase_ = phase::over;
+    drop_channel();
+}
+
+void ep_part::drop_channel() noexcept {
     if (deadline_ != 0) manager_.owner().events().remove_timer(std::exchange(deadline_, 0));
-    if (!socket_.is_open()) return;
-    manager_.owner().events().remove(socket_.fd());
-    socket_.close();
+    if (channel_ == nullptr) return;
+    manager_.owner().events().remove(channel_->fd());
+    manager_.see_off(std::move(channel_));
 }
 
 ucs_status_t ep_part::watch(std::uint32_t events) noexcept {
-    return manager_.owner().events().add(socket_.fd(), events,
+    return manager_.owner().events().add(channel_->fd(), events,
                                          [this](std::uint32_t) { manager_.note(*this); });
 }
 
-ucs_status_t ep_part::start_client(const client_params& params) {
-    remote_ = params.to;
-    shows_client_id_ = params.show_client_id;
-    channel::attempt made = channel::connect(params.to, params.from);
-    if (made.error != 0) {
-        ucs::log::error(wireup_log, "ucp_ep_create: no socket to connect to {}: {}",
-                        params.to.text(), uct::tcp::error_text(made.error));
-        return status_of(made.error);
-    }
-    socket_ = std::move(made.socket);
-    phase_ = phase::connecting;
-    if (made.refused != 0) {
-        // The program is told by its handler, as for hosts that take longer to refuse.
-        refused_ = made.refused;
-        manager_.note(*this);
-        return UCS_OK;
-    }
+// All carriers together have the time that the option allows; one that others are behind has half
+// of what is left.
+ucs_status_t ep_part::set_deadline() noexcept {
+    const ucs::time::nanoseconds left =
+        std::max(give_up_at_ - ucs::time::now(), ucs::time::millisecond);
     deadline_ = manager_.owner().events().add_timer(
-        manager_.patience(),
+        untried_.empty() ? left : left / 2,
         [this] {
             deadline_ = 0;
             late_ = true;
             manager_.note(*this);
         },
         true);
-    return deadline_ == 0 ? UCS_ERR_NO_MEMORY : watch(EPOLLOUT);
+    return deadline_ == 0 ? UCS_ERR_NO_MEMORY : UCS_OK;
 }
 
-ucs_status_t ep_part::start_server(channel socket, const uct::tcp::socket_address& from) {
-    socket_ = std::move(socket);
+ucs_status_t ep_part::try_next() {
+    drop_channel();
+    ucs_status_t failure = UCS_ERR_UNREACHABLE;
+    while (!untried_.empty()) {
+        const carrier by = untried_.front();
+        untried_.erase(untried_.begin());
+        attempt begun = connect(by, remote_, from_);
+        if (begun.made != nullptr) {
+            channel_ = std::move(begun.made);
+            phase_ = phase::connecting;
+            refused_ = begun.refused;
+            if (refused_ != 0) {
+                // The program is told by its handler, as for hosts that take longer to refuse.
+                manager_.note(*this);
+                return UCS_OK;
+            }
+            if (const ucs_status_t status = set_deadline(); status != UCS_OK) return status;
+            return watch(EPOLLIN | EPOLLOUT);
+        }
+        const int error = begun.error != 0 ? begun.error : begun.refused;
+        failure = status_of(error);
+        ucs::log::log(wireup_log,
+                      untried_.empty() ? ucs::log::level::error : ucs::log::level::debug,
+                      "ucp_ep_create: no connection to {} over {}: {}", remote_.text(), name(by),
+                      uct::tcp::error_text(error));
+    }
+    return failure;
+}
+
+ucs_status_t ep_part::start_client(const client_params& params) {
+    const context& whole = manager_.owner().owner();
+    remote_ = params.to;
+    from_ = params.from;
+    shows_client_id_ = params.show_client_id;
+    untried_ = whole.options().carriers.usable(whole.has_rdma_devices());
+    if (untried_.empty()) {
+        ucs::log::error(wireup_log,
+                        "ucp_ep_create: UCX_SOCKADDR_TLS_PRIORITY has rdmacm only, and there is no "
+                        "RDMA device in use; tcp always works");
+        return UCS_ERR_UNREACHABLE;
+    }
+    give_up_at_ = ucs::time::now() + manager_.patience();
+    return try_next();
+}
+
+ucs_status_t ep_part::start_server(std::unique_ptr<channel> by,
+                                   const uct::tcp::socket_address& from) {
+    channel_ = std::move(by);
     remote_ = from;
-    local_ = uct::tcp::local_address(socket_.fd());
+    local_ = channel_->local();
     phase_ = step(phase::offered, event::accept).next;
     return watch(EPOLLIN);
 }
 
 void ep_part::refuse() noexcept {
-    if (socket_.is_open()) socket_.send_refusal(wire::reason::unreachable);
+    if (channel_ != nullptr) channel_->send_refusal(wire::reason::unreachable);
     close();
 }
 
@@ -138,7 +176,7 @@ bool ep_part::send_request() const {
                              .client_id = shows_client_id_ ? owner.params().client_id : 0,
                              .shows_client_id = shows_client_id_,
                              .address = owner.address(false)};
-    return socket_.send(said.pack());
+    return channel_->send(said.pack());
 }
 
 // `status` is what the endpoint fails with, where it does. The endpoint may be gone after that.
@@ -152,10 +190,10 @@ void ep_part::handle(event what, ucs_status_t status) noexcept {
             on_connected();
             return;
         case action::send_established:
-            socket_.send_established();
+            channel_->send_established();
             break;
         case action::refuse:
-            socket_.send_refusal(wire::reason::not_served);
+            channel_->send_refusal(wire::reason::not_served);
             break;
         case action::fail:
             close();
@@ -171,13 +209,13 @@ void ep_part::handle(event what, ucs_status_t status) noexcept {
 
 void ep_part::on_connected() noexcept {
     if (deadline_ != 0) manager_.owner().events().remove_timer(std::exchange(deadline_, 0));
-    local_ = uct::tcp::local_address(socket_.fd());
+    local_ = channel_->local();
     bool sent = false;
     try {
         sent = send_request();
     } catch (const std::bad_alloc&) {
     }
-    if (sent && manager_.owner().events().modify(socket_.fd(), EPOLLIN) == UCS_OK) return;
+    if (sent && manager_.owner().events().modify(channel_->fd(), EPOLLIN) == UCS_OK) return;
     handle(event::end, UCS_ERR_CONNECTION_RESET);
 }
 
@@ -187,16 +225,24 @@ void ep_part::run() {
         whole_.handle(wireup::event::failure, UCS_ERR_CANCELED);
         return;
     }
-    if (!socket_.is_open()) return;
+    if (channel_ == nullptr) return;
     if (phase_ != phase::connecting) return take_input();
-    if (std::exchange(late_, false)) {
-        tell_failure("no answer in time");
-        return handle(event::deadline, UCS_ERR_TIMED_OUT);
-    }
-    const int error = refused_ != 0 ? refused_ : socket_.connect_error();
+    run_connecting();
+}
+
+void ep_part::run_connecting() {
+    const bool late = std::exchange(late_, false);
+    const int error = late ? ETIMEDOUT : refused_ != 0 ? refused_ : channel_->connect_error();
+    if (error == EINPROGRESS) return;
     if (error == 0) return handle(event::connected, UCS_OK);
-    tell_failure(uct::tcp::error_text(error));
-    handle(event::end, status_of(error));
+    const std::string why = late ? "no answer in time" : uct::tcp::error_text(error);
+    if (!untried_.empty()) {
+        ucs::log::debug(wireup_log, "{} is tried in another way: {}", remote_.text(), why);
+        const ucs_status_t status = try_next();
+        return status == UCS_OK ? void() : handle(event::end, status);
+    }
+    tell_failure(why);
+    handle(late ? event::deadline : event::end, status_of(error));
 }
 
 // A client's program asked for its connection; strangers can make a server lose any number.
@@ -210,7 +256,7 @@ void ep_part::tell_failure(std::string_view why) const noexcept {
 }
 
 void ep_part::take_input() noexcept {
-    switch (socket_.read(said_)) {
+    switch (channel_->read(said_)) {
         case channel::input::nothing_yet:
             return;
         case channel::input::end:
@@ -267,7 +313,7 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
     const peer_use kept(*to);
     manager& of = owner.connections();
     if (const ucs_status_t status = to->connect(); status != UCS_OK) {
-        from->refuse(wire::reason::unreachable);
+        from->refuse(wire::reason::unreachable, of);
         return status;
     }
     ep* made = new ep(owner, *to, owner.next_socket_number());
@@ -275,7 +321,7 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
     made->set_remote_id(said.ep);
     made->join(std::make_unique<ep_part>(of, *made, ep_part::half::server, said.token));
     return use_if_started(*made,
-                          made->by_socket()->start_server(from->take_socket(), from->from()));
+                          made->by_socket()->start_server(from->take_channel(), from->from()));
 }
 
 }  // namespace ucp::cm

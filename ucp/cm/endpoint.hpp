@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "ucp/cm/conn_request.hpp"
+#include "ucp/cm/connect.hpp"
 #include "ucp/core/ep.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/type/result.hpp"
@@ -29,7 +30,7 @@ public:
     ~ep_part() override;
 
     ucs_status_t start_client(const client_params& params);
-    ucs_status_t start_server(channel socket, const uct::tcp::socket_address& from);
+    ucs_status_t start_server(std::unique_ptr<channel> by, const uct::tcp::socket_address& from);
     // No transport leads to the client.
     void refuse() noexcept;
 
@@ -48,6 +49,11 @@ public:
 
 private:
     ucs_status_t watch(std::uint32_t events) noexcept;
+    // Begins with the next carrier that can be begun with; where there is none, says why the last
+    // one could not.
+    ucs_status_t try_next();
+    ucs_status_t set_deadline() noexcept;
+    void run_connecting();
     void handle(event what, ucs_status_t status) noexcept;
     void take_input() noexcept;
     // Why there will be no connection.
@@ -55,6 +61,7 @@ private:
     void on_connected() noexcept;
     [[nodiscard]] bool send_request() const;
     void close() noexcept;
+    void drop_channel() noexcept;
 
     manager& manager_;
     ep& whole_;
@@ -65,7 +72,10 @@ private:
     int refused_ = 0;  // why the kernel would not even begin to connect
     phase phase_ = phase::over;
     const std::uint64_t token_;
-    channel socket_;
+    std::unique_ptr<channel> channel_;
+    std::vector<carrier> untried_;
+    uct::tcp::socket_address from_;  // that the program wants
+    ucs::time::nanoseconds give_up_at_ = 0;
     inbox said_;
     ucs::async::event_loop::timer_id deadline_ = 0;
     uct::tcp::socket_address local_;

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 
@@ -23,61 +24,132 @@ ucs_status_t status_of(int error) noexcept {
 }  // namespace
 
 struct listener::visitor final : uct::tcp::acceptor::stranger {
-    visitor(listener& where, ucs::unique_fd fd) noexcept : at(where), socket(std::move(fd)) {}
+    visitor(listener& where, std::unique_ptr<channel> by) noexcept
+        : stranger(by->fd()), at(where), words(std::move(by)) {}
+    ~visitor() override {
+        if (words != nullptr) at.manager_.see_off(std::move(words));
+    }
 
     void on_words() noexcept override { at.on_words(*this); }
     void on_end() noexcept override {
         if (step(phase::greeting, event::cancel).todo == action::refuse)
-            socket.send_refusal(wire::reason::not_served);
+            words->send_refusal(wire::reason::not_served);
+    }
+    [[nodiscard]] uct::tcp::socket_address from() const noexcept override {
+        return words->remote();
     }
 
     listener& at;
-    channel socket;
+    std::unique_ptr<channel> words;
     inbox said;
 };
 
 ucs::result<std::unique_ptr<listener>> listener::open(manager& of, const listener_params& params) {
-    ucs::unique_fd socket = uct::tcp::open_stream(params.at.data()->sa_family);
-    const int yes = 1;
-    // An address of connections that ended a moment ago is free.
-    const bool listens =
-        socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-        ::bind(socket.get(), params.at.data(), params.at.size()) == 0 &&
-        ::listen(socket.get(), SOMAXCONN) == 0;
-    if (!listens) {
-        const int error = errno;
-        ucs::log::error(wireup_log, "ucp_listener_create: cannot listen on {}: {}",
-                        params.at.text(), uct::tcp::error_text(error));
-        return status_of(error);
-    }
-    std::unique_ptr<listener> made(new listener(of, params, uct::tcp::local_address(socket.get())));
-    std::vector<ucs::unique_fd> sockets;
-    sockets.push_back(std::move(socket));
-    const ucs_status_t status = made->acceptor_.open(std::move(sockets));
+    const context& whole = of.owner().owner();
+    doors open;
+    open.at = params.at;
+    const ucs_status_t opened =
+        open.open(whole.options().carriers.usable(whole.has_rdma_devices()));
+    if (opened != UCS_OK) return opened;
+    std::unique_ptr<listener> made(new listener(of, params, std::move(open)));
+    const ucs_status_t status = made->acceptor_.open(made->doors_.descriptors());
     if (status != UCS_OK) return status;
     return made;
 }
 
-listener::listener(manager& of, const listener_params& params, const uct::tcp::socket_address& at)
+listener::listener(manager& of, const listener_params& params, doors open)
     : manager_(of),
       params_(params),
-      address_(at),
+      doors_(std::move(open)),
       acceptor_(owner().events(), {.log = wireup_log,
                                    .rejected = owner().rejected(),
-                                   .name = at.text(),
+                                   .name = doors_.at.text(),
                                    .patience = of.patience(),
-                                   .receive = [this](ucs::unique_fd fd) {
-                                       return std::make_unique<visitor>(*this, std::move(fd));
+                                   .accept = [this](int door) -> std::unique_ptr<visitor> {
+                                       std::unique_ptr<channel> words = doors_.accept(door);
+                                       if (words == nullptr) return nullptr;
+                                       return std::make_unique<visitor>(*this, std::move(words));
                                    }}) {}
+
+// Clients use what they have: a door is opened for each. The socket comes first because its ports
+// are taken by others, too: the port that it finds free is the other's.
+ucs_status_t listener::doors::open(const std::vector<carrier>& by) {
+    const auto has = [&by](carrier which) {
+        return std::find(by.begin(), by.end(), which) != by.end();
+    };
+    if (by.empty()) {
+        ucs::log::error(wireup_log,
+                        "ucp_listener_create: UCX_SOCKADDR_TLS_PRIORITY has rdmacm only, and there "
+                        "is no RDMA device in use; tcp always works");
+        return UCS_ERR_UNREACHABLE;
+    }
+    const bool by_socket = has(carrier::tcp);
+    const ucs_status_t status = by_socket ? open_socket() : UCS_OK;
+    return status == UCS_OK && has(carrier::rdmacm) ? open_rdma(!by_socket) : status;
+}
+
+ucs_status_t listener::doors::open_socket() {
+    socket = uct::tcp::open_stream(at.data()->sa_family);
+    const int yes = 1;
+    // An address of connections that ended a moment ago is free.
+    const bool listens =
+        socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        ::bind(socket.get(), at.data(), at.size()) == 0 && ::listen(socket.get(), SOMAXCONN) == 0;
+    if (!listens) {
+        const int error = errno;
+        ucs::log::error(wireup_log, "ucp_listener_create: cannot listen on {}: {}", at.text(),
+                        uct::tcp::error_text(error));
+        return status_of(error);
+    }
+    at = uct::tcp::local_address(socket.get());
+    return UCS_OK;
+}
+
+// Clients find the socket where this door is not.
+ucs_status_t listener::doors::open_rdma(bool needed) {
+    auto opened = uct::rdmacm::door::open(at, longest_frame);
+    if (opened.made != nullptr) {
+        rdma = std::move(opened.made);
+        at = rdma->address();
+        return UCS_OK;
+    }
+    const char* const why = uct::tcp::error_text(opened.error);
+    if (!needed) {
+        ucs::log::debug(wireup_log, "{} is not listened to over RDMA: {}", at.text(), why);
+        return UCS_OK;
+    }
+    ucs::log::error(wireup_log,
+                    "ucp_listener_create: cannot listen on {} over RDMA: {}; it has to be an "
+                    "address of an RDMA device, or 0.0.0.0",
+                    at.text(), why);
+    return status_of(opened.error);
+}
+
+std::vector<int> listener::doors::descriptors() const {
+    std::vector<int> all;
+    if (socket) all.push_back(socket.get());
+    if (rdma != nullptr) all.push_back(rdma->fd());
+    return all;
+}
+
+std::unique_ptr<channel> listener::doors::accept(int door) const {
+    if (door == socket.get()) {
+        ucs::unique_fd client = uct::tcp::accept_stream(door);
+        return client ? tcp_channel(std::move(client)) : nullptr;
+    }
+    auto asked = rdma->accept();
+    errno = asked.error;
+    return asked.made != nullptr ? rdma_channel(std::move(asked.made)) : nullptr;
+}
 
 listener::~listener() {
     for (const auto& offer : offers_)
-        offer->refuse(wire::reason::not_served);
+        offer->refuse(wire::reason::not_served, manager_);
 }
 
 void listener::on_words(visitor& who) noexcept {
     event what = event::end;
-    switch (who.socket.read(who.said)) {
+    switch (who.words->read(who.said)) {
         case channel::input::nothing_yet:
             return;
         case channel::input::end:
@@ -112,17 +184,16 @@ void listener::on_request(visitor& who) {
         return address.ok() && address->uid == said->uid;
     }();
     if (!known) return show_out(who, action::refuse, "sent a malformed request");
-    auto offer = std::make_unique<conn_request>(channel(), std::move(*said),
-                                                uct::tcp::remote_address(who.socket.fd()));
-    offers_.push_back(std::move(offer));
-    offers_.back()->give_socket(std::move(who.socket));
+    offers_.push_back(std::make_unique<conn_request>(std::move(*said), who.from()));
+    std::unique_ptr<channel> words = std::move(who.words);
     acceptor_.remove(who);
+    offers_.back()->give_channel(std::move(words));
     manager_.note(*this);
 }
 
 void listener::show_out(visitor& who, action how, const char* why) noexcept {
     if (how == action::refuse) {
-        who.socket.send_refusal(why == nullptr ? wire::reason::not_served : who.said.answer());
+        who.words->send_refusal(why == nullptr ? wire::reason::not_served : who.said.answer());
     }
     acceptor_.show_out(who, why);
 }

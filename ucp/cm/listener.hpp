@@ -5,8 +5,10 @@
 
 #include "ucp/api/ucp.h"
 #include "ucp/cm/conn_request.hpp"
+#include "ucp/cm/connect.hpp"
 #include "ucs/type/result.hpp"
 #include "ucs/vfs/directory.hpp"
+#include "uct/ib/rdmacm/door.hpp"
 #include "uct/tcp/acceptor.hpp"
 
 namespace ucp::cm {
@@ -18,13 +20,14 @@ struct listener_params {
     ucp_listener_accept_handler_t on_endpoint{nullptr, nullptr};
 };
 
-// Reads what those who connect ask for, and tells the program. Owned by the manager; owner context.
+// Reads what those who connect ask for, over whatever carries it, and tells the program. Owned by
+// the manager; owner context.
 class listener final : public task, public ucs::vfs::object {
 public:
     static ucs::result<std::unique_ptr<listener>> open(manager& of, const listener_params& params);
     ~listener() override;
 
-    [[nodiscard]] const uct::tcp::socket_address& address() const noexcept { return address_; }
+    [[nodiscard]] const uct::tcp::socket_address& address() const noexcept { return doors_.at; }
     [[nodiscard]] worker& owner() const noexcept { return manager_.owner(); }
 
     // Tells the program of one client.
@@ -34,8 +37,20 @@ public:
 
 private:
     struct visitor;
+    struct doors {
+        uct::tcp::socket_address at;  // with the port that was chosen
+        ucs::unique_fd socket;
+        std::unique_ptr<uct::rdmacm::door> rdma;
 
-    listener(manager& of, const listener_params& params, const uct::tcp::socket_address& at);
+        ucs_status_t open(const std::vector<carrier>& by);
+        ucs_status_t open_socket();
+        ucs_status_t open_rdma(bool needed);
+        [[nodiscard]] std::vector<int> descriptors() const;
+        // As acceptor::terms::accept.
+        [[nodiscard]] std::unique_ptr<channel> accept(int door) const;
+    };
+
+    listener(manager& of, const listener_params& params, doors open);
     void on_words(visitor& who) noexcept;
     void on_request(visitor& who);
     void show_out(visitor& who, action how, const char* why) noexcept;
@@ -43,7 +58,7 @@ private:
 
     manager& manager_;
     const listener_params params_;
-    const uct::tcp::socket_address address_;
+    const doors doors_;
     uct::tcp::acceptor acceptor_;
     std::deque<std::unique_ptr<conn_request>> offers_;  // the program has not been told of them
     std::uint64_t told_ = 0;

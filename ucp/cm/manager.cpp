@@ -1,6 +1,9 @@
 #include "ucp/cm/manager.hpp"
 
+#include <sys/epoll.h>
+
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "ucp/cm/conn_request.hpp"
@@ -13,13 +16,53 @@ namespace ucp::cm {
 namespace {
 // Per progress, so that a flood of connections does not keep messages waiting.
 constexpr unsigned tasks_at_once = 64;
+// Last words take as long as one message; where the other side is gone they take for ever.
+constexpr ucs::time::nanoseconds leaving_patience = 2 * ucs::time::second;
+constexpr ucs::time::nanoseconds last_patience = 100 * ucs::time::millisecond;
 }  // namespace
+
+// One whose last words are on their way.
+struct manager::leaving {
+    leaving(manager& from, std::unique_ptr<channel> done) noexcept
+        : of(from), last_words(std::move(done)) {}
+    ~leaving() {
+        events().remove(last_words->fd());
+        if (deadline != 0) events().remove_timer(deadline);
+    }
+    leaving(const leaving&) = delete;
+    leaving& operator=(const leaving&) = delete;
+    [[nodiscard]] ucs::async::event_loop& events() const noexcept { return of.owner().events(); }
+
+    manager& of;
+    const std::unique_ptr<channel> last_words;
+    ucs::async::event_loop::timer_id deadline = 0;
+};
 
 manager::manager(worker& owner) : owner_(owner), requests_(std::make_shared<unanswered>()) {}
 
 manager::~manager() {
     listeners_.clear();
-    requests_->clear();
+    requests_->clear(*this);
+    const ucs::time::nanoseconds until = ucs::time::now() + last_patience;
+    while (!leaving_.empty() && ucs::time::now() < until)
+        std::erase_if(leaving_, [](const leaving& each) { return each.last_words->may_close(); });
+}
+
+void manager::see_off(std::unique_ptr<channel> done) noexcept {
+    if (done->may_close()) return;
+    try {
+        leaving_.emplace_back(*this, std::move(done));
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    const auto place = std::prev(leaving_.end());
+    const auto end = [this, place] { leaving_.erase(place); };
+    place->deadline = place->events().add_timer(leaving_patience, end, true);
+    const ucs_status_t watched =
+        place->events().add(place->last_words->fd(), EPOLLIN, [place, end](std::uint32_t) {
+            if (place->last_words->may_close()) end();
+        });
+    if (place->deadline == 0 || watched != UCS_OK) end();
 }
 
 void manager::note(task& todo) noexcept {

@@ -1,6 +1,7 @@
 // What a worker has of listeners and of connections that are being made by socket address.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -15,8 +16,10 @@ class worker;
 
 namespace ucp::cm {
 
+class channel;
 class conn_request;
 class listener;
+class manager;
 
 // Something that has to be looked at by progress, because programs may be called back there and
 // not where a descriptor was found readable.
@@ -34,8 +37,8 @@ class unanswered {
 public:
     void add(conn_request& fresh);
     void remove(conn_request& answered);
-    // Refuses and destroys all.
-    void clear();
+    // Refuses and destroys all, at the end of their manager.
+    void clear(manager& of);
 
 private:
     std::mutex guard_;
@@ -55,6 +58,9 @@ public:
     // From progress: does what was noted; returns how many.
     unsigned dispatch() noexcept;
 
+    // Closes a channel as soon as nothing is lost by that, or it has taken too long.
+    void see_off(std::unique_ptr<channel> done) noexcept;
+
     void add(std::unique_ptr<listener> fresh);
     void remove(const listener& done);
     // A folder for each.
@@ -62,7 +68,7 @@ public:
 
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] const std::shared_ptr<unanswered>& requests() const noexcept { return requests_; }
-    // How long a client may take to say who it is, and the kernel to connect.
+    // How long a client may take to say who it is, and connecting to a listener.
     [[nodiscard]] ucs::time::nanoseconds patience() const noexcept;
 
 private:
@@ -70,6 +76,8 @@ private:
     ucs::datastruct::auto_list<task, &task::task_hook> tasks_;
     std::shared_ptr<unanswered> requests_;
     std::vector<std::unique_ptr<listener>> listeners_;
+    struct leaving;
+    std::list<leaving> leaving_;
 };
 
 }  // namespace ucp::cm

@@ -131,6 +131,11 @@ const ucs::config::table& config::options() {
                 "How long a connection to a listener's socket address may take to be made, and "
                 "how long who made it may take to say who it is.",
                 ucs::config::between("1ms", "inf")),
+            make_option<&config::carriers>(
+                "SOCKADDR_TLS_PRIORITY", "rdmacm,tcp",
+                "What client and server by socket address first meet over, in the order in which "
+                "a client tries: 'rdmacm', between RDMA devices and without IP traffic, or 'tcp'. "
+                "A server listens with all of them."),
             make_option<&config::keepalive_interval>(
                 "KEEPALIVE_INTERVAL", "20s",
                 "Within this time a peer is found that does not answer what was sent to it, where "

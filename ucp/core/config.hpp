@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ucp/cm/carrier.hpp"
 #include "ucp/core/keyed_size.hpp"
 #include "ucs/config/option.hpp"
 
@@ -32,6 +33,7 @@ struct config {
     ucs::config::memunits unexpected_limit;
     unsigned unexpected_announcements = 0;
     ucs::config::duration cm_timeout;
+    cm::carrier_list carriers;
     ucs::config::duration keepalive_interval;
     unsigned keepalive_peers = 0;
 

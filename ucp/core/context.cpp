@@ -195,6 +195,12 @@ void context::add_bootstrap(std::span<const uct::component* const> components) {
     }
 }
 
+bool context::has_rdma_devices() const noexcept {
+    return std::any_of(resources_.begin(), resources_.end(), [](const usable_resource& each) {
+        return !each.only_connects && each.where.rdma;
+    });
+}
+
 std::string context::info() const {
     // One memory domain per component; device numbers count the distinct names.
     std::vector<std::string> domains;

@@ -58,6 +58,8 @@ public:
 
     [[nodiscard]] const context_params& params() const noexcept { return params_; }
     [[nodiscard]] const config& options() const noexcept { return config_; }
+    // Some of the transports in use are of RDMA devices.
+    [[nodiscard]] bool has_rdma_devices() const noexcept;
     [[nodiscard]] const ucs::config::source& source() const noexcept { return source_; }
     [[nodiscard]] const std::vector<usable_resource>& resources() const noexcept {
         return resources_;

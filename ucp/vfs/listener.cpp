@@ -6,7 +6,10 @@
 namespace ucp::cm {
 
 void listener::describe(ucs::vfs::directory& into) const {
-    into.file("address", [this] { return address_.text(); });
+    into.file("address", [this] { return doors_.at.text(); });
+    into.file("doors", [this] {
+        return std::string(doors_.socket ? "tcp " : "") + (doors_.rdma ? "rdmacm" : "");
+    });
     into.file("accepted", [this] { return std::to_string(acceptor_.accepted()); });
     into.file("silent", [this] { return std::to_string(acceptor_.strangers()); });
     into.file("waiting", [this] { return std::to_string(offers_.size()); });

@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -38,7 +39,13 @@ struct address {
     }
 };
 
-address any_port(const char* ip = "127.0.0.1") {
+// Where servers listen, unless a test says otherwise: in a guest, an address of an RDMA device.
+const char* host() {
+    const char* const told = std::getenv("HAWSER_TEST_HOST");
+    return told == nullptr ? "127.0.0.1" : told;
+}
+
+address any_port(const char* ip = host()) {
     address at;
     if (std::strchr(ip, ':') != nullptr) {
         sockaddr_in6 v6{};
@@ -304,13 +311,65 @@ void check_both_talk(const char* listens_at, const char* loopback) {
 
 TEST_CASE("a client reaches a server by its socket address, and both talk", "[cm]") {
     NEEDS_PEERS;
-    check_both_talk(GENERATE("127.0.0.1", "0.0.0.0"), "127.0.0.1");
+    check_both_talk(GENERATE(host(), "0.0.0.0"), host());
 }
 
 // Alone, see CMakeLists.txt.
 TEST_CASE("a client reaches a server by its IPv6 address, and both talk", "[.ipv6]") {
     if (!has_ipv6()) return skip("this host has no IPv6 address ::1");
     check_both_talk(GENERATE("::1", "::"), "::1");
+}
+
+// Over RDMA, if there is any, the client finds nobody.
+TEST_CASE("a client goes on to the next way of meeting a server", "[cm]") {
+    NEEDS_PEERS;
+    service server(any_port(), configured({{"SOCKADDR_TLS_PRIORITY", "tcp"}}));
+    service other(any_port(), configured({{"SOCKADDR_TLS_PRIORITY", "rdmacm,tcp"}}));
+    errors at_client, at_server;
+    const auto both_until = [&](const condition& holds) {
+        return other.until([&] {
+            server.progress();
+            return holds();
+        });
+    };
+    const ucp_ep_h client = other.connect(at_client, server.where);
+    REQUIRE(both_until([&] { return !server.requests.empty(); }));
+    const ucp_ep_h accepted = server.accept(at_server, server.requests.front());
+    std::uint64_t word = 7, got = 0;
+    const params none;
+    const auto receive = ucp_tag_recv_nbx(other.client, &got, sizeof got, 3, all_bits, &none);
+    const auto send = ucp_tag_send_nbx(accepted, &word, sizeof word, 3, &none);
+    REQUIRE(both_until([&] { return got == 7; }));
+    CHECK(other.finish(receive) == UCS_OK);
+    CHECK(server.finish(send) == UCS_OK);
+    other.close(client, true);
+    server.close(accepted, true);
+    CHECK(at_client.calls == 0);
+}
+
+TEST_CASE("clients and servers need a way to meet", "[cm]") {
+    NEEDS_PEERS;
+    service in(any_port(), configured({{"SOCKADDR_TLS_PRIORITY", "tcp"}}));
+    const ucp_context_h context = make_context(configured({{"SOCKADDR_TLS_PRIORITY", "rdmacm"}}));
+    const ucp_worker_h worker = make_worker(context);
+    ucp_listener_params_t here{};
+    here.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
+    const address at = any_port();
+    here.sockaddr = at.c();
+    here.conn_handler = {[](ucp_conn_request_h, void*) {}, nullptr};
+    errors told;
+    ucp_ep_params_t there = params_with(told);
+    there.field_mask |= UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
+    there.sockaddr = in.where.c();
+    there.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+    captured_output output;
+    ucp_listener_h listener = nullptr;
+    ucp_ep_h ep = nullptr;
+    CHECK(ucp_listener_create(worker, &here, &listener) == UCS_ERR_UNREACHABLE);
+    CHECK(ucp_ep_create(worker, &there, &ep) == UCS_ERR_UNREACHABLE);
+    CHECK(count(output.text(), "UCX_SOCKADDR_TLS_PRIORITY has rdmacm only") == 2);
+    ucp_worker_destroy(worker);
+    ucp_cleanup(context);
 }
 
 TEST_CASE("what a client sends before the server accepts arrives, in order, of all lengths",
@@ -410,7 +469,7 @@ TEST_CASE("a client can choose the address it comes from", "[cm]") {
     CHECK(ucp_ep_create(in.client, &params, &ep) == UCS_ERR_UNREACHABLE);
     const std::string& log = output.text();
     CHECK(count(log, "\n") == 1);
-    CHECK(count(log, "ucp_ep_create: no socket to connect to 127.0.0.1:") == 1);
+    CHECK(count(log, "ucp_ep_create: no connection to 127.0.0.1:") == 1);
 }
 
 TEST_CASE("a server may accept on another worker, and by the older handler", "[cm]") {
@@ -574,7 +633,7 @@ TEST_CASE("a client that the server rejects is told so", "[cm]") {
     const std::string& log = output.text();
     INFO(log);
     CHECK(count(log, "\n") == 1);
-    CHECK(count(log, "warn  the connection to 127.0.0.1:") == 1);
+    CHECK(count(log, std::string("warn  the connection to ") + host() + ":") == 1);
     CHECK(count(log, " failed: the server rejected the connection") == 1);
 }
 
@@ -592,7 +651,7 @@ TEST_CASE("a client that finds no server is told so by its handler", "[cm]") {
     const std::string& log = output.text();
     INFO(log);
     CHECK(count(log, "\n") == 1);
-    CHECK(count(log, "warn  the connection to 127.0.0.1:") == 1);
+    CHECK(count(log, std::string("warn  the connection to ") + host() + ":") == 1);
     CHECK(count(log, " failed: Connection refused") == 1);
     const params none;
     const auto left = in.connect(told);

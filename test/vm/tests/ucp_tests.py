@@ -40,6 +40,34 @@ def programs_of_the_c_interface_run_on_datagrams(guest):
         assert "All tests passed" in output, output
 
 
+# The cases of the suite whose clients are programs, not anybody with a TCP socket.
+MEETINGS = ("a client reaches a server by its socket address*", "what a client sends before*", "endpoints know the*",
+            "hundreds of clients at once*", "both sides may close together*", "a worker can be its own client",
+            "a client that the server rejects*", "a client that finds no server*", "requests that nobody answers*",
+            "a client may give up at any time", "the handler may destroy its listener*")
+FORKING = "a client process that dies is told*"
+
+
+@on(DEVICES)
+def clients_and_servers_meet_over_rdma_alone(guest):
+    opened = "$(awk '/^Tcp: [0-9]/ { print $6 }' /proc/net/snmp)"
+    suite = tool(guest, "test/integration/api/ucp_api_test")
+    names = ",".join(f'"{name}"' for name in MEETINGS)
+    # One that makes processes has to be first: librdmacm is of no use to children of those that have used it.
+    settings = "UCX_TLS=rc_verbs,ud_verbs,self UCX_SOCKADDR_TLS_PRIORITY=rdmacm HAWSER_TEST_HOST=10.9.0.1"
+    # Both sides of 300 connections that are being made, three descriptors each.
+    output = guest.check(f"ulimit -n 4096; before={opened}; export {settings} {NOTICED_SOON}; "
+                         f"{suite} '{FORKING}' && {suite} '{names}' && [ $before = {opened} ]", 2 * LIMIT)
+    assert output.count("All tests passed") == 2, output
+
+
+@on(DEVICES)
+def client_that_finds_no_server_over_rdma_finds_one_by_tcp(guest):
+    suite = tool(guest, "test/integration/api/ucp_api_test")
+    output = guest.check(f"{ONLY_RDMA} HAWSER_TEST_HOST=10.9.0.1 {suite} 'a client goes on to the next way*'", LIMIT)
+    assert "All tests passed" in output, output
+
+
 @on(DEVICES)
 def open_mpi_runs_on_rc_verbs(guest):
     programs = tool(guest, "test/integration/mpi/bin")

@@ -85,7 +85,6 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
     ucs::unique_fd client(ends[0]);
     auto asked = std::make_unique<ucp::cm::conn_request>(
-        ucp::cm::channel(ucs::unique_fd(ends[1])),
         ucp::cm::wire::request{.uid = in.peer.uid(),
                                .ep = 55,
                                .token = 1,
@@ -93,6 +92,7 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
                                .shows_client_id = false,
                                .address = in.peer.address()},
         uct::tcp::socket_address());
+    asked->give_channel(ucp::cm::tcp_channel(ucs::unique_fd(ends[1])));
     const auto made = ucp::cm::accept(*in.worker, std::move(asked), {});
     REQUIRE(made.ok());
     const std::uint64_t id = (*made)->id();

@@ -67,6 +67,7 @@ const expectation expectations[] = {
     {"UNEXPECTED_ANNOUNCEMENTS", {"1", "4096", "inf"}, {}, {"0", "auto", "-1"}},
     {"STREAM_WINDOW", {"256k", "1g"}, {}, {"0", "255k", "2g", "inf", "auto", "-1"}},
     {"CM_TIMEOUT", {"1ms", "10s", "inf"}, {}, {"0", "1us", "auto", "-1"}},
+    {"SOCKADDR_TLS_PRIORITY", {"rdmacm,tcp", "tcp", "sockcm", "all"}, {}, {"", "^tcp", ",", "tcp,ud"}},
     {"KEEPALIVE_INTERVAL", {"1s", "20s", "inf"}, {}, {"0", "999ms", "auto", "-1"}},
     {"KEEPALIVE_NUM_EPS", {"1", "128", "inf"}, {}, {"0", "auto", "-1"}},
     {"POSIX_FIFO_SIZE", {"1", "256", "65536"}, {"65537", "inf"}, {"0", "auto", "-1"}},

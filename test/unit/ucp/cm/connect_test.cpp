@@ -1,0 +1,67 @@
+#include "ucp/cm/connect.hpp"
+
+#include <arpa/inet.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include "ucs/config/option.hpp"
+
+using ucp::cm::carrier;
+
+namespace {
+
+using list = std::vector<carrier>;
+
+list parsed(const char* text) {
+    ucp::cm::carrier_list made;
+    const auto& type = ucs::config::value_type_of<ucp::cm::carrier_list>();
+    REQUIRE(type.parse(text, &made) == UCS_OK);
+    ucp::cm::carrier_list again;
+    REQUIRE(type.parse(type.print(&made), &again) == UCS_OK);
+    CHECK(again.order == made.order);
+    return made.order;
+}
+
+uct::tcp::socket_address at(const char* ip) {
+    sockaddr_storage where{};
+    sockaddr_in v4{};
+    sockaddr_in6 v6{};
+    if (::inet_pton(AF_INET, ip, &v4.sin_addr) == 1) {
+        v4.sin_family = AF_INET;
+        std::memcpy(&where, &v4, sizeof v4);
+    } else {
+        REQUIRE(::inet_pton(AF_INET6, ip, &v6.sin6_addr) == 1);
+        v6.sin6_family = AF_INET6;
+        std::memcpy(&where, &v6, sizeof v6);
+    }
+    return {reinterpret_cast<const sockaddr*>(&where), sizeof where};
+}
+
+}  // namespace
+
+TEST_CASE("clients try what the option names, in its order", "[cm]") {
+    CHECK(parsed("rdmacm,tcp") == list{carrier::rdmacm, carrier::tcp});
+    CHECK(parsed("tcp,rdmacm") == list{carrier::tcp, carrier::rdmacm});
+    CHECK(parsed("all") == list{carrier::rdmacm, carrier::tcp});
+    CHECK(parsed("tcp,all") == list{carrier::tcp, carrier::rdmacm});
+    CHECK(parsed("sockcm,tcp") == list{carrier::tcp});
+}
+
+TEST_CASE("without RDMA devices there is no rdmacm", "[cm]") {
+    const ucp::cm::carrier_list both{{carrier::rdmacm, carrier::tcp}};
+    CHECK(both.usable(true) == both.order);
+    CHECK(both.usable(false) == list{carrier::tcp});
+    CHECK(ucp::cm::carrier_list{{carrier::rdmacm}}.usable(false).empty());
+}
+
+TEST_CASE("loopback addresses belong to no RDMA device", "[cm]") {
+    for (const char* own : {"127.0.0.1", "127.9.9.9", "::1"})
+        CHECK_FALSE(uct::rdmacm::may_reach(at(own)));
+    for (const char* other : {"10.9.0.1", "192.0.2.1", "fe80::1", "2001:db8::7"})
+        CHECK(uct::rdmacm::may_reach(at(other)));
+    const auto refused = ucp::cm::connect(carrier::rdmacm, at("127.0.0.1"), {});
+    CHECK(refused.made == nullptr);
+    CHECK(refused.refused == ENODEV);
+}

@@ -1,0 +1,111 @@
+// Frames over a TCP socket. They are far shorter than the buffer of a socket that nothing was sent
+// on.
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "ucp/cm/connect.hpp"
+#include "uct/tcp/socket.hpp"
+
+namespace ucp::cm {
+
+namespace {
+
+// A peer whose host is gone is found within a minute; nothing else would tell.
+void keep_alive(int fd) noexcept {
+    const auto set = [fd](int level, int option, int value) {
+        static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
+    };
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 20);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+    set(IPPROTO_TCP, TCP_KEEPCNT, 6);
+}
+
+class over_tcp final : public channel {
+public:
+    explicit over_tcp(ucs::unique_fd socket) noexcept : socket_(std::move(socket)) {
+        keep_alive(fd());
+    }
+
+    [[nodiscard]] int fd() const noexcept override { return socket_.get(); }
+
+    [[nodiscard]] int connect_error() noexcept override {
+        int error = 0;
+        socklen_t size = sizeof error;
+        return ::getsockopt(fd(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+    }
+
+    [[nodiscard]] input read(inbox& into) noexcept override {
+        for (;;) {
+            const std::span<std::byte> space = into.space();
+            const ssize_t got = ::recv(fd(), space.data(), space.size(), MSG_DONTWAIT);
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return input::nothing_yet;
+            if (got <= 0) return input::end;
+            switch (into.filled(static_cast<std::size_t>(got))) {
+                case inbox::result::frame:
+                    return input::frame;
+                case inbox::result::malformed:
+                    return input::nonsense;
+                case inbox::result::incomplete:
+                    break;
+            }
+        }
+    }
+
+    [[nodiscard]] bool send(std::span<const std::byte> frame) noexcept override {
+        return ::send(fd(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+               static_cast<ssize_t>(frame.size());
+    }
+
+    // The kernel delivers what it took, unless bytes are left unread: then it resets the
+    // connection, and what was sent may be lost with it.
+    [[nodiscard]] bool may_close() noexcept override {
+        std::array<std::byte, longest_frame> rest;
+        static_cast<void>(::recv(fd(), rest.data(), rest.size(), MSG_DONTWAIT));
+        return true;
+    }
+
+    [[nodiscard]] uct::tcp::socket_address local() const noexcept override {
+        return uct::tcp::local_address(fd());
+    }
+    [[nodiscard]] uct::tcp::socket_address remote() const noexcept override {
+        return uct::tcp::remote_address(fd());
+    }
+
+private:
+    ucs::unique_fd socket_;
+};
+
+}  // namespace
+
+std::unique_ptr<channel> tcp_channel(ucs::unique_fd socket) {
+    return std::make_unique<over_tcp>(std::move(socket));
+}
+
+attempt connect_tcp(const uct::tcp::socket_address& to, const uct::tcp::socket_address& from) {
+    attempt made;
+    ucs::unique_fd socket = uct::tcp::open_stream(to.data()->sa_family);
+    if (!socket) {
+        made.error = errno;
+        return made;
+    }
+    if (from.data()->sa_family != AF_UNSPEC) {
+        const int yes = 1;
+        static_cast<void>(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));
+        if (::bind(socket.get(), from.data(), from.size()) != 0) {
+            made.error = errno;
+            return made;
+        }
+    }
+    if (::connect(socket.get(), to.data(), to.size()) != 0 && errno != EINPROGRESS) {
+        made.refused = errno;
+    }
+    made.made = tcp_channel(std::move(socket));
+    return made;
+}
+
+}  // namespace ucp::cm
