@@ -7,6 +7,7 @@
 
 #include "ucs/memory/mapped.hpp"
 #include "uct/ib/base/device.hpp"
+#include "uct/ib/base/on_demand.hpp"
 #include "uct/ib/base/settings.hpp"
 
 namespace uct::ib {
@@ -32,11 +33,13 @@ unsigned rights_of(memory_access allowed) noexcept {
 }  // namespace
 
 domain::domain(std::string name, context_handle context, domain_handle pd,
-               const ibv_device_attr& attr, const ucs::memory::registration_cache::settings& cache)
+               const ibv_device_attr& attr, unsigned access_to_all,
+               const ucs::memory::registration_cache::settings& cache)
     : name_(std::move(name)),
       context_(std::move(context)),
       pd_(std::move(pd)),
       attr_(attr),
+      access_to_all_(access_to_all),
       events_(*context_),
       cache_(*this, name_, cache) {}
 
@@ -59,13 +62,16 @@ ucs::result<std::shared_ptr<domain>> domain::open(const std::string& device,
         ucs::log::error(ib_log, "{}: no protection domain: {}", device, std::strerror(errno));
         return UCS_ERR_NO_MEMORY;
     }
+    const bool with_atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
+    const bool on_demand = registers_on_demand(options->on_demand, **context, with_atomics, device);
     return std::shared_ptr<domain>(
         new domain(device, std::move(*context), std::move(pd), attr,
+                   on_demand ? unsigned{IBV_ACCESS_ON_DEMAND} : 0U,
                    {options->cache, options->cached_regions, options->cached_bytes.bytes}));
 }
 
 ucs::result<void*> domain::register_memory(void* begin, std::size_t length, unsigned access) {
-    auto made = register_region(begin, length, access);
+    auto made = register_region(begin, length, access | access_to_all_);
     if (!made) return made.status();
     return static_cast<void*>(made->release());
 }
@@ -91,7 +97,7 @@ ucs::result<region_handle> domain::register_region(void* address, std::size_t le
 ucs::result<shared_memory> domain::share(std::span<std::byte> bytes, memory_access allowed) {
     unsigned access = rights_of(allowed);
     if (allowed == memory_access::change && has_atomics()) access |= IBV_ACCESS_REMOTE_ATOMIC;
-    auto region = register_region(bytes.data(), bytes.size(), access);
+    auto region = register_region(bytes.data(), bytes.size(), access | access_to_all_);
     if (!region) return region.status();
     return shared_memory{bytes, key_to(bytes, (*region)->rkey, allowed),
                          std::make_shared<region_handle>(std::move(*region))};
@@ -148,6 +154,8 @@ ucs::result<local_region> domain::use(const void* address, std::size_t length,
 void domain::describe(ucs::vfs::directory& into) const {
     into.file("device", [this] { return name_; });
     into.file("firmware", [this] { return std::string(attr_.fw_ver); });
+    into.file("pages",
+              [this] { return std::string(access_to_all_ == 0 ? "pinned" : "fetched on demand"); });
     into.file("atomics", [this] {
         return std::string(attr_.atomic_cap == IBV_ATOMIC_NONE  ? "none"
                            : attr_.atomic_cap == IBV_ATOMIC_HCA ? "of this device"

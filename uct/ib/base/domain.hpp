@@ -78,7 +78,7 @@ public:
 
 private:
     domain(std::string name, context_handle context, domain_handle pd, const ibv_device_attr& attr,
-           const ucs::memory::registration_cache::settings& cache);
+           unsigned access_to_all, const ucs::memory::registration_cache::settings& cache);
     ucs::result<void*> register_memory(void* begin, std::size_t length, unsigned access) override;
     void deregister_memory(void* handle) noexcept override;
     ucs::result<region_handle> register_region(void* address, std::size_t length,
@@ -88,6 +88,7 @@ private:
     const context_handle context_;
     const domain_handle pd_;
     const ibv_device_attr attr_;
+    const unsigned access_to_all_;  // besides its own, of all memory of programs
     device_events events_;
     ucs::memory::registration_cache cache_;
 };

@@ -45,6 +45,12 @@ ucs::config::table make_table() {
                 "IB_RCACHE_MAX_SIZE", "inf",
                 "How much memory is kept registered; what is in use may be more.",
                 at_least("0").or_inf()),
+            make_option<&settings::on_demand>(
+                "IB_ODP", "n",
+                "Let the device fetch pages of a program's memory when it needs them (on-demand "
+                "paging) instead of pinning them with a registration: registering takes no time "
+                "and no locked memory, the first access to each page takes longer. try: where the "
+                "device can; so does auto."),
             make_option<&settings::port_down>(
                 "IB_PORT_DOWN_TIMEOUT", "10s",
                 "How long a port may be down before everything that is connected over it fails. "

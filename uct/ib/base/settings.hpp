@@ -15,6 +15,7 @@ struct settings {
     bool cache = true;
     std::size_t cached_regions = 0;
     ucs::config::memunits cached_bytes;
+    ucs::config::ternary on_demand = ucs::config::ternary::no;
     ucs::config::duration port_down;
 
     static const ucs::config::table& options();
