@@ -192,8 +192,8 @@ bool worker::is_home(std::size_t resource) const noexcept {
 void worker::activate(std::size_t resource) {
     uct::iface* which = interfaces_[resource].get();
     if (!which->attr().ops.has(uct::op::am_short)) return;
-    if (is_polled(*which)) return;
-    (which->attr().cost == uct::poll_cost::memory ? fast_ : slow_).push_back(which);
+    if (!is_polled(*which))
+        (which->attr().cost == uct::poll_cost::memory ? fast_ : slow_).push_back(which);
     set_turns();
 }
 
@@ -208,7 +208,7 @@ void worker::set_turns() {
     const unsigned shared = context_.options().poll_slow_every;
     // What nothing else is polled beside is looked at each time.
     const unsigned events = fast_.empty() ? 1 : event_turns;
-    slow_turn_ = slow_.empty() ? events : (memory_lanes_ ? shared : 1);
+    slow_turn_ = slow_.empty() ? events : (memory_lanes_ && !fast_.empty() ? shared : 1);
 }
 
 unsigned worker::progress_slow() {
