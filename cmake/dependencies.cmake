@@ -8,7 +8,8 @@ find_package(Boost 1.71 REQUIRED)
 add_compile_definitions(BOOST_ALL_NO_LIB)
 
 find_path(HAWSER_VERBS_HEADERS infiniband/verbs.h REQUIRED DOC "Headers of libibverbs")
-mark_as_advanced(HAWSER_VERBS_HEADERS)
+find_path(HAWSER_RDMACM_HEADERS rdma/rdma_cma.h REQUIRED DOC "Headers of librdmacm")
+mark_as_advanced(HAWSER_VERBS_HEADERS HAWSER_RDMACM_HEADERS)
 
 # ucs/log/fmt.cpp compiles parts of fmt that are internal to its major version.
 find_package(fmt REQUIRED)

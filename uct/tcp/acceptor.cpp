@@ -16,7 +16,6 @@ namespace {
 
 constexpr ucs::time::nanoseconds tick_interval = 10 * ucs::time::millisecond;
 constexpr ucs::time::nanoseconds pause_without_means = 100 * ucs::time::millisecond;
-constexpr unsigned accepts_at_once = 64;
 
 bool is_readable(int fd) noexcept {
     pollfd asked{.fd = fd, .events = POLLIN, .revents = 0};
@@ -64,8 +63,8 @@ bool acceptor::watch(bool on) noexcept {
 
 void acceptor::on_knock(int listener) noexcept {
     const ucs::time::nanoseconds now = ucs::time::now();
-    for (unsigned i = 0; i < accepts_at_once; ++i) {
-        if (strangers_.size() >= most_strangers) {
+    for (unsigned i = 0; i < terms_.at_once; ++i) {
+        if (strangers_.size() >= terms_.most) {
             if (!is_readable(listener)) return;
             if (!make_room(now)) return wait_for_room();
         }
@@ -78,7 +77,7 @@ void acceptor::on_knock(int listener) noexcept {
         if (fresh != nullptr) {
             if (!admit(std::move(fresh))) return wait_for_means(ENOMEM);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            if (strangers_.size() < most_strangers / 2) complained_ = false;
+            if (strangers_.size() < terms_.most / 2) complained_ = false;
             return;
         } else if (const int error = errno; error != ECONNABORTED && error != EINTR) {
             // A crowd may be what has taken the descriptors.

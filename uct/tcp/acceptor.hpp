@@ -61,6 +61,10 @@ public:
         // Takes one of those who wait at a listening descriptor. nullptr: errno says why not, as
         // that of accept() does. May throw std::bad_alloc.
         std::function<std::unique_ptr<stranger>(int listener)> accept;
+        // Where letting one in costs more than a socket does: so many that have not said who they
+        // are, and so many let in at a time.
+        std::size_t most = most_strangers;
+        unsigned at_once = 64;
     };
 
     acceptor(ucs::async::event_loop& events, terms given)

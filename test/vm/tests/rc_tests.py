@@ -60,6 +60,12 @@ def limits_are_kept(guest):
 
 
 @on(DEVICES)
+def connections_by_address_stand_what_anybody_does(guest):
+    output = guest.check(f"{tool(guest, 'test/vm/programs/rdmacm_connections')}", LIMIT)
+    assert "All tests passed" in output, output
+
+
+@on(DEVICES)
 def perftest_carries_messages(guest):
     measured(guest, guest, MESSAGES, "localhost")
 
@@ -67,6 +73,15 @@ def perftest_carries_messages(guest):
 @on(DEVICES)
 def perftest_reaches_memory(guest):
     measured(guest, guest, MEMORY + ATOMICS, "localhost")
+
+
+@on(DEVICES)
+def device_that_cannot_fetch_pages_pins_them_and_says_so(guest):
+    jobs = ucx_perftest(guest, guest, "-d rxe0:1 -x rc_verbs -V -w 10 -n 100 -f -t put_bw -s 65536 -D zcopy",
+                        "UCX_IB_ODP=y", program=tool(guest, "bin/ucx_perftest"))
+    for job in jobs:
+        output = output_of(job)
+        assert output.count("cannot page on demand (all of it); memory is pinned") == 1, output
 
 
 @on(HOSTS)

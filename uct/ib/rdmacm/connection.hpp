@@ -59,6 +59,8 @@ public:
 
     // False: it does not stand, or two messages are on their way already.
     [[nodiscard]] bool send(std::span<const std::byte> message) noexcept;
+    // Asks the other side's device whether it is there; progress() finds that it is not.
+    void check() noexcept;
     // The other side's device does not have all of it yet.
     [[nodiscard]] bool is_sending() const noexcept {
         return free_sends_ < most_sends && error_ == 0;
@@ -72,6 +74,8 @@ public:
 private:
     static constexpr unsigned most_sends = 2;
     static constexpr unsigned most_receives = 2;
+    static constexpr unsigned check_id = most_receives + most_sends;  // of its work request
+    static constexpr unsigned most_completions = check_id + 1;
 
     connection(const library& with, std::size_t longest) : use_(with), longest_(longest) {}
     int open_events() noexcept;
@@ -99,6 +103,7 @@ private:
     std::vector<std::byte> memory_;
     ib::region_handle region_;
     bool stands_ = false;
+    bool checking_ = false;
     int error_ = 0;
     unsigned free_sends_ = most_sends;
     unsigned next_send_ = 0;

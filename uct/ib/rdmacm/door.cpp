@@ -45,8 +45,10 @@ connection::attempt door::accept() {
         std::unique_ptr<connection> made = std::move(next_);
         const int error = made->accept(who);
         if (error == 0) return {std::move(made)};
-        ucs::log::debug(ib::ib_log, "a connection by address could not be served: {}",
-                        std::strerror(error));
+        not_served_.warn(ib::ib_log,
+                         "{} over RDMA: who asks for a connection is refused: {}; the limits of "
+                         "locked memory and of the device's queue pairs are what it may need",
+                         address().text(), std::strerror(error));
         return {nullptr, ECONNABORTED};
     }
     return {nullptr, errno};

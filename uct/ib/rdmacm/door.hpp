@@ -1,6 +1,7 @@
 // Where others ask for connections by socket address between RDMA devices.
 #pragma once
 
+#include "ucs/log/throttle.hpp"
 #include "uct/ib/rdmacm/connection.hpp"
 
 namespace uct::rdmacm {
@@ -36,6 +37,7 @@ private:
     events_handle events_;
     id_handle id_;
     std::unique_ptr<connection> next_;  // for who asks next
+    ucs::log::throttle not_served_;
 };
 
 }  // namespace uct::rdmacm
