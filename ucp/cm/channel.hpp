@@ -20,7 +20,8 @@ public:
     // Being connected: writable or readable when connect_error has news. Later: readable when
     // something arrived. Readable when what was sent has arrived, where that shows.
     [[nodiscard]] virtual int fd() const noexcept = 0;
-    // 0: it is connected. EINPROGRESS: not yet. Else the errno of why it never will be.
+    // Asked when the descriptor has news. 0: it is connected. EINPROGRESS: not yet. Else the errno
+    // of why it never will be.
     [[nodiscard]] virtual int connect_error() noexcept = 0;
 
     enum class input { nothing_yet, frame, nonsense, end };
@@ -30,8 +31,11 @@ public:
     [[nodiscard]] virtual bool send(std::span<const std::byte> frame) noexcept = 0;
     void send_refusal(wire::reason why) noexcept;
     void send_established() noexcept;
-    // Closing it loses nothing that was sent.
-    [[nodiscard]] virtual bool may_close() noexcept = 0;
+    // Its last words are said: gives up what was not read. True: they have arrived as far as this
+    // side can tell, and closing it loses nothing.
+    [[nodiscard]] virtual bool finish() noexcept = 0;
+    // Asks a peer that has nothing to say whether it is still there; if not, the channel ends.
+    virtual void check() noexcept {}
 
     [[nodiscard]] virtual uct::tcp::socket_address local() const noexcept = 0;
     [[nodiscard]] virtual uct::tcp::socket_address remote() const noexcept = 0;

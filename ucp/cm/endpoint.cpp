@@ -13,6 +13,8 @@ namespace ucp::cm {
 
 namespace {
 
+constexpr ucs::time::nanoseconds patience_with_others_behind = 2 * ucs::time::second;
+constexpr ucs::time::nanoseconds check_interval = 20 * ucs::time::second;
 constexpr std::uint64_t token_mask = (std::uint64_t{1} << 56) - 1;
 
 // What OpenUCX tells in the same case: nobody listens, or the server went, is a reset.
@@ -82,7 +84,7 @@ void ep_part::close() noexcept {
 }
 
 void ep_part::drop_channel() noexcept {
-    if (deadline_ != 0) manager_.owner().events().remove_timer(std::exchange(deadline_, 0));
+    if (timer_ != 0) manager_.owner().events().remove_timer(std::exchange(timer_, 0));
     if (channel_ == nullptr) return;
     manager_.owner().events().remove(channel_->fd());
     manager_.see_off(std::move(channel_));
@@ -93,25 +95,31 @@ ucs_status_t ep_part::watch(std::uint32_t events) noexcept {
                                          [this](std::uint32_t) { manager_.note(*this); });
 }
 
-// All carriers together have the time that the option allows; one that others are behind has half
-// of what is left.
-ucs_status_t ep_part::set_deadline() noexcept {
+// All carriers together have the time that the option allows. One that others are behind has some
+// round trips; a host that does not answer by it may have no RDMA devices.
+bool ep_part::set_deadline() noexcept {
     const ucs::time::nanoseconds left =
         std::max(give_up_at_ - ucs::time::now(), ucs::time::millisecond);
-    deadline_ = manager_.owner().events().add_timer(
-        untried_.empty() ? left : left / 2,
+    timer_ = manager_.owner().events().add_timer(
+        untried_.empty() ? left : std::min(left / 2, patience_with_others_behind),
         [this] {
-            deadline_ = 0;
+            timer_ = 0;
             late_ = true;
             manager_.note(*this);
         },
         true);
-    return deadline_ == 0 ? UCS_ERR_NO_MEMORY : UCS_OK;
+    return timer_ != 0;
 }
 
-ucs_status_t ep_part::try_next() {
+// While the other side's program thinks, nothing is said: its host may be gone.
+bool ep_part::keep_checking() noexcept {
+    timer_ = manager_.owner().events().add_timer(check_interval, [this] { channel_->check(); });
+    return timer_ != 0;
+}
+
+int ep_part::try_next() {
     drop_channel();
-    ucs_status_t failure = UCS_ERR_UNREACHABLE;
+    int error = ENODEV;
     while (!untried_.empty()) {
         const carrier by = untried_.front();
         untried_.erase(untried_.begin());
@@ -123,19 +131,15 @@ ucs_status_t ep_part::try_next() {
             if (refused_ != 0) {
                 // The program is told by its handler, as for hosts that take longer to refuse.
                 manager_.note(*this);
-                return UCS_OK;
+                return 0;
             }
-            if (const ucs_status_t status = set_deadline(); status != UCS_OK) return status;
-            return watch(EPOLLIN | EPOLLOUT);
+            return set_deadline() && watch(EPOLLIN | EPOLLOUT) == UCS_OK ? 0 : ENOMEM;
         }
-        const int error = begun.error != 0 ? begun.error : begun.refused;
-        failure = status_of(error);
-        ucs::log::log(wireup_log,
-                      untried_.empty() ? ucs::log::level::error : ucs::log::level::debug,
-                      "ucp_ep_create: no connection to {} over {}: {}", remote_.text(), name(by),
-                      uct::tcp::error_text(error));
+        error = begun.error;
+        ucs::log::debug(wireup_log, "no connection to {} over {}: {}", remote_.text(), name(by),
+                        uct::tcp::error_text(error));
     }
-    return failure;
+    return error;
 }
 
 ucs_status_t ep_part::start_client(const client_params& params) {
@@ -151,7 +155,11 @@ ucs_status_t ep_part::start_client(const client_params& params) {
         return UCS_ERR_UNREACHABLE;
     }
     give_up_at_ = ucs::time::now() + manager_.patience();
-    return try_next();
+    const int error = try_next();
+    if (error == 0) return UCS_OK;
+    ucs::log::error(wireup_log, "ucp_ep_create: no connection to {}: {}", remote_.text(),
+                    uct::tcp::error_text(error));
+    return status_of(error);
 }
 
 ucs_status_t ep_part::start_server(std::unique_ptr<channel> by,
@@ -160,7 +168,7 @@ ucs_status_t ep_part::start_server(std::unique_ptr<channel> by,
     remote_ = from;
     local_ = channel_->local();
     phase_ = step(phase::offered, event::accept).next;
-    return watch(EPOLLIN);
+    return keep_checking() ? watch(EPOLLIN) : UCS_ERR_NO_MEMORY;
 }
 
 void ep_part::refuse() noexcept {
@@ -208,14 +216,16 @@ void ep_part::handle(event what, ucs_status_t status) noexcept {
 }
 
 void ep_part::on_connected() noexcept {
-    if (deadline_ != 0) manager_.owner().events().remove_timer(std::exchange(deadline_, 0));
+    if (timer_ != 0) manager_.owner().events().remove_timer(std::exchange(timer_, 0));
     local_ = channel_->local();
     bool sent = false;
     try {
         sent = send_request();
     } catch (const std::bad_alloc&) {
     }
-    if (sent && manager_.owner().events().modify(channel_->fd(), EPOLLIN) == UCS_OK) return;
+    const bool listens =
+        sent && manager_.owner().events().modify(channel_->fd(), EPOLLIN) == UCS_OK;
+    if (listens && keep_checking()) return;
     handle(event::end, UCS_ERR_CONNECTION_RESET);
 }
 
@@ -235,13 +245,22 @@ void ep_part::run_connecting() {
     const int error = late ? ETIMEDOUT : refused_ != 0 ? refused_ : channel_->connect_error();
     if (error == EINPROGRESS) return;
     if (error == 0) return handle(event::connected, UCS_OK);
-    const std::string why = late ? "no answer in time" : uct::tcp::error_text(error);
+    go_on_or_fail(error, late);
+}
+
+void ep_part::go_on_or_fail(int error, bool late) {
     if (!untried_.empty()) {
-        ucs::log::debug(wireup_log, "{} is tried in another way: {}", remote_.text(), why);
-        const ucs_status_t status = try_next();
-        return status == UCS_OK ? void() : handle(event::end, status);
+        ucs::log::debug(wireup_log, "{} is tried in another way: {}", remote_.text(),
+                        uct::tcp::error_text(error));
+        try {
+            error = try_next();
+        } catch (const std::bad_alloc&) {
+            error = ENOMEM;
+        }
+        if (error == 0) return;
+        late = false;
     }
-    tell_failure(why);
+    tell_failure(late ? "no answer in time" : uct::tcp::error_text(error));
     handle(late ? event::deadline : event::end, status_of(error));
 }
 
@@ -302,7 +321,12 @@ ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params
     made->adopt(params, std::string(params.name));
     made->join(std::make_unique<ep_part>(of, *made, ep_part::half::client,
                                          ucs::sys::random_id() & token_mask));
-    return use_if_started(*made, made->by_socket()->start_client(to));
+    ucs_status_t started = UCS_ERR_NO_MEMORY;
+    try {
+        started = made->by_socket()->start_client(to);
+    } catch (const std::bad_alloc&) {
+    }
+    return use_if_started(*made, started);
 }
 
 ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,

@@ -49,11 +49,12 @@ public:
 
 private:
     ucs_status_t watch(std::uint32_t events) noexcept;
-    // Begins with the next carrier that can be begun with; where there is none, says why the last
-    // one could not.
-    ucs_status_t try_next();
-    ucs_status_t set_deadline() noexcept;
+    // Begins with the next carrier that can be begun with. 0, or why the last one could not.
+    int try_next();
+    bool set_deadline() noexcept;
+    bool keep_checking() noexcept;
     void run_connecting();
+    void go_on_or_fail(int error, bool late);
     void handle(event what, ucs_status_t status) noexcept;
     void take_input() noexcept;
     // Why there will be no connection.
@@ -77,7 +78,7 @@ private:
     uct::tcp::socket_address from_;  // that the program wants
     ucs::time::nanoseconds give_up_at_ = 0;
     inbox said_;
-    ucs::async::event_loop::timer_id deadline_ = 0;
+    ucs::async::event_loop::timer_id timer_ = 0;  // connecting: its limit; later: channel::check
     uct::tcp::socket_address local_;
     uct::tcp::socket_address remote_;
 };

@@ -7,7 +7,7 @@ namespace ucp::cm {
 
 enum class phase : std::uint8_t {
     // The client's.
-    connecting,  // TCP handshake under way
+    connecting,  // a channel is being made
     asked,       // our request is out; the server's program decides
     // The server's.
     greeting,  // somebody connected and has not said who it is
@@ -18,12 +18,12 @@ enum class phase : std::uint8_t {
 };
 
 enum class event : std::uint8_t {
-    connected,    // the TCP handshake ended
+    connected,    // the channel stands
     request,      // frames of the other side
     refusal,      //
     established,  //
     nonsense,     // what is no frame
-    end,          // of the socket
+    end,          // of the channel
     deadline,     //
     accept,       // the program made an endpoint of the request
     reject,       // the program does not want it

@@ -21,6 +21,15 @@ ucs_status_t status_of(int error) noexcept {
     return UCS_ERR_UNREACHABLE;
 }
 
+// A queue pair with its descriptors costs as much as three sockets.
+constexpr std::size_t most_with_rdma = uct::tcp::acceptor::most_strangers / 3;
+constexpr int attempts_at_ports = 16;
+
+// There is no such door, but then nobody else has it either.
+bool is_absence(int error) noexcept {
+    return error == ENODEV || error == EADDRNOTAVAIL || error == ENOENT || error == EACCES;
+}
+
 }  // namespace
 
 struct listener::visitor final : uct::tcp::acceptor::stranger {
@@ -61,18 +70,21 @@ listener::listener(manager& of, const listener_params& params, doors open)
     : manager_(of),
       params_(params),
       doors_(std::move(open)),
-      acceptor_(owner().events(), {.log = wireup_log,
-                                   .rejected = owner().rejected(),
-                                   .name = doors_.at.text(),
-                                   .patience = of.patience(),
-                                   .accept = [this](int door) -> std::unique_ptr<visitor> {
-                                       std::unique_ptr<channel> words = doors_.accept(door);
-                                       if (words == nullptr) return nullptr;
-                                       return std::make_unique<visitor>(*this, std::move(words));
-                                   }}) {}
+      acceptor_(owner().events(),
+                {.log = wireup_log,
+                 .rejected = owner().rejected(),
+                 .name = doors_.at.text(),
+                 .patience = of.patience(),
+                 .accept = [this](int door) -> std::unique_ptr<visitor> {
+                     std::unique_ptr<channel> words = doors_.accept(door);
+                     if (words == nullptr) return nullptr;
+                     return std::make_unique<visitor>(*this, std::move(words));
+                 },
+                 .most = doors_.rdma ? most_with_rdma : uct::tcp::acceptor::most_strangers,
+                 .at_once = doors_.rdma ? 8U : 64U}) {}
 
-// Clients use what they have: a door is opened for each. The socket comes first because its ports
-// are taken by others, too: the port that it finds free is the other's.
+// Clients use what they have: a door is opened for each, at one port. The two kinds have ports of
+// their own, so one that is free for sockets may be somebody's over RDMA.
 ucs_status_t listener::doors::open(const std::vector<carrier>& by) {
     const auto has = [&by](carrier which) {
         return std::find(by.begin(), by.end(), which) != by.end();
@@ -84,8 +96,18 @@ ucs_status_t listener::doors::open(const std::vector<carrier>& by) {
         return UCS_ERR_UNREACHABLE;
     }
     const bool by_socket = has(carrier::tcp);
-    const ucs_status_t status = by_socket ? open_socket() : UCS_OK;
-    return status == UCS_OK && has(carrier::rdmacm) ? open_rdma(!by_socket) : status;
+    const uct::tcp::socket_address wanted = at;
+    for (int left = attempts_at_ports;; --left) {
+        at = wanted;
+        const ucs_status_t status = by_socket ? open_socket() : UCS_OK;
+        if (status != UCS_OK || !has(carrier::rdmacm)) return status;
+        const int error = open_rdma();
+        if (error == EADDRINUSE && by_socket && wanted.port() == 0 && left > 1) continue;
+        if (error == 0 || (by_socket && is_absence(error))) return UCS_OK;
+        ucs::log::error(wireup_log, "ucp_listener_create: cannot listen on {} over RDMA: {}",
+                        at.text(), uct::tcp::error_text(error));
+        return status_of(error);
+    }
 }
 
 ucs_status_t listener::doors::open_socket() {
@@ -105,24 +127,17 @@ ucs_status_t listener::doors::open_socket() {
     return UCS_OK;
 }
 
-// Clients find the socket where this door is not.
-ucs_status_t listener::doors::open_rdma(bool needed) {
+// 0 or an errno.
+int listener::doors::open_rdma() {
     auto opened = uct::rdmacm::door::open(at, longest_frame);
-    if (opened.made != nullptr) {
-        rdma = std::move(opened.made);
-        at = rdma->address();
-        return UCS_OK;
+    if (opened.made == nullptr) {
+        ucs::log::debug(wireup_log, "{} is not listened to over RDMA: {}", at.text(),
+                        uct::tcp::error_text(opened.error));
+        return opened.error;
     }
-    const char* const why = uct::tcp::error_text(opened.error);
-    if (!needed) {
-        ucs::log::debug(wireup_log, "{} is not listened to over RDMA: {}", at.text(), why);
-        return UCS_OK;
-    }
-    ucs::log::error(wireup_log,
-                    "ucp_listener_create: cannot listen on {} over RDMA: {}; it has to be an "
-                    "address of an RDMA device, or 0.0.0.0",
-                    at.text(), why);
-    return status_of(opened.error);
+    rdma = std::move(opened.made);
+    if (!socket) at = rdma->address();
+    return 0;
 }
 
 std::vector<int> listener::doors::descriptors() const {

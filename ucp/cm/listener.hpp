@@ -44,7 +44,7 @@ private:
 
         ucs_status_t open(const std::vector<carrier>& by);
         ucs_status_t open_socket();
-        ucs_status_t open_rdma(bool needed);
+        int open_rdma();
         [[nodiscard]] std::vector<int> descriptors() const;
         // As acceptor::terms::accept.
         [[nodiscard]] std::unique_ptr<channel> accept(int door) const;

@@ -18,6 +18,8 @@ namespace {
 constexpr unsigned tasks_at_once = 64;
 // Last words take as long as one message; where the other side is gone they take for ever.
 constexpr ucs::time::nanoseconds leaving_patience = 2 * ucs::time::second;
+// Strangers that take nothing do not fill the process with them: then the oldest goes.
+constexpr std::size_t most_leaving = 64;
 constexpr ucs::time::nanoseconds last_patience = 100 * ucs::time::millisecond;
 }  // namespace
 
@@ -45,24 +47,26 @@ manager::~manager() {
     requests_->clear(*this);
     const ucs::time::nanoseconds until = ucs::time::now() + last_patience;
     while (!leaving_.empty() && ucs::time::now() < until)
-        std::erase_if(leaving_, [](const leaving& each) { return each.last_words->may_close(); });
+        std::erase_if(leaving_, [](const leaving& each) { return each.last_words->finish(); });
 }
 
 void manager::see_off(std::unique_ptr<channel> done) noexcept {
-    if (done->may_close()) return;
+    if (done->finish()) return;
+    if (leaving_.size() == most_leaving) leaving_.pop_front();
     try {
         leaving_.emplace_back(*this, std::move(done));
     } catch (const std::bad_alloc&) {
         return;
     }
+    // The handlers are small enough to need no memory.
     const auto place = std::prev(leaving_.end());
-    const auto end = [this, place] { leaving_.erase(place); };
-    place->deadline = place->events().add_timer(leaving_patience, end, true);
+    place->deadline = owner_.events().add_timer(
+        leaving_patience, [this, place] { leaving_.erase(place); }, true);
     const ucs_status_t watched =
-        place->events().add(place->last_words->fd(), EPOLLIN, [place, end](std::uint32_t) {
-            if (place->last_words->may_close()) end();
+        owner_.events().add(place->last_words->fd(), EPOLLIN, [this, place](std::uint32_t) {
+            if (place->last_words->finish()) leaving_.erase(place);
         });
-    if (place->deadline == 0 || watched != UCS_OK) end();
+    if (place->deadline == 0 || watched != UCS_OK) leaving_.erase(place);
 }
 
 void manager::note(task& todo) noexcept {

@@ -34,10 +34,12 @@ public:
         return connection_->send(frame);
     }
 
-    [[nodiscard]] bool may_close() noexcept override {
+    [[nodiscard]] bool finish() noexcept override {
+        if (!connection_->is_sending()) return true;
         connection_->progress();
         return !connection_->is_sending();
     }
+    void check() noexcept override { connection_->check(); }
 
     [[nodiscard]] uct::tcp::socket_address local() const noexcept override {
         return connection_->local();
@@ -59,7 +61,7 @@ std::unique_ptr<channel> rdma_channel(std::unique_ptr<uct::rdmacm::connection> c
 attempt connect_rdma(const uct::tcp::socket_address& to, const uct::tcp::socket_address& from) {
     attempt made;
     if (!uct::rdmacm::may_reach(to)) {
-        made.refused = ENODEV;
+        made.error = ENODEV;
         return made;
     }
     auto begun = uct::rdmacm::connection::connect(to, from, longest_frame);

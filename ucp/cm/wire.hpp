@@ -1,4 +1,4 @@
-// What client and server say over the socket of a listener, before they are connected otherwise.
+// What client and server say over a channel, before they are connected otherwise.
 //
 // Every message is a frame:
 //   0  u32  magic                        8  u32  length of the body, at most 4096
@@ -10,8 +10,8 @@
 //              its worker, u64 id of its endpoint, u64 token, u64 client id, then the packed
 //              address of its worker. The server connects to that by a `bind` with id and token
 //              (ucp/wireup/wire.hpp), which is the answer.
-// refusal      the server will not; no body. It closes the socket.
-// established  the client got the answer and closes the socket; no body.
+// refusal      the server will not; no body. It closes the channel.
+// established  the client got the answer and closes the channel; no body.
 //
 // Version rule: magic and version stay where they are for ever. A server refuses other versions,
 // and its refusal has its own version in it. Fields are little-endian.

@@ -135,7 +135,7 @@ const ucs::config::table& config::options() {
                 "SOCKADDR_TLS_PRIORITY", "rdmacm,tcp",
                 "What client and server by socket address first meet over, in the order in which "
                 "a client tries: 'rdmacm', between RDMA devices and without IP traffic, or 'tcp'. "
-                "A server listens with all of them."),
+                "A server listens with all that are named."),
             make_option<&config::keepalive_interval>(
                 "KEEPALIVE_INTERVAL", "20s",
                 "Within this time a peer is found that does not answer what was sent to it, where "

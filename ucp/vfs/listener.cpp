@@ -8,7 +8,7 @@ namespace ucp::cm {
 void listener::describe(ucs::vfs::directory& into) const {
     into.file("address", [this] { return doors_.at.text(); });
     into.file("doors", [this] {
-        return std::string(doors_.socket ? "tcp " : "") + (doors_.rdma ? "rdmacm" : "");
+        return !doors_.rdma ? "tcp" : std::string(doors_.socket ? "tcp " : "") + "rdmacm";
     });
     into.file("accepted", [this] { return std::to_string(acceptor_.accepted()); });
     into.file("silent", [this] { return std::to_string(acceptor_.strangers()); });

@@ -63,5 +63,5 @@ TEST_CASE("loopback addresses belong to no RDMA device", "[cm]") {
         CHECK(uct::rdmacm::may_reach(at(other)));
     const auto refused = ucp::cm::connect(carrier::rdmacm, at("127.0.0.1"), {});
     CHECK(refused.made == nullptr);
-    CHECK(refused.refused == ENODEV);
+    CHECK(refused.error == ENODEV);
 }
