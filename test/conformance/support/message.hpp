@@ -34,7 +34,8 @@ inline bytes make_message(tag who, std::size_t length) {
     const std::uint64_t word = who.word();
     const std::size_t of_tag = std::min(length, sizeof word);
     if (of_tag != 0) std::memcpy(message.data(), &word, of_tag);
-    for (std::size_t i = of_tag; i < length; ++i) message[i] = pattern(word, i);
+    for (std::size_t i = of_tag; i < length; ++i)
+        message[i] = pattern(word, i);
     return message;
 }
 
