@@ -64,12 +64,14 @@ std::size_t send_buffer::pack_other(void* into, std::size_t offset, std::size_t 
     while (done < wanted) {
         const std::size_t part = ops.pack(generic_.state, offset + done,
                                           static_cast<std::byte*>(into) + done, wanted - done);
+        // What is left has no room for a whole element: the rest goes with the next piece.
+        if (part == 0 && done > 0) break;
         if (part == 0 || part > wanted - done) {
             ucs::log::error(log_source,
                             "send: pack of a generic datatype returned {} at offset {} with room "
                             "for {}, packed size {}",
                             part, offset + done, wanted - done, length_);
-            return part == 0 ? done : wanted;
+            return part == 0 ? 0 : wanted;
         }
         done += part;
     }

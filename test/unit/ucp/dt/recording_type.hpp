@@ -49,6 +49,7 @@ public:
     int finishes = 0;
     std::vector<call> calls;                     // of pack and unpack
     std::size_t longest_pack = ~std::size_t{0};  // pack returns at most so much at a time
+    std::size_t element = 1;                     // and no part of such bytes
     ucs_status_t unpack_status = UCS_OK;
 
 private:
@@ -63,7 +64,8 @@ private:
         std::transform(from, from + length, into, [](std::byte b) { return ~b; });
     }
     std::size_t pack(std::size_t offset, void* into, std::size_t room) {
-        const std::size_t length = std::min({room, longest_pack, size_ - offset});
+        const std::size_t fits = std::min({room, longest_pack, size_ - offset});
+        const std::size_t length = fits / element * element;
         calls.push_back({offset, length});
         invert(static_cast<std::byte*>(into), buffer_ + offset, length);
         return length;

@@ -153,6 +153,22 @@ TEST_CASE("a generic datatype may pack in small steps", "[ucp][dt]") {
     buffer.finish();
 }
 
+// MPI libraries do not tear a number apart.
+TEST_CASE("a generic datatype may leave room that is too small for an element", "[ucp][dt]") {
+    std::mt19937_64 random(9);
+    const bytes data = test::random_bytes(random, 96);
+    test::recording_type type;
+    type.element = 8;
+    send_buffer buffer;
+    REQUIRE(buffer.init(data.data(), data.size(), type.datatype()) == UCS_OK);
+    test::log_capture logs;
+    const bytes wire = packed(buffer, 0, 96);
+    REQUIRE(packed(buffer, 0, 47) == slice(wire, 0, 40));
+    REQUIRE(packed(buffer, 40, 47) == slice(wire, 40, 40));
+    REQUIRE(logs.size() == 0);
+    buffer.finish();
+}
+
 TEST_CASE("a generic datatype that breaks off is reported", "[ucp][dt]") {
     const bytes data(10);
     test::recording_type type;
