@@ -42,6 +42,15 @@ rdma_conn_param parameters() noexcept {
 
 }  // namespace
 
+events_handle open_event_channel(const library& with) noexcept {
+    events_handle made(with.create_event_channel(), {&with});
+    if (made == nullptr || unblock(made->fd)) return made;
+    const int error = errno;
+    made.reset();
+    errno = error;
+    return made;
+}
+
 bool may_reach(const ucs::net::socket_address& to) noexcept {
     const ucs::net::ip_address ip = to.ip();
     if (ip.family() == AF_INET) return ip.bytes()[0] != std::byte{127};
@@ -80,14 +89,11 @@ connection::~connection() {
 int connection::open_events() noexcept {
     watched_ = ucs::unique_fd(::epoll_create1(EPOLL_CLOEXEC));
     if (!watched_) return errno;
-    events_ = events_handle(use_.create_event_channel(), {&use_});
+    events_ = open_event_channel(use_);
     if (events_ == nullptr) return errno;
     epoll_event wanted{};
     wanted.events = EPOLLIN;
-    if (!unblock(events_->fd) ||
-        ::epoll_ctl(watched_.get(), EPOLL_CTL_ADD, events_->fd, &wanted) != 0) {
-        return errno;
-    }
+    if (::epoll_ctl(watched_.get(), EPOLL_CTL_ADD, events_->fd, &wanted) != 0) return errno;
     spare_ = ucs::unique_fd(::fcntl(watched_.get(), F_DUPFD_CLOEXEC, 0));
     return spare_ ? 0 : errno;
 }

@@ -20,6 +20,9 @@ struct events_closer {
 };
 using events_handle = std::unique_ptr<rdma_event_channel, events_closer>;
 
+// Its descriptor does not block. Empty: errno says why there is none.
+[[nodiscard]] events_handle open_event_channel(const library& with) noexcept;
+
 struct id_closer {
     const library* use = nullptr;
     void operator()(rdma_cm_id* id) const noexcept { use->destroy_id(id); }

@@ -1,6 +1,5 @@
 #include "uct/ib/rdmacm/door.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -15,10 +14,8 @@ door::attempt door::open(const ucs::net::socket_address& at, std::size_t longest
         ucs::log::debug(ib::ib_log, "no listener for RDMA devices: {}", why_not);
         return {nullptr, ENODEV};
     }
-    events_handle events(with->create_event_channel(), {with});
+    events_handle events = open_event_channel(*with);
     if (events == nullptr) return {nullptr, errno};
-    if (::fcntl(events->fd, F_SETFL, ::fcntl(events->fd, F_GETFL) | O_NONBLOCK) != 0)
-        return {nullptr, errno};
     rdma_cm_id* fresh = nullptr;
     if (with->create_id(events.get(), &fresh, nullptr, RDMA_PS_TCP) != 0) return {nullptr, errno};
     id_handle id(fresh, {with});
