@@ -2,6 +2,22 @@
 
 namespace ucp::cm {
 
+channel::input channel::read(inbox& into) noexcept {
+    for (;;) {
+        const ssize_t got = receive(into.space());
+        if (got == 0) return input::nothing_yet;
+        if (got < 0) return input::end;
+        switch (into.filled(static_cast<std::size_t>(got))) {
+            case inbox::result::frame:
+                return input::frame;
+            case inbox::result::malformed:
+                return input::nonsense;
+            case inbox::result::incomplete:
+                break;
+        }
+    }
+}
+
 // Where these do not get through, the end of the channel says nearly as much.
 void channel::send_refusal(wire::reason why) noexcept {
     static_cast<void>(send(wire::header{.kind = wire::kind::refusal, .reason = why}.pack()));

@@ -1,6 +1,8 @@
 // What an exchange goes over.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 
 #include "ucp/cm/inbox.hpp"
@@ -26,7 +28,7 @@ public:
 
     enum class input { nothing_yet, frame, nonsense, end };
     // Reads what there is of a frame.
-    [[nodiscard]] virtual input read(inbox& into) noexcept = 0;
+    [[nodiscard]] input read(inbox& into) noexcept;
 
     [[nodiscard]] virtual bool send(std::span<const std::byte> frame) noexcept = 0;
     void send_refusal(wire::reason why) noexcept;
@@ -42,6 +44,10 @@ public:
 
 protected:
     channel() = default;
+
+private:
+    // How many of the next bytes were put there; 0: there are none now, -1: nor will there be.
+    [[nodiscard]] virtual ssize_t receive(std::span<std::byte> into) noexcept = 0;
 };
 
 }  // namespace ucp::cm

@@ -143,17 +143,11 @@ int ep_part::try_next() {
 }
 
 ucs_status_t ep_part::start_client(const client_params& params) {
-    const context& whole = manager_.owner().owner();
     remote_ = params.to;
     from_ = params.from;
     shows_client_id_ = params.show_client_id;
-    untried_ = whole.options().carriers.usable(whole.has_rdma_devices());
-    if (untried_.empty()) {
-        ucs::log::error(wireup_log,
-                        "ucp_ep_create: UCX_SOCKADDR_TLS_PRIORITY has rdmacm only, and there is no "
-                        "RDMA device in use; tcp always works");
-        return UCS_ERR_UNREACHABLE;
-    }
+    untried_ = manager_.carriers("ucp_ep_create");
+    if (untried_.empty()) return UCS_ERR_UNREACHABLE;
     give_up_at_ = ucs::time::now() + manager_.patience();
     const int error = try_next();
     if (error == 0) return UCS_OK;

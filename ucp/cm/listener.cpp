@@ -54,11 +54,9 @@ struct listener::visitor final : uct::tcp::acceptor::stranger {
 };
 
 ucs::result<std::unique_ptr<listener>> listener::open(manager& of, const listener_params& params) {
-    const context& whole = of.owner().owner();
     doors open;
     open.at = params.at;
-    const ucs_status_t opened =
-        open.open(whole.options().carriers.usable(whole.has_rdma_devices()));
+    const ucs_status_t opened = open.open(of.carriers("ucp_listener_create"));
     if (opened != UCS_OK) return opened;
     std::unique_ptr<listener> made(new listener(of, params, std::move(open)));
     const ucs_status_t status = made->acceptor_.open(made->doors_.descriptors());
@@ -89,12 +87,7 @@ ucs_status_t listener::doors::open(const std::vector<carrier>& by) {
     const auto has = [&by](carrier which) {
         return std::find(by.begin(), by.end(), which) != by.end();
     };
-    if (by.empty()) {
-        ucs::log::error(wireup_log,
-                        "ucp_listener_create: UCX_SOCKADDR_TLS_PRIORITY has rdmacm only, and there "
-                        "is no RDMA device in use; tcp always works");
-        return UCS_ERR_UNREACHABLE;
-    }
+    if (by.empty()) return UCS_ERR_UNREACHABLE;
     const bool by_socket = has(carrier::tcp);
     const uct::tcp::socket_address wanted = at;
     for (int left = attempts_at_ports;; --left) {

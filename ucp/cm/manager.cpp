@@ -98,6 +98,18 @@ void manager::remove(const listener& done) {
     std::erase_if(listeners_, [&](const auto& each) { return each.get() == &done; });
 }
 
+std::vector<carrier> manager::carriers(const char* function) const {
+    const context& whole = owner_.owner();
+    std::vector<carrier> found = whole.options().carriers.usable(whole.has_rdma_devices());
+    if (found.empty()) {
+        ucs::log::error(wireup_log,
+                        "{}: UCX_SOCKADDR_TLS_PRIORITY has rdmacm only, and there is no RDMA "
+                        "device in use; tcp always works",
+                        function);
+    }
+    return found;
+}
+
 ucs::time::nanoseconds manager::patience() const noexcept {
     return ucs::time::from_seconds(std::min(owner_.owner().options().cm_timeout.seconds, 1e6));
 }

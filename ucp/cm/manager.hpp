@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "ucp/cm/carrier.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/vfs/directory.hpp"
@@ -66,6 +67,9 @@ public:
     // A folder for each.
     void describe_listeners(ucs::vfs::directory& into) const;
 
+    // Which ways of meeting there are, the first to be tried first. Where there is none, the log
+    // says so for that function of the C interface.
+    [[nodiscard]] std::vector<carrier> carriers(const char* function) const;
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] const std::shared_ptr<unanswered>& requests() const noexcept { return requests_; }
     // How long a client may take to say who it is, and connecting to a listener.

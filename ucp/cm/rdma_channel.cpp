@@ -15,21 +15,6 @@ public:
     [[nodiscard]] int fd() const noexcept override { return connection_->fd(); }
     [[nodiscard]] int connect_error() noexcept override { return connection_->progress(); }
 
-    [[nodiscard]] input read(inbox& into) noexcept override {
-        const int state = connection_->progress();
-        while (const std::size_t got = connection_->receive(into.space())) {
-            switch (into.filled(got)) {
-                case inbox::result::frame:
-                    return input::frame;
-                case inbox::result::malformed:
-                    return input::nonsense;
-                case inbox::result::incomplete:
-                    break;
-            }
-        }
-        return state == 0 || state == EINPROGRESS ? input::nothing_yet : input::end;
-    }
-
     [[nodiscard]] bool send(std::span<const std::byte> frame) noexcept override {
         return connection_->send(frame);
     }
@@ -49,6 +34,14 @@ public:
     }
 
 private:
+    // What came before the end can still be read.
+    [[nodiscard]] ssize_t receive(std::span<std::byte> into) noexcept override {
+        const int state = connection_->progress();
+        const std::size_t got = connection_->receive(into);
+        if (got > 0) return static_cast<ssize_t>(got);
+        return state == 0 || state == EINPROGRESS ? 0 : -1;
+    }
+
     const std::unique_ptr<uct::rdmacm::connection> connection_;
 };
 

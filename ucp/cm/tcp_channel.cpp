@@ -38,24 +38,6 @@ public:
         return ::getsockopt(fd(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
     }
 
-    [[nodiscard]] input read(inbox& into) noexcept override {
-        for (;;) {
-            const std::span<std::byte> space = into.space();
-            const ssize_t got = ::recv(fd(), space.data(), space.size(), MSG_DONTWAIT);
-            if (got < 0 && errno == EINTR) continue;
-            if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return input::nothing_yet;
-            if (got <= 0) return input::end;
-            switch (into.filled(static_cast<std::size_t>(got))) {
-                case inbox::result::frame:
-                    return input::frame;
-                case inbox::result::malformed:
-                    return input::nonsense;
-                case inbox::result::incomplete:
-                    break;
-            }
-        }
-    }
-
     [[nodiscard]] bool send(std::span<const std::byte> frame) noexcept override {
         return ::send(fd(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
                static_cast<ssize_t>(frame.size());
@@ -77,6 +59,15 @@ public:
     }
 
 private:
+    [[nodiscard]] ssize_t receive(std::span<std::byte> into) noexcept override {
+        ssize_t got = 0;
+        do {
+            got = ::recv(fd(), into.data(), into.size(), MSG_DONTWAIT);
+        } while (got < 0 && errno == EINTR);
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return 0;
+        return got > 0 ? got : -1;
+    }
+
     ucs::unique_fd socket_;
 };
 
