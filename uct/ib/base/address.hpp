@@ -20,6 +20,9 @@
 
 namespace uct::ib {
 
+// Of a partition key: may talk to all members, others only to these.
+inline constexpr std::uint16_t full_member = 0x8000;
+
 struct address {
     static constexpr std::size_t size = 32;
 

@@ -69,7 +69,8 @@ std::vector<gid_entry> read_gids(ibv_context& device, std::uint8_t port, bool et
     std::vector<gid_entry> found;
     for (ssize_t i = 0; i < count; ++i) {
         const ibv_gid_entry& each = table[static_cast<std::size_t>(i)];
-        if (each.port_num != port) continue;
+        // Paths name an entry in 8 bits.
+        if (each.port_num != port || each.gid_index > 255) continue;
         gid_entry entry;
         std::memcpy(entry.gid.data(), each.gid.raw, entry.gid.size());
         entry.index = each.gid_index;

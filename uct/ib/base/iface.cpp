@@ -18,8 +18,6 @@
 namespace uct::ib {
 namespace {
 
-constexpr std::uint16_t full_member = 0x8000;
-
 struct partition {
     std::uint16_t key;
     std::uint16_t index;
@@ -77,10 +75,6 @@ channel_handle open_channel(domain& on) {
     const int flags = ::fcntl(made->fd, F_GETFL);
     ::fcntl(made->fd, F_SETFL, flags | O_NONBLOCK);
     return made;
-}
-
-bool same_partition(std::uint16_t a, std::uint16_t b) noexcept {
-    return ((a ^ b) & 0x7fff) == 0 && ((a | b) & full_member) != 0;
 }
 
 }  // namespace
@@ -201,31 +195,13 @@ void iface::set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept {
 reachability iface::check_reachable(std::span<const std::byte> bytes) const {
     const auto peer = address::parse(bytes);
     if (!peer) return {"its RDMA address is malformed, or of another version"};
-    if (peer->link != address_.link) {
-        return {
-            fmt::format("its port is {}, and this one {}", name(peer->link), name(address_.link))};
+    if (std::string why_not = why_apart(address_, *peer); !why_not.empty()) {
+        return {std::move(why_not)};
     }
-    if (!same_partition(peer->pkey, address_.pkey)) {
-        return {
-            fmt::format("its partition is {:#x}, and this one's {:#x}", peer->pkey, address_.pkey)};
-    }
+    if (gid_.type != gid_type::roce_v2) return {};
     gid_entry theirs;
     theirs.gid = peer->gid;
-    if (is_ethernet() && theirs.is_ipv4() != gid_.is_ipv4()) {
-        return {
-            fmt::format("its address {} is of another family than {}", theirs.text(), gid_.text())};
-    }
-    if (gid_.type == gid_type::roce_v2) {
-        if (std::string why_not = reach_.why_not(theirs); !why_not.empty()) {
-            return {std::move(why_not)};
-        }
-    }
-    const auto prefix = [](const raw_gid& of) { return std::span(of).first<8>(); };
-    if (!is_ethernet() && !std::ranges::equal(prefix(peer->gid), prefix(gid_.gid)) &&
-        (theirs.is_link_local() || gid_.is_link_local())) {
-        return {"it is in another InfiniBand subnet"};
-    }
-    return {};
+    return {reach_.why_not(theirs)};
 }
 
 void iface::take_events() noexcept {

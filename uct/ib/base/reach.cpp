@@ -2,13 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 namespace uct::ib {
 namespace {
 
 // A peer that comes and goes under ever new addresses must not fill the memory.
 constexpr std::size_t most_known = 4096;
 
+bool same_partition(std::uint16_t a, std::uint16_t b) noexcept {
+    return ((a ^ b) & 0x7fff) == 0 && ((a | b) & full_member) != 0;
+}
+
 }  // namespace
+
+std::string why_apart(const address& own, const address& peer) {
+    if (peer.link != own.link) {
+        return fmt::format("its port is {}, and this one {}", name(peer.link), name(own.link));
+    }
+    if (!same_partition(peer.pkey, own.pkey)) {
+        return fmt::format("its partition is {:#x}, and this one's {:#x}", peer.pkey, own.pkey);
+    }
+    if (own.link == gid_type::infiniband) {
+        const auto prefix = [](const raw_gid& of) { return std::span(of).first<8>(); };
+        const bool same = std::ranges::equal(prefix(peer.gid), prefix(own.gid));
+        return same ? "" : "it is in another InfiniBand subnet";
+    }
+    gid_entry ours, theirs;
+    ours.gid = own.gid;
+    theirs.gid = peer.gid;
+    if (theirs.is_ipv4() != ours.is_ipv4()) {
+        return fmt::format("its address {} is of another family than {}", theirs.text(),
+                           ours.text());
+    }
+    return {};
+}
 
 std::string reach::why_not(const gid_entry& peer) {
     if (known_.contains(peer.gid)) return {};

@@ -1,12 +1,18 @@
-// Whether packets of RoCE v2 find their way to a peer.
+// Whether packets find their way to a peer.
 #pragma once
 
 #include <set>
 #include <string>
 
-#include "uct/ib/base/gid.hpp"
+#include "uct/ib/base/address.hpp"
 
 namespace uct::ib {
+
+// Why two ports are no neighbours, by what their addresses say: other links, partitions, families
+// of addresses or InfiniBand subnets. In words for people; empty: nothing speaks against it.
+// Peers in another InfiniBand subnet would need a path record of the subnet's manager, which
+// nobody asks for here, and their LIDs name other ports in this one. Pure.
+[[nodiscard]] std::string why_apart(const address& own, const address& peer);
 
 // RoCE v2 is UDP: the kernel looks the peer's address up in its routing table when a queue pair
 // connects, among the routes of the network interface below the port, and refuses or waits for an

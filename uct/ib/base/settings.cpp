@@ -17,7 +17,7 @@ ucs::config::table make_table() {
                                               "that reaches farthest: RoCE v2 before v1, an "
                                               "address of a network before one of the "
                                               "link only.",
-                                              between("0", "1023").or_auto()),
+                                              between("0", "255").or_auto()),
             make_option<&settings::service_level>("IB_SL", "auto",
                                                   "Service level of what is sent; auto is 0.",
                                                   between("0", "15").or_auto()),

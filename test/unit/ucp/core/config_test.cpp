@@ -105,7 +105,7 @@ const expectation expectations[] = {
     {"TCP_KEEPIDLE", {"1ms", "10000000us", "32767s", "inf", "auto"}, {"10h"}, {"0", "-1"}},
     {"TCP_KEEPINTVL", {"1ms", "2000000us", "32767s", "auto"}, {"10h", "inf"}, {"0", "-1"}},
     {"TCP_KEEPCNT", {"0", "3", "127", "auto"}, {"128"}, {"-1", "inf"}},
-    {"IB_GID_INDEX", {"0", "3", "1023", "auto"}, {}, {"1024", "inf", "-1"}},
+    {"IB_GID_INDEX", {"0", "3", "255", "auto"}, {}, {"256", "inf", "-1"}},
     {"IB_SL", {"0", "15", "auto"}, {}, {"16", "inf", "-1"}},
     {"IB_TRAFFIC_CLASS", {"0", "255", "auto"}, {}, {"256", "inf", "-1"}},
     {"IB_HOP_LIMIT", {"0", "255"}, {}, {"256", "inf", "auto", "-1"}},

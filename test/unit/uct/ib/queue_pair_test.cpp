@@ -10,11 +10,12 @@ using namespace uct::rc;
 
 namespace {
 
-settings with(std::initializer_list<std::pair<const char*, const char*>> values) {
+template<class Settings = settings>
+Settings with(std::initializer_list<std::pair<const char*, const char*>> values) {
     ucs::config::source config = ucs::config::source::empty();
     for (const auto& [name, text] : values)
         config.set(name, text);
-    return *ucs::config::load<settings>(config);
+    return *ucs::config::load<Settings>(config);
 }
 
 uct::ib::address peer_on_ethernet() {
@@ -84,4 +85,23 @@ TEST_CASE("the way to send has the options of retrying, and the depth that both 
     CHECK(made.attr.retry_cnt == 3);
     CHECK(made.attr.rnr_retry == 5);
     CHECK(made.attr.max_rd_atomic == 3);
+}
+
+TEST_CASE("packets are marked as the user wants, and RoCE v2 as switches expect it") {
+    uct::ib::gid_entry gid;
+    gid.index = 3;
+    gid.type = uct::ib::gid_type::roce_v2;
+    const auto of = [&](std::initializer_list<std::pair<const char*, const char*>> values) {
+        return uct::ib::path_from(2, 5, gid, with<uct::ib::settings>(values));
+    };
+    CHECK(of({}).traffic_class == 106);
+    CHECK(of({}).service_level == 0);
+    CHECK(of({}).gid_index == 3);
+    CHECK(of({}).pkey_index == 5);
+    CHECK(of({}).number == 2);
+    CHECK(of({{"IB_TRAFFIC_CLASS", "32"}}).traffic_class == 32);
+    CHECK(of({{"IB_SL", "7"}}).service_level == 7);
+    CHECK(of({{"IB_HOP_LIMIT", "1"}}).hop_limit == 1);
+    gid.type = uct::ib::gid_type::roce_v1;
+    CHECK(of({}).traffic_class == 0);
 }

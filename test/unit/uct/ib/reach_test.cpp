@@ -98,3 +98,38 @@ TEST_CASE("GIDs of other network namespaces are known, and taken only where ther
     CHECK(choose_gid(table)->index == 2);
     CHECK(choose_gid(std::span(table).first(2))->index == 0);
 }
+
+TEST_CASE("ports of another link, partition, family or InfiniBand subnet are apart") {
+    address own;
+    own.link = gid_type::roce_v2;
+    own.pkey = 0xffff;
+    own.gid = gid_of_ipv4(0, 1).gid;
+    address peer = own;
+    peer.gid = gid_of_ipv4(7, 2).gid;
+    CHECK(why_apart(own, peer).empty());  // the routing table may know more
+
+    peer.gid = gid_of_ipv6(0xfd, 0).gid;
+    CHECK(why_apart(own, peer) == "its address fd00::1 is of another family than 10.9.0.1");
+    peer = own;
+    peer.link = gid_type::roce_v1;
+    CHECK(why_apart(own, peer) == "its port is RoCE v1, and this one RoCE v2");
+    peer = own;
+    peer.pkey = 0x7fff;
+    CHECK(why_apart(own, peer).empty());
+    CHECK_FALSE(why_apart(peer, peer).empty());  // limited members only talk to full ones
+    peer.pkey = 0x8001;
+    CHECK(why_apart(own, peer) == "its partition is 0x8001, and this one's 0xffff");
+}
+
+TEST_CASE("another InfiniBand subnet is out of reach, whichever its prefix") {
+    address own;
+    own.pkey = 0xffff;
+    own.gid = gid_of_ipv6(0xfe, 0x80).gid;
+    address peer = own;
+    peer.gid.back() = 9;
+    CHECK(why_apart(own, peer).empty());
+    peer.gid = gid_of_ipv6(0xfe, 0xc0).gid;
+    CHECK(why_apart(own, peer) == "it is in another InfiniBand subnet");
+    own.gid = gid_of_ipv6(0xfe, 0xc1).gid;
+    CHECK(why_apart(own, peer) == "it is in another InfiniBand subnet");
+}
