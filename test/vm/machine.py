@@ -96,7 +96,7 @@ class Guest:
     def __init__(self, kernel, folder, shape=qemu.Shape(), host=1, cables=None, build=None):
         self.kernel, self.shape, self.host, self.build = kernel, shape, host, build
         self._jobs, self._unread = {}, b""
-        if cables is None and shape.nodes > 1:
+        if cables is None and (shape.nodes > 1 or shape.switch):
             cables = []  # dummy interfaces have no place
         self._has_cards = cables is not None
         with contextlib.ExitStack() as resources:

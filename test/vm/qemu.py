@@ -16,6 +16,7 @@ class Shape:
     nodes: int = 1       # NUMA nodes; processors and devices are dealt to them in turn
     processors: int = 2  # as many as nodes at least
     memory: int = 2048   # MB
+    switch: bool = False  # the first device hangs behind a PCI switch; only with one node
 
 
 def _processors(shape):
@@ -31,14 +32,21 @@ def _processors(shape):
     return line
 
 
+def _switch():
+    """A PCI switch in a slot, with one port downwards."""
+    return ["-device", "pcie-root-port,id=above,bus=pcie.0,chassis=1",
+            "-device", "x3130-upstream,id=upwards,bus=above",
+            "-device", "xio3130-downstream,id=downwards,bus=upwards,chassis=2"]
+
+
 def _cards(shape, host, cables):
     """Network cards, each on a PCI bus of its NUMA node. Those without a cable are up, too, and reach nobody."""
-    line = []
+    line = _switch() if shape.switch else []
     if shape.nodes > 1:
         for node in range(shape.nodes):
             line += ["-device", f"pxb-pcie,id=node{node},bus=pcie.0,bus_nr={BUSES * (node + 1)},numa_node={node}"]
     for card in range(shape.devices):
-        bus = "pcie.0"
+        bus = "downwards" if shape.switch and card == 0 else "pcie.0"
         if shape.nodes > 1:
             bus = f"port{card}"
             line += ["-device", f"pcie-root-port,id={bus},bus=node{card % shape.nodes},chassis={card + 1}"]

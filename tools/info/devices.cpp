@@ -96,8 +96,7 @@ void print_resource(const uct::component& from, const uct::resource& where,
     fmt::print("#\n#      Transport: {}\n", where.transport);
     fmt::print("#         Device: {}\n", where.device);
     fmt::print("#           Type: {}\n", type_name(where.type));
-    fmt::print("#  System device: {}\n",
-               where.numa_node < 0 ? "<unknown>" : fmt::format("NUMA node {}", where.numa_node));
+    fmt::print("#  System device: {}\n", where.place.text());
     const auto opened = from.open(where, params);
     if (opened.ok()) {
         print_capabilities((*opened)->attr());

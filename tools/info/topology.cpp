@@ -22,10 +22,9 @@ void print_nodes(const machine& host) {
 
 void print_devices(const std::vector<net_device>& devices) {
     for (const net_device& device : devices) {
-        fmt::print("# {}: {}, {}, NUMA node {}, PCI {}, MTU {}{}\n", device.name,
-                   device.is_virtual ? "virtual" : device.driver, device.state,
-                   device.numa_node < 0 ? "unknown" : std::to_string(device.numa_node),
-                   device.pci ? device.pci->text() : "none", device.mtu,
+        fmt::print("# {}: {}, {}, {}, MTU {}{}\n", device.name,
+                   device.is_virtual ? "virtual" : device.driver, device.state, device.where.text(),
+                   device.mtu,
                    device.speed_mbps == 0 ? "" : fmt::format(", {} Mb/s", device.speed_mbps));
     }
 }
@@ -34,7 +33,7 @@ void print_devices(const std::vector<net_device>& devices) {
 void print_matrix(const std::vector<net_device>& devices) {
     std::vector<const net_device*> shown;
     for (const net_device& device : devices) {
-        if (device.pci) shown.push_back(&device);
+        if (device.where.pci) shown.push_back(&device);
     }
     const auto cell = [](std::string_view text) { return fmt::format(" {:^{}} |", text, width); };
     std::string edge = "# +";
@@ -48,7 +47,7 @@ void print_matrix(const std::vector<net_device>& devices) {
     for (const net_device* row : shown) {
         std::string line = "# |" + cell(row->name);
         for (const net_device* column : shown) {
-            line += cell(path_class_name(tree.between(*row->pci, *column->pci)));
+            line += cell(path_class_name(tree.between(*row->where.pci, *column->where.pci)));
         }
         fmt::print("{}\n{}\n", line, edge);
     }

@@ -134,10 +134,10 @@ ucs_status_t worker::open_interfaces() {
     const auto& resources = context_.resources();
     interfaces_.resize(resources.size());
     lane_counts_.resize(resources.size());
-    std::vector<int> nodes;
+    std::vector<ucs::topology::place> places;
     for (const usable_resource& each : resources)
-        nodes.push_back(each.where.numa_node);
-    detours_ = wireup::detours_to(nodes);
+        places.push_back(each.where.place);
+    detours_ = wireup::detours_to(places);
     // Handlers may activate interfaces while the lists are walked: they never move.
     fast_.reserve(resources.size());
     slow_.reserve(resources.size());

@@ -3,23 +3,40 @@
 #include <algorithm>
 
 #include "ucs/topology/machine.hpp"
+#include "ucs/topology/place.hpp"
 
 namespace ucp::wireup {
+namespace {
 
-double detour_seconds(const ucs::topology::machine& here, int from, int to) noexcept {
+constexpr double seconds_per_switch = 110e-9;
+
+double seconds_between(const ucs::topology::machine& here, int from, int to) noexcept {
     constexpr unsigned local = 10;
     constexpr double seconds_per_unit = 90e-9 / local;
     const unsigned distance = from < 0 || to < 0 ? 0 : here.distance(from, to);
     return distance > local ? (distance - local) * seconds_per_unit : 0;
 }
 
-std::vector<double> detours_to(std::span<const int> nodes) {
-    std::vector<double> seconds(nodes.size());
-    if (std::ranges::all_of(nodes, [](int node) { return node < 0; })) return seconds;
+}  // namespace
+
+double detour_seconds(const ucs::topology::machine& here, int from,
+                      const ucs::topology::place& to) noexcept {
+    return seconds_between(here, from, to.numa_node) + to.switches * seconds_per_switch;
+}
+
+std::vector<double> detours_to(std::span<const ucs::topology::place> devices) {
+    std::vector<double> seconds(devices.size());
+    // Most hosts have nothing to be far from: their files need not be read.
+    if (std::ranges::all_of(devices, [](const ucs::topology::place& each) {
+            return each.numa_node < 0 && each.switches == 0;
+        })) {
+        return seconds;
+    }
     const ucs::topology::machine here = ucs::topology::machine::read();
     const int from = ucs::topology::current_node();
-    std::ranges::transform(nodes, seconds.begin(),
-                           [&](int to) { return detour_seconds(here, from, to); });
+    std::ranges::transform(devices, seconds.begin(), [&](const ucs::topology::place& to) {
+        return detour_seconds(here, from, to);
+    });
     return seconds;
 }
 

@@ -13,27 +13,6 @@ unsigned read_unsigned(const std::string& path) {
     return fits ? static_cast<unsigned>(value) : 0;
 }
 
-// Interfaces of virtio and of multi-function drivers lie some folders below the device that has
-// an address and a node: what `look` finds in the nearest folder that has it.
-template<class Look>
-auto nearest(std::string path, Look look) -> decltype(look(path)) {
-    while (!path.empty()) {
-        if (auto found = look(path)) return found;
-        const std::size_t slash = path.rfind('/');
-        path.resize(slash == path.npos ? 0 : slash);
-    }
-    return std::nullopt;
-}
-
-std::optional<pci_address> pci_of(const std::string& folder) {
-    return pci_address::parse(sys::base_name(folder));
-}
-
-std::optional<int> node_of(const std::string& folder) {
-    const long long node = sys::read_number(folder + "/numa_node").value_or(-1);
-    return node >= 0 ? std::optional(static_cast<int>(node)) : std::nullopt;
-}
-
 }  // namespace
 
 std::optional<net_device> net_device::read(const std::string& name, const std::string& root) {
@@ -53,8 +32,7 @@ std::optional<net_device> net_device::read(const std::string& name, const std::s
     found.is_virtual = !device || path->find("/devices/virtual/") != path->npos;
     if (device) {
         found.driver = sys::base_name(sys::real_path(folder + "/device/driver").value_or(""));
-        found.pci = nearest(*device, pci_of);
-        found.numa_node = nearest(*device, node_of).value_or(-1);
+        found.where = place::read(*device);
     }
     return found;
 }

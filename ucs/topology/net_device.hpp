@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ucs/topology/pci_address.hpp"
+#include "ucs/topology/place.hpp"
 
 namespace ucs::topology {
 
@@ -17,10 +17,9 @@ struct net_device {
     std::string driver;       // of the hardware, "mlx5_core"; empty for virtual interfaces
     unsigned speed_mbps = 0;  // 0: the driver does not say
     unsigned mtu = 0;
-    int numa_node = -1;
     bool is_virtual = false;  // no hardware behind it: lo, veth, bridges, tunnels
     bool is_loopback = false;
-    std::optional<pci_address> pci;
+    place where;
 
     // Nothing when there is no such interface.
     [[nodiscard]] static std::optional<net_device> read(const std::string& name,

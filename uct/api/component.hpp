@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ucs/topology/place.hpp"
 #include "uct/api/iface.hpp"
 
 namespace uct {
@@ -17,7 +18,7 @@ struct resource {
     std::string transport;  // "tcp"
     std::string device;     // "eth0"; "memory" for shared memory
     device_type type = device_type::network;
-    int numa_node = -1;   // -1: unknown or everywhere
+    ucs::topology::place place = {};
     bool paired = false;  // endpoints come in pairs, see ep::pack_connection
     bool rdma = false;    // a device that connections are made to by rdmacm, too
 };

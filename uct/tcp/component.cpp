@@ -20,7 +20,7 @@ public:
             std::string reason = one.why_unusable(use_bridges);
             if (!options) reason = "its options are wrong";
             if (reason.empty()) {
-                found.usable.push_back({name(), one.name, device_type::network, one.numa_node});
+                found.usable.push_back({name(), one.name, device_type::network, one.place});
             } else {
                 found.unusable.push_back(
                     {name(), one.name, device_type::network, std::move(reason)});

@@ -49,8 +49,7 @@ device describe(const ifaddrs& entry) {
     made.carrier = (entry.ifa_flags & IFF_RUNNING) != 0;
     const long megabits = read_number(folder / "speed", -1);
     if (megabits > 0) made.speed = static_cast<double>(megabits) * 1e6 / 8;
-    if (const auto known = ucs::topology::net_device::read(made.name))
-        made.numa_node = known->numa_node;
+    if (const auto known = ucs::topology::net_device::read(made.name)) made.place = known->where;
     return made;
 }
 

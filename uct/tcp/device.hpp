@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ucs/topology/place.hpp"
 #include "uct/tcp/address.hpp"
 
 namespace uct::tcp {
@@ -23,7 +24,7 @@ struct device {
     listen_point v4;   // first address of the family; no port
     listen_point v6;   // a global one if there is one
     double speed = 0;  // bytes per second; 0: unknown
-    int numa_node = -1;
+    ucs::topology::place place = {};
 
     // Why it cannot be used, in words; empty when it can.
     [[nodiscard]] std::string why_unusable(bool use_bridges) const;

@@ -5,7 +5,7 @@ import pathlib
 from catalog import on, tool
 from machine import first_to_end
 from programs import ENDLESS, LIMIT, await_traffic, output_of, ucx_perftest, unplugged
-from variants import DEVICES, HOSTS, NUMA
+from variants import DEVICES, HOSTS, NUMA, SWITCH
 
 ONLY_RDMA = "UCX_TLS=rc_verbs,self"
 # The rest of the suite takes three minutes more, and goes where the others go: docs/rdma-guest.md tells how to run it.
@@ -107,13 +107,27 @@ def rail_that_goes_down_is_done_without(guest):
     assert any("the rail rc_verbs/rxe1:1" in output for output in outputs), outputs
 
 
+def lane_of_messages(guest, processor):
+    info = tool(guest, "bin/ucx_info")
+    lanes = guest.check(f"{ONLY_RDMA.replace(',self', '')} taskset -c {processor} {info} -e -u t", LIMIT)
+    return next(line for line in lanes.splitlines() if "lane[0]" in line)
+
+
 @on(NUMA)
 def near_device_carries_messages(guest):
-    info = tool(guest, "bin/ucx_info")
     for node in (0, 1):
-        lanes = guest.check(f"{ONLY_RDMA.replace(',self', '')} taskset -c {node} {info} -e -u t", LIMIT)
-        first = next(line for line in lanes.splitlines() if "lane[0]" in line)
-        assert f"rxe{node}:1" in first, lanes
+        lane = lane_of_messages(guest, processor=node)
+        assert f"rxe{node}:1" in lane, lane
+
+
+@on(SWITCH)
+def device_behind_a_switch_is_farther(guest):
+    """Without the switch it would be taken: it is the first of two equal ones."""
+    lane = lane_of_messages(guest, processor=0)
+    assert "rxe1:1" in lane, lane
+    page = guest.check(f"{tool(guest, 'bin/ucx_info')} -d -t rc_verbs", LIMIT)
+    places = [line for line in page.splitlines() if "System device" in line]
+    assert ["switch" in place for place in places] == [True, False], page
 
 
 @on(HOSTS)

@@ -77,7 +77,7 @@ listing list_ports(const char* name, const std::string& root) {
             if (port.why_unusable.empty()) {
                 found.usable.push_back({.transport = name,
                                         .device = std::move(text),
-                                        .numa_node = device.numa_node,
+                                        .place = device.place,
                                         .rdma = true});
             } else {
                 unusable(std::move(text), port.why_unusable);

@@ -80,13 +80,14 @@ std::string why_port_unusable(const std::string& port) {
     return {};
 }
 
-int numa_node(const std::string& folder, const std::optional<std::string>& parent,
-              const std::string& root) {
-    const auto node = read_number(folder + "/device/numa_node");
-    if (node && *node >= 0) return static_cast<int>(*node);
+ucs::topology::place place_of(const std::string& folder, const std::optional<std::string>& parent,
+                              const std::string& root) {
+    if (const auto hardware = ucs::sys::real_path(folder + "/device")) {
+        return ucs::topology::place::read(*hardware);
+    }
     // Software devices are where the network interface below them is.
     const auto below = parent ? ucs::topology::net_device::read(*parent, root) : std::nullopt;
-    return below ? below->numa_node : -1;
+    return below ? below->where : ucs::topology::place{};
 }
 
 }  // namespace
@@ -99,7 +100,7 @@ device_entry device_entry::read(const std::string& name, const std::string& root
     const auto parent = read_text(folder + "/parent");
     const auto place = ucs::sys::real_path(folder);
     made.is_software = parent || (place && place->find("/devices/virtual/") != place->npos);
-    made.numa_node = ib::numa_node(folder, parent, root);
+    made.place = place_of(folder, parent, root);
     made.why_unusable = why_no_adapter(folder);
     if (made.why_unusable.empty()) made.why_unusable = why_no_access(name, root);
     if (!made.why_unusable.empty()) return made;

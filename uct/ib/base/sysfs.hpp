@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ucs/topology/place.hpp"
+
 namespace uct::ib {
 
 // A port, or why it cannot be used, in words.
@@ -18,7 +20,7 @@ struct device_entry {
     std::string name;
     std::string why_unusable;  // none of its ports, whatever they say
     std::vector<port_entry> ports;
-    int numa_node = -1;  // -1: not known, or none
+    ucs::topology::place place = {};
 
     // A driver does what the hardware of others does: soft RoCE and the like.
     bool is_software = false;

@@ -4,8 +4,10 @@
 
 #include "test/support/temp_dir.hpp"
 #include "ucs/topology/machine.hpp"
+#include "ucs/topology/place.hpp"
 
 using ucp::wireup::detour_seconds;
+using ucs::topology::place;
 
 TEST_CASE("a device on another NUMA node is as much farther as the firmware says") {
     const test::temp_dir root;
@@ -16,15 +18,28 @@ TEST_CASE("a device on another NUMA node is as much farther as the firmware says
     root.write("sys/devices/system/node/node1/cpulist", "2-3\n");
     root.write("sys/devices/system/node/node1/distance", "21 10\n");
     const auto here = ucs::topology::machine::read(root.path());
-    CHECK(detour_seconds(here, 0, 0) == 0);
-    CHECK(detour_seconds(here, 0, 1) == Approx(99e-9));
-    CHECK(detour_seconds(here, 1, 1) == 0);
-    CHECK(detour_seconds(here, -1, 1) == 0);
-    CHECK(detour_seconds(here, 0, -1) == 0);
-    CHECK(detour_seconds(here, 0, 7) == 0);  // there is no such node
+    const auto seconds = [&](int from, int to) {
+        return detour_seconds(here, from, place{.numa_node = to});
+    };
+    CHECK(seconds(0, 0) == 0);
+    CHECK(seconds(0, 1) == Approx(99e-9));
+    CHECK(seconds(1, 1) == 0);
+    CHECK(seconds(-1, 1) == 0);
+    CHECK(seconds(0, -1) == 0);
+    CHECK(seconds(0, 7) == 0);  // there is no such node
+    CHECK(detour_seconds(here, 0, place{.numa_node = 1, .switches = 2}) == Approx(319e-9));
 }
 
-TEST_CASE("devices of no known node are near") {
-    const int nodes[] = {-1, -1};
-    CHECK(ucp::wireup::detours_to(nodes) == std::vector<double>{0, 0});
+TEST_CASE("each switch makes a device farther, also where no node is known") {
+    const place devices[] = {{}, {.switches = 1}, {.switches = 3}};
+    const std::vector<double> seconds = ucp::wireup::detours_to(devices);
+    REQUIRE(seconds.size() == 3);
+    CHECK(seconds[0] == 0);
+    CHECK(seconds[1] == Approx(110e-9));
+    CHECK(seconds[2] == Approx(330e-9));
+}
+
+TEST_CASE("devices of no known place are near") {
+    const place devices[] = {{}, {}};
+    CHECK(ucp::wireup::detours_to(devices) == std::vector<double>{0, 0});
 }

@@ -8,8 +8,8 @@ namespace {
 
 std::vector<offer> two_offers() {
     std::vector<offer> offers(2);
-    offers[0].where = {"tcp", "lo", uct::device_type::network, -1};
-    offers[1].where = {"tcp", "eth0", uct::device_type::network, -1};
+    offers[0].where = {"tcp", "lo", uct::device_type::network};
+    offers[1].where = {"tcp", "eth0", uct::device_type::network};
     return offers;
 }
 

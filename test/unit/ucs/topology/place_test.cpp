@@ -1,0 +1,52 @@
+#include "ucs/topology/place.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "test/support/temp_dir.hpp"
+
+using ucs::topology::place;
+
+namespace {
+
+place at(const std::string& folder) {
+    return place::read("/sys/devices/" + folder);
+}
+
+}  // namespace
+
+TEST_CASE("switches are counted below the port of the root") {
+    CHECK(at("pci0000:16/0000:16:00.5").switches == 0);               // of the root complex
+    CHECK(at("pci0000:16/0000:16:02.0/0000:17:00.0").switches == 0);  // in a slot
+    const std::string upwards = "pci0000:16/0000:16:02.0/0000:17:00.0";
+    CHECK(at(upwards + "/0000:18:00.0/0000:19:00.0").switches == 1);
+    CHECK(at(upwards + "/0000:18:00.0/0000:19:00.0/virtio2/net/net1").switches == 1);
+    CHECK(at(upwards + "/0000:18:00.0/0000:19:00.0/0000:1a:00.0/0000:1b:00.0").switches == 2);
+    CHECK(at("pci0000:00/0000:00:1e.0/0000:01:00.0/0000:02:01.0").switches == 1);  // old PCI
+    CHECK(at("virtual/net/lo").switches == 0);
+    CHECK(place::read("").switches == 0);
+}
+
+TEST_CASE("the nearest folder that tells has the node and the address") {
+    const test::temp_dir root;
+    const std::string card = "pci0000:40/0000:40:00.0/0000:41:00.0";
+    root.write(card + "/numa_node", "1\n");
+    root.write("pci0000:40/0000:40:00.0/numa_node", "0\n");
+    root.write(card + "/virtio2/numa_node", "-1\n");
+    const place found = place::read(root / (card + "/virtio2"));
+    CHECK(found.numa_node == 1);
+    REQUIRE(found.pci);
+    CHECK(found.pci->text() == "0000:41:00.0");
+}
+
+TEST_CASE("places in words") {
+    CHECK(place{}.text() == "unknown");
+    CHECK(at("pci0000:16/0000:16:02.0/0000:17:00.0").text() == "PCI 0000:17:00.0");
+    place far = at("pci0000:16/0000:16:02.0/0000:17:00.0/0000:18:00.0/0000:19:00.0");
+    CHECK(far.text() == "PCI 0000:19:00.0 behind 1 switch");
+    far.switches = 2;
+    far.numa_node = 1;
+    CHECK(far.text() == "NUMA node 1, PCI 0000:19:00.0 behind 2 switches");
+    far.pci.reset();
+    far.switches = 0;
+    CHECK(far.text() == "NUMA node 1");
+}
