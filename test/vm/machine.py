@@ -169,6 +169,10 @@ class Guest:
             lines += [f"  {title}: {line}" for line in self.text(name).splitlines()[-CONSOLE_LINES:]]
         return "\n".join(lines)
 
+    def stories(self, what):
+        """The same with each command that still runs, or without one."""
+        return [self.story(f"{job.command}: {what}", job) for job in self._jobs.values()] or [self.story(what)]
+
     def receive(self):
         """Notes which jobs ended. Blocks unless there is something."""
         try:

@@ -1,6 +1,9 @@
 """What runs the tests: nothing hangs, nothing is left, and what went wrong is said."""
 
+import argparse
 import contextlib
+import importlib.machinery
+import importlib.util
 import io
 import os
 import pathlib
@@ -18,7 +21,7 @@ sys.path.insert(0, str(VM.parent.parent / "contrib"))
 
 import run_tests
 import variants
-from catalog import on, without_guest
+from catalog import Test, on, without_guest
 from machine import Late
 from programs import LIMIT
 from variants import DEVICES
@@ -48,6 +51,27 @@ def hanging_guest_is_told(guest):
     finally:
         guest.thaw()
     guest.check("true", LIMIT)
+
+
+@on(DEVICES)
+def test_that_takes_too_long_is_told_with_its_jobs(guest):
+    """Also where no wait of its own has ended."""
+    def late(same):
+        same.start("echo started first >/dev/console; tail -f /dev/null")
+        same.run("echo on my way; tail -f /dev/null", LIMIT)
+
+    loader = importlib.machinery.SourceFileLoader("runner", str(VM / "run"))
+    the_runner = importlib.util.module_from_spec(importlib.util.spec_from_loader("runner", loader))
+    loader.exec_module(the_runner)
+    with mock.patch.multiple(the_runner, TEST_LIMIT=2, booted=lambda *_: contextlib.nullcontext([guest])), \
+            contextlib.redirect_stdout(io.StringIO()) as said:
+        the_runner.Runner(argparse.Namespace(folder=None, build=None, keep=False)).all([Test("late", DEVICES, late)])
+    told = said.getvalue()
+    assert "harness_tests.py" in told and "0 passed, 1 failed" in told, told
+    for wanted in ("the test did not end in 2 s", "command: on my way", "console: started first"):
+        assert wanted in told, told
+    assert told.count("tail -f /dev/null: the test did not end") == 2, told
+    guest.check("! grep -qx tail /proc/[0-9]*/comm", LIMIT)
 
 
 @on(DEVICES)
