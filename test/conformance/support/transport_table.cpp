@@ -180,16 +180,20 @@ std::vector<transport_row> transport_table() {
     const setting impatient{"RC_VERBS_TIMEOUT", "60ms"};
     add_built_in(table, "rc_verbs", "rc_verbs", "",
                  {.checks_remote_memory = true, .settings = {impatient}});
-    // Credits and queues that are always nearly used up.
+    // Credits and queues that are always nearly used up, devices that carry little in a request,
+    // and memory that is registered for each use.
     add_built_in(table, "rc_verbs small", "rc_verbs", "",
                  {.checks_remote_memory = true,
                   .settings = {impatient,
                                {"RC_VERBS_TX_QUEUE_LEN", "4"},
                                {"RC_VERBS_TX_CQ_LEN", "4"},
+                               {"RC_VERBS_TX_MIN_INLINE", "0"},
+                               {"RC_VERBS_TX_MIN_SGE", "2"},
                                {"RC_VERBS_RX_QUEUE_LEN", "8"},
                                {"RC_VERBS_RX_BUFS_FIRST", "8"},
                                {"RC_VERBS_SEG_SIZE", "2k"},
-                               {"RC_VERBS_FC_WND_SIZE", "4"}}});
+                               {"RC_VERBS_FC_WND_SIZE", "4"},
+                               {"IB_RCACHE_ENABLE", "n"}}});
     // A side that closes does not wait for one that nobody progresses meanwhile.
     const setting brief{"UD_VERBS_LINGER", "20ms"};
     add_built_in(table, "ud_verbs", "ud_verbs", "", {.settings = {brief}});
