@@ -1,7 +1,10 @@
 // Every byte of a message arrives, at every size and cut.
+#include <sys/mman.h>
+
 #include <set>
 
 #include "test/conformance/support/suite.hpp"
+#include "ucs/memory/mapped.hpp"
 
 namespace conformance {
 
@@ -98,6 +101,31 @@ CONFORMANCE_CASE(zcopy_cuts, "am_zcopy joins any header and any pieces to one me
             CHECK(b.inbox.front().data == message);
         }
     }
+}
+
+CONFORMANCE_CASE(constants, "am_zcopy carries memory that may only be read", needs::am_zcopy) {
+    side& a = net.at(0);
+    side& b = net.at(1);
+    const auto via = a.connect(b);
+    const std::size_t length = std::min<std::size_t>(a.attr().max_zcopy, 4000);
+    const std::size_t header = std::min(a.attr().max_zcopy_header, header_size);
+    const bytes message = make_message({9, 1}, length);
+    auto pages = ucs::memory::mapped::anonymous(length);
+    REQUIRE(pages);
+    std::copy(message.begin(), message.end(), pages->data());
+    REQUIRE(::mprotect(pages->data(), pages->size(), PROT_READ) == 0);
+    const uct::iov rest{pages->data() + header, length - header};
+    counted done;
+    ucs_status_t status = UCS_OK;
+    REQUIRE(net.run_until([&] {
+        status = via->am_zcopy(3, std::span(message).first(header), {&rest, 1}, &done);
+        return status != UCS_ERR_NO_RESOURCE;
+    }));
+    REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
+    REQUIRE(
+        net.run_until([&] { return b.inbox.size() == 1 && (status == UCS_OK || done.told == 1); }));
+    CHECK(b.inbox.front().data == message);
+    if (status == UCS_INPROGRESS) CHECK(done.result == UCS_OK);
 }
 
 CONFORMANCE_CASE(handler_owns, "what a handler does to its message reaches no other message",

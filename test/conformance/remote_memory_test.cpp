@@ -6,6 +6,7 @@
 
 #include "test/conformance/support/reached.hpp"
 #include "test/conformance/support/suite.hpp"
+#include "ucs/memory/mapped.hpp"
 #include "uct/sim/random.hpp"
 
 namespace conformance {
@@ -66,6 +67,22 @@ ucs_status_t transfer(network& net, uct::ep& via, bool is_get, blocks& what, con
         return status != UCS_ERR_NO_RESOURCE;
     });
     return over ? status : UCS_ERR_TIMED_OUT;
+}
+
+// A whole piece to or from the begin of remote memory.
+void move(network& net, uct::ep& via, bool is_get, const uct::iov& piece, const reached& there) {
+    counted done;
+    ucs_status_t status = UCS_OK;
+    REQUIRE(net.run_until([&] {
+        status = is_get ? via.get_zcopy({&piece, 1}, there.at(0), &done)
+                        : via.put_zcopy({&piece, 1}, there.at(0), &done);
+        return status != UCS_ERR_NO_RESOURCE;
+    }));
+    if (status == UCS_INPROGRESS) {
+        REQUIRE(net.run_until([&] { return done.told == 1; }));
+        status = done.result;
+    }
+    REQUIRE(status == UCS_OK);
 }
 
 constexpr std::size_t lengths_to_try[] = {0, 1, 7, 8, 4095, 4096, 4097, 65536, 1048576};
@@ -246,19 +263,7 @@ CONFORMANCE_CASE(remapped, "memory that is unmapped and mapped again between ope
     bytes remote(length);
     const reached there(net.at(1), a, remote);
     const auto finish = [&](bool is_get, std::byte* local) {
-        const uct::iov piece{local, length};
-        counted done;
-        ucs_status_t status = UCS_OK;
-        REQUIRE(net.run_until([&] {
-            status = is_get ? via->get_zcopy({&piece, 1}, there.at(0), &done)
-                            : via->put_zcopy({&piece, 1}, there.at(0), &done);
-            return status != UCS_ERR_NO_RESOURCE;
-        }));
-        if (status == UCS_INPROGRESS) {
-            REQUIRE(net.run_until([&] { return done.told == 1; }));
-            status = done.result;
-        }
-        REQUIRE(status == UCS_OK);
+        move(net, *via, is_get, {local, length}, there);
     };
     void* wanted = nullptr;
     for (std::uint32_t round = 1; round <= 4; ++round) {
@@ -280,6 +285,29 @@ CONFORMANCE_CASE(remapped, "memory that is unmapped and mapped again between ope
         CHECK(read);
         REQUIRE(::munmap(mapped, length) == 0);
     }
+}
+
+CONFORMANCE_CASE(constants,
+                 "memory that may only be read can be put, and changed by a get once it may",
+                 needs::put_zcopy | needs::get_zcopy) {
+    side& a = net.at(0);
+    const auto via = a.connect(net.at(1));
+    const std::size_t length = std::min<std::size_t>(a.attr().max_rma, 10'000);
+    bytes remote(length);
+    const reached there(net.at(1), a, remote);
+    const bytes sent = make_message({3, 1}, length);
+    auto pages = ucs::memory::mapped::anonymous(length);
+    REQUIRE(pages);
+    std::copy(sent.begin(), sent.end(), pages->data());
+    REQUIRE(::mprotect(pages->data(), pages->size(), PROT_READ) == 0);
+    move(net, *via, false, {pages->data(), length}, there);
+    CHECK(remote == sent);
+    const bytes answer = make_message({4, 1}, length);
+    std::copy(answer.begin(), answer.end(), remote.begin());
+    REQUIRE(::mprotect(pages->data(), pages->size(), PROT_READ | PROT_WRITE) == 0);
+    move(net, *via, true, {pages->data(), length}, there);
+    const bool read = std::equal(remote.begin(), remote.end(), pages->data());
+    CHECK(read);
 }
 
 }  // namespace conformance
