@@ -1,4 +1,5 @@
 // An interface does what its flags and limits say, and refuses the rest.
+#include "test/conformance/support/described.hpp"
 #include "test/conformance/support/suite.hpp"
 
 namespace conformance {
@@ -8,15 +9,6 @@ namespace {
 std::size_t pack_nothing(void* arg, void*, std::size_t) {
     ++*static_cast<unsigned*>(arg);
     return 0;
-}
-
-// What a folder of that name says of itself.
-ucs::vfs::directory folder_of(const ucs::vfs::directory& in, std::string_view name) {
-    ucs::vfs::directory found;
-    for (const ucs::vfs::directory::entry& each : in.entries()) {
-        if (each.name == name && each.fill) each.fill(found);
-    }
-    return found;
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ side::~side() = default;
 
 unsigned side::progress() {
     if (iface_ == nullptr) return 0;
-    const unsigned slow = events_->poll(0);
+    const unsigned slow = hear();
     return slow + iface_->progress();
 }
 

@@ -30,6 +30,8 @@ public:
     side& operator=(const side&) = delete;
 
     unsigned progress();
+    // What the device, the system and timers say by themselves; no progress of the interface.
+    unsigned hear() { return events_->poll(0); }
     // As a worker does before it sleeps: UCS_OK, UCS_ERR_BUSY or UCS_ERR_UNSUPPORTED.
     [[nodiscard]] ucs_status_t arm();
     // Sleeps until woken; false: nobody did, within `timeout_ms`.

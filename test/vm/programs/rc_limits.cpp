@@ -1,60 +1,40 @@
 // rc_verbs where its queues and buffers come to their ends. What holds for every transport is in
 // the conformance suite; here are the settings, and the mistakes, that only this one has.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
-#include "test/conformance/support/reached.hpp"
-#include "test/conformance/support/sender.hpp"
 #include "test/support/log_capture.hpp"
+#include "test/vm/programs/limits.hpp"
+#include "ucs/memory/mapped.hpp"
 #include "ucs/sys/text_file.hpp"
-#include "uct/base/registry.hpp"
+#include "uct/ib/rc/base/ep.hpp"
 
 using namespace conformance;
+namespace wire = uct::rc::wire;
 
 namespace {
 
-struct setting {
-    const char* name;
-    const char* text;
+class rc_verbs final : public on_device {
+public:
+    explicit rc_verbs(std::initializer_list<setting> settings = {})
+        : on_device("rc_verbs", {"RC_VERBS_TIMEOUT", "60ms"}, settings) {}
 };
 
-// The transport on the first device.
-class rc_verbs final : public environment {
-public:
-    explicit rc_verbs(std::initializer_list<setting> settings = {}) {
-        config_.set("RC_VERBS_TIMEOUT", "60ms");
-        for (const setting& each : settings)
-            config_.set(each.name, each.text);
-        for (const uct::component* each : uct::builtin_components()) {
-            if (each->name() == std::string("rc_verbs")) transport_ = each;
-        }
-        REQUIRE(transport_ != nullptr);
-        const uct::listing found = transport_->query(config_);
-        REQUIRE_FALSE(found.usable.empty());
-        where_ = found.usable.front();
-    }
-    const uct::component& transport() const override { return *transport_; }
-    uct::resource where() const override { return where_; }
-    ucs::config::source config() const override { return config_; }
-
-private:
-    ucs::config::source config_ = ucs::config::source::empty();
-    const uct::component* transport_ = nullptr;
-    uct::resource where_;
+// While it lives, what went wrong is logged in full.
+struct talkative {
+    talkative() { REQUIRE(ucs::log::set_level("diag") == UCS_OK); }
+    ~talkative() { ucs::log::set_level("warn"); }
 };
 
 // How often the first device was told that a receiver had no buffer.
 long long refusals_for_want_of_buffers() {
     return ucs::sys::read_number("/sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_rnr_err")
         .value_or(0);
-}
-
-bool in_order(const side& at, std::uint32_t stream, std::uint32_t count) {
-    std::uint32_t next = 0;
-    for (const received& each : at.inbox) {
-        const tag who = tag_of(each.data);
-        if (who.stream == stream && who.number != next++) return false;
-    }
-    return next == count;
 }
 
 // Sends as long as there is room, without progress of anybody; how many went.
@@ -73,6 +53,86 @@ void check_message(network& net, sender& out, side& from, uct::ep& via, side& to
     REQUIRE(out.send(from, via, uct::op::am_short, 1, make_message({stream, 0}, 16)));
     REQUIRE(net.run_until([&] { return to.count(stream) == 1; }));
 }
+
+void put(network& net, uct::ep& via, std::span<std::byte> from, const reached& to) {
+    const uct::iov piece{from.data(), from.size()};
+    finish(net, [&](uct::completion* done) { return via.put_zcopy({&piece, 1}, to.at(0), done); });
+}
+
+// A counter of the memory that is registered for operations.
+std::string registrations(side& of, const std::string& counter) {
+    return shown(of.iface(), "memory_domain/registrations/counters/" + counter);
+}
+
+std::string received_buffers(side& of, const std::string& which) {
+    return shown(of.iface(), "receive_pool/" + which);
+}
+
+std::string number_of_pair(const uct::ep& of) {
+    bytes data(wire::connection_data::size);
+    of.pack_connection(data);
+    return fmt::format("{:#x}", wire::connection_data::parse(data)->qp_number);
+}
+
+// A queue pair without a transport, posted to by libibverbs' newer functions: soft RoCE's driver
+// does not look at what these post.
+class bare_pair {
+public:
+    explicit bare_pair(uct::ib::domain& on)
+        : done_(ibv_create_cq(&on.context(), 4, nullptr, nullptr, 0)) {
+        ibv_qp_init_attr_ex init{};
+        init.send_cq = init.recv_cq = done_.get();
+        init.cap.max_send_wr = 4;
+        init.cap.max_send_sge = init.cap.max_recv_wr = init.cap.max_recv_sge = 1;
+        init.qp_type = IBV_QPT_RC;
+        init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+        init.pd = &on.pd();
+        init.send_ops_flags = IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+        pair_.reset(ibv_create_qp_ex(&on.context(), &init));
+        REQUIRE(pair_ != nullptr);
+    }
+    void connect(uct::ep& to, const bytes& its_address, std::uint8_t gid_index) {
+        bytes data(wire::connection_data::size);
+        to.pack_connection(data);
+        const auto theirs = wire::connection_data::parse(data);
+        wire::connection_data ours;
+        ours.qp_number = pair_->qp_num;
+        ours.mtu = theirs->mtu;
+        ours.pack(data);
+        REQUIRE(to.connect_to(data) == UCS_OK);
+        uct::rc::port_setup port;
+        port.gid_index = gid_index;
+        port.mtu = static_cast<ibv_mtu>(ours.mtu);
+        const auto options = ucs::config::load<uct::rc::settings>(ucs::config::source::empty());
+        const auto peer = uct::ib::address::parse(its_address);
+        for (uct::rc::step each : {to_init(port, true), to_receive(port, *options, *peer, *theirs),
+                                   to_send(port, *options, *peer, ours)})
+            REQUIRE(ibv_modify_qp(pair_.get(), &each.attr, each.mask) == 0);
+    }
+    // Adds 1 to a word of remote memory, wherever that lies; the answer goes to `before`.
+    ibv_wc_status add_one(const uct::remote_place& at, const ibv_mr& before) {
+        static void* const library = ::dlopen("libibverbs.so.1", RTLD_NOW | RTLD_NOLOAD);
+        const auto extended =
+            reinterpret_cast<ibv_qp_ex* (*)(ibv_qp*)>(::dlsym(library, "ibv_qp_to_qp_ex"));
+        ibv_qp_ex* const post = extended(pair_.get());
+        ibv_wr_start(post);
+        post->wr_flags = IBV_SEND_SIGNALED;
+        const auto& region = static_cast<const uct::ib::remote_region&>(*at.in);
+        ibv_wr_atomic_fetch_add(post, region.key(), at.address, 1);
+        ibv_wr_set_sge(post, before.lkey, reinterpret_cast<std::uint64_t>(before.addr), 8);
+        REQUIRE(ibv_wr_complete(post) == 0);
+        ibv_wc end{};
+        for (std::size_t turn = 0; turn < 1'000'000; ++turn) {
+            if (ibv_poll_cq(done_.get(), 1, &end) == 1) return end.status;
+        }
+        FAIL("no completion");
+        return IBV_WC_GENERAL_ERR;
+    }
+
+private:
+    uct::ib::queue_handle done_;
+    uct::ib::pair_handle pair_;
+};
 
 }  // namespace
 
@@ -237,4 +297,221 @@ TEST_CASE("200 queue pairs between two interfaces each carry messages and reach 
     CHECK(read.status == UCS_OK);
     for (std::uint32_t i = 0; i < count; ++i)
         CHECK(got[i] == 0x1234'0000 + i);
+}
+
+TEST_CASE("memory stays registered for the next operation, until it is unmapped") {
+    const bool kept = GENERATE(true, false);
+    CAPTURE(kept);
+    rc_verbs where({{"IB_RCACHE_ENABLE", kept ? "y" : "n"}});
+    network net(where);
+    side& a = net.at(0);
+    const auto via = a.connect(net.at(1));
+    constexpr std::size_t length = 20'000;
+    bytes remote(length);
+    const reached there(net.at(1), a, remote);
+    const auto counts = [&a] {
+        return std::vector{registrations(a, "misses"), registrations(a, "hits"),
+                           registrations(a, "invalidations")};
+    };
+    using numbers = std::vector<std::string>;
+    auto pages = ucs::memory::mapped::anonymous(length);
+    REQUIRE(pages);
+    for (int i = 0; i < 3; ++i)
+        put(net, *via, pages->bytes().first(length), there);
+    CHECK(counts() == (kept ? numbers{"1", "2", "0"} : numbers{"3", "0", "0"}));
+    void* const where_it_was = pages->data();
+    pages->reset();
+    CHECK(counts() == (kept ? numbers{"1", "2", "1"} : numbers{"3", "0", "0"}));
+    void* const again = ::mmap(where_it_was, length, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    REQUIRE(again == where_it_was);
+    put(net, *via, {static_cast<std::byte*>(again), length}, there);
+    CHECK(counts() == (kept ? numbers{"2", "2", "1"} : numbers{"4", "0", "0"}));
+    REQUIRE(::munmap(again, length) == 0);
+}
+
+TEST_CASE("a fork changes nothing in what the parent's registered memory sends") {
+    rc_verbs where;
+    network net(where);
+    side& a = net.at(0);
+    const auto via = a.connect(net.at(1));
+    constexpr std::size_t length = 20'000;
+    bytes remote(length);
+    const reached there(net.at(1), a, remote);
+    auto pages = ucs::memory::mapped::anonymous(length);
+    REQUIRE(pages);
+    const std::span<std::byte> local = pages->bytes().first(length);
+    std::fill(local.begin(), local.end(), std::byte{1});
+    put(net, *via, local, there);
+    int door[2];
+    REQUIRE(::pipe(door) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::close(door[1]);
+        std::byte word;
+        while (::read(door[0], &word, 1) > 0) {
+        }
+        std::fill(local.begin(), local.end(), std::byte{9});
+        ::_exit(local.back() == std::byte{9} ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    ::close(door[0]);
+    const auto check_put = [&](std::byte what) {
+        std::fill(local.begin(), local.end(), what);
+        put(net, *via, local, there);
+        CHECK(remote == bytes(length, what));
+    };
+    check_put(std::byte{2});  // while the child has the same pages
+    ::close(door[1]);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    put(net, *via, local, there);
+    CHECK(remote == bytes(length, std::byte{2}));
+    check_put(std::byte{3});
+    CHECK(registrations(a, "misses") == "1");
+    CHECK(registrations(a, "hits") == "3");
+}
+
+TEST_CASE("endpoints and interfaces show their queue pairs, windows and buffers") {
+    rc_verbs where({{"RC_VERBS_FC_WND_SIZE", "100"}, {"RC_VERBS_RX_BUFS_FIRST", "32"}});
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    {
+        auto alone = a.iface().create_ep(b.address());
+        REQUIRE(alone);
+        CHECK(shown(**alone, "state") == "unconnected, queue pair init");
+    }
+    const auto via = a.connect(b);
+    const auto other = a.connect(b);
+    CHECK(shown(*via, "state") == "connected, queue pair ready to send");
+    CHECK(shown(*via, "queue_pair") == number_of_pair(*via));
+    CHECK(shown(*via, "queue_pair") != shown(*other, "queue_pair"));
+    CHECK(shown(a.iface(), "connections") == "2");
+    CHECK(shown(*via, "flow_window") == "100");
+    CHECK(received_buffers(b, "buffers") == "32");
+    CHECK(received_buffers(b, "posted") == "32");
+    for (std::uint32_t i = 0; i < 7; ++i)
+        REQUIRE(out.try_send(a, *via, uct::op::am_short, 1, make_message({1, i}, 16)) == UCS_OK);
+    CHECK(shown(*via, "flow_window") == "93");
+    CHECK(shown(*other, "flow_window") == "100");
+    CHECK(shown(*via, "send_requests") == "7");
+    CHECK(shown(*via, "doorbells") == "7");
+    CHECK(shown(a.iface(), "doorbells") == "7");
+    REQUIRE(net.run_until([&] { return b.count(1) == 7; }));
+    CHECK(shown(b.iface(), "messages_received") == "7");
+    // Seven of a batch of sixteen lie empty.
+    CHECK(received_buffers(b, "posted") == "25");
+    flush(net, *via);
+    CHECK(shown(*via, "send_requests") == "0");
+    CHECK(shown(*via, "completions") == "1");
+    CHECK(shown(a.iface(), "send_completions") == "1");
+    net.remove(1);
+    REQUIRE(net.run_until([&] { return a.failures.size() == 2; }));
+    CHECK(shown(*via, "state") == "failed, queue pair error");
+}
+
+TEST_CASE("receive buffers become more by the device's event, before anybody progresses") {
+    rc_verbs where({{"RC_VERBS_RX_BUFS_FIRST", "8"}, {"RC_VERBS_RX_QUEUE_LEN", "64"}});
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto via = a.connect(b);
+    CHECK(received_buffers(b, "buffers") == "8");
+    const std::uint32_t sent = fill(out, a, *via, 1);
+    REQUIRE(sent > 64);
+    std::size_t turns = 0;
+    while (received_buffers(b, "buffers") != "64" && ++turns < 1'000'000)
+        b.hear();
+    CHECK(received_buffers(b, "buffers") == "64");
+    CHECK(received_buffers(b, "shortages") == "3");  // 8, 16, 32
+    CHECK(b.inbox.empty());
+    REQUIRE(net.run_until([&] { return b.count(1) == sent; }));
+    CHECK(in_order(b, 1, sent));
+    CHECK(received_buffers(b, "buffers") == "64");
+}
+
+TEST_CASE("a receiver that has no buffer for longer than senders try ends their endpoints alone") {
+    rc_verbs where({{"RC_VERBS_FC_ENABLE", "n"},
+                    {"RC_VERBS_RX_QUEUE_LEN", "8"},
+                    {"RC_VERBS_RX_BUFS_FIRST", "8"},
+                    {"RC_VERBS_RNR_RETRY_COUNT", "1"},
+                    {"RC_VERBS_RNR_TIMEOUT", "10us"},
+                    {"RC_VERBS_TX_QUEUE_LEN", "64"}});
+    const talkative all;
+    const test::log_capture log;
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto via = a.connect(b);
+    const auto other = a.connect(b);
+    CHECK(fill(out, a, *via, 1) > 8);
+    std::size_t turns = 0;
+    while (a.failures.empty() && ++turns < 1'000'000)
+        a.progress();
+    REQUIRE(a.failures.size() == 1);
+    CHECK(a.failures.front().which == via.get());
+    CHECK(a.failures.front().status == UCS_ERR_ENDPOINT_TIMEOUT);
+    CHECK(log.count("RNR retry counter exceeded") == 1);
+    CHECK(out.try_send(a, *via, uct::op::am_short, 1, make_message({1, 99}, 16)) ==
+          UCS_ERR_ENDPOINT_TIMEOUT);
+    REQUIRE(net.run_until([&] { return b.count(1) == 8; }));
+    CHECK(in_order(b, 1, 8));
+    check_message(net, out, a, *other, b, 2);
+    CHECK(a.failures.size() == 1);
+    net.settle();
+    CHECK(b.count(1) == 8);
+}
+
+TEST_CASE("the device itself refuses atomic operations at odd addresses") {
+    rc_verbs where;
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto kept = a.connect(b);
+    auto& device = dynamic_cast<uct::ib::domain&>(*a.iface().domain());
+    bare_pair bare(device);
+    auto met = b.iface().create_ep(a.address());
+    REQUIRE(met);
+    bare.connect(**met, b.address(),
+                 static_cast<std::uint8_t>(std::stoi(shown(a.iface(), "gid_index"))));
+    alignas(8) std::uint64_t words[2] = {5, 6};
+    const reached there(b, a, std::as_writable_bytes(std::span(words)));
+    alignas(8) std::uint64_t before = 0;
+    const auto region = device.use_own(&before, sizeof before);
+    REQUIRE(region);
+    REQUIRE(bare.add_one(there.at(0), **region) == IBV_WC_SUCCESS);
+    CHECK(before == 5);
+    CHECK(words[0] == 6);
+    CHECK(bare.add_one(there.at(3), **region) == IBV_WC_REM_INV_REQ_ERR);
+    CHECK(before == 5);
+    CHECK((words[0] == 6 && words[1] == 6));
+    check_message(net, out, a, *kept, b, 1);
+}
+
+TEST_CASE("a device that carries little in a request sends longer short messages by a buffer") {
+    // Soft RoCE offers as many bytes as the list of pieces takes, 16 for each.
+    rc_verbs where({{"RC_VERBS_TX_MIN_INLINE", "0"}, {"RC_VERBS_TX_MIN_SGE", "2"}});
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    const auto via = a.connect(b);
+    sender out(net);
+    REQUIRE(shown(a.iface(), "inline_bytes") == "32");
+    const length_range sizes = lengths(a.attr(), uct::op::am_short);
+    REQUIRE(sizes.max > 32);
+    std::uint32_t number = 0;
+    for (std::size_t size = sizes.min; size <= sizes.max; ++size) {
+        const bytes message = make_message({1, number++}, size);
+        REQUIRE(out.send(a, *via, uct::op::am_short, 1, message));
+        REQUIRE(net.run_until([&] { return b.inbox.size() == number; }));
+        CHECK(b.inbox.back().data == message);
+    }
+    const bytes longer(a.attr().max_short + 1);
+    CHECK(via->am_short(1, 0, longer.data(), longer.size()) == UCS_ERR_INVALID_PARAM);
 }
