@@ -212,7 +212,8 @@ std::vector<transport_row> transport_table() {
                                {"UD_VERBS_MAX_RTO", "100ms"},
                                {"UD_VERBS_TEST_DROP", "0.1"},
                                {"UD_VERBS_TEST_DUPLICATE", "0.1"},
-                               {"UD_VERBS_TEST_REORDER", "0.1"}}});
+                               {"UD_VERBS_TEST_REORDER", "0.1"},
+                               {"UD_VERBS_TEST_FORGET", "0.2"}}});
     for (const network_kind& kind : network_kinds()) {
         add_simulated<uct::sim::sim_component>(table, "sim", kind, 4);
         if (!kind.network.lands) add_simulated<uct::sim::paired_component>(table, "simrc", kind, 2);

@@ -24,6 +24,12 @@ def passes_the_conformance_suite(guest):
 
 
 @on(DEVICES)
+def limits_are_kept(guest):
+    output = guest.check(f"{tool(guest, 'test/vm/programs/ud_limits')}", LIMIT)
+    assert "All tests passed" in output, output
+
+
+@on(DEVICES)
 def perftest_carries_messages(guest):
     for test in MESSAGES:
         measured(guest, guest, f"{test} -n 100", "localhost")

@@ -151,6 +151,7 @@ const expectation expectations[] = {
     {"UD_VERBS_TEST_DROP", {"0", "0.1", "0.9"}, {}, {"1", "auto", "-1"}},
     {"UD_VERBS_TEST_DUPLICATE", {"0", "1"}, {}, {"1.1", "auto", "-1"}},
     {"UD_VERBS_TEST_REORDER", {"0", "1"}, {}, {"1.1", "auto", "-1"}},
+    {"UD_VERBS_TEST_FORGET", {"0", "0.5", "0.9"}, {}, {"1", "auto", "-1"}},
     {"UD_VERBS_TEST_SEED", {"0", "7"}, {}, {"auto", "-1"}},
     {"WARN_UNUSED_ENV_VARS", {"y", "n"}, {}, {"auto"}},
     {"CONFIG_DIR", {"", "/etc"}, {}, {}},

@@ -14,6 +14,7 @@ public:
         double duplicate = 0;
         double reorder = 0;
         std::uint64_t seed = 1;
+        double forget = 0;
     };
     struct fate {
         bool lost = false;
@@ -33,6 +34,8 @@ public:
         if (late) made.overtaken_by = 1 + static_cast<unsigned>(draw() % most_overtakers);
         return made;
     }
+    // Whether a connection is forgotten that may be.
+    [[nodiscard]] bool forgets() noexcept { return with_.forget > 0 && chance(with_.forget); }
 
 private:
     static constexpr std::uint64_t most_overtakers = 5;

@@ -69,7 +69,7 @@ iface::iface(const resource& where, const iface_params& params, parts made)
       ways_(*domain_, path_),
       sends_out_(*domain_, std::move(made.pair), options_, payload_),
       faults_({options_.test_drop, options_.test_duplicate, options_.test_reorder,
-               options_.test_seed}) {
+               options_.test_seed, options_.test_forget}) {
     set_path(made.mtu, 1);
     own_ = {own_address(), sends_out_.pair().number(), sends_out_.pair().key()};
     attr_.address_length = wire::address::size;

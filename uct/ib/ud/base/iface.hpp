@@ -91,6 +91,7 @@ private:
 
     // iface_control.cpp: connections of peers
     void take_request(const wire::datagram& what, std::uint32_t from_pair) noexcept;
+    [[nodiscard]] bool forgets(const receiver& on, const wire::datagram& what) noexcept;
     void take_goodbye(const wire::datagram& what, std::uint32_t from_pair) noexcept;
     void take_reply(const wire::datagram& what, std::uint32_t from_pair) noexcept;
     void take_ended(const wire::datagram& what, std::uint32_t from_pair) noexcept;

@@ -38,13 +38,17 @@ void iface::take_request(const wire::datagram& what, std::uint32_t from_pair) no
         watch_receivers();
     } else if (on->from().where != by->from) {
         return malformed(from_pair, "the address in a request");
+    } else if (forgets(*on, what)) [[unlikely]] {
+        return remove(*on);
     }
     on->heard = true;
-    if (what.head.what == wire::kind::resync && on->is_new_resync(by->question) && !fresh) {
+    if (what.head.what == wire::kind::resync && on->is_new_resync(by->question)) {
         ++count_.resyncs;
-        release_kept(*on);
-        on->window.restart(number);
-        on->parts.drop();
+        if (!fresh) {
+            release_kept(*on);
+            on->window.restart(number);
+            on->parts.drop();
+        }
     }
     wire::header head{};
     head.what = wire::kind::reply;
@@ -53,6 +57,13 @@ void iface::take_request(const wire::datagram& what, std::uint32_t from_pair) no
     std::array<std::byte, wire::welcome::size> body;
     wire::welcome{on->id(), by->question}.pack(body);
     send_control(on->from(), head, body);  // lost where there is no room: it is asked for again
+}
+
+// For tests. The question has the number of the oldest packet that is not acknowledged. When that
+// is the next one here, the sender knows of all that was delivered, and nothing is repeated.
+bool iface::forgets(const receiver& on, const wire::datagram& what) noexcept {
+    return what.head.what == wire::kind::request && psn(what.head.number) == on.window.expected() &&
+           !on.parts.is_open() && faults_.forgets();
 }
 
 void iface::take_reply(const wire::datagram& what, std::uint32_t from_pair) noexcept {

@@ -83,6 +83,11 @@ ucs::config::table make_table() {
                 "UD_VERBS_TEST_REORDER", "0",
                 "For tests: part of the received datagrams that others overtake.",
                 between("0", "1"), true),
+            make_option<&settings::test_forget>(
+                "UD_VERBS_TEST_FORGET", "0",
+                "For tests: part of a sender's questions, when it has nothing unacknowledged, with "
+                "which its connection is forgotten.",
+                between("0", "0.9"), true),
             make_option<&settings::test_seed>(
                 "UD_VERBS_TEST_SEED", "1",
                 "For tests: the seed that the fate of received datagrams is drawn from.", {}, true),

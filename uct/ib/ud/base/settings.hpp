@@ -23,6 +23,7 @@ struct settings {
     double test_drop = 0;
     double test_duplicate = 0;
     double test_reorder = 0;
+    double test_forget = 0;
     unsigned test_seed = 0;
 
     static const ucs::config::table& options();

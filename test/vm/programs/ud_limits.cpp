@@ -1,0 +1,91 @@
+// ud_verbs on networks that are as bad as only its settings make them, and what it shares among
+// endpoints. What holds for every transport is in the conformance suite.
+#include "test/vm/programs/limits.hpp"
+
+using namespace conformance;
+
+namespace {
+
+class ud_verbs final : public on_device {
+public:
+    explicit ud_verbs(std::initializer_list<setting> settings = {})
+        : on_device("ud_verbs", {"UD_VERBS_LINGER", "20ms"}, settings) {}
+};
+
+unsigned long number_in(side& of, std::string_view path) {
+    return std::stoul(shown(of.iface(), path));
+}
+
+// One of so many has parts.
+bytes message_of(tag who) {
+    return make_message(who, who.number % 8 == 0 ? 1000 : 16);
+}
+
+void check_all(const side& at, std::uint32_t stream, std::uint32_t count) {
+    CHECK(in_order(at, stream, count));
+    for (const received& each : at.inbox) {
+        const bool whole = each.data == message_of(tag_of(each.data));
+        CHECK(whole);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("nothing is lost nor delivered twice where the network is bad and receivers forget") {
+    ud_verbs where({{"UD_VERBS_PATH_MTU", "256"},
+                    {"UD_VERBS_MIN_RTO", "1ms"},
+                    {"UD_VERBS_MAX_RTO", "100ms"},
+                    {"UD_VERBS_TEST_DROP", "0.1"},
+                    {"UD_VERBS_TEST_DUPLICATE", "0.1"},
+                    {"UD_VERBS_TEST_REORDER", "0.1"},
+                    {"UD_VERBS_TEST_FORGET", "0.5"}});
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto there = a.connect(b);
+    const auto back = b.connect(a);
+    constexpr std::uint32_t rounds = 100, of_each = 10, count = rounds * of_each;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        REQUIRE(out.send(a, *there, uct::op::am_bcopy, 1, message_of({1, i})));
+        REQUIRE(out.send(b, *back, uct::op::am_bcopy, 1, message_of({2, i})));
+        if ((i + 1) % of_each != 0) continue;
+        flush(net, *there);
+        flush(net, *back);
+        // With this question the receiver may forget: nothing is under way that it has delivered.
+        there->check();
+        back->check();
+    }
+    REQUIRE(net.run_until([&] { return a.inbox.size() >= count && b.inbox.size() >= count; }));
+    net.settle();
+    check_all(b, 1, count);
+    check_all(a, 2, count);
+    CHECK((a.failures.empty() && b.failures.empty()));
+    for (side* each : {&a, &b}) {
+        CHECK(number_in(*each, "resyncs") > 0);
+        CHECK(number_in(*each, "unknown") > 0);
+        CHECK(number_in(*each, "retransmissions") > 0);
+        CHECK(number_in(*each, "received_again") > 0);
+        CHECK(number_in(*each, "received_early") > 0);
+        CHECK(number_in(*each, "malformed") == 0);
+    }
+}
+
+TEST_CASE("all endpoints to one port share its address handle") {
+    ud_verbs where;
+    network net(where);
+    side& a = net.at(0);
+    sender out(net);
+    CHECK(shown(a.iface(), "address_handles") == "0");
+    std::vector<std::unique_ptr<uct::ep>> eps;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        side& to = net.at(1 + i % 2);  // two interfaces
+        eps.push_back(a.connect(to));
+        REQUIRE(out.send(a, *eps.back(), uct::op::am_short, 1, make_message({i, 0}, 16)));
+        REQUIRE(net.run_until([&] { return to.count(i) == 1; }));
+    }
+    CHECK(shown(a.iface(), "connections_out") == "10");
+    CHECK(shown(a.iface(), "address_handles") == "1");
+    CHECK(shown(net.at(1).iface(), "connections_in") == "5");
+    CHECK(shown(net.at(1).iface(), "address_handles") == "1");
+}
