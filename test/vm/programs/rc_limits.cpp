@@ -424,8 +424,9 @@ TEST_CASE("receive buffers become more by the device's event, before anybody pro
     const std::uint32_t sent = fill(out, a, *via, 1);
     REQUIRE(sent > 64);
     std::size_t turns = 0;
-    while (received_buffers(b, "buffers") != "64" && ++turns < 1'000'000)
-        b.hear();
+    for (std::string now; now != "64" && turns < 1'000'000; ++turns) {
+        if (b.hear() > 0) now = received_buffers(b, "buffers");
+    }
     CHECK(received_buffers(b, "buffers") == "64");
     CHECK(received_buffers(b, "shortages") == "3");  // 8, 16, 32
     CHECK(b.inbox.empty());
