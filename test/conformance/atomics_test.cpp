@@ -185,6 +185,72 @@ CONFORMANCE_CASE(atomics_of_two, "atomic operations of two peers lose nothing",
     CHECK(on.word<std::uint64_t>(8) == ((half << 32U) | half));
 }
 
+namespace {
+
+// Operations that some transports have to make of several, until there is no room.
+std::vector<std::unique_ptr<counted>> flip_bits(target& on, unsigned most, std::uint32_t* before) {
+    std::vector<std::unique_ptr<counted>> running;
+    for (unsigned i = 0; i < most; ++i) {
+        auto done = std::make_unique<counted>();
+        const ucs_status_t status =
+            on.via->atomic({uct::atomic_kind::bit_xor, 4, 1U << i, 0},
+                           {on.address(8), on.there.get()}, before + i, done.get());
+        if (status == UCS_ERR_NO_RESOURCE) break;
+        REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
+        if (status == UCS_OK) done->finish(UCS_OK);
+        running.push_back(std::move(done));
+    }
+    REQUIRE_FALSE(running.empty());
+    return running;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(atomic_left, "atomic operations end with their endpoint", needs::atomics) {
+    constexpr unsigned most = 16;
+    target on(net);
+    if (!net.at(0).attr().atomics.has({uct::atomic_kind::bit_xor, 4, 0, 0}, true)) return;
+    for (unsigned turns = 0; turns < 20; ++turns) {
+        CAPTURE(turns);
+        std::uint32_t before[most];
+        const auto running = flip_bits(on, most, before);
+        for (unsigned i = 0; i < turns; ++i)
+            net.progress();
+        on.via.reset();
+        for (const auto& each : running) {
+            CHECK(each->told == 1);
+            CHECK((each->result == UCS_OK || each->result == UCS_ERR_CANCELED));
+        }
+        on.via = net.at(0).connect(net.at(1));
+    }
+    CHECK(net.at(0).failures.empty());
+}
+
+CONFORMANCE_CASE(atomic_flush, "a flush waits for atomic operations, however many steps they take",
+                 needs::atomics) {
+    constexpr unsigned most = 16;
+    target on(net);
+    if (!net.at(0).attr().atomics.has({uct::atomic_kind::bit_xor, 4, 0, 0}, true)) return;
+    for (unsigned turns = 0; turns < 20; ++turns) {
+        CAPTURE(turns);
+        std::uint32_t before[most];
+        on.word<std::uint32_t>(8).store(0);
+        const auto running = flip_bits(on, most, before);
+        for (unsigned i = 0; i < turns; ++i)
+            net.progress();
+        counted flushed;
+        const ucs_status_t status = on.via->flush(&flushed);
+        REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
+        if (status == UCS_INPROGRESS) {
+            REQUIRE(net.run_until([&] { return flushed.told == 1; }));
+            CHECK(flushed.result == UCS_OK);
+        }
+        for (const auto& each : running)
+            CHECK(each->told == 1);
+        CHECK(on.word<std::uint32_t>(8) == (std::uint64_t{1} << running.size()) - 1);
+    }
+}
+
 CONFORMANCE_CASE(atomic_refusals, "an atomic operation that cannot be is refused, with a line",
                  needs::atomics) {
     target on(net);

@@ -69,6 +69,16 @@ public:
         op.on = this;
         ops_.push_back(op);
     }
+    // It begins: flushes wait for it until it leaves the list.
+    void add_stepped(stepped_op& op) noexcept {
+        op.order = ++stepped_count_;
+        stepped_.push_back(op);
+    }
+    // How many have begun, and whether one of the first so many is not over.
+    [[nodiscard]] std::uint32_t stepped_count() const noexcept { return stepped_count_; }
+    [[nodiscard]] bool is_stepping(std::uint32_t first) const noexcept {
+        return !stepped_.empty() && static_cast<std::int32_t>(stepped_.front().order - first) <= 0;
+    }
     // Makes sure that the completion of what was posted last shows. False: no room now.
     [[nodiscard]] bool want_completion() noexcept;
     // A request that moves nothing, for its completion. There is room.
@@ -119,6 +129,8 @@ private:
     ib::send_credits credits_;
     flow_window flow_;
     op_queue ops_;
+    stepped_list stepped_;  // in the order in which they began
+    std::uint32_t stepped_count_ = 0;
     state at_ = state::unconnected;
     ucs_status_t error_ = UCS_OK;
     std::uint64_t doorbells_ = 0;

@@ -5,16 +5,23 @@
 namespace uct::rc {
 namespace {
 
-// Waits for everything that was sent before.
+// Waits for everything that was sent before, and for what that has still to send.
 struct flush_op final : tx_op {
-    explicit flush_op(completion* waiting) noexcept {
+    flush_op(connection& of, completion* waiting) noexcept : begun(of.stepped_count()) {
         for_user = true;
+        on = &of;
         done = waiting;
-        finish = [](tx_op& self) noexcept {
-            const std::unique_ptr<flush_op> ended(static_cast<flush_op*>(&self));
-            ended->done->finish(ended->status);
-        };
+        finish = go_on;
     }
+    static void go_on(tx_op& self) noexcept {
+        auto& op = static_cast<flush_op&>(self);
+        if (op.status == UCS_OK && op.on->is_stepping(op.begun) && op.on->user != nullptr)
+            return op.on->user->owner().try_later(op);
+        const std::unique_ptr<flush_op> ended(&op);
+        ended->done->finish(ended->status);
+    }
+
+    const std::uint32_t begun;
 };
 
 }  // namespace
@@ -45,11 +52,16 @@ ucs_status_t ep::connect_to(std::span<const std::byte> theirs) {
 
 ucs_status_t ep::flush(completion* done) {
     if (connection_->error() != UCS_OK && connection_->idle()) return connection_->error();
-    if (connection_->idle()) return UCS_OK;
+    const bool idle = connection_->idle();
+    if (idle && !connection_->is_stepping(connection_->stepped_count())) return UCS_OK;
     if (done != nullptr) {
-        auto* const waiting = new (std::nothrow) flush_op(done);
+        auto* const waiting = new (std::nothrow) flush_op(*connection_, done);
         if (waiting == nullptr) return UCS_ERR_NO_MEMORY;
-        connection_->add(*waiting);
+        if (idle) {
+            owner().try_later(*waiting);
+        } else {
+            connection_->add(*waiting);
+        }
     }
     if (!connection_->want_completion()) owner().attend_to(*connection_);
     owner().look_after(*connection_);

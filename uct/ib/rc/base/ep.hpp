@@ -20,6 +20,7 @@ public:
     void check() noexcept final;
     [[nodiscard]] std::string peer_name() const final;
     void describe(ucs::vfs::directory& into) const override;
+    [[nodiscard]] iface& owner() noexcept { return static_cast<iface&>(iface_); }
 
 protected:
     // Whether a message may go now, and if not, what to say.
@@ -50,7 +51,6 @@ protected:
         if (status == UCS_OK) connection_->flow().sent();
         return status;
     }
-    [[nodiscard]] iface& owner() noexcept { return static_cast<iface&>(iface_); }
 
     const ib::address peer_;
     std::unique_ptr<connection> connection_;

@@ -27,4 +27,12 @@ struct tx_op {
 
 using op_queue = ucs::datastruct::queue<tx_op, &tx_op::hook>;
 
+// One that may take several work requests, one after the other: while it is in its connection's
+// list it is not over, whatever has completed.
+struct stepped_op : tx_op {
+    ucs::datastruct::auto_unlink_hook stepped_hook;
+    std::uint32_t order = 0;  // among those of its connection
+};
+using stepped_list = ucs::datastruct::auto_list<stepped_op, &stepped_op::stepped_hook>;
+
 }  // namespace uct::rc

@@ -31,7 +31,7 @@ struct bounce final : tx_op {
 
 // Work on the program's own memory, with a few bytes beside it: a header, or the answer of an
 // atomic operation.
-struct direct final : tx_op {
+struct direct final : stepped_op {
     static constexpr std::size_t beside = 256;
 
     ib::local_pieces pieces;
@@ -47,6 +47,7 @@ struct direct final : tx_op {
     direct() noexcept { for_user = holds_memory = true; }
     // To the pool that it came from.
     void put_back() noexcept {
+        stepped_hook.unlink();
         pieces.let_go();
         ucs::memory::mpool::put(this);
     }

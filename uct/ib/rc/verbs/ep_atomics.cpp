@@ -122,6 +122,11 @@ void verbs_ep::go_on(tx_op& self) noexcept {
         of.expected = answer;
         if (word_after(of, answer) == answer) return end(op);
     }
+    // What its endpoint has left undone, it leaves undone.
+    if (op.on->user == nullptr) {
+        op.status = UCS_ERR_CANCELED;
+        return end(op);
+    }
     const ucs_status_t status = of.ep->ask(op);
     if (status == UCS_ERR_NO_RESOURCE) {
         of.ep->owner().try_later(op);
@@ -167,6 +172,7 @@ ucs_status_t verbs_ep::atomic(const atomic_op& what, const remote_place& at, voi
         op->put_back();
         return status;
     }
+    if (!by_device) connection_->add_stepped(*op);
     count(what.size);
     return UCS_INPROGRESS;
 }
