@@ -7,7 +7,8 @@
 namespace uct::ib {
 
 ucs::result<completion_queue> completion_queue::create(domain& on, unsigned size,
-                                                       ibv_comp_channel* channel) {
+                                                       ibv_comp_channel* channel,
+                                                       event_inbox& told) {
     const auto most = static_cast<unsigned>(std::max(1, on.attr().max_cqe));
     ibv_cq* const made =
         ibv_create_cq(&on.context(), static_cast<int>(std::min(size, most)), nullptr, channel, 0);
@@ -16,15 +17,15 @@ ucs::result<completion_queue> completion_queue::create(domain& on, unsigned size
                         std::strerror(errno));
         return UCS_ERR_NO_MEMORY;
     }
-    return completion_queue(queue_handle(made));
+    return completion_queue(queue_handle(made), told);
 }
 
 void completion_queue::note_broken() noexcept {
     if (broken_) return;
     broken_ = true;
-    ucs::log::error(ib_log,
-                    "a completion queue cannot be read any more: all that is under way on "
-                    "its interface is lost");
+    ucs::log::error(ib_log, "a completion queue cannot be read any more");
+    // As if the device had found it out itself.
+    told_->put({.type = IBV_EVENT_CQ_ERR, .queue = queue_.get()});
 }
 
 ucs_status_t status_of(ibv_wc_status how) noexcept {

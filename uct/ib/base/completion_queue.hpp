@@ -16,9 +16,10 @@ namespace uct::ib {
 // an interface; owner context.
 class completion_queue {
 public:
-    // `size` entries at least; `channel` may be nullptr. Failures are logged.
+    // `size` entries at least; `channel` may be nullptr. `told` is put an event when the queue
+    // breaks. Failures are logged.
     static ucs::result<completion_queue> create(domain& on, unsigned size,
-                                                ibv_comp_channel* channel);
+                                                ibv_comp_channel* channel, event_inbox& told);
 
     // What has completed since, in order; empty: nothing, or the queue is broken.
     // Valid until the next call.
@@ -40,7 +41,8 @@ public:
     [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(queue_->cqe); }
 
 private:
-    explicit completion_queue(queue_handle queue) noexcept : queue_(std::move(queue)) {}
+    completion_queue(queue_handle queue, event_inbox& told) noexcept
+        : queue_(std::move(queue)), told_(&told) {}
     void fill() noexcept {
         const int found =
             ibv_poll_cq(queue_.get(), static_cast<int>(entries_.size()), entries_.data());
@@ -53,6 +55,7 @@ private:
     [[gnu::cold]] void note_broken() noexcept;
 
     queue_handle queue_;
+    event_inbox* told_;
     std::size_t count_ = 0;
     bool broken_ = false;
     std::array<ibv_wc, 16> entries_;

@@ -67,6 +67,30 @@ event_scope scope_of(ibv_event_type type) noexcept {
     }
 }
 
+event_meaning meaning_of(ibv_event_type type) noexcept {
+    using deed = event_meaning::deed;
+    switch (type) {
+        case IBV_EVENT_PORT_ACTIVE:
+            return {deed::port_up};
+        case IBV_EVENT_PORT_ERR:
+            return {deed::port_down};
+        case IBV_EVENT_SRQ_LIMIT_REACHED:
+            return {deed::refill};
+        case IBV_EVENT_QP_FATAL:
+            return {deed::fail_pair, UCS_ERR_IO_ERROR};
+        case IBV_EVENT_QP_REQ_ERR:
+        case IBV_EVENT_QP_ACCESS_ERR:
+            return {deed::fail_pair, UCS_ERR_REJECTED};
+        case IBV_EVENT_SRQ_ERR:
+            return {deed::fail_all, UCS_ERR_IO_ERROR};
+        case IBV_EVENT_CQ_ERR:
+        case IBV_EVENT_DEVICE_FATAL:
+            return {deed::abandon_all, UCS_ERR_IO_ERROR};
+        default:
+            return {};
+    }
+}
+
 ucs::result<std::unique_ptr<event_inbox>> event_inbox::create() {
     ucs::unique_fd wakes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!wakes) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ucs/type/result.hpp"
+#include "ucs/type/status.h"
 #include "ucs/type/unique_fd.hpp"
 #include "uct/ib/base/verbs_library.hpp"
 
@@ -29,6 +30,24 @@ enum class event_scope : std::uint8_t {
     other
 };
 [[nodiscard]] event_scope scope_of(ibv_event_type type) noexcept;
+
+// What an event asks of an interface that it concerns, and with which status that fails which has
+// to. Pure.
+struct event_meaning {
+    enum class deed : std::uint8_t {
+        nothing,
+        port_up,
+        port_down,
+        refill,      // receive buffers run short
+        fail_pair,   // one queue pair is broken
+        fail_all,    // nothing can be received any more
+        abandon_all  // neither does anything that is under way end by itself
+    };
+    deed what = deed::nothing;
+    ucs_status_t status = UCS_OK;
+    friend bool operator==(const event_meaning&, const event_meaning&) = default;
+};
+[[nodiscard]] event_meaning meaning_of(ibv_event_type type) noexcept;
 
 // Keeps the events of a device for one of its interfaces until that looks; its descriptor is
 // readable while there are some. Filled by any thread, emptied by the owner.

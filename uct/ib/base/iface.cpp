@@ -126,10 +126,10 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
     auto inbox = event_inbox::create();
     if (!inbox) return inbox.status();
     made.events = std::move(*inbox);
-    auto sends = completion_queue::create(on, sizes.sends, made.channel.get());
+    auto sends = completion_queue::create(on, sizes.sends, made.channel.get(), *made.events);
     if (!sends) return sends.status();
     made.sends = std::move(*sends);
-    auto receives = completion_queue::create(on, sizes.receives, made.channel.get());
+    auto receives = completion_queue::create(on, sizes.receives, made.channel.get(), *made.events);
     if (!receives) return receives.status();
     made.receives = std::move(*receives);
     return made;

@@ -56,9 +56,11 @@ protected:
 
     // What the device says by itself, from the event loop, is dealt with here but for these. An
     // error of a queue pair, of the transport or of another one:
-    virtual void on_broken_pair(const device_event& event) noexcept = 0;
-    // Nothing can be sent or received any more.
-    virtual void fail_all(ucs_status_t status) noexcept = 0;
+    virtual void on_broken_pair(const device_event& event, ucs_status_t status) noexcept = 0;
+    // Nothing can be sent or received any more. Whether the device still tells what of that which
+    // is under way has ended: where not, nobody waits for it.
+    enum class completions : std::uint8_t { go_on, end };
+    virtual void fail_all(ucs_status_t status, completions then) noexcept = 0;
     [[nodiscard]] virtual receive_pool& pool() noexcept = 0;
 
     // Whether progress looks at the completions of sends now, having found so many messages. While
@@ -97,7 +99,8 @@ private:
     void take_events() noexcept;
     void take_device_events() noexcept;
     void on_device_event(const device_event& event) noexcept;
-    void watch_port(const device_event& event) noexcept;
+    [[nodiscard]] bool concerns(const device_event& event) noexcept;
+    void watch_port() noexcept;
     void port_stayed_down() noexcept;
 
     static constexpr unsigned most_looks_without_sends = 8;

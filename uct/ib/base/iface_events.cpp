@@ -7,27 +7,60 @@
 namespace uct::ib {
 
 void iface::take_device_events() noexcept {
-    try {
-        for (const device_event& each : inbox_->take()) {
-            if (each.port == port_) watch_port(each);
-            on_device_event(each);
-        }
-    } catch (const std::bad_alloc&) {
-        ucs::log::error(ib_log, "{}: out of memory: events of the device are lost", where().device);
+    for (const device_event& each : inbox_->take()) {
+        if (concerns(each)) on_device_event(each);
     }
 }
 
-// Requests are repeated for a while, so a short interruption hurts nobody.
-void iface::watch_port(const device_event& event) noexcept {
-    if (event.type != IBV_EVENT_PORT_ERR && event.type != IBV_EVENT_PORT_ACTIVE) return;
-    ucs::log::warn(ib_log, "{}: {}", where().device, ibv_event_type_str(event.type));
-    if (event.type == IBV_EVENT_PORT_ACTIVE) {
-        events_.remove_timer(std::exchange(port_timer_, 0));
-    } else if (port_timer_ == 0 && !std::isinf(ib_options_.port_down.seconds)) {
-        port_timer_ = events_.add_timer(
-            ucs::time::from_seconds(ib_options_.port_down.seconds), [this] { port_stayed_down(); },
-            true);
+// Of queue pairs each transport knows its own.
+bool iface::concerns(const device_event& event) noexcept {
+    switch (scope_of(event.type)) {
+        case event_scope::port:
+            return event.port == port_;
+        case event_scope::receive_queue:
+            return event.queue == &pool().queue();
+        case event_scope::completion_queue:
+            return event.queue == &sends_.get() || event.queue == &receives_.get();
+        case event_scope::pair:
+        case event_scope::device:
+        case event_scope::other:
+            break;
     }
+    return true;
+}
+
+void iface::on_device_event(const device_event& event) noexcept {
+    using deed = event_meaning::deed;
+    const char* const text = ibv_event_type_str(event.type);
+    const event_meaning meaning = meaning_of(event.type);
+    switch (meaning.what) {
+        case deed::nothing:
+            return ucs::log::debug(ib_log, "{}: {}", where().device, text);
+        case deed::port_up:
+            ucs::log::warn(ib_log, "{}: {}", where().device, text);
+            return events_.remove_timer(std::exchange(port_timer_, 0));
+        case deed::port_down:
+            ucs::log::warn(ib_log, "{}: {}", where().device, text);
+            return watch_port();
+        case deed::refill:
+            return pool().ran_short();
+        case deed::fail_pair:
+            return on_broken_pair(event, meaning.status);
+        case deed::fail_all:
+        case deed::abandon_all:
+            break;
+    }
+    ucs::log::error(ib_log, "{}: {}: all connections over it fail", where().device, text);
+    fail_all(meaning.status,
+             meaning.what == deed::abandon_all ? completions::end : completions::go_on);
+}
+
+// Requests are repeated for a while, so a short interruption hurts nobody.
+void iface::watch_port() noexcept {
+    if (port_timer_ != 0 || std::isinf(ib_options_.port_down.seconds)) return;
+    port_timer_ = events_.add_timer(
+        ucs::time::from_seconds(ib_options_.port_down.seconds), [this] { port_stayed_down(); },
+        true);
 }
 
 void iface::port_stayed_down() noexcept {
@@ -38,33 +71,7 @@ void iface::port_stayed_down() noexcept {
     }
     ucs::log::error(ib_log, "{}: the port is down for {} s: all connections over it fail",
                     where().device, ib_options_.port_down.seconds);
-    fail_all(UCS_ERR_ENDPOINT_TIMEOUT);
-}
-
-void iface::on_device_event(const device_event& event) noexcept {
-    const char* const text = ibv_event_type_str(event.type);
-    switch (event.type) {
-        case IBV_EVENT_SRQ_LIMIT_REACHED:
-            if (event.queue == &pool().queue()) pool().ran_short();
-            return;
-        case IBV_EVENT_QP_FATAL:
-        case IBV_EVENT_QP_REQ_ERR:
-        case IBV_EVENT_QP_ACCESS_ERR:
-            return on_broken_pair(event);
-        case IBV_EVENT_SRQ_ERR:
-            if (event.queue != &pool().queue()) return;
-            break;
-        case IBV_EVENT_CQ_ERR:
-            if (event.queue != &sends_.get() && event.queue != &receives_.get()) return;
-            break;
-        case IBV_EVENT_DEVICE_FATAL:
-            break;
-        default:
-            ucs::log::debug(ib_log, "{}: {}", where().device, text);
-            return;
-    }
-    ucs::log::error(ib_log, "{}: {}: all connections over it fail", where().device, text);
-    fail_all(UCS_ERR_IO_ERROR);
+    fail_all(UCS_ERR_ENDPOINT_TIMEOUT, completions::go_on);
 }
 
 }  // namespace uct::ib

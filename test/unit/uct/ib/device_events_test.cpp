@@ -26,6 +26,40 @@ TEST_CASE("events of a device are about something") {
     CHECK(scope_of(IBV_EVENT_WQ_FATAL) == event_scope::other);
 }
 
+TEST_CASE("an event asks for something, or for nothing") {
+    using deed = event_meaning::deed;
+    struct row {
+        ibv_event_type type;
+        event_meaning meaning;
+    };
+    const row table[] = {
+        {IBV_EVENT_CQ_ERR, {deed::abandon_all, UCS_ERR_IO_ERROR}},
+        {IBV_EVENT_QP_FATAL, {deed::fail_pair, UCS_ERR_IO_ERROR}},
+        {IBV_EVENT_QP_REQ_ERR, {deed::fail_pair, UCS_ERR_REJECTED}},
+        {IBV_EVENT_QP_ACCESS_ERR, {deed::fail_pair, UCS_ERR_REJECTED}},
+        {IBV_EVENT_COMM_EST, {}},
+        {IBV_EVENT_SQ_DRAINED, {}},
+        {IBV_EVENT_PATH_MIG, {}},
+        {IBV_EVENT_PATH_MIG_ERR, {}},
+        {IBV_EVENT_DEVICE_FATAL, {deed::abandon_all, UCS_ERR_IO_ERROR}},
+        {IBV_EVENT_PORT_ACTIVE, {deed::port_up}},
+        {IBV_EVENT_PORT_ERR, {deed::port_down}},
+        {IBV_EVENT_LID_CHANGE, {}},
+        {IBV_EVENT_PKEY_CHANGE, {}},
+        {IBV_EVENT_SM_CHANGE, {}},
+        {IBV_EVENT_SRQ_ERR, {deed::fail_all, UCS_ERR_IO_ERROR}},
+        {IBV_EVENT_SRQ_LIMIT_REACHED, {deed::refill}},
+        {IBV_EVENT_QP_LAST_WQE_REACHED, {}},
+        {IBV_EVENT_CLIENT_REREGISTER, {}},
+        {IBV_EVENT_GID_CHANGE, {}},
+        {IBV_EVENT_WQ_FATAL, {}},
+    };
+    for (const row& each : table) {
+        CAPTURE(static_cast<int>(each.type));
+        CHECK(meaning_of(each.type) == each.meaning);
+    }
+}
+
 TEST_CASE("an inbox is readable while it has something, and gives each event once, in order") {
     auto inbox = event_inbox::create();
     REQUIRE(inbox.ok());

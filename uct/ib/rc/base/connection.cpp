@@ -70,14 +70,12 @@ bool connection::want_completion() noexcept {
 void connection::complete(std::uint32_t number, ucs_status_t status) noexcept {
     shared_.give_back(credits_.complete(number));
     ++completions_;
-    if (status == UCS_OK) [[likely]] {
-        if (!ops_.empty()) end_ops(number, UCS_OK);
-        return;
-    }
     // From now on each request has a completion of its own.
-    fail(status);
-    end_ops(number, error_);
-    if (idle()) at_ = state::failed;
+    if (status != UCS_OK) [[unlikely]]
+        fail(status);
+    if (!ops_.empty()) end_ops(number, status == UCS_OK ? UCS_OK : error_);
+    if (error_ != UCS_OK && idle()) [[unlikely]]
+        at_ = state::failed;
 }
 
 void connection::end_ops(std::uint32_t number, ucs_status_t last) noexcept {
@@ -107,8 +105,8 @@ bool connection::drain() noexcept {
     return true;
 }
 
-// The device answers nothing any more: nobody waits for it.
 void connection::abandon() noexcept {
+    wants_drain = false;
     pair_.destroy();
     shared_.give_back(credits_.complete(credits_.newest()));
     end_ops(credits_.newest(), error_);

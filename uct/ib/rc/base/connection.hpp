@@ -95,6 +95,8 @@ public:
     // The last request of a failed queue pair: its completion is that of all before it, also of
     // those that asked for none. False: no room now.
     bool drain() noexcept;
+    // After a failure: the device answers nothing any more, and nobody waits for it.
+    void abandon() noexcept;
     // Operations that only wait end now: their endpoint goes.
     void give_up_flushes() noexcept { give_up(false); }
     // All of them: the device is done with their memory.
@@ -118,7 +120,6 @@ public:
 private:
     [[gnu::cold]] void refused(int error) noexcept;
     bool post_control(std::uint32_t immediate, bool wanted) noexcept;
-    void abandon() noexcept;
     void end_ops(std::uint32_t number, ucs_status_t last) noexcept;
     void give_up(bool all) noexcept;
 

@@ -124,6 +124,8 @@ unsigned iface::reap_sends() noexcept {
         if (on == nullptr) continue;  // one that was destroyed meanwhile
         if (each.status == IBV_WC_SUCCESS) [[likely]] {
             on->complete(number_of(each.wr_id), UCS_OK);
+            if (on->error() != UCS_OK) [[unlikely]]
+                look_after(*on);
             continue;
         }
         if (on->error() == UCS_OK) {
@@ -166,20 +168,22 @@ unsigned iface::receive() {
     return static_cast<unsigned>(batch.size());
 }
 
-void iface::on_broken_pair(const ib::device_event& event) noexcept {
+void iface::on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept {
     // The peer broke a rule: its own requests fail there, and here nothing would show.
     connection* const broken = find(event.qp_number);
     if (broken == nullptr || broken->error() != UCS_OK) return;
     rejected().warn(ib::ib_log, "{}: the connection to {} is broken: {}", where().device,
                     broken->user != nullptr ? broken->user->peer_name() : "a peer",
                     ibv_event_type_str(event.type));
-    broken->fail(event.type == IBV_EVENT_QP_FATAL ? UCS_ERR_IO_ERROR : UCS_ERR_REJECTED);
+    broken->fail(status);
     look_after(*broken);
 }
 
-void iface::fail_all(ucs_status_t status) noexcept {
+void iface::fail_all(ucs_status_t status, completions then) noexcept {
+    abandoned_ = abandoned_ || then == completions::end;
     for (const auto& [number, each] : by_number_) {
         each->fail(status);
+        if (abandoned_) each->abandon();
         look_after(*each);
     }
 }
@@ -267,6 +271,11 @@ void iface::attend() noexcept {
 }
 
 ucs::result<std::unique_ptr<connection>> iface::make_connection() {
+    if (abandoned_) {
+        ucs::log::error(ib::ib_log, "{}: the device has failed, no connection is made",
+                        where().device);
+        return UCS_ERR_IO_ERROR;
+    }
     auto pair = queue_pair::create(pair_setup());
     if (!pair) return pair.status();
     if (free_slots_.empty()) {

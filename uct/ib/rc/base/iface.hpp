@@ -58,8 +58,8 @@ protected:
     }
 
 private:
-    void on_broken_pair(const ib::device_event& event) noexcept final;
-    void fail_all(ucs_status_t status) noexcept final;
+    void on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept final;
+    void fail_all(ucs_status_t status, completions then) noexcept final;
     [[nodiscard]] ib::receive_pool& pool() noexcept final { return *pool_; }
     unsigned reap_sends() noexcept;
     unsigned receive();
@@ -95,6 +95,7 @@ private:
         std::uint32_t credits;
     };
     std::vector<grave> graves_;
+    bool abandoned_ = false;  // no completion comes any more
     std::uint64_t messages_ = 0;
     std::uint64_t doorbells_before_ = 0;  // of connections that are gone
     std::uint64_t completions_ = 0;

@@ -123,6 +123,11 @@ ucs_status_t iface::find_way(peer& to) noexcept {
 }
 
 ucs::result<std::unique_ptr<connection>> iface::make_connection(const wire::address& to) {
+    if (sends_out_.stopped()) {
+        ucs::log::error(ib::ib_log, "{}: the device has failed, no connection is made",
+                        where().device);
+        return UCS_ERR_IO_ERROR;
+    }
     std::shared_ptr<peer> known = find_peer(to);
     if (known == nullptr) {
         ucs::log::error(ib::ib_log, "{}: two interfaces claim to be one", where().device);
@@ -195,14 +200,16 @@ void iface::forget_silent() noexcept {
     sweep_timer_ = 0;
 }
 
-void iface::on_broken_pair(const ib::device_event& event) noexcept {
-    if (event.qp_number != sends_out_.pair().number()) return;
+void iface::on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept {
+    if (event.qp_number != own_.pair || sends_out_.stopped()) return;
     ucs::log::error(ib::ib_log, "{}: the queue pair for datagrams is broken: {}", where().device,
                     ibv_event_type_str(event.type));
-    fail_all(UCS_ERR_IO_ERROR);
+    fail_all(status, completions::end);
 }
 
-void iface::fail_all(ucs_status_t status) noexcept {
+void iface::fail_all(ucs_status_t status, completions then) noexcept {
+    // With the queue pair the device lets go of all that it had to send.
+    if (then == completions::end) sends_out_.stop();
     connections_.for_each([&](std::uint64_t, connection* each) {
         each->protocol.fail(status);
         look_after(*each);

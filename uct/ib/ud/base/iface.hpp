@@ -67,8 +67,8 @@ private:
     };
 
     // iface.cpp: the device, peers, sleeping
-    void on_broken_pair(const ib::device_event& event) noexcept final;
-    void fail_all(ucs_status_t status) noexcept final;
+    void on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept final;
+    void fail_all(ucs_status_t status, completions then) noexcept final;
     [[nodiscard]] ib::receive_pool& pool() noexcept final { return *pool_; }
     std::shared_ptr<peer> find_peer(const wire::address& who);
     ucs_status_t find_way(peer& to) noexcept;

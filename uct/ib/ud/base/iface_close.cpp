@@ -30,8 +30,7 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
     if (left->open > 0) {
         ucs::log::error(ib::ib_log, "{}: the device does not end what it has to send",
                         where().device);
-        sends_out_.stop();
-        fail_all(UCS_ERR_IO_ERROR);
+        fail_all(UCS_ERR_IO_ERROR, completions::end);
         tell_ended_of(*left);
     }
     if (left->protocol.at() == sender::state::closed) {

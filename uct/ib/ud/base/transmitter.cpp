@@ -21,6 +21,7 @@ transmitter::~transmitter() {
 void transmitter::stop() noexcept {
     pair_.destroy();
     stopped_ = true;
+    credits_.complete(credits_.newest());
     while (!retired_.empty()) {
         auto& each = static_cast<packet&>(retired_.front());
         retired_.pop_front();

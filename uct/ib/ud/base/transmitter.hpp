@@ -23,8 +23,9 @@ public:
     [[nodiscard]] queue_pair& pair() noexcept { return pair_; }
     [[nodiscard]] const ib::send_credits& credits() const noexcept { return credits_; }
     [[nodiscard]] bool has_room() const noexcept { return credits_.any() && !stopped_; }
-    // The device sends nothing any more, and lets go of all memory.
+    // The device sends nothing any more, and lets go of all memory. Idempotent.
     void stop() noexcept;
+    [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
     // nullptr: no memory.
     [[nodiscard]] bounce* get_bounce() noexcept { return static_cast<bounce*>(bounces_.get()); }
