@@ -200,6 +200,7 @@ void iface::take_control(std::uint32_t qp_number, std::uint32_t immediate) noexc
 void iface::take_flow(connection& from, std::uint8_t bits) noexcept {
     if (!from.flow().arrived(bits) || !from.connected()) return;
     if (!from.has_room() || !from.post_grant()) attend_to(from);
+    look_after(from);
 }
 
 void iface::receive_failed(const ibv_wc& how) noexcept {
@@ -265,8 +266,10 @@ void iface::attend() noexcept {
         }
         if (each.connected() && each.flow().owes_now()) done = each.has_room() && each.post_grant();
         if (each.wants_completion) done = each.want_completion() && done;
-        if (each.wants_goodbye) done = each.has_room() && each.post_goodbye() && done;
+        if (each.wants_goodbye && each.connected())
+            done = each.has_room() && each.post_goodbye() && done;
         if (!done && each.connected()) attention_.push_back(each);
+        look_after(each);  // the device may have refused what was posted
     }
 }
 
