@@ -53,7 +53,7 @@ void send_window::sent(tx_packet& which, ucs::time::nanoseconds now) noexcept {
     }
     if (under_way_ == 0) waiting_since_ = now;
     ++under_way_;
-    ++which.sends;
+    if (which.sends++ == 0) which.first_sent_at = now;
     which.sent_at = now;
 }
 
@@ -162,6 +162,7 @@ void send_window::lose_all() noexcept {
 void send_window::replace(tx_packet& old, tx_packet& by) noexcept {
     by.number = old.number;
     by.sends = old.sends;
+    by.first_sent_at = old.first_sent_at;
     by.sent_at = old.sent_at;
     by.arrived = old.arrived;
     by.lost = old.lost;

@@ -12,6 +12,7 @@ struct tx_packet {
     ucs::datastruct::list_hook hook;
     psn number;
     std::uint32_t sends = 0;
+    ucs::time::nanoseconds first_sent_at = 0;
     ucs::time::nanoseconds sent_at = 0;
     bool arrived = false;  // out of order
     bool lost = false;     // has to be sent again
@@ -64,6 +65,11 @@ public:
     // is about packets that were never sent, or of the past, and changed nothing.
     bool acknowledge(psn expected, std::uint64_t beyond, ucs::time::nanoseconds now,
                      packet_list& done) noexcept;
+
+    // Since when the peer may have packets that it has not acknowledged; 0: it has none.
+    [[nodiscard]] ucs::time::nanoseconds sent_since() const noexcept {
+        return held_ == unsent_ ? 0 : packets_.front().first_sent_at;
+    }
 
     // When all that is under way counts as lost; 0: never.
     [[nodiscard]] ucs::time::nanoseconds deadline() const noexcept {

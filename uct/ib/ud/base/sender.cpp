@@ -74,6 +74,7 @@ void sender::welcomed(const wire::welcome& by, psn expected, ucs::time::nanoseco
     if (!question_ || *question_ == wire::kind::goodbye || by.question != question_count_) return;
     const bool was_connected = at_ == state::connected;
     const bool forgotten = was_connected && by.connection != remote_;
+    if (forgotten && forgotten_too_late(now)) return fail(UCS_ERR_ENDPOINT_TIMEOUT);
     // What it expects now has to be what it had not acknowledged when it was asked, or later.
     const psn least = forgotten ? window_.oldest() : asked_about_;
     const bool possible = expected - least >= 0 && expected - window_.next() <= 0;
@@ -108,16 +109,22 @@ void sender::refused(psn expected, ucs::time::nanoseconds now) noexcept {
 
 void sender::unknown(std::uint64_t id, ucs::time::nanoseconds now) noexcept {
     if (id != remote_ || at_ != state::connected) return;
-    heard(now);
     if (question_ == wire::kind::goodbye) {
         at_ = state::closed;
         return;
     }
+    if (forgotten_too_late(now)) return fail(UCS_ERR_ENDPOINT_TIMEOUT);
+    heard(now);
     resync();
 }
 
-// The peer forgets a connection when nothing has come for longer than this side is patient, so
-// whatever is not acknowledged now came to nobody, and is repeated.
+// The peer forgets a connection when nothing has come for twice as long as this side is patient. So
+// what was sent since then came to nobody and may be repeated; what was sent before may have been
+// delivered, and only the acknowledgement was lost while this process did not look.
+bool sender::forgotten_too_late(ucs::time::nanoseconds now) const noexcept {
+    return window_.sent_since() != 0 && now - window_.sent_since() >= patience_;
+}
+
 void sender::resync() noexcept {
     at_ = state::resyncing;
     ++resyncs_;

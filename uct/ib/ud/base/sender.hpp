@@ -87,6 +87,7 @@ public:
 private:
     void ask(wire::kind what) noexcept;
     void resync() noexcept;
+    [[nodiscard]] bool forgotten_too_late(ucs::time::nanoseconds now) const noexcept;
     void heard(ucs::time::nanoseconds now) noexcept;
     void wait_from(ucs::time::nanoseconds now) noexcept;
     void answered() noexcept;

@@ -84,6 +84,7 @@ public:
     sender protocol;
     nanoseconds now = millisecond;
     bool silent = false;  // the receiver does not answer
+    bool deaf = false;    // its answers are lost
     bool leaves = false;
     std::vector<std::uint32_t> delivered;
     unsigned resyncs = 0;
@@ -175,6 +176,7 @@ private:
         put({true, wire::kind::ack, window.expected(), 0, window.beyond(), 0});
     }
     void at_sender(const datagram& what) {
+        if (deaf) return;
         packet_list done;
         switch (what.what) {
             case wire::kind::ack:
@@ -263,6 +265,60 @@ TEST_CASE("a receiver that forgot the connection gets it again by a resync") {
         check_delivered(over, 100);
         CHECK(over.protocol.resyncs() <= 1);
         CHECK(over.protocol.at() == sender::state::connected);
+    }
+}
+
+TEST_CASE("what a receiver may have delivered before it forgot the connection is not repeated") {
+    world over(1, {}, 2000 * millisecond);
+    over.send(10);
+    REQUIRE(over.run(1000 * millisecond));
+    over.deaf = true;
+    over.send(1);
+    while (over.delivered.size() < 11)
+        over.step();
+    over.step();
+    // The sender's process did not run, and the receiver has waited for long enough.
+    over.now += 5000 * millisecond;
+    over.forget();
+    over.deaf = false;
+    CHECK_FALSE(over.run(60'000 * millisecond));
+    CHECK(over.protocol.error() == UCS_ERR_ENDPOINT_TIMEOUT);
+    check_delivered(over, 11);
+}
+
+TEST_CASE("an answer that was late does not make what was sent before it new") {
+    constexpr nanoseconds patience = 2000 * millisecond;
+    for (const bool asked : {false, true}) {
+        CAPTURE(asked);
+        sender of(setup_of(patience));
+        packet_list done;
+        std::deque<tx_packet> packets(2);
+        of.start();
+        of.asked(1);
+        of.welcomed({7, 1}, first_number, 2, done);
+        for (tx_packet& each : packets) {
+            of.window().add(each);
+            of.sent(*of.to_send(), 3);
+        }
+        // Of the first one, and it lay there while this process did not look.
+        of.acknowledged(first_number + 1, 0, 3 + patience, done);
+        REQUIRE(of.at() == sender::state::connected);
+        if (asked) {
+            for (int timers = 0; timers < 3; ++timers) {
+                of.on_time(of.deadline());
+                of.sent(*of.to_send(), 4 + patience);
+            }
+            const auto asks = of.to_ask();
+            REQUIRE(asks);
+            of.asked(5 + patience);
+            of.welcomed({9, asks->count}, first_number + 1, 6 + patience, done);
+        } else {
+            of.unknown(7, 4 + patience);
+        }
+        CHECK(of.error() == UCS_ERR_ENDPOINT_TIMEOUT);
+        done.clear();
+        of.window().abandon(done);
+        done.clear();
     }
 }
 
