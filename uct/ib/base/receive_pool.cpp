@@ -122,7 +122,11 @@ void receive_pool::replenish() noexcept {
 
 void receive_pool::ran_short() noexcept {
     ++shortages_;
-    add(std::min(all(), most_ - all()));
+    const std::uint32_t before = all();
+    add(std::min(before, most_ - before));
+    // What cannot grow now, because there is a limit of locked memory, would be tried in each round
+    // of progress, with a line for each.
+    if (all() == before) most_ = before;
     ask_for_event();
 }
 

@@ -58,15 +58,14 @@ public:
     void ran_short() noexcept;
 
     [[nodiscard]] ibv_srq& queue() const noexcept { return *queue_; }
-    // Buffers there are, and those that may be added.
-    [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
+    // Buffers there are.
+    [[nodiscard]] std::uint32_t all() const noexcept {
+        return static_cast<std::uint32_t>(buffers_.size());
+    }
     void describe(ucs::vfs::directory& into) const;
 
 private:
     receive_pool(domain& on, const setup& with, receive_queue_handle queue) noexcept;
-    [[nodiscard]] std::uint32_t all() const noexcept {
-        return static_cast<std::uint32_t>(buffers_.size());
-    }
     void add(std::uint32_t count) noexcept;
     void post_returned() noexcept;
     void replenish() noexcept;
@@ -76,7 +75,7 @@ private:
     const std::size_t segment_;
     const std::size_t front_;
     const std::uint32_t batch_;
-    const std::uint32_t most_;
+    std::uint32_t most_;  // buffers there may be
     registered_chunks chunks_;
     ucs::memory::mpool pool_;
     receive_queue_handle queue_;

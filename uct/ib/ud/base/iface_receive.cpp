@@ -141,7 +141,7 @@ bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept 
         case turn::early: {
             // Its memory is there when its turn comes, and others find buffers, too.
             const bool possible =
-                kept_ < pool_->most() / 2 &&
+                kept_ < pool_->all() / 2 &&
                 ((what.head.flags & whole) == whole || on->parts.reserve(longest_)) &&
                 on->window.keep(number, {from.buffer, from.length});
             owe(*on, true);
