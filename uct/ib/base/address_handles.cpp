@@ -1,6 +1,5 @@
 #include "uct/ib/base/address_handles.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -14,20 +13,32 @@ std::size_t address_handles::hash::operator()(const key& of) const noexcept {
     return ucs::sys::mix(halves[0] ^ ucs::sys::mix(halves[1] ^ of.lid));
 }
 
-ucs::result<std::shared_ptr<ibv_ah>> address_handles::get(const address& peer) {
+ucs::result<std::shared_ptr<ibv_ah>> address_handles::get(const address& peer,
+                                                          const send_credits& sends) {
     const key wanted{peer.gid, peer.lid};
-    if (const auto known = handles_.find(wanted); known != handles_.end()) return known->second;
+    if (const auto known = handles_.find(wanted); known != handles_.end()) {
+        known->second.unused_since.reset();
+        return known->second.way;
+    }
     ibv_ah_attr way = way_to(peer, from_);
     address_handle made(ibv_create_ah(&domain_.pd(), &way));
     if (made == nullptr) return errno == ENOMEM ? UCS_ERR_NO_MEMORY : UCS_ERR_UNREACHABLE;
-    drop_unused();
-    return handles_.emplace(wanted, std::shared_ptr<ibv_ah>(std::move(made))).first->second;
+    drop_unused(sends);
+    return handles_.emplace(wanted, entry{std::shared_ptr<ibv_ah>(std::move(made))})
+        .first->second.way;
 }
 
-void address_handles::drop_unused() noexcept {
-    const auto unused = [](const auto& each) { return each.second.use_count() == 1; };
-    const auto count = std::count_if(handles_.begin(), handles_.end(), unused);
-    if (static_cast<std::size_t>(count) >= most_unused) std::erase_if(handles_, unused);
+void address_handles::drop_unused(const send_credits& sends) noexcept {
+    std::size_t count = 0;
+    for (auto& [place, each] : handles_) {
+        if (each.way.use_count() > 1) continue;
+        ++count;
+        if (!each.unused_since) each.unused_since = sends.newest();
+    }
+    if (count < most_unused) return;
+    std::erase_if(handles_, [&](const auto& each) {
+        return each.second.unused_since && sends.is_complete(*each.second.unused_since);
+    });
 }
 
 }  // namespace uct::ib

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
+#include "uct/ib/base/credits.hpp"
 #include "uct/ib/base/domain.hpp"
 #include "uct/ib/base/path.hpp"
 
@@ -11,16 +13,17 @@ namespace uct::ib {
 
 // Address handles of one port: one for each peer port, however many endpoints or interfaces of that
 // peer it leads to. Making one may ask the network for the peer's hardware address, so some that
-// nobody uses are kept. Owned by an interface, before all users; owner context.
+// nobody uses are kept. Those go when the device has sent what it was given while they were in use.
+// Owned by an interface, before all users; owner context.
 class address_handles {
 public:
     static constexpr std::size_t most_unused = 64;
 
     address_handles(domain& on, const path_setup& from) noexcept : domain_(on), from_(from) {}
 
-    // UCS_ERR_UNREACHABLE: the device knows no way. Not logged: who asks may be a stranger. May
-    // throw std::bad_alloc.
-    ucs::result<std::shared_ptr<ibv_ah>> get(const address& peer);
+    // `sends`: of the queue that they are used with. UCS_ERR_UNREACHABLE: the device knows no way.
+    // Not logged: who asks may be a stranger. May throw std::bad_alloc.
+    ucs::result<std::shared_ptr<ibv_ah>> get(const address& peer, const send_credits& sends);
     [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
 
 private:
@@ -32,11 +35,16 @@ private:
     struct hash {
         std::size_t operator()(const key& of) const noexcept;
     };
-    void drop_unused() noexcept;
+    struct entry {
+        std::shared_ptr<ibv_ah> way;
+        // It is not known to be in use since that request was posted.
+        std::optional<std::uint32_t> unused_since = std::nullopt;
+    };
+    void drop_unused(const send_credits& sends) noexcept;
 
     domain& domain_;
     const path_setup from_;
-    std::unordered_map<key, std::shared_ptr<ibv_ah>, hash> handles_;
+    std::unordered_map<key, entry, hash> handles_;
 };
 
 }  // namespace uct::ib

@@ -113,7 +113,7 @@ std::shared_ptr<peer> iface::find_peer(const wire::address& who) {
 ucs_status_t iface::find_way(peer& to) noexcept {
     if (to.way != nullptr) return UCS_OK;
     try {
-        auto found = ways_.get(to.where.port);
+        auto found = ways_.get(to.where.port, sends_out_.credits());
         if (!found) return found.status();
         to.way = std::move(*found);
         return UCS_OK;
