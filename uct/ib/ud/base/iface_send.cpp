@@ -278,7 +278,7 @@ unsigned iface::reap_sends() noexcept {
 
 // Only the program's memory can be at fault: one endpoint ends, the others' datagrams are repeated.
 void iface::send_failed(const ibv_wc& how) noexcept {
-    if (how.status == IBV_WC_WR_FLUSH_ERR) return;
+    if (how.status == IBV_WC_WR_FLUSH_ERR || sends_out_.stopped()) return;
     const auto request = static_cast<std::uint32_t>(how.wr_id);
     ucs::log::diag(ib::ib_log, "{}: a datagram could not be sent: {}", where().device,
                    ibv_wc_status_str(how.status));
@@ -293,7 +293,7 @@ void iface::send_failed(const ibv_wc& how) noexcept {
     connections_.for_each([this](std::uint64_t, connection* each) {
         if (each->protocol.at() == sender::state::failed) look_after(*each);
     });
-    sends_out_.pair().resume();
+    if (sends_out_.pair().resume() != UCS_OK) fail_all(UCS_ERR_IO_ERROR, completions::end);
 }
 
 }  // namespace uct::ud

@@ -45,11 +45,11 @@ ucs_status_t queue_pair::make_ready(const ib::path_setup& port) noexcept {
     return status;
 }
 
-void queue_pair::resume() noexcept {
+ucs_status_t queue_pair::resume() noexcept {
     ibv_qp_attr attr{};
     attr.qp_state = IBV_QPS_RTS;
     attr.cur_qp_state = IBV_QPS_SQE;
-    static_cast<void>(move(attr, IBV_QP_STATE | IBV_QP_CUR_STATE, "ready to send again"));
+    return move(attr, IBV_QP_STATE | IBV_QP_CUR_STATE, "ready to send again");
 }
 
 ucs_status_t queue_pair::move(ibv_qp_attr& attr, int mask, const char* to) noexcept {

@@ -23,7 +23,7 @@ public:
     static ucs::result<queue_pair> create(const setup& with);
 
     // A request that the device could not carry out has stopped the others; they go on.
-    void resume() noexcept;
+    ucs_status_t resume() noexcept;
     void destroy() noexcept { pair_.reset(); }
 
     [[nodiscard]] ibv_qp& get() const noexcept { return *pair_; }
