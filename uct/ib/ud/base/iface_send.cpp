@@ -11,6 +11,9 @@ constexpr std::uint32_t most_unacknowledged = 16;
 }  // namespace
 
 void iface::submit(connection& on, packet& fresh, am_id id, std::uint8_t flags) noexcept {
+    // A part of a message whose first one found no way.
+    if (on.dismantled) [[unlikely]]
+        return transmitter::put_back(fresh);
     fresh.on = &on;
     wire::header head{};
     head.version = wire::version;
