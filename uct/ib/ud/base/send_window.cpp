@@ -75,6 +75,7 @@ bool send_window::acknowledge(psn expected, std::uint64_t beyond, ucs::time::nan
         done.push_back(first);
     }
     if (fresh > 0) {
+        wait_for_first();
         waiting_since_ = now;
         timer_.answered();
         grown_ += static_cast<std::uint32_t>(fresh);
@@ -92,6 +93,14 @@ bool send_window::acknowledge(psn expected, std::uint64_t beyond, ucs::time::nan
         find_lost(now);
     }
     return true;
+}
+
+// A packet that is expected now although it was said to be there: its turn comes while the peer
+// delivers what was before it. If it never does, the timer has to run.
+void send_window::wait_for_first() noexcept {
+    if (packets_.empty() || !packets_.front().arrived) return;
+    packets_.front().arrived = false;
+    ++under_way_;
 }
 
 // The first in the list is the expected one.

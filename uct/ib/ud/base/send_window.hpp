@@ -94,6 +94,7 @@ public:
 private:
     void lose_all() noexcept;
     void shrink() noexcept;
+    void wait_for_first() noexcept;
     void take_beyond(std::uint64_t beyond) noexcept;
     void find_lost(ucs::time::nanoseconds now) noexcept;
 

@@ -128,6 +128,22 @@ TEST_CASE("when the timer runs out everything that has not arrived is sent again
     CHECK(some.window.empty());
 }
 
+TEST_CASE("a packet that had arrived and is expected all the same is waited for") {
+    filled some(3);
+    some.send(1);
+    REQUIRE(some.acknowledge(0, 0b11, 2));
+    REQUIRE(some.acknowledge(1, 0, 3));
+    CHECK(some.window.under_way() == 1);
+    const nanoseconds due = some.window.deadline();
+    REQUIRE(due != 0);
+    some.window.expired();
+    CHECK(some.send(due) == numbers{1});
+    REQUIRE(some.acknowledge(3, 0, due + 1));
+    CHECK(some.window.empty());
+    CHECK(some.window.under_way() == 0);
+    CHECK(some.ended == numbers{0, 1, 2});
+}
+
 TEST_CASE("a packet that was sent twice measures no round trip") {
     filled some(1);
     some.send(1);
