@@ -19,11 +19,13 @@ constexpr unsigned turns_per_look = 8;
 constexpr double sweep_seconds = 30;
 constexpr ucs::time::nanoseconds shortest_sleep = 1000;
 
-ib::receive_pool::setup pool_setup(const settings& options, ibv_mtu mtu) noexcept {
+// No more buffers than the completion queue has entries.
+ib::receive_pool::setup pool_setup(const settings& options, ibv_mtu mtu,
+                                   unsigned completions) noexcept {
     return {"ud receive buffers",
             wire::route_header + ib::mtu_bytes(mtu),
             wire::route_header + wire::header_size,
-            options.rx_queue,
+            std::min(options.rx_queue, completions),
             options.rx_first,
             options.rx_batch};
 }
@@ -50,7 +52,8 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
     if (!port) return port.status();
     ibv_mtu mtu = port->attr.active_mtu;
     if (!options->path_mtu.is_auto()) mtu = std::min(mtu, ib::mtu_code(options->path_mtu.bytes));
-    auto receives = ib::receive_pool::create(*port->domain, pool_setup(*options, mtu));
+    auto receives =
+        ib::receive_pool::create(*port->domain, pool_setup(*options, mtu, port->receives->size()));
     if (!receives) return receives.status();
     const ib::path_setup path =
         ib::path_from(port->port, port->pkey_index, port->gid, port->options);
