@@ -110,12 +110,13 @@ unsigned iface::progress() {
     unsigned events = receive();
     if (sends_are_due(events)) events += reap_sends();
     if (!ended_.empty()) events += tell_ended();
+    // First who gives room back, then who waits for it: a worker may sleep after this round.
+    if (!lingering_.empty() || !graves_.empty()) [[unlikely]]
+        bury();
     if (!waiting_.empty()) [[unlikely]]
         try_waiting();
     if (!attention_.empty()) [[unlikely]]
         attend();
-    if (!lingering_.empty() || !graves_.empty()) [[unlikely]]
-        bury();
     pool_->refill();
     return events + dispatch_waiting() + report_failures();
 }
