@@ -146,7 +146,6 @@ iface::iface(const resource& where, const iface_params& params, parts made)
       path_(path_from(made.port, made.pkey_index, made.gid, made.options)),
       channel_(std::move(made.channel)),
       inbox_(std::move(made.events)),
-      device_fd_(::fcntl(domain_->events().fd(), F_DUPFD_CLOEXEC, 0)),
       sends_(std::move(*made.sends)),
       receives_(std::move(*made.receives)),
       reach_(gid_, routes_) {
@@ -159,16 +158,28 @@ iface::iface(const resource& where, const iface_params& params, parts made)
     attr_.reach = scope::network;
     attr_.cost = poll_cost::memory;
     set_path(port_attr_.active_mtu, 1);
-    domain_->events().add(*inbox_);
-    static_cast<void>(events_.add(device_fd_.get(), EPOLLIN,
-                                  [this](std::uint32_t) { domain_->events().distribute(); }));
-    static_cast<void>(
-        events_.add(inbox_->fd(), EPOLLIN, [this](std::uint32_t) { take_device_events(); }));
-    if (channel_ != nullptr) {
-        // Completions are found by progress; here they only wake a worker that sleeps.
-        static_cast<void>(
-            events_.add(channel_->fd, EPOLLIN, [this](std::uint32_t) { take_events(); }));
+}
+
+// What is not watched wakes nobody, and a device's events would be lost.
+ucs_status_t iface::start() {
+    device_fd_ = ucs::unique_fd(::fcntl(domain_->events().fd(), F_DUPFD_CLOEXEC, 0));
+    if (!device_fd_) {
+        ucs::log::error(ib_log, "{}: no descriptor for the device's events: {}", where().device,
+                        std::strerror(errno));
+        return UCS_ERR_IO_ERROR;
     }
+    domain_->events().add(*inbox_);
+    ucs_status_t status = events_.add(device_fd_.get(), EPOLLIN,
+                                      [this](std::uint32_t) { domain_->events().distribute(); });
+    if (status == UCS_OK) {
+        status =
+            events_.add(inbox_->fd(), EPOLLIN, [this](std::uint32_t) { take_device_events(); });
+    }
+    if (status == UCS_OK && channel_ != nullptr) {
+        // Completions are found by progress; here they only wake a worker that sleeps.
+        status = events_.add(channel_->fd, EPOLLIN, [this](std::uint32_t) { take_events(); });
+    }
+    return status;
 }
 
 iface::~iface() {

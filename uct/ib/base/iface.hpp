@@ -51,6 +51,8 @@ protected:
     static ucs::result<parts> gather(const resource& where, const iface_params& params,
                                      const queue_sizes& sizes);
     iface(const resource& where, const iface_params& params, parts made);
+    // Watches the device; right after the constructor. Failures are logged.
+    [[nodiscard]] ucs_status_t start();
     // Of the interface's own options: what both sides of a connection need to know of each other.
     void set_path(ibv_mtu mtu, std::uint8_t read_depth) noexcept;
 
@@ -87,7 +89,7 @@ protected:
     const channel_handle channel_;
     const std::unique_ptr<event_inbox> inbox_;
     // A descriptor of its own: interfaces of one worker on one device watch it in one event loop.
-    const ucs::unique_fd device_fd_;
+    ucs::unique_fd device_fd_;
     completion_queue sends_;
     completion_queue receives_;
     address address_;

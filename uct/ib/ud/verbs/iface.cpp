@@ -18,7 +18,9 @@ ucs::result<std::unique_ptr<uct::iface>> verbs_iface::open(const resource& where
                                                            const iface_params& params) {
     auto gathered = gather(where, params);
     if (!gathered) return gathered.status();
-    return std::unique_ptr<uct::iface>(new verbs_iface(where, params, std::move(*gathered)));
+    std::unique_ptr<verbs_iface> made(new verbs_iface(where, params, std::move(*gathered)));
+    if (const ucs_status_t status = made->start(); status != UCS_OK) return status;
+    return std::unique_ptr<uct::iface>(std::move(made));
 }
 
 verbs_iface::verbs_iface(const resource& where, const iface_params& params, parts made)
