@@ -14,7 +14,6 @@ send_window::send_window(const limits& with, psn first) noexcept
     : with_(with),
       timer_(with.timer),
       next_(first),
-      recovered_(first),
       allowed_(std::min(with.first, with.size)),
       slow_from_(with.size) {}
 
@@ -75,6 +74,7 @@ bool send_window::acknowledge(psn expected, std::uint64_t beyond, ucs::time::nan
         done.push_back(first);
     }
     if (fresh > 0) {
+        forgiven_ -= std::min(forgiven_, static_cast<std::uint32_t>(fresh));
         wait_for_first();
         waiting_since_ = now;
         timer_.answered();
@@ -132,12 +132,12 @@ void send_window::find_lost(ucs::time::nanoseconds now) noexcept {
         at->lost = true;
         ++lost_;
         --under_way_;
-        if (at->number >= recovered_) shrink();
+        if (static_cast<std::uint32_t>(at->number - oldest()) >= forgiven_) shrink();
     }
 }
 
 void send_window::shrink() noexcept {
-    recovered_ = next_;
+    forgiven_ = held_;
     allowed_ = std::max(allowed_ / 2, std::min(least_allowed, with_.size));
     slow_from_ = allowed_;
     grown_ = 0;
@@ -181,7 +181,7 @@ void send_window::replace(tx_packet& old, tx_packet& by) noexcept {
 
 void send_window::abandon(packet_list& into) noexcept {
     into.splice(into.end(), packets_);
-    held_ = unsent_ = under_way_ = lost_ = 0;
+    held_ = forgiven_ = unsent_ = under_way_ = lost_ = 0;
 }
 
 }  // namespace uct::ud

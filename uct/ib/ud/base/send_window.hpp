@@ -102,9 +102,9 @@ private:
     round_trip timer_;
     packet_list packets_;
     psn next_;
-    psn recovered_;  // losses of packets before it have shrunk the window already
     std::uint32_t held_ = 0;
-    std::uint32_t unsent_ = 0;  // at the end of the list
+    std::uint32_t forgiven_ = 0;  // of the oldest: their losses have shrunk the window already
+    std::uint32_t unsent_ = 0;    // at the end of the list
     std::uint32_t under_way_ = 0;
     std::uint32_t lost_ = 0;
     std::uint32_t allowed_;

@@ -112,6 +112,25 @@ TEST_CASE("a loss halves what is under way, once for all packets of the time") {
     CHECK(some.window.allowed() == 4);
 }
 
+TEST_CASE("a loss among packets that were added after another one halves once more") {
+    filled some(8);
+    some.send(1);
+    REQUIRE(some.acknowledge(0, 0b1110, 1000));  // 0 and 1 are missing
+    CHECK(some.window.allowed() == 4);
+    some.send(1001);
+    REQUIRE(some.acknowledge(8, 0, 2000));
+    CHECK(some.window.allowed() == 5);
+    std::vector<tx_packet> more(8);
+    for (tx_packet& each : more)
+        some.window.add(each);
+    some.send(2001);
+    REQUIRE(some.acknowledge(8, 0b1110, 3000));
+    CHECK(some.window.allowed() == 2);
+    packet_list left;
+    some.window.abandon(left);
+    left.clear();
+}
+
 TEST_CASE("when the timer runs out everything that has not arrived is sent again") {
     filled some(6);
     some.send(1);
