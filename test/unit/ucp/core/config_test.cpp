@@ -118,7 +118,7 @@ const expectation expectations[] = {
     {"RC_VERBS_SEG_SIZE", {"2k", "8256", "1m"}, {"2m", "inf"}, {"2047", "auto", "-1"}},
     {"RC_VERBS_TX_QUEUE_LEN", {"4", "32768"}, {"32769", "inf"}, {"3", "auto", "-1"}},
     {"RC_VERBS_TX_MIN_INLINE", {"0", "64", "1024"}, {"1025", "inf"}, {"auto", "-1"}},
-    {"RC_VERBS_TX_MIN_SGE", {"1", "5", "16"}, {"17", "inf"}, {"0", "auto", "-1"}},
+    {"RC_VERBS_TX_MIN_SGE", {"2", "5", "16"}, {"17", "inf"}, {"1", "auto", "-1"}},
     {"RC_VERBS_TX_CQ_MODERATION", {"1", "64", "32768"}, {"32769", "inf"}, {"0", "auto", "-1"}},
     {"RC_VERBS_TX_CQ_LEN", {"4", "4096", "4194304"}, {"4194305", "inf"}, {"3", "auto", "-1"}},
     {"RC_VERBS_RX_QUEUE_LEN", {"8", "4095", "65535"}, {"65536", "inf"}, {"7", "auto", "-1"}},

@@ -26,7 +26,7 @@ ucs::config::table make_table() {
             make_option<&settings::tx_min_pieces>(
                 "RC_VERBS_TX_MIN_SGE", "5",
                 "Pieces of memory that one message may be gathered from, its header included.",
-                between("1", "16").or_limited()),
+                between("2", "16").or_limited()),
             make_option<&settings::tx_moderation>(
                 "RC_VERBS_TX_CQ_MODERATION", "64",
                 "One of so many work requests asks for its completion, unless somebody waits for "
