@@ -39,7 +39,7 @@ void connect(const address& peer, const connection_data& theirs) {
     require(receive.dest_qp_num < 1U << 24 && receive.rq_psn < 1U << 24);
     require(receive.ah_attr.is_global != 0 || receive.ah_attr.dlid != 0);
     const ibv_qp_attr send = uct::rc::to_send(port, options, peer, theirs).attr;
-    require(send.max_rd_atomic <= port.read_depth);
+    require(send.max_rd_atomic > 0 && send.max_rd_atomic <= port.read_depth);
 }
 
 address some_peer() {
@@ -47,6 +47,7 @@ address some_peer() {
     made.link = uct::ib::gid_type::roce_v2;
     made.gid.fill(1);
     made.mtu = IBV_MTU_1024;
+    made.read_depth = 1;
     return made;
 }
 

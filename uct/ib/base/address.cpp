@@ -34,7 +34,7 @@ std::optional<address> address::parse(std::span<const std::byte> from) noexcept 
     std::memcpy(&read, from.data(), sizeof read);
     const bool good =
         read.version == version && read.link <= 2 && read.mtu >= IBV_MTU_256 &&
-        read.mtu <= IBV_MTU_4096 && read.iface_id != 0 &&
+        read.mtu <= IBV_MTU_4096 && read.read_depth != 0 && read.iface_id != 0 &&
         (read.link == 0 ? read.lid != 0 || read.gid != raw_gid{} : read.gid != raw_gid{});
     if (!good) return std::nullopt;
     return address{static_cast<gid_type>(read.link),

@@ -5,7 +5,7 @@
 //   1  u8   link: 0 InfiniBand, 1 RoCE v1, 2 RoCE v2
 //   2  u16  LID (InfiniBand; else 0)
 //   4  u8   path MTU as a code of verbs (1 to 5)
-//   5  u8   reads and atomics of a peer that are served at a time, per connection
+//   5  u8   reads and atomics of a peer that are served at a time, per connection; never 0
 //   6  u16  partition key
 //   8  16   GID
 //   24 u64  identity of the interface, random, never 0

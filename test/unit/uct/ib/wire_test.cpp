@@ -38,6 +38,7 @@ TEST_CASE("an RDMA address survives packing, and others are refused") {
     CHECK(refused(1, 3));  // link
     CHECK(refused(4, 0));  // MTU
     CHECK(refused(4, 6));
+    CHECK(refused(5, 0));  // reads
     auto nobody = packed;
     std::memset(nobody.data() + 24, 0, 8);
     CHECK_FALSE(uct::ib::address::parse(nobody).has_value());

@@ -16,7 +16,7 @@ namespace {
 constexpr ucs::time::nanoseconds goodbye_time = 20 * ucs::time::millisecond;
 
 std::uint8_t depth(int of_device, const ucs::config::auto_count& wanted) noexcept {
-    const auto most = static_cast<unsigned>(std::clamp(of_device, 0, 255));
+    const auto most = static_cast<unsigned>(std::clamp(of_device, 1, 255));
     return static_cast<std::uint8_t>(wanted.is_auto() ? most : std::min(most, wanted.value));
 }
 

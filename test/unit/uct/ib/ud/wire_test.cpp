@@ -14,6 +14,7 @@ wire::address some_address() {
     wire::address made;
     made.port.link = uct::ib::gid_type::roce_v2;
     made.port.mtu = IBV_MTU_1024;
+    made.port.read_depth = 1;
     made.port.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
     made.port.iface_id = 0x1234567890abcdef;
     made.pair = 0x123456;
