@@ -102,9 +102,10 @@ void sender::acknowledged(psn expected, std::uint64_t beyond, ucs::time::nanosec
 void sender::refused(psn expected, ucs::time::nanoseconds now) noexcept {
     if (at_ != state::connected) return;
     heard(now);
-    // One of the past says nothing.
     if (expected - window_.oldest() >= 0 && expected - window_.next() <= 0) return;
-    resync();
+    // It may be late, and the number one of the past; so the answer to a question decides. After a
+    // resync for nothing packets that are on their way would be delivered twice.
+    if (!question_) ask(wire::kind::request);
 }
 
 void sender::unknown(std::uint64_t id, ucs::time::nanoseconds now) noexcept {

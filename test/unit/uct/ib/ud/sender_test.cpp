@@ -333,6 +333,25 @@ TEST_CASE("a receiver whose number is behind is brought to the sender's by a res
     CHECK(over.resyncs == 1);
 }
 
+TEST_CASE("a refusal that is late brings a question about, and no resync") {
+    world over(1);
+    over.send(20);
+    REQUIRE(over.run(1000 * millisecond));
+    over.protocol.refused(first_number, over.now);
+    CHECK(over.protocol.at() == sender::state::connected);
+    const auto asks = over.protocol.to_ask();
+    REQUIRE(asks);
+    CHECK(asks->what == wire::kind::request);
+    over.send(20);
+    REQUIRE(over.run(1000 * millisecond));
+    check_delivered(over, 40);
+    CHECK(over.protocol.resyncs() == 0);
+    CHECK(over.protocol.window().repeated() == 0);
+    // One of what is expected is late in any case.
+    over.protocol.refused(over.protocol.window().oldest(), over.now);
+    CHECK_FALSE(over.protocol.to_ask());
+}
+
 TEST_CASE("a resync that is repeated counts once, and earlier packets may be unfinished") {
     sender of(setup_of(millisecond));
     packet_list done;
