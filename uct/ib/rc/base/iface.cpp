@@ -340,7 +340,9 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
 
 void iface::forget(connection& gone) noexcept {
     doorbells_before_ += gone.doorbells();
-    by_number_.erase(gone.pair().number());
+    // Of a queue pair that was given up the number may be another one's by now.
+    const auto at = by_number_.find(gone.pair().number());
+    if (at != by_number_.end() && at->second == &gone) by_number_.erase(at);
     slots_[gone.slot()] = nullptr;
     graves_.push_back({gone.slot(), gone.credits().outstanding()});
 }
