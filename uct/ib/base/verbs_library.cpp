@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <mutex>
+#include <cstring>
 
 #include "uct/ib/base/log.hpp"
 
@@ -35,7 +35,6 @@
     X(ibv_destroy_srq)            \
     X(ibv_create_qp)              \
     X(ibv_modify_qp)              \
-    X(ibv_query_qp)               \
     X(ibv_destroy_qp)             \
     X(ibv_create_ah)              \
     X(ibv_destroy_ah)             \
@@ -72,6 +71,20 @@ const name_and_place places[] = {
 #undef UCT_IB_PLACE
 };
 
+// Kernels before 5.12 copy a page for whichever process writes to it first after a fork, pinned or
+// not; then the parent may have the copy, and the device the page. The library keeps registered
+// memory away from children there.
+void prepare_for_fork(void* library) noexcept {
+    // Not in every version of it.
+    const auto status = reinterpret_cast<decltype(&::ibv_is_fork_initialized)>(
+        ::dlsym(library, "ibv_is_fork_initialized"));
+    if (status != nullptr && status() == IBV_FORK_UNNEEDED) return;
+    if (const int error = (real.ibv_fork_init)(); error != 0) {
+        ucs::log::debug(ib_log, "registered memory is not kept away from children: {}",
+                        std::strerror(error));
+    }
+}
+
 std::string load() {
     constexpr const char* file = "libibverbs.so.1";
     void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -84,6 +97,7 @@ std::string load() {
         if (found == nullptr) return std::string(file) + " is too old: it has no " + each.name;
         *static_cast<void**>(each.place) = found;
     }
+    prepare_for_fork(library);
     return {};
 }
 
@@ -183,9 +197,6 @@ ibv_qp*(ibv_create_qp)(ibv_pd* domain, ibv_qp_init_attr* wanted) {
 }
 int(ibv_modify_qp)(ibv_qp* pair, ibv_qp_attr* attributes, int which) {
     return (uct::ib::real.ibv_modify_qp)(pair, attributes, which);
-}
-int(ibv_query_qp)(ibv_qp* pair, ibv_qp_attr* attributes, int which, ibv_qp_init_attr* made_with) {
-    return (uct::ib::real.ibv_query_qp)(pair, attributes, which, made_with);
 }
 int(ibv_destroy_qp)(ibv_qp* pair) {
     return (uct::ib::real.ibv_destroy_qp)(pair);
