@@ -516,3 +516,20 @@ TEST_CASE("a device that carries little in a request sends longer short messages
     const bytes longer(a.attr().max_short + 1);
     CHECK(via->am_short(1, 0, longer.data(), longer.size()) == UCS_ERR_INVALID_PARAM);
 }
+
+TEST_CASE("what peers send wrong fills no log") {
+    rc_verbs where;
+    network net(where);
+    side& a = net.at(0);
+    auto made = a.iface().create_ep(net.at(1).address());
+    REQUIRE(made.ok());
+    const test::log_capture log;
+    for (int i = 0; i < 1000; ++i) {
+        REQUIRE(a.iface().domain()->attach({}, uct::memory_access::read).status() ==
+                UCS_ERR_INVALID_PARAM);
+        REQUIRE((*made)->connect_to({}) == UCS_ERR_INVALID_ADDR);
+    }
+    // The first eight, and those of powers of ten.
+    CHECK(log.count("a key to a peer's memory is malformed") == 11);
+    CHECK(log.count("the connection data of") == 11);
+}

@@ -131,7 +131,7 @@ ucs::result<std::unique_ptr<remote_memory>> domain::attach(std::span<const std::
                                                            memory_access wanted) {
     const auto known = memory_key::parse(key);
     if (!known) {
-        ucs::log::error(ib_log, "{}: a key to a peer's memory is malformed, or of another version",
+        rejected_.error(ib_log, "{}: a key to a peer's memory is malformed, or of another version",
                         name_);
         return UCS_ERR_INVALID_PARAM;
     }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ucs/config/source.hpp"
+#include "ucs/log/throttle.hpp"
 #include "ucs/memory/registration_cache.hpp"
 #include "ucs/type/result.hpp"
 #include "uct/ib/base/device_events.hpp"
@@ -90,6 +91,8 @@ private:
     const ibv_device_attr attr_;
     const unsigned access_to_all_;  // besides its own, of all memory of programs
     device_events events_;
+    // Keys come from peers. Its count may fall short where several threads are wrong at a time.
+    ucs::log::throttle rejected_;
     ucs::memory::registration_cache cache_;
 };
 

@@ -38,8 +38,8 @@ ep::~ep() {
 ucs_status_t ep::connect_to(std::span<const std::byte> theirs) {
     const auto data = wire::connection_data::parse(theirs);
     if (!data) {
-        ucs::log::error(ib::ib_log, "{}: the connection data of {} is malformed",
-                        iface_.where().device, peer_name());
+        owner().rejected().error(ib::ib_log, "{}: the connection data of {} is malformed",
+                                 iface_.where().device, peer_name());
         return UCS_ERR_INVALID_ADDR;
     }
     if (connection_->at() != connection::state::unconnected) {

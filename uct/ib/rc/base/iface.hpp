@@ -54,7 +54,8 @@ protected:
     void close() noexcept;
 
     [[nodiscard]] queue_pair::setup pair_setup() noexcept {
-        return {*domain_, port_setup_, options_, sends_.get(), receives_.get(), pool_->queue()};
+        return {*domain_,        port_setup_,    options_,  sends_.get(),
+                receives_.get(), pool_->queue(), rejected()};
     }
 
 private:

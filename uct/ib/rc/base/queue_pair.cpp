@@ -77,9 +77,10 @@ ucs::result<queue_pair> queue_pair::create(const setup& with) {
 ucs_status_t queue_pair::connect(const setup& with, const ib::address& peer,
                                  const wire::connection_data& theirs) noexcept {
     set_ece(theirs);
-    ucs_status_t status = move(to_receive(with.port, with.options, peer, theirs), state::receive);
-    if (status == UCS_OK) status = move(to_send(with.port, with.options, peer, ours_), state::send);
-    return status;
+    const step receive = to_receive(with.port, with.options, peer, theirs);
+    const step send = to_send(with.port, with.options, peer, ours_);
+    const ucs_status_t status = move(receive, state::receive, &with.rejected);
+    return status == UCS_OK ? move(send, state::send, &with.rejected) : status;
 }
 
 void queue_pair::fail() noexcept {
@@ -90,15 +91,19 @@ void queue_pair::fail() noexcept {
     if (move(last, state::error) != UCS_OK) at_ = state::error;
 }
 
-ucs_status_t queue_pair::move(const step& by, state to) noexcept {
+ucs_status_t queue_pair::move(const step& by, state to, ucs::log::throttle* rejected) noexcept {
     ibv_qp_attr attr = by.attr;
     const int error = ibv_modify_qp(pair_.get(), &attr, by.mask);
     if (error == 0) {
         at_ = to;
         return UCS_OK;
     }
-    ucs::log::error(ib::ib_log, "queue pair {:#x} cannot go from {} to {}: {}", number(), name(at_),
-                    name(to), std::strerror(error));
+    static constexpr char text[] = "queue pair {:#x} cannot go from {} to {}: {}";
+    if (rejected != nullptr) {
+        rejected->error(ib::ib_log, text, number(), name(at_), name(to), std::strerror(error));
+    } else {
+        ucs::log::error(ib::ib_log, text, number(), name(at_), name(to), std::strerror(error));
+    }
     return error == ENOMEM ? UCS_ERR_NO_MEMORY : UCS_ERR_IO_ERROR;
 }
 

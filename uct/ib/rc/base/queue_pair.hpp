@@ -1,6 +1,7 @@
 // The states of a queue pair, and what it is told on the way from one to the next.
 #pragma once
 
+#include "ucs/log/throttle.hpp"
 #include "uct/ib/base/domain.hpp"
 #include "uct/ib/base/path.hpp"
 #include "uct/ib/rc/base/settings.hpp"
@@ -41,6 +42,7 @@ public:
         ibv_cq& sends;
         ibv_cq& receives;
         ibv_srq& shared;
+        ucs::log::throttle& rejected;  // for what a peer's data leads to
     };
     // Failures of all functions are logged.
     static ucs::result<queue_pair> create(const setup& with);
@@ -63,7 +65,8 @@ public:
 
 private:
     queue_pair(ib::pair_handle pair, const ibv_qp_cap& got) noexcept;
-    ucs_status_t move(const step& by, state to) noexcept;
+    // `rejected`: of a step that a peer's data is part of.
+    ucs_status_t move(const step& by, state to, ucs::log::throttle* rejected = nullptr) noexcept;
     void ask_for_ece() noexcept;
     void set_ece(const wire::connection_data& theirs) noexcept;
 
