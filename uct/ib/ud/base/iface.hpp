@@ -85,6 +85,7 @@ private:
     void take_turn(receiver& on, const wire::datagram& what) noexcept;
     void take_kept(receiver& on) noexcept;
     void take_acknowledgement(const wire::datagram& what, std::uint32_t from_pair) noexcept;
+    void receive_failed(ibv_wc_status how) noexcept;
     void malformed(std::uint32_t from_pair, const char* why) noexcept;
     void owe(receiver& to, bool now) noexcept;
     [[nodiscard]] connection* find(std::uint64_t id, std::uint32_t from_pair) noexcept;

@@ -7,12 +7,6 @@ namespace {
 
 constexpr std::size_t most_receivers = 1U << 20U;
 
-std::uint64_t word_in(std::span<const std::byte> body) noexcept {
-    std::uint64_t word = 0;
-    std::memcpy(&word, body.data(), sizeof word);
-    return word;
-}
-
 }  // namespace
 
 void iface::take_request(const wire::datagram& what, std::uint32_t from_pair) noexcept {
@@ -96,7 +90,7 @@ void iface::take_goodbye(const wire::datagram& what, std::uint32_t from_pair) no
 }
 
 void iface::take_ended(const wire::datagram& what, std::uint32_t from_pair) noexcept {
-    const std::uint64_t gone = word_in(what.body);
+    const std::uint64_t gone = wire::word_in(what.body);
     connection* on = nullptr;
     if (what.head.to != 0) {
         on = find(what.head.to, from_pair);

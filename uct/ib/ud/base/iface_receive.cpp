@@ -7,14 +7,6 @@ namespace {
 
 constexpr std::size_t most_overtaken = 4;  // that a test holds back
 
-std::uint64_t word_in(std::span<const std::byte> body) noexcept {
-    std::uint64_t word = 0;
-    std::memcpy(&word, body.data(), sizeof word);
-    return word;
-}
-
-constexpr std::uint8_t whole = wire::first | wire::last;
-
 }  // namespace
 
 unsigned iface::receive() noexcept {
@@ -24,7 +16,7 @@ unsigned iface::receive() noexcept {
         pool_->taken();
         ++count_.datagrams;
         if (each.status != IBV_WC_SUCCESS) [[unlikely]] {
-            if (each.status != IBV_WC_WR_FLUSH_ERR) malformed(each.src_qp, "its length");
+            if (each.status != IBV_WC_WR_FLUSH_ERR) receive_failed(each.status);
             pool_->give_back(buffer);
             continue;
         }
@@ -142,7 +134,7 @@ bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept 
             // Its memory is there when its turn comes, and others find buffers, too.
             const bool possible =
                 kept_ < pool_->all() / 2 &&
-                ((what.head.flags & whole) == whole || on->parts.reserve(longest_)) &&
+                ((what.head.flags & wire::whole) == wire::whole || on->parts.reserve(longest_)) &&
                 on->window.keep(number, {from.buffer, from.length});
             owe(*on, true);
             if (!possible) {
@@ -226,10 +218,17 @@ connection* iface::find(std::uint64_t id, std::uint32_t from_pair) noexcept {
 void iface::take_acknowledgement(const wire::datagram& what, std::uint32_t from_pair) noexcept {
     connection* const on = find(what.head.acknowledges, from_pair);
     if (on == nullptr) return;  // its endpoint is gone
-    const std::uint64_t beyond = what.head.what == wire::kind::ack ? word_in(what.body) : 0;
+    const std::uint64_t beyond = what.head.what == wire::kind::ack ? wire::word_in(what.body) : 0;
     packet_list done;
     on->protocol.acknowledged(psn(what.head.expected), beyond, ucs::time::now(), done);
     look_after(*on, done);
+}
+
+// Of whom it was is not told.
+void iface::receive_failed(ibv_wc_status how) noexcept {
+    ++count_.malformed;
+    rejected().warn(ib::ib_log, "{}: a datagram was not received: {}", where().device,
+                    ibv_wc_status_str(how));
 }
 
 void iface::malformed(std::uint32_t from_pair, const char* why) noexcept {

@@ -69,6 +69,12 @@ std::optional<datagram> parse(std::span<std::byte> bytes) noexcept {
     return found;
 }
 
+std::uint64_t word_in(std::span<const std::byte> body) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, body.data(), sizeof word);
+    return word;
+}
+
 void address::pack(std::span<std::byte> into) const noexcept {
     port.pack(into);
     const address_end end{pair, key};

@@ -55,6 +55,7 @@ enum flags : std::uint8_t {
     no_flags = 0,
     first = 1U << 0,
     last = 1U << 1,
+    whole = first | last,
     ask = 1U << 2,
     leaves = 1U << 3,
 };
@@ -80,6 +81,9 @@ struct datagram {
     std::span<std::byte> body;
 };
 [[nodiscard]] std::optional<datagram> parse(std::span<std::byte> bytes) noexcept;
+
+// The body of ack and ended.
+[[nodiscard]] std::uint64_t word_in(std::span<const std::byte> body) noexcept;
 
 // Where datagrams go: the port, the number of the queue pair, and a key without which the device
 // does not take them.

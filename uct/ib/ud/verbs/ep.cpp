@@ -7,7 +7,6 @@
 namespace uct::ud {
 namespace {
 
-constexpr std::uint8_t whole = wire::first | wire::last;
 // Of the longest message over the shortest path.
 constexpr std::size_t most_parts = 32;
 
@@ -24,7 +23,7 @@ ucs_status_t verbs_ep::am_short(am_id id, std::uint64_t header, const void* payl
     if (length > 0) std::memcpy(made->body() + sizeof header, payload, length);
     made->length = static_cast<std::uint32_t>(wire::header_size + sizeof header + length);
     count(sizeof header + length);
-    own().submit(*connection_, *made, id, whole);
+    own().submit(*connection_, *made, id, wire::whole);
     return UCS_OK;
 }
 
@@ -39,7 +38,7 @@ ssize_t verbs_ep::am_bcopy(am_id id, pack_function pack, void* arg) {
     const std::size_t length = pack(arg, made->body(), own().longest_message());
     made->length = static_cast<std::uint32_t>(wire::header_size + length);
     count(length);
-    own().submit(*connection_, *made, id, whole);
+    own().submit(*connection_, *made, id, wire::whole);
     return static_cast<ssize_t>(length);
 }
 
@@ -118,7 +117,7 @@ ucs_status_t verbs_ep::am_zcopy(am_id id, std::span<const std::byte> header,
     made->length = static_cast<std::uint32_t>(wire::header_size + header.size());
     made->done = done;
     count(length);
-    own().submit(*connection_, *made, id, whole);
+    own().submit(*connection_, *made, id, wire::whole);
     return UCS_INPROGRESS;
 }
 
