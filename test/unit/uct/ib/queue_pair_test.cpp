@@ -105,3 +105,20 @@ TEST_CASE("packets are marked as the user wants, and RoCE v2 as switches expect 
     gid.type = uct::ib::gid_type::roce_v1;
     CHECK(of({}).traffic_class == 0);
 }
+
+TEST_CASE("both sides take the connection options that they have in common") {
+    using uct::rc::wire::connection_data;
+    constexpr std::uint32_t vendor = 0x2c9;
+    const connection_data some{.ece_vendor = vendor, .ece_options = 0b1101, .ece_mask = 0b1};
+    const connection_data other{.ece_vendor = vendor, .ece_options = 0b0111, .ece_mask = 0};
+    for (const ibv_ece& each : {common_options(some, other), common_options(other, some)}) {
+        CHECK(each.vendor_id == vendor);
+        CHECK(each.options == 0b0101);
+        CHECK(each.comp_mask == 0);
+    }
+    const connection_data stranger{.ece_vendor = 7, .ece_options = 0b1101};
+    const connection_data none{.ece_options = 0b1101};
+    CHECK(common_options(some, stranger).options == 0);
+    CHECK(common_options(some, none).options == 0);
+    CHECK(common_options(none, none).options == 0);
+}

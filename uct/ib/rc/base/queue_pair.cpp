@@ -53,6 +53,13 @@ step to_send(const port_setup& port, const settings& options, const ib::address&
     return made;
 }
 
+ibv_ece common_options(const wire::connection_data& ours,
+                       const wire::connection_data& theirs) noexcept {
+    if (ours.ece_vendor == 0 || ours.ece_vendor != theirs.ece_vendor) return {};
+    return {ours.ece_vendor, ours.ece_options & theirs.ece_options,
+            ours.ece_mask & theirs.ece_mask};
+}
+
 queue_pair::queue_pair(ib::pair_handle pair, const ibv_qp_cap& got) noexcept
     : pair_(std::move(pair)),
       inline_(got.max_inline_data),
@@ -117,11 +124,11 @@ void queue_pair::ask_for_ece() noexcept {
 }
 
 void queue_pair::set_ece(const wire::connection_data& theirs) noexcept {
-    if (theirs.ece_options == 0 || ours_.ece_options == 0) return;
-    ibv_ece options{theirs.ece_vendor, theirs.ece_options, theirs.ece_mask};
+    ibv_ece options = common_options(ours_, theirs);
+    if (options.options == 0) return;
     if (const int error = ibv_set_ece(pair_.get(), &options); error != 0) {
         ucs::log::debug(ib::ib_log,
-                        "queue pair {:#x}: the peer's connection options are not "
+                        "queue pair {:#x}: the options that it has in common with the peer are not "
                         "taken: {}",
                         number(), std::strerror(error));
     }

@@ -27,6 +27,10 @@ struct step {
                               const wire::connection_data& theirs) noexcept;
 [[nodiscard]] step to_send(const port_setup& port, const settings& options, const ib::address& peer,
                            const wire::connection_data& ours) noexcept;
+// What both sides have of their options for enhanced connection establishment: each computes the
+// same and takes that. Options 0: none. Pure.
+[[nodiscard]] ibv_ece common_options(const wire::connection_data& ours,
+                                     const wire::connection_data& theirs) noexcept;
 
 // Reset, init, receive, send, error: the states of the specification (volume 1, chapter 10.3) that
 // are used. A queue pair is made in init; `connect` brings it to send. Owned by a connection; owner
