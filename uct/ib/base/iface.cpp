@@ -239,6 +239,9 @@ void iface::describe(ucs::vfs::directory& into) const {
     into.file("pkey", [this] { return fmt::format("{:#x}", address_.pkey); });
     into.file("path_mtu",
               [this] { return std::to_string(mtu_bytes(static_cast<ibv_mtu>(address_.mtu))); });
+    into.folder("hw_counters", [this](ucs::vfs::directory& counters) {
+        describe_counters(domain_->name(), port_, counters);
+    });
     into.folder("memory_domain", *domain_);
 }
 

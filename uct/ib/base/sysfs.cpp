@@ -125,4 +125,14 @@ std::vector<device_entry> device_entries(const std::string& root) {
     return found;
 }
 
+void describe_counters(const std::string& device, std::uint8_t port, ucs::vfs::directory& into,
+                       const std::string& root) {
+    const std::string folder = root + "/sys/class/infiniband/" + device + "/ports/" +
+                               std::to_string(port) + "/hw_counters";
+    for (const std::string& each : list_folder(folder)) {
+        if (each == "lifespan") continue;  // how often the kernel asks the device
+        into.file(each, [place = folder + "/" + each] { return read_text(place).value_or(""); });
+    }
+}
+
 }  // namespace uct::ib

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ucs/topology/place.hpp"
+#include "ucs/vfs/directory.hpp"
 
 namespace uct::ib {
 
@@ -30,5 +31,10 @@ struct device_entry {
 
 // All devices, sorted by name.
 [[nodiscard]] std::vector<device_entry> device_entries(const std::string& root = "/");
+
+// A file for each counter that the device keeps by itself for a port, whoever uses that. Which
+// there are depends on its driver.
+void describe_counters(const std::string& device, std::uint8_t port, ucs::vfs::directory& into,
+                       const std::string& root = "/");
 
 }  // namespace uct::ib

@@ -123,3 +123,22 @@ TEST_CASE("devices in software are known, and lie where their network interface 
                     here.files / "sys/devices/virtual/infiniband/siw0");
     CHECK(device_entry::read("siw0", here.files.path()).is_software);
 }
+
+TEST_CASE("counters of a port are shown as they are when somebody looks") {
+    const kernel here;
+    const std::string folder = kernel::folder("mlx5_0") + "/ports/1/hw_counters";
+    here.files.write(folder + "/out_of_sequence", "3\n");
+    here.files.write(folder + "/local_ack_timeout_err", "0\n");
+    here.files.write(folder + "/lifespan", "10\n");
+    ucs::vfs::directory shown;
+    describe_counters("mlx5_0", 1, shown, here.files.path());
+    REQUIRE(shown.entries().size() == 2);
+    CHECK(shown.entries()[0].name == "local_ack_timeout_err");
+    CHECK(shown.entries()[1].name == "out_of_sequence");
+    CHECK(shown.entries()[1].read() == "3");
+    here.files.write(folder + "/out_of_sequence", "4\n");
+    CHECK(shown.entries()[1].read() == "4");
+    ucs::vfs::directory nothing;
+    describe_counters("mlx5_0", 2, nothing, here.files.path());
+    CHECK(nothing.entries().empty());
+}
