@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace uct::rc {
 
@@ -15,9 +16,17 @@ enum flow_bits : std::uint8_t {
 inline constexpr std::uint8_t all_flow_bits = flow_soft_request | flow_hard_request | flow_grant;
 
 // Both directions of one endpoint. A receiver that shares its buffers among all senders cannot be
-// filled by one of them: it sends at most its window ahead of the receiver's progress. Asking
-// happens in messages that go anyway: softly first, so that the answer may go with a message of
-// the other side, and at last with a demand for an answer of its own. Value type.
+// filled by one of them: it sends a bounded number of messages ahead of the receiver's progress.
+// Asking happens in messages that go anyway: softly first, so that the answer may go with a message
+// of the other side, and at last with a demand for an answer of its own.
+//
+// A grant fills the window again while messages that were sent after the question are under way. So
+// there may be less than the window and its soft part together (768 by default), or, where a demand
+// was answered, than the window and its hard part (640). A window is granted once: a demand behind
+// a soft question that was answered is of a sender that had not heard yet. Value type.
+//
+//   sender:    open --soft left--> asks --hard left--> demands --0 left--> closed
+//              from any of them: a grant --> open
 class flow_window {
 public:
     struct limits {
@@ -46,13 +55,20 @@ public:
         granted();
     }
     // The grant went by itself.
-    void granted() noexcept { owes_ = demanded_ = false; }
+    void granted() noexcept {
+        answered_softly_ = answered_softly_ || (owes_ && !demanded_);
+        owes_ = demanded_ = false;
+    }
 
     // A message arrived. True: a grant is to be sent now.
     [[nodiscard]] bool arrived(std::uint8_t bits) noexcept {
         if ((bits & flow_grant) != 0) left_ = with_.size;
-        if ((bits & (flow_soft_request | flow_hard_request)) != 0) owes_ = true;
-        if ((bits & flow_hard_request) != 0) demanded_ = true;
+        const bool demands = (bits & flow_hard_request) != 0;
+        if (demands || (bits & flow_soft_request) != 0) {
+            const bool answered = std::exchange(answered_softly_, false) && demands;
+            owes_ = owes_ || !answered;
+            demanded_ = demanded_ || (demands && !answered);
+        }
         return demanded_;
     }
     // A grant is to be sent now, and has not been.
@@ -63,6 +79,7 @@ private:
     std::uint32_t left_;
     bool owes_ = false;
     bool demanded_ = false;
+    bool answered_softly_ = false;  // the last question
 };
 
 }  // namespace uct::rc

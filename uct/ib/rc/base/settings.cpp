@@ -83,7 +83,9 @@ ucs::config::table make_table() {
                 "Bound what one sender may have at a receiver that does not progress."),
             make_option<&settings::flow_window>(
                 "RC_VERBS_FC_WND_SIZE", "512",
-                "Messages that an endpoint sends ahead of what the receiver has taken.",
+                "Messages that an endpoint sends without an answer of the receiver. While the "
+                "answer "
+                "is under way there may be more, up to RC_VERBS_FC_SOFT_THRESH of as many.",
                 between("4", "65535").or_limited()),
             make_option<&settings::flow_soft>(
                 "RC_VERBS_FC_SOFT_THRESH", "0.5",
