@@ -315,6 +315,12 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
         ucs::time::now() + ucs::time::from_seconds(options_.linger.seconds);
     while (left->holds_memory() && left->connected() && ucs::time::now() < end)
         reap_sends();
+    if (left->holds_memory() && left->connected()) {
+        ucs::log::warn(ib::ib_log,
+                       "{}: operations on the memory of a closed endpoint are canceled: its peer "
+                       "does not take them",
+                       where().device);
+    }
     tell_ended_of(*left);
     const bool in_use = left->holds_memory();
     if (!in_use) left->give_up_flushes();

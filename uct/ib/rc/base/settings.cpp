@@ -98,8 +98,9 @@ ucs::config::table make_table() {
                 between("0", "1")),
             make_option<&settings::linger>(
                 "RC_VERBS_LINGER", "1s",
-                "How long destroying an endpoint waits for messages that are sent from the "
-                "program's own memory.",
+                "How long destroying an endpoint waits for operations on the program's own memory, "
+                "and "
+                "closing an interface for messages that its peers have not taken.",
                 between("0", "1m")),
         },
     };

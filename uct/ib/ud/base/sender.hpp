@@ -17,7 +17,7 @@ namespace uct::ud {
 //                                         |  ^ reply
 //                       the peer lost it  v  |
 //                                       resyncing
-//   from any but idle and closed: silence, or the peer's end --> failed
+//   from any but closed: silence, the peer's end, or the device's --> failed
 class sender {
 public:
     enum class state : std::uint8_t { idle, connecting, connected, resyncing, closed, failed };
