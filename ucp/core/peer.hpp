@@ -257,7 +257,10 @@ private:
     void say_again() noexcept;
     void put_off(const wire::wireup_header& header, std::span<const std::byte> body);
     [[nodiscard]] ucs_status_t accept_pairs(std::uint64_t attempt,
-                                            const wireup::pair_question& theirs, lane bootstrap);
+                                            const wireup::pair_question& theirs,
+                                            wireup::lane& bootstrap) noexcept;
+    ucs_status_t make_halves(std::uint64_t attempt, const wireup::pair_question& theirs,
+                             wireup::lane& bootstrap);
     [[nodiscard]] ucs_status_t accept_pair(const wireup::pair_lane& asked, lane& into);
     void connect_rails(const wireup::pair_answer& theirs);
     void close_rails() noexcept;

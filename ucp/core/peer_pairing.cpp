@@ -129,12 +129,13 @@ void peer::asked_to_pair(const wire::wireup_header& header, const wireup::pair_q
     const std::uint64_t void_attempt = asks ? pairing_->attempt : 0;
     lane bootstrap = asks ? std::move(pairing_->bootstrap) : lane{};
     disconnect();
-    if (accept_pairs(attempt, theirs, std::move(bootstrap)) == UCS_OK) {
+    if (accept_pairs(attempt, theirs, bootstrap) == UCS_OK) {
         if (asks) {
             say(wireup_type::unpaired, void_attempt,
                 static_cast<std::uint64_t>(unpaired_reason::cannot), *pairing_->bootstrap.endpoint);
         }
     } else {
+        close(bootstrap);
         reconnect(wireup::pairs::excluded);
         refuse_to_pair(attempt, unpaired_reason::cannot);
         return;
@@ -149,8 +150,19 @@ void peer::put_off(const wire::wireup_header& header, std::span<const std::byte>
     am_.endpoint->check();
 }
 
+// What was made before memory ran out goes with the rest, and the question is refused.
 ucs_status_t peer::accept_pairs(std::uint64_t attempt, const wireup::pair_question& theirs,
-                                lane bootstrap) {
+                                lane& bootstrap) noexcept {
+    try {
+        return make_halves(attempt, theirs, bootstrap);
+    } catch (const std::bad_alloc&) {
+        return UCS_ERR_NO_MEMORY;
+    }
+}
+
+// `bootstrap` is taken, if there is one.
+ucs_status_t peer::make_halves(std::uint64_t attempt, const wireup::pair_question& theirs,
+                               lane& bootstrap) {
     pairing_ = std::make_unique<wireup::pairing>();
     pairing_->at = step::answered;
     pairing_->attempt = attempt;
