@@ -256,6 +256,31 @@ CONFORMANCE_CASE(withdrawn, "memory that is shared no more is not reached, and m
     in.check_others();
 }
 
+CONFORMANCE_CASE(aborted, "nobody reaches memory over an endpoint that its owner aborted", needed) {
+    scene in(net);
+    const test::log_capture log;
+    const reached there(in.b, in.a, in.block());
+    for (const bool puts : {true, false}) {
+        in.via = in.a.connect(in.b);
+        const uct::op which = message_ops(in.a.attr()).front();
+        const std::uint32_t stream = puts ? 1 : 2;
+        REQUIRE(in.out.send(in.a, *in.via, which, 1, make_message({stream, 0}, 16)));
+        REQUIRE(net.run_until([&] { return in.b.count(stream) == 1; }));
+        in.b.newest_partner().abort();
+        CHECK(in.b.newest_partner().flush(nullptr) == UCS_ERR_CANCELED);
+        counted done;
+        const uct::iov piece{in.local.data(), length};
+        const uct::remote_place where = there.at(0);
+        REQUIRE((puts ? in.via->put_zcopy({&piece, 1}, where, &done)
+                      : in.via->get_zcopy({&piece, 1}, where, &done)) == UCS_INPROGRESS);
+        REQUIRE(net.run_until([&] { return done.told == 1; }));
+        CHECK(done.result != UCS_OK);
+        in.check_untouched();
+        CHECK(std::ranges::all_of(in.local, [](std::byte each) { return each == std::byte{}; }));
+    }
+    in.check_others();
+}
+
 CONFORMANCE_CASE(misaligned, "atomic operations between words are refused, and harm nobody",
                  needed) {
     scene in(net);

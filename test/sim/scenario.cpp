@@ -61,6 +61,7 @@ void choose_pairs(random& dice, scenario& made) {
     pairs.max_put_short = one_of<std::size_t>(dice, {8, 32, 200});
     pairs.registration_failure = one_of(dice, {0.0, 0.0, 0.3});
     pairs.devices = one_of(dice, {1U, 1U, 2U, 3U});
+    pairs.keeps_registered = dice.chance(0.5);
     if (dice.chance(0.5)) remove(made.network.ops, uct::op::get_zcopy);
     made.options.emplace_back("MAX_RNDV_RAILS", one_of(dice, {"1", "2", "4"}));
     made.options.emplace_back("MIN_RNDV_CHUNK_SIZE", one_of(dice, {"1k", "4k"}));
@@ -126,7 +127,8 @@ std::string scenario::text() const {
     std::string line = fmt::format(
         "profile {} seed {}: {} workers, {} actions each, {}, peer mode {}, remote {} on {} bytes, "
         "streams {} sockets {} breaking {}; "
-        "pairs {} on {} none made {} dead paths {} repeated after {} memory {:#x}/{} refused {}; "
+        "pairs {} on {} none made {} dead paths {} repeated after {} memory {:#x}/{} refused {} "
+        "kept {}; "
         "ops {:#x} short {} "
         "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
         "queue {} refusal {} batch {} immediate {} rma refused {};",
@@ -134,10 +136,11 @@ std::string scenario::text() const {
         peer_mode, remote, slice_length, streams, sockets, breaking, paired, network.paired.devices,
         network.paired.creation_failure, network.paired.dead_path,
         network.paired.retransmission_time, network.paired.memory_ops.bits,
-        network.paired.max_put_short, network.paired.registration_failure, network.ops.bits,
-        network.max_short, network.max_bcopy, network.max_zcopy, network.max_zcopy_header,
-        network.max_iov, network.max_rma, network.reach == uct::scope::host ? "host" : "network",
-        network.lands, network.landing_piece, network.delay_probability, network.max_connect_time,
+        network.paired.max_put_short, network.paired.registration_failure,
+        network.paired.keeps_registered, network.ops.bits, network.max_short, network.max_bcopy,
+        network.max_zcopy, network.max_zcopy_header, network.max_iov, network.max_rma,
+        network.reach == uct::scope::host ? "host" : "network", network.lands,
+        network.landing_piece, network.delay_probability, network.max_connect_time,
         network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
         network.immediate_completion, network.rma_refused);
     for (const auto& [option, value] : options)

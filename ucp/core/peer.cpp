@@ -148,6 +148,13 @@ void peer::close_rails() noexcept {
     }
 }
 
+void peer::abort_lanes() noexcept {
+    if (am_.endpoint != nullptr) am_.endpoint->abort();
+    for (lane& each : more_rails_) {
+        if (each.endpoint != nullptr) each.endpoint->abort();
+    }
+}
+
 // What it carried goes over the others.
 void peer::drop_rail(std::size_t index, ucs_status_t why) noexcept {
     if (pairing_ != nullptr && pairing_->at == wireup::pairing::step::asked) {
@@ -157,8 +164,8 @@ void peer::drop_rail(std::size_t index, ucs_status_t why) noexcept {
     lane gone = std::move(more_rails_[index]);
     more_rails_.erase(more_rails_.begin() + static_cast<std::ptrdiff_t>(index));
     const auto& where = owner_.owner().resources()[gone.resource].where;
-    ucs::log::log(wireup_log,
-                  why == UCS_ERR_NOT_CONNECTED ? ucs::log::level::debug : ucs::log::level::warn,
+    const bool expected = dead_ || why == UCS_ERR_NOT_CONNECTED;
+    ucs::log::log(wireup_log, expected ? ucs::log::level::debug : ucs::log::level::warn,
                   "the rail {}/{} to worker {:x} was lost: {}; transfers go on over what is left",
                   where.transport, where.device, uid_, ucs_status_string(why));
     close(gone);
@@ -295,6 +302,8 @@ void peer::fail_all(ucs_status_t status) {
     const peer_use kept(*this);  // the last endpoint may go while we walk
     empty_queue();
     // None is destroyed before the next slow turn, and none is added to a peer that is forgotten.
+    // Endpoints give memory back to the program, and the peer may not have noticed anything.
+    abort_lanes();
     for (ep& each : endpoints_)
         each.handle(wireup::event::failure, status);
     end_kept();

@@ -68,6 +68,9 @@ public:
     void check() noexcept;
 
     [[nodiscard]] uct::ep& am() const noexcept { return *am_.endpoint; }
+    [[nodiscard]] bool carries_messages(const uct::ep& over) const noexcept {
+        return &over == am_.endpoint.get();
+    }
     // nullptr: there is none, or the system refused to use it. May be that of messages.
     [[nodiscard]] uct::ep* rma() const noexcept {
         return rma_dropped_ == nullptr ? memory_lane().endpoint.get() : nullptr;
@@ -264,6 +267,7 @@ private:
     [[nodiscard]] ucs_status_t accept_pair(const wireup::pair_lane& asked, lane& into);
     void connect_rails(const wireup::pair_answer& theirs);
     void close_rails() noexcept;
+    void abort_lanes() noexcept;
     [[nodiscard]] bool may_accept_rail(const wireup::pair_lane& asked) const;
     void drop_rail(std::size_t index, ucs_status_t why) noexcept;
     [[nodiscard]] wireup::lane_selection select_lanes_to(const address::worker_address& remote,

@@ -126,6 +126,11 @@ void striped_access::ended(chunk& which, ucs_status_t status) noexcept {
     rail& over = rails_[which.rail];
     if (over.failure == UCS_OK) over.failure = status;
     if (failure_ == UCS_OK) failure_ = status;
+    // Without its lane of messages the connection is over, also for the rails that still work.
+    if (!with_.carries_messages(*over.lane)) return;
+    for (rail& each : rails_) {
+        if (each.failure == UCS_OK) each.failure = status;
+    }
 }
 
 // Chunks that end at once make room for others.

@@ -109,6 +109,11 @@ public:
     // told.
     virtual void check() noexcept {}
 
+    // Fails the endpoint at once with UCS_ERR_CANCELED, where attr().keyed: the peer, who is told
+    // nothing, reaches no memory over it any more from here on, whatever it has under way. Other
+    // endpoints give nobody access, and stay as they are.
+    virtual void abort() noexcept {}
+
     // Queues a send that found no resource. Legal only after UCS_ERR_NO_RESOURCE.
     virtual void pending_add(pending_request& request) = 0;
 

@@ -60,8 +60,9 @@ public:
     virtual ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) = 0;
 
     // The same for one operation: what is left behind when the keeper goes may serve the next one,
-    // so this costs little, but peers that have the key may reach whole pages as long as it is
-    // kept.
+    // so this costs little. But peers that have the key may reach whole pages, and whatever was
+    // joined with them, to do all that anybody was allowed there, and nothing is revoked when the
+    // keeper goes: uct::ep::abort keeps a peer away.
     virtual ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) {
         return share(bytes, allowed);
     }

@@ -89,6 +89,7 @@ private:
     // UCS_ERR_INVALID_ADDR: malformed.
     ucs_status_t bind(const link_ptr& which, std::span<const std::byte> theirs);
     void look(const link_ptr& on);
+    void abort(const link_ptr& on) { fail_alone(on, UCS_ERR_CANCELED); }
     [[nodiscard]] bool path_is_dead(node_id one, node_id other);
     [[nodiscard]] link_ptr listening_partner(const link& of);
     enum class reception : std::uint8_t { taken, later, never };

@@ -24,15 +24,18 @@ constexpr std::uint8_t key_version = 1;
 // Peers reach memory as long as this is kept.
 class kept_region {
 public:
-    kept_region(std::shared_ptr<regions> in, std::uint32_t key) noexcept
-        : in_(std::move(in)), key_(key) {}
-    ~kept_region() { in_->remove(key_); }
+    kept_region(std::shared_ptr<regions> in, std::uint32_t key, bool for_ever) noexcept
+        : in_(std::move(in)), key_(key), for_ever_(for_ever) {}
+    ~kept_region() {
+        if (!for_ever_) in_->remove(key_);
+    }
     kept_region(const kept_region&) = delete;
     kept_region& operator=(const kept_region&) = delete;
 
 private:
     const std::shared_ptr<regions> in_;
     const std::uint32_t key_;
+    const bool for_ever_;
 };
 
 }  // namespace
@@ -41,6 +44,11 @@ paired_domain::paired_domain(fabric& network)
     : fabric_(network), known_(std::make_shared<regions>()) {}
 
 ucs::result<shared_memory> paired_domain::share(std::span<std::byte> bytes, memory_access allowed) {
+    return share(bytes, allowed, fabric_.network().paired.keeps_registered);
+}
+
+ucs::result<shared_memory> paired_domain::share(std::span<std::byte> bytes, memory_access allowed,
+                                                bool for_ever) {
     if (fabric_.dice().chance(fabric_.network().paired.registration_failure)) {
         ucs::log::error(uct_log, "simrc: {} bytes cannot be registered: the limit is reached",
                         bytes.size());
@@ -50,7 +58,7 @@ ucs::result<shared_memory> paired_domain::share(std::span<std::byte> bytes, memo
     do {
         key = static_cast<std::uint32_t>(fabric_.dice().next());
     } while (!known_->add(key, bytes, allowed));
-    auto keeper = std::make_shared<kept_region>(known_, key);
+    auto keeper = std::make_shared<kept_region>(known_, key, for_ever);
     const packed_key made{reinterpret_cast<std::uint64_t>(bytes.data()),
                           bytes.size(),
                           key,
@@ -71,7 +79,7 @@ ucs::result<shared_memory> paired_domain::allocate(std::size_t length) {
     auto kept = std::make_shared<both>();
     kept->memory = std::make_unique<word[]>(words);
     auto* const first = reinterpret_cast<std::byte*>(kept->memory.get());
-    auto made = share({first, words * sizeof(word)}, memory_access::change);
+    auto made = share({first, words * sizeof(word)}, memory_access::change, false);
     if (!made) return made.status();
     kept->region = std::move(made->keeper);
     made->bytes = made->bytes.first(length);

@@ -40,6 +40,9 @@ public:
     [[nodiscard]] const std::shared_ptr<regions>& known() const noexcept { return known_; }
 
 private:
+    ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed,
+                                     bool for_ever);
+
     fabric& fabric_;
     const std::shared_ptr<regions> known_;
 };

@@ -18,6 +18,7 @@ public:
     }
     ucs_status_t connect_to(std::span<const std::byte> theirs) override;
     void check() noexcept override { fabric_.look(link_); }
+    void abort() noexcept override { fabric_.abort(link_); }
 
     // In paired_memory.cpp. Memory is touched some time before the operation ends, in any order.
     ucs_status_t put_short(const void* from, std::size_t length, const remote_place& to) override;

@@ -38,6 +38,8 @@ struct paired_parameters {
     double creation_failure = 0;      // probability that there is no room for one more endpoint
     double dead_path = 0;             // probability that nothing gets through between two nodes
     double registration_failure = 0;  // probability that memory cannot be shared
+    // As with a registration cache: what was shared once stays within reach of who has the key.
+    bool keeps_registered = false;
 };
 
 // Times in virtual nanoseconds, sizes in bytes, probabilities from 0 to 1. The defaults are a

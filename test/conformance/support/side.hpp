@@ -41,6 +41,8 @@ public:
     [[nodiscard]] bytes address() const;
     // Where endpoints come in pairs, the other side's is made, too, and stays as long as that side.
     [[nodiscard]] std::unique_ptr<uct::ep> connect(side& to);
+    // The one that was made here last for another side's.
+    [[nodiscard]] uct::ep& newest_partner() { return *others_.back(); }
 
     // Closes the interface while the rest stays.
     void close() {

@@ -190,6 +190,33 @@ TEST_CASE("striped: a rail that fails in the middle is done without") {
     CHECK(log.text().find("the rail simrc/rnode1") != std::string::npos);
 }
 
+TEST_CASE("striped: whoever loses its lane of messages is written to over no other rail") {
+    const test::log_capture log;
+    unsigned broken = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        CAPTURE(seed);
+        parameters how = two_unsteady_devices();
+        how.both_ways = false;  // the sender does not notice
+        how.paired.keeps_registered = true;
+        world both(seed, how, {{"RNDV_SCHEME", "put_zcopy"}, {"RNDV_THRESH", "1k"}});
+        both.connect();
+        REQUIRE(both.driver.run_until([&] { return both.carried(1).size() == 2; }));
+        std::ranges::fill(both.target, std::byte{});
+        told sent, received;
+        both.start_message(sent, received);
+        REQUIRE(both.driver.run_until([&] { return both.carried(0).at(1) > 0; }));
+        both.network.fail_after(*both.network.find_node(both.workers[1]->uid(), 1),
+                                *both.network.find_node(both.workers[0]->uid(), 1),
+                                both.network.dice().below(100'000));
+        both.await(received);
+        const std::vector<std::byte> given_back = both.target;
+        both.await(sent);
+        CHECK(both.target == (received.status == UCS_OK ? both.local : given_back));
+        if (received.status != UCS_OK && given_back != both.local) ++broken;
+    }
+    CHECK(broken > 10);
+}
+
 TEST_CASE("striped: short transfers and those with one rail go over one device") {
     const auto second_stays_idle = [](const settings& options) {
         world both(1, two_devices(), options);

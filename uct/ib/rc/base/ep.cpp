@@ -80,6 +80,12 @@ void ep::check() noexcept {
     owner().look_after(*connection_);
 }
 
+// A queue pair in its error state refuses what comes.
+void ep::abort() noexcept {
+    connection_->fail(UCS_ERR_CANCELED);
+    owner().look_after(*connection_);
+}
+
 std::string ep::peer_name() const {
     ib::gid_entry theirs;
     theirs.gid = peer_.gid;

@@ -18,6 +18,7 @@ public:
     ucs_status_t connect_to(std::span<const std::byte> theirs) final;
     ucs_status_t flush(completion* done) final;
     void check() noexcept final;
+    void abort() noexcept final;
     [[nodiscard]] std::string peer_name() const final;
     void describe(ucs::vfs::directory& into) const override;
     [[nodiscard]] iface& owner() noexcept { return static_cast<iface&>(iface_); }
