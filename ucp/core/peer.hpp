@@ -91,6 +91,7 @@ public:
     // What our own keys call our device of it, and our memory there.
     [[nodiscard]] std::uint8_t own_device(const wireup::lane& which) const noexcept;
     [[nodiscard]] uct::memory_domain* domain_of(const wireup::lane& which) const noexcept;
+    [[nodiscard]] uct::memory_domain* message_domain() const noexcept { return domain_of(am_); }
     // Runs over the rails, and hears when one goes.
     void add(striped_access& begun) noexcept { striped_.push_back(begun); }
 

@@ -58,6 +58,7 @@ struct send_state {
     bool header_sent = false;                            // `header` is not read any more
     bool owns_header = false;                            // `header` is a copy of ours
     bool lends = false;                                  // `lent` is set
+    bool copies = false;                                 // no device can work with the buffer
 
     // Of an operation on a peer's memory only, and set by whoever begins one.
     std::uint8_t atomic_what;

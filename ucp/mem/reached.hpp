@@ -31,4 +31,11 @@ private:
     std::vector<part> parts_;
 };
 
+// Whether an operation ended with this because the device cannot work with our own memory: the
+// limit of locked memory is reached, or no device may touch these pages. It is moved by messages
+// then, which copy; where the lane itself has failed they fail with the same.
+[[nodiscard]] constexpr bool is_out_of_devices_reach(ucs_status_t status) noexcept {
+    return status == UCS_ERR_NO_MEMORY || status == UCS_ERR_INVALID_ADDR;
+}
+
 }  // namespace ucp::mem

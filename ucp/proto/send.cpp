@@ -5,6 +5,8 @@
 #include <new>
 
 #include "ucp/core/log.hpp"
+#include "ucp/core/peer.hpp"
+#include "ucp/mem/reached.hpp"
 
 namespace ucp {
 
@@ -85,6 +87,7 @@ ucs_status_t send_in_place(request& send, const fragment_writer& how, std::size_
 
 // Largest payload of a zero-copy fragment; 0: fragments are copied.
 std::size_t in_place_limit(const request& send, std::size_t header) {
+    if (send.state.send.copies) return 0;
     const uct::iface_attr& attr = send.via->lane_attr();
     if (!attr.ops.has(uct::op::am_zcopy) || !send.state.send.buffer.in_memory()) return 0;
     if (header > attr.max_zcopy_header) return 0;
@@ -93,6 +96,17 @@ std::size_t in_place_limit(const request& send, std::size_t header) {
         options.zcopy_threshold.is_auto() ? attr.max_bcopy : options.zcopy_threshold.bytes;
     if (send.state.send.end - send.state.send.offset < threshold) return 0;
     return std::min(options.fragment.size.bytes, attr.max_zcopy - header);
+}
+
+// Whether the device knows the memory, or may be asked. Of several fragments it learns all at once:
+// each one for itself would share a page with its neighbour, and be registered with all before it.
+bool is_prepared(const request& send, std::size_t limit) noexcept {
+    const send_state& state = send.state.send;
+    const void* const buffer = state.buffer.contiguous();
+    if (state.offset > 0 || state.end <= limit || buffer == nullptr) return true;
+    uct::memory_domain* const device = send.via->remote().message_domain();
+    return device == nullptr ||
+           device->prepare({static_cast<const std::byte*>(buffer), state.end}) == UCS_OK;
 }
 
 send_kind announced(send_kind kind) noexcept {
@@ -262,7 +276,12 @@ void begin_fragments(request& send, std::size_t end, void (*done)(request& send)
 
 ucs_status_t send_fragment(request& send, const fragment_writer& how) {
     const std::size_t limit = in_place_limit(send, how.header_length);
-    return limit > 0 ? send_in_place(send, how, limit) : send_copied(send, how);
+    if (limit > 0 && is_prepared(send, limit)) {
+        const ucs_status_t status = send_in_place(send, how, limit);
+        if (!mem::is_out_of_devices_reach(status)) return status;
+    }
+    send.state.send.copies |= limit > 0;
+    return send_copied(send, how);
 }
 
 void end_fragments(request& send, ucs_status_t status) {

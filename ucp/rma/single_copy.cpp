@@ -4,6 +4,7 @@
 
 #include "ucp/core/log.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/mem/reached.hpp"
 #include "ucp/mem/rkey.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/protocols.hpp"
@@ -75,10 +76,9 @@ ucs_status_t copy_rest(request& send) {
     return UCS_OK;
 }
 
-// The system does not let us in: nothing is lost but a choice. What was copied is copied again.
-void fall_back(request& send) {
+// Nothing is lost but a choice. What was copied is copied again.
+void use_messages(request& send) {
     send_state& state = send.state.send;
-    send.via->remote().drop_rma("the system refused access to the peer's memory");
     state.offset = 0;
     state.started = false;
     start_with(send, state.kind == send_kind::put ? rma_put_messages : rma_get_messages);
@@ -89,8 +89,11 @@ void copied(uct::completion& parts) noexcept {
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
     const ucs_status_t status = parts.status;
     if (status == UCS_ERR_UNSUPPORTED && !send.state.send.aborted) {
-        fall_back(send);
-        return;
+        send.via->remote().drop_rma("the system refused access to the peer's memory");
+        return use_messages(send);
+    }
+    if (mem::is_out_of_devices_reach(status) && !send.state.send.aborted) {
+        return use_messages(send);
     }
     if (status != UCS_OK && !send.state.send.aborted) {
         ucs::log::error(proto_log, "a {} of {} bytes at {:#x} in the memory of {} failed: {}",

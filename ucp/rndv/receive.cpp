@@ -8,6 +8,7 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/mem/reached.hpp"
 #include "ucp/proto/pipeline.hpp"
 #include "ucs/time/clock.hpp"
 
@@ -131,6 +132,8 @@ void read_completed(uct::completion& parts) noexcept {
     }
     if (status == UCS_ERR_UNSUPPORTED) {
         fall_back(receive);
+    } else if (mem::is_out_of_devices_reach(status)) {
+        stream_instead(receive);
     } else if (status == UCS_OK && std::exchange(receive.state.recv.unwritten, false)) {
         const bool readable = receive.via->remote().rail_count() == 0;
         readable ? read_data(receive) : stream_instead(receive);

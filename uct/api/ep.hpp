@@ -63,7 +63,9 @@ public:
 
     // Sends `header` and then the pieces of `payload` from where they are. The header may be
     // reused on return, the payload when the call returned UCS_OK or, after UCS_INPROGRESS, when
-    // `done` was told. The receiver sees one contiguous message.
+    // `done` was told. The receiver sees one contiguous message. UCS_ERR_NO_MEMORY and
+    // UCS_ERR_INVALID_ADDR also where a device cannot work with the payload's memory; then nothing
+    // happened. Likewise get_zcopy and put_zcopy.
     virtual ucs_status_t am_zcopy(am_id id, std::span<const std::byte> header,
                                   std::span<const iov> payload, completion* done);
 

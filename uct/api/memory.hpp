@@ -67,6 +67,10 @@ public:
         return share(bytes, allowed);
     }
 
+    // Memory that will be sent in pieces, one after the other: the device learns it at once, where
+    // it keeps what it has learned. Other than UCS_OK: it cannot work with it. Failures are logged.
+    virtual ucs_status_t prepare(std::span<const std::byte>) noexcept { return UCS_OK; }
+
     // A peer's memory by its key, which may be anything. UCS_ERR_INVALID_PARAM: it is malformed;
     // UCS_ERR_UNREACHABLE. Failures are logged.
     virtual ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,

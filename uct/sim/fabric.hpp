@@ -33,6 +33,10 @@ public:
     [[nodiscard]] const parameters& network() const noexcept { return network_; }
     [[nodiscard]] const trace& history() const noexcept { return history_; }
     [[nodiscard]] random& dice() noexcept { return dice_; }
+    // Whether memory is out of a device's reach, this time.
+    [[nodiscard]] bool refuses_memory() {
+        return dice_.chance(network_.paired.registration_failure);
+    }
 
     // Lets time pass to the next event and makes it happen; false when there is none.
     bool step();

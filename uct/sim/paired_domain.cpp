@@ -49,7 +49,7 @@ ucs::result<shared_memory> paired_domain::share(std::span<std::byte> bytes, memo
 
 ucs::result<shared_memory> paired_domain::share(std::span<std::byte> bytes, memory_access allowed,
                                                 bool for_ever) {
-    if (fabric_.dice().chance(fabric_.network().paired.registration_failure)) {
+    if (fabric_.refuses_memory()) {
         ucs::log::error(uct_log, "simrc: {} bytes cannot be registered: the limit is reached",
                         bytes.size());
         return UCS_ERR_NO_MEMORY;

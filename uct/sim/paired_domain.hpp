@@ -34,6 +34,9 @@ public:
 
     ucs::result<shared_memory> allocate(std::size_t length) override;
     ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
+    ucs_status_t prepare(std::span<const std::byte>) noexcept override {
+        return fabric_.refuses_memory() ? UCS_ERR_NO_MEMORY : UCS_OK;
+    }
     ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                        memory_access wanted) override;
 

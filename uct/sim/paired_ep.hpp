@@ -20,6 +20,12 @@ public:
     void check() noexcept override { fabric_.look(link_); }
     void abort() noexcept override { fabric_.abort(link_); }
 
+    ucs_status_t am_zcopy(am_id id, std::span<const std::byte> header, std::span<const iov> payload,
+                          completion* done) override {
+        if (fabric_.refuses_memory()) return UCS_ERR_NO_MEMORY;
+        return sim_ep::am_zcopy(id, header, payload, done);
+    }
+
     // In paired_memory.cpp. Memory is touched some time before the operation ends, in any order.
     ucs_status_t put_short(const void* from, std::size_t length, const remote_place& to) override;
     ssize_t put_bcopy(pack_function pack, void* arg, const remote_place& to) override;

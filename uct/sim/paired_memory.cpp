@@ -91,6 +91,7 @@ ucs_status_t paired_ep::move_pieces(op_kind kind, std::span<const iov> pieces,
     const ucs_status_t status =
         admit_access(is_get ? op::get_zcopy : op::put_zcopy, length, iface_.attr().max_rma, call);
     if (status != UCS_OK) return status;
+    if (fabric_.refuses_memory()) return UCS_ERR_NO_MEMORY;
     auto made = make_access(kind, length, where, done);
     made->pieces.assign(pieces.begin(), pieces.end());
     fabric_.post(link_, std::move(made));

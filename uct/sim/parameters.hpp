@@ -37,7 +37,7 @@ struct paired_parameters {
     ucs::time::nanoseconds retransmission_time = 1'000'000;
     double creation_failure = 0;      // probability that there is no room for one more endpoint
     double dead_path = 0;             // probability that nothing gets through between two nodes
-    double registration_failure = 0;  // probability that memory cannot be shared
+    double registration_failure = 0;  // probability that memory cannot be shared, sent or filled
     // As with a registration cache: what was shared once stays within reach of who has the key.
     bool keeps_registered = false;
 };

@@ -111,6 +111,11 @@ ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_acces
                          std::make_shared<ucs::memory::registration>(std::move(*held))};
 }
 
+ucs_status_t domain::prepare(std::span<const std::byte> bytes) noexcept {
+    if (!cache_.is_caching()) return UCS_OK;
+    return use(bytes.data(), bytes.size(), memory_access::read).status();
+}
+
 ucs::result<shared_memory> domain::allocate(std::size_t length) {
     auto pages = ucs::memory::mapped::anonymous(length);
     if (!pages) return pages.status();

@@ -57,6 +57,7 @@ public:
 
     ucs::result<shared_memory> allocate(std::size_t length) override;
     ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
+    ucs_status_t prepare(std::span<const std::byte> bytes) noexcept override;
     ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) override;
     ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                        memory_access wanted) override;
