@@ -22,7 +22,7 @@ class Variant:
 DEVICES = Variant("devices", Shape(devices=2))        # a network interface for each, which leads nowhere
 NUMA = Variant("numa", Shape(devices=2, nodes=2))     # a device on each of two nodes
 SWITCH = Variant("switch", Shape(devices=2, switch=True))  # the first of two devices behind a PCI switch
-HOSTS = Variant("hosts", Shape(), hosts=2)            # two guests
+HOSTS = Variant("hosts", Shape(devices=2), hosts=2)   # two guests
 NO_GUEST = Variant("no guest", Shape(), hosts=0)      # for tests of the runner and of what it starts
 
 

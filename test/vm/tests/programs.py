@@ -21,12 +21,12 @@ def devices(guest):
 
 
 @contextlib.contextmanager
-def unplugged(guest):
-    guest.cable(0, plugged=False)
+def unplugged(guest, card=0):
+    guest.cable(card, plugged=False)
     try:
         yield
     finally:
-        guest.cable(0, plugged=True)
+        guest.cable(card, plugged=True)
 
 
 def served(guest, server, port=PORT):
@@ -51,9 +51,9 @@ def await_traffic(guest):
     guest.check(f"first=$(cat {counter}); until [ $(cat {counter}) -gt $((first + 50)) ]; do sleep 0.1; done", LIMIT)
 
 
-def await_state(guest, state):
+def await_state(guest, state, device="rxe0"):
     """ACTIVE or DOWN."""
-    guest.check(f"until grep -q {state} /sys/class/infiniband/rxe0/ports/1/state; do sleep 0.1; done", LIMIT)
+    guest.check(f"until grep -q {state} /sys/class/infiniband/{device}/ports/1/state; do sleep 0.1; done", LIMIT)
 
 
 # Version 1.13 takes the version of IP from the service level, which soft RoCE does not set: that means version 6.

@@ -4,7 +4,7 @@ import pathlib
 
 from catalog import on, tool
 from machine import first_to_end
-from programs import ENDLESS, LIMIT, await_traffic, output_of, ucx_perftest, unplugged
+from programs import ENDLESS, LIMIT, await_state, await_traffic, output_of, ucx_perftest, unplugged
 from variants import DEVICES, HOSTS, NUMA, SWITCH
 
 ONLY_RDMA = "UCX_TLS=rc_verbs,self"
@@ -81,6 +81,11 @@ def packets_sent(guest, device):
     return int(guest.check(f"cat /sys/class/infiniband/{device}/ports/1/hw_counters/sent_pkts", LIMIT))
 
 
+def await_packets(guest, device, count):
+    guest.check(f"counter=/sys/class/infiniband/{device}/ports/1/hw_counters/sent_pkts; before=$(cat $counter); "
+                f"until [ $(cat $counter) -gt $((before + {count})) ]; do sleep 0.05; done", LIMIT)
+
+
 @on(DEVICES)
 def both_rails_carry_long_transfers(guest):
     for test in ("ucp_put_bw -s 1000000 -n 10", "ucp_get -s 1000000 -n 10", "tag_bw -s 1000000 -n 10 -V"):
@@ -96,9 +101,8 @@ def rail_that_goes_down_is_done_without(guest):
     settings = f"{ONLY_RDMA} UCX_IB_PORT_DOWN_TIMEOUT=100ms"
     jobs = ucx_perftest(guest, guest, "-t tag_bw -s 1000000 -w 2 -n 60 -V", settings, "localhost",
                         program=tool(guest, "bin/ucx_perftest"))
-    before = packets_sent(guest, "rxe1")
-    guest.check(f"until [ $(cat /sys/class/infiniband/rxe1/ports/1/hw_counters/sent_pkts) -gt {before + 500} ]; "
-                "do sleep 0.05; done; ip link set net1 down", LIMIT)
+    await_packets(guest, "rxe1", 500)
+    guest.check("ip link set net1 down", LIMIT)
     try:
         outputs = [output_of(job) for job in reversed(jobs)]
     finally:
@@ -135,6 +139,20 @@ def messages_and_memory_reach_the_other_host(one, two):
     for test in ("tag_lat -s 8 -n 200 -V", "tag_bw -s 1000000 -n 20 -V", "ucp_put_lat -s 8 -n 200",
                  "ucp_put_bw -s 65536 -n 50", "ucp_get -s 65536 -n 50"):
         measured(one, two, test, "10.9.0.1")
+
+
+@on(HOSTS)
+def cut_cable_of_the_second_rail_is_done_without(one, two):
+    """Read by the receiver or written by the sender: one host is told that its port is down, the other finds out."""
+    for scheme in ("get_zcopy", "put_zcopy"):
+        settings = f"{ONLY_RDMA} {NOTICED_SOON} UCX_IB_PORT_DOWN_TIMEOUT=100ms UCX_RNDV_SCHEME={scheme}"
+        jobs = ucx_perftest(one, two, "-t tag_bw -s 1000000 -w 2 -n 60 -V", settings, "10.9.0.1",
+                            program=tool(one, "bin/ucx_perftest"))
+        await_packets(one if scheme == "get_zcopy" else two, "rxe1", 500)
+        with unplugged(one, card=1):
+            outputs = [output_of(job) for job in reversed(jobs)]
+        await_state(one, "ACTIVE", "rxe1")
+        assert any("the rail rc_verbs/rxe1:1" in output for output in outputs), outputs
 
 
 @on(HOSTS)
