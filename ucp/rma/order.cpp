@@ -218,7 +218,12 @@ void ep::pass_fences() {
     while (is_fenced()) {
         if (has_remote_before(tracker_->fences.front())) return;
         // One of those before may have waited for room when the fence was set.
-        if (!await_copied()) note_lost(UCS_ERR_NO_MEMORY);
+        const bool copied = tracker_->copied;
+        if (!await_copied()) {
+            note_lost(UCS_ERR_NO_MEMORY);
+        } else if (copied) {
+            continue;  // what ended at once may have passed this fence
+        }
         if (tracker_->flushing > 0) return;
         if (!tracker_->all_confirmed()) {
             ask_for_confirmation();
