@@ -20,9 +20,17 @@ namespace {
 
 // Names that stand for several transports in UCX_TLS.
 bool stands_for(std::string_view listed, std::string_view transport) {
-    const bool shared_memory = transport == "posix" || transport == "cma";
-    if ((listed == "sm" || listed == "shm") && shared_memory) return true;
-    return listed == "mm" && transport == "posix";
+    struct group {
+        std::string_view name;
+        std::string_view has;
+    };
+    static constexpr group groups[] = {
+        {"sm", "posix"},      {"sm", "cma"},      {"shm", "posix"},     {"shm", "cma"},
+        {"mm", "posix"},      {"rc", "rc_verbs"}, {"rc_v", "rc_verbs"}, {"ud", "ud_verbs"},
+        {"ud_v", "ud_verbs"}, {"ib", "rc_verbs"}, {"ib", "ud_verbs"},
+    };
+    return std::ranges::any_of(
+        groups, [&](const group& each) { return each.name == listed && each.has == transport; });
 }
 
 bool listed(const ucs::config::allow_list& list, std::string_view transport) {
