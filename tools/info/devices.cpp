@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "tools/common/failure.hpp"
@@ -91,6 +92,17 @@ void print_capabilities(const uct::iface_attr& attr) {
     fmt::print("# {:>21} {}\n", "error handling:", "peer failure");
 }
 
+// What an RDMA port says of itself beside its costs and limits.
+void print_port(const uct::iface& on) {
+    constexpr std::string_view told[] = {"link", "gid", "lid", "pkey", "path_mtu"};
+    ucs::vfs::directory files;
+    on.describe(files);
+    for (const ucs::vfs::directory::entry& each : files.entries()) {
+        if (std::ranges::find(told, each.name) != std::end(told))
+            print_line(each.name, each.read());
+    }
+}
+
 void print_resource(const uct::component& from, const uct::resource& where,
                     const uct::iface_params& params) {
     fmt::print("#\n#      Transport: {}\n", where.transport);
@@ -100,6 +112,7 @@ void print_resource(const uct::component& from, const uct::resource& where,
     const auto opened = from.open(where, params);
     if (opened.ok()) {
         print_capabilities((*opened)->attr());
+        if (where.rdma) print_port(**opened);
     } else {
         fmt::print("#\n#      cannot be opened: {}\n", ucs_status_string(opened.status()));
     }

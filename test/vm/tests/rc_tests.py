@@ -42,6 +42,7 @@ def ports_are_listed_with_reasons(guest):
     with another_device(guest):
         listed = guest.check(info, LIMIT)
         assert "Device: rxe0:1" in listed and re.search("rxe9:1.*the port is DOWN", listed), listed
+        assert re.search("link: RoCE v2", listed) and re.search("gid: 10.9.0.1", listed), listed
     hidden = guest.check(f"unshare -m sh -c 'mount -t tmpfs tmpfs /dev/infiniband && {info}'", LIMIT)
     assert "rxe0" in hidden and "uverbs0 cannot be opened" in hidden, hidden
 
