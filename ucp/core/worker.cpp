@@ -156,6 +156,8 @@ ucs_status_t worker::open_interfaces() {
         }
         interfaces_[i] = std::move(*made);
         uct::iface& fresh = *interfaces_[i];
+        detours_[i] += wireup::crowd_seconds(fresh.attr().connections_at_hand,
+                                             context_.params().estimated_eps);
         wireup::listen(*this, fresh);
         assembler_.listen(fresh);
         matcher_->listen(fresh);

@@ -33,11 +33,17 @@ std::vector<double> detours_to(std::span<const ucs::topology::place> devices) {
         return seconds;
     }
     const ucs::topology::machine here = ucs::topology::machine::read();
-    const int from = ucs::topology::current_node();
+    const int bound = ucs::topology::memory_node();
+    const int from = bound >= 0 ? bound : ucs::topology::current_node();
     std::ranges::transform(devices, seconds.begin(), [&](const ucs::topology::place& to) {
         return detour_seconds(here, from, to);
     });
     return seconds;
+}
+
+double crowd_seconds(std::size_t at_hand, std::size_t expected) noexcept {
+    constexpr double round_trip = 0.5e-6;
+    return expected > at_hand ? 2 * round_trip : 0;
 }
 
 }  // namespace ucp::wireup

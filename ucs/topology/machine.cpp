@@ -1,9 +1,12 @@
 #include "ucs/topology/machine.hpp"
 
+#include <linux/mempolicy.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
 #include <optional>
 
@@ -75,6 +78,26 @@ int current_node() noexcept {
     unsigned node = 0;
     if (::syscall(SYS_getcpu, &cpu, &node, nullptr) != 0) return -1;
     return static_cast<int>(node);
+}
+
+int memory_node() noexcept {
+    constexpr std::size_t most_nodes = 1024;  // as many as the kernel can be built for
+    constexpr std::size_t bits = sizeof(unsigned long) * 8;
+    std::array<unsigned long, most_nodes / bits> nodes{};
+    int policy = MPOL_DEFAULT;
+    const auto ask = [&](int* mode, unsigned long what) {
+        return ::syscall(SYS_get_mempolicy, mode, nodes.data(), most_nodes, nullptr, what) == 0;
+    };
+    if (!ask(&policy, 0)) return -1;
+    const bool bound = (policy & ~MPOL_MODE_FLAGS) == MPOL_BIND;
+    if (!bound && !ask(nullptr, MPOL_F_MEMS_ALLOWED)) return -1;
+    int only = -1;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (nodes[i] == 0) continue;
+        if (only >= 0 || !std::has_single_bit(nodes[i])) return -1;
+        only = static_cast<int>(i * bits) + std::countr_zero(nodes[i]);
+    }
+    return only;
 }
 
 }  // namespace ucs::topology

@@ -38,4 +38,8 @@ private:
 // NUMA node of the CPU that this thread runs on; -1: unknown. A hint: the thread may move.
 [[nodiscard]] int current_node() noexcept;
 
+// The only node that new memory of this thread may come from, by its memory policy (numactl
+// --membind) or by the nodes that its cpuset allows; -1: any of several, or unknown.
+[[nodiscard]] int memory_node() noexcept;
+
 }  // namespace ucs::topology

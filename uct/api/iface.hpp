@@ -1,6 +1,7 @@
 // A transport opened on a device by one worker.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -38,6 +39,8 @@ struct iface_attr {
     double latency = 0;                 // one way, small message
     double bandwidth = 0;               // large messages
     double overhead = 0;                // processor time per message
+    // More endpoints than these are slower.
+    std::size_t connections_at_hand = std::numeric_limits<std::size_t>::max();
     scope reach = scope::host;
     poll_cost cost = poll_cost::memory;
     bool keyed = false;                 // reaches remote memory only as remote_memory of domain()

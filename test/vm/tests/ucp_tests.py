@@ -111,23 +111,40 @@ def rail_that_goes_down_is_done_without(guest):
     assert any("the rail rc_verbs/rxe1:1" in output for output in outputs), outputs
 
 
-def lane_of_messages(guest, processor):
+def lane_of_messages(guest, starter="", transports="rc_verbs", more=""):
     info = tool(guest, "bin/ucx_info")
-    lanes = guest.check(f"{ONLY_RDMA.replace(',self', '')} taskset -c {processor} {info} -e -u t", LIMIT)
+    lanes = guest.check(f"UCX_TLS={transports} {starter} {info} -e -u t {more}", LIMIT)
     return next(line for line in lanes.splitlines() if "lane[0]" in line)
 
 
 @on(NUMA)
 def near_device_carries_messages(guest):
     for node in (0, 1):
-        lane = lane_of_messages(guest, processor=node)
+        lane = lane_of_messages(guest, f"taskset -c {node}")
         assert f"rxe{node}:1" in lane, lane
+
+
+@on(NUMA)
+def device_near_memory_carries_messages(guest):
+    """Where memory is bound to a node, it does not matter where the processor is."""
+    for node in (0, 1):
+        bind = ("import ctypes, os, sys; mask = ctypes.c_ulong(1 << int(sys.argv[1])); "
+                "assert ctypes.CDLL(None).syscall(238, 2, ctypes.byref(mask), 64) == 0; os.execv(sys.argv[2], sys.argv[2:])")
+        lane = lane_of_messages(guest, f"taskset -c {1 - node} python3 -c '{bind}' {node}")
+        assert f"rxe{node}:1" in lane, lane
+
+
+@on(DEVICES)
+def datagrams_carry_messages_where_many_peers_are_expected(guest):
+    for peers, transport in ((256, "rc_verbs"), (257, "ud_verbs")):
+        lane = lane_of_messages(guest, transports="ib", more=f"-n {peers}")
+        assert transport in lane, lane
 
 
 @on(SWITCH)
 def device_behind_a_switch_is_farther(guest):
     """Without the switch it would be taken: it is the first of two equal ones."""
-    lane = lane_of_messages(guest, processor=0)
+    lane = lane_of_messages(guest)
     assert "rxe1:1" in lane, lane
     page = guest.check(f"{tool(guest, 'bin/ucx_info')} -d -t rc_verbs", LIMIT)
     places = [line for line in page.splitlines() if "System device" in line]

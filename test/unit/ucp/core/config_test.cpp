@@ -134,6 +134,7 @@ const expectation expectations[] = {
     {"RC_VERBS_FC_WND_SIZE", {"4", "512", "65535"}, {"65536", "inf"}, {"3", "auto", "-1"}},
     {"RC_VERBS_FC_SOFT_THRESH", {"0", "0.5", "1"}, {}, {"1.1", "auto", "-1"}},
     {"RC_VERBS_FC_HARD_THRESH", {"0", "0.25", "1"}, {}, {"1.1", "auto", "-1"}},
+    {"RC_VERBS_MAX_NUM_EPS", {"1", "256", "inf"}, {}, {"0", "auto", "-1"}},
     {"RC_VERBS_LINGER", {"0", "1s", "1m"}, {}, {"61s", "inf", "auto", "-1"}},
     {"UD_VERBS_TX_QUEUE_LEN", {"4", "32768"}, {"32769", "inf"}, {"3", "auto", "-1"}},
     {"UD_VERBS_TX_MIN_INLINE", {"0", "96", "1024"}, {"1025", "inf"}, {"auto", "-1"}},

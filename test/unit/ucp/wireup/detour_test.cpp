@@ -39,6 +39,11 @@ TEST_CASE("each switch makes a device farther, also where no node is known") {
     CHECK(seconds[2] == Approx(330e-9));
 }
 
+TEST_CASE("connections beyond those at hand cost a fetch") {
+    CHECK(ucp::wireup::crowd_seconds(256, 256) == 0);
+    CHECK(ucp::wireup::crowd_seconds(256, 257) == Approx(1e-6));
+}
+
 TEST_CASE("devices of no known place are near") {
     const place devices[] = {{}, {}};
     CHECK(ucp::wireup::detours_to(devices) == std::vector<double>{0, 0});

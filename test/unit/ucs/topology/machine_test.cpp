@@ -1,5 +1,9 @@
 #include "ucs/topology/machine.hpp"
 
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "test/support/temp_dir.hpp"
@@ -42,6 +46,20 @@ TEST_CASE("damaged files leave facts out and break nothing") {
     CHECK(found.nodes().size() == 2);
     CHECK(found.distance(0, 1) == 0);
     CHECK(found.node_of_cpu(0) == -1);
+}
+
+TEST_CASE("memory that is bound to one node comes from there") {
+    const int before = ucs::topology::memory_node();
+    const machine here = machine::read();
+    CHECK((before == -1 || here.nodes().size() > 1 || before == here.nodes().front().id));
+    const unsigned long first = 1UL << here.nodes().front().id;
+    if (::syscall(SYS_set_mempolicy, MPOL_BIND, &first, 64) != 0) {
+        WARN("left out: this process may not bind its memory");
+        return;
+    }
+    CHECK(ucs::topology::memory_node() == here.nodes().front().id);
+    REQUIRE(::syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0) == 0);
+    CHECK(ucs::topology::memory_node() == before);
 }
 
 TEST_CASE("this machine has a node with processors") {

@@ -96,6 +96,12 @@ ucs::config::table make_table() {
                 "RC_VERBS_FC_HARD_THRESH", "0.25",
                 "Part of the window that is left when it demands an answer at once.",
                 between("0", "1")),
+            make_option<&settings::connections_at_hand>(
+                "RC_VERBS_MAX_NUM_EPS", "256",
+                "How many connections of a worker the device serves without fetching their state "
+                "from memory. A program that expects more endpoints than that "
+                "(estimated_num_eps) has those that cost no connection, ud_verbs.",
+                at_least("1")),
             make_option<&settings::linger>(
                 "RC_VERBS_LINGER", "1s",
                 "How long destroying an endpoint waits for operations on the program's own memory, "

@@ -27,6 +27,7 @@ struct settings {
     double flow_soft = 0;
     double flow_hard = 0;
     ucs::config::duration linger;
+    unsigned connections_at_hand = 0;
 
     static const ucs::config::table& options();
 };

@@ -40,6 +40,7 @@ ucs_status_t verbs_iface::find_limits() {
     const std::size_t message = options().segment.bytes - wire::header_size;
     attr_.ops = implemented_ops<verbs_ep>();
     attr_.keyed = true;
+    attr_.connections_at_hand = options().connections_at_hand;
     attr_.connection_length = wire::connection_data::size;
     // Without room in the request a short message goes by a buffer.
     attr_.max_short = inline_bytes_ > short_header ? inline_bytes_ - short_header : 0;
