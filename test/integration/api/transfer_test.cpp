@@ -198,7 +198,7 @@ TEST_CASE("all datatypes and ways around every protocol border that options can 
 }
 
 TEST_CASE("sixteen megabytes arrive as they were sent, by every scheme") {
-    const std::string scheme = GENERATE("auto", "get_zcopy", "am");
+    const std::string scheme = GENERATE("auto", "get_zcopy", "put_zcopy", "am");
     plan how;
     how.config = {{"RNDV_SCHEME", scheme}, {"RNDV_THRESH", "8k"}};
     CAPTURE(scheme);
