@@ -8,8 +8,9 @@ from programs import ENDLESS, LIMIT, await_state, await_traffic, output_of, ucx_
 from variants import DEVICES, HOSTS, NUMA, SWITCH
 
 ONLY_RDMA = "UCX_TLS=rc_verbs,self"
-# The rest of the suite takes three minutes more, and goes where the others go: docs/rdma-guest.md tells how to run it.
+# The rest of the suite takes minutes more, and goes where the others go: docs/rdma-guest.md tells how to run it.
 FILES = ("endpoint", "rma", "atomic", "memory", "dead_target")
+MORE_FILES = ("am", "stream", "stream_types", "match", "request", "query", "address", "thread", "wakeup")
 NAMED = ("sixteen megabytes arrive as they were sent*",)
 # A peer that is gone is noticed because it does not answer: soon, here.
 NOTICED_SOON = "UCX_KEEPALIVE_INTERVAL=1s UCX_RC_VERBS_TIMEOUT=100ms UCX_RC_VERBS_RETRY_COUNT=2"
@@ -22,22 +23,28 @@ def measured(server, client, test, address, settings=ONLY_RDMA):
         output_of(job)
 
 
+def run_programs(guest, transports, files, names=()):
+    suite = tool(guest, "test/integration/api/ucp_api_test")
+    wanted = ",".join([f"[#{file}_test]" for file in files] + [f'"{name}"' for name in names])
+    output = guest.check(f"UCX_TLS={transports} {NOTICED_SOON} {suite} --filenames-as-tags '{wanted}'", 3 * LIMIT)
+    assert "All tests passed" in output, output
+
+
 @on(DEVICES)
 def programs_of_the_c_interface_run_on_rc_verbs(guest):
-    suite = tool(guest, "test/integration/api/ucp_api_test")
-    wanted = ",".join([f"[#{file}_test]" for file in FILES] + [f'"{name}"' for name in NAMED])
-    output = guest.check(f"{ONLY_RDMA} {NOTICED_SOON} {suite} --filenames-as-tags '{wanted}'", 3 * LIMIT)
-    assert "All tests passed" in output, output
+    run_programs(guest, "rc_verbs,self", FILES, NAMED)
+
+
+@on(DEVICES)
+def more_programs_of_the_c_interface_run_on_rc_verbs(guest):
+    run_programs(guest, "rc_verbs,self", MORE_FILES)
 
 
 @on(DEVICES)
 def programs_of_the_c_interface_run_on_datagrams(guest):
     """Alone, and where they carry the data by which others are connected: tcp is not even there."""
-    suite = tool(guest, "test/integration/api/ucp_api_test")
-    for transports, files in (("ud_verbs,self", ("rma",)), ("rc_verbs,ud_verbs,self", ("endpoint",))):
-        wanted = ",".join(f"[#{file}_test]" for file in files)
-        output = guest.check(f"UCX_TLS={transports} {NOTICED_SOON} {suite} --filenames-as-tags '{wanted}'", 2 * LIMIT)
-        assert "All tests passed" in output, output
+    for transports, files in (("ud_verbs,self", ("rma", "am")), ("rc_verbs,ud_verbs,self", ("endpoint",))):
+        run_programs(guest, transports, files)
 
 
 # The cases of the suite whose clients are programs, not anybody with a TCP socket.
@@ -72,7 +79,8 @@ def client_that_finds_no_server_over_rdma_finds_one_by_tcp(guest):
 def open_mpi_runs_on_rc_verbs(guest):
     programs = tool(guest, "test/integration/mpi/bin")
     runner = pathlib.Path(__file__).parents[3] / "test/integration/mpi/run.py"
-    for program, ranks in (("p2p_modes", 2), ("win_transfer", 2)):
+    for program, ranks in (("p2p_modes", 2), ("win_transfer", 2), ("datatypes", 2), ("random_traffic", 3),
+                           ("win_atomics", 3), ("collectives", 4)):
         guest.check(f"python3 {runner} --lib {guest.build}/lib --bin {programs} --tls rc_verbs,self --np {ranks} "
                     f"--timeout {LIMIT} --program {program}", LIMIT + 20)
 
