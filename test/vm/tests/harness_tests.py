@@ -104,6 +104,8 @@ import pathlib, signal, sys
 sys.path.insert(0, sys.argv[1])
 from kernel import Kernel
 from machine import Guest
+# Whoever is started in the background of a script ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with Guest(Kernel(sys.argv[2]), pathlib.Path(sys.argv[3])) as guest:
     print(guest.process_id, flush=True)
     signal.pause()
