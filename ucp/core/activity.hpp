@@ -18,7 +18,7 @@ enum class activity {
     lost_connections,  // to peers that had endpoints
     stored_messages,   // came before their receive
     reads,             // rendezvous: memory of a peer was read
-    splits,            // rendezvous: one half read, one half written by the sender
+    splits,            // rendezvous: written by the sender, one half, or by a device all of it
     streams,           // rendezvous: the sender was asked to stream
     held_senders,      // messages to a peer must be announced, because it has no room
     deferred_sends,    // tag sends that waited, because the peer takes no more announcements

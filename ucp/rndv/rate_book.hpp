@@ -12,7 +12,8 @@ namespace ucp {
 // How the data of an announced message can be moved; the receiver chooses.
 enum class rndv_method : std::uint8_t {
     read,    // the receiver reads the sender's memory
-    split,   // the receiver reads one half, the sender writes the other at the same time
+    split,   // the receiver reads one half, the sender writes the other at the same time; where a
+             // device moves the data the sender's writes all of it (ucp/rndv/write_part.cpp)
     stream,  // the sender streams it through the transport
 };
 inline constexpr std::size_t rndv_method_count = 3;

@@ -83,7 +83,8 @@ ucs_status_t write_copied(request& send, uct::ep& lane) {
     return state.short_pack ? UCS_ERR_INVALID_PARAM : UCS_OK;
 }
 
-// Copied pieces tell nobody when they have arrived.
+// Copied pieces tell nobody when they have arrived. What is said afterwards is behind them anyway:
+// a lane that reaches memory by keys is the lane of messages, too (ucp/wireup/select.cpp).
 ucs_status_t await_copied(send_state& state, uct::ep& lane) {
     ++state.parts.count;
     const ucs_status_t status = lane.flush(&state.parts);
