@@ -49,7 +49,8 @@ constexpr bool knows_processor = true;
 constexpr bool knows_processor = false;
 #endif
 
-// One function of the C library, and the jump that was put into it. Written under the mutex.
+// One function of the C library, and the jump that was put into it, which is written under the
+// mutex.
 struct state {
     std::uint8_t* code;
     const std::uint8_t* place;
@@ -86,9 +87,10 @@ bool is_covered(function which) noexcept {
     return which == function::sbrk && code != nullptr && find_entry(code).already_there == nullptr;
 }
 
-// Finds the C library's own functions, whoever else defines some of those names.
+// Finds the C library's own functions, whoever else defines some of those names. Any thread: all
+// find the same.
 void look_up() noexcept {
-    if (states[0].code != nullptr) return;
+    if (load(states[0].code) != nullptr) return;
     void* const library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) return;
     for (std::size_t i = 0; i < function_count; ++i) {
@@ -184,10 +186,13 @@ int installed() noexcept {
 int install(int events) noexcept {
     if (!knows_processor) return 0;
     events &= noticeable;
-    pthread_mutex_lock(&installing);
     if ((events & ~installed()) != 0) {
+        // They wait for the loader, in whose hands may be a library that installs as it begins.
         look_up();
         stay_loaded();
+    }
+    pthread_mutex_lock(&installing);
+    if ((events & ~installed()) != 0) {
         store(wanted, wanted | events);
         replace(wanted);
     }
