@@ -1,0 +1,81 @@
+#include "ucg/reduce/element.hpp"
+
+namespace ucg::reduce {
+namespace {
+
+enum class family : std::uint8_t { integer, real, complex, with_place };
+
+struct traits {
+    const char* name;
+    std::size_t size;
+    family kind;
+};
+
+// In the order of `element`.
+constexpr traits elements[element_count] = {
+    {"int8", 1, family::integer},
+    {"int16", 2, family::integer},
+    {"int32", 4, family::integer},
+    {"int64", 8, family::integer},
+    {"uint8", 1, family::integer},
+    {"uint16", 2, family::integer},
+    {"uint32", 4, family::integer},
+    {"uint64", 8, family::integer},
+    {"fp16", 2, family::real},
+    {"bf16", 2, family::real},
+    {"fp8_e4m3", 1, family::real},
+    {"fp8_e5m2", 1, family::real},
+    {"fp32", 4, family::real},
+    {"fp64", 8, family::real},
+    {"complex32", 8, family::complex},
+    {"complex64", 16, family::complex},
+    {"int16_at", 8, family::with_place},
+    {"int32_at", 8, family::with_place},
+    {"int64_at", 16, family::with_place},
+    {"fp32_at", 8, family::with_place},
+    {"fp64_at", 16, family::with_place},
+};
+
+constexpr const char* operations[operation_count] = {
+    "sum",         "product",    "minimum",     "maximum",     "average",
+    "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "minimum_at", "maximum_at",
+};
+
+const traits& of(element which) noexcept {
+    return elements[static_cast<std::size_t>(which)];
+}
+
+}  // namespace
+
+std::size_t size_of(element which) noexcept {
+    return of(which).size;
+}
+
+bool is_defined(element what, operation how) noexcept {
+    const family kind = of(what).kind;
+    switch (how) {
+        case operation::sum:
+        case operation::product:
+        case operation::average:
+            return kind != family::with_place;
+        case operation::minimum:
+        case operation::maximum:
+            return kind == family::integer || kind == family::real;
+        case operation::minimum_at:
+        case operation::maximum_at:
+            return kind == family::with_place;
+        default:
+            return kind == family::integer;
+    }
+}
+
+const char* name(element which) noexcept {
+    return of(which).name;
+}
+
+const char* name(operation which) noexcept {
+    return operations[static_cast<std::size_t>(which)];
+}
+
+}  // namespace ucg::reduce

@@ -1,0 +1,318 @@
+// The loops of all kernels. Included by one file for each set of instructions; everything has
+// internal linkage, and no function of a library is called, so that no build's code can stand in
+// for another one's.
+//
+// A block of what the result becomes stays in the first-level cache while one source after the
+// other is worked into it, so each source is read once and the result is written once, however many
+// sources there are.
+#pragma once
+
+#include <type_traits>
+
+#include "ucg/reduce/kernel.hpp"
+#include "ucg/reduce/narrow_float.hpp"
+
+// Sources and result lie at the same place or apart: no turn of a loop touches what another one
+// does.
+#if defined(__clang__)
+#define UCG_REDUCE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define UCG_REDUCE_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace ucg::reduce {
+namespace {
+
+// --- how elements lie in memory, and what they are while they are worked on ---
+
+template<class T>
+struct plain {
+    using stored = T;
+    using worked = T;
+    [[gnu::always_inline]] static worked take(stored from) noexcept { return from; }
+    [[gnu::always_inline]] static stored give(worked from) noexcept { return from; }
+};
+
+template<class Format>
+struct narrow_real {
+    using stored = typename Format::bits;
+    using worked = float;
+    [[gnu::always_inline]] static worked take(stored from) noexcept { return widen<Format>(from); }
+    [[gnu::always_inline]] static stored give(worked from) noexcept { return narrow<Format>(from); }
+};
+
+template<class T>
+struct complex_of {
+    T real;
+    T imaginary;
+};
+
+template<class T>
+struct at {
+    T value;
+    std::int32_t place;
+};
+
+// --- operations ---
+
+// Sums and products of integers wrap around.
+template<class T>
+using wrapping = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+struct add {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        if constexpr (std::is_integral_v<T>) {
+            return static_cast<T>(static_cast<wrapping<T>>(a) + static_cast<wrapping<T>>(b));
+        } else {
+            return a + b;
+        }
+    }
+    template<class T>
+    [[gnu::always_inline]] static complex_of<T> apply(complex_of<T> a, complex_of<T> b) noexcept {
+        return {a.real + b.real, a.imaginary + b.imaginary};
+    }
+};
+
+struct multiply {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        if constexpr (std::is_integral_v<T>) {
+            return static_cast<T>(static_cast<wrapping<T>>(a) * static_cast<wrapping<T>>(b));
+        } else {
+            return a * b;
+        }
+    }
+    template<class T>
+    [[gnu::always_inline]] static complex_of<T> apply(complex_of<T> a, complex_of<T> b) noexcept {
+        return {a.real * b.real - a.imaginary * b.imaginary,
+                a.real * b.imaginary + a.imaginary * b.real};
+    }
+};
+
+struct smaller {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        return b < a ? b : a;
+    }
+    template<class T>
+    [[gnu::always_inline]] static at<T> apply(at<T> a, at<T> b) noexcept {
+        const bool takes = b.value < a.value || (b.value == a.value && b.place < a.place);
+        return takes ? b : a;
+    }
+};
+
+struct larger {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        return a < b ? b : a;
+    }
+    template<class T>
+    [[gnu::always_inline]] static at<T> apply(at<T> a, at<T> b) noexcept {
+        const bool takes = a.value < b.value || (b.value == a.value && b.place < a.place);
+        return takes ? b : a;
+    }
+};
+
+struct both {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        return static_cast<T>((a != 0) & (b != 0));
+    }
+};
+struct either {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        return static_cast<T>((a != 0) | (b != 0));
+    }
+};
+struct only_one {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        return static_cast<T>((a != 0) != (b != 0));
+    }
+};
+struct bits_of_both {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        return static_cast<T>(a & b);
+    }
+};
+struct bits_of_either {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        return static_cast<T>(a | b);
+    }
+};
+struct bits_of_one {
+    template<class T>
+    [[gnu::always_inline]] static T apply(T a, T b) noexcept {
+        return static_cast<T>(a ^ b);
+    }
+};
+
+template<class T>
+[[gnu::always_inline]] inline T divided(T sum, std::uint64_t by) noexcept {
+    if constexpr (std::is_integral_v<T>) {
+        using wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+        return static_cast<T>(static_cast<wide>(sum) / static_cast<wide>(by));
+    } else {
+        return sum / static_cast<T>(by);
+    }
+}
+template<class T>
+[[gnu::always_inline]] inline complex_of<T> divided(complex_of<T> sum, std::uint64_t by) noexcept {
+    return {divided(sum.real, by), divided(sum.imaginary, by)};
+}
+template<class T>
+[[gnu::always_inline]] inline at<T> divided(at<T> sum, std::uint64_t) noexcept {
+    return sum;
+}
+
+// --- the loops ---
+
+template<class As, class Op>
+void reduce(const job& what) noexcept {
+    using stored = typename As::stored;
+    using worked = typename As::worked;
+    auto* const into = static_cast<stored*>(what.into);
+    const auto source = [&](std::size_t i) { return static_cast<const stored*>(what.from[i]); };
+    if constexpr (std::is_same_v<stored, worked> && std::is_arithmetic_v<stored>) {
+        if (what.sources == 2 && what.divisor == 0) {
+            const stored* const a = source(0);
+            const stored* const b = source(1);
+            const std::size_t count = what.count;  // bytes that are stored could change it
+            UCG_REDUCE_INDEPENDENT
+            for (std::size_t i = 0; i < count; ++i)
+                into[i] = Op::apply(a[i], b[i]);
+            return;
+        }
+    }
+    constexpr std::size_t block = 4096 / sizeof(worked);
+    alignas(64) worked result[block];
+    for (std::size_t first = 0; first < what.count; first += block) {
+        const std::size_t left = what.count - first;
+        const std::size_t count = left < block ? left : block;
+        const stored* const begin = source(0) + first;
+        for (std::size_t i = 0; i < count; ++i)
+            result[i] = As::take(begin[i]);
+        for (std::size_t k = 1; k < what.sources; ++k) {
+            const stored* const next = source(k) + first;
+            for (std::size_t i = 0; i < count; ++i)
+                result[i] = Op::apply(result[i], As::take(next[i]));
+        }
+        if (what.divisor != 0) {
+            for (std::size_t i = 0; i < count; ++i)
+                result[i] = divided(result[i], what.divisor);
+        }
+        stored* const end = into + first;
+        for (std::size_t i = 0; i < count; ++i)
+            end[i] = As::give(result[i]);
+    }
+}
+
+// --- which one ---
+
+template<class As>
+kernel arithmetic(operation how) noexcept {
+    switch (how) {
+        case operation::sum:
+        case operation::average:
+            return reduce<As, add>;
+        case operation::product:
+            return reduce<As, multiply>;
+        default:
+            return nullptr;
+    }
+}
+
+template<class As>
+kernel ordered(operation how) noexcept {
+    switch (how) {
+        case operation::minimum:
+            return reduce<As, smaller>;
+        case operation::maximum:
+            return reduce<As, larger>;
+        default:
+            return arithmetic<As>(how);
+    }
+}
+
+template<class T>
+kernel of_integers(operation how) noexcept {
+    using as = plain<T>;
+    switch (how) {
+        case operation::logical_and:
+            return reduce<as, both>;
+        case operation::logical_or:
+            return reduce<as, either>;
+        case operation::logical_xor:
+            return reduce<as, only_one>;
+        case operation::bitwise_and:
+            return reduce<as, bits_of_both>;
+        case operation::bitwise_or:
+            return reduce<as, bits_of_either>;
+        case operation::bitwise_xor:
+            return reduce<as, bits_of_one>;
+        default:
+            return ordered<as>(how);
+    }
+}
+
+template<class T>
+kernel with_place(operation how) noexcept {
+    using as = plain<at<T>>;
+    if (how == operation::minimum_at) return reduce<as, smaller>;
+    return how == operation::maximum_at ? reduce<as, larger> : nullptr;
+}
+
+[[maybe_unused]] kernel find(element what, operation how) noexcept {
+    switch (what) {
+        case element::int8:
+            return of_integers<std::int8_t>(how);
+        case element::int16:
+            return of_integers<std::int16_t>(how);
+        case element::int32:
+            return of_integers<std::int32_t>(how);
+        case element::int64:
+            return of_integers<std::int64_t>(how);
+        case element::uint8:
+            return of_integers<std::uint8_t>(how);
+        case element::uint16:
+            return of_integers<std::uint16_t>(how);
+        case element::uint32:
+            return of_integers<std::uint32_t>(how);
+        case element::uint64:
+            return of_integers<std::uint64_t>(how);
+        case element::fp16:
+            return ordered<narrow_real<fp16_format>>(how);
+        case element::bf16:
+            return ordered<narrow_real<bf16_format>>(how);
+        case element::fp8_e4m3:
+            return ordered<narrow_real<e4m3_format>>(how);
+        case element::fp8_e5m2:
+            return ordered<narrow_real<e5m2_format>>(how);
+        case element::fp32:
+            return ordered<plain<float>>(how);
+        case element::fp64:
+            return ordered<plain<double>>(how);
+        case element::complex32:
+            return arithmetic<plain<complex_of<float>>>(how);
+        case element::complex64:
+            return arithmetic<plain<complex_of<double>>>(how);
+        case element::int16_at:
+            return with_place<std::int16_t>(how);
+        case element::int32_at:
+            return with_place<std::int32_t>(how);
+        case element::int64_at:
+            return with_place<std::int64_t>(how);
+        case element::fp32_at:
+            return with_place<float>(how);
+        case element::fp64_at:
+            return with_place<double>(how);
+    }
+    return nullptr;
+}
+
+}  // namespace
+}  // namespace ucg::reduce
