@@ -203,16 +203,6 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
         std::max({a.attr().max_put_short, a.attr().max_put_bcopy, a.attr().max_get_bcopy});
     bytes memory(longest + 2 * blocks::guard, std::byte{0x11});
     const reached there(net.at(1), a, memory);
-    const auto finish = [&](const std::function<ucs_status_t(uct::completion*)>& start) {
-        counted done;
-        ucs_status_t status = UCS_OK;
-        REQUIRE(net.run_until([&] { return (status = start(&done)) != UCS_ERR_NO_RESOURCE; }));
-        if (status == UCS_INPROGRESS) {
-            REQUIRE(net.run_until([&] { return done.told == 1; }));
-            status = done.result;
-        }
-        CHECK(status == UCS_OK);
-    };
     struct packed {
         const bytes* from;
         static std::size_t pack(void* arg, void* into, std::size_t capacity) {
@@ -230,7 +220,7 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
             CAPTURE(length, is_short);
             bytes sent = make_message({7, ++number}, length);
             const bytes kept = sent;
-            finish([&](uct::completion*) -> ucs_status_t {
+            finish(net, [&](uct::completion*) -> ucs_status_t {
                 if (is_short) return via->put_short(sent.data(), length, there.at(blocks::guard));
                 packed what{&sent};
                 const ssize_t put = via->put_bcopy(packed::pack, &what, there.at(blocks::guard));
@@ -238,12 +228,12 @@ CONFORMANCE_CASE(put_and_get_copied, "copied puts and gets of every length move 
                 return put < 0 ? static_cast<ucs_status_t>(put) : UCS_OK;
             });
             std::fill(sent.begin(), sent.end(), std::byte{0xee});
-            finish([&](uct::completion* done) { return via->flush(done); });
+            finish(net, [&](uct::completion* done) { return via->flush(done); });
             const bool same = std::equal(kept.begin(), kept.end(), memory.begin() + blocks::guard);
             CHECK(same);
             if (length > a.attr().max_get_bcopy) continue;
             bytes got(length + 1, std::byte{0x33});
-            finish([&](uct::completion* done) {
+            finish(net, [&](uct::completion* done) {
                 return via->get_bcopy(got.data(), length, there.at(blocks::guard), done);
             });
             const bool read = std::equal(kept.begin(), kept.end(), got.begin());

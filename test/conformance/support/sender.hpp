@@ -1,6 +1,7 @@
 // Sending whole messages by any of the active message operations.
 #pragma once
 
+#include <catch2/catch.hpp>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -83,5 +84,18 @@ private:
     std::vector<std::unique_ptr<outgoing>> messages_;
     ucs_status_t last_ = UCS_OK;
 };
+
+// Begins with `start(completion)`, as often as there is no room, and waits for the good end.
+template<class Start>
+void finish(network& net, Start&& start) {
+    counted done;
+    ucs_status_t status = UCS_OK;
+    REQUIRE(net.run_until([&] { return (status = start(&done)) != UCS_ERR_NO_RESOURCE; }));
+    if (status == UCS_INPROGRESS) {
+        REQUIRE(net.run_until([&] { return done.told == 1; }));
+        status = done.result;
+    }
+    REQUIRE(status == UCS_OK);
+}
 
 }  // namespace conformance

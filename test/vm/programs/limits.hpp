@@ -50,19 +50,6 @@ inline bool in_order(const side& at, std::uint32_t stream, std::uint32_t count) 
     return next == count;
 }
 
-// Waits for the end of what `start(completion)` begins.
-template<class Start>
-void finish(network& net, Start&& start) {
-    counted done;
-    ucs_status_t status = UCS_OK;
-    REQUIRE(net.run_until([&] { return (status = start(&done)) != UCS_ERR_NO_RESOURCE; }));
-    if (status == UCS_INPROGRESS) {
-        REQUIRE(net.run_until([&] { return done.told == 1; }));
-        status = done.result;
-    }
-    REQUIRE(status == UCS_OK);
-}
-
 inline void flush(network& net, uct::ep& via) {
     finish(net, [&](uct::completion* done) { return via.flush(done); });
 }

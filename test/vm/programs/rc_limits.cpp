@@ -54,11 +54,6 @@ void check_message(network& net, sender& out, side& from, uct::ep& via, side& to
     REQUIRE(net.run_until([&] { return to.count(stream) == 1; }));
 }
 
-void put(network& net, uct::ep& via, std::span<std::byte> from, const reached& to) {
-    const uct::iov piece{from.data(), from.size()};
-    finish(net, [&](uct::completion* done) { return via.put_zcopy({&piece, 1}, to.at(0), done); });
-}
-
 // A counter of the memory that is registered for operations.
 std::string registrations(side& of, const std::string& counter) {
     return shown(of.iface(), "memory_domain/registrations/counters/" + counter);
@@ -132,6 +127,24 @@ public:
 private:
     uct::ib::queue_handle done_;
     uct::ib::pair_handle pair_;
+};
+
+// An endpoint, and memory at the other side that it puts to.
+struct put_scene {
+    explicit put_scene(environment& where) : net(where) {}
+    void put(std::span<std::byte> from) {
+        const uct::iov piece{from.data(), from.size()};
+        finish(net, [&](uct::completion* done) {
+            return via->put_zcopy({&piece, 1}, there.at(0), done);
+        });
+    }
+
+    static constexpr std::size_t length = 20'000;
+    network net;
+    side& a{net.at(0)};
+    const std::unique_ptr<uct::ep> via{a.connect(net.at(1))};
+    bytes remote = bytes(length);
+    const reached there{net.at(1), a, remote};
 };
 
 }  // namespace
@@ -303,21 +316,17 @@ TEST_CASE("memory stays registered for the next operation, until it is unmapped"
     const bool kept = GENERATE(true, false);
     CAPTURE(kept);
     rc_verbs where({{"IB_RCACHE_ENABLE", kept ? "y" : "n"}});
-    network net(where);
-    side& a = net.at(0);
-    const auto via = a.connect(net.at(1));
-    constexpr std::size_t length = 20'000;
-    bytes remote(length);
-    const reached there(net.at(1), a, remote);
-    const auto counts = [&a] {
-        return std::vector{registrations(a, "misses"), registrations(a, "hits"),
-                           registrations(a, "invalidations")};
+    put_scene in(where);
+    constexpr std::size_t length = put_scene::length;
+    const auto counts = [&in] {
+        return std::vector{registrations(in.a, "misses"), registrations(in.a, "hits"),
+                           registrations(in.a, "invalidations")};
     };
     using numbers = std::vector<std::string>;
     auto pages = ucs::memory::mapped::anonymous(length);
     REQUIRE(pages);
     for (int i = 0; i < 3; ++i)
-        put(net, *via, pages->bytes().first(length), there);
+        in.put(pages->bytes().first(length));
     CHECK(counts() == (kept ? numbers{"1", "2", "0"} : numbers{"3", "0", "0"}));
     void* const where_it_was = pages->data();
     pages->reset();
@@ -325,24 +334,20 @@ TEST_CASE("memory stays registered for the next operation, until it is unmapped"
     void* const again = ::mmap(where_it_was, length, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     REQUIRE(again == where_it_was);
-    put(net, *via, {static_cast<std::byte*>(again), length}, there);
+    in.put({static_cast<std::byte*>(again), length});
     CHECK(counts() == (kept ? numbers{"2", "2", "1"} : numbers{"4", "0", "0"}));
     REQUIRE(::munmap(again, length) == 0);
 }
 
 TEST_CASE("a fork changes nothing in what the parent's registered memory sends") {
     rc_verbs where;
-    network net(where);
-    side& a = net.at(0);
-    const auto via = a.connect(net.at(1));
-    constexpr std::size_t length = 20'000;
-    bytes remote(length);
-    const reached there(net.at(1), a, remote);
+    put_scene in(where);
+    constexpr std::size_t length = put_scene::length;
     auto pages = ucs::memory::mapped::anonymous(length);
     REQUIRE(pages);
     const std::span<std::byte> local = pages->bytes().first(length);
     std::fill(local.begin(), local.end(), std::byte{1});
-    put(net, *via, local, there);
+    in.put(local);
     int door[2];
     REQUIRE(::pipe(door) == 0);
     const pid_t child = ::fork();
@@ -358,19 +363,19 @@ TEST_CASE("a fork changes nothing in what the parent's registered memory sends")
     ::close(door[0]);
     const auto check_put = [&](std::byte what) {
         std::fill(local.begin(), local.end(), what);
-        put(net, *via, local, there);
-        CHECK(remote == bytes(length, what));
+        in.put(local);
+        CHECK(in.remote == bytes(length, what));
     };
     check_put(std::byte{2});  // while the child has the same pages
     ::close(door[1]);
     int status = -1;
     REQUIRE(::waitpid(child, &status, 0) == child);
     CHECK(status == 0);
-    put(net, *via, local, there);
-    CHECK(remote == bytes(length, std::byte{2}));
+    in.put(local);
+    CHECK(in.remote == bytes(length, std::byte{2}));
     check_put(std::byte{3});
-    CHECK(registrations(a, "misses") == "1");
-    CHECK(registrations(a, "hits") == "3");
+    CHECK(registrations(in.a, "misses") == "1");
+    CHECK(registrations(in.a, "hits") == "3");
 }
 
 TEST_CASE("endpoints and interfaces show their queue pairs, windows and buffers") {
