@@ -13,11 +13,11 @@
 #include "ucg/reduce/narrow_float.hpp"
 
 // Sources and result lie at the same place or apart: no turn of a loop touches what another one
-// does.
-#if defined(__clang__)
-#define UCG_REDUCE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
+// does. Clang would have to be told to warn of nothing where it optimizes less.
+#if defined(__GNUC__) && !defined(__clang__)
 #define UCG_REDUCE_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define UCG_REDUCE_INDEPENDENT
 #endif
 
 namespace ucg::reduce {
