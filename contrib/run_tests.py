@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ["ucm/all", "ucs/all", "uct/all", "ucp/all", "tools/all"]
+LAYERS = ["ucm/all", "ucs/all", "uct/all", "ucp/all", "ucg/all", "tools/all"]
 # A test that says nothing about its own limit ends after this many seconds.
 TEST_LIMIT = "300"
 SANITIZERS = {
