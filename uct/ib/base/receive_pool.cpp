@@ -51,10 +51,11 @@ receive_pool::~receive_pool() {
         ucs::memory::mpool::put(each);
 }
 
-ucs::result<std::unique_ptr<receive_pool>> receive_pool::create(domain& on, const setup& with) {
+ucs::result<std::unique_ptr<receive_pool>> receive_pool::create(domain& on, unsigned completions,
+                                                                const setup& with) {
     const auto offered = static_cast<std::uint32_t>(std::max(1, on.attr().max_srq_wr));
     setup possible = with;
-    possible.most = std::min(with.most, offered);
+    possible.most = std::min({with.most, offered, completions});
     ibv_srq_init_attr wanted{};
     wanted.attr.max_wr = possible.most;
     wanted.attr.max_sge = 1;

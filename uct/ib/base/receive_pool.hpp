@@ -36,8 +36,10 @@ public:
         std::uint32_t first;  // buffers at first
         std::uint32_t batch;  // of them that are handed to the device at a time
     };
-    // Failures are logged.
-    static ucs::result<std::unique_ptr<receive_pool>> create(domain& on, const setup& wanted);
+    // Has no more buffers than completions of them fit, and than the device offers. Failures are
+    // logged.
+    static ucs::result<std::unique_ptr<receive_pool>> create(domain& on, unsigned completions,
+                                                             const setup& wanted);
     ~receive_pool();
     receive_pool(const receive_pool&) = delete;
     receive_pool& operator=(const receive_pool&) = delete;

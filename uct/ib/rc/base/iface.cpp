@@ -20,11 +20,9 @@ std::uint8_t depth(int of_device, const ucs::config::auto_count& wanted) noexcep
     return static_cast<std::uint8_t>(wanted.is_auto() ? most : std::min(most, wanted.value));
 }
 
-// No more buffers than the completion queue has entries.
-ib::receive_pool::setup pool_setup(const settings& options, unsigned completions) noexcept {
-    return {"rc receive buffers", options.segment.bytes,
-            wire::header_size,    std::min(options.rx_queue, completions),
-            options.rx_first,     options.rx_batch};
+ib::receive_pool::setup pool_setup(const settings& options) noexcept {
+    return {"rc receive buffers", options.segment.bytes, wire::header_size,
+            options.rx_queue,     options.rx_first,      options.rx_batch};
 }
 
 }  // namespace
@@ -35,7 +33,7 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
     auto port = ib::iface::gather(where, params, {options->tx_completions, options->rx_queue});
     if (!port) return port.status();
     auto receives =
-        ib::receive_pool::create(*port->domain, pool_setup(*options, port->receives->size()));
+        ib::receive_pool::create(*port->domain, port->receives->size(), pool_setup(*options));
     if (!receives) return receives.status();
     return parts{std::move(*port), *options, std::move(*receives)};
 }

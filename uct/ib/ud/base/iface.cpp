@@ -19,13 +19,11 @@ constexpr unsigned turns_per_look = 8;
 constexpr double sweep_seconds = 30;
 constexpr ucs::time::nanoseconds shortest_sleep = 1000;
 
-// No more buffers than the completion queue has entries.
-ib::receive_pool::setup pool_setup(const settings& options, ibv_mtu mtu,
-                                   unsigned completions) noexcept {
+ib::receive_pool::setup pool_setup(const settings& options, ibv_mtu mtu) noexcept {
     return {"ud receive buffers",
             wire::route_header + ib::mtu_bytes(mtu),
             wire::route_header + wire::header_size,
-            std::min(options.rx_queue, completions),
+            options.rx_queue,
             options.rx_first,
             options.rx_batch};
 }
@@ -53,7 +51,7 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
     ibv_mtu mtu = port->attr.active_mtu;
     if (!options->path_mtu.is_auto()) mtu = std::min(mtu, ib::mtu_code(options->path_mtu.bytes));
     auto receives =
-        ib::receive_pool::create(*port->domain, pool_setup(*options, mtu, port->receives->size()));
+        ib::receive_pool::create(*port->domain, port->receives->size(), pool_setup(*options, mtu));
     if (!receives) return receives.status();
     const ib::path_setup path =
         ib::path_from(port->port, port->pkey_index, port->gid, port->options);
