@@ -276,11 +276,12 @@ void begin_fragments(request& send, std::size_t end, void (*done)(request& send)
 
 ucs_status_t send_fragment(request& send, const fragment_writer& how) {
     const std::size_t limit = in_place_limit(send, how.header_length);
-    if (limit > 0 && is_prepared(send, limit)) {
+    if (limit == 0) return send_copied(send, how);
+    if (is_prepared(send, limit)) {
         const ucs_status_t status = send_in_place(send, how, limit);
         if (!mem::is_out_of_devices_reach(status)) return status;
     }
-    send.state.send.copies |= limit > 0;
+    send.state.send.copies = true;
     return send_copied(send, how);
 }
 
