@@ -45,7 +45,6 @@ kernel find_kernel(element what, operation how) noexcept {
 }
 
 kernel find_kernel(element what, operation how, processor with) noexcept {
-    if (!is_defined(what, how)) return nullptr;
 #if defined(__x86_64__)
     if (with == processor::avx512 && would_be_fused(what, how)) with = processor::avx2;
     if (with == processor::avx512) return find_for_avx512(what, how);

@@ -12,14 +12,6 @@
 #include "ucg/reduce/kernel.hpp"
 #include "ucg/reduce/narrow_float.hpp"
 
-// Sources and result lie at the same place or apart: no turn of a loop touches what another one
-// does. Clang would have to be told to warn of nothing where it optimizes less.
-#if defined(__GNUC__) && !defined(__clang__)
-#define UCG_REDUCE_INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define UCG_REDUCE_INDEPENDENT
-#endif
-
 namespace ucg::reduce {
 namespace {
 
@@ -182,7 +174,11 @@ void reduce(const job& what) noexcept {
             const stored* const a = source(0);
             const stored* const b = source(1);
             const std::size_t count = what.count;  // bytes that are stored could change it
-            UCG_REDUCE_INDEPENDENT
+            // Sources and result lie at the same place or apart: no turn touches what another one
+            // does. Clang would warn where it optimizes less.
+#if !defined(__clang__)
+#pragma GCC ivdep
+#endif
             for (std::size_t i = 0; i < count; ++i)
                 into[i] = Op::apply(a[i], b[i]);
             return;
