@@ -207,30 +207,9 @@ std::vector<std::unique_ptr<counted>> flip_bits(network& net, target& on, unsign
     return running;
 }
 
-}  // namespace
-
-CONFORMANCE_CASE(atomic_left, "atomic operations end with their endpoint", needs::atomics) {
-    constexpr unsigned most = 16;
-    target on(net);
-    if (!net.at(0).attr().atomics.has({uct::atomic_kind::bit_xor, 4, 0, 0}, true)) return;
-    for (unsigned turns = 0; turns < 20; ++turns) {
-        CAPTURE(turns);
-        std::uint32_t before[most];
-        const auto running = flip_bits(net, on, most, before);
-        for (unsigned i = 0; i < turns; ++i)
-            net.progress();
-        on.via.reset();
-        for (const auto& each : running) {
-            CHECK(each->told == 1);
-            CHECK((each->result == UCS_OK || each->result == UCS_ERR_CANCELED));
-        }
-        on.via = net.at(0).connect(net.at(1));
-    }
-    CHECK(net.at(0).failures.empty());
-}
-
-CONFORMANCE_CASE(atomic_flush, "a flush waits for atomic operations, however many steps they take",
-                 needs::atomics) {
+// Begins such operations again and again, with more and more progress before `then` is called.
+template<class Then>
+void flip_and(network& net, Then&& then) {
     constexpr unsigned most = 16;
     target on(net);
     if (!net.at(0).attr().atomics.has({uct::atomic_kind::bit_xor, 4, 0, 0}, true)) return;
@@ -241,6 +220,27 @@ CONFORMANCE_CASE(atomic_flush, "a flush waits for atomic operations, however man
         const auto running = flip_bits(net, on, most, before);
         for (unsigned i = 0; i < turns; ++i)
             net.progress();
+        then(on, running);
+    }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(atomic_left, "atomic operations end with their endpoint", needs::atomics) {
+    flip_and(net, [&net](target& on, const auto& running) {
+        on.via.reset();
+        for (const auto& each : running) {
+            CHECK(each->told == 1);
+            CHECK((each->result == UCS_OK || each->result == UCS_ERR_CANCELED));
+        }
+        on.via = net.at(0).connect(net.at(1));
+    });
+    CHECK(net.at(0).failures.empty());
+}
+
+CONFORMANCE_CASE(atomic_flush, "a flush waits for atomic operations, however many steps they take",
+                 needs::atomics) {
+    flip_and(net, [&net](target& on, const auto& running) {
         counted flushed;
         const ucs_status_t status = on.via->flush(&flushed);
         REQUIRE((status == UCS_OK || status == UCS_INPROGRESS));
@@ -251,7 +251,7 @@ CONFORMANCE_CASE(atomic_flush, "a flush waits for atomic operations, however man
         for (const auto& each : running)
             CHECK(each->told == 1);
         CHECK(on.word<std::uint32_t>(8) == (std::uint64_t{1} << running.size()) - 1);
-    }
+    });
 }
 
 CONFORMANCE_CASE(atomic_refusals, "an atomic operation that cannot be is refused, with a line",
