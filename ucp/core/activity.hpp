@@ -18,7 +18,8 @@ enum class activity {
     lost_connections,  // to peers that had endpoints
     stored_messages,   // came before their receive
     reads,             // rendezvous: memory of a peer was read
-    splits,            // rendezvous: written by the sender, one half, or by a device all of it
+    splits,            // rendezvous: half of it was read, half written by the sender
+    writes,            // rendezvous: the sender's device wrote it
     streams,           // rendezvous: the sender was asked to stream
     held_senders,      // messages to a peer must be announced, because it has no room
     deferred_sends,    // tag sends that waited, because the peer takes no more announcements
@@ -31,7 +32,7 @@ enum class activity {
 template<>
 inline constexpr auto ucs::stats::names<ucp::activity> = std::to_array<std::string_view>(
     {"ep_creations", "ep_creation_failures", "ep_closures", "ep_failures", "lost_connections",
-     "stored_messages", "reads", "splits", "streams", "held_senders", "deferred_sends",
+     "stored_messages", "reads", "splits", "writes", "streams", "held_senders", "deferred_sends",
      "asked_for_more", "refused_reads"});
 
 namespace ucp {

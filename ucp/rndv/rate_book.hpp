@@ -12,11 +12,11 @@ namespace ucp {
 // How the data of an announced message can be moved; the receiver chooses.
 enum class rndv_method : std::uint8_t {
     read,    // the receiver reads the sender's memory
-    split,   // the receiver reads one half, the sender writes the other at the same time; where a
-             // device moves the data the sender's writes all of it (ucp/rndv/write_part.cpp)
+    split,   // the receiver reads one half, the sender writes the other at the same time
+    write,   // the sender's device writes to the receiver's memory
     stream,  // the sender streams it through the transport
 };
-inline constexpr std::size_t rndv_method_count = 3;
+inline constexpr std::size_t rndv_method_count = 4;
 
 // Predicted costs decide first, observed ones as soon as there are some: how fast two processors
 // exchange cache lines differs between placements on the same machine, so no table made

@@ -9,7 +9,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/mem/reached.hpp"
-#include "ucp/proto/pipeline.hpp"
+#include "ucp/rndv/choice.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucp {
@@ -325,54 +325,6 @@ void deliver_data(void* arg, void* data, std::size_t length) {
     advance(*receive, payload);
 }
 
-// Below this the second message costs more than half a copy saves.
-constexpr std::size_t smallest_split = 64 * 1024;
-
-// Where a device moves the data: it is read, or written by the sender. Streaming is for what can be
-// neither: it costs both processors a copy, so not even a trial of it pays.
-rate_book::seconds predict_keyed(const request& receive, const lane_set& lanes, bool readable) {
-    const recv_state& state = receive.state.recv;
-    const rndv_scheme wanted = lanes.options->scheme;
-    const std::size_t length = state.info.length;
-    const bool writable = state.buffer.contiguous() != nullptr;
-    const double control = control_seconds(lanes);
-    rate_book::seconds predicted{-1, -1, control + pipeline_seconds(lanes, length)};
-    if (wanted == rndv_scheme::am) return predicted;
-    const bool read = readable && (wanted != rndv_scheme::put_zcopy || !writable);
-    const bool write = writable && (wanted != rndv_scheme::get_zcopy || !readable);
-    if (read) predicted[0] = control + read_seconds(lanes, length);
-    if (write) predicted[1] = 2 * control + write_seconds(lanes, length, readable);
-    if (read || write) predicted[2] = -1;
-    return predicted;
-}
-
-// By what was observed, else by what is predicted. Halves are shared only where the connection ends
-// with the peer's process or when the peer says so: a sender that is taken for dead must not write
-// into memory any more.
-rndv_method choose(const request& receive, const ep& from, bool readable) {
-    const recv_state& state = receive.state.recv;
-    worker& owner = *receive.owner;
-    const peer& remote = from.remote();
-    const config& options = owner.owner().options();
-    const lane_set lanes{&remote.am_attr(), &remote.rma_attr(), &owner.owner().costs(), &options,
-                         owner.streaming().used()};
-    const std::size_t length = state.info.length;
-    if (remote.rma_attr().keyed) {
-        return owner.rates().choose(length, predict_keyed(receive, lanes, readable));
-    }
-    const bool in_process = remote.am_attr().reach == uct::scope::process;
-    const bool divisible = length >= smallest_split && state.buffer.contiguous() != nullptr &&
-                           remote.am_attr().reach == uct::scope::host &&
-                           remote.rma_attr().ops.has(uct::op::put_zcopy);
-    rate_book::seconds predicted{};
-    predicted[0] = read_seconds(lanes, length);
-    predicted[1] = divisible ? control_seconds(lanes) + read_seconds(lanes, length / 2) : -1;
-    predicted[2] = options.scheme == rndv_scheme::get_zcopy || in_process
-                       ? -1
-                       : control_seconds(lanes) + pipeline_seconds(lanes, length);
-    return owner.rates().choose(length, predicted);
-}
-
 void* locate_data(void* arg, const void* at, std::size_t length) noexcept {
     wire::data_header header;
     std::memcpy(&header, at, sizeof header);
@@ -430,7 +382,7 @@ void rndv_receive(request& receive, ep& from, announced what) {
     const bool keyed = lane != nullptr && from.remote().rma_attr().keyed;
     const bool readable = lane != nullptr && what.address != 0 && state.buffer.in_memory() &&
                           (!keyed || what.memory != nullptr);
-    state.method = readable || keyed ? choose(receive, from, readable) : rndv_method::stream;
+    state.method = readable || keyed ? choose_method(receive, from, readable) : rndv_method::stream;
     state.started = ucs::time::now();
     receive.owner->rates().begin(state.started);
     switch (state.method) {
@@ -440,7 +392,9 @@ void rndv_receive(request& receive, ep& from, announced what) {
             return read_data(receive);
         case rndv_method::split:
             receive.owner->count(activity::splits);
-            if (!keyed) return split_data(receive);
+            return split_data(receive);
+        case rndv_method::write:
+            receive.owner->count(activity::writes);
             if (!ask_to_write(receive)) break;
             return;
         case rndv_method::stream:
