@@ -152,7 +152,10 @@ void ep::say_last(wire::wireup_type what) noexcept {
     if (!remote_->connected() || remote_->dead()) return;
     last_word_is_ = what;
     if (last_word_.pending_hook.is_linked()) return;
-    if (wireup::send_last_word(*this, what) == UCS_ERR_NO_RESOURCE)
+    // What waits goes first, also when a send ends in the middle of the lane's queue: a receive
+    // that has not heard of the end of its data would be broken off.
+    const bool others_wait = remote_->am().sent().queued > 0;
+    if (others_wait || wireup::send_last_word(*this, what) == UCS_ERR_NO_RESOURCE)
         remote_->am().pending_add(last_word_);
 }
 
