@@ -23,6 +23,7 @@
     X(ibv_dealloc_pd)             \
     X(ibv_reg_mr)                 \
     X(ibv_reg_mr_iova2)           \
+    X(ibv_reg_dmabuf_mr)          \
     X(ibv_dereg_mr)               \
     X(ibv_create_comp_channel)    \
     X(ibv_destroy_comp_channel)   \
@@ -160,6 +161,10 @@ ibv_mr*(ibv_reg_mr)(ibv_pd* domain, void* address, std::size_t length, int acces
 ibv_mr*(ibv_reg_mr_iova2)(ibv_pd* domain, void* address, std::size_t length, std::uint64_t iova,
                           unsigned access) {
     return (uct::ib::real.ibv_reg_mr_iova2)(domain, address, length, iova, access);
+}
+ibv_mr*(ibv_reg_dmabuf_mr)(ibv_pd* domain, std::uint64_t offset, std::size_t length,
+                           std::uint64_t iova, int fd, int access) {
+    return (uct::ib::real.ibv_reg_dmabuf_mr)(domain, offset, length, iova, fd, access);
 }
 int(ibv_dereg_mr)(ibv_mr* region) {
     return (uct::ib::real.ibv_dereg_mr)(region);
