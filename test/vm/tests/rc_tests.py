@@ -85,6 +85,15 @@ def device_that_cannot_fetch_pages_pins_them_and_says_so(guest):
         assert output.count("cannot page on demand (all of it); memory is pinned") == 1, output
 
 
+@on(DEVICES)
+def device_that_cannot_gather_completions_wakes_for_each_and_says_so(guest):
+    jobs = ucx_perftest(guest, guest, "-w 10 -n 100 -f -t tag_lat -s 8 -E sleep",
+                        "UCX_TLS=rc_verbs,self UCX_IB_CQ_EVENT_COUNT=16", program=tool(guest, "bin/ucx_perftest"))
+    for job in jobs:
+        output = output_of(job)
+        assert output.count("the device cannot gather completions") == 1, output
+
+
 @on(HOSTS)
 def perftest_runs_between_hosts(one, two):
     measured(one, two, (MESSAGES[0], MEMORY[1], ATOMICS[-1]), "10.9.0.1")

@@ -20,6 +20,20 @@ ucs::result<completion_queue> completion_queue::create(domain& on, unsigned size
     return completion_queue(queue_handle(made), told);
 }
 
+bool completion_queue::moderate(domain& on, unsigned count, unsigned microseconds) noexcept {
+    ibv_device_attr_ex all{};
+    if (ibv_query_device_ex(&on.context(), nullptr, &all) != 0) return false;
+    const ibv_cq_moderation_caps& can = all.cq_mod_caps;
+    if (can.max_cq_count == 0) return false;
+    ibv_modify_cq_attr wanted{};
+    wanted.attr_mask = IBV_CQ_ATTR_MODERATE;
+    wanted.moderate.cq_count =
+        static_cast<std::uint16_t>(std::min<unsigned>(count, can.max_cq_count));
+    wanted.moderate.cq_period =
+        static_cast<std::uint16_t>(std::min<unsigned>(microseconds, can.max_cq_period));
+    return ibv_modify_cq(queue_.get(), &wanted) == 0;
+}
+
 void completion_queue::note_broken() noexcept {
     if (broken_) return;
     broken_ = true;

@@ -21,6 +21,10 @@ public:
     static ucs::result<completion_queue> create(domain& on, unsigned size,
                                                 ibv_comp_channel* channel, event_inbox& told);
 
+    // The device wakes whoever sleeps only for so many completions, or after so long. False: it
+    // cannot do that, and wakes for each.
+    [[nodiscard]] bool moderate(domain& on, unsigned count, unsigned microseconds) noexcept;
+
     // What has completed since, in order; empty: nothing, or the queue is broken.
     // Valid until the next call.
     [[nodiscard]] std::span<const ibv_wc> poll() noexcept {

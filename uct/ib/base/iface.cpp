@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "ucs/config/once.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/ib/base/port.hpp"
@@ -132,7 +133,20 @@ ucs::result<iface::parts> iface::gather(const resource& where, const iface_param
     auto receives = completion_queue::create(on, sizes.receives, made.channel.get(), *made.events);
     if (!receives) return receives.status();
     made.receives = std::move(*receives);
+    if (made.channel != nullptr && made.options.event_count > 1) moderate_events(made);
     return made;
+}
+
+void iface::moderate_events(parts& of) noexcept {
+    const unsigned count = of.options.event_count;
+    const auto period = static_cast<unsigned>(of.options.event_period.seconds * 1e6);
+    const bool done = of.sends->moderate(*of.domain, count, period) &&
+                      of.receives->moderate(*of.domain, count, period);
+    if (done || !ucs::config::first_time("completion events are not moderated")) return;
+    ucs::log::warn(ib_log,
+                   "{}: UCX_IB_CQ_EVENT_COUNT has no effect, because the device cannot gather "
+                   "completions; it wakes a program that sleeps for each",
+                   of.domain->name());
 }
 
 iface::iface(const resource& where, const iface_params& params, parts made)

@@ -50,6 +50,7 @@ protected:
     // Failures are logged.
     static ucs::result<parts> gather(const resource& where, const iface_params& params,
                                      const queue_sizes& sizes);
+    static void moderate_events(parts& of) noexcept;
     iface(const resource& where, const iface_params& params, parts made);
     // Watches the device; right after the constructor. Failures are logged.
     [[nodiscard]] ucs_status_t start();

@@ -51,6 +51,15 @@ ucs::config::table make_table() {
                 "paging) instead of pinning them with a registration: registering takes no time "
                 "and no locked memory, the first access to each page takes longer. try: where the "
                 "device can; so does auto."),
+            make_option<&settings::event_count>(
+                "IB_CQ_EVENT_COUNT", "1",
+                "Completions that the device gathers before it wakes a program that sleeps, unless "
+                "IB_CQ_EVENT_PERIOD is over; fewer interrupts, later wakeups. Programs that poll "
+                "are not concerned.",
+                between("1", "65535").or_limited()),
+            make_option<&settings::event_period>(
+                "IB_CQ_EVENT_PERIOD", "100us", "How long the device waits for so many completions.",
+                between("1us", "65535us").or_limited()),
             make_option<&settings::port_down>(
                 "IB_PORT_DOWN_TIMEOUT", "10s",
                 "How long a port may be down before everything that is connected over it fails. "

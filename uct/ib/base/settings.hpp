@@ -16,6 +16,8 @@ struct settings {
     std::size_t cached_regions = 0;
     ucs::config::memunits cached_bytes;
     ucs::config::ternary on_demand = ucs::config::ternary::no;
+    unsigned event_count = 0;
+    ucs::config::duration event_period;
     ucs::config::duration port_down;
 
     static const ucs::config::table& options();
