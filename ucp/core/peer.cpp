@@ -126,6 +126,16 @@ const uct::iface_attr& peer::attr_of(const lane& which) const noexcept {
     return owner_.interface(which.resource)->attr();
 }
 
+void peer::observe_rail(const uct::ep& which, std::size_t length,
+                        ucs::time::nanoseconds posted) noexcept {
+    const ucs::time::nanoseconds now = ucs::time::now();
+    lane& first = shared_lane_ ? am_ : rma_;
+    if (first.endpoint.get() == &which) first.speed.observe(length, posted, now);
+    for (lane& each : more_rails_) {
+        if (each.endpoint.get() == &which) each.speed.observe(length, posted, now);
+    }
+}
+
 std::uint8_t peer::own_device(const lane& which) const noexcept {
     return owner_.owner().resources()[which.resource].memory;
 }

@@ -4,6 +4,7 @@
 
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/proto/lanes_of.hpp"
 #include "ucp/proto/send.hpp"
 #include "ucp/rma/begin.hpp"
 #include "ucp/rma/choice.hpp"
@@ -83,19 +84,13 @@ ucs_status_ptr_t begin(ep& with, send_kind kind, const void* buffer, std::size_t
     });
 }
 
-lane_set lanes_of(const peer& to) noexcept {
-    worker& owner = to.owner();
-    return {&to.am_attr(), to.rma() != nullptr ? &to.rma_attr() : nullptr, &owner.owner().costs(),
-            &owner.owner().options(), owner.streaming().used()};
-}
-
 const protocol& choose(const request& started) {
     const send_state& state = started.state.send;
     if (state.local_window != nullptr) return rma_direct;
     if (state.kind == send_kind::atomic) return rma_atomic_message;
     const peer& to = started.via->remote();
-    const lane_set lanes = lanes_of(to);
     const std::size_t length = state.buffer.length();
+    const lane_set lanes = lanes_of(to, length);
     const bool put = state.kind == send_kind::put;
     if (lanes.rma != nullptr && lanes.rma->keyed) {
         // Without the help of its owner, who may be busy, or none at all.

@@ -11,8 +11,6 @@ namespace ucp {
 
 namespace {
 
-// A rail that is twice as fast as the others still finds as many chunks.
-constexpr std::size_t chunks_per_rail = 4;
 constexpr std::size_t longest_chunk = std::size_t{1} << 20U;
 constexpr std::size_t at_once = 2;  // per rail
 
@@ -20,10 +18,9 @@ std::size_t shortest_chunk(const peer& with) noexcept {
     return with.owner().owner().options().rail_chunk.bytes;
 }
 
-std::size_t chunk_length_for(const peer& with, std::size_t length, std::size_t rails) noexcept {
-    constexpr std::size_t page = 4096;
-    const std::size_t fair = length / (rails * chunks_per_rail) / page * page;
-    return std::max(shortest_chunk(with), std::min(fair, longest_chunk));
+double speed_of(const peer& with, const wireup::lane& rail) noexcept {
+    const double observed = rail.speed.bandwidth();
+    return observed > 0 ? observed : with.attr_of(rail).bandwidth;
 }
 
 }  // namespace
@@ -32,17 +29,36 @@ bool is_striped(const peer& with, std::size_t length) noexcept {
     return with.rail_count() > 1 && length / 2 >= shortest_chunk(with);
 }
 
+std::size_t rails_for(const peer& with, std::size_t length) noexcept {
+    if (!is_striped(with, length)) return std::min<std::size_t>(with.rail_count(), 1);
+    return std::min<std::size_t>(with.rail_count(), with.owner().owner().options().rndv_rails);
+}
+
+std::size_t chunk_length_of(double part, std::size_t length, std::size_t shortest,
+                            std::size_t longest) noexcept {
+    constexpr std::size_t page = 4096;
+    const auto share = static_cast<std::size_t>(part * static_cast<double>(length));
+    const std::size_t chunks = std::max<std::size_t>(1, (share + longest - 1) / longest);
+    const std::size_t whole_pages = (share / chunks + page - 1) / page * page;
+    return std::min(std::max(whole_pages, shortest), longest);
+}
+
+double rails_bandwidth(const peer& with, std::size_t length) noexcept {
+    double sum = 0;
+    for (std::size_t i = 0; i < rails_for(with, length); ++i)
+        sum += with.attr_of(with.rail(i)).bandwidth;
+    return sum;
+}
+
 bool is_wanted_by_send(const uct::completion& parts) noexcept {
     const auto* const state = boost::intrusive::get_parent_from_member(&parts, &send_state::parts);
     return !state->aborted;
 }
 
 striped_access::striped_access(peer& with, const striped_work& work, std::vector<rail> rails,
-                               std::size_t chunk_length, uct::completion& whole,
-                               bool (*wanted)(const uct::completion& whole))
+                               uct::completion& whole, bool (*wanted)(const uct::completion& whole))
     : with_(with),
       work_(work),
-      chunk_length_(chunk_length),
       whole_(whole),
       wanted_(wanted),
       rails_(std::move(rails)),
@@ -65,13 +81,12 @@ bool striped_access::begin(peer& with, const striped_work& work, uct::completion
             const wireup::lane& each = with.rail(i);
             const uct::remote_memory* const in = work.memory->on(each.device);
             if (in == nullptr) continue;
-            rails.push_back({each.endpoint.get(), in});
+            rails.push_back({each.endpoint.get(), in, speed_of(with, each)});
             most = std::min(most, with.attr_of(each).max_rma);
         }
         if (rails.size() < 2) return false;
-        const std::size_t length =
-            std::min(most, chunk_length_for(with, work.length, rails.size()));
-        auto* const made = new striped_access(with, work, std::move(rails), length, whole, wanted);
+        share_out(rails, work.length, shortest_chunk(with), std::min(most, longest_chunk));
+        auto* const made = new striped_access(with, work, std::move(rails), whole, wanted);
         with.add(*made);
         ++whole.count;
         made->feed();
@@ -81,13 +96,22 @@ bool striped_access::begin(peer& with, const striped_work& work, uct::completion
     return true;
 }
 
+void striped_access::share_out(std::vector<rail>& among, std::size_t length, std::size_t shortest,
+                               std::size_t longest) noexcept {
+    double all = 0;
+    for (const rail& each : among)
+        all += each.bandwidth;
+    for (rail& each : among)
+        each.chunk_length = chunk_length_of(each.bandwidth / all, length, shortest, longest);
+}
+
 bool striped_access::take(chunk& into) noexcept {
     if (rails_[into.rail].failure != UCS_OK || !wanted_(whole_)) return false;
     if (!again_.empty()) {
         into.what = again_.back();
         again_.pop_back();
     } else if (next_ < work_.length) {
-        into.what = {next_, std::min(chunk_length_, work_.length - next_)};
+        into.what = {next_, std::min(rails_[into.rail].chunk_length, work_.length - next_)};
         next_ += into.what.length;
     } else {
         return false;
@@ -99,6 +123,7 @@ bool striped_access::take(chunk& into) noexcept {
 ucs_status_t striped_access::post(chunk& next) noexcept {
     const rail& over = rails_[next.rail];
     next.done = {.done = chunk_done, .count = 1};
+    next.posted = ucs::time::now();
     const uct::iov piece{work_.local + next.what.from, next.what.length};
     const uct::remote_place place{work_.remote + next.what.from, over.in};
     return work_.put ? over.lane->put_zcopy(std::span(&piece, 1), place, &next.done)
@@ -120,7 +145,10 @@ ucs_status_t striped_access::move(chunk& next) noexcept {
 
 void striped_access::ended(chunk& which, ucs_status_t status) noexcept {
     which.busy = false;
-    if (status == UCS_OK) return;
+    if (status == UCS_OK) {
+        with_.observe_rail(*rails_[which.rail].lane, which.what.length, which.posted);
+        return;
+    }
     again_.push_back(which.what);
     if (!wanted_(whole_)) return;  // the rail need not be the reason
     rail& over = rails_[which.rail];

@@ -8,6 +8,7 @@
 
 #include "ucp/mem/reached.hpp"
 #include "ucs/datastruct/intrusive.hpp"
+#include "ucs/time/clock.hpp"
 #include "uct/api/ep.hpp"
 
 namespace ucp {
@@ -27,9 +28,10 @@ struct striped_work {
 // Whether a send, whose pieces these are, still wants the rest of them.
 [[nodiscard]] bool is_wanted_by_send(const uct::completion& parts) noexcept;
 
-// Each rail takes the next chunk when it has ended one, so that rails carry as much as they are
-// fast, whatever slows them down; two chunks at a time, so that none waits for us. A chunk whose
-// rail fails goes over another one: nobody is told of data before all of it is there, and a chunk
+// Each rail takes its share at once, by the speed that it has shown. What is longer than a chunk of
+// each rail goes on with whichever rail has ended one, so that they carry as much as they are fast,
+// whatever slows them down; two chunks at a time, so that none waits for us. A chunk whose rail
+// fails goes over another one: nobody is told of data before all of it is there, and a chunk
 // that is moved twice is the same data.
 //
 // Owns itself, from `begin` until its part of the caller's completion has ended. In its peer's
@@ -56,6 +58,8 @@ private:
     struct rail {
         uct::ep* lane;
         const uct::remote_memory* in;
+        double bandwidth;  // as it was when the access began
+        std::size_t chunk_length = 0;
         ucs_status_t failure = UCS_OK;
     };
     struct range {
@@ -68,13 +72,15 @@ private:
         std::size_t rail;
         bool busy = false;
         range what{};
+        ucs::time::nanoseconds posted = 0;
         uct::completion done{};
         uct::pending_request pending{};
     };
 
     striped_access(peer& with, const striped_work& work, std::vector<rail> rails,
-                   std::size_t chunk_length, uct::completion& whole,
-                   bool (*wanted)(const uct::completion& whole));
+                   uct::completion& whole, bool (*wanted)(const uct::completion& whole));
+    static void share_out(std::vector<rail>& among, std::size_t length, std::size_t shortest,
+                          std::size_t longest) noexcept;
     static void chunk_done(uct::completion& done) noexcept;
     static ucs_status_t progress_chunk(uct::pending_request& queued) noexcept;
     [[nodiscard]] bool take(chunk& into) noexcept;
@@ -86,7 +92,6 @@ private:
 
     peer& with_;
     const striped_work work_;
-    const std::size_t chunk_length_;
     uct::completion& whole_;
     bool (*const wanted_)(const uct::completion& whole);
     std::vector<rail> rails_;
@@ -96,6 +101,17 @@ private:
     ucs_status_t failure_ = UCS_OK;
     bool feeding_ = false;
 };
+
+// How many of a peer's rails, the first ones, move so much of a rendezvous at the same time.
+[[nodiscard]] std::size_t rails_for(const peer& with, std::size_t length) noexcept;
+
+// Their bytes per second.
+[[nodiscard]] double rails_bandwidth(const peer& with, std::size_t length) noexcept;
+
+// How long the chunks of a rail are that carries this part of a transfer: as few as its share
+// makes, of whole pages.
+[[nodiscard]] std::size_t chunk_length_of(double part, std::size_t length, std::size_t shortest,
+                                          std::size_t longest) noexcept;
 
 // Chunks are no shorter than this, and nothing is striped that is less than two of them.
 [[nodiscard]] bool is_striped(const peer& with, std::size_t length) noexcept;

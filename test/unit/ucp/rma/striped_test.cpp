@@ -82,12 +82,15 @@ struct world : ucp_test::paired_world {
             bytes.push_back(other->rail(i).endpoint->sent().bytes);
         return bytes;
     }
-    // Moves little, so that the lanes stand.
+    // Moves little, so that the lanes stand; all of it is there then.
     void connect() {
-        told put;
+        told put, flushed;
         const ucp_request_param_t param = put.on_send();
         note(ucp_put_nbx(ep, local.data(), 8, address_of_target(), key, &param), put);
         await(put);
+        const ucp_request_param_t flushes = flushed.on_send();
+        note(ucp_ep_flush_nbx(ep, &flushes), flushed);
+        await(flushed);
         REQUIRE(driver.run_until([&] { return carried(0).size() == 2; }));
     }
     // The second devices of the two do not reach each other any more.
