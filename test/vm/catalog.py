@@ -19,12 +19,13 @@ class Test:
     name: str
     variant: Variant
     function: typing.Callable
+    long: bool = False  # takes minutes: only when it is asked for
 
 
-def on(variant):
+def on(variant, long=False, name=None):
     """Declares a test: a function that takes as many guests as the variant has, and raises what is wrong."""
     def declare(function):
-        TESTS.append(Test(f"{function.__module__}.{function.__name__}", variant, function))
+        TESTS.append(Test(f"{function.__module__}.{name or function.__name__}", variant, function, long))
         return function
     return declare
 

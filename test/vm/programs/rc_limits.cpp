@@ -10,6 +10,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/vm/programs/limits.hpp"
+#include "ucs/memory/dmabuf.hpp"
 #include "ucs/memory/mapped.hpp"
 #include "ucs/sys/text_file.hpp"
 #include "uct/ib/rc/base/ep.hpp"
@@ -520,6 +521,61 @@ TEST_CASE("a device that carries little in a request sends longer short messages
     }
     const bytes longer(a.attr().max_short + 1);
     CHECK(via->am_short(1, 0, longer.data(), longer.size()) == UCS_ERR_INVALID_PARAM);
+}
+
+// Soft RoCE takes no dma-buf: the call is made, the driver's refusal is told.
+TEST_CASE("memory of another device that cannot be registered is told, and is no end of anything") {
+    struct device_memory final : ucs::memory::dmabuf_source {
+        explicit device_memory(std::span<std::byte> all) : bytes(all) {
+            ucs::memory::add_dmabuf_source(*this);
+        }
+        ~device_memory() override { ucs::memory::remove_dmabuf_source(*this); }
+        std::optional<ucs::memory::dmabuf> find(const void* address,
+                                                std::size_t length) noexcept override {
+            const auto* const at = static_cast<const std::byte*>(address);
+            if (at < bytes.data() || at + length > bytes.data() + bytes.size()) return std::nullopt;
+            return ucs::memory::dmabuf{ucs::unique_fd(::memfd_create("device memory", 0)), 0};
+        }
+        const std::span<std::byte> bytes;
+    };
+    rc_verbs where;
+    put_scene in(where);
+    uct::memory_domain& device = *in.a.iface().domain();
+    const auto made = ucs::memory::mapped::anonymous(65536);
+    REQUIRE(made);
+    const std::span<std::byte> pages = made->bytes();
+    {
+        const device_memory exported(pages);
+        const test::log_capture log;
+        CHECK(device.share(pages, uct::memory_access::change).status() == UCS_ERR_INVALID_ADDR);
+        CHECK(device.prepare(pages, uct::memory_access::read) == UCS_ERR_INVALID_ADDR);
+        CHECK(log.text().find("because its driver takes no dma-buf") != std::string::npos);
+    }
+    in.put(pages.first(put_scene::length));
+    CHECK(device.share(pages, uct::memory_access::change).ok());
+}
+
+TEST_CASE("what registering costs is known, and memory that is kept registered costs nothing") {
+    const bool kept = GENERATE(true, false);
+    CAPTURE(kept);
+    rc_verbs where({{"IB_RCACHE_ENABLE", kept ? "y" : "n"}});
+    put_scene in(where);
+    uct::memory_domain& device = *in.a.iface().domain();
+    const auto price = [&](std::span<std::byte> bytes) {
+        return device.preparation_of(bytes, uct::memory_access::read, uct::memory_user::own);
+    };
+    const auto made = ucs::memory::mapped::anonymous(1 << 20);
+    REQUIRE(made);
+    const std::span<std::byte> pages = made->bytes();
+    in.put(pages.first(put_scene::length));
+    CHECK(price(pages.first(put_scene::length)).lasts == kept);
+    CHECK((price(pages.first(put_scene::length)).seconds > 0) == !kept);
+    // More pages cost more; of those that a cache would keep, the first is trusted to be used
+    // again.
+    const std::span<std::byte> rest = pages.subspan(put_scene::length);
+    static_cast<void>(price(rest));
+    CHECK(price(rest).seconds > price(rest.first(4096)).seconds);
+    CHECK(price(rest).seconds < 0.1);
 }
 
 TEST_CASE("what peers send wrong fills no log") {

@@ -7,9 +7,11 @@ from programs import ENDLESS, LIMIT, await_state, await_traffic, output_of, ucx_
 from variants import DEVICES, HOSTS, NUMA, SWITCH
 
 ONLY_RDMA = "UCX_TLS=rc_verbs,self"
-# The rest of the suite takes minutes more, and goes where the others go: docs/rdma-guest.md tells how to run it.
+MPI = pathlib.Path(__file__).parents[3] / "test/integration/mpi"
 FILES = ("endpoint", "rma", "atomic", "memory", "dead_target")
 MORE_FILES = ("am", "stream", "match", "request", "query", "address")
+# With --long.
+REST_OF_FILES = ("arguments", "config", "flood", "stream_types", "thread", "thread_families", "transfer", "user_request", "wakeup")
 NAMED = ("sixteen megabytes arrive as they were sent*",)
 # A peer that is gone is noticed because it does not answer: soon, here.
 NOTICED_SOON = "UCX_KEEPALIVE_INTERVAL=1s UCX_RC_VERBS_TIMEOUT=100ms UCX_RC_VERBS_RETRY_COUNT=2"
@@ -37,6 +39,11 @@ def programs_of_the_c_interface_run_on_rc_verbs(guest):
 @on(DEVICES)
 def more_programs_of_the_c_interface_run_on_rc_verbs(guest):
     run_programs(guest, "rc_verbs,self", MORE_FILES)
+
+
+for each in REST_OF_FILES:
+    on(DEVICES, long=True, name=f"{each}_of_the_c_interface_runs_on_rc_verbs")(
+        lambda guest, file=each: run_programs(guest, "rc_verbs,self", (file,)))
 
 
 @on(DEVICES)
@@ -74,14 +81,24 @@ def client_that_finds_no_server_over_rdma_finds_one_by_tcp(guest):
     assert "All tests passed" in output, output
 
 
+def run_mpi(guest, program, ranks):
+    programs = tool(guest, "test/integration/mpi/bin")
+    guest.check(f"python3 {MPI / 'run.py'} --lib {guest.build}/lib --bin {programs} --tls rc_verbs,self --np {ranks} "
+                f"--timeout {LIMIT} --program {program}", LIMIT + 20)
+
+
 @on(DEVICES)
 def open_mpi_runs_on_rc_verbs(guest):
-    programs = tool(guest, "test/integration/mpi/bin")
-    runner = pathlib.Path(__file__).parents[3] / "test/integration/mpi/run.py"
     for program, ranks in (("p2p_modes", 2), ("win_transfer", 2), ("datatypes", 2), ("random_traffic", 3),
                            ("win_atomics", 3), ("collectives", 4)):
-        guest.check(f"python3 {runner} --lib {guest.build}/lib --bin {programs} --tls rc_verbs,self --np {ranks} "
-                    f"--timeout {LIMIT} --program {program}", LIMIT + 20)
+        run_mpi(guest, program, ranks)
+
+
+for each, processes in (("wildcards", 3), ("probe_cancel", 2), ("truncation", 2), ("collectives_overlap", 2), ("communicators", 4),
+                        ("threads", 2), ("self_messages", 2), ("sizes", 2), ("storm", 4), ("win_sync", 2),
+                        ("win_dynamic", 2), ("spawn", 2), ("memory_hooks", 2), ("netpipe", 2)):
+    on(DEVICES, long=True, name=f"open_mpi_{each}_runs_on_rc_verbs")(
+        lambda guest, program=each, ranks=processes: run_mpi(guest, program, ranks))
 
 
 def packets_sent(guest, device):
