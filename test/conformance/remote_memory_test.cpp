@@ -126,6 +126,52 @@ CONFORMANCE_CASE(put, "put_zcopy writes every byte of any list of pieces", needs
     check_transfer(net, uct::op::put_zcopy);
 }
 
+CONFORMANCE_CASE(put_and_tell, "a message that follows a put finds all of its data",
+                 needs::put_zcopy | needs::keyed) {
+    side& a = net.at(0);
+    side& b = net.at(1);
+    const auto via = a.connect(b);
+    std::size_t found = 0;
+    std::vector<std::unique_ptr<blocks>> all;
+    std::vector<std::unique_ptr<blocks>> wanted;
+    std::vector<std::unique_ptr<reached>> there;
+    std::vector<std::unique_ptr<counted>> done;
+    b.on_message = [&](const received& message) {
+        const bool whole = message.data.size() == 1 + found % uct::ep::longest_word &&
+                           all[found]->remote == wanted[found]->remote;
+        REQUIRE(whole);
+        ++found;
+    };
+    constexpr std::uint32_t count = 60;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::size_t length = lengths_to_try[i % std::size(lengths_to_try)];
+        const std::size_t pieces = i % 2 == 0 ? 1 : std::min<std::size_t>(3, a.attr().max_iov);
+        all.push_back(std::make_unique<blocks>(length, pieces, i));
+        wanted.push_back(std::make_unique<blocks>(length, pieces, i));
+        wanted.back()->copy(false);
+        there.push_back(std::make_unique<reached>(reach(net, *all.back())));
+        done.push_back(std::make_unique<counted>());
+        bytes word(1 + i % uct::ep::longest_word, std::byte{5});
+        ucs_status_t status = UCS_OK;
+        REQUIRE(net.run_until([&] {
+            status = via->put_zcopy_and_tell(all.back()->pieces, there.back()->at(blocks::guard), 1,
+                                             word, done.back().get());
+            std::ranges::fill(word, std::byte{5});  // it was read in the call
+            return status != UCS_ERR_NO_RESOURCE;
+        }));
+        REQUIRE(status == UCS_INPROGRESS);
+    }
+    REQUIRE(net.run_until([&] {
+        return found == count &&
+               std::ranges::all_of(done, [](const auto& each) { return each->told == 1; });
+    }));
+    for (const auto& each : done)
+        CHECK(each->result == UCS_OK);
+    const bytes longer(uct::ep::longest_word + 1);
+    CHECK(via->put_zcopy_and_tell(all[0]->pieces, there[0]->at(blocks::guard), 1, longer,
+                                  nullptr) == UCS_ERR_INVALID_PARAM);
+}
+
 CONFORMANCE_CASE(refused_peer, "a refused get or put says unsupported and touches nothing",
                  needs::refused_memory) {
     side& a = net.at(0);

@@ -58,7 +58,10 @@ struct send_state {
     bool header_sent = false;                            // `header` is not read any more
     bool owns_header = false;                            // `header` is a copy of ours
     bool lends = false;                                  // `lent` is set
-    bool copies = false;                                 // no device can work with the buffer
+    bool writes_all = false;                             // the receiver reads nothing
+    bool told = false;                                   // the receiver hears of the end by itself
+    bool copies = false;  // through buffers of the transport: its own memory cannot be registered,
+                          // or at no lower price
 
     // Of an operation on a peer's memory only, and set by whoever begins one.
     std::uint8_t atomic_what;

@@ -45,6 +45,10 @@ void end_read(request& receive, ucs_status_t status) {
 void read_done(request& receive, ucs_status_t status) {
     recv_state& state = receive.state.recv;
     if (status == UCS_OK) static_cast<void>(note_rate(receive));
+    if (state.method == rndv_method::write) {  // the sender knows
+        end_read(receive, status);
+        return;
+    }
     if (state.confirm) {
         // What was read is the message only if the send still ran, and only then a failure to read
         // it is one.
@@ -77,8 +81,8 @@ bool send_data_request(request& receive, std::uint64_t address, std::uint64_t fr
     state.local_id = receive.owner->recv_ids().add(&receive);
     if (state.local_id == 0) return false;
     peer& to = receive.via->remote();
-    const wire::rtr_header header{state.remote_id, state.local_id, address, from,
-                                  receive.via->remote_id()};
+    const wire::rtr_header header{state.remote_id,          state.local_id,      address, from,
+                                  receive.via->remote_id(), receive.owner->uid()};
     std::array<std::byte, longest_lent_key> keys;
     const std::size_t length =
         address != 0 && state.lends ? pack_keys(*state.lent, keys.data()) : 0;
@@ -135,6 +139,9 @@ void read_completed(uct::completion& parts) noexcept {
     } else if (mem::is_out_of_devices_reach(status)) {
         stream_instead(receive);
     } else if (status == UCS_OK && std::exchange(receive.state.recv.unwritten, false)) {
+        if (receive.state.recv.method == rndv_method::write) {
+            receive.state.recv.method = rndv_method::read;  // the sender waits for our word
+        }
         const bool readable = receive.via->remote().rail_count() == 0;
         readable ? read_data(receive) : stream_instead(receive);
     } else {

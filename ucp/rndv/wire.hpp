@@ -3,7 +3,7 @@
 //   id            header (bytes)                                        then
 //   rndv_rts      what 8, total 8, ep 8, request 8, address 8,          key
 //                 flags 4, stopped 4
-//   rndv_rtr      request 8, reply 8, address 8, from 8, ep 8           key
+//   rndv_rtr      request 8, reply 8, address 8, from 8, ep 8, uid 8    key
 //   rndv_data     reply 8, offset 8                                     data
 //   rndv_ats      request 8, status 8, reply 8, ep 8                    -
 //   rndv_atp      reply 8, status 8                                     -
@@ -12,6 +12,9 @@
 // Who announces what the receiver does not receive stops at a limit, and says so by `stopped` in
 // the announcement that reaches it. A receiver that waits for another message asks for more by the
 // number that it was told last.
+//
+// Who has read the data, or a part of it, says so by rndv_ats, and the send ends. Where the sender
+// was asked to write all of it, it knows itself: the last message is rndv_atp, if that is UCS_OK.
 //
 // Where memory is reached by keys (ucp/rndv/lent.hpp), one follows that goes with the address; in
 // the announcement of an active message behind its header, at a multiple of 8 bytes.
@@ -44,8 +47,9 @@ struct rtr_header {
     std::uint64_t request;
     std::uint64_t reply;
     std::uint64_t address;  // 0: stream everything; else write what is behind `from` there
-    std::uint64_t from;     // offset in the message
+    std::uint64_t from;     // offset in the message; 0: nothing is read, and rndv_atp is the end
     std::uint64_t ep;       // the sender's endpoint, so that it can answer when the send is gone
+    std::uint64_t uid;  // of the worker that asks, for that answer when the endpoint is gone, too
 };
 
 struct data_header {

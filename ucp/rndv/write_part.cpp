@@ -53,6 +53,26 @@ bool write_striped(request& send) noexcept {
     return true;
 }
 
+// Where one request of the device is enough, another one follows it at once and tells the receiver.
+// UCS_ERR_UNSUPPORTED: that cannot be.
+ucs_status_t write_and_tell(request& send, uct::ep& lane) {
+    send_state& state = send.state.send;
+    if (state.offset > 0 || !send.via->remote().carries_messages(lane)) return UCS_ERR_UNSUPPORTED;
+    const uct::iov all{const_cast<void*>(state.buffer.contiguous()), state.end};
+    const wire::atp_header header{state.remote_id, UCS_OK};
+    ++state.parts.count;
+    const ucs_status_t status =
+        lane.put_zcopy_and_tell(std::span(&all, 1), place_of(send), wire::rndv_atp,
+                                std::as_bytes(std::span(&header, 1)), &state.parts);
+    if (status != UCS_INPROGRESS) {
+        --state.parts.count;
+        return status;
+    }
+    state.offset = state.end;
+    state.told = true;
+    return UCS_OK;
+}
+
 ucs_status_t write_in_place(request& send, uct::ep& lane, std::size_t limit) {
     send_state& state = send.state.send;
     std::array<uct::iov, 1> piece;
@@ -74,7 +94,8 @@ std::size_t pack_part(void* arg, void* into, std::size_t capacity) {
     return packed;
 }
 
-// What lies in pieces goes through the device's buffers; they are filled while others leave.
+// Data in pieces, and what is not worth being registered, goes through the device's buffers; they
+// are filled while others leave.
 ucs_status_t write_copied(request& send, uct::ep& lane) {
     send_state& state = send.state.send;
     const ssize_t written = lane.put_bcopy(pack_part, &send, place_of(send));
@@ -98,9 +119,13 @@ ucs_status_t write_rest(request& send) {
     send_state& state = send.state.send;
     const peer& to = send.via->remote();
     uct::ep* lane = to.rma();
-    const bool in_place = state.buffer.contiguous() != nullptr;
+    const bool in_place = state.buffer.contiguous() != nullptr && !state.copies;
     if (lane == nullptr || (!in_place && !to.rma_attr().keyed)) return UCS_ERR_UNSUPPORTED;
     if (in_place && write_striped(send)) return UCS_OK;
+    if (in_place && state.writes_all) {
+        const ucs_status_t status = write_and_tell(send, *lane);
+        if (status != UCS_ERR_UNSUPPORTED) return status;
+    }
     while (state.offset < state.end) {
         const ucs_status_t status = in_place ? write_in_place(send, *lane, to.rma_attr().max_rma)
                                              : write_copied(send, *lane);
@@ -150,6 +175,8 @@ void rndv_write_part(request& send, const wire::rtr_header& where, std::span<con
         return;
     }
     const peer& to = send.via->remote();
+    const bool known = state.lends;  // to the devices, since it was announced
+    state.copies = state.copies || (!known && !pays_in_place(send, uct::memory_user::own));
     if (to.rail_count() > 0 && !take_target(send, key)) {
         answer_receive(send.via->remote(), where.reply, UCS_ERR_UNSUPPORTED);
         return;

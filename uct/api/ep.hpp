@@ -42,11 +42,11 @@ public:
     // UCS_ERR_INVALID_ADDR: the data is malformed; other errors are the endpoint's end. Logged.
     virtual ucs_status_t connect_to(std::span<const std::byte>) { return UCS_ERR_UNSUPPORTED; }
 
-    // What went out here since it was made, and what waits: for people, never for a decision.
+    // What went out here since it was made, for people, and what waits.
     struct traffic {
         std::uint64_t operations = 0;  // messages, reads and writes that were accepted
         std::uint64_t bytes = 0;       // of them, with the headers of the layer above
-        std::size_t queued = 0;        // requests that wait for resources
+        std::size_t queued = 0;        // requests that wait for resources, behind one that runs
     };
     [[nodiscard]] virtual traffic sent() const noexcept { return {}; }
 
@@ -78,6 +78,16 @@ public:
     // Writes the pieces to remote memory. Statuses as get_zcopy.
     virtual ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                                    completion* done);
+
+    // put_zcopy of everything, and then a message of at most `longest_word` bytes, which arrives
+    // when the data is there. Both are one request to the device, so `done` is told when both have
+    // left. UCS_INPROGRESS; anything else: neither happened. UCS_ERR_UNSUPPORTED: not here, or not
+    // so much at once; then put_zcopy, and a message when that has ended, do the same.
+    static constexpr std::size_t longest_word = 32;
+    virtual ucs_status_t put_zcopy_and_tell(std::span<const iov>, const remote_place&, am_id,
+                                            std::span<const std::byte>, completion*) {
+        return UCS_ERR_UNSUPPORTED;
+    }
 
     // Writes at most attr().max_put_short bytes. The buffer may be reused on return; when the bytes
     // are there, flush tells. UCS_OK or an error.
@@ -116,7 +126,7 @@ public:
     // endpoints give nobody access, and stay as they are.
     virtual void abort() noexcept {}
 
-    // Queues a send that found no resource. Legal only after UCS_ERR_NO_RESOURCE.
+    // Queues a send that found no resource, or that others wait before.
     virtual void pending_add(pending_request& request) = 0;
 
     // Takes one request out that is queued here. Its neighbours keep their order.

@@ -27,11 +27,11 @@ public:
 
 protected:
     [[nodiscard]] ucs_status_t refuse(const char* call, const char* why) const;
+    [[nodiscard]] ucs_status_t admit_message(op kind, am_id id, const char* call);
     fabric& fabric_;
     link_ptr link_;
 
 private:
-    [[nodiscard]] ucs_status_t admit_message(op kind, am_id id, const char* call);
     ucs_status_t access(op_kind kind, std::span<const iov> pieces, std::uint64_t remote_address,
                         completion* done);
     [[nodiscard]] bool ends_at_once(const completion* done);

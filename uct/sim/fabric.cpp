@@ -158,6 +158,14 @@ void fabric::post(const link_ptr& on, operation_ptr what) {
     schedule({.when = there, .what = action::access, .on = on, .which = std::move(what)});
 }
 
+void fabric::post_both(const link_ptr& on, operation_ptr write, operation_ptr message) {
+    write->serial = on->next_serial++;
+    record(event_kind::posted, *on, write->length);
+    on->outstanding.push_back(write);
+    message->first = std::move(write);
+    post(on, std::move(message));
+}
+
 void fabric::send_on_wire(const link_ptr& on, operation_ptr what) {
     const ucs::time::nanoseconds there = now_ + travel_time(*on, what->length);
     on->wire.push_back(std::move(what));

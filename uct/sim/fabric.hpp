@@ -82,6 +82,8 @@ private:
     [[nodiscard]] ucs_status_t admit(const link_ptr& on);
     [[nodiscard]] bool rma_refused(node_id from, node_id to);
     void post(const link_ptr& on, operation_ptr what);
+    // Of a message and the write that goes before it.
+    void post_both(const link_ptr& on, operation_ptr write, operation_ptr message);
     void consumed_message(node& at);
     void record(event_kind kind, const link& on, std::uint64_t detail = 0) noexcept;
     void record(event_kind kind, const node& at, std::uint64_t detail = 0) noexcept;

@@ -53,6 +53,10 @@ void fabric::arrive(const link_ptr& on) {
         record(event_kind::dropped, *on, message->serial);
         return;
     }
+    if (message->first != nullptr) {
+        access(on, message->first);
+        if (!message->first->served) return;  // lost as well
+    }
     record(event_kind::arrived, *on, message->serial);
     if (message->kind == op_kind::goodbye) {
         arrived_goodbye(*on);
@@ -78,6 +82,7 @@ void fabric::access(const link_ptr& on, const operation_ptr& which) {
     }
     if (!on->paired) which->access_remote();
     if (on->paired && !serve(on, which)) return;
+    which->served = true;
     record(event_kind::remote_access, *on, which->serial);
     complete_soon(on, which);
 }

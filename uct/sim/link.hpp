@@ -46,6 +46,9 @@ struct operation {
     std::uint32_t key = 0;
     atomic_op change;
 
+    std::shared_ptr<operation> first;  // a write that happens just before this message arrives
+    bool served = false;               // a remote access has happened
+
     // Reads the pieces into the message.
     void gather() noexcept;
     // Moves the bytes of a get or put.

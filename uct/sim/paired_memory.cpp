@@ -1,4 +1,5 @@
 // Reading, writing and changing a peer's memory by its key.
+#include <algorithm>
 #include <cstring>
 
 #include "uct/sim/paired_domain.hpp"
@@ -80,6 +81,30 @@ ucs_status_t paired_ep::get_zcopy(std::span<const iov> into, const remote_place&
 ucs_status_t paired_ep::put_zcopy(std::span<const iov> from, const remote_place& to,
                                   completion* done) {
     return move_pieces(op_kind::put, from, to, done);
+}
+
+ucs_status_t paired_ep::put_zcopy_and_tell(std::span<const iov> from, const remote_place& to,
+                                           am_id id, std::span<const std::byte> message,
+                                           completion* done) {
+    const std::size_t length = total_length(from);
+    if (message.size() > longest_word) return refuse("put_zcopy_and_tell", "a longer message");
+    if (!iface_.attr().ops.has(op::put_zcopy) || from.size() > iface_.attr().max_iov ||
+        length > iface_.attr().max_rma) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    if (auto status = admit_message(op::am_bcopy, id, "put_zcopy_and_tell"); status != UCS_OK)
+        return status;
+    if (fabric_.refuses_memory()) return UCS_ERR_NO_MEMORY;
+    auto write = make_access(op_kind::put, length, to, done);
+    write->pieces.assign(from.begin(), from.end());
+    auto word = std::make_shared<operation>();
+    word->id = id;
+    word->length = word->copied = message.size();
+    word->data.reset(new std::byte[message.size()]);
+    std::ranges::copy(message, word->data.get());
+    fabric_.post_both(link_, std::move(write), std::move(word));
+    count(length);
+    return UCS_INPROGRESS;
 }
 
 ucs_status_t paired_ep::move_pieces(op_kind kind, std::span<const iov> pieces,

@@ -12,7 +12,9 @@ class completion_credits {
 public:
     explicit completion_credits(std::uint32_t size) noexcept : size_(size) {}
 
-    [[nodiscard]] bool any() const noexcept { return used_ < size_; }
+    [[nodiscard]] bool any(std::uint32_t count = 1) const noexcept {
+        return used_ + count <= size_;
+    }
     void take() noexcept { ++used_; }
     void give_back(std::uint32_t count) noexcept { used_ -= count; }
     [[nodiscard]] std::uint32_t used() const noexcept { return used_; }
@@ -37,8 +39,11 @@ public:
     send_credits(std::uint32_t size, std::uint32_t moderation) noexcept
         : size_(size), moderation_(moderation) {}
 
-    [[nodiscard]] bool any() const noexcept { return outstanding() + 1 < size_; }
+    [[nodiscard]] bool any(std::uint32_t count = 1) const noexcept {
+        return outstanding() + count < size_;
+    }
     [[nodiscard]] bool last() const noexcept { return outstanding() < size_; }
+    [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
     [[nodiscard]] std::uint32_t outstanding() const noexcept { return posted_ - completed_; }
     [[nodiscard]] std::uint32_t unsignaled() const noexcept { return unsignaled_; }
 

@@ -56,14 +56,14 @@ std::vector<nonsense> all_nonsense() {
     list.push_back({"acknowledges what was announced", [](scene& in) {
                         in.peer.send(wire::eager_ack, wire::ack_header{in.announced, UCS_OK});
                     }});
-    list.push_back(
-        {"asks for data in another's name", [](scene& in) {
-             in.peer.send(wire::rndv_rtr, wire::rtr_header{in.announced, 1, 0, 0, in.ep_id() + 9});
-         }});
-    list.push_back(
-        {"asks for what is behind the end", [](scene& in) {
-             in.peer.send(wire::rndv_rtr, wire::rtr_header{in.announced, 1, 4096, 101, in.ep_id()});
-         }});
+    list.push_back({"asks for data in another's name", [](scene& in) {
+                        in.peer.send(wire::rndv_rtr,
+                                     wire::rtr_header{in.announced, 1, 0, 0, in.ep_id() + 9, 0});
+                    }});
+    list.push_back({"asks for what is behind the end", [](scene& in) {
+                        in.peer.send(wire::rndv_rtr,
+                                     wire::rtr_header{in.announced, 1, 4096, 101, in.ep_id(), 0});
+                    }});
     list.push_back({"a request with a wrong address", [](scene& in) {
                         in.peer.send(wire::wireup, in.connection_message(wireup_type::request),
                                      std::vector<std::byte>(20));

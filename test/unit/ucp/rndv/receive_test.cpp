@@ -52,11 +52,13 @@ wire::rtr_header start_split(raw_world& in, std::vector<std::byte>& into,
 
 TEST_CASE("who asks for a part of a send that is gone is told that nothing was written") {
     // The receive waited for ever for the sender's half.
+    // Nor may its endpoint be there any more.
     raw_world in = near();
+    const bool endpoint_is_gone = GENERATE(false, true);
     std::vector<std::byte> buffer(length);
-    in.peer.send(
-        wire::rndv_rtr,
-        wire::rtr_header{123, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 4096, in.ep_id()});
+    in.peer.send(wire::rndv_rtr,
+                 wire::rtr_header{123, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 4096,
+                                  in.ep_id() + (endpoint_is_gone ? 1 : 0), in.peer.uid()});
     in.settle();
     const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
     REQUIRE(answers.size() == 1);
@@ -71,9 +73,9 @@ TEST_CASE("a send that is broken off while it writes a part tells the end of the
     std::vector<std::byte> buffer(length);
     told sent;
     const std::uint64_t send = start_send(in, data, sent);
-    in.peer.send(
-        wire::rndv_rtr,
-        wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0, in.ep_id()});
+    in.peer.send(wire::rndv_rtr,
+                 wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0,
+                                  in.ep_id(), 0});
     if (!by_us)
         in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_ERR_CONNECTION_RESET, 0, 0});
     in.handle_arrivals();
@@ -86,19 +88,37 @@ TEST_CASE("a send that is broken off while it writes a part tells the end of the
     CHECK(sent.status == (by_us ? UCS_ERR_CANCELED : UCS_ERR_CONNECTION_RESET));
 }
 
+TEST_CASE("a send that was asked to write everything ends when it has told so") {
+    raw_world in = near();
+    const std::vector<std::byte> data(length, std::byte{1});
+    std::vector<std::byte> buffer(length);
+    told sent;
+    const std::uint64_t send = start_send(in, data, sent);
+    in.peer.send(wire::rndv_rtr,
+                 wire::rtr_header{send, 4, reinterpret_cast<std::uint64_t>(buffer.data()), 0,
+                                  in.ep_id(), 0});
+    in.settle();
+    const auto answers = in.peer.received<wire::atp_header>(wire::rndv_atp);
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].status == UCS_OK);
+    CHECK(sent.status == UCS_OK);
+    CHECK(sent.times == 1);
+    CHECK(buffer == data);
+}
+
 TEST_CASE("wrong requests for data are rejected with one line, and the send goes on") {
     raw_world in = near();
     const std::vector<std::byte> data(length);
     told sent;
     const std::uint64_t send = start_send(in, data, sent);
     const test::log_capture log;
-    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 4, 0, 0, in.ep_id() + 1});
+    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 4, 0, 0, in.ep_id() + 1, 0});
     in.settle();
     CHECK(log.count("was not announced on that endpoint", ucs::log::level::warn) == 1);
     std::vector<std::byte> buffer(length);
     const auto place = reinterpret_cast<std::uint64_t>(buffer.data());
-    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 4, place, 0, in.ep_id()});
-    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 5, 0, 0, in.ep_id()});
+    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 4, place, 4096, in.ep_id(), 0});
+    in.peer.send(wire::rndv_rtr, wire::rtr_header{send, 5, 0, 0, in.ep_id(), 0});
     in.peer.send(wire::rndv_ats, wire::ats_header{send, UCS_OK, 0, 0});
     in.handle_arrivals();
     CHECK(log.count("being written already", ucs::log::level::warn) == 1);

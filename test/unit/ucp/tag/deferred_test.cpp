@@ -165,7 +165,8 @@ TEST_CASE("a request for the data is an answer, too") {
     sender from(in);
     from.send_many(in.ep_handle(), most + 1);
     REQUIRE(announced(in).size() == most);
-    in.peer.send(wire::rndv_rtr, wire::rtr_header{announced(in)[1].request, 5, 0, 0, in.ep_id()});
+    in.peer.send(wire::rndv_rtr,
+                 wire::rtr_header{announced(in)[1].request, 5, 0, 0, in.ep_id(), 0});
     in.settle();
     CHECK(announced(in).size() == most + 1);
     CHECK(from[1].status == UCS_OK);

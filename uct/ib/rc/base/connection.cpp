@@ -34,6 +34,26 @@ void connection::refused(int error) noexcept {
     fail(UCS_ERR_IO_ERROR);
 }
 
+unsigned connection::post_pair(ibv_send_wr& first, ibv_send_wr& second) noexcept {
+    const auto name_of = [this](std::uint32_t number) {
+        return std::uint64_t{slot_} << 32U | number;
+    };
+    first.wr_id = name_of(credits_.next());
+    first.next = &second;
+    second.wr_id = name_of(credits_.next() + 1);
+    second.send_flags |= IBV_SEND_SIGNALED;
+    ibv_send_wr* bad = nullptr;
+    const int error = ibv_post_send(&pair_.get(), &first, &bad);
+    const unsigned taken = error == 0 ? 2 : bad == &second ? 1 : 0;
+    for (unsigned i = 0; i < taken; ++i) {
+        credits_.post(i == 1);
+        shared_.take();
+    }
+    if (taken > 0) ++doorbells_;
+    if (error != 0) refused(error);
+    return taken;
+}
+
 bool connection::post_nothing() noexcept {
     ibv_send_wr request{};
     request.opcode = IBV_WR_RDMA_WRITE;  // of no bytes, which needs no memory and no key

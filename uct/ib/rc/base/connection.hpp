@@ -44,8 +44,14 @@ public:
     ucs_status_t connect(const queue_pair::setup& with, const ib::address& peer,
                          const wire::connection_data& theirs) noexcept;
 
-    // Room for one more work request.
-    [[nodiscard]] bool has_room() const noexcept { return credits_.any() && shared_.any(); }
+    // Room for so many more work requests.
+    [[nodiscard]] bool has_room(std::uint32_t count = 1) const noexcept {
+        return credits_.any(count) && shared_.any(count);
+    }
+    // Whether there ever is.
+    [[nodiscard]] bool can_hold(std::uint32_t count) const noexcept {
+        return count < credits_.size() && count <= shared_.size();
+    }
     // Hands one to the device, for which there is room. `wanted`: its completion is. False: the
     // device did not take it, and the connection fails.
     bool post(ibv_send_wr& request, bool wanted) noexcept {
@@ -63,6 +69,9 @@ public:
         ++doorbells_;
         return true;
     }
+    // Two by one doorbell, for which there is room; a completion is wanted of the second. Returns
+    // how many the device took: fewer than two, and the connection fails.
+    unsigned post_pair(ibv_send_wr& first, ibv_send_wr& second) noexcept;
     // What the request that was posted last leaves to do.
     void add(tx_op& op) noexcept {
         op.number = credits_.newest();

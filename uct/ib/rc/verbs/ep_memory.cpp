@@ -102,6 +102,36 @@ ucs_status_t verbs_ep::put_zcopy(std::span<const iov> from, const remote_place& 
     return access(IBV_WR_RDMA_WRITE, from, to, done);
 }
 
+// What a connection carries arrives in order, and the data of a write is there when what follows
+// it arrives (InfiniBand specification, volume 1, section 9.5, transaction ordering).
+ucs_status_t verbs_ep::put_zcopy_and_tell(std::span<const iov> from, const remote_place& to,
+                                          am_id id, std::span<const std::byte> message,
+                                          completion* done) {
+    const iface_attr& limits = owner().attr();
+    const std::size_t length = total_length(from);
+    if (message.size() > longest_word) return UCS_ERR_INVALID_PARAM;
+    if (from.size() > limits.max_iov || length > limits.max_rma || !connection_->can_hold(2)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    if (!may_send() || !connection_->has_room(2)) [[unlikely]]
+        return why_not();
+    direct* const op = own().pools().get_direct();
+    if (op == nullptr) return UCS_ERR_NO_MEMORY;
+    ibv_sge list[ib::local_pieces::most];
+    const ucs_status_t status = op->pieces.use(own().device(), from, memory_access::read, list);
+    if (status != UCS_OK) return begun(*op, status, length, done);
+    ibv_send_wr write = access_of(IBV_WR_RDMA_WRITE, std::span(list).first(op->pieces.count()), to);
+    op->bytes[0] = std::byte{header(id)};
+    std::memcpy(op->bytes.data() + wire::header_size, message.data(), message.size());
+    ibv_sge word = op->beside_piece(wire::header_size + message.size());
+    ibv_send_wr tell{};
+    tell.sg_list = &word;
+    tell.num_sge = 1;
+    tell.opcode = IBV_WR_SEND;
+    if (word.length <= own().inline_bytes()) tell.send_flags = IBV_SEND_INLINE;
+    return begun(*op, post_pair(write, tell), length, done);
+}
+
 ucs_status_t verbs_ep::get_zcopy(std::span<const iov> into, const remote_place& from,
                                  completion* done) {
     return access(IBV_WR_RDMA_READ, into, from, done);
