@@ -60,6 +60,7 @@ void choose_pairs(random& dice, scenario& made) {
     }
     pairs.max_put_short = one_of<std::size_t>(dice, {8, 32, 200});
     pairs.registration_failure = one_of(dice, {0.0, 0.0, 0.3});
+    pairs.registration_time = one_of(dice, {0.0, 0.0, 1e-6, 1.0});
     pairs.devices = one_of(dice, {1U, 1U, 2U, 3U});
     pairs.keeps_registered = dice.chance(0.5);
     if (dice.chance(0.5)) remove(made.network.ops, uct::op::get_zcopy);
@@ -74,7 +75,7 @@ std::vector<std::pair<std::string, std::string>> choose_options(random& dice) {
         list.emplace_back(option, *(values.begin() + dice.below(values.size())));
     };
     sometimes("RNDV_THRESH", {"0", "1", "64", "1000", "8k", "inf"});
-    sometimes("RNDV_SCHEME", {"get_zcopy", "am", "put_zcopy"});
+    sometimes("RNDV_SCHEME", {"get_zcopy", "am", "put_zcopy", "put_ppln"});
     sometimes("BCOPY_THRESH", {"0", "16"});
     sometimes("ZCOPY_THRESH", {"0", "1", "300"});
     sometimes("RNDV_FRAG_SIZE", {"200", "3000"});
@@ -128,7 +129,7 @@ std::string scenario::text() const {
         "profile {} seed {}: {} workers, {} actions each, {}, peer mode {}, remote {} on {} bytes, "
         "streams {} sockets {} breaking {}; "
         "pairs {} on {} none made {} dead paths {} repeated after {} memory {:#x}/{} refused {} "
-        "kept {}; "
+        "in {} s kept {}; "
         "ops {:#x} short {} "
         "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
         "queue {} refusal {} batch {} immediate {} rma refused {};",
@@ -137,10 +138,10 @@ std::string scenario::text() const {
         network.paired.creation_failure, network.paired.dead_path,
         network.paired.retransmission_time, network.paired.memory_ops.bits,
         network.paired.max_put_short, network.paired.registration_failure,
-        network.paired.keeps_registered, network.ops.bits, network.max_short, network.max_bcopy,
-        network.max_zcopy, network.max_zcopy_header, network.max_iov, network.max_rma,
-        network.reach == uct::scope::host ? "host" : "network", network.lands,
-        network.landing_piece, network.delay_probability, network.max_connect_time,
+        network.paired.registration_time, network.paired.keeps_registered, network.ops.bits,
+        network.max_short, network.max_bcopy, network.max_zcopy, network.max_zcopy_header,
+        network.max_iov, network.max_rma, network.reach == uct::scope::host ? "host" : "network",
+        network.lands, network.landing_piece, network.delay_probability, network.max_connect_time,
         network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
         network.immediate_completion, network.rma_refused);
     for (const auto& [option, value] : options)

@@ -12,7 +12,7 @@ inline constexpr enum_name<ucp::rndv_scheme> rndv_scheme_names[] = {
     {"rkey_ptr", ucp::rndv_scheme::get_zcopy},
     {"am", ucp::rndv_scheme::am},
     {"put_zcopy", ucp::rndv_scheme::put_zcopy},
-    {"put_ppln", ucp::rndv_scheme::put_zcopy},
+    {"put_ppln", ucp::rndv_scheme::put_ppln},
 };
 
 inline constexpr enum_name<ucp::protocol_pages> protocol_pages_names[] = {
@@ -68,10 +68,11 @@ const ucs::config::table& config::options() {
                 "RNDV_SCHEME", "auto",
                 "How the data of a rendezvous moves. 'auto': the receiver chooses by what it "
                 "predicts and observes. 'get_zcopy', 'get_ppln', 'rkey_ptr': the receiver reads "
-                "the sender's memory where it can. 'put_zcopy', 'put_ppln': the sender's device "
-                "writes to the receiver's memory, where there is one. 'am', and whatever cannot "
-                "be done: the sender streams through the transport. docs/protocols.md has the "
-                "details."),
+                "the sender's memory where it can. 'put_zcopy': the sender's device writes to the "
+                "receiver's memory, where there is one; 'put_ppln': from buffers that the data is "
+                "copied to, so that the sender's memory need not be registered. 'am', and whatever "
+                "cannot be done: the sender streams through the transport. docs/protocols.md has "
+                "the details."),
             make_option<&config::fragment>(
                 "RNDV_FRAG_SIZE", "512k",
                 "Largest piece sent from where it lies in one message, as far as the "

@@ -10,7 +10,10 @@
 
 namespace ucp {
 
-enum class rndv_scheme : std::uint8_t { automatic, get_zcopy, put_zcopy, am };
+enum class rndv_scheme : std::uint8_t { automatic, get_zcopy, put_zcopy, put_ppln, am };
+[[nodiscard]] constexpr bool wants_writing(rndv_scheme which) noexcept {
+    return which == rndv_scheme::put_zcopy || which == rndv_scheme::put_ppln;
+}
 
 enum class protocol_pages : std::uint8_t { none, all };
 

@@ -95,6 +95,9 @@ public:
     // For lines about workers that no transport reaches: peers may send any number of addresses.
     [[nodiscard]] ucs::log::throttle& unreachable() noexcept { return unreachable_; }
     void count(activity what) noexcept { view_->counters[what].add(); }
+    [[nodiscard]] std::uint64_t counted(activity what) const noexcept {
+        return view_->counters[what].get();
+    }
     [[nodiscard]] rate_book& rates() noexcept { return rates_; }
     [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
 

@@ -41,19 +41,25 @@ namespace ucp {
 // lanes.rma.
 [[nodiscard]] inline double read_seconds(const lane_set& lanes, std::size_t length) noexcept {
     const bool single_copy = lanes.rma->reach == uct::scope::host;
-    const double rate = single_copy ? lanes.costs->single_copy : lanes.rma->bandwidth;
+    const double rate = single_copy ? lanes.costs->single_copy : lanes.rma_bandwidth();
     const double start = single_copy ? lanes.costs->single_copy_overhead : 2 * lanes.rma->latency;
     return start + static_cast<double>(length) / rate;
 }
 
-// Writing it to a peer's memory over a network; `in_place` or copied to the device's buffers, one
-// after the other while others leave. Needs lanes.rma.
-[[nodiscard]] inline double write_seconds(const lane_set& lanes, std::size_t length,
-                                          bool in_place) noexcept {
+// Writing it to a peer's memory over a network. Needs lanes.rma.
+[[nodiscard]] inline double write_seconds(const lane_set& lanes, std::size_t length) noexcept {
+    return lanes.rma->latency + static_cast<double>(length) / lanes.rma_bandwidth();
+}
+
+// The same by way of the device's buffers, over one lane: while one is copied to, others leave.
+[[nodiscard]] inline double write_copied_seconds(const lane_set& lanes,
+                                                 std::size_t length) noexcept {
     const double bytes = static_cast<double>(length);
+    const double piece = static_cast<double>(std::min(length, lanes.rma->max_put_bcopy));
+    const double pieces = piece > 0 ? bytes / piece : 1;
     const double copy = lanes.costs->copy_bandwidth(length);
-    const double rate = in_place ? lanes.rma->bandwidth : std::min(lanes.rma->bandwidth, copy);
-    return lanes.rma->latency + bytes / rate;
+    return lanes.rma->latency + (lanes.rma->overhead + lanes.costs->copy_overhead) * pieces +
+           piece / copy + bytes / std::min(lanes.rma->bandwidth, copy);
 }
 
 }  // namespace ucp

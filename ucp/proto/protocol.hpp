@@ -19,6 +19,12 @@ struct lane_set {
     const host_costs* costs;
     const config* options;
     double stream_rate;  // bytes per second through shared memory, guessed or observed
+    // Of all lanes that move such memory at the same time; 0: what `rma` says of itself.
+    double rails_bandwidth = 0;
+
+    [[nodiscard]] double rma_bandwidth() const noexcept {
+        return rails_bandwidth > 0 ? rails_bandwidth : rma->bandwidth;
+    }
 };
 
 // What distinguishes sends, beside their length.

@@ -98,15 +98,21 @@ std::size_t in_place_limit(const request& send, std::size_t header) {
     return std::min(options.fragment.size.bytes, attr.max_zcopy - header);
 }
 
-// Whether the device knows the memory, or may be asked. Of several fragments it learns all at once:
-// each one for itself would share a page with its neighbour, and be registered with all before it.
+// Whether the device knows the memory, or may be asked at less than a copy's cost. Of several
+// fragments it learns all at once: each one for itself would share a page with its neighbour, and
+// be registered with all before it.
 bool is_prepared(const request& send, std::size_t limit) noexcept {
     const send_state& state = send.state.send;
     const void* const buffer = state.buffer.contiguous();
-    if (state.offset > 0 || state.end <= limit || buffer == nullptr) return true;
     uct::memory_domain* const device = send.via->remote().message_domain();
-    return device == nullptr ||
-           device->prepare({static_cast<const std::byte*>(buffer), state.end}) == UCS_OK;
+    if (state.offset > 0 || buffer == nullptr || device == nullptr) return true;
+    const std::span bytes(static_cast<const std::byte*>(buffer), state.end);
+    const double price =
+        device->preparation_of(bytes, uct::memory_access::read, uct::memory_user::own).seconds;
+    const double copy =
+        static_cast<double>(state.end) / send.owner->owner().costs().copy_bandwidth(state.end);
+    if (price > copy) return false;
+    return state.end <= limit || device->prepare(bytes, uct::memory_access::read) == UCS_OK;
 }
 
 send_kind announced(send_kind kind) noexcept {

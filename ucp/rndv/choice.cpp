@@ -1,7 +1,9 @@
 #include "ucp/rndv/choice.hpp"
 
 #include "ucp/core/worker.hpp"
+#include "ucp/proto/lanes_of.hpp"
 #include "ucp/proto/pipeline.hpp"
+#include "ucp/rma/striped.hpp"
 
 namespace ucp {
 
@@ -14,31 +16,60 @@ double& of(rate_book::seconds& costs, rndv_method which) noexcept {
     return costs[static_cast<std::size_t>(which)];
 }
 
-// Where a device moves the data: it is read, or written by the sender. Streaming is for what can be
-// neither: it costs both processors a copy, so not even a trial of it pays.
-rate_book::seconds predict_keyed(const request& receive, const lane_set& lanes, bool readable) {
+struct forecast {
+    rate_book::seconds predicted{-1, -1, -1, -1};
+    rate_book::seconds beside{};
+};
+
+// A method whose memory has to be registered first. What does not last is part of every transfer.
+void add(forecast& to, rndv_method which, double seconds, const uct::preparation& ready) noexcept {
+    of(to.predicted, which) = seconds + (ready.lasts ? 0 : ready.seconds);
+    of(to.beside, which) = ready.lasts ? ready.seconds : 0;
+}
+
+uct::preparation preparation_of(const request& receive, const peer& from, uct::memory_user by) {
+    const recv_state& state = receive.state.recv;
+    auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
+    if (buffer == nullptr) return {};
+    return preparation_for(from, {buffer, state.info.length}, uct::memory_access::change, by);
+}
+
+// Where a device moves the data: it is read, or written by the sender. Streaming costs both
+// processors a copy, so not even a trial of it pays, unless memory has to be registered for
+// anything else.
+forecast predict_keyed(const request& receive, const peer& from, const lane_set& lanes,
+                       bool readable) {
     const recv_state& state = receive.state.recv;
     const rndv_scheme wanted = lanes.options->scheme;
     const std::size_t length = state.info.length;
     const bool writable = state.buffer.contiguous() != nullptr;
     const double control = control_seconds(lanes);
-    rate_book::seconds predicted{-1, -1, -1, -1};
     const bool may_move = wanted != rndv_scheme::am;
-    const bool read = may_move && readable && (wanted != rndv_scheme::put_zcopy || !writable);
+    const bool read = may_move && readable && (!wants_writing(wanted) || !writable);
     const bool write = may_move && writable && (wanted != rndv_scheme::get_zcopy || !readable);
-    if (read) of(predicted, rndv_method::read) = control + read_seconds(lanes, length);
+    forecast made;
+    bool free = false;
+    if (read) {
+        const auto ready = preparation_of(receive, from, uct::memory_user::own);
+        add(made, rndv_method::read, control + read_seconds(lanes, length), ready);
+        free = ready.seconds <= 0;
+    }
     if (write) {
-        of(predicted, rndv_method::write) = 2 * control + write_seconds(lanes, length, readable);
+        const auto ready = preparation_of(receive, from, uct::memory_user::peer);
+        const double writing =
+            readable ? write_seconds(lanes, length) : write_copied_seconds(lanes, length);
+        add(made, rndv_method::write, 2 * control + writing, ready);
+        free = free || ready.seconds <= 0;
     }
-    if (!read && !write) {
-        of(predicted, rndv_method::stream) = control + pipeline_seconds(lanes, length);
+    if ((!read && !write) || (!free && wanted == rndv_scheme::automatic)) {
+        add(made, rndv_method::stream, control + pipeline_seconds(lanes, length), {});
     }
-    return predicted;
+    return made;
 }
 
 // Halves are shared only where the connection ends with the peer's process or when the peer says
 // so: a sender that is taken for dead must not write into memory any more.
-rate_book::seconds predict_copied(const request& receive, const lane_set& lanes) {
+forecast predict_copied(const request& receive, const lane_set& lanes) {
     const recv_state& state = receive.state.recv;
     const std::size_t length = state.info.length;
     const bool divisible = length >= smallest_split && state.buffer.contiguous() != nullptr &&
@@ -46,30 +77,56 @@ rate_book::seconds predict_copied(const request& receive, const lane_set& lanes)
                            lanes.rma->ops.has(uct::op::put_zcopy);
     const bool may_stream =
         lanes.options->scheme != rndv_scheme::get_zcopy && lanes.am->reach != uct::scope::process;
-    rate_book::seconds predicted{-1, -1, -1, -1};
-    of(predicted, rndv_method::read) = read_seconds(lanes, length);
-    if (divisible) {
-        of(predicted, rndv_method::split) =
-            control_seconds(lanes) + read_seconds(lanes, length / 2);
-    }
+    const double control = control_seconds(lanes);
+    forecast made;
+    add(made, rndv_method::read, read_seconds(lanes, length), {});
+    if (divisible) add(made, rndv_method::split, control + read_seconds(lanes, length / 2), {});
     if (may_stream) {
-        of(predicted, rndv_method::stream) =
-            control_seconds(lanes) + pipeline_seconds(lanes, length);
+        add(made, rndv_method::stream, control + pipeline_seconds(lanes, length), {});
     }
-    return predicted;
+    return made;
 }
 
 }  // namespace
 
+uct::preparation preparation_for(const peer& with, std::span<std::byte> bytes,
+                                 uct::memory_access how, uct::memory_user by) noexcept {
+    uct::preparation all;
+    for (std::size_t i = 0; i < rails_for(with, bytes.size()); ++i) {
+        const auto one = with.domain_of(with.rail(i))->preparation_of(bytes, how, by);
+        all.seconds += one.seconds;
+        all.lasts = all.lasts && one.lasts;
+    }
+    return all;
+}
+
 rndv_method choose_method(const request& receive, const ep& from, bool readable) {
-    worker& owner = *receive.owner;
     const peer& remote = from.remote();
-    const lane_set lanes{&remote.am_attr(), &remote.rma_attr(), &owner.owner().costs(),
-                         &owner.owner().options(), owner.streaming().used()};
-    const rate_book::seconds predicted = remote.rma_attr().keyed
-                                             ? predict_keyed(receive, lanes, readable)
-                                             : predict_copied(receive, lanes);
-    return owner.rates().choose(receive.state.recv.info.length, predicted);
+    const std::size_t length = receive.state.recv.info.length;
+    const lane_set lanes = lanes_of(remote, length);
+    const forecast made = lanes.rma->keyed ? predict_keyed(receive, remote, lanes, readable)
+                                           : predict_copied(receive, lanes);
+    return receive.owner->rates().choose(length, made.predicted, made.beside);
+}
+
+bool pays_in_place(const request& send, uct::memory_user by) noexcept {
+    const peer& to = send.via->remote();
+    auto* const buffer = static_cast<const std::byte*>(send.state.send.buffer.contiguous());
+    if (to.rail_count() == 0 || buffer == nullptr) return true;
+    const std::size_t length = send.state.send.buffer.length();
+    const lane_set lanes = lanes_of(to, length);
+    if (lanes.options->scheme != rndv_scheme::automatic) {
+        return lanes.options->scheme != rndv_scheme::put_ppln;
+    }
+    const double price =
+        preparation_for(to, {const_cast<std::byte*>(buffer), length}, uct::memory_access::read, by)
+            .seconds;
+    if (price <= 0) return true;
+    const double control = control_seconds(lanes);
+    const double in_place = by == uct::memory_user::peer
+                                ? control + read_seconds(lanes, length)
+                                : 2 * control + write_seconds(lanes, length);
+    return price + in_place <= 2 * control + write_copied_seconds(lanes, length);
 }
 
 }  // namespace ucp

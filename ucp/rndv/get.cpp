@@ -12,8 +12,8 @@ estimate probe(const lane_set& lanes, const send_class& what, std::size_t length
     if (!what.contiguous) return estimate::refused("needs contiguous data");
     if (length == 0) return estimate::refused("an empty message has nothing to read");
     if (lanes.options->scheme == rndv_scheme::am) return estimate::refused("UCX_RNDV_SCHEME=am");
-    if (lanes.options->scheme == rndv_scheme::put_zcopy) {
-        return estimate::refused("UCX_RNDV_SCHEME=put_zcopy");
+    if (wants_writing(lanes.options->scheme)) {
+        return estimate::refused("UCX_RNDV_SCHEME=put_zcopy or put_ppln");
     }
     // Announcement, read, acknowledgement.
     return {2 * control_seconds(lanes) + read_seconds(lanes, length)};

@@ -25,8 +25,7 @@ uct::memory_domain* domain_of_lane_to(const peer& of, std::uint8_t device) noexc
 std::unique_ptr<lent_memory> lend(const peer& to, std::span<std::byte> bytes,
                                   uct::memory_access allowed) noexcept {
     if (to.rail_count() == 0) return nullptr;
-    const std::size_t most = to.owner().owner().options().rndv_rails;
-    const std::size_t rails = is_striped(to, bytes.size()) ? std::min(to.rail_count(), most) : 1;
+    const std::size_t rails = rails_for(to, bytes.size());
     try {
         auto made = std::make_unique<lent_memory>();
         for (std::size_t i = 0; i < rails; ++i) {

@@ -38,13 +38,15 @@ bool rate_book::is_worth_a_try(const size_class& here, std::size_t method, bool 
     return (here.known & (1U << method)) == 0 || its_time;
 }
 
-rndv_method rate_book::choose(std::size_t length, const seconds& predicted) noexcept {
+rndv_method rate_book::choose(std::size_t length, const seconds& predicted,
+                              const seconds& beside) noexcept {
     size_class& here = classes_[index(length)];
     seconds cost = predicted;
     std::size_t best = rndv_method_count;
     for (std::size_t i = 0; i < rndv_method_count; ++i) {
         if (predicted[i] < 0) continue;
         if (here.per_byte[i] > 0) cost[i] = here.per_byte[i] * static_cast<double>(length);
+        cost[i] += beside[i];
         if (best == rndv_method_count || cost[i] < cost[best]) best = i;
     }
     ++here.chosen;

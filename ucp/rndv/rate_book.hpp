@@ -31,8 +31,10 @@ public:
     using seconds = std::array<double, rndv_method_count>;  // by method; negative: not possible
 
     // The cheapest possible method. Now and then another one that is not hopeless, for as many
-    // messages as make a sample, so that the figures stay true.
-    [[nodiscard]] rndv_method choose(std::size_t length, const seconds& predicted) noexcept;
+    // messages as make a sample, so that the figures stay true. `beside`: what this message costs
+    // before its transfer, which neither the prediction nor what was observed has in it.
+    [[nodiscard]] rndv_method choose(std::size_t length, const seconds& predicted,
+                                     const seconds& beside = {}) noexcept;
 
     // A transfer begins, and one that began then has ended well. The latter returns how many
     // seconds such a message costs when a sample is complete, else 0.

@@ -103,6 +103,12 @@ void ask_for_data(request& receive) {
     finish_receive(receive, UCS_ERR_NO_MEMORY);
 }
 
+// From here on it is a matter of the method alone.
+void begin_timing(request& receive) noexcept {
+    receive.state.recv.started = ucs::time::now();
+    receive.owner->rates().begin(receive.state.recv.started);
+}
+
 // Nobody reaches memory by the receive's keys any more.
 void end_access(recv_state& state) noexcept {
     if (std::exchange(state.lends, false)) delete state.lent;
@@ -252,6 +258,7 @@ bool ask_to_write(request& receive) {
         lend(receive.via->remote(), {buffer, state.info.length}, uct::memory_access::change);
     if (lent == nullptr) return false;
     state.lend(std::move(lent));
+    begin_timing(receive);
     state.awaits = rndv_answer::written;
     if (!send_data_request(receive, reinterpret_cast<std::uint64_t>(buffer), 0)) {
         state.awaits = rndv_answer::none;
@@ -350,6 +357,20 @@ void landed_data(void* arg, const void* at, std::size_t length) {
     if (receive != nullptr) advance(*receive, length);
 }
 
+// So that the transfer itself does not wait for registrations. False: a device cannot work with
+// the buffer.
+bool prepare(const request& receive, const peer& from) noexcept {
+    const recv_state& state = receive.state.recv;
+    const auto* const buffer = static_cast<const std::byte*>(state.buffer.contiguous());
+    if (buffer == nullptr) return true;
+    const std::size_t length = state.info.length;
+    for (std::size_t i = 0; i < rails_for(from, length); ++i) {
+        uct::memory_domain& device = *from.domain_of(from.rail(i));
+        if (device.prepare({buffer, length}, uct::memory_access::change) != UCS_OK) return false;
+    }
+    return true;
+}
+
 // Until everything is read. False: no memory.
 bool keep_keys(request& receive, std::unique_ptr<mem::reached_memory> memory) noexcept {
     std::unique_ptr<lent_memory> kept(new (std::nothrow) lent_memory);
@@ -390,15 +411,16 @@ void rndv_receive(request& receive, ep& from, announced what) {
     const bool readable = lane != nullptr && what.address != 0 && state.buffer.in_memory() &&
                           (!keyed || what.memory != nullptr);
     state.method = readable || keyed ? choose_method(receive, from, readable) : rndv_method::stream;
-    state.started = ucs::time::now();
-    receive.owner->rates().begin(state.started);
     switch (state.method) {
         case rndv_method::read:
             receive.owner->count(activity::reads);
+            if (!prepare(receive, from.remote())) break;
             if (keyed && !keep_keys(receive, std::move(what.memory))) break;
+            begin_timing(receive);
             return read_data(receive);
         case rndv_method::split:
             receive.owner->count(activity::splits);
+            begin_timing(receive);
             return split_data(receive);
         case rndv_method::write:
             receive.owner->count(activity::writes);
@@ -406,6 +428,7 @@ void rndv_receive(request& receive, ep& from, announced what) {
             return;
         case rndv_method::stream:
             receive.owner->count(activity::streams);
+            begin_timing(receive);
             return ask_for_data(receive);
     }
     stream_instead(receive);

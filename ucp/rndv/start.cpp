@@ -4,6 +4,7 @@
 
 #include "ucp/am/wire.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/rndv/choice.hpp"
 #include "ucp/rndv/wire.hpp"
 
 namespace ucp {
@@ -43,12 +44,14 @@ std::size_t pack_rts(void* arg, void* into, std::size_t) {
     return place + pack_keys(*state.lent, static_cast<std::byte*>(into) + place);
 }
 
-// Where the peer needs a key, there has to be one. It stays while the announcement waits for room.
+// Where the peer needs a key, there has to be one that is worth its price. It stays while the
+// announcement waits for room.
 bool is_readable(request& send) {
     send_state& state = send.state.send;
     const peer& to = send.via->remote();
     if (to.rma() == nullptr || state.buffer.contiguous() == nullptr) return false;
     if (to.rail_count() == 0 || state.lends) return true;
+    if (!pays_in_place(send, uct::memory_user::peer)) return false;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
     auto lent =
         lend(to, {const_cast<std::byte*>(bytes), state.buffer.length()}, uct::memory_access::read);

@@ -7,25 +7,31 @@
 #include "ucp/core/log.hpp"
 #include "ucp/rma/striped.hpp"
 #include "ucp/rndv/answers.hpp"
+#include "ucp/rndv/choice.hpp"
 
 namespace ucp {
 
 namespace {
 
-// The receiver hears how the writing ended and tells the sender when it has read its own part.
+// The receiver hears how the writing ended. If it reads a part itself it tells the sender when it
+// has that, and also when it had to do it all.
 void part_written(uct::completion& parts) noexcept {
     request& send =
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
     const send_state& state = send.state.send;
     const ucs_status_t status = parts.status;
     if (state.aborted) {
-        answer_receive(*state.holds, state.remote_id, UCS_ERR_CANCELED);
+        if (!state.told) answer_receive(*state.holds, state.remote_id, UCS_ERR_CANCELED);
         finish_send(send, status);
         return;
     }
-    answer_receive(send.via->remote(), state.remote_id,
-                   status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
-    if (state.local_id == 0) finish_send(send, status);  // the receiver gave it up meanwhile
+    if (!state.told) {
+        answer_receive(send.via->remote(), state.remote_id,
+                       status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
+    }
+    const bool over = state.writes_all && (state.told || status == UCS_OK);
+    const bool given_up = state.local_id == 0;  // by the receiver, meanwhile
+    if (over || given_up) finish_send(send, status);
 }
 
 // The receiver's address is kept where the message's own first word was.
@@ -185,6 +191,8 @@ void rndv_write_part(request& send, const wire::rtr_header& where, std::span<con
     state.what = where.address;
     state.offset = where.from;
     state.end = state.buffer.length();
+    state.writes_all = where.from == 0;
+    state.told = false;
     state.parts = {.done = part_written, .count = 1};
     state.guarded = true;
     start_with(send, write_phase);

@@ -43,6 +43,15 @@ struct remote_place {
     const remote_memory* in = nullptr;
 };
 
+// Who will name memory in a request to a device: this process, or a peer to whom it is lent.
+enum class memory_user : std::uint8_t { own, peer };
+
+// What has to be done before an operation can use memory.
+struct preparation {
+    double seconds = 0;  // expected; 0: nothing
+    bool lasts = true;   // the next operation on the same memory finds it done
+};
+
 // The memory of this process as one device knows it: what is registered with it can be reached over
 // every interface on the device. Opened by component::open_domain, shared by the interfaces that
 // are opened with it. Any thread.
@@ -67,9 +76,20 @@ public:
         return share(bytes, allowed);
     }
 
-    // Memory that will be sent in pieces, one after the other: the device learns it at once, where
-    // it keeps what it has learned. Other than UCS_OK: it cannot work with it. Failures are logged.
-    virtual ucs_status_t prepare(std::span<const std::byte>) noexcept { return UCS_OK; }
+    // Memory that operations of ours will read or change, perhaps piece by piece: the device learns
+    // it at once, where it keeps what it has learned. Other than UCS_OK: it cannot work with it.
+    // Failures are logged.
+    virtual ucs_status_t prepare(std::span<const std::byte>, memory_access) noexcept {
+        return UCS_OK;
+    }
+
+    // What it costs to make memory known to the device. Where that lasts, the expectation counts
+    // how likely it is to serve this operation alone; now and then it is 0 whatever happened
+    // before, so that a program which begins to use memory again is found out.
+    [[nodiscard]] virtual preparation preparation_of(std::span<const std::byte>, memory_access,
+                                                     memory_user) noexcept {
+        return {};
+    }
 
     // A peer's memory by its key, which may be anything. UCS_ERR_INVALID_PARAM: it is malformed;
     // UCS_ERR_UNREACHABLE. Failures are logged.

@@ -34,8 +34,12 @@ public:
 
     ucs::result<shared_memory> allocate(std::size_t length) override;
     ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
-    ucs_status_t prepare(std::span<const std::byte>) noexcept override {
+    ucs_status_t prepare(std::span<const std::byte>, memory_access) noexcept override {
         return fabric_.refuses_memory() ? UCS_ERR_NO_MEMORY : UCS_OK;
+    }
+    [[nodiscard]] preparation preparation_of(std::span<const std::byte>, memory_access,
+                                             memory_user) noexcept override {
+        return {fabric_.network().paired.registration_time, false};
     }
     ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                        memory_access wanted) override;

@@ -38,6 +38,7 @@ struct paired_parameters {
     double creation_failure = 0;      // probability that there is no room for one more endpoint
     double dead_path = 0;             // probability that nothing gets through between two nodes
     double registration_failure = 0;  // probability that memory cannot be shared, sent or filled
+    double registration_time = 0;     // seconds that it is said to take, of each operation anew
     // As with a registration cache: what was shared once stays within reach of who has the key.
     bool keeps_registered = false;
 };

@@ -22,15 +22,28 @@ std::vector<std::byte> key_to(std::span<std::byte> bytes, std::uint32_t number,
     return packed;
 }
 
-// No more than is needed, so that constants can be sent: a device may not write to their pages.
-// Memory that is used in another way later is registered once more, with the rights of both.
-unsigned rights_of(memory_access allowed) noexcept {
-    return allowed == memory_access::read
-               ? IBV_ACCESS_REMOTE_READ
-               : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+// The kernel looks at the descriptor only if the device's driver has the call.
+bool has_dmabuf(ibv_pd& of) noexcept {
+    constexpr std::size_t page = 4096;
+    constexpr int no_descriptor = -1;
+    const region_handle none(
+        ibv_reg_dmabuf_mr(&of, 0, page, 0, no_descriptor, IBV_ACCESS_LOCAL_WRITE));
+    return none == nullptr && errno == EBADF;
 }
 
+// Of memory that is not known, so often one piece counts as if it were to be used again.
+constexpr std::uint32_t benefit_of_doubt = 64;
+
 }  // namespace
+
+// No more than is needed, so that constants can be sent: a device may not write to their pages.
+// Memory that is used in another way later is registered once more, with the rights of both.
+unsigned domain::rights(memory_access how, memory_user by) noexcept {
+    const unsigned own = how == memory_access::change ? IBV_ACCESS_LOCAL_WRITE : 0;
+    if (by == memory_user::own) return own;
+    const unsigned writes = how == memory_access::change ? IBV_ACCESS_REMOTE_WRITE : 0;
+    return own | writes | IBV_ACCESS_REMOTE_READ;
+}
 
 domain::domain(std::string name, context_handle context, domain_handle pd,
                const ibv_device_attr& attr, unsigned access_to_all,
@@ -40,6 +53,8 @@ domain::domain(std::string name, context_handle context, domain_handle pd,
       pd_(std::move(pd)),
       attr_(attr),
       access_to_all_(access_to_all),
+      takes_dmabuf_(has_dmabuf(*pd_)),
+      price_(registration_price::measured(*pd_, access_to_all)),
       events_(*context_),
       cache_(*this, name_, cache) {}
 
@@ -82,6 +97,8 @@ void domain::deregister_memory(void* handle) noexcept {
 
 ucs::result<region_handle> domain::register_region(void* address, std::size_t length,
                                                    unsigned access) noexcept {
+    if (const auto buffer = ucs::memory::find_dmabuf(address, length))
+        return register_dmabuf(*buffer, address, length, access);
     ibv_mr* const made = ibv_reg_mr(pd_.get(), address, length, access);
     if (made != nullptr) return region_handle(made);
     const int error = errno;
@@ -94,8 +111,26 @@ ucs::result<region_handle> domain::register_region(void* address, std::size_t le
     return error == EFAULT || error == EINVAL ? UCS_ERR_INVALID_ADDR : UCS_ERR_NO_MEMORY;
 }
 
+// On-demand paging is for pages of the processor's.
+ucs::result<region_handle> domain::register_dmabuf(const ucs::memory::dmabuf& buffer, void* address,
+                                                   std::size_t length, unsigned access) noexcept {
+    const auto rights = static_cast<int>(access & ~unsigned{IBV_ACCESS_ON_DEMAND});
+    ibv_mr* const made = ibv_reg_dmabuf_mr(pd_.get(), buffer.offset, length,
+                                           reinterpret_cast<std::uint64_t>(address),
+                                           buffer.descriptor.get(), rights);
+    if (made != nullptr) return region_handle(made);
+    const int error = errno;
+    ucs::log::error(ib_log,
+                    "{}: {} bytes at {} are memory of another device that this one cannot reach{}: "
+                    "{}; they are copied",
+                    name_, length, address,
+                    takes_dmabuf_ ? "" : ", because its driver takes no dma-buf",
+                    std::strerror(error));
+    return error == ENOMEM ? UCS_ERR_NO_MEMORY : UCS_ERR_INVALID_ADDR;
+}
+
 ucs::result<shared_memory> domain::share(std::span<std::byte> bytes, memory_access allowed) {
-    unsigned access = rights_of(allowed);
+    unsigned access = rights(allowed, memory_user::peer);
     if (allowed == memory_access::change && has_atomics()) access |= IBV_ACCESS_REMOTE_ATOMIC;
     auto region = register_region(bytes.data(), bytes.size(), access | access_to_all_);
     if (!region) return region.status();
@@ -104,16 +139,24 @@ ucs::result<shared_memory> domain::share(std::span<std::byte> bytes, memory_acce
 }
 
 ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_access allowed) {
-    auto held = cache_.get(bytes.data(), bytes.size(), rights_of(allowed));
+    auto held = cache_.get(bytes.data(), bytes.size(), rights(allowed, memory_user::peer));
     if (!held) return held.status();
     const std::uint32_t number = static_cast<const ibv_mr*>(held->handle())->rkey;
     return shared_memory{bytes, key_to(bytes, number, allowed),
                          std::make_shared<ucs::memory::registration>(std::move(*held))};
 }
 
-ucs_status_t domain::prepare(std::span<const std::byte> bytes) noexcept {
+ucs_status_t domain::prepare(std::span<const std::byte> bytes, memory_access how) noexcept {
     if (!cache_.is_caching()) return UCS_OK;
-    return use(bytes.data(), bytes.size(), memory_access::read).status();
+    return use(bytes.data(), bytes.size(), how).status();
+}
+
+preparation domain::preparation_of(std::span<const std::byte> bytes, memory_access how,
+                                   memory_user by) noexcept {
+    if (!cache_.is_caching()) return {price_.of(bytes.size()), false};
+    if (cache_.holds(bytes.data(), bytes.size(), rights(how, by))) return {};
+    const bool trusted = priced_.fetch_add(1, std::memory_order_relaxed) % benefit_of_doubt == 0;
+    return {trusted ? 0 : price_.of(bytes.size()) * cache_.share_of_misses()};
 }
 
 ucs::result<shared_memory> domain::allocate(std::size_t length) {
@@ -146,9 +189,8 @@ ucs::result<std::unique_ptr<remote_memory>> domain::attach(std::span<const std::
 
 ucs::result<local_region> domain::use(const void* address, std::size_t length,
                                       memory_access how) noexcept {
-    const unsigned access = how == memory_access::change ? IBV_ACCESS_LOCAL_WRITE : 0;
     try {
-        auto held = cache_.get(address, length, access);
+        auto held = cache_.get(address, length, rights(how, memory_user::own));
         if (!held) return held.status();
         return local_region(std::move(*held));
     } catch (const std::bad_alloc&) {
@@ -161,11 +203,13 @@ void domain::describe(ucs::vfs::directory& into) const {
     into.file("firmware", [this] { return std::string(attr_.fw_ver); });
     into.file("pages",
               [this] { return std::string(access_to_all_ == 0 ? "pinned" : "fetched on demand"); });
+    into.file("dmabuf", [this] { return std::string(takes_dmabuf_ ? "yes" : "no"); });
     into.file("atomics", [this] {
         return std::string(attr_.atomic_cap == IBV_ATOMIC_NONE  ? "none"
                            : attr_.atomic_cap == IBV_ATOMIC_HCA ? "of this device"
                                                                 : "of the whole host");
     });
+    into.file("registration_price", [this] { return price_.text(); });
     into.folder("registrations", [this](ucs::vfs::directory& cache) { cache_.describe(cache); });
 }
 

@@ -1,16 +1,19 @@
 // A device that is open, and the memory that it knows.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 
 #include "ucs/config/source.hpp"
 #include "ucs/log/throttle.hpp"
+#include "ucs/memory/dmabuf.hpp"
 #include "ucs/memory/registration_cache.hpp"
 #include "ucs/type/result.hpp"
 #include "uct/ib/base/device_events.hpp"
 #include "uct/ib/base/handle.hpp"
 #include "uct/ib/base/memory_key.hpp"
+#include "uct/ib/base/registration_price.hpp"
 
 namespace uct::ib {
 
@@ -57,7 +60,9 @@ public:
 
     ucs::result<shared_memory> allocate(std::size_t length) override;
     ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
-    ucs_status_t prepare(std::span<const std::byte> bytes) noexcept override;
+    ucs_status_t prepare(std::span<const std::byte> bytes, memory_access how) noexcept override;
+    [[nodiscard]] preparation preparation_of(std::span<const std::byte> bytes, memory_access how,
+                                             memory_user by) noexcept override;
     ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) override;
     ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                        memory_access wanted) override;
@@ -81,20 +86,26 @@ public:
 private:
     domain(std::string name, context_handle context, domain_handle pd, const ibv_device_attr& attr,
            unsigned access_to_all, const ucs::memory::registration_cache::settings& cache);
+    [[nodiscard]] static unsigned rights(memory_access how, memory_user by) noexcept;
     ucs::result<void*> register_memory(void* begin, std::size_t length, unsigned access) override;
     void deregister_memory(void* handle) noexcept override;
     ucs::result<region_handle> register_region(void* address, std::size_t length,
                                                unsigned access) noexcept;
+    ucs::result<region_handle> register_dmabuf(const ucs::memory::dmabuf& buffer, void* address,
+                                               std::size_t length, unsigned access) noexcept;
 
     const std::string name_;
     const context_handle context_;
     const domain_handle pd_;
     const ibv_device_attr attr_;
     const unsigned access_to_all_;  // besides its own, of all memory of programs
+    const bool takes_dmabuf_;
+    const registration_price price_;
     device_events events_;
     // Keys come from peers. Its count may fall short where several threads are wrong at a time.
     ucs::log::throttle rejected_;
     ucs::memory::registration_cache cache_;
+    std::atomic<std::uint32_t> priced_ = 0;  // memory that was not known
 };
 
 }  // namespace uct::ib

@@ -1,0 +1,90 @@
+// Registering memory has its price: where it is too high, data goes by buffers that are known.
+#include "ucp/rndv/choice.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "test/unit/ucp/support/paired_world.hpp"
+#include "ucp/core/activity.hpp"
+
+namespace {
+
+using ucp::activity;
+using ucp::capi::handle;
+using ucp_test::settings;
+using ucp_test::told;
+using uct::sim::parameters;
+
+constexpr std::size_t length = 100'000;
+
+parameters that_registers_in(double seconds) {
+    parameters how;
+    how.paired.registration_time = seconds;
+    how.ops.remove(uct::op::get_zcopy);  // nobody else reaches memory
+    how.ops.remove(uct::op::put_zcopy);
+    return how;
+}
+
+struct world : ucp_test::paired_world {
+    world(std::uint64_t seed, double seconds, const settings& options)
+        : paired_world(seed, that_registers_in(seconds), UCP_FEATURE_TAG, options),
+          to(connect(0)) {}
+    ~world() { workers.clear(); }
+
+    // One message, the data of which is checked.
+    void pass() {
+        std::vector<std::byte> source(length);
+        std::vector<std::byte> target(length);
+        for (std::size_t i = 0; i < length; ++i)
+            source[i] = static_cast<std::byte>(i * 7 + i / 251);
+        told sent, received;
+        const ucp_request_param_t sends = sent.on_send();
+        note(ucp_tag_send_nbx(to, source.data(), length, 1, &sends), sent);
+        const ucp_request_param_t receives = received.on_recv();
+        note(ucp_tag_recv_nbx(handle(*workers[1]), target.data(), length, 1, 1, &receives),
+             received);
+        const bool ended = driver.run_until([&] { return sent.times == 1 && received.times == 1; });
+        INFO(driver.report());
+        REQUIRE(ended);
+        CHECK(sent.status == UCS_OK);
+        CHECK(received.status == UCS_OK);
+        CHECK(source == target);
+    }
+    [[nodiscard]] std::uint64_t count(activity what) const { return workers[1]->counted(what); }
+
+    const ucp_ep_h to;
+};
+
+settings with_scheme(const char* scheme) {
+    return {{"RNDV_THRESH", "1k"}, {"RNDV_SCHEME", scheme}};
+}
+
+}  // namespace
+
+TEST_CASE("memory that costs nothing to register is never streamed") {
+    world both(1, 0, with_scheme("auto"));
+    for (int i = 0; i < 200; ++i)
+        both.pass();
+    CHECK(both.count(activity::streams) == 0);
+    CHECK(both.count(activity::reads) + both.count(activity::writes) == 200);
+}
+
+TEST_CASE("memory that costs more to register than to copy goes through known buffers") {
+    world both(1, 1.0, with_scheme("auto"));
+    for (int i = 0; i < 200; ++i)
+        both.pass();
+    CHECK(both.count(activity::streams) == 200);
+}
+
+TEST_CASE("a scheme that was asked for is kept to, whatever registering costs") {
+    for (const double price : {0.0, 1.0}) {
+        world read(1, price, with_scheme("get_zcopy"));
+        read.pass();
+        CHECK(read.count(activity::reads) == 1);
+        for (const char* const scheme : {"put_zcopy", "put_ppln"}) {
+            world written(1, price, with_scheme(scheme));
+            written.pass();
+            CHECK(written.count(activity::writes) == 1);
+        }
+    }
+}
