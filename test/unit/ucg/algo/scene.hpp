@@ -1,0 +1,70 @@
+// A collective on all ranks of a simulated machine, with data and a plain reference.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ucg/schedule/algorithm.hpp"
+#include "ucg/schedule/operation.hpp"
+#include "ucg/sim/network.hpp"
+
+namespace test {
+
+// Elements are 64-bit numbers. `affine`: maps x -> a x + b over 32 bits, chained: associative, and
+// not commutative.
+enum class operators { sum, affine };
+
+struct scenario {
+    ucg::schedule::collective what = ucg::schedule::collective::barrier;
+    ucg::schedule::rank_t ranks = 2;
+    ucg::schedule::rank_t ranks_per_node = 1;
+    std::uint64_t count = 1;
+    ucg::schedule::rank_t root = 0;
+    bool in_place = false;
+    operators how = operators::sum;
+    std::uint64_t seed = 0;  // 0: everything in order
+    std::size_t segment = 64;
+    unsigned starts = 1;
+};
+
+[[nodiscard]] std::string text(const scenario& of);
+
+// What one rank has and should have.
+struct rank_data {
+    std::vector<std::uint64_t> input;  // in the order of its buffer
+    std::vector<std::uint64_t> from, into, expected;
+    std::vector<bool> matters;  // elements of `into` that are compared
+    std::vector<std::uint64_t> counts, places, out_counts, out_places;
+};
+
+// Buffers of all ranks, filled, and what they should hold afterwards.
+class reference {
+public:
+    explicit reference(const scenario& of);
+
+    [[nodiscard]] ucg::schedule::call call_of(ucg::schedule::rank_t rank);
+    void refill();  // as they were at first
+    // Empty: all is right; else what is wrong where.
+    [[nodiscard]] std::string wrong() const;
+
+private:
+    using rank_t = ucg::schedule::rank_t;
+    [[nodiscard]] bool in_place_at(rank_t rank) const;
+    [[nodiscard]] std::uint64_t block(rank_t from, rank_t to) const;
+    void describe_blocks();
+    void make_input();
+    void make_expected();
+    void expect_reduction(rank_t rank, rank_t first, rank_t last, std::size_t begin,
+                          std::size_t count);
+    void expect(rank_t rank, std::size_t at, rank_t source, std::size_t begin, std::size_t count);
+
+    scenario of_;
+    std::vector<rank_data> ranks_;
+    std::unique_ptr<ucg::schedule::reducer> how_;
+};
+
+// Runs it; empty where all ranks end well with the right result, also after each further start.
+[[nodiscard]] std::string run(const scenario& of, const ucg::schedule::algorithm& by);
+
+}  // namespace test

@@ -1,0 +1,117 @@
+#include <array>
+
+#include "ucg/algo/allreduce/allreduce.hpp"
+#include "ucg/algo/common/blocks.hpp"
+#include "ucg/algo/common/trees.hpp"
+
+namespace ucg::algo::allreduce {
+namespace {
+
+// One tree and the part of the data that goes over it.
+struct half {
+    tree_place place;
+    const std::byte* value;
+    std::byte* result;
+    cut segments;
+    unsigned depth;
+    std::byte* spare;  // two segments for each child
+};
+
+// A segment that goes up comes down again after the height of the tree twice: so many others are
+// on their way meanwhile.
+task up_and_down(member me, const call& what, half of) {
+    const std::size_t longest = of.segments.longest() * what.element;
+    const std::uint64_t lag = std::min<std::uint64_t>(2 * of.depth + 2, of.segments.pieces);
+    const auto place = [&](std::uint64_t i) { return of.segments.begin(i) * what.element; };
+    const auto bytes = [&](std::uint64_t i) { return of.segments.size(i) * what.element; };
+    const auto spare = [&](std::uint64_t i, unsigned child) {
+        return of.spare + (i % 2 * 2 + child) * longest;
+    };
+    const bool is_root = of.place.parent == no_rank;
+    std::array<flight, 2> from_left, from_right, up, to_left, to_right;
+    const auto listen = [&](std::uint64_t i) {
+        if (of.place.left != no_rank)
+            from_left[i % 2].receive(me, of.place.left, spare(i, 0), bytes(i));
+        if (of.place.right != no_rank)
+            from_right[i % 2].receive(me, of.place.right, spare(i, 1), bytes(i));
+    };
+    listen(0);
+    for (std::uint64_t i = 0; i < of.segments.pieces + lag; ++i) {
+        if (i < of.segments.pieces) {
+            if (i + 1 < of.segments.pieces) listen(i + 1);
+            const std::byte* mine = of.value + place(i);
+            schedule::reduction parts{what.how, {}, 0, of.segments.size(i), is_root};
+            co_await from_left[i % 2];
+            co_await from_right[i % 2];
+            if (of.place.left != no_rank) parts.from[parts.sources++] = spare(i, 0);
+            parts.from[parts.sources++] = mine;
+            if (of.place.right != no_rank) parts.from[parts.sources++] = spare(i, 1);
+            if (parts.sources > 1) {
+                co_await me.reduce(of.result + place(i), parts);
+                mine = of.result + place(i);
+            }
+            co_await up[i % 2];
+            if (!is_root) up[i % 2].send(me, of.place.parent, mine, bytes(i));
+        }
+        if (i < lag) continue;
+        const std::uint64_t down = i - lag;
+        co_await up[0];
+        co_await up[1];
+        if (!is_root) co_await me.receive(of.place.parent, of.result + place(down), bytes(down));
+        co_await to_left[down % 2];
+        co_await to_right[down % 2];
+        if (of.place.left != no_rank)
+            to_left[down % 2].send(me, of.place.left, of.result + place(down), bytes(down));
+        if (of.place.right != no_rank)
+            to_right[down % 2].send(me, of.place.right, of.result + place(down), bytes(down));
+    }
+    for (unsigned i = 0; i < 2; ++i) {
+        co_await to_left[i];
+        co_await to_right[i];
+    }
+}
+
+cut segments_of_half(const call& what, std::uint64_t count) noexcept {
+    return segments_of(count, what.element, what.sizes.segment);
+}
+
+std::size_t spare_of(const call& what) noexcept {
+    return 4 * segments_of_half(what, cut{what.count, 2}.longest()).longest() * what.element;
+}
+
+}  // namespace
+
+task double_tree::run(member& me, const call& what) {
+    const cut parts{what.count, 2};
+    const std::byte* const value = input_of(what);
+    if (me.size() == 1) {
+        co_await me.copy(what.into, value, what.count * what.element);
+        co_return;
+    }
+    const unsigned depth = doublings(me.size());
+    const std::size_t second = parts.begin(1) * what.element;
+    const half first_half{in_order_tree(me.rank(), me.size()),   value, bytes_of(what.into),
+                          segments_of_half(what, parts.size(0)), depth, me.scratch(spare_of(what))};
+    const half second_half{
+        shifted_tree(me.rank(), me.size()),    value + second, bytes_of(what.into) + second,
+        segments_of_half(what, parts.size(1)), depth,          me.scratch(spare_of(what))};
+    task one = up_and_down(me.on(0), what, first_half);
+    task other = up_and_down(me.on(1), what, second_half);
+    co_await schedule::both(one, other);
+}
+
+std::size_t double_tree::scratch(const call& what, rank_t, rank_t) {
+    return 2 * spare_of(what);
+}
+
+double double_tree::cost(const shape& of, const link_cost& link) {
+    const double depth = doublings(of.ranks);
+    const double pieces = of.bytes / 2 / of.segment > 1 ? of.bytes / 2 / of.segment : 1;
+    const double piece = of.bytes / 2 / pieces;
+    // Inside, each segment comes from two children and goes to two; each tree has half of the data.
+    const double step = link.latency + 2 * piece * (link.per_byte + link.reduce_byte);
+    return 2 * depth * step + (pieces - 1) * (4 * piece * link.per_byte + 4 * link.per_message +
+                                              2 * piece * link.reduce_byte);
+}
+
+}  // namespace ucg::algo::allreduce

@@ -1,0 +1,23 @@
+#include "ucg/algo/barrier/barrier.hpp"
+#include "ucg/algo/common/blocks.hpp"
+
+namespace ucg::algo::barrier {
+
+task dissemination::run(member& me, const call&) {
+    const rank_t size = me.size();
+    for (rank_t distance = 1; distance < size; distance *= 2) {
+        const rank_t to = (me.rank() + distance) % size;
+        const rank_t from = (me.rank() + size - distance) % size;
+        co_await me.exchange(to, nullptr, 0, from, nullptr, 0);
+    }
+}
+
+std::size_t dissemination::scratch(const call&, rank_t, rank_t) {
+    return 0;
+}
+
+double dissemination::cost(const shape& of, const link_cost& link) {
+    return doublings(of.ranks) * link.latency;
+}
+
+}  // namespace ucg::algo::barrier

@@ -1,0 +1,60 @@
+// An algorithm as a row of a table: what it can do and what it is expected to cost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ucg/schedule/call.hpp"
+#include "ucg/schedule/member.hpp"
+
+namespace ucg::schedule {
+
+// What predictions are made from: the LogGP parameters of the slowest link that matters, in
+// seconds.
+struct link_cost {
+    double latency = 1e-6;        // of a message without content, overheads of both sides included
+    double per_byte = 1e-10;      // of a message's content
+    double reduce_byte = 5e-11;   // of each byte of result that two sources are reduced into
+    double copy_byte = 5e-11;     // of each byte copied
+    double per_message = 2.5e-7;  // processor time of one more message while others are under way
+};
+
+// What is known of a call on every rank alike.
+struct shape {
+    rank_t ranks = 1;
+    double bytes = 0;  // of `call::count`; of blocks that differ, of the average one
+    double segment = 128 * 1024;
+};
+
+// What an algorithm asks of the call; several are added.
+enum class condition : std::uint8_t {
+    none = 0,
+    commutative = 1,   // reduces in another order than that of the ranks
+    power_of_two = 2,  // ranks
+    // The order in which an element is reduced depends on its place among the others: other bits
+    // for the same element where the call is cut differently. (No order depends on times.)
+    order_by_place = 4,
+};
+[[nodiscard]] constexpr condition operator|(condition a, condition b) noexcept {
+    return static_cast<condition>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+[[nodiscard]] constexpr bool has(condition all, condition one) noexcept {
+    return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0;
+}
+
+struct algorithm {
+    collective what;
+    const char* name;
+    task (*run)(member& me, const call& what);
+    // Bytes that it takes by member::scratch(), at most. Not called for more than once per init.
+    std::size_t (*scratch)(const call& what, rank_t rank, rank_t size);
+    condition needs;
+    // Seconds, where all ranks start at the same time.
+    double (*cost)(const shape& of, const link_cost& link);
+};
+
+// Whether the algorithm can serve such a call. The answer depends only on what all ranks know.
+[[nodiscard]] bool fits(const algorithm& which, const call& what, rank_t size,
+                        bool deterministic) noexcept;
+
+}  // namespace ucg::schedule

@@ -1,0 +1,39 @@
+#include "ucg/schedule/member.hpp"
+
+#include "ucg/schedule/operation.hpp"
+
+namespace ucg::schedule {
+
+member member::part(const rank_t* ranks, rank_t rank, rank_t size) const noexcept {
+    member made(*owner_, rank, size);
+    made.ranks_ = ranks;
+    made.channel_ = channel_;
+    return made;
+}
+
+member member::on(channel_t channel) const noexcept {
+    member made = *this;
+    made.channel_ = channel;
+    return made;
+}
+
+local_work member::reduce(const reducer& how, void* into, const void* left, const void* right,
+                          std::size_t count, bool last) noexcept {
+    return {*this, into, {&how, {left, right}, 2, count, last}};
+}
+
+std::byte* member::scratch(std::size_t bytes) noexcept {
+    return owner_->take_scratch(bytes);
+}
+
+void* task::promise_type::allocate(std::size_t bytes, member& me) noexcept {
+    void* frame = me.owner().frames().allocate(bytes);
+    if (frame == nullptr) me.owner().fail(UCS_ERR_NO_MEMORY);
+    return frame;
+}
+
+void task::promise_type::release(void* frame) noexcept {
+    frame_pool::release(frame);
+}
+
+}  // namespace ucg::schedule

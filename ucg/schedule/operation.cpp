@@ -1,0 +1,143 @@
+#include "ucg/schedule/operation.hpp"
+
+#include <new>
+#include <utility>
+
+#include "ucg/schedule/algorithm.hpp"
+
+namespace ucg::schedule {
+namespace {
+
+constexpr std::size_t alignment = alignof(std::max_align_t);
+
+std::size_t aligned(std::size_t bytes) noexcept {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try {
+    by_ = &by;
+    call_ = what;
+    me_ = member(*this, fabric_.rank(), fabric_.size());
+    if (what.what == collective::reduce_scatter) {
+        places_.resize(me_.size());
+        for (rank_t i = 1; i < me_.size(); ++i)
+            places_[i] = places_[i - 1] + what.counts[i - 1];
+        call_.places = places_.data();
+    }
+    // Each piece that is taken is aligned, and few are.
+    constexpr std::size_t pieces = 8;
+    scratch_size_ = aligned(by.scratch(call_, me_.rank(), me_.size())) + pieces * alignment;
+    scratch_.reset(new std::byte[scratch_size_]);
+    return UCS_OK;
+} catch (const std::bad_alloc&) {
+    return UCS_ERR_NO_MEMORY;
+}
+
+void operation::on_end(listener told, void* argument) noexcept {
+    told_ = told;
+    told_argument_ = argument;
+}
+
+void operation::start() noexcept {
+    status_ = UCS_INPROGRESS;
+    failure_ = UCS_OK;
+    scratch_used_ = 0;
+    ++busy_;
+    if (const ucs_status_t status = fabric_.enter(*this, number_); status != UCS_OK) {
+        failure_ = status;
+    } else {
+        root_ = by_->run(me_, call_);
+        end_ = {1, 0, nullptr};
+        root_.begin(end_).resume();
+    }
+    --busy_;
+    settle();
+}
+
+std::byte* operation::take_scratch(std::size_t bytes) noexcept {
+    std::byte* taken = scratch_.get() + scratch_used_;
+    if (aligned(bytes) > scratch_size_ - scratch_used_) {
+        fail(UCS_ERR_EXCEEDS_LIMIT);
+        return nullptr;
+    }
+    scratch_used_ += aligned(bytes);
+    return taken;
+}
+
+void operation::post(step& what) noexcept {
+    if (failed()) return;  // its gate stays open, and nobody goes on
+    link(what);
+    fabric_.post(what);
+}
+
+void operation::complete(step& ended, ucs_status_t status) noexcept {
+    ++busy_;
+    unlink(ended);
+    if (status != UCS_OK) fail(status);
+    const std::coroutine_handle<> waiter = ended.of->close_one();
+    if (waiter && !failed()) waiter.resume();
+    --busy_;
+    settle();
+}
+
+void operation::fail(ucs_status_t why) noexcept {
+    if (status_ != UCS_INPROGRESS || failed()) return;
+    fabric_.announce(*this, why);
+    fail_as_told(why);
+}
+
+void operation::fail_as_told(ucs_status_t why) noexcept {
+    if (status_ != UCS_INPROGRESS || failed()) return;
+    ++busy_;
+    failure_ = why;
+    for (step* each = under_way_; each != nullptr;) {
+        step* next = each->next;
+        fabric_.cancel(*each);
+        each = next;
+    }
+    --busy_;
+    settle();
+}
+
+// Frames are destroyed where none of them is running and the fabric holds none of their steps.
+void operation::settle() noexcept {
+    if (busy_ != 0 || under_way_ != nullptr || status_ != UCS_INPROGRESS) return;
+    if (!failed() && !root_.done()) return;
+    root_ = task();
+    status_ = failure_;
+    fabric_.leave(*this);
+    if (told_ != nullptr) told_(*this, told_argument_);
+}
+
+void operation::link(step& what) noexcept {
+    what.previous = nullptr;
+    what.next = under_way_;
+    if (under_way_ != nullptr) under_way_->previous = &what;
+    under_way_ = &what;
+}
+
+void operation::unlink(step& what) noexcept {
+    (what.previous != nullptr ? what.previous->next : under_way_) = what.next;
+    if (what.next != nullptr) what.next->previous = what.previous;
+}
+
+bool fits(const algorithm& which, const call& what, rank_t size, bool deterministic) noexcept {
+    if (which.what != what.what) return false;
+    if (has(which.needs, condition::commutative) && what.how != nullptr && !what.how->commutative())
+        return false;
+    if (has(which.needs, condition::power_of_two) && (size & (size - 1)) != 0) return false;
+    return !(deterministic && has(which.needs, condition::order_by_place));
+}
+
+const char* name(collective which) noexcept {
+    static constexpr const char* names[collective_count] = {
+        "barrier",   "bcast",      "reduce",         "allreduce",
+        "gather",    "gatherv",    "scatter",        "scatterv",
+        "allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block",
+        "alltoall",  "alltoallv",  "scan",           "exscan"};
+    return names[static_cast<std::size_t>(which)];
+}
+
+}  // namespace ucg::schedule

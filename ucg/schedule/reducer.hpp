@@ -1,0 +1,64 @@
+// How elements are reduced: by a kernel of ours or a function of the caller's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "ucg/reduce/kernel.hpp"
+#include "ucg/schedule/step.hpp"
+
+namespace ucg::schedule {
+
+// Immutable but for buffers of its own: one per thread. Outlives the operations that use it.
+class reducer {
+public:
+    reducer(std::size_t element, bool commutative) noexcept
+        : element_(element), commutative_(commutative) {}
+    reducer(const reducer&) = delete;
+    reducer& operator=(const reducer&) = delete;
+    virtual ~reducer() = default;
+
+    // into[i] = from[0][i] op from[1][i] op …, in this order. `into` may be one of the sources, and
+    // may not overlap one otherwise.
+    virtual void apply(void* into, const reduction& what) const noexcept = 0;
+
+    [[nodiscard]] std::size_t element() const noexcept { return element_; }  // bytes
+    [[nodiscard]] bool commutative() const noexcept { return commutative_; }
+
+private:
+    std::size_t element_;
+    bool commutative_;
+};
+
+// Built-in types and operations.
+class kernel_reducer final : public reducer {
+public:
+    // `ranks`: size of the group, by which the last pass of an average divides. The operation must
+    // be defined for the element (reduce::is_defined()).
+    kernel_reducer(reduce::element what, reduce::operation how, std::uint64_t ranks) noexcept;
+    void apply(void* into, const reduction& what) const noexcept override;
+
+private:
+    reduce::kernel kernel_;
+    std::uint64_t divisor_;  // 0: not an average
+};
+
+// An operator of the caller's, as MPI has it: inout[i] = in[i] op inout[i].
+class user_reducer final : public reducer {
+public:
+    using function = void (*)(const void* in, void* inout, std::size_t count, void* argument);
+
+    // `element`: bytes of one, at least 1. A function that is not commutative is called with lower
+    // ranks on the left.
+    user_reducer(function how, void* argument, std::size_t element, bool commutative);
+    void apply(void* into, const reduction& what) const noexcept override;
+
+private:
+    function how_;
+    void* argument_;
+    std::size_t piece_;  // elements that the buffer holds
+    std::unique_ptr<std::byte[]> buffer_;
+};
+
+}  // namespace ucg::schedule

@@ -1,0 +1,57 @@
+// What a simulated machine is like.
+#pragma once
+
+#include <cstdint>
+
+#include "ucg/schedule/algorithm.hpp"
+#include "ucg/schedule/step.hpp"
+
+namespace ucg::sim {
+
+using schedule::rank_t;
+
+// Virtual time in picoseconds: fine enough that a byte on a fast link has a length, and exact.
+using time_t = std::uint64_t;
+inline constexpr double per_second = 1e12;
+
+// A kind of link, by the parameters of LogGP. Times in nanoseconds.
+struct link_parameters {
+    double latency;           // from the first byte's departure to its arrival
+    double bandwidth;         // bytes per second, each way
+    double send_overhead;     // processor time of a message at the sender
+    double receive_overhead;  // and at the receiver
+    double gap = 0;           // the least time that a message occupies a port, whatever its size
+};
+
+// Nodes with the same number of ranks (the last may have fewer); rank r lies on node
+// r / ranks_per_node. A link inside a node belongs to two ranks; all ranks of a node share one port
+// to the others, one message at a time each way. Each rank has a processor for itself, which does
+// overheads, reductions and copies one after the other.
+struct machine {
+    rank_t ranks = 2;
+    rank_t ranks_per_node = 1;
+    link_parameters inside{300, 20e9, 100, 100};
+    link_parameters between{1500, 12.5e9, 250, 250};
+    double reduce_rate = 20e9;  // bytes of result per second, of two sources
+    double copy_rate = 20e9;    // bytes per second
+
+    // Bytes that each carried byte stands for: what is charged is more than what is moved, so that
+    // thousands of ranks with megabytes each fit into memory.
+    double weight = 1;
+
+    // Disorder, for tests: times from 0 to these (ns) are added to each message's latency and to
+    // each rank's start.
+    double max_delay = 0;
+    double max_skew = 0;
+    std::uint64_t seed = 1;
+
+    // Reads what is sent as late and writes garbage into what is received as early as is allowed,
+    // so that algorithms that reuse their buffers too soon are caught.
+    bool strict = false;
+    double detection = 1e6;  // ns from a death until others know
+};
+
+// What the predictions of algorithms are made from on such a machine.
+[[nodiscard]] schedule::link_cost costs_of(const machine& of) noexcept;
+
+}  // namespace ucg::sim
