@@ -32,6 +32,7 @@ task ring::run(member& me, const call& what) {
     const ring_reduction part{{input_of(what), what.element, cuts.counts, cuts.places},
                               &results,
                               nullptr,
+                              nullptr,
                               me.scratch(ring_spare(what, longest.count)),
                               longest};
     co_await ring_reduce_scatter(me, what, part);

@@ -55,4 +55,21 @@ task double_back(member& me, const call& what, halves& of) {
     }
 }
 
+task gather_back(member& me, const call& what, halves& of, rank_t target) {
+    const auto at = [&](rank_t piece) { return of.begins[piece] * what.element; };
+    const rank_t mine = of.fold.folded();
+    for (rank_t distance = of.fold.ranks() / 2; distance >= 1; distance /= 2) {
+        const rank_t partner = of.fold.real(mine ^ distance);
+        if (((mine ^ target) & distance) != 0) {
+            co_await me.send(partner, of.data + at(of.first), at(of.end) - at(of.first));
+            co_return;
+        }
+        const rank_t length = of.end - of.first;
+        const rank_t other = (mine & distance) != 0 ? of.first - length : of.first + length;
+        co_await me.receive(partner, of.data + at(other), at(other + length) - at(other));
+        of.first = of.first < other ? of.first : other;
+        of.end = of.first + 2 * length;
+    }
+}
+
 }  // namespace ucg::algo

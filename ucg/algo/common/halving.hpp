@@ -35,4 +35,7 @@ task halve(member& me, const call& what, halves& of);
 // The way back: afterwards each rank has all pieces in `data`.
 task double_back(member& me, const call& what, halves& of);
 
+// The same, but only the rank whose folded number is `target` gets all pieces.
+task gather_back(member& me, const call& what, halves& of, rank_t target);
+
 }  // namespace ucg::algo

@@ -34,6 +34,11 @@ std::size_t ring_spare(const call& what, std::uint64_t longest) noexcept {
     return 2 * ring_segments(what, longest).longest() * what.element;
 }
 
+std::size_t ring_passing(const call& what, std::uint64_t longest) noexcept {
+    const cut segments = ring_segments(what, longest);
+    return segments.pieces * segments.longest() * what.element;
+}
+
 // Message i carries a segment of the block that is so many steps old. It was reduced, as message
 // i - segments of the step before: so with two segments or more, the next message can be on its way
 // while this one is reduced.
@@ -45,16 +50,20 @@ task ring_reduce_scatter(member& me, const call& what, const ring_reduction& of)
     struct piece {
         rank_t block;
         std::size_t place, bytes;  // in the block
+        std::size_t slot;  // in `passing`: blocks may differ in length, and segments with them
+        bool last;
     };
     const auto piece_of = [&](std::uint64_t message, rank_t age) {
         const rank_t block = at.before(message / segments + age);
         const cut pieces{of.value.count(block), segments};
         const std::uint64_t segment = message % segments;
         return piece{block, pieces.begin(segment) * what.element,
-                     pieces.size(segment) * what.element};
+                     pieces.size(segment) * what.element, segment * half,
+                     age == 2 && message / segments + 2 == at.size};
     };
     const auto result = [&](const piece& p) {
-        return (of.results != nullptr ? of.results->at(p.block) : of.passing) + p.place;
+        if (of.results != nullptr) return of.results->at(p.block) + p.place;
+        return p.last ? of.last + p.place : of.passing + p.slot;
     };
     std::array<flight, 2> moves;
     const auto begin = [&](std::uint64_t message) {
@@ -72,8 +81,7 @@ task ring_reduce_scatter(member& me, const call& what, const ring_reduction& of)
         co_await moves[i % 2];
         const piece in = piece_of(i, 2);
         co_await me.reduce(*what.how, result(in), of.spare + i % 2 * half,
-                           of.value.at(in.block) + in.place, in.bytes / what.element,
-                           i / segments + 2 == at.size);
+                           of.value.at(in.block) + in.place, in.bytes / what.element, in.last);
     }
 }
 

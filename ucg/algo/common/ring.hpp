@@ -15,9 +15,10 @@ task ring_allgather(member& me, const blocks<std::byte>& data);
 // What is reduced around a ring.
 struct ring_reduction {
     blocks<const std::byte> value;  // what this rank adds
-    // Where the results of all blocks go; may be the place of `value`. Or the results only pass
-    // through `passing`, and the last one ends there.
+    // Where the results of all blocks go; may be the place of `value`. Null: the last one goes to
+    // `last`, and the others only pass through `passing` (as many bytes as ring_passing()).
     const blocks<std::byte>* results;
+    std::byte* last;
     std::byte* passing;
     std::byte* spare;  // of ring_spare() bytes
     cut longest;       // the segments of the longest block
@@ -26,6 +27,7 @@ struct ring_reduction {
 // The segments of a block of `count` elements, and bytes for two of them.
 [[nodiscard]] cut ring_segments(const call& what, std::uint64_t count) noexcept;
 [[nodiscard]] std::size_t ring_spare(const call& what, std::uint64_t longest) noexcept;
+[[nodiscard]] std::size_t ring_passing(const call& what, std::uint64_t longest) noexcept;
 
 // Afterwards rank r has block r, whose operands were taken in the order r + 1, r + 2, …, r. A
 // segment is reduced while the next one travels, where blocks are longer than one. (p - 1) (a + N /

@@ -83,6 +83,48 @@ void check_collective(collective what) {
 TEST_CASE("barrier is right") {
     check_collective(collective::barrier);
 }
+TEST_CASE("bcast is right") {
+    check_collective(collective::bcast);
+}
+TEST_CASE("reduce is right") {
+    check_collective(collective::reduce);
+}
 TEST_CASE("allreduce is right") {
     check_collective(collective::allreduce);
+}
+TEST_CASE("gather is right") {
+    check_collective(collective::gather);
+}
+TEST_CASE("gatherv is right") {
+    check_collective(collective::gatherv);
+}
+TEST_CASE("scatter is right") {
+    check_collective(collective::scatter);
+}
+TEST_CASE("scatterv is right") {
+    check_collective(collective::scatterv);
+}
+TEST_CASE("allgather is right") {
+    check_collective(collective::allgather);
+}
+TEST_CASE("allgatherv is right") {
+    check_collective(collective::allgatherv);
+}
+TEST_CASE("reduce_scatter is right") {
+    check_collective(collective::reduce_scatter);
+}
+TEST_CASE("reduce_scatter_block is right") {
+    check_collective(collective::reduce_scatter_block);
+}
+TEST_CASE("alltoall is right") {
+    check_collective(collective::alltoall);
+}
+TEST_CASE("alltoallv is right") {
+    check_collective(collective::alltoallv);
+}
+TEST_CASE("scan is right") {
+    check_collective(collective::scan);
+}
+TEST_CASE("exscan is right") {
+    check_collective(collective::exscan);
 }

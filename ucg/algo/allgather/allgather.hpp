@@ -1,0 +1,28 @@
+// Algorithms of allgather and allgatherv. p ranks, N bytes each; a: latency, b: time of a byte.
+#pragma once
+
+#include "ucg/algo/common/row.hpp"
+
+namespace ucg::algo::allgather {
+
+// Each round doubles the blocks that a rank has, from ranks ever further away; any number of ranks.
+// log2 p a + (p - 1) N b, and all of it copied once.
+UCG_ALGORITHM(bruck);
+
+// Pairs exchange what they have, then pairs of pairs. log2 p a + (p - 1) N b.
+UCG_ALGORITHM(recursive_doubling);
+
+// Blocks go around. (p - 1) (a + N b), between neighbours only.
+UCG_ALGORITHM(ring);
+
+inline constexpr schedule::algorithm rows[] = {
+    row<bruck>(collective::allgather, "bruck"),
+    row<recursive_doubling>(collective::allgather, "recursive_doubling", condition::power_of_two),
+    row<ring>(collective::allgather, "ring"),
+};
+inline constexpr schedule::algorithm rows_v[] = {
+    row<bruck>(collective::allgatherv, "bruck"),
+    row<ring>(collective::allgatherv, "ring"),
+};
+
+}  // namespace ucg::algo::allgather

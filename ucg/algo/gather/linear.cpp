@@ -1,0 +1,40 @@
+#include <array>
+
+#include "ucg/algo/common/blocks.hpp"
+#include "ucg/algo/gather/gather.hpp"
+
+namespace ucg::algo::gather {
+namespace {
+
+constexpr unsigned at_once = 8;
+
+}  // namespace
+
+task linear::run(member& me, const call& what) {
+    if (me.rank() != what.root) {
+        co_await me.send(what.root, what.from, what.count * what.element);
+        co_return;
+    }
+    const blocks<std::byte> into = blocks_of(what, bytes_of(what.into));
+    std::array<flight, at_once> receives;
+    for (rank_t i = 1; i < me.size(); ++i) {
+        const rank_t source = (me.rank() + i) % me.size();
+        flight& free = receives[i % at_once];
+        co_await free;
+        free.receive(me, source, into.at(source), into.bytes(source));
+    }
+    if (!what.in_place) co_await me.copy(into.at(what.root), what.from, into.bytes(what.root));
+    for (flight& each : receives)
+        co_await each;
+}
+
+std::size_t linear::scratch(const call&, rank_t, rank_t) {
+    return 0;
+}
+
+double linear::cost(const shape& of, const link_cost& link) {
+    const double others = of.ranks - 1;
+    return link.latency + others * (link.per_message + of.bytes * link.per_byte);
+}
+
+}  // namespace ucg::algo::gather
