@@ -91,6 +91,8 @@ void network::happen(const event& next) {
             deliver(next.subject, *next.which);
             break;
         case happening::end:
+            // What a rank sent before it died arrives.
+            if (at.dead_ && next.subject != nullptr) next.subject->fill(next.subject->sent->from);
             if (at.dead_) break;
             if (next.subject != nullptr)
                 end_send(*next.subject, next.when);
@@ -212,6 +214,13 @@ std::uint64_t network::bytes_inside() const noexcept {
     std::uint64_t sum = 0;
     for (const rank_fabric& each : ranks_)
         sum += each.out_.bytes;
+    return sum;
+}
+
+std::uint64_t network::messages_inside() const noexcept {
+    std::uint64_t sum = 0;
+    for (const rank_fabric& each : ranks_)
+        sum += each.out_.messages;
     return sum;
 }
 

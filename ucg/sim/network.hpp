@@ -112,6 +112,7 @@ public:
     [[nodiscard]] const port& node_out(rank_t node) const noexcept { return nodes_out_[node]; }
     [[nodiscard]] const port& node_in(rank_t node) const noexcept { return nodes_in_[node]; }
     [[nodiscard]] std::uint64_t bytes_inside() const noexcept;
+    [[nodiscard]] std::uint64_t messages_inside() const noexcept;
     [[nodiscard]] std::uint64_t events() const noexcept { return order_; }
 
 private:

@@ -17,11 +17,11 @@ struct half {
     std::byte* spare;  // two segments for each child
 };
 
-// A segment that goes up comes down again after the height of the tree twice: so many others are
-// on their way meanwhile.
+// What comes down was sent up some segments before: by the root none, and by each rank two more
+// than by its parent, which needs that long to pass it up and to get it back.
 task up_and_down(member me, const call& what, half of) {
     const std::size_t longest = of.segments.longest() * what.element;
-    const std::uint64_t lag = std::min<std::uint64_t>(2 * of.depth + 2, of.segments.pieces);
+    const std::uint64_t lag = std::min<std::uint64_t>(2 * of.depth, of.segments.pieces);
     const auto place = [&](std::uint64_t i) { return of.segments.begin(i) * what.element; };
     const auto bytes = [&](std::uint64_t i) { return of.segments.size(i) * what.element; };
     const auto spare = [&](std::uint64_t i, unsigned child) {
@@ -88,13 +88,18 @@ task double_tree::run(member& me, const call& what) {
         co_await me.copy(what.into, value, what.count * what.element);
         co_return;
     }
-    const unsigned depth = doublings(me.size());
+    const rank_t shifted = unshifted(me.rank(), me.size());
     const std::size_t second = parts.begin(1) * what.element;
-    const half first_half{in_order_tree(me.rank(), me.size()),   value, bytes_of(what.into),
-                          segments_of_half(what, parts.size(0)), depth, me.scratch(spare_of(what))};
+    const half first_half{in_order_tree(me.rank(), me.size()),
+                          value,
+                          bytes_of(what.into),
+                          segments_of_half(what, parts.size(0)),
+                          in_order_depth(me.rank(), me.size()),
+                          me.scratch(spare_of(what))};
     const half second_half{
-        shifted_tree(me.rank(), me.size()),    value + second, bytes_of(what.into) + second,
-        segments_of_half(what, parts.size(1)), depth,          me.scratch(spare_of(what))};
+        shifted_tree(me.rank(), me.size()), value + second,
+        bytes_of(what.into) + second,       segments_of_half(what, parts.size(1)),
+        in_order_depth(shifted, me.size()), me.scratch(spare_of(what))};
     task one = up_and_down(me.on(0), what, first_half);
     task other = up_and_down(me.on(1), what, second_half);
     co_await schedule::both(one, other);
@@ -108,10 +113,13 @@ double double_tree::cost(const shape& of, const link_cost& link) {
     const double depth = doublings(of.ranks);
     const double pieces = of.bytes / 2 / of.segment > 1 ? of.bytes / 2 / of.segment : 1;
     const double piece = of.bytes / 2 / pieces;
-    // Inside, each segment comes from two children and goes to two; each tree has half of the data.
-    const double step = link.latency + 2 * piece * (link.per_byte + link.reduce_byte);
-    return 2 * depth * step + (pieces - 1) * (4 * piece * link.per_byte + 4 * link.per_message +
-                                              2 * piece * link.reduce_byte);
+    // Inside, each segment comes from two children and goes to two. A rank is inside one tree and a
+    // leaf of the other, so each pair of segments passes its port four times; reductions are done
+    // meanwhile.
+    const double step = link.latency + piece * (2 * link.per_byte + link.reduce_byte);
+    const double moving = 4 * (piece * link.per_byte + link.per_message);
+    const double reducing = 2 * piece * link.reduce_byte;
+    return 2 * depth * step + (pieces - 1) * (moving > reducing ? moving : reducing);
 }
 
 }  // namespace ucg::algo::allreduce

@@ -35,11 +35,22 @@ struct tree_place {
     return made;
 }
 
+// How many steps a rank of that tree is away from the root.
+[[nodiscard]] inline unsigned in_order_depth(rank_t rank, rank_t size) noexcept {
+    unsigned depth = 0;
+    for (rank_t at = rank; at != 0; at = in_order_tree(at, size).parent)
+        ++depth;
+    return depth;
+}
+
 // The second tree of a pair: numbers are shifted by one, so that whoever is inside the first tree
 // is a leaf of the second, but for one rank where their number is odd.
+[[nodiscard]] inline rank_t unshifted(rank_t rank, rank_t size) noexcept {
+    return (rank + size - 1) % size;
+}
 [[nodiscard]] inline tree_place shifted_tree(rank_t rank, rank_t size) noexcept {
     const auto shifted = [&](rank_t r) { return r == no_rank ? no_rank : (r + 1) % size; };
-    const tree_place base = in_order_tree((rank + size - 1) % size, size);
+    const tree_place base = in_order_tree(unshifted(rank, size), size);
     return {shifted(base.parent), shifted(base.left), shifted(base.right)};
 }
 

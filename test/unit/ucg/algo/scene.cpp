@@ -49,13 +49,18 @@ std::string text(const scenario& of) {
     return fmt::format("{} of {} ranks, {} to a node, count {}, root {}{}{}, seed {}, segment {}",
                        name(of.what), of.ranks, of.ranks_per_node, of.count, of.root,
                        of.in_place ? ", in place" : "",
-                       of.how == operators::affine ? ", not commutative" : "", of.seed, of.segment);
+                       of.how == operators::affine    ? ", not commutative"
+                       : of.how == operators::average ? ", average"
+                                                      : "",
+                       of.seed, of.segment);
 }
 
 reference::reference(const scenario& of) : of_(of), ranks_(of.ranks) {
-    if (of.how == operators::sum) {
-        how_ = std::make_unique<schedule::kernel_reducer>(reduce::element::uint64,
-                                                          reduce::operation::sum, of.ranks);
+    if (of.how != operators::affine) {
+        const auto kernel =
+            of.how == operators::sum ? reduce::operation::sum : reduce::operation::average;
+        how_ =
+            std::make_unique<schedule::kernel_reducer>(reduce::element::uint64, kernel, of.ranks);
     } else {
         how_ = std::make_unique<schedule::user_reducer>(chain_all, nullptr, 8, false);
     }
@@ -146,9 +151,9 @@ void reference::expect_reduction(rank_t rank, rank_t first, rank_t last, std::si
         std::uint64_t sum = ranks_[first].input[begin + i];
         for (rank_t r = first + 1; r <= last; ++r) {
             const std::uint64_t next = ranks_[r].input[begin + i];
-            sum = of_.how == operators::sum ? sum + next : chain(sum, next);
+            sum = of_.how == operators::affine ? chain(sum, next) : sum + next;
         }
-        at.expected[i] = sum;
+        at.expected[i] = of_.how == operators::average ? sum / of_.ranks : sum;
         at.matters[i] = true;
     }
 }

@@ -13,7 +13,7 @@ namespace test {
 
 // Elements are 64-bit numbers. `affine`: maps x -> a x + b over 32 bits, chained: associative, and
 // not commutative.
-enum class operators { sum, affine };
+enum class operators { sum, average, affine };
 
 struct scenario {
     ucg::schedule::collective what = ucg::schedule::collective::barrier;

@@ -1,0 +1,43 @@
+#include "tools/ucg_sim/options.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tools/common/failure.hpp"
+
+using namespace tools::ucg_sim;
+
+namespace {
+
+options parse(std::vector<std::string> words) {
+    return parse_options(words);
+}
+
+}  // namespace
+
+TEST_CASE("ucg_sim: options describe the machine and what runs on it") {
+    const options got = parse({"-c", "alltoall", "-n", "512", "-p8", "-e", "2000:25::300", "-s",
+                               "8,1k-4k", "-a", "bruck", "-v"});
+    CHECK(got.collectives == std::vector{ucg::schedule::collective::alltoall});
+    CHECK(got.on.ranks == 512);
+    CHECK(got.on.ranks_per_node == 8);
+    CHECK(got.on.between.latency == 2000);
+    CHECK(got.on.between.bandwidth == 25e9);
+    CHECK(got.on.between.send_overhead == 250);
+    CHECK(got.on.between.receive_overhead == 300);
+    CHECK(got.sizes == std::vector<double>{8, 1024, 2048, 4096});
+    CHECK(got.algorithm == "bruck");
+    CHECK(got.csv);
+    CHECK(parse({"-c", "all"}).collectives.size() == ucg::schedule::collective_count);
+}
+
+TEST_CASE("ucg_sim: wrong options are named") {
+    const std::vector<std::vector<std::string>> wrong = {
+        {"-n", "0"},     {"-n", "16385"}, {"-c", "gossip"}, {"-s", "8-"},          {"-s", "64-8"},
+        {"-s", "1-2-3"}, {"-e", "a"},     {"-e", "1:0"},    {"-i", "1:2:3:4:5:6"}, {"-R", "0"},
+        {"-r", "64"},    {"-d", "-1"},    {"allreduce"},    {"-s", "0-8"},
+    };
+    for (const auto& words : wrong) {
+        INFO(words.back());
+        CHECK_THROWS_AS(parse(words), tools::usage_error);
+    }
+}

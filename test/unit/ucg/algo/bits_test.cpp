@@ -1,0 +1,120 @@
+// Orders of reduction: which results have the same bits, and averages.
+#include <catch2/catch.hpp>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "ucg/algo/table.hpp"
+#include "ucg/schedule/operation.hpp"
+#include "ucg/sim/network.hpp"
+
+using namespace ucg;
+using schedule::collective;
+using schedule::rank_t;
+
+namespace {
+
+using rows = std::vector<std::vector<float>>;
+
+// An allreduce of one vector for each rank; what rank 0 has afterwards, and so have all.
+std::vector<float> allreduce(const rows& input, const char* name, reduce::operation how,
+                             std::uint64_t seed) {
+    sim::machine on;
+    on.ranks = static_cast<rank_t>(input.size());
+    on.strict = true;
+    on.seed = seed;
+    on.max_delay = seed == 0 ? 0 : 20'000;
+    sim::network net(on);
+    const schedule::kernel_reducer reducer(reduce::element::fp32, how, on.ranks);
+    rows output(on.ranks, std::vector<float>(input[0].size()));
+    std::deque<schedule::operation> operations;
+    for (rank_t rank = 0; rank < on.ranks; ++rank) {
+        schedule::call call;
+        call.what = collective::allreduce;
+        call.from = input[rank].data();
+        call.into = output[rank].data();
+        call.count = input[rank].size();
+        call.element = sizeof(float);
+        call.how = &reducer;
+        call.sizes.segment = 64;
+        operations.emplace_back(net.of(rank), net.frames());
+        REQUIRE(operations.back().init(*algo::find(call.what, name), call) == UCS_OK);
+    }
+    for (schedule::operation& each : operations)
+        each.start();
+    net.run();
+    for (rank_t rank = 0; rank < on.ranks; ++rank) {
+        REQUIRE(operations[rank].status() == UCS_OK);
+        if (output[rank] != output[0]) FAIL("rank " << rank << " has other bits than rank 0");
+    }
+    return output[0];
+}
+
+rows random_rows(rank_t ranks, std::size_t count) {
+    uct::sim::random numbers(ranks);
+    rows made(ranks, std::vector<float>(count));
+    for (std::vector<float>& row : made)
+        for (float& value : row)
+            value = static_cast<float>(numbers.below(1U << 30U)) * 1e-5F;
+    return made;
+}
+
+rows part_of(const rows& all, std::size_t begin, std::size_t end) {
+    rows made;
+    for (const std::vector<float>& row : all)
+        made.emplace_back(row.begin() + static_cast<std::ptrdiff_t>(begin),
+                          row.begin() + static_cast<std::ptrdiff_t>(end));
+    return made;
+}
+
+constexpr rank_t sizes[] = {2, 3, 7, 8, 12, 17};
+
+}  // namespace
+
+TEST_CASE("bits do not depend on the order of arrival") {
+    for (const schedule::algorithm& by : algo::algorithms(collective::allreduce)) {
+        for (const rank_t ranks : sizes) {
+            const rows input = random_rows(ranks, 101);
+            const auto first = allreduce(input, by.name, reduce::operation::sum, 0);
+            for (std::uint64_t seed = 1; seed < 5; ++seed) {
+                INFO(by.name << ", " << ranks << " ranks, seed " << seed);
+                CHECK(allreduce(input, by.name, reduce::operation::sum, seed) == first);
+            }
+        }
+    }
+}
+
+TEST_CASE("where the order does not depend on the place, bits do not depend on how data is cut") {
+    for (const schedule::algorithm& by : algo::algorithms(collective::allreduce)) {
+        if (has(by.needs, schedule::condition::order_by_place)) continue;
+        for (const rank_t ranks : sizes) {
+            const rows input = random_rows(ranks, 101);
+            const auto whole = allreduce(input, by.name, reduce::operation::sum, 0);
+            auto cut = allreduce(part_of(input, 0, 37), by.name, reduce::operation::sum, 0);
+            const auto rest =
+                allreduce(part_of(input, 37, 101), by.name, reduce::operation::sum, 0);
+            cut.insert(cut.end(), rest.begin(), rest.end());
+            INFO(by.name << ", " << ranks << " ranks");
+            CHECK(cut == whole);
+        }
+    }
+}
+
+TEST_CASE("recursive doubling and Rabenseifner's algorithm give the same bits") {
+    for (const rank_t ranks : sizes) {
+        const rows input = random_rows(ranks, 101);
+        CHECK(allreduce(input, "recursive_doubling", reduce::operation::sum, 0) ==
+              allreduce(input, "rabenseifner", reduce::operation::sum, 0));
+    }
+}
+
+TEST_CASE("every algorithm divides an average exactly once") {
+    for (const schedule::algorithm& by : algo::algorithms(collective::allreduce)) {
+        for (const rank_t ranks : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 16U, 17U}) {
+            const rows input(ranks, std::vector<float>(41, 6));
+            INFO(by.name << ", " << ranks << " ranks");
+            CHECK(allreduce(input, by.name, reduce::operation::average, 0) ==
+                  std::vector<float>(41, 6));
+        }
+    }
+}

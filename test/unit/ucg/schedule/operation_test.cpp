@@ -1,0 +1,239 @@
+#include "ucg/schedule/operation.hpp"
+
+#include <catch2/catch.hpp>
+#include <deque>
+#include <vector>
+
+#include "ucg/schedule/algorithm.hpp"
+#include "ucg/sim/network.hpp"
+
+using namespace ucg;
+using schedule::call;
+using schedule::member;
+using schedule::operation;
+using schedule::rank_t;
+using schedule::task;
+
+namespace {
+
+std::size_t no_scratch(const call&, rank_t, rank_t) {
+    return 0;
+}
+double no_cost(const schedule::shape&, const schedule::link_cost&) {
+    return 0;
+}
+
+schedule::algorithm row_of(task (*run)(member&, const call&)) {
+    return {schedule::collective::barrier, "test", run, no_scratch,
+            schedule::condition::none,     no_cost};
+}
+
+// Notes how often objects in frames were made and destroyed.
+struct witness {
+    static int alive;
+    witness() { ++alive; }
+    witness(const witness&) = delete;
+    witness& operator=(const witness&) = delete;
+    ~witness() { --alive; }
+};
+int witness::alive = 0;
+
+// The same algorithm on all ranks of a simulated machine.
+class group {
+public:
+    explicit group(rank_t ranks, task (*by)(member&, const call&), std::uint64_t seed = 0)
+        : by_(row_of(by)), net_(machine_of(ranks, seed)) {
+        for (rank_t rank = 0; rank < ranks; ++rank) {
+            operations_.emplace_back(net_.of(rank), net_.frames());
+            REQUIRE(operations_.back().init(by_, {}) == UCS_OK);
+        }
+    }
+    void start() {
+        for (operation& each : operations_)
+            each.start();
+    }
+    void run() {
+        start();
+        net_.run();
+    }
+    sim::network& net() { return net_; }
+    operation& of(rank_t rank) { return operations_[rank]; }
+    void expect(ucs_status_t wanted) {
+        for (const operation& each : operations_)
+            CHECK(each.status() == wanted);
+    }
+
+private:
+    static sim::machine machine_of(rank_t ranks, std::uint64_t seed) {
+        sim::machine made;
+        made.ranks = ranks;
+        made.strict = true;
+        made.seed = seed;
+        return made;
+    }
+    schedule::algorithm by_;
+    sim::network net_;
+    std::deque<operation> operations_;
+};
+
+task send_once(member& me, std::uint32_t& value) {
+    const witness here;
+    if (me.rank() == 0)
+        co_await me.send(1, &value, sizeof value);
+    else
+        co_await me.receive(0, &value, sizeof value);
+}
+
+task nested(member& me, const call&) {
+    const witness here;
+    std::uint32_t value = me.rank() == 0 ? 17 : 0;
+    for (int i = 0; i < 3; ++i)
+        co_await send_once(me, value);
+    if (value != 17) me.owner().fail(UCS_ERR_IO_ERROR);
+}
+
+task two_at_once(member& me, const call&) {
+    std::uint32_t a = me.rank() == 0 ? 1 : 0, b = me.rank() == 0 ? 2 : 0;
+    member other = me.on(1);
+    task first = send_once(me, a);
+    task second = send_once(other, b);
+    co_await schedule::both(first, second);
+    if (a != 1 || b != 2) me.owner().fail(UCS_ERR_IO_ERROR);
+}
+
+task silent_rank(member& me, const call&) {
+    const witness here;
+    std::uint32_t value = 0;
+    // Rank 0 never sends; rank 2 has nothing to do with it and waits for rank 1.
+    if (me.rank() == 1) co_await send_once(me, value);
+    if (me.rank() == 1) co_await me.send(2, &value, sizeof value);
+    if (me.rank() == 2) co_await me.receive(1, &value, sizeof value);
+}
+
+task wrong_size(member& me, const call&) {
+    std::uint64_t value = 0;
+    if (me.rank() == 0) co_await me.send(1, &value, 4);
+    if (me.rank() == 1) co_await me.receive(0, &value, 8);
+    if (me.rank() == 2) co_await me.receive(1, &value, 8);
+}
+
+task too_much_scratch(member& me, const call&) {
+    std::byte* memory = me.scratch(1 << 20);
+    co_await me.copy(memory, &me, 1);
+}
+
+task many_messages(member& me, const call&) {
+    schedule::flight moves[1];
+    std::vector<std::uint32_t> got(100);
+    std::vector<std::uint32_t> sent(100);
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        schedule::flight& move = moves[0];
+        sent[i] = i;
+        co_await move;
+        if (me.rank() == 0)
+            move.send(me, 1, &sent[i], 4);
+        else
+            move.receive(me, 0, &got[i], 4);
+    }
+    schedule::flight& move = moves[0];
+    co_await move;
+    for (std::uint32_t i = 0; me.rank() == 1 && i < 100; ++i)
+        if (got[i] != i) me.owner().fail(UCS_ERR_IO_ERROR);
+}
+
+task in_part(member& me, const call&) {
+    const rank_t ranks[] = {4, 2, 0};
+    if (me.rank() % 2 != 0) co_return;
+    member part = me.part(ranks, (4 - me.rank()) / 2, 3);
+    std::uint32_t out = part.rank(), in = 0;
+    co_await part.exchange((part.rank() + 1) % 3, &out, 4, (part.rank() + 2) % 3, &in, 4);
+    if (in != (part.rank() + 2) % 3) me.owner().fail(UCS_ERR_IO_ERROR);
+}
+
+}  // namespace
+
+TEST_CASE("tasks await tasks") {
+    group of(2, nested);
+    of.run();
+    of.expect(UCS_OK);
+    CHECK(witness::alive == 0);
+}
+
+TEST_CASE("two tasks run at the same time on channels of their own") {
+    group of(2, two_at_once);
+    of.run();
+    of.expect(UCS_OK);
+}
+
+TEST_CASE("frames are used again when an operation is started again") {
+    group of(2, nested);
+    of.run();
+    const std::size_t obtained = of.net().frames().obtained();
+    for (int i = 0; i < 10; ++i)
+        of.run();
+    of.expect(UCS_OK);
+    CHECK(of.net().frames().obtained() == obtained);
+}
+
+TEST_CASE("messages of a pair stay in order") {
+    group of(2, many_messages);
+    of.run();
+    of.expect(UCS_OK);
+}
+
+TEST_CASE("a part of a group has ranks of its own") {
+    group of(5, in_part);
+    of.run();
+    of.expect(UCS_OK);
+}
+
+TEST_CASE("a message of the wrong size ends the operation everywhere") {
+    group of(3, wrong_size);
+    of.run();
+    CHECK(of.of(1).status() == UCS_ERR_MESSAGE_TRUNCATED);
+    CHECK(of.of(2).status() == UCS_ERR_MESSAGE_TRUNCATED);
+}
+
+TEST_CASE("more scratch memory than was asked for is an error") {
+    group of(1, too_much_scratch);
+    of.run();
+    of.expect(UCS_ERR_EXCEEDS_LIMIT);
+}
+
+TEST_CASE("an operation that waits is canceled, here and elsewhere, and leaves nothing behind") {
+    group of(3, silent_rank);
+    of.run();
+    CHECK(of.of(0).status() == UCS_OK);
+    CHECK(of.of(1).status() == UCS_INPROGRESS);
+    CHECK(of.of(2).status() == UCS_INPROGRESS);
+    of.of(1).fail(UCS_ERR_CANCELED);
+    CHECK(of.of(1).status() == UCS_ERR_CANCELED);
+    of.net().run();
+    CHECK(of.of(2).status() == UCS_ERR_CANCELED);
+    CHECK(witness::alive == 0);
+}
+
+TEST_CASE("who starts an operation that failed elsewhere is told") {
+    group of(3, silent_rank);
+    of.of(0).start();
+    of.of(1).start();
+    of.net().run();
+    of.of(1).fail(UCS_ERR_TIMED_OUT);
+    of.net().run();
+    of.of(2).start();
+    CHECK(of.of(2).status() == UCS_ERR_TIMED_OUT);
+}
+
+TEST_CASE("the listener of an operation may start it again") {
+    static int ends;
+    ends = 0;
+    group of(2, nested);
+    const auto again = [](operation& ended, void*) {
+        if (++ends < 6) ended.start();
+    };
+    of.of(0).on_end(again, nullptr);
+    of.of(1).on_end(again, nullptr);
+    of.run();
+    of.expect(UCS_OK);
+    CHECK(ends == 7);
+}

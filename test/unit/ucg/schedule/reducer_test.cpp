@@ -1,0 +1,47 @@
+#include "ucg/schedule/reducer.hpp"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+using namespace ucg::schedule;
+
+namespace {
+
+// a op b = 10 a + b: shows the order of operands.
+void append_digits(const void* in, void* inout, std::size_t count, void* calls) {
+    const auto* left = static_cast<const std::uint64_t*>(in);
+    auto* right = static_cast<std::uint64_t*>(inout);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint64_t unit = 10;
+        while (unit <= right[i])
+            unit *= 10;
+        right[i] += left[i] * unit;
+    }
+    ++*static_cast<int*>(calls);
+}
+
+}  // namespace
+
+TEST_CASE("a function of the user's has lower ranks on the left, wherever the result goes") {
+    int calls = 0;
+    const user_reducer how(append_digits, &calls, 8, false);
+    const std::size_t count = 3000;  // more than its buffer holds
+    for (int place = -1; place < 3; ++place) {
+        std::vector<std::uint64_t> a(count, 1), b(count, 2), c(count, 3), other(count);
+        std::vector<std::uint64_t>* into[] = {&other, &a, &b, &c};
+        std::vector<std::uint64_t>& result = *into[place + 1];
+        how.apply(result.data(), {&how, {a.data(), b.data(), c.data()}, 3, count, true});
+        CHECK(result == std::vector<std::uint64_t>(count, 123));
+    }
+    CHECK(calls > 0);
+}
+
+TEST_CASE("an average is divided in the last pass only") {
+    const kernel_reducer how(ucg::reduce::element::fp32, ucg::reduce::operation::average, 4);
+    const float a = 6, b = 10;
+    float result = 0;
+    how.apply(&result, {&how, {&a, &b}, 2, 1, false});
+    CHECK(result == 16);
+    how.apply(&result, {&how, {&a, &b}, 2, 1, true});
+    CHECK(result == 4);
+}

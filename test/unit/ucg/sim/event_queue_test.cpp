@@ -1,0 +1,28 @@
+#include "ucg/sim/event_queue.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "uct/sim/random.hpp"
+
+using namespace ucg::sim;
+
+TEST_CASE("events come in the order of time, and of equal ones the first added first") {
+    event_queue queue;
+    uct::sim::random numbers(7);
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        queue.push({numbers.below(50), i, nullptr, nullptr, 0, happening::end});
+    event last{};
+    // Some are added in between.
+    for (std::uint64_t i = 0; !queue.empty(); ++i) {
+        const event next = queue.pop();
+        const bool in_order =
+            next.when > last.when || (next.when == last.when && next.order >= last.order);
+        if (!in_order) FAIL("event " << i << " comes too late");
+        last = next;
+        if (i < 500) {
+            queue.push(
+                {next.when + numbers.below(20), 1000 + i, nullptr, nullptr, 0, happening::end});
+        }
+    }
+    SUCCEED();
+}

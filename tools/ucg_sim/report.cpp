@@ -1,0 +1,98 @@
+#include "tools/ucg_sim/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tools::ucg_sim {
+namespace {
+
+using ucg::sim::link_parameters;
+using ucg::sim::path;
+
+constexpr double per_microsecond = 1e6;
+
+double microseconds(ucg::sim::time_t picoseconds) noexcept {
+    return static_cast<double>(picoseconds) / (ucg::sim::per_second / per_microsecond);
+}
+
+std::string words(const link_parameters& link) {
+    return fmt::format("{} ns, {} GB/s, overheads {} + {} ns{}", link.latency, link.bandwidth / 1e9,
+                       link.send_overhead, link.receive_overhead,
+                       link.gap > 0 ? fmt::format(", gap {} ns", link.gap) : "");
+}
+
+struct port_load {
+    double most = 0;
+    double total = 0;
+};
+
+port_load load_of(const ucg::sim::outcome& found) noexcept {
+    port_load made;
+    for (const ucg::sim::traffic& each : found.nodes) {
+        made.most = std::max({made.most, each.out, each.in});
+        made.total += each.out;
+    }
+    return made;
+}
+
+std::string verdict(const ucg::sim::outcome& found) {
+    return found.wrong.empty() ? "checked" : "WRONG: " + found.wrong;
+}
+
+std::string csv_row(const result_row& of) {
+    const ucg::sim::outcome& found = of.found;
+    const port_load load = load_of(found);
+    const path& why = found.why;
+    return fmt::format(
+        "{},{},{:.0f},{:.3f},{:.3f},{:.0f},{:.0f},{:.0f},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},"
+        "{:.3f},{:.3f},{:.3f},{}\n",
+        of.collective, of.algorithm, of.bytes, found.seconds * per_microsecond,
+        of.predicted * per_microsecond, load.most, load.total, found.inside, found.messages,
+        found.last, why.messages, why.between, microseconds(why.overhead),
+        microseconds(why.latency), microseconds(why.transfer), microseconds(why.queued),
+        microseconds(why.reduce), microseconds(why.copy), microseconds(why.disorder),
+        found.wrong.empty() ? "checked" : "wrong");
+}
+
+std::string path_line(const ucg::sim::outcome& found) {
+    const path& why = found.why;
+    return fmt::format(
+        "    path to rank {}: {} messages ({} between nodes): overheads {:.2f}, latency {:.2f}, "
+        "transfer {:.2f}, ports {:.2f}, reducing {:.2f}, copying {:.2f}{} us\n",
+        found.last, why.messages, why.between, microseconds(why.overhead),
+        microseconds(why.latency), microseconds(why.transfer), microseconds(why.queued),
+        microseconds(why.reduce), microseconds(why.copy),
+        why.disorder != 0 ? fmt::format(", delays {:.2f}", microseconds(why.disorder)) : "");
+}
+
+}  // namespace
+
+std::string header(const ucg::sim::machine& on, bool csv) {
+    if (csv) {
+        return "collective,algorithm,bytes,time_us,predicted_us,busiest_port_bytes,between_bytes,"
+               "inside_bytes,messages,last_rank,path_messages,path_between,path_overhead_us,"
+               "path_latency_us,path_transfer_us,path_ports_us,path_reduce_us,path_copy_us,"
+               "path_delay_us,result\n";
+    }
+    return fmt::format(
+        "# {} ranks, {} to a node\n# inside a node: {}\n# between nodes: {}\n"
+        "# reducing {} GB/s, copying {} GB/s\n"
+        "{:<20} {:<20} {:>12} {:>14} {:>14} {:>15} {:>15} {:>11}\n",
+        on.ranks, on.ranks_per_node, words(on.inside), words(on.between), on.reduce_rate / 1e9,
+        on.copy_rate / 1e9, "collective", "algorithm", "bytes", "time us", "predicted us",
+        "busiest port", "between nodes", "messages");
+}
+
+std::string row(const result_row& of, bool csv) {
+    if (csv) return csv_row(of);
+    const port_load load = load_of(of.found);
+    return fmt::format(
+               "{:<20} {:<20} {:>12.0f} {:>14.2f} {:>14.2f} {:>15.0f} {:>15.0f} {:>11} {}\n",
+               of.collective, of.algorithm, of.bytes, of.found.seconds * per_microsecond,
+               of.predicted * per_microsecond, load.most, load.total, of.found.messages,
+               verdict(of.found)) +
+           path_line(of.found);
+}
+
+}  // namespace tools::ucg_sim

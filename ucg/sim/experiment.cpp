@@ -1,0 +1,115 @@
+#include "ucg/sim/experiment.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <new>
+
+#include "ucg/schedule/operation.hpp"
+#include "ucg/sim/network.hpp"
+#include "ucg/sim/samples.hpp"
+
+namespace ucg::sim {
+namespace {
+
+using schedule::collective;
+
+bool has_vector(collective what) noexcept {
+    return what == collective::bcast || what == collective::reduce ||
+           what == collective::allreduce || what == collective::scan || what == collective::exscan;
+}
+
+std::uint64_t elements_of(const experiment& what) noexcept {
+    return static_cast<std::uint64_t>(std::ceil(what.bytes / sizeof(samples::element)));
+}
+
+// What is kept in memory of so many elements. A vector stays divisible by the ranks, so that its
+// pieces are of the size that the pieces of the whole would have.
+std::uint64_t carried_of(const machine& on, const experiment& what) noexcept {
+    const std::uint64_t all = elements_of(what);
+    if (!has_vector(what.what))
+        return std::min(all, std::max<std::uint64_t>(what.carried / on.ranks, 1));
+    const std::uint64_t least = std::max<std::uint64_t>(what.carried, on.ranks);
+    return all <= least ? all : least / on.ranks * on.ranks;
+}
+
+struct all_ranks {
+    network net;
+    samples data;
+    std::deque<schedule::operation> operations;
+};
+
+ucs_status_t begin(all_ranks& of, const experiment& what, const schedule::algorithm& by) {
+    const double segment = std::max(what.segment / of.net.like().weight, 1.0);
+    for (rank_t rank = 0; rank < of.net.like().ranks; ++rank) {
+        schedule::call call = of.data.call_of(rank);
+        call.sizes.segment = static_cast<std::size_t>(segment);
+        of.operations.emplace_back(of.net.of(rank), of.net.frames());
+        const ucs_status_t status = of.operations.back().init(by, call);
+        if (status != UCS_OK) return status;
+    }
+    if (what.death >= 0) of.net.kill(what.victim, what.death);
+    for (schedule::operation& each : of.operations)
+        each.start();
+    return UCS_OK;
+}
+
+// What became of the ranks.
+void judge(all_ranks& of, outcome& result) {
+    for (rank_t rank = 0; rank < of.net.like().ranks; ++rank) {
+        const rank_fabric& at = of.net.of(rank);
+        if (at.dead()) continue;
+        const ucs_status_t status = of.operations[rank].status();
+        if (status != UCS_OK)
+            result.status = status;
+        else if (result.wrong.empty())
+            result.wrong = of.data.wrong(rank);
+        const double end = static_cast<double>(at.clock()) / per_second;
+        if (end < result.seconds) continue;
+        result.seconds = end;
+        result.last = rank;
+        result.why = at.how();
+    }
+    if (result.status != UCS_OK && result.wrong.empty())
+        result.wrong = ucs_status_string(result.status);
+}
+
+void count_traffic(const all_ranks& of, outcome& result) {
+    const auto charged = [&](std::uint64_t bytes) {
+        return static_cast<double>(bytes) * result.weight;
+    };
+    for (rank_t node = 0; node < of.net.nodes(); ++node) {
+        result.nodes.push_back(
+            {charged(of.net.node_out(node).bytes), charged(of.net.node_in(node).bytes)});
+        result.messages += of.net.node_out(node).messages;
+    }
+    result.inside = charged(of.net.bytes_inside());
+    result.messages += of.net.messages_inside();
+    result.events = of.net.events();
+}
+
+}  // namespace
+
+schedule::shape shape_of(const machine& on, const experiment& what) noexcept {
+    return {on.ranks, what.bytes, what.segment};
+}
+
+ucs::result<outcome> measure(const machine& on, const experiment& what,
+                             const schedule::algorithm& by) try {
+    machine scaled = on;
+    const std::uint64_t all = elements_of(what);
+    const std::uint64_t carried = carried_of(on, what);
+    if (carried != 0) scaled.weight = static_cast<double>(all) / static_cast<double>(carried);
+    all_ranks here{network(scaled), samples(what.what, on.ranks, what.root, carried), {}};
+    if (const ucs_status_t status = begin(here, what, by); status != UCS_OK) return status;
+    here.net.run();
+    outcome result;
+    result.weight = scaled.weight;
+    judge(here, result);
+    count_traffic(here, result);
+    return result;
+} catch (const std::bad_alloc&) {
+    return UCS_ERR_NO_MEMORY;
+}
+
+}  // namespace ucg::sim
