@@ -1,5 +1,6 @@
 #include "ucg/schedule/operation.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -38,6 +39,15 @@ ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try
 void operation::on_end(listener told, void* argument) noexcept {
     told_ = told;
     told_argument_ = argument;
+}
+
+std::vector<rank_t> operation::missing() const {
+    std::vector<rank_t> ranks;
+    for (const step* each = under_way_; each != nullptr; each = each->next)
+        if (each->what == action::receive) ranks.push_back(each->peer);
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
 }
 
 void operation::start() noexcept {

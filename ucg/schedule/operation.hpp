@@ -42,6 +42,10 @@ public:
     [[nodiscard]] sequence_t number() const noexcept { return number_; }
     void on_end(listener told, void* argument) noexcept;
 
+    // The ranks that it waits for now, of which a message has not come: for who gives up waiting.
+    // In the order of numbers, each once.
+    [[nodiscard]] std::vector<rank_t> missing() const;
+
     // Ends it with an error on every rank: as soon as the fabric lets go of its memory. Nothing
     // happens when it does not run.
     void fail(ucs_status_t why) noexcept;

@@ -206,6 +206,8 @@ TEST_CASE("an operation that waits is canceled, here and elsewhere, and leaves n
     CHECK(of.of(0).status() == UCS_OK);
     CHECK(of.of(1).status() == UCS_INPROGRESS);
     CHECK(of.of(2).status() == UCS_INPROGRESS);
+    CHECK(of.of(1).missing() == std::vector<rank_t>{0});
+    CHECK(of.of(2).missing() == std::vector<rank_t>{1});
     of.of(1).fail(UCS_ERR_CANCELED);
     CHECK(of.of(1).status() == UCS_ERR_CANCELED);
     of.net().run();
