@@ -126,7 +126,7 @@ class Run:
         print("+ (in idle time)", *(" ".join(line) for line in lines), sep="\n+   ", flush=True)
         script = " && ".join(" ".join(line) for line in lines)
         with subprocess.Popen(["chrt", "--idle", "0", "sh", "-c", script], cwd=ROOT, env=self.env,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as ahead:
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0) as ahead:
             try:
                 yield
             finally:

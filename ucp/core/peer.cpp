@@ -126,13 +126,11 @@ const uct::iface_attr& peer::attr_of(const lane& which) const noexcept {
     return owner_.interface(which.resource)->attr();
 }
 
-void peer::observe_rail(const uct::ep& which, std::size_t length,
-                        ucs::time::nanoseconds posted) noexcept {
-    const ucs::time::nanoseconds now = ucs::time::now();
+void peer::adapt_rail(const uct::ep& which, double own, double average) noexcept {
     lane& first = shared_lane_ ? am_ : rma_;
-    if (first.endpoint.get() == &which) first.speed.observe(length, posted, now);
+    if (first.endpoint.get() == &which) first.share.adapt(own, average);
     for (lane& each : more_rails_) {
-        if (each.endpoint.get() == &which) each.speed.observe(length, posted, now);
+        if (each.endpoint.get() == &which) each.share.adapt(own, average);
     }
 }
 

@@ -18,11 +18,6 @@ std::size_t shortest_chunk(const peer& with) noexcept {
     return with.owner().owner().options().rail_chunk.bytes;
 }
 
-double speed_of(const peer& with, const wireup::lane& rail) noexcept {
-    const double observed = rail.speed.bandwidth();
-    return observed > 0 ? observed : with.attr_of(rail).bandwidth;
-}
-
 }  // namespace
 
 bool is_striped(const peer& with, std::size_t length) noexcept {
@@ -81,7 +76,8 @@ bool striped_access::begin(peer& with, const striped_work& work, uct::completion
             const wireup::lane& each = with.rail(i);
             const uct::remote_memory* const in = work.memory->on(each.device);
             if (in == nullptr) continue;
-            rails.push_back({each.endpoint.get(), in, speed_of(with, each)});
+            const double weight = each.share.weight(with.attr_of(each).bandwidth);
+            rails.push_back({each.endpoint.get(), in, weight});
             most = std::min(most, with.attr_of(each).max_rma);
         }
         if (rails.size() < 2) return false;
@@ -100,9 +96,9 @@ void striped_access::share_out(std::vector<rail>& among, std::size_t length, std
                                std::size_t longest) noexcept {
     double all = 0;
     for (const rail& each : among)
-        all += each.bandwidth;
+        all += each.weight;
     for (rail& each : among)
-        each.chunk_length = chunk_length_of(each.bandwidth / all, length, shortest, longest);
+        each.chunk_length = chunk_length_of(each.weight / all, length, shortest, longest);
 }
 
 bool striped_access::take(chunk& into) noexcept {
@@ -123,7 +119,6 @@ bool striped_access::take(chunk& into) noexcept {
 ucs_status_t striped_access::post(chunk& next) noexcept {
     const rail& over = rails_[next.rail];
     next.done = {.done = chunk_done, .count = 1};
-    next.posted = ucs::time::now();
     const uct::iov piece{work_.local + next.what.from, next.what.length};
     const uct::remote_place place{work_.remote + next.what.from, over.in};
     return work_.put ? over.lane->put_zcopy(std::span(&piece, 1), place, &next.done)
@@ -146,7 +141,7 @@ ucs_status_t striped_access::move(chunk& next) noexcept {
 void striped_access::ended(chunk& which, ucs_status_t status) noexcept {
     which.busy = false;
     if (status == UCS_OK) {
-        with_.observe_rail(*rails_[which.rail].lane, which.what.length, which.posted);
+        rails_[which.rail].ended = ucs::time::now();
         return;
     }
     again_.push_back(which.what);
@@ -178,11 +173,25 @@ void striped_access::feed() noexcept {
     end_if_over();
 }
 
+// Only where every rail did its part.
+void striped_access::adapt_shares() noexcept {
+    double all = 0;
+    for (const rail& each : rails_) {
+        if (each.failure != UCS_OK || each.ended <= begun_) return;
+        all += ucs::time::to_seconds(each.ended - begun_);
+    }
+    for (const rail& each : rails_) {
+        with_.adapt_rail(*each.lane, ucs::time::to_seconds(each.ended - begun_),
+                         all / static_cast<double>(rails_.size()));
+    }
+}
+
 void striped_access::end_if_over() noexcept {
     for (const chunk& each : chunks_) {
         if (each.busy) return;
     }
     const bool complete = next_ == work_.length && again_.empty();
+    if (complete) adapt_shares();
     uct::completion& whole = whole_;
     const ucs_status_t outcome =
         complete ? UCS_OK : (failure_ != UCS_OK ? failure_ : UCS_ERR_CANCELED);

@@ -28,7 +28,7 @@ struct striped_work {
 // Whether a send, whose pieces these are, still wants the rest of them.
 [[nodiscard]] bool is_wanted_by_send(const uct::completion& parts) noexcept;
 
-// Each rail takes its share at once, by the speed that it has shown. What is longer than a chunk of
+// Each rail takes its share at once (ucp/rma/rail_share.hpp). What is longer than a chunk of
 // each rail goes on with whichever rail has ended one, so that they carry as much as they are fast,
 // whatever slows them down; two chunks at a time, so that none waits for us. A chunk whose rail
 // fails goes over another one: nobody is told of data before all of it is there, and a chunk
@@ -58,7 +58,8 @@ private:
     struct rail {
         uct::ep* lane;
         const uct::remote_memory* in;
-        double bandwidth;  // as it was when the access began
+        double weight;                     // as it was when the access began
+        ucs::time::nanoseconds ended = 0;  // its last chunk
         std::size_t chunk_length = 0;
         ucs_status_t failure = UCS_OK;
     };
@@ -72,7 +73,6 @@ private:
         std::size_t rail;
         bool busy = false;
         range what{};
-        ucs::time::nanoseconds posted = 0;
         uct::completion done{};
         uct::pending_request pending{};
     };
@@ -88,6 +88,7 @@ private:
     [[nodiscard]] ucs_status_t move(chunk& next) noexcept;
     void ended(chunk& which, ucs_status_t status) noexcept;
     void feed() noexcept;
+    void adapt_shares() noexcept;
     void end_if_over() noexcept;
 
     peer& with_;
@@ -98,6 +99,7 @@ private:
     std::vector<chunk> chunks_;  // never moves
     std::vector<range> again_;   // of rails that failed; has room for all chunks
     std::size_t next_ = 0;       // everything below is taken
+    const ucs::time::nanoseconds begun_ = ucs::time::now();
     ucs_status_t failure_ = UCS_OK;
     bool feeding_ = false;
 };

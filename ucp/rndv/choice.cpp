@@ -46,7 +46,10 @@ forecast predict_keyed(const request& receive, const peer& from, const lane_set&
     const double control = control_seconds(lanes);
     const bool may_move = wanted != rndv_scheme::am;
     const bool read = may_move && readable && (!wants_writing(wanted) || !writable);
-    const bool write = may_move && writable && (wanted != rndv_scheme::get_zcopy || !readable);
+    // Over several rails a message would have to follow the last of them, a request more.
+    const bool better_read =
+        read && (wanted == rndv_scheme::get_zcopy || rails_for(from, length) > 1);
+    const bool write = may_move && writable && !better_read;
     forecast made;
     bool free = false;
     if (read) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ucp/mem/device_domains.hpp"
-#include "ucp/rma/rail_speed.hpp"
+#include "ucp/rma/rail_share.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/time/clock.hpp"
@@ -19,8 +19,7 @@ struct lane {
     std::unique_ptr<uct::ep> endpoint;
     std::size_t resource = 0;
     std::uint8_t device = mem::no_device;  // of the peer's, in its keys to memory
-    // Observed when it carried a part of a long transfer, see ucp/rma/rail_speed.hpp.
-    ucp::rail_speed speed{};
+    ucp::rail_share share{};               // of long transfers over several rails
 };
 
 // Some transports (attr().connection_length > 0) carry nothing before two endpoints have been told
