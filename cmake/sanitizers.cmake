@@ -30,3 +30,11 @@ if(HAWSER_SANITIZER)
     add_compile_options(-fno-sanitize-recover=undefined -fno-sanitize=vptr)
   endif()
 endif()
+
+# hawser_coroutines(): for the targets of a folder whose sources have coroutines. Clang 14 puts what
+# -fsanitize=function looks at in front of each part of one, and then cannot assemble it.
+function(hawser_coroutines)
+  if(HAWSER_SANITIZER MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_compile_options(-fno-sanitize=function)
+  endif()
+endfunction()
