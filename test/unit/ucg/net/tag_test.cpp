@@ -1,0 +1,18 @@
+#include "ucg/net/tag.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace ucg::net;
+
+TEST_CASE("tags of different messages differ, and those of one operation agree under its mask") {
+    const auto one = message_tag(3, 7, 2, 11);
+    CHECK(one != message_tag(4, 7, 2, 11));
+    CHECK(one != message_tag(3, 8, 2, 11));
+    CHECK(one != message_tag(3, 7, 3, 11));
+    CHECK(one != message_tag(3, 7, 2, 12));
+    CHECK((one & operation_mask) == operation_tag(3, 7));
+    CHECK((message_tag(3, 7, 4095, most_ranks - 1) & operation_mask) == operation_tag(3, 7));
+    CHECK((message_tag(most_groups - 1, 8, 0, 0) & operation_mask) != operation_tag(3, 7));
+    // Numbers go round.
+    CHECK(operation_tag(3, 7) == operation_tag(3, 7 + (1U << sequence_bits)));
+}

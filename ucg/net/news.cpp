@@ -1,0 +1,40 @@
+#include "ucg/net/news.hpp"
+
+#include <cstring>
+
+#include "ucg/net/ucp_fabric.hpp"
+
+namespace ucg::net {
+
+ucs_status_t news::listen(ucp_worker_h worker) noexcept {
+    ucp_am_handler_param_t param{};
+    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                       UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    param.id = am_id;
+    param.cb = on_message;
+    param.arg = this;
+    return ucp_worker_set_am_recv_handler(worker, &param);
+}
+
+ucs_status_t news::on_message(void* arg, const void* header, std::size_t header_length, void*,
+                              std::size_t, const ucp_am_recv_param_t*) {
+    failure said;
+    if (header_length != sizeof said) return UCS_OK;
+    std::memcpy(&said, header, sizeof said);
+    auto& groups = static_cast<news*>(arg)->groups_;
+    const auto found = groups.find(said.group);
+    // A group that is gone, or is not there yet: there a timeout tells.
+    if (found == groups.end() || said.status >= 0) return UCS_OK;
+    found->second->hear(said.number, static_cast<ucs_status_t>(said.status));
+    return UCS_OK;
+}
+
+void news::tell(ucp_ep_h whom, const failure& what) noexcept {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK;
+    param.flags = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_COPY_HEADER;
+    param.cb.send = [](void* request, ucs_status_t, void*) { ucp_request_free(request); };
+    static_cast<void>(ucp_am_send_nbx(whom, am_id, &what, sizeof what, nullptr, 0, &param));
+}
+
+}  // namespace ucg::net

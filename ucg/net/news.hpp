@@ -1,0 +1,47 @@
+// What ranks tell each other outside of their operations: that one of them failed.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "ucg/schedule/step.hpp"
+
+namespace ucg::net {
+
+class ucp_fabric;
+
+// An active message of the worker that all groups of a context share. Owned by the context, which
+// outlives its groups; owner context.
+class news {
+public:
+    // The id is taken from the worker's for as long as the worker lives.
+    static constexpr unsigned am_id = 0x7567;  // "ug"
+
+    // Layout of the message; from a peer, so it may be anything.
+    struct failure {
+        std::uint32_t group;
+        std::int32_t status;
+        std::uint64_t number;  // of the operation
+    };
+    static_assert(sizeof(failure) == 16);
+
+    // Takes the messages of this worker. UCS_OK, or what ucp says.
+    [[nodiscard]] ucs_status_t listen(ucp_worker_h worker) noexcept;
+
+    // Those for a group go to its fabric. std::bad_alloc.
+    void add(std::uint32_t group, ucp_fabric& fabric) { groups_[group] = &fabric; }
+    void remove(std::uint32_t group) noexcept { groups_.erase(group); }
+
+    static void tell(ucp_ep_h whom, const failure& what) noexcept;
+
+private:
+    static ucs_status_t on_message(void* arg, const void* header, std::size_t header_length,
+                                   void* data, std::size_t length,
+                                   const ucp_am_recv_param_t* param);
+
+    std::unordered_map<std::uint32_t, ucp_fabric*> groups_;
+};
+
+}  // namespace ucg::net

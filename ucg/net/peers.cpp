@@ -1,0 +1,61 @@
+#include "ucg/net/peers.hpp"
+
+#include <utility>
+
+namespace ucg::net {
+
+peers::~peers() {
+    for (entry& each : entries_) {
+        if (each.endpoint != nullptr) begin_close(each, UCP_EP_CLOSE_FLAG_FORCE);
+        if (UCS_PTR_IS_PTR(each.closing)) ucp_request_free(each.closing);
+    }
+}
+
+ucs::result<ucp_ep_h> peers::to(schedule::rank_t rank) noexcept {
+    entry& which = entries_[rank];
+    if (which.failure != UCS_OK) return which.failure;
+    if (which.endpoint != nullptr) [[likely]]
+        return which.endpoint;
+    which.of = this;
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address = reinterpret_cast<const ucp_address_t*>(addresses_.data() + rank * length_);
+    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler = {on_error, &which};
+    which.failure = ucp_ep_create(worker_, &params, &which.endpoint);
+    if (which.failure != UCS_OK) return which.failure;
+    return which.endpoint;
+}
+
+void peers::on_error(void* arg, ucp_ep_h, ucs_status_t why) {
+    entry& which = *static_cast<entry*>(arg);
+    if (which.failure != UCS_OK) return;
+    which.failure = why;
+    peers& all = *which.of;
+    all.lost_(all.lost_arg_, static_cast<schedule::rank_t>(&which - all.entries_.data()), why);
+}
+
+void peers::begin_close(entry& which, unsigned flags) noexcept {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = flags;
+    which.closing = ucp_ep_close_nbx(std::exchange(which.endpoint, nullptr), &param);
+}
+
+bool peers::close() noexcept {
+    bool closed = true;
+    for (entry& each : entries_) {
+        if (each.endpoint != nullptr)
+            begin_close(each, each.failure == UCS_OK ? 0 : UCP_EP_CLOSE_FLAG_FORCE);
+        if (!UCS_PTR_IS_PTR(each.closing)) continue;
+        if (ucp_request_check_status(each.closing) == UCS_INPROGRESS) {
+            closed = false;
+        } else {
+            ucp_request_free(std::exchange(each.closing, nullptr));
+        }
+    }
+    return closed;
+}
+
+}  // namespace ucg::net

@@ -1,0 +1,77 @@
+// The members of a group as ucp reaches them.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "ucg/schedule/step.hpp"
+#include "ucs/type/result.hpp"
+
+namespace ucg::net {
+
+// Addresses of all workers of a group, and endpoints to those that something was sent to: a rank of
+// thousands talks to a few. Endpoints are in error handling mode peer, so that what is under way to
+// a rank that died ends. Owned by the group; owner context.
+class peers {
+public:
+    // Told once for each peer that is lost, from the worker's progress.
+    using loss_function = void (*)(void* arg, schedule::rank_t lost, ucs_status_t why);
+
+    // `addresses`: one after the other, each of `length` bytes, padded.
+    peers(ucp_worker_h worker, std::vector<std::byte> addresses, std::size_t length,
+          loss_function lost, void* arg) noexcept
+        : worker_(worker),
+          addresses_(std::move(addresses)),
+          length_(length),
+          entries_(addresses_.size() / length),
+          lost_(lost),
+          lost_arg_(arg) {}
+    peers(const peers&) = delete;
+    peers& operator=(const peers&) = delete;
+    // Without waiting: what is under way ends with an error.
+    ~peers();
+
+    [[nodiscard]] schedule::rank_t size() const noexcept {
+        return static_cast<schedule::rank_t>(entries_.size());
+    }
+
+    // The endpoint to a rank, made at the first call. The error of one that was lost or cannot be
+    // made (logged by ucp).
+    [[nodiscard]] ucs::result<ucp_ep_h> to(schedule::rank_t rank) noexcept;
+
+    // Whether there is an endpoint to it already.
+    [[nodiscard]] bool is_called(schedule::rank_t rank) const noexcept {
+        return entries_[rank].endpoint != nullptr;
+    }
+
+    // UCS_OK, or why the peer was lost.
+    [[nodiscard]] ucs_status_t failure(schedule::rank_t rank) const noexcept {
+        return entries_[rank].failure;
+    }
+
+    // Begins to close all endpoints; the worker's progress goes on with it. Returns whether all are
+    // closed; call it again until then.
+    [[nodiscard]] bool close() noexcept;
+
+private:
+    struct entry {
+        peers* of = nullptr;
+        ucp_ep_h endpoint = nullptr;
+        ucs_status_ptr_t closing = nullptr;
+        ucs_status_t failure = UCS_OK;
+    };
+    static void on_error(void* arg, ucp_ep_h which, ucs_status_t why);
+    static void begin_close(entry& which, unsigned flags) noexcept;
+
+    const ucp_worker_h worker_;
+    const std::vector<std::byte> addresses_;
+    const std::size_t length_;
+    std::vector<entry> entries_;  // never moves
+    const loss_function lost_;
+    void* const lost_arg_;
+};
+
+}  // namespace ucg::net
