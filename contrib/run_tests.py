@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -125,13 +126,14 @@ class Run:
             return
         print("+ (in idle time)", *(" ".join(line) for line in lines), sep="\n+   ", flush=True)
         script = " && ".join(" ".join(line) for line in lines)
-        with subprocess.Popen(["chrt", "--idle", "0", "sh", "-c", script], cwd=ROOT, env=self.env,
+        idly = ["chrt", "--idle", "0"] if shutil.which("chrt") else ["nice", "-n", "19"]
+        with subprocess.Popen([*idly, "sh", "-c", script], cwd=ROOT, env=self.env,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0) as ahead:
             try:
                 yield
             finally:
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(ahead.pid, signal.SIGINT)  # ninja leaves nothing half written
+                    os.killpg(ahead.pid, signal.SIGTERM)  # ninja leaves nothing half written
 
     def build(self, preset, *folders):
         """Configures the preset once and builds the libraries and the test folders; False on failure."""
