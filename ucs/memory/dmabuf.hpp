@@ -22,6 +22,9 @@ class dmabuf_source {
 public:
     virtual ~dmabuf_source() = default;
 
+    // May not change the list of sources. What is registered by a buffer stays so until the memory
+    // of these addresses is unmapped: whoever frees the buffer unmaps it, which ucm hears of.
+    //
     // The buffer that holds all of this memory; nothing: it is no memory of this source's, or its
     // device does not export it (then a line says so).
     virtual std::optional<dmabuf> find(const void* address, std::size_t length) noexcept = 0;

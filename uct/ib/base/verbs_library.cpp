@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "uct/ib/base/log.hpp"
@@ -23,7 +24,6 @@
     X(ibv_dealloc_pd)             \
     X(ibv_reg_mr)                 \
     X(ibv_reg_mr_iova2)           \
-    X(ibv_reg_dmabuf_mr)          \
     X(ibv_dereg_mr)               \
     X(ibv_create_comp_channel)    \
     X(ibv_destroy_comp_channel)   \
@@ -46,6 +46,9 @@
     X(ibv_port_state_str)         \
     X(ibv_fork_init)
 
+// Those that older versions of it do not have, and that have an answer of their own then.
+#define UCT_IB_NEWER_VERBS_FUNCTIONS(X) X(ibv_reg_dmabuf_mr)
+
 namespace uct::ib {
 
 constinit const ucs::log::component ib_log{"uct.ib"};
@@ -55,6 +58,7 @@ namespace {
 struct functions {
 #define UCT_IB_MEMBER(name) decltype(&::name) name;
     UCT_IB_VERBS_FUNCTIONS(UCT_IB_MEMBER)
+    UCT_IB_NEWER_VERBS_FUNCTIONS(UCT_IB_MEMBER)
 #undef UCT_IB_MEMBER
 };
 
@@ -66,11 +70,10 @@ struct name_and_place {
     void* place;
 };
 
-const name_and_place places[] = {
 #define UCT_IB_PLACE(name) {#name, &real.name},
-    UCT_IB_VERBS_FUNCTIONS(UCT_IB_PLACE)
+const name_and_place places[] = {UCT_IB_VERBS_FUNCTIONS(UCT_IB_PLACE)};
+const name_and_place newer_places[] = {UCT_IB_NEWER_VERBS_FUNCTIONS(UCT_IB_PLACE)};
 #undef UCT_IB_PLACE
-};
 
 // Kernels before 5.12 copy a page for whichever process writes to it first after a fork, pinned or
 // not; then the parent may have the copy, and the device the page. The library keeps registered
@@ -98,6 +101,8 @@ std::string load() {
         if (found == nullptr) return std::string(file) + " is too old: it has no " + each.name;
         *static_cast<void**>(each.place) = found;
     }
+    for (const name_and_place& each : newer_places)
+        *static_cast<void**>(each.place) = ::dlsym(library, each.name);
     prepare_for_fork(library);
     return {};
 }
@@ -164,6 +169,10 @@ ibv_mr*(ibv_reg_mr_iova2)(ibv_pd* domain, void* address, std::size_t length, std
 }
 ibv_mr*(ibv_reg_dmabuf_mr)(ibv_pd* domain, std::uint64_t offset, std::size_t length,
                            std::uint64_t iova, int fd, int access) {
+    if (uct::ib::real.ibv_reg_dmabuf_mr == nullptr) {
+        errno = EOPNOTSUPP;
+        return nullptr;
+    }
     return (uct::ib::real.ibv_reg_dmabuf_mr)(domain, offset, length, iova, fd, access);
 }
 int(ibv_dereg_mr)(ibv_mr* region) {
