@@ -34,7 +34,7 @@ void connection::refused(int error) noexcept {
     fail(UCS_ERR_IO_ERROR);
 }
 
-unsigned connection::post_pair(ibv_send_wr& first, ibv_send_wr& second) noexcept {
+bool connection::post_pair(ibv_send_wr& first, ibv_send_wr& second, tx_op& op) noexcept {
     const auto name_of = [this](std::uint32_t number) {
         return std::uint64_t{slot_} << 32U | number;
     };
@@ -49,9 +49,12 @@ unsigned connection::post_pair(ibv_send_wr& first, ibv_send_wr& second) noexcept
         credits_.post(i == 1);
         shared_.take();
     }
-    if (taken > 0) ++doorbells_;
+    if (taken > 0) {
+        ++doorbells_;
+        add(op);
+    }
     if (error != 0) refused(error);
-    return taken;
+    return taken > 0;
 }
 
 bool connection::post_nothing() noexcept {

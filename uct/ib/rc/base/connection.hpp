@@ -69,9 +69,10 @@ public:
         ++doorbells_;
         return true;
     }
-    // Two by one doorbell, for which there is room; a completion is wanted of the second. Returns
-    // how many the device took: fewer than two, and the connection fails.
-    unsigned post_pair(ibv_send_wr& first, ibv_send_wr& second) noexcept;
+    // Two by one doorbell, for which there is room; a completion is wanted of the second. `op` is
+    // what they leave to do, also if the device takes only the first: then it ends with the
+    // connection, which fails. False: the device took neither, and `op` is the caller's.
+    bool post_pair(ibv_send_wr& first, ibv_send_wr& second, tx_op& op) noexcept;
     // What the request that was posted last leaves to do.
     void add(tx_op& op) noexcept {
         op.number = credits_.newest();

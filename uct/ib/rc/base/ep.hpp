@@ -47,13 +47,13 @@ protected:
         owner().look_after(*connection_);
         return connection_->error();
     }
-    // A request and a message behind it; see connection::post_pair. UCS_OK as well if the device
-    // took one of them: that ends when the connection has failed.
-    ucs_status_t post_pair(ibv_send_wr& first, ibv_send_wr& message) noexcept {
-        const unsigned taken = connection_->post_pair(first, message);
-        if (taken < 2) owner().look_after(*connection_);
-        if (taken > 0) connection_->flow().sent();
-        return taken > 0 ? UCS_OK : connection_->error();
+    // A request and a message behind it; see connection::post_pair.
+    ucs_status_t post_pair(ibv_send_wr& first, ibv_send_wr& message, tx_op& op) noexcept {
+        const bool taken = connection_->post_pair(first, message, op);
+        if (connection_->error() != UCS_OK) [[unlikely]]
+            owner().look_after(*connection_);
+        if (taken) connection_->flow().sent();
+        return taken ? UCS_OK : connection_->error();
     }
     ucs_status_t post_message(ibv_send_wr& request, bool wanted) noexcept {
         const ucs_status_t status = post(request, wanted);

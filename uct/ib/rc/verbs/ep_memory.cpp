@@ -118,7 +118,7 @@ ucs_status_t verbs_ep::put_zcopy_and_tell(std::span<const iov> from, const remot
     direct* const op = own().pools().get_direct();
     if (op == nullptr) return UCS_ERR_NO_MEMORY;
     ibv_sge list[ib::local_pieces::most];
-    const ucs_status_t status = op->pieces.use(own().device(), from, memory_access::read, list);
+    ucs_status_t status = op->pieces.use(own().device(), from, memory_access::read, list);
     if (status != UCS_OK) return begun(*op, status, length, done);
     ibv_send_wr write = access_of(IBV_WR_RDMA_WRITE, std::span(list).first(op->pieces.count()), to);
     op->bytes[0] = std::byte{header(id)};
@@ -129,7 +129,15 @@ ucs_status_t verbs_ep::put_zcopy_and_tell(std::span<const iov> from, const remot
     tell.num_sge = 1;
     tell.opcode = IBV_WR_SEND;
     if (word.length <= own().inline_bytes()) tell.send_flags = IBV_SEND_INLINE;
-    return begun(*op, post_pair(write, tell), length, done);
+    op->done = done;
+    op->finish = direct::end;
+    status = post_pair(write, tell, *op);
+    if (status != UCS_OK) {
+        op->put_back();
+        return status;
+    }
+    count(length);
+    return UCS_INPROGRESS;
 }
 
 ucs_status_t verbs_ep::get_zcopy(std::span<const iov> into, const remote_place& from,
