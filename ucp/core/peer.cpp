@@ -126,12 +126,13 @@ const uct::iface_attr& peer::attr_of(const lane& which) const noexcept {
     return owner_.interface(which.resource)->attr();
 }
 
-void peer::adapt_rail(const uct::ep& which, double own, double average) noexcept {
+rail_share* peer::share_of(const uct::ep& rail) noexcept {
     lane& first = shared_lane_ ? am_ : rma_;
-    if (first.endpoint.get() == &which) first.share.adapt(own, average);
+    if (first.endpoint.get() == &rail) return &first.share;
     for (lane& each : more_rails_) {
-        if (each.endpoint.get() == &which) each.share.adapt(own, average);
+        if (each.endpoint.get() == &rail) return &each.share;
     }
+    return nullptr;
 }
 
 std::uint8_t peer::own_device(const lane& which) const noexcept {

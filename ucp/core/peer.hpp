@@ -92,8 +92,8 @@ public:
     [[nodiscard]] std::uint8_t own_device(const wireup::lane& which) const noexcept;
     [[nodiscard]] uct::memory_domain* domain_of(const wireup::lane& which) const noexcept;
     [[nodiscard]] uct::memory_domain* message_domain() const noexcept { return domain_of(am_); }
-    // Its part of a transfer took so long, and all parts on average; seconds.
-    void adapt_rail(const uct::ep& which, double own, double average) noexcept;
+    // nullptr: the lane is gone.
+    [[nodiscard]] rail_share* share_of(const uct::ep& rail) noexcept;
     // Runs over the rails, and hears when one goes.
     void add(striped_access& begun) noexcept { striped_.push_back(begun); }
 

@@ -90,14 +90,14 @@ const protocol& choose(const request& started) {
     if (state.kind == send_kind::atomic) return rma_atomic_message;
     const peer& to = started.via->remote();
     const std::size_t length = state.buffer.length();
-    const lane_set lanes = lanes_of(to, length);
     const bool put = state.kind == send_kind::put;
-    if (lanes.rma != nullptr && lanes.rma->keyed) {
+    if (to.rail_count() > 0) {
         // Without the help of its owner, who may be busy, or none at all.
         if (state.key().on(to.rma_device()) == nullptr)
             return put ? rma_put_messages : rma_get_messages;
-        return put && length <= lanes.rma->max_put_bcopy ? rma_put_copied : rma_single_copy;
+        return put && length <= to.rma_attr().max_put_bcopy ? rma_put_copied : rma_single_copy;
     }
+    const lane_set lanes = lanes_of(to, length);
     if (lanes.rma != nullptr &&
         prefers_single_copy(put ? estimate_put(lanes, length) : estimate_get(lanes, length))) {
         return rma_single_copy;

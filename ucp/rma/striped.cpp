@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t longest_chunk = std::size_t{1} << 20U;
 constexpr std::size_t at_once = 2;  // per rail
+// For each rail; one that is twice as fast as the others still finds as many.
+constexpr std::size_t chunks_to_learn_from = 4;
 
 std::size_t shortest_chunk(const peer& with) noexcept {
     return with.owner().owner().options().rail_chunk.bytes;
@@ -76,12 +78,17 @@ bool striped_access::begin(peer& with, const striped_work& work, uct::completion
             const wireup::lane& each = with.rail(i);
             const uct::remote_memory* const in = work.memory->on(each.device);
             if (in == nullptr) continue;
-            const double weight = each.share.weight(with.attr_of(each).bandwidth);
-            rails.push_back({each.endpoint.get(), in, weight});
+            const double nominal = std::max(1.0, with.attr_of(each).bandwidth);
+            rails.push_back({each.endpoint.get(), in, nominal, each.share.weight(nominal)});
             most = std::min(most, with.attr_of(each).max_rma);
         }
         if (rails.size() < 2) return false;
-        share_out(rails, work.length, shortest_chunk(with), std::min(most, longest_chunk));
+        const std::size_t longest = std::min(most, longest_chunk);
+        if (with.share_of(*rails.front().lane)->is_due()) {
+            share_to_learn(rails, work.length, shortest_chunk(with), longest);
+        } else {
+            share_out(rails, work.length, shortest_chunk(with), longest);
+        }
         auto* const made = new striped_access(with, work, std::move(rails), whole, wanted);
         with.add(*made);
         ++whole.count;
@@ -99,6 +106,14 @@ void striped_access::share_out(std::vector<rail>& among, std::size_t length, std
         all += each.weight;
     for (rail& each : among)
         each.chunk_length = chunk_length_of(each.weight / all, length, shortest, longest);
+}
+
+// As many chunks for all as show who is how fast, if they are not too short.
+void striped_access::share_to_learn(std::vector<rail>& among, std::size_t length,
+                                    std::size_t shortest, std::size_t longest) noexcept {
+    const double part = 1 / static_cast<double>(among.size() * chunks_to_learn_from);
+    for (rail& each : among)
+        each.chunk_length = chunk_length_of(part, length, shortest, longest);
 }
 
 bool striped_access::take(chunk& into) noexcept {
@@ -141,7 +156,7 @@ ucs_status_t striped_access::move(chunk& next) noexcept {
 void striped_access::ended(chunk& which, ucs_status_t status) noexcept {
     which.busy = false;
     if (status == UCS_OK) {
-        rails_[which.rail].ended = ucs::time::now();
+        rails_[which.rail].carried += static_cast<double>(which.what.length);
         return;
     }
     again_.push_back(which.what);
@@ -173,16 +188,17 @@ void striped_access::feed() noexcept {
     end_if_over();
 }
 
-// Only where every rail did its part.
-void striped_access::adapt_shares() noexcept {
+// Of a transfer in which every rail could take several chunks, and none failed.
+void striped_access::learn_shares() noexcept {
     double all = 0;
     for (const rail& each : rails_) {
-        if (each.failure != UCS_OK || each.ended <= begun_) return;
-        all += ucs::time::to_seconds(each.ended - begun_);
+        if (each.failure != UCS_OK || with_.share_of(*each.lane) == nullptr) return;
+        if (each.chunk_length > work_.length / (rails_.size() * chunks_to_learn_from)) return;
+        all += each.carried / each.nominal;
     }
     for (const rail& each : rails_) {
-        with_.adapt_rail(*each.lane, ucs::time::to_seconds(each.ended - begun_),
-                         all / static_cast<double>(rails_.size()));
+        with_.share_of(*each.lane)
+            ->learn(each.carried / each.nominal, all / static_cast<double>(rails_.size()));
     }
 }
 
@@ -191,7 +207,7 @@ void striped_access::end_if_over() noexcept {
         if (each.busy) return;
     }
     const bool complete = next_ == work_.length && again_.empty();
-    if (complete) adapt_shares();
+    if (complete) learn_shares();
     uct::completion& whole = whole_;
     const ucs_status_t outcome =
         complete ? UCS_OK : (failure_ != UCS_OK ? failure_ : UCS_ERR_CANCELED);

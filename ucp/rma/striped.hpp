@@ -8,7 +8,6 @@
 
 #include "ucp/mem/reached.hpp"
 #include "ucs/datastruct/intrusive.hpp"
-#include "ucs/time/clock.hpp"
 #include "uct/api/ep.hpp"
 
 namespace ucp {
@@ -58,8 +57,9 @@ private:
     struct rail {
         uct::ep* lane;
         const uct::remote_memory* in;
-        double weight;                     // as it was when the access began
-        ucs::time::nanoseconds ended = 0;  // its last chunk
+        double nominal;  // weight by what its port says
+        double weight;   // as it was when the access began
+        double carried = 0;
         std::size_t chunk_length = 0;
         ucs_status_t failure = UCS_OK;
     };
@@ -81,6 +81,8 @@ private:
                    uct::completion& whole, bool (*wanted)(const uct::completion& whole));
     static void share_out(std::vector<rail>& among, std::size_t length, std::size_t shortest,
                           std::size_t longest) noexcept;
+    static void share_to_learn(std::vector<rail>& among, std::size_t length, std::size_t shortest,
+                               std::size_t longest) noexcept;
     static void chunk_done(uct::completion& done) noexcept;
     static ucs_status_t progress_chunk(uct::pending_request& queued) noexcept;
     [[nodiscard]] bool take(chunk& into) noexcept;
@@ -88,7 +90,7 @@ private:
     [[nodiscard]] ucs_status_t move(chunk& next) noexcept;
     void ended(chunk& which, ucs_status_t status) noexcept;
     void feed() noexcept;
-    void adapt_shares() noexcept;
+    void learn_shares() noexcept;
     void end_if_over() noexcept;
 
     peer& with_;
@@ -99,7 +101,6 @@ private:
     std::vector<chunk> chunks_;  // never moves
     std::vector<range> again_;   // of rails that failed; has room for all chunks
     std::size_t next_ = 0;       // everything below is taken
-    const ucs::time::nanoseconds begun_ = ucs::time::now();
     ucs_status_t failure_ = UCS_OK;
     bool feeding_ = false;
 };

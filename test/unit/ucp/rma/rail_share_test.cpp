@@ -1,6 +1,5 @@
 #include "ucp/rma/rail_share.hpp"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "ucp/rma/striped.hpp"
@@ -8,64 +7,37 @@
 using ucp::chunk_length_of;
 using ucp::rail_share;
 
-namespace {
-
-// Two rails with these speeds alone, and a bound for both together.
-struct world {
-    double speeds[2];
-    double together;
-    rail_share shares[2]{};
-
-    [[nodiscard]] double part(int which) const {
-        const double all = shares[0].weight(1) + shares[1].weight(1);
-        return shares[which].weight(1) / all;
+TEST_CASE("a rail's weight follows what it carried beside the others") {
+    rail_share fast, slow;
+    CHECK(fast.weight(10) == 10);
+    for (int i = 0; i < 10; ++i) {
+        fast.learn(6, 4);
+        slow.learn(2, 4);
     }
-    // Both send at the same time, and the one that is left alone goes on.
-    void transfer() {
-        const double both = std::min(together, speeds[0] + speeds[1]);
-        const double rate[2] = {both * speeds[0] / (speeds[0] + speeds[1]),
-                                both * speeds[1] / (speeds[0] + speeds[1])};
-        const int first = part(0) / rate[0] < part(1) / rate[1] ? 0 : 1;
-        double took[2];
-        took[first] = part(first) / rate[first];
-        const double left = part(1 - first) - took[first] * rate[1 - first];
-        took[1 - first] = took[first] + left / std::min(together, speeds[1 - first]);
-        const double average = (took[0] + took[1]) / 2;
-        shares[0].adapt(took[0], average);
-        shares[1].adapt(took[1], average);
-    }
-};
-
-}  // namespace
-
-TEST_CASE("rails of their own carry as much as they are fast") {
-    world of{{3, 1}, 100};
-    CHECK(of.part(0) == Approx(0.5));
-    for (int i = 0; i < 100; ++i)
-        of.transfer();
-    CHECK(of.part(0) == Approx(0.75).epsilon(0.02));
+    CHECK(fast.weight(1) == Approx(1.5).epsilon(0.01));
+    CHECK(slow.weight(1) == Approx(0.5).epsilon(0.01));
+    for (int i = 0; i < 10; ++i)
+        slow.learn(4, 4);
+    CHECK(slow.weight(1) == Approx(1).epsilon(0.01));
 }
 
-TEST_CASE("rails that share a bottleneck share alike, wherever they begin") {
-    world of{{1, 1}, 1};
-    for (int i = 0; i < 5; ++i)
-        of.shares[0].adapt(10, 1);  // a bad time
-    CHECK(of.part(0) < 0.4);
-    for (int i = 0; i < 200; ++i)
-        of.transfer();
-    CHECK(of.part(0) == Approx(0.5).epsilon(0.02));
-}
-
-TEST_CASE("a share changes little by one transfer, and never becomes nothing") {
+TEST_CASE("a share changes by half with one transfer, and never becomes nothing") {
     rail_share of;
-    of.adapt(1000, 1);
-    CHECK(of.weight(1) == Approx(0.875));
-    for (int i = 0; i < 1000; ++i)
-        of.adapt(1000, 1);
-    CHECK(of.weight(1) > 0.01);
-    for (int i = 0; i < 1000; ++i)
-        of.adapt(1, 1000);
-    CHECK(of.weight(1) < 100);
+    of.learn(0, 1);
+    CHECK(of.weight(1) > 0.5);
+    for (int i = 0; i < 100; ++i)
+        of.learn(0, 1);
+    CHECK(of.weight(1) > 0.04);
+}
+
+TEST_CASE("few transfers are there to learn from, an early one among them") {
+    rail_share of;
+    CHECK_FALSE(of.is_due());
+    CHECK(of.is_due());
+    int due = 0;
+    for (int i = 0; i < 640; ++i)
+        due += of.is_due() ? 1 : 0;
+    CHECK(due == 10);
 }
 
 TEST_CASE("a rail's chunks are as few as its share makes, of whole pages") {
