@@ -131,7 +131,7 @@ struct recv_state : tag::expected_entry {
         parts = {.done = nullptr, .count = 0};
         method = rndv_method::read;
         awaits = rndv_answer::none;
-        confirm = unwritten = false;
+        confirm = unwritten = keyed = false;
         outcome = UCS_OK;
     }
     void lend(std::unique_ptr<lent_memory> given) noexcept {
@@ -154,6 +154,7 @@ struct recv_state : tag::expected_entry {
     bool confirm;          // the sender may take its memory back while we read
     bool lends;            // `lent` is set
     bool unwritten;        // the sender could not write its part: we read it after ours
+    bool keyed;            // a device of ours reaches the sender's memory
     ucs_status_t outcome;  // kept while the rest of the message is drained
 };
 

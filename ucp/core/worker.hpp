@@ -1,6 +1,7 @@
 // The progress engine: interfaces, endpoints, requests, matching.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,8 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/core/request_pool.hpp"
 #include "ucp/eager/assembler.hpp"
+#include "ucp/rndv/rate_book.hpp"
+#include "ucp/rndv/reuse_book.hpp"
 #include "ucp/stream/channel.hpp"
 #include "ucp/tag/matcher.hpp"
 #include "ucp/vfs/worker_view.hpp"
@@ -98,7 +101,9 @@ public:
     [[nodiscard]] std::uint64_t counted(activity what) const noexcept {
         return view_->counters[what].get();
     }
-    [[nodiscard]] rate_book& rates() noexcept { return rates_; }
+    // Of transfers by devices, which reach memory by keys, and of all others.
+    [[nodiscard]] rate_book& rates(bool keyed) noexcept { return rates_[keyed ? 1 : 0]; }
+    [[nodiscard]] reuse_book& reuse() noexcept { return reuse_; }
     [[nodiscard]] stream_rate& streaming() noexcept { return streaming_; }
 
     // The endpoint that a peer named, or nullptr.
@@ -282,7 +287,8 @@ private:
 
     ucs::log::throttle rejected_;
     ucs::log::throttle unreachable_;
-    rate_book rates_;
+    std::array<rate_book, 2> rates_;
+    reuse_book reuse_;
     stream_rate streaming_;
     const worker_params params_;
     const std::uint64_t uid_;

@@ -107,8 +107,8 @@ bool is_prepared(const request& send, std::size_t limit) noexcept {
     uct::memory_domain* const device = send.via->remote().message_domain();
     if (state.offset > 0 || buffer == nullptr || device == nullptr) return true;
     const std::span bytes(static_cast<const std::byte*>(buffer), state.end);
-    const double price =
-        device->preparation_of(bytes, uct::memory_access::read, uct::memory_user::own).seconds;
+    const double price = send.owner->reuse().price_of(
+        device->preparation_of(bytes, uct::memory_access::read, uct::memory_user::own));
     const double copy =
         static_cast<double>(state.end) / send.owner->owner().costs().copy_bandwidth(state.end);
     if (price > copy) return false;

@@ -21,18 +21,17 @@ void answer_for_gone(worker& owner, std::uint64_t ep_id, std::uint64_t reply) {
     if (asked != nullptr) answer_receive(asked->remote(), reply, UCS_ERR_CANCELED);
 }
 
-// A receive that asked for data to be written goes on waiting when it hears that, because its
-// memory may still be written to. Where even the peer is gone, so are the lanes, which it hears.
-void answer_request_for_gone(worker& owner, const wire::rtr_header& asked) {
-    peer* by = owner.find_peer(asked.uid);
-    if (const ep* over = owner.find_ep(asked.ep); over != nullptr) by = &over->remote();
-    if (by != nullptr) answer_receive(*by, asked.reply, UCS_ERR_CANCELED);
-}
-
 // The receiver of a send that was broken off has done with its memory.
 void end_lent(worker& owner, std::uint64_t ep_id, std::uint64_t send) {
     const ep* asked = owner.find_ep(ep_id);
     if (asked != nullptr) asked->remote().end_lent(send);
+}
+
+// The peer that asked for data of a send which is gone, perhaps with its endpoint; nullptr: it is
+// gone as well, and with it the lanes, which the other side hears.
+peer* find_asking(worker& owner, const wire::rtr_header& asked) {
+    const ep* const over = owner.find_ep(asked.ep);
+    return over != nullptr ? &over->remote() : owner.find_peer(asked.uid);
 }
 
 void on_rtr(void* arg, void* data, std::size_t length) {
@@ -43,10 +42,12 @@ void on_rtr(void* arg, void* data, std::size_t length) {
                         length - sizeof header);
     request* send = find_send(owner, header.request);
     if (send == nullptr) {
-        end_lent(owner, header.ep, header.request);
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
+        peer* const by = find_asking(owner, header);
+        if (by == nullptr) return;
+        by->end_lent(header.request);
         // The receive may not end before it knows that nobody writes into its buffer.
-        if (header.address != 0) answer_request_for_gone(owner, header);
+        if (header.address != 0) answer_receive(*by, header.reply, UCS_ERR_CANCELED);
         return;
     }
     if (send->via != owner.find_ep(header.ep) || !send->state.send.proto->rendezvous) {

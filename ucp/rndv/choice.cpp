@@ -21,10 +21,16 @@ struct forecast {
     rate_book::seconds beside{};
 };
 
-// A method whose memory has to be registered first. What does not last is part of every transfer.
-void add(forecast& to, rndv_method which, double seconds, const uct::preparation& ready) noexcept {
-    of(to.predicted, which) = seconds + (ready.lasts ? 0 : ready.seconds);
-    of(to.beside, which) = ready.lasts ? ready.seconds : 0;
+void add(forecast& to, rndv_method which, double seconds) noexcept {
+    of(to.predicted, which) = seconds;
+}
+
+// A method whose memory has to be registered first, which costs `price`. What does not last is part
+// of every transfer, and of every observation.
+void add(forecast& to, rndv_method which, double seconds, const uct::preparation& ready,
+         double price) noexcept {
+    of(to.predicted, which) = seconds + (ready.lasts ? 0 : price);
+    of(to.beside, which) = ready.lasts ? price : 0;
 }
 
 uct::preparation preparation_of(const request& receive, const peer& from, uct::memory_user by) {
@@ -50,22 +56,25 @@ forecast predict_keyed(const request& receive, const peer& from, const lane_set&
     const bool better_read =
         read && (wanted == rndv_scheme::get_zcopy || rails_for(from, length) > 1);
     const bool write = may_move && writable && !better_read;
+    const auto to_read = preparation_of(receive, from, uct::memory_user::own);
+    const auto to_be_written = preparation_of(receive, from, uct::memory_user::peer);
+    // Who may be written to may read as well: if that is known, both are.
+    const uct::preparation& least = read ? to_read : to_be_written;
+    const double price = receive.owner->reuse().price_of(least);
     forecast made;
-    bool free = false;
     if (read) {
-        const auto ready = preparation_of(receive, from, uct::memory_user::own);
-        add(made, rndv_method::read, control + read_seconds(lanes, length), ready);
-        free = ready.seconds <= 0;
+        add(made, rndv_method::read, control + read_seconds(lanes, length), to_read, price);
     }
     if (write) {
-        const auto ready = preparation_of(receive, from, uct::memory_user::peer);
         const double writing =
             readable ? write_seconds(lanes, length) : write_copied_seconds(lanes, length);
-        add(made, rndv_method::write, 2 * control + writing, ready);
-        free = free || ready.seconds <= 0;
+        const double more = to_be_written.seconds > 0 && to_read.seconds <= 0
+                                ? to_be_written.seconds  // more rights than it is known with
+                                : price;
+        add(made, rndv_method::write, 2 * control + writing, to_be_written, more);
     }
-    if ((!read && !write) || (!free && wanted == rndv_scheme::automatic)) {
-        add(made, rndv_method::stream, control + pipeline_seconds(lanes, length), {});
+    if ((!read && !write) || (least.seconds > 0 && wanted == rndv_scheme::automatic)) {
+        add(made, rndv_method::stream, control + pipeline_seconds(lanes, length));
     }
     return made;
 }
@@ -82,11 +91,9 @@ forecast predict_copied(const request& receive, const lane_set& lanes) {
         lanes.options->scheme != rndv_scheme::get_zcopy && lanes.am->reach != uct::scope::process;
     const double control = control_seconds(lanes);
     forecast made;
-    add(made, rndv_method::read, read_seconds(lanes, length), {});
-    if (divisible) add(made, rndv_method::split, control + read_seconds(lanes, length / 2), {});
-    if (may_stream) {
-        add(made, rndv_method::stream, control + pipeline_seconds(lanes, length), {});
-    }
+    add(made, rndv_method::read, read_seconds(lanes, length));
+    if (divisible) add(made, rndv_method::split, control + read_seconds(lanes, length / 2));
+    if (may_stream) add(made, rndv_method::stream, control + pipeline_seconds(lanes, length));
     return made;
 }
 
@@ -109,7 +116,7 @@ rndv_method choose_method(const request& receive, const ep& from, bool readable)
     const lane_set lanes = lanes_of(remote, length);
     const forecast made = lanes.rma->keyed ? predict_keyed(receive, remote, lanes, readable)
                                            : predict_copied(receive, lanes);
-    return receive.owner->rates().choose(length, made.predicted, made.beside);
+    return receive.owner->rates(lanes.rma->keyed).choose(length, made.predicted, made.beside);
 }
 
 bool pays_in_place(const request& send, uct::memory_user by) noexcept {
@@ -121,9 +128,8 @@ bool pays_in_place(const request& send, uct::memory_user by) noexcept {
     if (lanes.options->scheme != rndv_scheme::automatic) {
         return lanes.options->scheme != rndv_scheme::put_ppln;
     }
-    const double price =
-        preparation_for(to, {const_cast<std::byte*>(buffer), length}, uct::memory_access::read, by)
-            .seconds;
+    const double price = send.owner->reuse().price_of(preparation_for(
+        to, {const_cast<std::byte*>(buffer), length}, uct::memory_access::read, by));
     if (price <= 0) return true;
     const double control = control_seconds(lanes);
     const double in_place = by == uct::memory_user::peer

@@ -19,9 +19,9 @@ struct request;
 // its memory. Owner context.
 [[nodiscard]] rndv_method choose_method(const request& receive, const ep& from, bool readable);
 
-// For the sender of contiguous memory: whether making it known to its devices, so that it is lent
-// or written from where it lies, costs no more than copying it to buffers that they know. Always,
-// where no device is involved.
+// For the sender of contiguous memory: whether making it known to its devices costs no more than
+// copying it to buffers that they know. `by` the peer: it is lent, to be read; by us: it is to be
+// written from where it lies. Always, where no device is involved. Asked once for a transfer.
 [[nodiscard]] bool pays_in_place(const request& send, uct::memory_user by) noexcept;
 
 }  // namespace ucp

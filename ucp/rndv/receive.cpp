@@ -22,8 +22,8 @@ constexpr std::size_t max_pieces = 16;
 double note_rate(const request& receive) {
     const recv_state& state = receive.state.recv;
     if (state.started == 0) return 0;
-    return receive.owner->rates().observe(state.method, state.info.length, state.started,
-                                          ucs::time::now());
+    return receive.owner->rates(state.keyed)
+        .observe(state.method, state.info.length, state.started, ucs::time::now());
 }
 
 void cannot_receive(const request& receive) noexcept {
@@ -106,7 +106,7 @@ void ask_for_data(request& receive) {
 // From here on it is a matter of the method alone.
 void begin_timing(request& receive) noexcept {
     receive.state.recv.started = ucs::time::now();
-    receive.owner->rates().begin(receive.state.recv.started);
+    receive.owner->rates(receive.state.recv.keyed).begin(receive.state.recv.started);
 }
 
 // Nobody reaches memory by the receive's keys any more.
@@ -145,11 +145,9 @@ void read_completed(uct::completion& parts) noexcept {
     } else if (mem::is_out_of_devices_reach(status)) {
         stream_instead(receive);
     } else if (status == UCS_OK && std::exchange(receive.state.recv.unwritten, false)) {
-        if (receive.state.recv.method == rndv_method::write) {
-            receive.state.recv.method = rndv_method::read;  // the sender waits for our word
-        }
-        const bool readable = receive.via->remote().rail_count() == 0;
-        readable ? read_data(receive) : stream_instead(receive);
+        // Of a device's writing the sender gives no second key.
+        receive.state.recv.method == rndv_method::split ? read_data(receive)
+                                                        : stream_instead(receive);
     } else {
         read_done(receive, status);
     }
@@ -254,11 +252,16 @@ void split_data(request& receive) {
 bool ask_to_write(request& receive) {
     recv_state& state = receive.state.recv;
     std::byte* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
-    auto lent =
-        lend(receive.via->remote(), {buffer, state.info.length}, uct::memory_access::change);
+    // What has to be done for every transfer is part of it, as it is of reading.
+    const std::span bytes(buffer, state.info.length);
+    const bool lasts = preparation_for(receive.via->remote(), bytes, uct::memory_access::change,
+                                       uct::memory_user::peer)
+                           .lasts;
+    if (!lasts) begin_timing(receive);
+    auto lent = lend(receive.via->remote(), bytes, uct::memory_access::change);
     if (lent == nullptr) return false;
     state.lend(std::move(lent));
-    begin_timing(receive);
+    if (lasts) begin_timing(receive);
     state.awaits = rndv_answer::written;
     if (!send_data_request(receive, reinterpret_cast<std::uint64_t>(buffer), 0)) {
         state.awaits = rndv_answer::none;
@@ -315,8 +318,9 @@ void advance(request& receive, std::size_t length) {
     state.offset += length;
     if (state.offset != state.info.length) return;
     const bool in_host = receive.via->remote().am_attr().reach == uct::scope::host;
-    if (state.outcome == UCS_OK && state.started != 0 && in_host) {
-        receive.owner->streaming().observe(state.info.length, note_rate(receive));
+    if (state.outcome == UCS_OK && state.started != 0) {
+        const double took = note_rate(receive);
+        if (in_host) receive.owner->streaming().observe(state.info.length, took);
     }
     finish_receive(receive, state.outcome);
 }
@@ -357,8 +361,8 @@ void landed_data(void* arg, const void* at, std::size_t length) {
     if (receive != nullptr) advance(*receive, length);
 }
 
-// So that the transfer itself does not wait for registrations. False: a device cannot work with
-// the buffer.
+// So that the transfer itself does not wait for registrations. False: the device that has to work
+// with the buffer cannot; without the others there are fewer rails.
 bool prepare(const request& receive, const peer& from) noexcept {
     const recv_state& state = receive.state.recv;
     const auto* const buffer = static_cast<const std::byte*>(state.buffer.contiguous());
@@ -366,7 +370,8 @@ bool prepare(const request& receive, const peer& from) noexcept {
     const std::size_t length = state.info.length;
     for (std::size_t i = 0; i < rails_for(from, length); ++i) {
         uct::memory_domain& device = *from.domain_of(from.rail(i));
-        if (device.prepare({buffer, length}, uct::memory_access::change) != UCS_OK) return false;
+        const ucs_status_t status = device.prepare({buffer, length}, uct::memory_access::change);
+        if (status != UCS_OK && i == 0) return false;
     }
     return true;
 }
@@ -410,6 +415,7 @@ void rndv_receive(request& receive, ep& from, announced what) {
     const bool keyed = lane != nullptr && from.remote().rma_attr().keyed;
     const bool readable = lane != nullptr && what.address != 0 && state.buffer.in_memory() &&
                           (!keyed || what.memory != nullptr);
+    state.keyed = keyed;
     state.method = readable || keyed ? choose_method(receive, from, readable) : rndv_method::stream;
     switch (state.method) {
         case rndv_method::read:

@@ -51,7 +51,8 @@ bool is_readable(request& send) {
     const peer& to = send.via->remote();
     if (to.rma() == nullptr || state.buffer.contiguous() == nullptr) return false;
     if (to.rail_count() == 0 || state.lends) return true;
-    if (!pays_in_place(send, uct::memory_user::peer)) return false;
+    state.copies = state.copies || !pays_in_place(send, uct::memory_user::peer);
+    if (state.copies) return false;
     auto* const bytes = static_cast<const std::byte*>(state.buffer.contiguous());
     auto lent =
         lend(to, {const_cast<std::byte*>(bytes), state.buffer.length()}, uct::memory_access::read);

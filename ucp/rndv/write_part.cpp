@@ -2,6 +2,7 @@
 // where a device does it, all of it.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <new>
 
 #include "ucp/core/log.hpp"
@@ -12,6 +13,29 @@
 namespace ucp {
 
 namespace {
+
+std::size_t pack_last_word(void* arg, void* into, std::size_t) {
+    const send_state& state = static_cast<request*>(arg)->state.send;
+    const wire::atp_header header{state.remote_id, UCS_OK};
+    std::memcpy(into, &header, sizeof header);
+    return sizeof header;
+}
+
+// Everything is written, and the send ends when it has said so: not before, because its endpoint
+// may be closed then.
+ucs_status_t say_last_word(request& send) {
+    const ssize_t said = send.via->lane().am_bcopy(wire::rndv_atp, pack_last_word, &send);
+    if (said == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
+    finish_send(send, said < 0 ? static_cast<ucs_status_t>(said) : UCS_OK);
+    return UCS_OK;
+}
+
+void take_last_word_back(request& send) {
+    answer_receive(send.via->remote(), send.state.send.remote_id, UCS_ERR_CANCELED);
+}
+
+constinit const protocol last_word_phase{"rndv/write",  "",   nullptr,
+                                         say_last_word, true, take_last_word_back};
 
 // The receiver hears how the writing ended. If it reads a part itself it tells the sender when it
 // has that, and also when it had to do it all.
@@ -25,11 +49,15 @@ void part_written(uct::completion& parts) noexcept {
         finish_send(send, status);
         return;
     }
+    if (state.writes_all && !state.told && status == UCS_OK) {
+        start_with(send, last_word_phase);
+        return;
+    }
     if (!state.told) {
         answer_receive(send.via->remote(), state.remote_id,
                        status == UCS_OK ? UCS_OK : UCS_ERR_UNSUPPORTED);
     }
-    const bool over = state.writes_all && (state.told || status == UCS_OK);
+    const bool over = state.writes_all && state.told;
     const bool given_up = state.local_id == 0;  // by the receiver, meanwhile
     if (over || given_up) finish_send(send, status);
 }

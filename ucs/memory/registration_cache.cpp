@@ -80,13 +80,6 @@ bool registration_cache::holds(const void* address, std::size_t length, unsigned
     return caching_ && set_.find({begin, begin + length}, access) != nullptr;
 }
 
-double registration_cache::share_of_misses() const noexcept {
-    constexpr double trusted = 16;  // uses that count as hits beforehand
-    const auto misses = static_cast<double>(count(registration_count::misses));
-    const auto hits = static_cast<double>(count(registration_count::hits));
-    return misses / (misses + hits + trusted);
-}
-
 result<registration> registration_cache::add(const address_range& asked, unsigned access) {
     collect();
     auto* const fresh = new (std::nothrow) region;

@@ -104,10 +104,6 @@ public:
     // Whether `get` would find it without registering anything. Asking is no use of it.
     [[nodiscard]] bool holds(const void* address, std::size_t length, unsigned access) noexcept;
 
-    // How much of what was asked for had to be registered, 0 to 1. It begins near 0: memory counts
-    // as used again until it shows otherwise.
-    [[nodiscard]] double share_of_misses() const noexcept;
-
     // Deregisters what went away since the last call. Every other call does that, too; this is for
     // those who make none for long.
     void collect() noexcept;

@@ -48,7 +48,7 @@ enum class memory_user : std::uint8_t { own, peer };
 
 // What has to be done before an operation can use memory.
 struct preparation {
-    double seconds = 0;  // expected; 0: nothing
+    double seconds = 0;  // 0: nothing
     bool lasts = true;   // the next operation on the same memory finds it done
 };
 
@@ -83,9 +83,7 @@ public:
         return UCS_OK;
     }
 
-    // What it costs to make memory known to the device. Where that lasts, the expectation counts
-    // how likely it is to serve this operation alone; now and then it is 0 whatever happened
-    // before, so that a program which begins to use memory again is found out.
+    // What it costs to make memory known to the device.
     [[nodiscard]] virtual preparation preparation_of(std::span<const std::byte>, memory_access,
                                                      memory_user) noexcept {
         return {};

@@ -31,9 +31,6 @@ bool has_dmabuf(ibv_pd& of) noexcept {
     return none == nullptr && errno == EBADF;
 }
 
-// Of memory that is not known, so often one piece counts as if it were to be used again.
-constexpr std::uint32_t benefit_of_doubt = 64;
-
 }  // namespace
 
 // No more than is needed, so that constants can be sent: a device may not write to their pages.
@@ -155,8 +152,7 @@ preparation domain::preparation_of(std::span<const std::byte> bytes, memory_acce
                                    memory_user by) noexcept {
     if (!cache_.is_caching()) return {price_.of(bytes.size()), false};
     if (cache_.holds(bytes.data(), bytes.size(), rights(how, by))) return {};
-    const bool trusted = priced_.fetch_add(1, std::memory_order_relaxed) % benefit_of_doubt == 0;
-    return {trusted ? 0 : price_.of(bytes.size()) * cache_.share_of_misses()};
+    return {price_.of(bytes.size())};
 }
 
 ucs::result<shared_memory> domain::allocate(std::size_t length) {

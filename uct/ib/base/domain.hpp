@@ -1,7 +1,6 @@
 // A device that is open, and the memory that it knows.
 #pragma once
 
-#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -105,7 +104,6 @@ private:
     // Keys come from peers. Its count may fall short where several threads are wrong at a time.
     ucs::log::throttle rejected_;
     ucs::memory::registration_cache cache_;
-    std::atomic<std::uint32_t> priced_ = 0;  // memory that was not known
 };
 
 }  // namespace uct::ib

@@ -93,21 +93,6 @@ TEST_CASE("whether memory is held can be asked without any use of it") {
     CHECK_FALSE(none.holds(address_of(0), page, reading));
 }
 
-TEST_CASE("the share of misses begins near 0 and follows what is asked for") {
-    fake_registrar registrar;
-    registration_cache cache(registrar, "test", {});
-    const user with{cache};
-    CHECK(cache.share_of_misses() == 0);
-    with.get(0, 1);
-    CHECK(cache.share_of_misses() < 0.1);
-    for (unsigned i = 1; i < 200; ++i)
-        with.get(2 * i, 1);
-    CHECK(cache.share_of_misses() > 0.9);
-    for (int i = 0; i < 2000; ++i)
-        with.get(0, 1);
-    CHECK(cache.share_of_misses() < 0.1);
-}
-
 TEST_CASE("ranges that are none are refused") {
     fake_registrar registrar;
     registration_cache cache(registrar, "test", {});
