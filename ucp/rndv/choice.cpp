@@ -1,5 +1,7 @@
 #include "ucp/rndv/choice.hpp"
 
+#include <limits>
+
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/lanes_of.hpp"
 #include "ucp/proto/pipeline.hpp"
@@ -33,6 +35,14 @@ void add(forecast& to, rndv_method which, double seconds, const uct::preparation
     of(to.beside, which) = ready.lasts ? price : 0;
 }
 
+double least_of(const forecast& made) noexcept {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < rndv_method_count; ++i) {
+        if (made.predicted[i] >= 0) least = std::min(least, made.predicted[i] + made.beside[i]);
+    }
+    return least;
+}
+
 uct::preparation preparation_of(const request& receive, const peer& from, uct::memory_user by) {
     const recv_state& state = receive.state.recv;
     auto* const buffer = static_cast<std::byte*>(state.buffer.contiguous());
@@ -41,8 +51,8 @@ uct::preparation preparation_of(const request& receive, const peer& from, uct::m
 }
 
 // Where a device moves the data: it is read, or written by the sender. Streaming costs both
-// processors a copy, so not even a trial of it pays, unless memory has to be registered for
-// anything else.
+// processors a copy, so not even a trial of it pays, unless registering memory is predicted to cost
+// more than that.
 forecast predict_keyed(const request& receive, const peer& from, const lane_set& lanes,
                        bool readable) {
     const recv_state& state = receive.state.recv;
@@ -73,9 +83,9 @@ forecast predict_keyed(const request& receive, const peer& from, const lane_set&
                                 : price;
         add(made, rndv_method::write, 2 * control + writing, to_be_written, more);
     }
-    if ((!read && !write) || (least.seconds > 0 && wanted == rndv_scheme::automatic)) {
-        add(made, rndv_method::stream, control + pipeline_seconds(lanes, length));
-    }
+    const double streaming = control + pipeline_seconds(lanes, length);
+    const bool pays = wanted == rndv_scheme::automatic && price > 0 && streaming < least_of(made);
+    if ((!read && !write) || pays) add(made, rndv_method::stream, streaming);
     return made;
 }
 
