@@ -367,6 +367,8 @@ void peer::drop(uct::pending_request& queued, void*) {
         ep::drop_last_word(queued);
     } else if (striped_access::is(queued)) {
         striped_access::drop(queued);
+    } else if (rndv_is_read(queued)) {
+        rndv_drop_read(queued);
     }
 }
 

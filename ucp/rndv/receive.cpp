@@ -440,6 +440,15 @@ void rndv_receive(request& receive, ep& from, announced what) {
     stream_instead(receive);
 }
 
+bool rndv_is_read(const uct::pending_request& queued) noexcept {
+    return queued.progress == progress_read;
+}
+
+void rndv_drop_read(uct::pending_request& queued) noexcept {
+    recv_state& state = request::of(queued).state.recv;
+    if (--state.parts.count == 0) end_access(state);
+}
+
 void rndv_unqueue(request& receive) {
     if (!receive.pending.pending_hook.is_linked()) return;
     receive.via->remote().rma_lane().pending_remove(receive.pending);

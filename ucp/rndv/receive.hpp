@@ -23,6 +23,11 @@ void rndv_tell_sender(const ep& from, std::uint64_t send, ucs_status_t status,
 // Registers the handlers of data and of the ends of the sender's writing.
 void rndv_listen(worker& owner, uct::iface& on);
 
+// A read that waited for room and was taken out of the queue, because its lane is lost: its receive
+// is ended by its endpoint, and need not wait for it.
+[[nodiscard]] bool rndv_is_read(const uct::pending_request& queued) noexcept;
+void rndv_drop_read(uct::pending_request& queued) noexcept;
+
 // Takes a read that waits for room out of its lane's queue.
 void rndv_unqueue(request& receive);
 
