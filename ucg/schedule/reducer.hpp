@@ -19,9 +19,15 @@ public:
     reducer& operator=(const reducer&) = delete;
     virtual ~reducer() = default;
 
-    // into[i] = from[0][i] op from[1][i] op …, in this order. `into` may be one of the sources, and
-    // may not overlap one otherwise.
-    virtual void apply(void* into, const reduction& what) const noexcept = 0;
+    // into[i] = from[0][i] op from[1][i] op …, in this order, of any number of sources. `into` may
+    // be one of the sources, and may not overlap one otherwise. `last`: nothing is reduced into
+    // these elements later.
+    virtual void combine(void* into, const void* const* from, std::size_t sources,
+                         std::size_t count, bool last) const noexcept = 0;
+
+    void apply(void* into, const reduction& what) const noexcept {
+        combine(into, what.from, what.sources, what.count, what.last);
+    }
 
     [[nodiscard]] std::size_t element() const noexcept { return element_; }  // bytes
     [[nodiscard]] bool commutative() const noexcept { return commutative_; }
@@ -37,7 +43,8 @@ public:
     // `ranks`: size of the group, by which the last pass of an average divides. The operation must
     // be defined for the element (reduce::is_defined()).
     kernel_reducer(reduce::element what, reduce::operation how, std::uint64_t ranks) noexcept;
-    void apply(void* into, const reduction& what) const noexcept override;
+    void combine(void* into, const void* const* from, std::size_t sources, std::size_t count,
+                 bool last) const noexcept override;
 
 private:
     reduce::kernel kernel_;
@@ -52,7 +59,8 @@ public:
     // `element`: bytes of one, at least 1. A function that is not commutative is called with lower
     // ranks on the left.
     user_reducer(function how, void* argument, std::size_t element, bool commutative);
-    void apply(void* into, const reduction& what) const noexcept override;
+    void combine(void* into, const void* const* from, std::size_t sources, std::size_t count,
+                 bool last) const noexcept override;
 
 private:
     function how_;

@@ -273,13 +273,17 @@ schedule::call reference::call_of(rank_t rank) {
 }
 
 std::string reference::wrong() const {
-    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
-        const rank_data& at = ranks_[rank];
-        for (std::size_t i = 0; i < at.expected.size(); ++i) {
-            if (at.matters[i] && at.into[i] != at.expected[i]) {
-                return fmt::format("rank {}, element {}: {:x} instead of {:x}", rank, i, at.into[i],
-                                   at.expected[i]);
-            }
+    for (rank_t rank = 0; rank < of_.ranks; ++rank)
+        if (std::string what = wrong_at(rank); !what.empty()) return what;
+    return {};
+}
+
+std::string reference::wrong_at(rank_t rank) const {
+    const rank_data& at = ranks_[rank];
+    for (std::size_t i = 0; i < at.expected.size(); ++i) {
+        if (at.matters[i] && at.into[i] != at.expected[i]) {
+            return fmt::format("rank {}, element {}: {:x} instead of {:x}", rank, i, at.into[i],
+                               at.expected[i]);
         }
     }
     return {};

@@ -47,6 +47,7 @@ public:
     void refill();  // as they were at first
     // Empty: all is right; else what is wrong where.
     [[nodiscard]] std::string wrong() const;
+    [[nodiscard]] std::string wrong_at(ucg::schedule::rank_t rank) const;
 
 private:
     using rank_t = ucg::schedule::rank_t;

@@ -1,0 +1,258 @@
+// The node's engine against a plain reference: threads and processes.
+#include "ucg/node/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <deque>
+#include <random>
+
+#include "test/unit/ucg/algo/scene.hpp"
+#include "test/unit/ucg/node/group.hpp"
+
+using namespace ucg;
+using node::rank_t;
+using schedule::collective;
+using test::operators;
+using test::ranks_are;
+using test::scenario;
+
+namespace {
+
+constexpr collective all_of_them[] = {
+    collective::barrier,   collective::bcast,     collective::reduce,
+    collective::allreduce, collective::allgather, collective::gather,
+    collective::scatter,   collective::alltoall,  collective::reduce_scatter_block};
+
+bool reduces(collective what) {
+    return what == collective::reduce || what == collective::allreduce ||
+           what == collective::reduce_scatter_block;
+}
+
+// Small limits, so that few elements are many segments, and both ways of reducing are taken.
+node::tuning small_limits(std::size_t direct) {
+    node::tuning made;
+    made.direct_bytes = direct;
+    made.segment = 1024;
+    made.block = 192;
+    return made;
+}
+
+std::vector<scenario> scenarios(rank_t ranks, std::uint64_t count) {
+    std::vector<scenario> all;
+    for (const collective what : all_of_them) {
+        for (const bool in_place : {false, true}) {
+            for (const operators how : {operators::sum, operators::average, operators::affine}) {
+                if (how != operators::sum && !reduces(what)) continue;
+                scenario of;
+                of.what = what;
+                of.ranks = ranks;
+                of.count = count;
+                of.in_place = in_place && what != collective::bcast && what != collective::barrier;
+                of.how = how;
+                of.root = static_cast<rank_t>((all.size() * 7 + count) % ranks);
+                of.seed = all.size();
+                all.push_back(of);
+            }
+        }
+    }
+    return all;
+}
+
+// One after the other, each twice.
+std::string run_all(test::node_rank& me, const std::vector<scenario>& all, std::size_t direct) {
+    node::engine by(me.memory, me.lives, me.rank, small_limits(direct));
+    for (const scenario& of : all) {
+        test::reference data(of);
+        node::operation operation(by);
+        if (operation.init(data.call_of(me.rank)) != UCS_OK) return "init: " + text(of);
+        for (int round = 0; round < 2; ++round) {
+            data.refill();
+            operation.start();
+            if (by.wait(operation) != UCS_OK) return "status: " + text(of);
+            if (std::string wrong = data.wrong_at(me.rank); !wrong.empty())
+                return text(of) + ": " + wrong;
+        }
+    }
+    return {};
+}
+
+// All at the same time.
+std::string run_together(test::node_rank& me, const std::vector<scenario>& all) {
+    node::engine by(me.memory, me.lives, me.rank, small_limits(512));
+    std::deque<test::reference> data;
+    std::deque<node::operation> operations;
+    for (const scenario& of : all) {
+        data.emplace_back(of);
+        operations.emplace_back(by);
+        if (operations.back().init(data.back().call_of(me.rank)) != UCS_OK) return "init";
+    }
+    for (node::operation& each : operations)
+        each.start();
+    for (node::operation& each : operations)
+        if (by.wait(each) != UCS_OK) return "status";
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (std::string wrong = data[i].wrong_at(me.rank); !wrong.empty())
+            return text(all[i]) + ": " + wrong;
+    return {};
+}
+
+void check(rank_t ranks, ranks_are what, const std::vector<std::uint64_t>& counts) {
+    for (const std::size_t direct : {std::size_t{0}, std::size_t{1} << 30}) {
+        std::vector<scenario> all;
+        for (const std::uint64_t count : counts)
+            for (const scenario& of : scenarios(ranks, count))
+                all.push_back(of);
+        const std::string wrong = run_node(test::small_node(ranks), what,
+                                           [&](auto& me) { return run_all(me, all, direct); });
+        INFO(ranks << " ranks, direct " << direct);
+        CHECK(wrong.empty());
+        if (!wrong.empty()) FAIL(wrong);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("threads: every collective of the node's engine is right") {
+    for (const rank_t ranks : {1U, 2U, 3U, 4U, 5U, 8U})
+        check(ranks, ranks_are::threads, {0, 1, 7, 31, 1021});
+}
+
+TEST_CASE("processes: every collective of the node's engine is right") {
+    for (const rank_t ranks : {2U, 3U, 8U})
+        check(ranks, ranks_are::processes, {0, 2, 400, 1021});
+}
+
+TEST_CASE("many more ranks than cores") {
+    check(19, ranks_are::processes, {5, 130});
+}
+
+TEST_CASE("many operations of the node's engine under way at the same time") {
+    for (const auto what : {ranks_are::threads, ranks_are::processes}) {
+        for (const rank_t ranks : {2U, 3U, 6U}) {
+            std::vector<scenario> all;
+            for (const std::uint64_t count : {5U, 1U, 700U, 0U, 64U})
+                for (const scenario& of : scenarios(ranks, count))
+                    all.push_back(of);
+            const std::string wrong = run_node(test::small_node(ranks), what,
+                                               [&](auto& me) { return run_together(me, all); });
+            if (!wrong.empty()) FAIL(wrong);
+        }
+    }
+    SUCCEED();
+}
+
+namespace {
+
+// Values whose sum depends on the order.
+template<class T>
+T value(rank_t rank, std::size_t i) {
+    std::minstd_rand random(static_cast<unsigned>(rank * 7919 + i + 1));
+    random.discard(3);
+    return static_cast<T>(static_cast<double>(random()) * (random() % 2 == 0 ? 1e-3 : 1e4));
+}
+
+template<class T>
+std::string bits_of_sums(test::node_rank& me, reduce::element type, std::size_t direct,
+                         std::size_t segment) {
+    node::tuning limits = small_limits(direct);
+    limits.segment = segment;
+    node::engine by(me.memory, me.lives, me.rank, limits);
+    const schedule::kernel_reducer how(type, reduce::operation::sum, by.size());
+    for (const std::size_t count : {1U, 3U, 17U, 1000U, 5003U}) {
+        std::vector<T> from(count), into(count), expected(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            from[i] = value<T>(me.rank, i);
+            expected[i] = value<T>(0, i);
+            for (rank_t rank = 1; rank < by.size(); ++rank)
+                expected[i] = static_cast<T>(expected[i] + value<T>(rank, i));
+        }
+        schedule::call what;
+        what.what = collective::allreduce;
+        what.from = from.data();
+        what.into = into.data();
+        what.count = count;
+        what.element = sizeof(T);
+        what.how = &how;
+        node::operation operation(by);
+        if (operation.init(what) != UCS_OK) return "init";
+        operation.start();
+        if (by.wait(operation) != UCS_OK) return "status";
+        if (std::memcmp(into.data(), expected.data(), count * sizeof(T)) != 0)
+            return fmt::format("other bits of {} at count {}", name(type), count);
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("sums of the node's engine have the bits of the order of ranks, however they are cut") {
+    for (const std::size_t direct : {std::size_t{0}, std::size_t{1} << 30}) {
+        for (const std::size_t segment : {64U, 1000U, 4096U}) {
+            const auto body = [&](test::node_rank& me) {
+                std::string wrong = bits_of_sums<float>(me, reduce::element::fp32, direct, segment);
+                return wrong;
+            };
+            const std::string wrong = run_node(test::small_node(5), ranks_are::threads, body);
+            if (!wrong.empty()) FAIL(wrong);
+            const auto other = [&](test::node_rank& me) {
+                return bits_of_sums<double>(me, reduce::element::fp64, direct, segment);
+            };
+            const std::string also = run_node(test::small_node(4), ranks_are::threads, other);
+            if (!also.empty()) FAIL(also);
+        }
+    }
+    SUCCEED();
+}
+
+namespace {
+
+struct restarts {
+    int left = 0;
+    bool failed = false;
+};
+
+void start_again(node::operation& ended, void* argument) {
+    auto& count = *static_cast<restarts*>(argument);
+    count.failed |= ended.status() != UCS_OK;
+    if (--count.left > 0) ended.start();
+}
+
+}  // namespace
+
+TEST_CASE("an operation that ended may be started again by whoever is told") {
+    const auto body = [](test::node_rank& me) -> std::string {
+        node::engine by(me.memory, me.lives, me.rank);
+        schedule::call what;
+        what.what = collective::barrier;
+        node::operation operation(by);
+        if (operation.init(what) != UCS_OK) return "init";
+        restarts count{1000, false};
+        operation.on_end(start_again, &count);
+        operation.start();
+        while (count.left > 0)
+            (void)by.wait(operation);
+        return count.failed ? "failed" : "";
+    };
+    CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
+}
+
+TEST_CASE("the node's engine refuses what it cannot do") {
+    const auto body = [](test::node_rank& me) -> std::string {
+        node::engine by(me.memory, me.lives, me.rank);
+        node::operation operation(by);
+        schedule::call what;
+        what.what = collective::bcast;
+        what.root = 1;
+        if (operation.init(what) != UCS_ERR_INVALID_PARAM) return "a root that is not there";
+        what.root = 0;
+        what.count = ~std::uint64_t{0} / 4;
+        what.element = 8;
+        if (operation.init(what) != UCS_ERR_OUT_OF_RANGE) return "bytes that overflow";
+        what.what = collective::alltoallv;
+        what.count = 0;
+        return operation.init(what) == UCS_ERR_UNSUPPORTED ? "" : "alltoallv";
+    };
+    CHECK(run_node(test::small_node(1), ranks_are::threads, body) == "");
+}

@@ -1,0 +1,71 @@
+// Where things lie in the memory of a node.
+#include "ucg/node/layout.hpp"
+
+#include <catch2/catch.hpp>
+#include <utility>
+#include <vector>
+
+#include "ucg/node/segment.hpp"
+
+using namespace ucg::node;
+
+namespace {
+
+constexpr geometry of(rank_t ranks) {
+    geometry made;
+    made.ranks = ranks;
+    return made;
+}
+
+static_assert(of(1).valid() && of(7).valid() && of(2048).valid());
+static_assert(!of(0).valid() && !of(geometry::max_ranks + 1).valid());
+static_assert(of(3).slot_at(0, 0) % page == 0 && of(3).ring_at(1, 2) % page == 0);
+static_assert(of(3).mailbox_at(2, 1) % line_pair == 0 && of(3).control_at(2) % line_pair == 0);
+static_assert(of(2).slot_at(1, 5) == of(2).slot_at(1, 1));  // slots are used in turn
+
+using range = std::pair<std::size_t, std::size_t>;
+
+std::vector<range> all_ranges(const geometry& like) {
+    std::vector<range> all{{0, sizeof(header)}};
+    const auto add = [&](std::size_t at, std::size_t size) { all.emplace_back(at, at + size); };
+    for (rank_t rank = 0; rank < like.ranks; ++rank) {
+        add(like.control_at(rank), sizeof(control));
+        for (unsigned i = 0; i < like.mailboxes; ++i)
+            add(like.mailbox_at(rank, i), sizeof(mailbox_head) + like.mailbox_bytes);
+        for (unsigned i = 0; i < like.slots; ++i)
+            add(like.slot_at(rank, i), like.slot_bytes);
+        for (rank_t to = 0; to < like.ranks; ++to)
+            add(like.ring_at(rank, to), sizeof(ring_control) + like.ring_bytes);
+    }
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("nothing in a node's memory overlaps or lies outside") {
+    for (const rank_t ranks : {1U, 2U, 3U, 17U}) {
+        geometry like = of(ranks);
+        like.mailbox_bytes = 200;
+        like.slots = 3;
+        like.ring_bytes = 576;
+        REQUIRE(like.valid());
+        std::vector<range> all = all_ranges(like);
+        std::sort(all.begin(), all.end());
+        for (std::size_t i = 1; i < all.size(); ++i)
+            REQUIRE(all[i - 1].second <= all[i].first);
+        CHECK(all.back().second <= like.bytes());
+    }
+}
+
+TEST_CASE("a node's memory is attached by those who expect it as it is") {
+    geometry like = of(2);
+    auto file = segment::make(like);
+    REQUIRE(file.ok());
+    CHECK(segment::attach(file->get(), like).ok());
+    like.slots = 2;  // less than there is, but laid out otherwise
+    CHECK(segment::attach(file->get(), like).status() == UCS_ERR_INVALID_PARAM);
+    like.slots = 64;
+    CHECK(segment::attach(file->get(), like).status() == UCS_ERR_INVALID_PARAM);
+    like.slots = 0;
+    CHECK(segment::make(like).status() == UCS_ERR_INVALID_PARAM);
+}

@@ -1,0 +1,193 @@
+#include "ucg/node/engine.hpp"
+
+#include <utility>
+
+namespace ucg::node {
+
+engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by)
+    : memory_(memory),
+      lives_(lives),
+      me_(me),
+      sizes_(by),
+      mine_(memory.control_of(me)),
+      patience_(memory, me, patience::usual(memory.ranks())) {
+    for (counter* each : {&entered_by_, &given_by_, &worked_by_, &taken_by_})
+        each->known.resize(memory.ranks());
+}
+
+// Others that still wait for this rank are not to wait for ever.
+engine::~engine() {
+    if (failure_ == UCS_OK) publish(&control::failed, has_left);
+}
+
+void engine::start(operation& what) noexcept {
+    if (failure_ != UCS_OK) {
+        what.end(failure_);
+        return;
+    }
+    (last_ != nullptr ? last_->next_ : first_) = &what;
+    last_ = &what;
+    if (first_ != &what || running_) return;
+    begin();
+    (void)step();
+}
+
+void engine::begin() noexcept {
+    given_ = worked_ = taken_ = 0;
+    arrived_ = 0;
+    posted_ = false;
+    entry_ = first_->signature() << 16 | ((number_ + 1) & 0xffff);
+    write(mine_.entry, entry_);
+    tell(mine_.entered, number_ + 1);
+}
+
+// The operation may be started again, or destroyed, before this returns.
+void engine::finish() noexcept {
+    operation* const ended = first_;
+    first_ = ended->next_;
+    if (first_ == nullptr) last_ = nullptr;
+    if (!ended->in_mailbox_) base_ += ended->pattern_->how().segments;
+    ++number_;
+    if (first_ != nullptr) begin();
+    const bool was_running = std::exchange(running_, true);
+    const bool had_next = first_ != nullptr;
+    ended->end(UCS_OK);
+    running_ = was_running;
+    if (!had_next && first_ != nullptr && failure_ == UCS_OK) begin();
+}
+
+bool engine::progress() noexcept {
+    if (first_ == nullptr) return false;
+    if (step()) {
+        fruitless_ = 0;
+        return true;
+    }
+    constexpr unsigned between_looks_at_the_clock = 64;
+    if (++fruitless_ % between_looks_at_the_clock == 0) patrol();
+    return false;
+}
+
+// As far as it goes, also into the operations behind the first.
+bool engine::step() noexcept {
+    if (running_) return false;
+    bool moved = false;
+    while (first_ != nullptr) {
+        if (!(first_->in_mailbox_ ? step_in_mailbox() : step_in_slots())) break;
+        moved = true;
+    }
+    return moved;
+}
+
+ucs_status_t engine::wait(operation& until) noexcept {
+    patience_.reset();
+    while (until.status() == UCS_INPROGRESS) {
+        if (progress()) {
+            patience_.reset();
+        } else if (patience_.wait()) {
+            patience_.prepare();
+            if (progress()) {
+                patience_.forget();
+                patience_.reset();
+            } else {
+                patience_.sleep();
+                patrol();
+            }
+        }
+    }
+    return until.status();
+}
+
+void engine::publish(std::uint64_t control::*where, std::uint64_t value) noexcept {
+    tell(mine_.*where, value);
+    call_sleepers(memory_, me_);
+}
+
+// --- what fits a mailbox: one look at each rank ---
+
+bool engine::step_in_mailbox() noexcept {
+    if (!posted_ && !post()) return false;
+    const listens to = first_->pattern_->how().to;
+    for (; arrived_ < size(); ++arrived_) {
+        if (!listens_to(arrived_, to)) continue;
+        if (!has_posted(arrived_)) return false;
+    }
+    if (to != listens::to_nobody) first_->pattern_->take(0, {memory_, true, number_});
+    finish();
+    return true;
+}
+
+// Every rank posts in every operation, with content or without: that says as well how far it has
+// come. A mailbox is used again when all have ended the operation that used it last, which is so
+// when all have begun the one after that.
+bool engine::post() noexcept {
+    const std::uint64_t boxes = memory_.like().mailboxes;
+    if (number_ + 2 > boxes && !have(entered_by_, number_ + 2 - boxes, listens::to_all))
+        return false;
+    first_->pattern_->give(0, {memory_, true, number_});
+    mailbox_head& box = memory_.mailbox(me_, number_);
+    write(box.entry, entry_);
+    tell(box.number, number_ + 1);
+    call_sleepers(memory_, me_);
+    posted_ = true;
+    return true;
+}
+
+bool engine::has_posted(rank_t rank) noexcept {
+    mailbox_head& box = memory_.mailbox(rank, number_);
+    const std::uint64_t found = look(box.number);
+    if (found <= number_) return false;
+    if (found != number_ + 1) {
+        give_up(rank, UCS_ERR_IO_ERROR, "wrote nonsense into its mailbox");
+        return false;
+    }
+    entered_by_.known[rank] = number_ + 1;
+    return agrees(rank, peek(box.entry));
+}
+
+// --- what goes through the slots ---
+
+bool engine::step_in_slots() noexcept {
+    const bool gave = give();
+    const bool worked = failure_ == UCS_OK && work();
+    const bool took = failure_ == UCS_OK && take();
+    if (failure_ != UCS_OK) return false;
+    if (taken_ == first_->pattern_->how().segments) finish();
+    return gave || worked || took;
+}
+
+bool engine::give() noexcept {
+    const std::uint64_t slots = memory_.like().slots;
+    const std::uint64_t next = base_ + given_;
+    if (given_ == first_->pattern_->how().segments || given_ == taken_ + slots) return false;
+    if (next >= slots && !have(taken_by_, next + 1 - slots, listens::to_all)) return false;
+    first_->pattern_->give(given_++, {memory_, false, next});
+    publish(&control::given, next + 1);
+    return true;
+}
+
+bool engine::work() noexcept {
+    if (!first_->pattern_->how().works || worked_ == given_) return false;
+    const std::uint64_t next = base_ + worked_;
+    if (!have(given_by_, next + 1, listens::to_all)) return false;
+    first_->pattern_->work(worked_++, {memory_, false, next});
+    publish(&control::worked, next + 1);
+    return true;
+}
+
+bool engine::take() noexcept {
+    const flow& how = first_->pattern_->how();
+    if (taken_ == (how.works ? worked_ : given_)) return false;
+    const std::uint64_t next = base_ + taken_;
+    if (how.to != listens::to_nobody) {
+        if (!have(how.works ? worked_by_ : given_by_, next + 1, how.to)) return false;
+        if (taken_ == 0)
+            for (rank_t rank = 0; rank < size(); ++rank)
+                if (!agrees(rank, peek(memory_.control_of(rank).entry))) return false;
+        first_->pattern_->take(taken_, {memory_, false, next});
+    }
+    ++taken_;
+    publish(&control::taken, next + 1);
+    return true;
+}
+
+}  // namespace ucg::node

@@ -1,0 +1,103 @@
+// Runs the collectives of one rank over the memory that the ranks of a node share.
+#pragma once
+
+#include <vector>
+
+#include "ucg/node/operation.hpp"
+#include "ucg/node/patience.hpp"
+#include "ucg/node/watch.hpp"
+#include "ucs/time/clock.hpp"
+
+namespace ucg::node {
+
+// One per rank and group. Operations run one after the other, in the order of their starts, and
+// each moves on when progress() finds that others have. What does not depend on others is done in
+// start(). Owner context; the memory and the watch are borrowed.
+//
+// When a rank that others wait for is gone, or writes nonsense, or called with other arguments,
+// the group is given up: all operations end with an error on every rank, now and later.
+class engine {
+public:
+    engine(const segment& memory, watch& lives, rank_t me, const tuning& by = {});
+    engine(const engine&) = delete;
+    engine& operator=(const engine&) = delete;
+    ~engine();
+
+    [[nodiscard]] rank_t rank() const noexcept { return me_; }
+    [[nodiscard]] rank_t size() const noexcept { return memory_.ranks(); }
+    [[nodiscard]] const segment& memory() const noexcept { return memory_; }
+    [[nodiscard]] const tuning& sizes() const noexcept { return sizes_; }
+
+    // Whether anything moved. Never blocks; while nothing moves it looks every millisecond whether
+    // the others live.
+    bool progress() noexcept;
+
+    // Drives the group until the operation has ended; gives the processor to others meanwhile.
+    ucs_status_t wait(operation& until) noexcept;
+
+    // Ends everything on every rank. For a timeout or a cancel.
+    void fail(ucs_status_t why) noexcept;
+    // UCS_OK, or why the group was given up.
+    [[nodiscard]] ucs_status_t status() const noexcept { return failure_; }
+
+    // The ranks that the first operation waits for now. Empty: it waits for none.
+    [[nodiscard]] std::vector<rank_t> missing() const;
+
+private:
+    friend class operation;
+    // A counter that every rank has, and what is known of it: it never goes back.
+    struct counter {
+        std::uint64_t control::*where;
+        std::vector<std::uint64_t> known;
+    };
+    enum class seen : std::uint8_t { yes, no, nonsense };
+
+    void start(operation& what) noexcept;
+    void begin() noexcept;
+    void finish() noexcept;
+    bool step() noexcept;
+    bool step_in_mailbox() noexcept;
+    bool post() noexcept;
+    bool step_in_slots() noexcept;
+    bool give() noexcept;
+    bool work() noexcept;
+    bool take() noexcept;
+    void publish(std::uint64_t control::*where, std::uint64_t value) noexcept;
+    [[nodiscard]] bool have(counter& all, std::uint64_t value, listens to) noexcept;
+    [[nodiscard]] seen look_at(counter& all, rank_t rank, std::uint64_t value) noexcept;
+    [[nodiscard]] bool has_posted(rank_t rank) noexcept;
+    [[nodiscard]] bool listens_to(rank_t rank, listens to) const noexcept;
+    [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
+    [[nodiscard]] bool agrees(rank_t rank, std::uint64_t entry) noexcept;
+    void give_up(rank_t because_of, ucs_status_t why, const char* what) noexcept;
+    void patrol() noexcept;
+    [[nodiscard]] bool is_gone(rank_t rank, bool ask) noexcept;
+
+    const segment& memory_;
+    watch& lives_;
+    const rank_t me_;
+    const tuning sizes_;
+    control& mine_;
+    patience patience_;
+
+    operation* first_ = nullptr;  // the one that runs
+    operation* last_ = nullptr;
+    std::uint64_t number_ = 0;  // of operations that ended
+    std::uint64_t base_ = 0;    // segments of those that ended
+    std::uint64_t entry_ = 0;
+    bool posted_ = false;
+    std::uint64_t given_ = 0, worked_ = 0, taken_ = 0;  // segments of this one
+    rank_t arrived_ = 0;                                // ranks before it have posted
+    bool running_ = false;  // its stages, which must not begin again below
+
+    counter entered_by_{&control::entered, {}};
+    counter given_by_{&control::given, {}};
+    counter worked_by_{&control::worked, {}};
+    counter taken_by_{&control::taken, {}};
+
+    ucs_status_t failure_ = UCS_OK;
+    unsigned fruitless_ = 0;
+    ucs::time::nanoseconds last_patrol_ = 0, last_ask_ = 0;
+};
+
+}  // namespace ucg::node

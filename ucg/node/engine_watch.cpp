@@ -1,0 +1,121 @@
+// How the engine looks at other ranks, and what it does about those that are gone or talk nonsense.
+#include "ucg/node/engine.hpp"
+#include "ucg/node/log.hpp"
+
+namespace ucg::node {
+namespace {
+
+constexpr ucs::time::nanoseconds between_patrols = ucs::time::millisecond;
+constexpr ucs::time::nanoseconds between_asks = 10 * ucs::time::millisecond;
+// More than any rank can be ahead of what was last seen of it.
+constexpr std::uint64_t far_ahead = std::uint64_t{1} << 40;
+
+}  // namespace
+
+bool engine::listens_to(rank_t rank, listens to) const noexcept {
+    if (rank == me_ || to == listens::to_nobody) return false;
+    return to == listens::to_all || rank == first_->pattern_->how().root;
+}
+
+engine::seen engine::look_at(counter& all, rank_t rank, std::uint64_t value) noexcept {
+    std::uint64_t& known = all.known[rank];
+    if (known >= value) return seen::yes;
+    const std::uint64_t found = look(memory_.control_of(rank).*all.where);
+    if (found - known > far_ahead) return seen::nonsense;  // also where it went back
+    known = found;
+    return found >= value ? seen::yes : seen::no;
+}
+
+bool engine::have(counter& all, std::uint64_t value, listens to) noexcept {
+    for (rank_t rank = 0; rank < size(); ++rank) {
+        if (!listens_to(rank, to)) continue;
+        const seen found = look_at(all, rank, value);
+        if (found == seen::yes) continue;
+        if (found == seen::nonsense) give_up(rank, UCS_ERR_IO_ERROR, "wrote nonsense");
+        return false;
+    }
+    return true;
+}
+
+// Those who began another operation already are beyond comparing.
+bool engine::agrees(rank_t rank, std::uint64_t entry) noexcept {
+    if (rank == me_ || entry == entry_ || ((entry ^ entry_) & 0xffff) != 0) return true;
+    give_up(rank, UCS_ERR_INVALID_PARAM, "called with other arguments");
+    return false;
+}
+
+bool engine::waits_for(rank_t rank) const noexcept {
+    const flow& how = first_->pattern_->how();
+    const control& its = memory_.control_of(rank);
+    const auto below = [](const std::uint64_t& word, std::uint64_t value) {
+        return peek(const_cast<std::uint64_t&>(word)) < value;
+    };
+    if (rank == me_) return false;
+    if (first_->in_mailbox_) {
+        if (!posted_) return below(its.entered, number_ + 2 - memory_.like().mailboxes);
+        return listens_to(rank, how.to) &&
+               below(memory_.mailbox(rank, number_).number, number_ + 1);
+    }
+    const std::uint64_t slots = memory_.like().slots;
+    const std::uint64_t next = base_ + given_;
+    if (given_ != how.segments && next >= slots && below(its.taken, next + 1 - slots)) return true;
+    if (how.works && worked_ != given_ && below(its.given, base_ + worked_ + 1)) return true;
+    const std::uint64_t& last = how.works ? its.worked : its.given;
+    return taken_ != given_ && listens_to(rank, how.to) && below(last, base_ + taken_ + 1);
+}
+
+std::vector<rank_t> engine::missing() const {
+    std::vector<rank_t> ranks;
+    for (rank_t rank = 0; first_ != nullptr && rank < size(); ++rank)
+        if (waits_for(rank)) ranks.push_back(rank);
+    return ranks;
+}
+
+bool engine::is_gone(rank_t rank, bool ask) noexcept {
+    return peek(memory_.control_of(rank).failed) == has_left || (ask && lives_.is_dead(rank));
+}
+
+// While nothing moves. Whoever died may have done all that is expected of it, so only a rank that
+// is still waited for after it was seen dead counts.
+void engine::patrol() noexcept {
+    const ucs::time::nanoseconds now = ucs::time::now();
+    if (first_ == nullptr || now - last_patrol_ < between_patrols) return;
+    last_patrol_ = now;
+    const bool ask = now - last_ask_ >= between_asks;
+    if (ask) last_ask_ = now;
+    for (rank_t rank = 0; rank < size() && first_ != nullptr; ++rank) {
+        control& its = memory_.control_of(rank);
+        const std::uint64_t failed = peek(its.failed);
+        if (rank == me_) continue;
+        if (failed != 0 && failed != has_left) {
+            const bool known = failed <= static_cast<std::uint64_t>(-int{UCS_ERR_LAST});
+            const int why = known ? -static_cast<int>(failed) : int{UCS_ERR_IO_ERROR};
+            give_up(rank, static_cast<ucs_status_t>(why), "gave up");
+        } else if (waits_for(rank)) {
+            if (!agrees(rank, peek(its.entry))) return;
+            if (is_gone(rank, ask) && waits_for(rank))
+                give_up(rank, UCS_ERR_CONNECTION_RESET, "is gone");
+        }
+    }
+}
+
+void engine::give_up(rank_t because_of, ucs_status_t why, const char* what) noexcept {
+    if (failure_ != UCS_OK) return;
+    ucs::log::warn(node_log, "rank {}: operation {} of the group failed: rank {} {}: {}", me_,
+                   number_, because_of, what, ucs_status_string(why));
+    fail(why);
+}
+
+void engine::fail(ucs_status_t why) noexcept {
+    if (failure_ != UCS_OK) return;
+    failure_ = why;
+    publish(&control::failed, static_cast<std::uint64_t>(-int{why}));
+    while (first_ != nullptr) {
+        operation* const ended = first_;
+        first_ = ended->next_;
+        if (first_ == nullptr) last_ = nullptr;
+        ended->end(why);
+    }
+}
+
+}  // namespace ucg::node

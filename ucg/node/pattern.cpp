@@ -1,0 +1,59 @@
+#include "ucg/node/pattern.hpp"
+
+#include "ucg/node/dealing.hpp"
+#include "ucg/node/moving.hpp"
+#include "ucg/node/reducing.hpp"
+
+namespace ucg::node {
+namespace {
+
+using schedule::collective;
+
+// Between two ranks, both ways read and write as much, and one of them synchronizes once.
+bool reduces_directly(const call& what, const geometry& like, const tuning& by) noexcept {
+    const double read = static_cast<double>(what.count) * static_cast<double>(what.element) *
+                        static_cast<double>(like.ranks - 1);
+    return like.ranks <= 2 || read <= static_cast<double>(by.direct_bytes);
+}
+
+std::unique_ptr<pattern> make_reducing(const call& what, rank_t me, const geometry& like,
+                                       const tuning& by) {
+    if (reduces_directly(what, like, by))
+        return std::make_unique<reduce_directly>(what, me, like, by);
+    return std::make_unique<reduce_in_parts>(what, me, like, by);
+}
+
+}  // namespace
+
+std::unique_ptr<pattern> make_pattern(const call& what, rank_t me, const geometry& like,
+                                      const tuning& by) {
+    if (what.element == 0 || what.element > std::min<std::size_t>(by.segment, like.slot_bytes))
+        return nullptr;
+    const bool deals = dealing::fits(what, like);
+    switch (what.what) {
+        case collective::barrier:
+            return std::make_unique<meet>(what, me, like);
+        case collective::bcast:
+            return std::make_unique<broadcast>(what, me, like, by);
+        case collective::allreduce:
+        case collective::reduce:
+            return make_reducing(what, me, like, by);
+        case collective::gather:
+        case collective::allgather:
+            return std::make_unique<collect>(what, me, like, by);
+        case collective::alltoall:
+            if (deals) return std::make_unique<all_to_all>(what, me, like, by);
+            break;
+        case collective::reduce_scatter_block:
+            if (deals) return std::make_unique<reduce_and_deal>(what, me, like, by);
+            break;
+        case collective::scatter:
+            if (deals) return std::make_unique<deal>(what, me, like, by);
+            break;
+        default:
+            break;
+    }
+    return nullptr;
+}
+
+}  // namespace ucg::node

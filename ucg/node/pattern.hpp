@@ -1,0 +1,90 @@
+// What a collective does with the slots of all ranks, segment by segment.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ucg/node/segment.hpp"
+#include "ucg/schedule/call.hpp"
+
+namespace ucg::node {
+
+using schedule::call;
+
+// Where the ranks have put one segment: in their mailboxes or in their slots.
+class places {
+public:
+    places(const segment& memory, bool mailboxes, std::uint64_t number) noexcept
+        : memory_(memory), mailboxes_(mailboxes), number_(number) {}
+
+    [[nodiscard]] std::byte* of(rank_t rank) const noexcept {
+        return mailboxes_ ? memory_.mailbox_content(rank, number_) : memory_.slot(rank, number_);
+    }
+
+private:
+    const segment& memory_;
+    bool mailboxes_;
+    std::uint64_t number_;
+};
+
+enum class listens : std::uint8_t { to_nobody, to_root, to_all };
+
+// The same on every rank, but for `to`: that says whose segments this rank needs.
+struct flow {
+    std::uint64_t segments = 1;
+    std::size_t bytes = 0;  // that a rank puts into a slot, at most
+    bool works = false;     // there is a stage between giving and taking
+    listens to = listens::to_all;
+    rank_t root = 0;
+};
+
+struct tuning {
+    // An allreduce (or reduce) in which a rank would read no more bytes than this of others lets
+    // everyone (the root) reduce everything: one synchronization. Above, each reduces a part.
+    std::size_t direct_bytes = 32 * 1024;
+    // Bytes of a segment; a message is cut into segments of this size at most, so that one is
+    // copied while the others' processors see the one before. At most a slot.
+    std::size_t segment = 128 * 1024;
+    // Bytes that are reduced at a time where the result is copied to two places.
+    std::size_t block = 16 * 1024;
+};
+
+// One collective of one rank. Each segment passes the stages in order; give() of a segment may come
+// before take() of the one before. Nothing here waits: the engine calls a stage when it can run,
+// and the bytes that others gave may change at any time if they are malicious, so nothing read from
+// them is used as a length or a place. Owned by an operation. Owner context.
+class pattern {
+public:
+    explicit pattern(const call& what, rank_t me, rank_t ranks) noexcept
+        : what_(what), me_(me), ranks_(ranks) {}
+    pattern(const pattern&) = delete;
+    pattern& operator=(const pattern&) = delete;
+    virtual ~pattern() = default;
+
+    [[nodiscard]] const flow& how() const noexcept { return how_; }
+
+    // Puts the segment where others will look for it.
+    virtual void give(std::uint64_t segment, const places& at) noexcept = 0;
+    // Of `works`: all have given; puts a part of the result into the own slot.
+    virtual void work(std::uint64_t, const places&) noexcept {}
+    // All whom this rank listens to have given, and worked.
+    virtual void take(std::uint64_t segment, const places& at) noexcept = 0;
+
+protected:
+    [[nodiscard]] const std::byte* input() const noexcept {
+        return static_cast<const std::byte*>(what_.in_place ? what_.into : what_.from);
+    }
+    [[nodiscard]] std::byte* output() const noexcept { return static_cast<std::byte*>(what_.into); }
+
+    const call& what_;
+    const rank_t me_;
+    const rank_t ranks_;
+    flow how_;
+};
+
+// nullptr: the engine does not have it (the fabric does). The call stays where it is; its buffers
+// may be replaced. May throw std::bad_alloc.
+[[nodiscard]] std::unique_ptr<pattern> make_pattern(const call& what, rank_t me,
+                                                    const geometry& like, const tuning& by);
+
+}  // namespace ucg::node

@@ -1,0 +1,45 @@
+#include "ucg/node/segment.hpp"
+
+#include "ucg/node/log.hpp"
+
+namespace ucg::node {
+
+ucs::result<ucs::unique_fd> segment::make(const geometry& like) {
+    if (!like.valid()) {
+        ucs::log::error(node_log, "no memory can be laid out for {} ranks with slots of {} bytes",
+                        like.ranks, like.slot_bytes);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    auto file = ucs::memory::make_memory_file("hawser-node", like.bytes());
+    if (!file) return file.status();
+    auto first = ucs::memory::mapped::file(file->get(), page);
+    if (!first) return first.status();
+    header& head = *reinterpret_cast<header*>(first->data());
+    head.ranks = like.ranks;
+    head.mailboxes = like.mailboxes;
+    head.mailbox_bytes = like.mailbox_bytes;
+    head.slots = like.slots;
+    head.slot_bytes = like.slot_bytes;
+    head.ring_bytes = like.ring_bytes;
+    head.magic = header::right_magic;
+    return file;
+}
+
+ucs::result<segment> segment::attach(int fd, const geometry& like) {
+    if (!like.valid()) return UCS_ERR_INVALID_PARAM;
+    const auto size = ucs::memory::check_memory_file(fd, like.bytes());
+    if (!size) return size.status();
+    auto memory = ucs::memory::mapped::file(fd, like.bytes());
+    if (!memory) return memory.status();
+    const header& head = *reinterpret_cast<const header*>(memory->data());
+    const geometry found{head.ranks, head.mailboxes,  head.mailbox_bytes,
+                         head.slots, head.slot_bytes, head.ring_bytes};
+    if (head.magic != header::right_magic || !(found == like)) {
+        ucs::log::error(node_log, "fd {} is no segment of {} ranks laid out as here", fd,
+                        like.ranks);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return segment(std::move(*memory), like);
+}
+
+}  // namespace ucg::node

@@ -1,0 +1,77 @@
+// The memory that the ranks of one node share.
+#pragma once
+
+#include <atomic>
+
+#include "ucg/node/layout.hpp"
+#include "ucs/memory/mapped.hpp"
+#include "ucs/type/result.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace ucg::node {
+
+// Words in shared memory. A value that came from another rank may be anything: read it once, check
+// it, then use it.
+[[nodiscard]] inline std::uint64_t peek(std::uint64_t& word) noexcept {
+    return std::atomic_ref(word).load(std::memory_order_relaxed);
+}
+// Everything that the writer did before tell() is seen after look() saw its value.
+[[nodiscard]] inline std::uint64_t look(std::uint64_t& word) noexcept {
+    return std::atomic_ref(word).load(std::memory_order_acquire);
+}
+inline void tell(std::uint64_t& word, std::uint64_t value) noexcept {
+    std::atomic_ref(word).store(value, std::memory_order_release);
+}
+inline void write(std::uint64_t& word, std::uint64_t value) noexcept {
+    std::atomic_ref(word).store(value, std::memory_order_relaxed);
+}
+
+// A mapping, and where things lie in it. Move only; owned by whoever made the group, and outlives
+// the engine and the fabric. Any thread.
+class segment {
+public:
+    segment() noexcept = default;
+
+    // A memory file with its header written, for one rank of the group to make and pass to the
+    // others. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
+    [[nodiscard]] static ucs::result<ucs::unique_fd> make(const geometry& like);
+
+    // Maps one that somebody else made. Its size and its header are checked against what is
+    // expected here. UCS_ERR_INVALID_PARAM.
+    [[nodiscard]] static ucs::result<segment> attach(int fd, const geometry& like);
+
+    [[nodiscard]] const geometry& like() const noexcept { return like_; }
+    [[nodiscard]] rank_t ranks() const noexcept { return like_.ranks; }
+
+    [[nodiscard]] control& control_of(rank_t rank) const noexcept {
+        return *reinterpret_cast<control*>(base_ + like_.control_at(rank));
+    }
+    [[nodiscard]] mailbox_head& mailbox(rank_t rank, std::uint64_t number) const noexcept {
+        return *reinterpret_cast<mailbox_head*>(base_ + like_.mailbox_at(rank, number));
+    }
+    [[nodiscard]] std::byte* mailbox_content(rank_t rank, std::uint64_t number) const noexcept {
+        return base_ + like_.mailbox_at(rank, number) + sizeof(mailbox_head);
+    }
+    [[nodiscard]] std::byte* slot(rank_t rank, std::uint64_t number) const noexcept {
+        return base_ + like_.slot_at(rank, number);
+    }
+    [[nodiscard]] ring_control& ring(rank_t from, rank_t to) const noexcept {
+        return *reinterpret_cast<ring_control*>(base_ + like_.ring_at(from, to));
+    }
+    [[nodiscard]] std::byte* ring_content(rank_t from, rank_t to) const noexcept {
+        return base_ + like_.ring_at(from, to) + sizeof(ring_control);
+    }
+    [[nodiscard]] std::uint32_t& sleepers() const noexcept {
+        return reinterpret_cast<header*>(base_)->sleepers;
+    }
+
+private:
+    segment(ucs::memory::mapped memory, const geometry& like) noexcept
+        : memory_(std::move(memory)), like_(like), base_(memory_.data()) {}
+
+    ucs::memory::mapped memory_;
+    geometry like_;
+    std::byte* base_ = nullptr;
+};
+
+}  // namespace ucg::node
