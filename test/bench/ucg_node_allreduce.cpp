@@ -1,0 +1,124 @@
+// Times of fp32 sum allreduce on the node's engine: forked ranks, each bound to a core, data
+// written anew before each call. Prints bytes, and the minimum and the median of rank 0's times in
+// us.
+//
+//   ucg_node_allreduce [ranks] [largest bytes] [segment bytes] [slots] [slot bytes] [direct bytes]
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "ucg/node/engine.hpp"
+
+using namespace ucg;
+
+namespace {
+
+struct options {
+    node::geometry like;
+    node::tuning by;
+    std::size_t largest = 1U << 26;
+};
+
+std::size_t number(int count, char** words, int which, std::size_t otherwise) {
+    return count > which ? std::strtoull(words[which], nullptr, 0) : otherwise;
+}
+
+options read_options(int count, char** words) {
+    options made;
+    made.like.ranks = static_cast<node::rank_t>(number(count, words, 1, 2));
+    made.largest = number(count, words, 2, made.largest);
+    made.by.segment = number(count, words, 3, made.by.segment);
+    made.like.slots = static_cast<std::uint32_t>(number(count, words, 4, made.like.slots));
+    made.like.slot_bytes =
+        static_cast<std::uint32_t>(number(count, words, 5, made.like.slot_bytes));
+    made.by.direct_bytes = number(count, words, 6, made.by.direct_bytes);
+    return made;
+}
+
+void bind_to_core(node::rank_t rank) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(rank % static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_ONLN)), &cores);
+    (void)::sched_setaffinity(0, sizeof cores, &cores);
+}
+
+struct vectors {
+    std::vector<float> from, into;
+};
+
+// One size: microseconds of each call, in order of length.
+std::vector<double> measure(node::engine& by, const schedule::reducer& how, std::size_t bytes,
+                            vectors& data, unsigned calls) {
+    const std::size_t count = bytes / sizeof(float);
+    schedule::call what;
+    what.what = schedule::collective::allreduce;
+    what.from = data.from.data();
+    what.into = data.into.data();
+    what.count = count;
+    what.element = sizeof(float);
+    what.how = &how;
+    node::operation operation(by);
+    if (operation.init(what) != UCS_OK) std::exit(1);
+    std::vector<double> times;
+    for (unsigned i = 0; i < calls; ++i) {
+        const auto value = static_cast<float>(i + by.rank());
+        std::fill_n(data.from.begin(), count, value);
+        const auto start = std::chrono::steady_clock::now();
+        operation.start();
+        if (by.wait(operation) != UCS_OK) std::exit(1);
+        const std::chrono::duration<double, std::micro> took =
+            std::chrono::steady_clock::now() - start;
+        times.push_back(took.count());
+        const auto n = static_cast<float>(by.size());
+        if (data.into[count - 1] != n * static_cast<float>(i) + n * (n - 1) / 2) std::exit(2);
+    }
+    std::sort(times.begin(), times.end());
+    return times;
+}
+
+void run_rank(int fd, const options& all, node::rank_t rank, const std::vector<pid_t>& pids) {
+    bind_to_core(rank);
+    auto memory = node::segment::attach(fd, all.like);
+    if (!memory) std::exit(1);
+    node::watch lives(pids);
+    node::engine by(*memory, lives, rank, all.by);
+    const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, by.size());
+    vectors data{std::vector<float>(all.largest / 4), std::vector<float>(all.largest / 4)};
+    for (std::size_t bytes = 8; bytes <= all.largest; bytes *= bytes < 65536 ? 8 : 4) {
+        const auto calls =
+            static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{1} << 27) / bytes, 8, 5000));
+        (void)measure(by, how, bytes, data, std::max(calls / 10, 2U));
+        const std::vector<double> times = measure(by, how, bytes, data, calls);
+        if (rank == 0)
+            std::printf("%10zu %12.2f %12.2f\n", bytes, times.front(), times[times.size() / 2]);
+    }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    const options all = read_options(count, words);
+    auto file = node::segment::make(all.like);
+    if (!file) return 1;
+    std::printf("%10s %12s %12s   (us)\n", "bytes", "min", "median");
+    std::fflush(stdout);
+    // Nobody is watched: whoever started this ends it.
+    const std::vector<pid_t> pids(all.like.ranks, 0);
+    for (node::rank_t rank = 0; rank < all.like.ranks; ++rank) {
+        if (::fork() == 0) {
+            run_rank(file->get(), all, rank, pids);
+            std::exit(0);
+        }
+    }
+    int worst = 0;
+    for (int how = 0; ::wait(&how) > 0;)
+        worst = std::max(worst, how);
+    return worst == 0 ? 0 : 1;
+}

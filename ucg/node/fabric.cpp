@@ -1,0 +1,169 @@
+#include "ucg/node/fabric.hpp"
+
+#include <cstring>
+
+#include "ucg/node/log.hpp"
+
+namespace ucg::node {
+
+fabric::fabric(const segment& memory, watch& lives, rank_t me)
+    : memory_(memory),
+      lives_(lives),
+      me_(me),
+      patience_(memory, me, patience::usual(memory.ranks())) {
+    for (rank_t other = 0; other < memory.ranks(); ++other)
+        peers_.emplace_back(memory, me, other);
+}
+
+void fabric::post(step& what) noexcept {
+    switch (what.what) {
+        case schedule::action::send:
+            if (peer& to = peers_[what.peer]; to.lost != UCS_OK) {
+                what.owner->complete(what, to.lost);
+            } else {
+                to.sends.append(what);
+                (void)send(to);
+            }
+            break;
+        case schedule::action::receive:
+            post_receive(what);
+            break;
+        case schedule::action::reduce:
+        case schedule::action::copy:
+            schedule::perform(what);
+            what.owner->complete(what, UCS_OK);
+            break;
+    }
+}
+
+// What is half in a ring stays in step: its rest is sent without content, or received to nowhere.
+void fabric::cancel(step& what) noexcept {
+    peer& with = peers_[what.peer];
+    if (what.what == schedule::action::send) {
+        if (with.begun && with.sends.first == &what) with.abandoned = what.bytes;
+        if (!with.sends.remove(what)) return;
+    } else if (what.what == schedule::action::receive) {
+        if (with.target == &what)
+            with.target = nullptr;
+        else if (!with.receives.remove(what))
+            return;
+    } else {
+        return;
+    }
+    what.owner->complete(what, UCS_ERR_CANCELED);
+}
+
+ucs_status_t fabric::enter(schedule::operation& what, schedule::sequence_t& number) noexcept {
+    number = next_number_++;
+    running_.push_back({number, &what});
+    for (const frame& each : told_)
+        if (each.sequence == number)
+            return static_cast<ucs_status_t>(-static_cast<int>(each.status));
+    return UCS_OK;
+}
+
+void fabric::leave(schedule::operation& what) noexcept {
+    std::erase_if(running_, [&](const running& each) { return each.which == &what; });
+    std::erase_if(told_, [&](const frame& each) { return each.sequence == what.number(); });
+    if (what.status() == UCS_OK) return;
+    for (peer& each : peers_) {
+        if (each.aside != nullptr && each.head.sequence == what.number()) each.aside = nullptr;
+        each.early.remove_if(
+            [&](const early_message& m) { return m.head.sequence == what.number(); });
+    }
+}
+
+void fabric::announce(schedule::operation& what, ucs_status_t why) noexcept {
+    frame said{};
+    said.sequence = what.number();
+    said.kind = static_cast<std::uint32_t>(frame_kind::announcement);
+    said.status = static_cast<std::uint64_t>(-int{why});
+    for (rank_t rank = 0; rank < size(); ++rank) {
+        if (rank == me_ || peers_[rank].lost != UCS_OK) continue;
+        peers_[rank].announcements.push_back(said);
+        (void)send(peers_[rank]);
+    }
+}
+
+void fabric::hear(const frame& said) noexcept {
+    const bool known =
+        said.status >= 1 && said.status <= static_cast<std::uint64_t>(-int{UCS_ERR_LAST});
+    const auto why =
+        static_cast<ucs_status_t>(known ? -static_cast<int>(said.status) : int{UCS_ERR_IO_ERROR});
+    if (schedule::operation* const failed = find(said.sequence)) {
+        failed->fail_as_told(why);
+    } else if (said.sequence >= next_number_ && told_.size() < 1024) {
+        told_.push_back(said);
+        told_.back().status = static_cast<std::uint64_t>(-int{why});
+    }
+}
+
+schedule::operation* fabric::find(schedule::sequence_t number) const noexcept {
+    for (const running& each : running_)
+        if (each.number == number) return each.which;
+    return nullptr;
+}
+
+bool fabric::progress() noexcept {
+    bool moved = false;
+    for (peer& each : peers_) {
+        if (each.lost != UCS_OK) continue;
+        moved |= receive(each);
+        moved |= send(each);
+    }
+    constexpr unsigned between_looks_at_the_clock = 64;
+    if (moved)
+        fruitless_ = 0;
+    else if (++fruitless_ % between_looks_at_the_clock == 0)
+        patrol();
+    return moved;
+}
+
+ucs_status_t fabric::wait(schedule::operation& until) noexcept {
+    patience_.reset();
+    while (until.status() == UCS_INPROGRESS) {
+        if (progress()) {
+            patience_.reset();
+        } else if (patience_.wait()) {
+            patience_.prepare();
+            if (progress()) {
+                patience_.forget();
+                patience_.reset();
+            } else {
+                patience_.sleep();
+                patrol();
+            }
+        }
+    }
+    return until.status();
+}
+
+// Whoever died may have sent all that is expected of it: that is read first.
+void fabric::patrol() noexcept {
+    constexpr ucs::time::nanoseconds between = 10 * ucs::time::millisecond;
+    const ucs::time::nanoseconds now = ucs::time::now();
+    if (now - last_patrol_ < between) return;
+    last_patrol_ = now;
+    for (rank_t rank = 0; rank < size(); ++rank) {
+        peer& each = peers_[rank];
+        const bool waits =
+            each.receives.first != nullptr || each.target != nullptr || each.sends.first != nullptr;
+        if (!waits || each.lost != UCS_OK || rank == me_ || !lives_.is_dead(rank)) continue;
+        if (!receive(each)) lose(each, UCS_ERR_ENDPOINT_TIMEOUT);
+    }
+}
+
+// One step at a time: each that ends may change the queues.
+void fabric::lose(peer& which, ucs_status_t why) noexcept {
+    which.lost = why;
+    if (step* const target = std::exchange(which.target, nullptr))
+        target->owner->complete(*target, why);
+    for (queue* const each : {&which.receives, &which.sends}) {
+        while (step* const first = each->first) {
+            each->remove(*first);
+            first->owner->complete(*first, why);
+        }
+    }
+}
+
+}  // namespace ucg::node

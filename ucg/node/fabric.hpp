@@ -1,0 +1,111 @@
+// Messages between the ranks of one node: so every algorithm runs there.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <vector>
+
+#include "ucg/node/patience.hpp"
+#include "ucg/node/stream.hpp"
+#include "ucg/node/watch.hpp"
+#include "ucg/schedule/fabric.hpp"
+#include "ucg/schedule/operation.hpp"
+#include "ucs/time/clock.hpp"
+
+namespace ucg::node {
+
+// One ring for each direction of each pair of ranks. A message whose receive is posted goes from
+// the ring to its place; one that comes too early is kept aside, in memory that grows only with
+// what has really come. One per rank and group; the memory and the watch are borrowed. Owner
+// context.
+class fabric final : public schedule::fabric {
+public:
+    fabric(const segment& memory, watch& lives, rank_t me);
+
+    [[nodiscard]] rank_t rank() const noexcept override { return me_; }
+    [[nodiscard]] rank_t size() const noexcept override { return memory_.ranks(); }
+    void post(schedule::step& what) noexcept override;
+    void cancel(schedule::step& what) noexcept override;
+    [[nodiscard]] ucs_status_t enter(schedule::operation& what,
+                                     schedule::sequence_t& number) noexcept override;
+    void leave(schedule::operation& what) noexcept override;
+    void announce(schedule::operation& what, ucs_status_t why) noexcept override;
+
+    // Whether anything moved. Never blocks; while nothing moves it looks now and then whether those
+    // live that something is expected of.
+    bool progress() noexcept;
+
+    // Drives the group until the operation has ended; gives the processor to others meanwhile.
+    ucs_status_t wait(schedule::operation& until) noexcept;
+
+private:
+    using step = schedule::step;
+
+    // Steps in the order in which they were posted, linked by `neighbour`.
+    struct queue {
+        step* first = nullptr;
+        step* last = nullptr;
+
+        void append(step& what) noexcept;
+        bool remove(step& what) noexcept;
+    };
+    struct early_message {
+        frame head;
+        std::vector<std::byte> content;
+        bool complete = false;
+    };
+    // What this rank has to do with one other.
+    struct peer {
+        peer(const segment& memory, rank_t me, rank_t other)
+            : out(memory, me, other), in(memory, other, me) {}
+
+        stream_out out;
+        queue sends;
+        bool begun = false;           // of the first send, or of what is left of a canceled one
+        std::uint64_t done = 0;       // bytes of it in the ring
+        std::uint64_t abandoned = 0;  // bytes of a canceled send, 0: none
+        std::vector<frame> announcements;
+        bool sending = false;  // on the stack
+
+        stream_in in;
+        queue receives;
+        bool coming = false;  // a message of which the head has been read
+        frame head{};
+        std::uint64_t got = 0;
+        step* target = nullptr;          // where it goes; else
+        early_message* aside = nullptr;  // neither: nowhere
+        std::list<early_message> early;
+        bool receiving = false;  // on the stack
+
+        ucs_status_t lost = UCS_OK;  // why there is nothing to be had from it any more
+    };
+    struct running {
+        schedule::sequence_t number;
+        schedule::operation* which;
+    };
+
+    bool send(peer& to) noexcept;
+    bool send_next(peer& to) noexcept;
+    bool receive(peer& from) noexcept;
+    void receive_head(peer& from);
+    void receive_some(peer& from);
+    void end_message(peer& from) noexcept;
+    void post_receive(step& what) noexcept;
+    void hear(const frame& said) noexcept;
+    [[nodiscard]] schedule::operation* find(schedule::sequence_t number) const noexcept;
+    void lose(peer& which, ucs_status_t why) noexcept;
+    void patrol() noexcept;
+
+    const segment& memory_;
+    watch& lives_;
+    const rank_t me_;
+    patience patience_;
+    std::deque<peer> peers_;
+    schedule::sequence_t next_number_ = 0;
+    std::vector<running> running_;
+    std::vector<frame> told_;
+    unsigned fruitless_ = 0;
+    ucs::time::nanoseconds last_patrol_ = 0;
+};
+
+}  // namespace ucg::node

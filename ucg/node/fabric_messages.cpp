@@ -1,0 +1,193 @@
+// How messages go into and out of the rings.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "ucg/node/fabric.hpp"
+
+namespace ucg::node {
+namespace {
+
+// A message is read in pieces of a part of the ring, so that its sender can go on meanwhile.
+constexpr std::uint64_t parts = 4;
+
+bool matches(const schedule::step& receive, const frame& head) noexcept {
+    return receive.channel == head.channel && receive.owner->number() == head.sequence;
+}
+
+}  // namespace
+
+void fabric::queue::append(step& what) noexcept {
+    what.neighbour = nullptr;
+    (last != nullptr ? last->neighbour : first) = &what;
+    last = &what;
+}
+
+bool fabric::queue::remove(step& what) noexcept {
+    step* before = nullptr;
+    for (step* each = first; each != nullptr; before = each, each = each->neighbour) {
+        if (each != &what) continue;
+        (before != nullptr ? before->neighbour : first) = what.neighbour;
+        if (last == &what) last = before;
+        return true;
+    }
+    return false;
+}
+
+// --- out ---
+
+bool fabric::send(peer& to) noexcept {
+    if (to.sending) return false;  // the one that is on the stack goes on
+    to.sending = true;
+    bool moved = false;
+    while (to.lost == UCS_OK && send_next(to))
+        moved = true;
+    to.sending = false;
+    if (to.out.publish()) {
+        moved = true;
+        call_sleepers(memory_, me_);
+    }
+    if (to.out.broken() && to.lost == UCS_OK) lose(to, UCS_ERR_IO_ERROR);
+    return moved;
+}
+
+// Goes on with the message that is half out, or begins the next one. False: no room, or nothing
+// left.
+bool fabric::send_next(peer& to) noexcept {
+    if (!to.begun) {
+        if (to.announcements.empty() && to.sends.first == nullptr) return false;
+        if (!to.out.can_begin()) return false;
+        if (!to.announcements.empty()) {
+            to.out.begin(to.announcements.back());
+            to.announcements.pop_back();
+            return true;
+        }
+        const step& next = *to.sends.first;
+        to.out.begin({next.owner->number(), next.bytes, next.channel,
+                      static_cast<std::uint32_t>(frame_kind::message), 0});
+        to.begun = true;
+        to.done = 0;
+    }
+    step* const now = to.abandoned == 0 ? to.sends.first : nullptr;
+    const std::uint64_t bytes = now != nullptr ? now->bytes : to.abandoned;
+    const std::size_t some = to.out.add(now != nullptr ? now->from : nullptr, bytes, to.done);
+    to.done += some;
+    if (to.done != bytes) {
+        if (to.out.publish()) call_sleepers(memory_, me_);
+        return false;
+    }
+    to.begun = false;
+    to.abandoned = 0;
+    if (now != nullptr) {
+        to.sends.remove(*now);
+        // Published before the sender hears of it, so that whoever waits does so no longer than
+        // needed.
+        if (to.out.publish()) call_sleepers(memory_, me_);
+        now->owner->complete(*now, UCS_OK);
+    }
+    return true;
+}
+
+// --- in ---
+
+bool fabric::receive(peer& from) noexcept try {
+    if (from.receiving) return false;
+    from.receiving = true;
+    bool moved = false;
+    while (from.lost == UCS_OK && from.in.ready() != 0) {
+        moved = true;
+        if (!from.coming)
+            receive_head(from);
+        else
+            receive_some(from);
+        if (from.coming && from.got == from.head.bytes) end_message(from);
+    }
+    from.receiving = false;
+    if (from.in.publish()) call_sleepers(memory_, me_);
+    if (from.in.broken() && from.lost == UCS_OK) lose(from, UCS_ERR_IO_ERROR);
+    return moved;
+} catch (const std::bad_alloc&) {
+    from.receiving = false;
+    lose(from, UCS_ERR_NO_MEMORY);
+    return true;
+}
+
+void fabric::receive_head(peer& from) {
+    from.head = from.in.head();
+    from.target = nullptr;
+    from.aside = nullptr;
+    from.got = 0;
+    if (from.head.kind == static_cast<std::uint32_t>(frame_kind::announcement)) {
+        hear(from.head);
+        return;
+    }
+    if (from.head.kind != static_cast<std::uint32_t>(frame_kind::message)) {
+        lose(from, UCS_ERR_IO_ERROR);
+        return;
+    }
+    from.coming = true;
+    for (step* each = from.receives.first; each != nullptr; each = each->neighbour) {
+        if (!matches(*each, from.head)) continue;
+        from.receives.remove(*each);
+        if (each->bytes == from.head.bytes)
+            from.target = each;
+        else
+            each->owner->complete(*each, UCS_ERR_MESSAGE_TRUNCATED);
+        return;
+    }
+    // Of an operation that ended here, which failed: nobody wants it.
+    if (from.head.sequence < next_number_ && find(from.head.sequence) == nullptr) return;
+    from.aside = &from.early.emplace_back(early_message{from.head, {}, false});
+}
+
+void fabric::receive_some(peer& from) {
+    const std::uint64_t most = memory_.like().ring_bytes / parts / line * line;
+    const auto [data, bytes] = from.in.look(std::min(from.head.bytes - from.got, most));
+    if (from.target != nullptr)
+        std::memcpy(static_cast<std::byte*>(from.target->into) + from.got, data, bytes);
+    else if (from.aside != nullptr)
+        from.aside->content.insert(from.aside->content.end(), data, data + bytes);
+    from.in.skip(bytes);
+    from.got += bytes;
+    // The rest of a frame belongs to the message, and comes along with it.
+    if (from.got == from.head.bytes) from.in.skip_padding();
+    if (from.got != from.head.bytes && from.in.publish()) call_sleepers(memory_, me_);
+}
+
+void fabric::end_message(peer& from) noexcept {
+    from.coming = false;
+    if (from.aside != nullptr) from.aside->complete = true;
+    from.aside = nullptr;
+    if (step* const target = std::exchange(from.target, nullptr))
+        target->owner->complete(*target, UCS_OK);
+}
+
+// What has come already is taken over, also when the rest is still on its way.
+void fabric::post_receive(step& what) noexcept {
+    peer& from = peers_[what.peer];
+    for (auto each = from.early.begin(); each != from.early.end(); ++each) {
+        if (!matches(what, each->head)) continue;
+        const bool fitting = each->head.bytes == what.bytes;
+        if (fitting && !each->content.empty())
+            std::memcpy(what.into, each->content.data(), each->content.size());
+        const bool complete = each->complete;
+        if (from.aside == &*each) {
+            from.aside = nullptr;
+            if (fitting) from.target = &what;
+        }
+        from.early.erase(each);
+        if (!fitting)
+            what.owner->complete(what, UCS_ERR_MESSAGE_TRUNCATED);
+        else if (complete)
+            what.owner->complete(what, UCS_OK);
+        else if (from.lost != UCS_OK)
+            lose(from, from.lost);  // the rest will not come
+        return;
+    }
+    if (from.lost != UCS_OK)
+        what.owner->complete(what, from.lost);
+    else
+        from.receives.append(what);
+}
+
+}  // namespace ucg::node
