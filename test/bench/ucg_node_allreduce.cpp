@@ -3,6 +3,7 @@
 // us.
 //
 //   ucg_node_allreduce [ranks] [largest bytes] [segment bytes] [slots] [slot bytes] [direct bytes]
+//                      [direct ranks]
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -39,6 +40,7 @@ options read_options(int count, char** words) {
     made.like.slot_bytes =
         static_cast<std::uint32_t>(number(count, words, 5, made.like.slot_bytes));
     made.by.direct_bytes = number(count, words, 6, made.by.direct_bytes);
+    made.by.direct_ranks = static_cast<node::rank_t>(number(count, words, 7, made.by.direct_ranks));
     return made;
 }
 

@@ -9,11 +9,10 @@ namespace {
 
 using schedule::collective;
 
-// Between two ranks, both ways read and write as much, and one of them synchronizes once.
 bool reduces_directly(const call& what, const geometry& like, const tuning& by) noexcept {
     const double read = static_cast<double>(what.count) * static_cast<double>(what.element) *
                         static_cast<double>(like.ranks - 1);
-    return like.ranks <= 2 || read <= static_cast<double>(by.direct_bytes);
+    return like.ranks <= by.direct_ranks || read <= static_cast<double>(by.direct_bytes);
 }
 
 std::unique_ptr<pattern> make_reducing(const call& what, rank_t me, const geometry& like,

@@ -42,6 +42,8 @@ struct tuning {
     // An allreduce (or reduce) in which a rank would read no more bytes than this of others lets
     // everyone (the root) reduce everything: one synchronization. Above, each reduces a part.
     std::size_t direct_bytes = 32 * 1024;
+    // So many ranks do so whatever the size: between two, both ways read and write as much.
+    rank_t direct_ranks = 2;
     // Bytes of a segment; a message is cut into segments of this size at most, so that one is
     // copied while the others' processors see the one before. At most a slot.
     std::size_t segment = 128 * 1024;

@@ -34,6 +34,7 @@ bool reduces(collective what) {
 node::tuning small_limits(std::size_t direct) {
     node::tuning made;
     made.direct_bytes = direct;
+    made.direct_ranks = direct == 0 ? 0 : 2;
     made.segment = 1024;
     made.block = 192;
     return made;

@@ -21,7 +21,7 @@ static_assert(of(1).valid() && of(7).valid() && of(2048).valid());
 static_assert(!of(0).valid() && !of(geometry::max_ranks + 1).valid());
 static_assert(of(3).slot_at(0, 0) % page == 0 && of(3).ring_at(1, 2) % page == 0);
 static_assert(of(3).mailbox_at(2, 1) % line_pair == 0 && of(3).control_at(2) % line_pair == 0);
-static_assert(of(2).slot_at(1, 5) == of(2).slot_at(1, 1));  // slots are used in turn
+static_assert(of(2).slot_at(1, of(2).slots + 1) == of(2).slot_at(1, 1));  // slots are used in turn
 
 using range = std::pair<std::size_t, std::size_t>;
 
