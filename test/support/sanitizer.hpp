@@ -10,11 +10,12 @@ namespace test {
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer)
-// malloc is the sanitizer's, which asks the kernel itself.
-inline constexpr bool has_allocator_of_libc = false;
+inline constexpr bool instrumented = true;  // and many times slower
 #else
-inline constexpr bool has_allocator_of_libc = true;
+inline constexpr bool instrumented = false;
 #endif
+// Else malloc is the sanitizer's, which asks the kernel itself.
+inline constexpr bool has_allocator_of_libc = !instrumented;
 #undef HAS_FEATURE
 
 }  // namespace test
