@@ -79,21 +79,8 @@ bool engine::step() noexcept {
 }
 
 ucs_status_t engine::wait(operation& until) noexcept {
-    patience_.reset();
-    while (until.status() == UCS_INPROGRESS) {
-        if (progress()) {
-            patience_.reset();
-        } else if (patience_.wait()) {
-            patience_.prepare();
-            if (progress()) {
-                patience_.forget();
-                patience_.reset();
-            } else {
-                patience_.sleep();
-                patrol();
-            }
-        }
-    }
+    patience_.wait_for([&] { return until.status() != UCS_INPROGRESS; },
+                       [this] { return progress(); }, [this] { patrol(); });
     return until.status();
 }
 

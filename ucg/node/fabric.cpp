@@ -120,21 +120,8 @@ bool fabric::progress() noexcept {
 }
 
 ucs_status_t fabric::wait(schedule::operation& until) noexcept {
-    patience_.reset();
-    while (until.status() == UCS_INPROGRESS) {
-        if (progress()) {
-            patience_.reset();
-        } else if (patience_.wait()) {
-            patience_.prepare();
-            if (progress()) {
-                patience_.forget();
-                patience_.reset();
-            } else {
-                patience_.sleep();
-                patrol();
-            }
-        }
-    }
+    patience_.wait_for([&] { return until.status() != UCS_INPROGRESS; },
+                       [this] { return progress(); }, [this] { patrol(); });
     return until.status();
 }
 

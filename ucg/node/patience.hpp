@@ -34,6 +34,27 @@ public:
     void sleep() noexcept;
     void forget() noexcept;
 
+    // Until `done`: calls `progress`, which says whether anything moved, and gives the processor to
+    // others while nothing does; `patrol` after each sleep.
+    template<class Done, class Progress, class Patrol>
+    void wait_for(const Done& done, const Progress& progress, const Patrol& patrol) noexcept {
+        reset();
+        while (!done()) {
+            if (progress()) {
+                reset();
+            } else if (wait()) {
+                prepare();
+                if (progress()) {
+                    forget();
+                    reset();
+                } else {
+                    sleep();
+                    patrol();
+                }
+            }
+        }
+    }
+
 private:
     const segment& memory_;
     rank_t rank_;
