@@ -50,7 +50,7 @@ std::vector<const algorithm*> chosen(const options& wanted, const ucg::sim::expe
     std::vector<const algorithm*> made;
     for (const algorithm& each : ucg::algo::algorithms(what.what)) {
         if (wanted.algorithm != "all" && wanted.algorithm != each.name) continue;
-        if (fits(each, call, wanted.on.ranks, wanted.deterministic)) made.push_back(&each);
+        if (fits(each, call, shape_of(wanted.on, what), wanted.deterministic)) made.push_back(&each);
     }
     return made;
 }

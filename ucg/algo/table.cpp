@@ -62,7 +62,7 @@ const schedule::algorithm& choose(const schedule::call& what, const schedule::sh
     const schedule::algorithm* best = nullptr;
     double least = 0;
     for (const schedule::algorithm& each : algorithms(what.what)) {
-        if (!fits(each, what, of.ranks, deterministic)) continue;
+        if (!fits(each, what, of, deterministic)) continue;
         const double cost = each.cost(of, link);
         if (best != nullptr && cost >= least) continue;
         best = &each;

@@ -33,6 +33,9 @@ void fabric::post(step& what) noexcept {
             schedule::perform(what);
             what.owner->complete(what, UCS_OK);
             break;
+        case schedule::action::together:
+            what.owner->complete(what, UCS_ERR_UNSUPPORTED);
+            break;
     }
 }
 

@@ -24,6 +24,7 @@ struct shape {
     rank_t ranks = 1;
     double bytes = 0;  // of `call::count`; of blocks that differ, of the average one
     double segment = 128 * 1024;
+    const placement* where = nullptr;  // as fabric::where()
 };
 
 // What an algorithm asks of the call; several are added.
@@ -34,6 +35,8 @@ enum class condition : std::uint8_t {
     // The order in which an element is reduced depends on its place among the others: other bits
     // for the same element where the call is cut differently. (No order depends on times.)
     order_by_place = 4,
+    // Several nodes, several ranks on one of them, and a fabric that does collectives of a node.
+    nodes = 8,
 };
 [[nodiscard]] constexpr condition operator|(condition a, condition b) noexcept {
     return static_cast<condition>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -51,10 +54,13 @@ struct algorithm {
     condition needs;
     // Seconds, where all ranks start at the same time.
     double (*cost)(const shape& of, const link_cost& link);
+    // Instead of scratch(), of an algorithm that needs nodes.
+    std::size_t (*scratch_on_nodes)(const call& what, rank_t rank,
+                                    const placement& where) = nullptr;
 };
 
 // Whether the algorithm can serve such a call. The answer depends only on what all ranks know.
-[[nodiscard]] bool fits(const algorithm& which, const call& what, rank_t size,
+[[nodiscard]] bool fits(const algorithm& which, const call& what, const shape& of,
                         bool deterministic) noexcept;
 
 }  // namespace ucg::schedule

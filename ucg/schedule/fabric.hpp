@@ -2,6 +2,7 @@
 // shared memory and a simulation.
 #pragma once
 
+#include "ucg/schedule/placement.hpp"
 #include "ucg/schedule/step.hpp"
 #include "ucs/type/status.h"
 
@@ -22,6 +23,10 @@ public:
 
     [[nodiscard]] virtual rank_t rank() const noexcept = 0;
     [[nodiscard]] virtual rank_t size() const noexcept = 0;
+
+    // Which ranks share a node, where it can do collectives between them (action::together); null:
+    // it cannot.
+    [[nodiscard]] virtual const placement* where() const noexcept { return nullptr; }
 
     // Begins a step, which ends by operation::complete(), possibly before this returns. Reducing
     // and copying are steps as well, so that they can be given a price or be done elsewhere; a

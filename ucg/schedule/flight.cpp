@@ -91,6 +91,15 @@ local_work::local_work(member& me, void* into, const void* from, std::size_t byt
     me.owner().post(step_);
 }
 
+node_work::node_work(member& me, const call& what) noexcept : what_(what) {
+    step_.what = action::together;
+    step_.bytes = what.count * what.element;
+    step_.asked = &what_;
+    step_.of = &gate_;
+    step_.owner = &me.owner();
+    me.owner().post(step_);
+}
+
 void perform(const step& what) noexcept {
     if (what.what == action::copy)
         std::memcpy(what.into, what.from, what.bytes);

@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <cstddef>
 
+#include "ucg/schedule/call.hpp"
 #include "ucg/schedule/step.hpp"
 
 namespace ucg::schedule {
@@ -71,6 +72,21 @@ private:
     gate gate_;
     step step_;
     reduction what_;
+};
+
+// A collective of this rank's node under way.
+class [[nodiscard]] node_work {
+public:
+    node_work(member& me, const call& what) noexcept;
+    node_work(const node_work&) = delete;
+    node_work& operator=(const node_work&) = delete;
+
+    gate_awaiter operator co_await() noexcept { return {gate_, step_.owner}; }
+
+private:
+    gate gate_{1, 0, nullptr};
+    step step_;
+    call what_;
 };
 
 }  // namespace ucg::schedule

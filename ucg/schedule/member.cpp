@@ -22,6 +22,10 @@ local_work member::reduce(const reducer& how, void* into, const void* left, cons
     return {*this, into, {&how, {left, right}, 2, count, last}};
 }
 
+const placement& member::where() const noexcept {
+    return *owner_->over().where();
+}
+
 std::byte* member::scratch(std::size_t bytes) noexcept {
     return owner_->take_scratch(bytes);
 }

@@ -6,6 +6,7 @@
 #include "ucg/schedule/call.hpp"
 #include "ucg/schedule/flight.hpp"
 #include "ucg/schedule/frame_pool.hpp"
+#include "ucg/schedule/placement.hpp"
 #include "ucg/schedule/task.hpp"
 
 namespace ucg::schedule {
@@ -53,6 +54,12 @@ public:
     local_work copy(void* into, const void* from, std::size_t bytes) noexcept {
         return {*this, into, from, bytes};
     }
+
+    // A collective of the ranks that share this rank's node, numbered as placement says: all of
+    // them ask for the same ones in the same order, in one operation as in all. For ranks of
+    // groups whose fabric has a placement.
+    node_work together(const call& what) noexcept { return {*this, what}; }
+    [[nodiscard]] const placement& where() const noexcept;
 
     // The next `bytes` bytes of the operation's scratch memory, aligned for any element and valid
     // to its end. All of what an algorithm takes is what its row asked for beforehand; to take more

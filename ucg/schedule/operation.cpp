@@ -1,6 +1,7 @@
 #include "ucg/schedule/operation.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <new>
 #include <utility>
 
@@ -29,7 +30,10 @@ ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try
     }
     // Each piece that is taken is aligned, and few are.
     constexpr std::size_t pieces = 8;
-    scratch_size_ = aligned(by.scratch(call_, me_.rank(), me_.size())) + pieces * alignment;
+    const std::size_t asked = by.scratch_on_nodes != nullptr
+                                  ? by.scratch_on_nodes(call_, me_.rank(), *fabric_.where())
+                                  : by.scratch(call_, me_.rank(), me_.size());
+    scratch_size_ = aligned(asked) + pieces * alignment;
     scratch_.reset(new std::byte[scratch_size_]);
     return UCS_OK;
 } catch (const std::bad_alloc&) {
@@ -133,11 +137,16 @@ void operation::unlink(step& what) noexcept {
     if (what.next != nullptr) what.next->previous = what.previous;
 }
 
-bool fits(const algorithm& which, const call& what, rank_t size, bool deterministic) noexcept {
+bool fits(const algorithm& which, const call& what, const shape& of, bool deterministic) noexcept {
     if (which.what != what.what) return false;
-    if (has(which.needs, condition::commutative) && what.how != nullptr && !what.how->commutative())
-        return false;
-    if (has(which.needs, condition::power_of_two) && (size & (size - 1)) != 0) return false;
+    const bool ordered = what.how != nullptr && !what.how->commutative();
+    if (ordered && has(which.needs, condition::commutative)) return false;
+    if (has(which.needs, condition::power_of_two) && !std::has_single_bit(of.ranks)) return false;
+    if (has(which.needs, condition::nodes)) {
+        const placement* const at = of.where;
+        if (at == nullptr || at->nodes() == 1 || at->most() == 1) return false;
+        if (ordered && !at->in_order()) return false;
+    }
     return !(deterministic && has(which.needs, condition::order_by_place));
 }
 

@@ -57,6 +57,7 @@ public:
     void complete(step& ended, ucs_status_t status) noexcept;
 
     // For steps and tasks.
+    [[nodiscard]] const fabric& over() const noexcept { return fabric_; }
     void post(step& what) noexcept;
     [[nodiscard]] bool failed() const noexcept { return failure_ != UCS_OK; }
     [[nodiscard]] frame_pool& frames() noexcept { return frames_; }

@@ -14,8 +14,10 @@ using sequence_t = std::uint64_t;  // which operation of a group: the first one 
 
 class operation;
 class reducer;
+struct call;
 
-enum class action : std::uint8_t { send, receive, reduce, copy };
+// `together`: a collective of the ranks that share this rank's node.
+enum class action : std::uint8_t { send, receive, reduce, copy, together };
 
 // What a coroutine waits for: so many steps, or other coroutines, to end. Lies in the frame of
 // whoever waits. Owner context.
@@ -51,6 +53,7 @@ struct step {
     void* into = nullptr;        // receive, copy, reduce
     std::size_t bytes = 0;
     const reduction* work = nullptr;  // reduce
+    const call* asked = nullptr;      // together
     gate* of = nullptr;
     operation* owner = nullptr;
 

@@ -33,6 +33,9 @@ void rank_fabric::post(schedule::step& what) noexcept {
         case schedule::action::copy:
             work(what);
             break;
+        case schedule::action::together:
+            what.owner->complete(what, UCS_ERR_UNSUPPORTED);
+            break;
     }
 }
 

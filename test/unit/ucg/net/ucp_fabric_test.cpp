@@ -141,7 +141,7 @@ TEST_CASE("every allreduce algorithm runs over ucp, short and long, again and ag
                 what.count = count;
                 what.element = sizeof(std::int32_t);
                 what.how = &sum;
-                if (!ucg::schedule::fits(by, what, size, false)) break;
+                if (!ucg::schedule::fits(by, what, {.ranks = size}, false)) break;
                 all.push_back(
                     std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
                 REQUIRE(all.back()->init(by, what) == UCS_OK);

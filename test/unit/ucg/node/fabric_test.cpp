@@ -39,7 +39,7 @@ std::vector<task_of> all_rows(rank_t ranks, std::uint64_t count) {
             of.in_place = all.size() % 3 == 1 && of.what != collective::bcast &&
                           of.what != collective::barrier;
             test::reference described(of);
-            if (fits(by, described.call_of(0), ranks, false)) all.push_back({of, &by});
+            if (fits(by, described.call_of(0), {.ranks = ranks}, false)) all.push_back({of, &by});
         }
     }
     return all;

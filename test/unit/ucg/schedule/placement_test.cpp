@@ -1,0 +1,40 @@
+#include "ucg/schedule/placement.hpp"
+
+#include <catch2/catch.hpp>
+
+using ucg::schedule::placement;
+using ucg::schedule::rank_t;
+
+TEST_CASE("ranks without names are alone") {
+    const placement all(5);
+    CHECK(all.ranks() == 5);
+    CHECK(all.nodes() == 5);
+    CHECK(all.most() == 1);
+    CHECK(all.in_order());
+    for (rank_t rank = 0; rank < 5; ++rank) {
+        CHECK(all.node_of(rank) == rank);
+        CHECK(all.index_of(rank) == 0);
+    }
+}
+
+TEST_CASE("nodes are numbered by their lowest rank and may be of any size") {
+    const std::uint64_t names[] = {7, 3, 7, 9, 3, 7};
+    const placement all(names);
+    CHECK(all.nodes() == 3);
+    CHECK(all.fewest() == 1);
+    CHECK(all.most() == 3);
+    CHECK_FALSE(all.in_order());
+    CHECK(all.on(0).size() == 3);
+    CHECK(all.at(0, 2) == 5);
+    CHECK(all.at(1, 1) == 4);
+    CHECK(all.at(2, 0) == 3);
+    for (rank_t rank = 0; rank < 6; ++rank)
+        CHECK(all.at(all.node_of(rank), all.index_of(rank)) == rank);
+}
+
+TEST_CASE("neighbours on every node are in order") {
+    const std::uint64_t together[] = {4, 4, 1, 2, 2};
+    CHECK(placement(together).in_order());
+    const std::uint64_t back[] = {4, 1, 4};
+    CHECK_FALSE(placement(back).in_order());
+}
