@@ -40,6 +40,10 @@ ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try
     return UCS_ERR_NO_MEMORY;
 }
 
+bool operation::uses_nodes() const noexcept {
+    return has(by_->needs, condition::nodes);
+}
+
 void operation::on_end(listener told, void* argument) noexcept {
     told_ = told;
     told_argument_ = argument;

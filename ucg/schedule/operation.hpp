@@ -60,6 +60,8 @@ public:
     [[nodiscard]] const fabric& over() const noexcept { return fabric_; }
     void post(step& what) noexcept;
     [[nodiscard]] bool failed() const noexcept { return failure_ != UCS_OK; }
+    // Whether its algorithm does something together with the ranks of its node.
+    [[nodiscard]] bool uses_nodes() const noexcept;
     [[nodiscard]] frame_pool& frames() noexcept { return frames_; }
     [[nodiscard]] std::byte* take_scratch(std::size_t bytes) noexcept;
 
