@@ -1,5 +1,5 @@
-/* ucg_oob_t over a communicator of MPI. Everything is in this header, so that it is compiled against
-   the program's own MPI; libucg knows none. */
+/* ucg_oob_t over a communicator of MPI. Everything is in this header, so that it is compiled
+   against the program's own MPI; libucg knows none. */
 #ifndef UCG_API_UCG_OOB_MPI_H_
 #define UCG_API_UCG_OOB_MPI_H_
 
@@ -52,8 +52,8 @@ static inline ucs_status_t ucg_oob_mpi_test(void* arg, void* request) {
     return round->status;
 }
 
-/* MPI can neither cancel a collective nor forget one: a round that is given up leaks its request, and
-   its memory must stay. */
+/* MPI can neither cancel a collective nor forget one: a round that is given up leaks its request,
+   and its memory must stay. */
 static inline void ucg_oob_mpi_release(void* arg, void* request) {
     (void)arg;
     free(request);
@@ -91,7 +91,8 @@ static inline ucs_status_t ucg_oob_mpi_create(MPI_Comm comm, ucg_oob_mpi_t** oob
     return UCS_OK;
 }
 
-/** Collective over the members, before MPI_Finalize, when no round is under way. NULL is allowed. */
+/** Collective over the members, before MPI_Finalize, when no round is under way. NULL is allowed.
+ */
 static inline void ucg_oob_mpi_destroy(ucg_oob_mpi_t* self) {
     if (self == NULL) return;
     MPI_Comm_free(&self->comm);

@@ -51,9 +51,8 @@ ucs_status_t guarded(const char* call, const Body& body) noexcept {
 }
 
 std::unique_ptr<ucg_oob_t> wrap(std::unique_ptr<exchange> made) {
-    auto object = std::make_unique<ucg_oob_t>(ucg_oob_t{sizeof(ucg_oob_t), made->rank(),
-                                                        made->size(), allgather, test, release,
-                                                        nullptr});
+    auto object = std::make_unique<ucg_oob_t>(ucg_oob_t{
+        sizeof(ucg_oob_t), made->rank(), made->size(), allgather, test, release, nullptr});
     object->arg = made.release();
     return object;
 }
@@ -96,8 +95,7 @@ ucs_status_t ucg_oob_create_tcp(const ucg_oob_tcp_params_t* params, ucg_oob_t** 
     });
 }
 
-ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params,
-                                      ucg_oob_t** oob_p) {
+ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, ucg_oob_t** oob_p) {
     constexpr const char* call = "ucg_oob_create_directory";
     ucg_oob_directory_params_t with = UCG_OOB_DIRECTORY_PARAMS_INIT;
     ucs_status_t status = read(call, params, oob_p, with);

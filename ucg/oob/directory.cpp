@@ -114,8 +114,8 @@ private:
         for (std::size_t i = 0; i < missing_.size(); ++i) {
             const rank_t who = missing_[i];
             const auto presence = folder_.look_for(who);
-            const bool is_gone = presence == job_folder::presence::left ||
-                                 presence == job_folder::presence::dead;
+            const bool is_gone =
+                presence == job_folder::presence::left || presence == job_folder::presence::dead;
             // What it gave before it went away counts.
             if (!is_gone) continue;
             const ucs_status_t status = take(who);
@@ -129,10 +129,10 @@ private:
 
     ucs_status_t told(const wire::failure& why) {
         is_told_ = true;
-        ucs::log::error(oob_log, "round {}: another rank says that {} failed it: {}", now().number,
-                        why.count == 0 ? "something"
-                                       : rank_list(why.first, why.count - why.first.size()),
-                        ucs_status_string(why.why));
+        ucs::log::error(
+            oob_log, "round {}: another rank says that {} failed it: {}", now().number,
+            why.count == 0 ? "something" : rank_list(why.first, why.count - why.first.size()),
+            ucs_status_string(why.why));
         return why.why;
     }
 

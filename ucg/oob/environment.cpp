@@ -65,7 +65,8 @@ ucs_status_t read_membership(membership& who, const char* rank, const char* size
     const auto ranks = number<rank_t>(size);
     if (!ranks || *ranks == 0) return wrong(size, "the number of ranks, at least 1");
     const auto mine = number<rank_t>(rank);
-    if (!mine || *mine >= *ranks) return wrong(rank, "this process's rank, below the number of ranks");
+    if (!mine || *mine >= *ranks)
+        return wrong(rank, "this process's rank, below the number of ranks");
     if (const ucs_status_t status = read_timeout(timeout); status != UCS_OK) return status;
     who = {*mine, *ranks, timeout_of(timeout)};
     return UCS_OK;
@@ -88,11 +89,10 @@ std::optional<std::uint16_t> store_port() noexcept {
 
 made of_tcp() {
     membership who;
-    const ucs_status_t status = read_membership(who, either("RANK", "UCG_OOB_RANK"),
-                                                either("WORLD_SIZE", "UCG_OOB_SIZE"));
+    const ucs_status_t status =
+        read_membership(who, either("RANK", "UCG_OOB_RANK"), either("WORLD_SIZE", "UCG_OOB_SIZE"));
     if (status != UCS_OK) return status;
-    if (!is_set("MASTER_ADDR"))
-        return wrong("MASTER_ADDR", "the name or address of rank 0's host");
+    if (!is_set("MASTER_ADDR")) return wrong("MASTER_ADDR", "the name or address of rank 0's host");
     const auto port = store_port();
     if (!port)
         return wrong(is_set("UCG_OOB_PORT") ? "UCG_OOB_PORT" : "MASTER_PORT",
@@ -102,8 +102,8 @@ made of_tcp() {
 
 made of_directory() {
     membership who;
-    const ucs_status_t status = read_membership(who, either("UCG_OOB_RANK", "RANK"),
-                                                either("UCG_OOB_SIZE", "WORLD_SIZE"));
+    const ucs_status_t status =
+        read_membership(who, either("UCG_OOB_RANK", "RANK"), either("UCG_OOB_SIZE", "WORLD_SIZE"));
     if (status != UCS_OK) return status;
     return make_directory(who, variable("UCG_OOB_DIR"), variable("UCG_OOB_JOB"));
 }
@@ -138,11 +138,12 @@ ucs::result<std::unique_ptr<exchange>> make_of_environment() {
     if (how == "directory") return of_directory();
     if (how != "single") return wrong("UCG_OOB", "one of pmix, tcp, directory and single");
     if (!is_told && is_one_of_many()) {
-        ucs::log::error(oob_log,
-                        "the launcher speaks PMI (PMI_SIZE={}), which is not spoken here: start by one "
-                        "with PMIx, make the group over MPI (ucg_oob_mpi.h), or set RANK, WORLD_SIZE, "
-                        "MASTER_ADDR and MASTER_PORT; UCG_OOB=single if each is alone",
-                        variable("PMI_SIZE"));
+        ucs::log::error(
+            oob_log,
+            "the launcher speaks PMI (PMI_SIZE={}), which is not spoken here: start by one "
+            "with PMIx, make the group over MPI (ucg_oob_mpi.h), or set RANK, WORLD_SIZE, "
+            "MASTER_ADDR and MASTER_PORT; UCG_OOB=single if each is alone",
+            variable("PMI_SIZE"));
         return UCS_ERR_UNSUPPORTED;
     }
     return make_single();

@@ -106,24 +106,25 @@ bool read_all(int fd, std::span<std::byte> into) noexcept {
 
 ucs::result<job_folder> job_folder::open(std::string_view path, std::string_view job) {
     if (path.empty() || !is_good_name(job)) {
-        ucs::log::error(oob_log,
-                        "ranks that meet in a folder need its path (\"{}\" is given) and the name of "
-                        "a job (\"{}\" is given): letters, digits, dots, _ and -, at most {}, new "
-                        "for each start",
-                        path, job, longest_job);
+        ucs::log::error(
+            oob_log,
+            "ranks that meet in a folder need its path (\"{}\" is given) and the name of "
+            "a job (\"{}\" is given): letters, digits, dots, _ and -, at most {}, new "
+            "for each start",
+            path, job, longest_job);
         return UCS_ERR_INVALID_PARAM;
     }
     std::string whole = fmt::format("{}/ucg-{}", path, job);
     if (::mkdir(whole.c_str(), 0700) != 0 && errno != EEXIST) return cannot("mkdir", whole);
-    ucs::unique_fd folder(
-        ::open(whole.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    ucs::unique_fd folder(::open(whole.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat facts {};
     if (!folder || ::fstat(folder.get(), &facts) != 0) return cannot("open", whole);
     if (facts.st_uid != ::geteuid() || (facts.st_mode & 0077) != 0) {
-        ucs::log::error(oob_log,
-                        "{} is of user {} with mode {:o}: it must be of this user ({}) and closed to "
-                        "others",
-                        whole, facts.st_uid, facts.st_mode & 07777, ::geteuid());
+        ucs::log::error(
+            oob_log,
+            "{} is of user {} with mode {:o}: it must be of this user ({}) and closed to "
+            "others",
+            whole, facts.st_uid, facts.st_mode & 07777, ::geteuid());
         return UCS_ERR_REJECTED;
     }
     return job_folder(std::move(whole), std::move(folder));
@@ -137,10 +138,11 @@ ucs_status_t job_folder::enter(rank_t rank) const {
         file = ucs::unique_fd(::openat(folder_.get(), name.c_str(),
                                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (has_left || (!file && errno == EEXIST)) {
-        ucs::log::error(oob_log,
-                        "{} has files of rank {} already: each start of a job needs a name of its own "
-                        "(UCG_OOB_JOB), and each process a rank of its own",
-                        path_, rank);
+        ucs::log::error(
+            oob_log,
+            "{} has files of rank {} already: each start of a job needs a name of its own "
+            "(UCG_OOB_JOB), and each process a rank of its own",
+            path_, rank);
         return UCS_ERR_ALREADY_EXISTS;
     }
     if (!file) return cannot("make", path_ + "/" + name);
@@ -189,8 +191,8 @@ void job_folder::remove(const std::string& name) const noexcept {
 }
 
 ucs::unique_fd job_folder::find(const std::string& name) const noexcept {
-    return ucs::unique_fd(::openat(folder_.get(), name.c_str(),
-                                   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    return ucs::unique_fd(
+        ::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 }
 
 std::optional<std::vector<std::byte>> job_folder::read(const std::string& name,

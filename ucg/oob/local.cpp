@@ -53,10 +53,10 @@ private:
 
     ucs_status_t give() {
         for (rank_t of = 0; of < size(); ++of)
-            if (board_->of(of).taken.load(std::memory_order_acquire) < pieces_) return UCS_INPROGRESS;
+            if (board_->of(of).taken.load(std::memory_order_acquire) < pieces_)
+                return UCS_INPROGRESS;
         local_note& mine = board_->of(rank());
-        if (piece_size() != 0)
-            std::memcpy(mine.piece, block(rank()).data() + done_, piece_size());
+        if (piece_size() != 0) std::memcpy(mine.piece, block(rank()).data() + done_, piece_size());
         mine.whole.store(now().bytes, std::memory_order_relaxed);
         mine.given.store(pieces_ + 1, std::memory_order_release);
         is_given_ = true;
@@ -108,7 +108,7 @@ private:
         const bool failed = how > has_left && how < static_cast<std::uint32_t>(-UCS_ERR_LAST);
         const auto why = static_cast<ucs_status_t>(-static_cast<int>(how));
         ucs::log::error(oob_log, "round {}: rank {} {}", now().number, who,
-                        failed          ? ucs_status_string(why)
+                        failed            ? ucs_status_string(why)
                         : how == has_left ? "left"
                                           : "died");
         return failed && why == UCS_ERR_TIMED_OUT ? why : UCS_ERR_CONNECTION_RESET;
@@ -132,10 +132,10 @@ private:
 
     const std::shared_ptr<const local_board> board_;
     bool has_entered_ = false;
-    bool is_given_ = false;      // this rank's piece is on the board
-    std::uint64_t pieces_ = 0;   // taken in all rounds
-    std::size_t done_ = 0;       // bytes of each block of this round
-    rank_t first_ = 0;           // the first whose piece was not taken yet
+    bool is_given_ = false;     // this rank's piece is on the board
+    std::uint64_t pieces_ = 0;  // taken in all rounds
+    std::size_t done_ = 0;      // bytes of each block of this round
+    rank_t first_ = 0;          // the first whose piece was not taken yet
     ucs::time::nanoseconds next_patrol_ = 0;
 };
 

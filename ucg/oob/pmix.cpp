@@ -179,8 +179,8 @@ private:
 
     ucs_status_t begin_fence() {
         auto asked = std::make_unique<question>(question{state_});
-        const pmix_status_t status = launcher_->library().fence(nullptr, 0, &collect(), 1,
-                                                                fence_ended, asked.get());
+        const pmix_status_t status =
+            launcher_->library().fence(nullptr, 0, &collect(), 1, fence_ended, asked.get());
         if (status == PMIX_SUCCESS) {
             static_cast<void>(asked.release());  // the answer frees it
             return UCS_OK;
@@ -221,8 +221,8 @@ private:
         for (; asked_ < end; ++asked_) {
             auto asked = std::make_unique<question>(question{state_, asked_});
             const pmix_proc_t who = launcher_->peer(asked_);
-            const pmix_status_t status = launcher_->library().get(&who, key_.c_str(), nullptr, 0,
-                                                                  block_came, asked.get());
+            const pmix_status_t status =
+                launcher_->library().get(&who, key_.c_str(), nullptr, 0, block_came, asked.get());
             if (status != PMIX_SUCCESS) return cannot("PMIx_Get", status);
             static_cast<void>(asked.release());
         }

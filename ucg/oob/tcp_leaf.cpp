@@ -24,8 +24,9 @@ constexpr ucs::time::nanoseconds time_to_answer = 3 * ucs::time::second;
 
 }  // namespace
 
-tcp_leaf::tcp_leaf(const membership& who, std::uint64_t job, ucs::unique_fd connected)
-    : exchange(who), job_(job) {
+tcp_leaf::tcp_leaf(const membership& who, std::uint64_t job, tcp_place root,
+                   ucs::unique_fd connected)
+    : exchange(who), job_(job), root_(std::move(root)) {
     greet(std::move(connected));
 }
 
@@ -77,8 +78,8 @@ void tcp_leaf::connect() {
 }
 
 void tcp_leaf::begin_connection(const ucs::net::socket_address& at) {
-    connecting_ = ucs::unique_fd(
-        ::socket(at.ip().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    connecting_ =
+        ucs::unique_fd(::socket(at.ip().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!connecting_) return try_again(std::strerror(errno));
     try_until_ = ucs::time::now() + time_to_connect;
     state_ = state::connecting;
@@ -98,8 +99,7 @@ void tcp_leaf::see_connection() {
     if (::getsockopt(connecting_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
     // A port of this host that nobody listens at may be connected with itself.
     ucs::net::socket_address here, there;
-    if (error == 0 &&
-        ::getsockname(connecting_.get(), here.data(), here.size_to_fill()) == 0 &&
+    if (error == 0 && ::getsockname(connecting_.get(), here.data(), here.size_to_fill()) == 0 &&
         ::getpeername(connecting_.get(), there.data(), there.size_to_fill()) == 0 &&
         here.ip() == there.ip() && here.port() == there.port())
         error = ECONNREFUSED;
@@ -137,6 +137,9 @@ ucs_status_t tcp_leaf::see_welcome() {
                             root_.text(), rank(), size());
             return why.why;
         }
+        // It came to nothing there before this rank came.
+        if (status == UCS_OK && why.why != UCS_ERR_BUSY && link_->header().job == job_)
+            return tell(why);
         try_again("another job has its rank 0 there");
         return UCS_INPROGRESS;
     }
@@ -167,8 +170,7 @@ ucs_status_t tcp_leaf::take_part() {
         link_->put(frame(kind::block), block(rank()));
     }
     // What rank 0 sent before it closed the connection is still to be read.
-    if (!is_deaf_ && link_->is_sending())
-        is_deaf_ = link_->flush() == UCS_ERR_CONNECTION_RESET;
+    if (!is_deaf_ && link_->is_sending()) is_deaf_ = link_->flush() == UCS_ERR_CONNECTION_RESET;
     if (!link_->in_frame()) {
         const ucs_status_t status = link_->read_header();
         if (status == UCS_INPROGRESS) return status;
@@ -198,11 +200,16 @@ ucs_status_t tcp_leaf::take_failure() {
     if (status == UCS_INPROGRESS) return status;
     if (status != UCS_OK)
         return lost(status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
-    ucs::log::error(oob_log, "round {}: rank 0 says that {} failed it: {}", now().number,
-                    why.count == 0 ? "something" : rank_list(why.first, why.count - why.first.size()),
-                    why.why == UCS_ERR_TIMED_OUT          ? "not there in time"
-                    : why.why == UCS_ERR_CONNECTION_RESET ? "died or left"
-                                                          : ucs_status_string(why.why));
+    return tell(why);
+}
+
+ucs_status_t tcp_leaf::tell(const wire::failure& why) const {
+    ucs::log::error(
+        oob_log, "round {}: rank 0 says that {} failed it: {}", now().number,
+        why.count == 0 ? "something" : rank_list(why.first, why.count - why.first.size()),
+        why.why == UCS_ERR_TIMED_OUT          ? "not there in time"
+        : why.why == UCS_ERR_CONNECTION_RESET ? "died or left"
+                                              : ucs_status_string(why.why));
     return why.why;
 }
 

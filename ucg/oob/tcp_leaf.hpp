@@ -18,7 +18,7 @@ public:
     tcp_leaf(const membership& who, std::uint64_t job, tcp_place root)
         : exchange(who), job_(job), root_(std::move(root)) {}
     // One that is connected already; for tests.
-    tcp_leaf(const membership& who, std::uint64_t job, ucs::unique_fd connected);
+    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root, ucs::unique_fd connected);
     ~tcp_leaf() override;
 
 private:
@@ -38,6 +38,7 @@ private:
     [[nodiscard]] ucs_status_t take_part();
     [[nodiscard]] ucs_status_t take_frame();
     [[nodiscard]] ucs_status_t take_failure();
+    [[nodiscard]] ucs_status_t tell(const wire::failure& why) const;
     [[nodiscard]] ucs_status_t see_deadline();
     [[nodiscard]] ucs_status_t lost(const char* how);
     [[nodiscard]] wire::header frame(wire::kind what) const noexcept {

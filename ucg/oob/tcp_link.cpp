@@ -18,7 +18,8 @@ bool would_wait() noexcept {
 }  // namespace
 
 void tune_socket(int fd) noexcept {
-    // A host that vanished says nothing: found out within half a minute. Any of these may be refused.
+    // A host that vanished says nothing: found out within half a minute. Any of these may be
+    // refused.
     const auto set = [fd](int level, int name, int value) {
         static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
     };
@@ -65,9 +66,8 @@ ucs_status_t tcp_link::flush() noexcept {
     while (is_sending()) {
         const std::size_t of_head = std::min(sent_, head_size_);
         const std::size_t of_body = sent_ - of_head;
-        iovec pieces[] = {
-            {head_.data() + of_head, head_size_ - of_head},
-            {const_cast<std::byte*>(body_.data()) + of_body, body_.size() - of_body}};
+        iovec pieces[] = {{head_.data() + of_head, head_size_ - of_head},
+                          {const_cast<std::byte*>(body_.data()) + of_body, body_.size() - of_body}};
         msghdr message{};
         message.msg_iov = pieces;
         message.msg_iovlen = 2;

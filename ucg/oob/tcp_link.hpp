@@ -25,7 +25,8 @@ public:
     void put(wire::header what, const wire::failure& why) noexcept;
     [[nodiscard]] ucs_status_t flush() noexcept;
     [[nodiscard]] bool is_sending() const noexcept { return sent_ < head_size_ + body_.size(); }
-    // Sends no more of the body that it was given: its memory goes away. Whether the frame is whole.
+    // Sends no more of the body that it was given: its memory goes away. Whether the frame is
+    // whole.
     bool forget_body() noexcept;
 
     // The header of the frame that comes. UCS_ERR_INVALID_PARAM: it is none of ours.
@@ -33,8 +34,8 @@ public:
     [[nodiscard]] const wire::header& header() const noexcept { return came_; }
     // Whether a header was read, and what follows it was not yet.
     [[nodiscard]] bool in_frame() const noexcept { return in_frame_; }
-    // The contents, as many as the header says, into memory of the caller, which stays the same from
-    // call to call. UCS_OK ends the frame.
+    // The contents, as many as the header says, into memory of the caller, which stays the same
+    // from call to call. UCS_OK ends the frame.
     [[nodiscard]] ucs_status_t read_body(std::span<std::byte> into) noexcept;
     // The contents of a failure; ends the frame. UCS_ERR_INVALID_PARAM: malformed.
     [[nodiscard]] ucs_status_t read_failure(wire::failure& into, rank_t ranks);

@@ -22,9 +22,9 @@ struct tcp_place {
     // `why_not` says why.
     [[nodiscard]] std::vector<ucs::net::socket_address> resolve(std::string& why_not) const;
 
-    // A socket that listens there: on the loopback address if the host is one, else on all addresses
-    // of this host, as the name may mean another of its addresses to the others. UCS_ERR_BUSY,
-    // UCS_ERR_IO_ERROR, with a line in the log.
+    // A socket that listens there: on the loopback address if the host is one, else on all
+    // addresses of this host, as the name may mean another of its addresses to the others.
+    // UCS_ERR_BUSY, UCS_ERR_IO_ERROR, with a line in the log.
     [[nodiscard]] ucs::result<ucs::unique_fd> listen() const;
 };
 

@@ -34,8 +34,7 @@ ucs::result<std::unique_ptr<tcp_root>> tcp_root::make(const membership& who, std
                         std::strerror(errno));
         return UCS_ERR_IO_ERROR;
     }
-    return std::unique_ptr<tcp_root>(
-        new tcp_root(who, job, std::move(listener), std::move(epoll)));
+    return std::unique_ptr<tcp_root>(new tcp_root(who, job, std::move(listener), std::move(epoll)));
 }
 
 tcp_root::tcp_root(const membership& who, std::uint64_t job, ucs::unique_fd listener,
@@ -46,7 +45,13 @@ tcp_root::tcp_root(const membership& who, std::uint64_t job, ucs::unique_fd list
       epoll_(std::move(epoll)),
       members_(who.size) {}
 
-tcp_root::~tcp_root() = default;
+// Ranks that came after the failure need not wait for a rank 0 that will not be there.
+tcp_root::~tcp_root() {
+    if (failed_ == UCS_OK) return;
+    accept_all();
+    for (const auto& each : strangers_)
+        if (each) tell(*each);
+}
 
 ucs_status_t tcp_root::start() {
     wanted_ = size() - 1;
@@ -80,10 +85,8 @@ ucs_status_t tcp_root::advance() {
 }
 
 void tcp_root::finish(ucs_status_t why) noexcept {
-    if (why != UCS_OK && !is_told_) {
-        const rank_t me = 0;
-        tell(why, {&me, 1});
-    }
+    const rank_t me = 0;
+    if (why != UCS_OK) fail(why, {&me, 1});
     // A failure may have ended the round while some had half of the result.
     for (const auto& each : members_)
         if (each && !each->is_gone && !each->link.forget_body()) {
@@ -175,7 +178,8 @@ void tcp_root::read(guest& from) {
             const ucs_status_t status = from.link.read_header();
             if (status == UCS_INPROGRESS) return;
             if (status != UCS_OK)
-                return lose(from, status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
+                return lose(from,
+                            status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
         }
         if (!take_frame(from)) return;
     }
@@ -310,7 +314,7 @@ void tcp_root::fail_late() {
     std::vector<rank_t> absent;
     for (const rank_t rank : who)
         if (!members_[rank]) absent.push_back(rank);
-    const char* const how = is_sharing_         ? "did not take the result"
+    const char* const how = is_sharing_                   ? "did not take the result"
                             : who.size() == absent.size() ? "did not come"
                                                           : "did not take part";
     ucs::log::error(oob_log, "round {}: {} {} within {} s{}{}", now().number, rank_list(who), how,
@@ -323,23 +327,31 @@ void tcp_root::fail_late() {
 void tcp_root::fail(ucs_status_t why, std::span<const rank_t> culprits) {
     if (failed_ != UCS_OK) return;
     failed_ = why;
+    accept_all();
     tell(why, culprits);
 }
 
 void tcp_root::tell(ucs_status_t why, std::span<const rank_t> culprits) noexcept {
-    is_told_ = true;
-    wire::failure text{.why = why, .count = static_cast<std::uint32_t>(culprits.size())};
+    said_.why = why;
+    said_.count = static_cast<std::uint32_t>(culprits.size());
+    const std::size_t listed = std::min(culprits.size(), wire::failure::most_listed);
     try {
-        text.first.assign(culprits.begin(),
-                          culprits.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                 culprits.size(), wire::failure::most_listed)));
+        said_.first.assign(culprits.begin(),
+                           culprits.begin() + static_cast<std::ptrdiff_t>(listed));
     } catch (const std::bad_alloc&) {  // then without names
     }
-    for (const auto& each : members_) {
-        if (!each || each->is_gone || each->link.is_sending()) continue;
-        each->link.put({kind::failure, 0, size(), job_, now().number}, text);
-        static_cast<void>(each->link.flush());
-    }
+    for (const auto& each : members_)
+        if (each) tell(*each);
+    for (const auto& each : strangers_)
+        if (each) tell(*each);
+}
+
+// The socket stays open, as one that is closed too early loses what was sent last.
+void tcp_root::tell(guest& whom) noexcept {
+    if (whom.is_gone || whom.link.is_sending()) return;
+    whom.link.put({kind::failure, 0, size(), job_, now().number}, said_);
+    static_cast<void>(whom.link.flush());
+    if (whom.rank == 0) whom.is_gone = true;
 }
 
 }  // namespace ucg::oob

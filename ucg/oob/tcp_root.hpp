@@ -12,8 +12,8 @@
 namespace ucg::oob {
 
 // Takes the blocks of all others straight into the result, then sends everybody the result. Who
-// connects is a stranger until it has said which rank it is; strangers that say nothing or something
-// else are dropped, and disturb nobody. Owner context.
+// connects is a stranger until it has said which rank it is; strangers that say nothing or
+// something else are dropped, and disturb nobody. Owner context.
 class tcp_root final : public exchange {
 public:
     // `listener` may be none in tests, which adopt(). UCS_ERR_IO_ERROR.
@@ -62,6 +62,7 @@ private:
     void fail_late();
     void fail(ucs_status_t why, std::span<const rank_t> culprits);
     void tell(ucs_status_t why, std::span<const rank_t> culprits) noexcept;
+    void tell(guest& whom) noexcept;
 
     const std::uint64_t job_;
     const ucs::unique_fd listener_;
@@ -73,8 +74,8 @@ private:
     rank_t wanted_ = 0;   // blocks that are missing
     rank_t sending_ = 0;  // members that have not got the whole result
     bool is_sharing_ = false;
-    bool is_told_ = false;
     ucs_status_t failed_ = UCS_OK;
+    wire::failure said_;
     ucs::log::throttle complaints_;
 };
 

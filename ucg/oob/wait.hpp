@@ -7,8 +7,8 @@
 
 namespace ucg::oob {
 
-// Waits until a round has ended, asleep most of the time, and releases it. For the few rounds at the
-// start of a group, where a millisecond more is nothing.
+// Waits until a round has ended, asleep most of the time, and releases it. For the few rounds at
+// the start of a group, where a millisecond more is nothing.
 [[nodiscard]] ucs_status_t gather(const ucg_oob_t& over, const void* send, void* recv,
                                   std::size_t bytes) noexcept;
 

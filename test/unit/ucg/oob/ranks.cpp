@@ -54,9 +54,8 @@ std::string run_as_threads(std::uint32_t ranks, const rank_body& body) {
 }
 
 std::string run_as_processes(std::uint32_t ranks, const rank_body& body) {
-    auto* const notes =
-        static_cast<note*>(::mmap(nullptr, ranks * sizeof(note), PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto* const notes = static_cast<note*>(::mmap(
+        nullptr, ranks * sizeof(note), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     if (notes == MAP_FAILED) return "mmap";
     std::vector<pid_t> processes;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -103,7 +102,8 @@ std::string expect_failure(const ucg_oob_t& oob, ucs_status_t expected, std::siz
 }
 
 std::uint16_t free_port() {
-    // Below those that the kernel gives to sockets that connect: such a socket could take it meanwhile.
+    // Below those that the kernel gives to sockets that connect: such a socket could take it
+    // meanwhile.
     static std::mt19937 random(static_cast<unsigned>(::getpid()));
     for (;;) {
         const auto port = static_cast<std::uint16_t>(15000 + random() % 17000);
@@ -111,7 +111,8 @@ std::uint16_t free_port() {
         sockaddr_in at{};
         at.sin_family = AF_INET;
         at.sin_port = htons(port);
-        if (::bind(probe.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0) return port;
+        if (::bind(probe.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0)
+            return port;
     }
 }
 

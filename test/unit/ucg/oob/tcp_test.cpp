@@ -71,18 +71,16 @@ TEST_CASE("tcp: threads give each other blocks of all sizes, again and again") {
 TEST_CASE("tcp: processes give each other blocks of a megabyte") {
     const std::size_t blocks[] = {std::size_t{1} << 20, 3, (std::size_t{1} << 20) + 7};
     const std::uint16_t port = free_port();
-    CHECK(test::run_as_processes(8, [&](std::uint32_t rank) {
-              return rounds(rank, 8, port, blocks);
-          }) == "");
+    CHECK(test::run_as_processes(
+              8, [&](std::uint32_t rank) { return rounds(rank, 8, port, blocks); }) == "");
 }
 
 TEST_CASE("tcp: stores follow each other at one port") {
     const std::uint16_t port = free_port();
     const std::size_t blocks[] = {10, 20};
     for (int i = 0; i < 5; ++i)
-        CHECK(test::run_as_threads(3, [&](std::uint32_t rank) {
-                  return rounds(rank, 3, port, blocks);
-              }) == "");
+        CHECK(test::run_as_threads(
+                  3, [&](std::uint32_t rank) { return rounds(rank, 3, port, blocks); }) == "");
 }
 
 TEST_CASE("tcp: others wait for a rank 0 that comes later") {
@@ -286,10 +284,10 @@ TEST_CASE("tcp: strangers at the port disturb nobody") {
                   auto socket = connect_to(port);
                   if (!socket) return "no connection";
                   std::vector<std::byte> text;
-                  if (i % 8 == 0) text = frame({wire::kind::hello, 1, 4});           // size
-                  if (i % 8 == 1) text = frame({wire::kind::hello, 1, 3, 99});       // job
+                  if (i % 8 == 0) text = frame({wire::kind::hello, 1, 4});            // size
+                  if (i % 8 == 1) text = frame({wire::kind::hello, 1, 3, 99});        // job
                   if (i % 8 == 2) text = frame({wire::kind::block, 1, 3, 0, 0, 50});  // no hello
-                  if (i % 8 == 3) text = frame({wire::kind::hello, 0, 3});           // rank 0
+                  if (i % 8 == 3) text = frame({wire::kind::hello, 0, 3});            // rank 0
                   if (i % 8 == 4) text.assign(500, static_cast<std::byte>(random()));
                   if (i % 8 == 5) (text = frame({wire::kind::hello, 1, 3})).resize(20);
                   if (i % 8 == 6) text.assign(3, std::byte{'H'});
@@ -333,10 +331,10 @@ TEST_CASE("tcp: a member that sends garbage is expelled and named") {
     const test::log_capture log;
     using namespace ucg::oob;
     const std::vector<std::byte> wrongs[] = {
-        frame({wire::kind::block, 2, 3, 0, 7, 8}),  frame({wire::kind::hello, 2, 3}),
-        frame({wire::kind::block, 1, 3, 0, 0, 8}),  frame({wire::kind::blocks, 2, 3, 0, 0, 8}),
-        frame({wire::kind::welcome, 2, 3}),         std::vector<std::byte>(40),
-        frame({wire::kind::failure, 2, 3, 0, 0, 8}),
+        frame({wire::kind::block, 2, 3, 0, 7, 8}),   frame({wire::kind::hello, 2, 3}),
+        frame({wire::kind::block, 1, 3, 0, 1, 8}),   frame({wire::kind::blocks, 2, 3, 0, 1, 8}),
+        frame({wire::kind::welcome, 2, 3}),          std::vector<std::byte>(40),
+        frame({wire::kind::failure, 2, 3, 0, 1, 8}),
     };
     for (const auto& wrong : wrongs) {
         CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
@@ -347,7 +345,13 @@ TEST_CASE("tcp: a member that sends garbage is expelled and named") {
                   ucs::unique_fd socket;
                   while (!socket)
                       socket = connect_to(port);
+                  // A round as it should be first, so that all are there.
                   say(socket, frame({wire::kind::hello, 2, 3}));
+                  say(socket, frame({wire::kind::block, 2, 3, 0, 0, 8}));
+                  say(socket, std::vector<std::byte>(8));
+                  char answer[wire::header::size * 2 + 24];
+                  if (::recv(socket.get(), answer, sizeof answer, MSG_WAITALL) != sizeof answer)
+                      return "no answer";
                   say(socket, wrong);
                   char none;
                   while (::recv(socket.get(), &none, 1, 0) > 0) {
@@ -358,11 +362,34 @@ TEST_CASE("tcp: a member that sends garbage is expelled and named") {
     CHECK(log.count("rank 2 sent") == std::size(wrongs));
 }
 
+TEST_CASE("tcp: a rank that comes after the failure is told") {
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    auto root = tcp_rank(0, 3, port, 0.01);
+    REQUIRE(root);
+    CHECK(expect_failure(*root, UCS_ERR_TIMED_OUT) == "");
+    const auto late = tcp_rank(1, 3, port);
+    char mine[4] = {}, all[12];
+    void* request = nullptr;
+    REQUIRE(late->allgather(late->arg, mine, all, 4, &request) == UCS_OK);
+    for (int i = 0; i < 100; ++i)
+        REQUIRE(late->test(late->arg, request) == UCS_INPROGRESS);
+    root.reset();
+    ucs_status_t status = UCS_INPROGRESS;
+    while (status == UCS_INPROGRESS)
+        status = late->test(late->arg, request);
+    CHECK(status == UCS_ERR_TIMED_OUT);
+    CHECK(log.count("rank 0 says that ranks 1-2 failed it") == 1);
+    late->release(late->arg, request);
+}
+
 TEST_CASE("tcp: a rank 0 that sends garbage ends the round") {
     using namespace ucg::oob;
     const std::vector<std::byte> answers[] = {
-        frame({wire::kind::blocks, 0, 2, 0, 0, 1 << 20}), frame({wire::kind::blocks, 0, 2, 0, 3, 16}),
-        frame({wire::kind::hello, 0, 2}),                 std::vector<std::byte>(100),
+        frame({wire::kind::blocks, 0, 2, 0, 0, 1 << 20}),
+        frame({wire::kind::blocks, 0, 2, 0, 3, 16}),
+        frame({wire::kind::hello, 0, 2}),
+        std::vector<std::byte>(100),
         frame({wire::kind::failure, 0, 2, 0, 0, 12}),
     };
     for (const auto& answer : answers) {
