@@ -20,6 +20,7 @@ std::size_t aligned(std::size_t bytes) noexcept {
 
 ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try {
     by_ = &by;
+    program_ = nullptr;
     call_ = what;
     me_ = member(*this, fabric_.rank(), fabric_.size());
     if (what.what == collective::reduce_scatter) {
@@ -38,6 +39,12 @@ ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try
     return UCS_OK;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
+}
+
+void operation::init(program& what) noexcept {
+    by_ = nullptr;
+    program_ = &what;
+    me_ = member(*this, fabric_.rank(), fabric_.size());
 }
 
 void operation::on_end(listener told, void* argument) noexcept {
@@ -62,7 +69,7 @@ void operation::start() noexcept {
     if (const ucs_status_t status = fabric_.enter(*this, number_); status != UCS_OK) {
         failure_ = status;
     } else {
-        root_ = by_->run(me_, call_);
+        root_ = program_ != nullptr ? program_->run(me_) : by_->run(me_, call_);
         end_ = {1, 0, nullptr};
         root_.begin(end_).resume();
     }
