@@ -52,6 +52,14 @@ void checking::of_type(const char* which, const const_matrix& what, const char* 
     refuse(UCS_ERR_INVALID_PARAM);
 }
 
+void checking::dense_rows(const char* which, const const_matrix& what) noexcept {
+    if (status_ != UCS_OK || what.elements <= 1 || what.rows == 0 || what.dense_rows()) return;
+    ucs::log::error(moe_log,
+                    "{}: {} have elements at distances of {} bytes: give rows that are dense",
+                    operation_, which, what.element_stride);
+    refuse(UCS_ERR_INVALID_PARAM);
+}
+
 void checking::alike(const char* which, const const_matrix& what, const const_matrix& like,
                      std::uint64_t least_rows) noexcept {
     if (status_ != UCS_OK || (like.elements == 0 && what.elements == 0)) return;

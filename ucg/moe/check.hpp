@@ -22,6 +22,8 @@ public:
                std::uint32_t elements) noexcept;
     void of_type(const char* which, const const_matrix& what, const char* wanted,
                  std::initializer_list<reduce::element> among) noexcept;
+    // Elements of a row one after the other.
+    void dense_rows(const char* which, const const_matrix& what) noexcept;
     // The same elements and types as `like`; nothing where that has none.
     void alike(const char* which, const const_matrix& what, const const_matrix& like,
                std::uint64_t least_rows) noexcept;
