@@ -52,6 +52,13 @@ void checking::of_type(const char* which, const const_matrix& what, const char* 
     refuse(UCS_ERR_INVALID_PARAM);
 }
 
+void checking::multiple(const char* which, const const_matrix& what, std::uint32_t of) noexcept {
+    if (status_ != UCS_OK || what.elements % of == 0) return;
+    ucs::log::error(moe_log, "{}: the {} has rows of {} elements: give a multiple of {}", operation_,
+                    which, what.elements, of);
+    refuse(UCS_ERR_INVALID_PARAM);
+}
+
 void checking::dense_rows(const char* which, const const_matrix& what) noexcept {
     if (status_ != UCS_OK || what.elements <= 1 || what.rows == 0 || what.dense_rows()) return;
     ucs::log::error(moe_log,

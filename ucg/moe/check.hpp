@@ -22,6 +22,8 @@ public:
                std::uint32_t elements) noexcept;
     void of_type(const char* which, const const_matrix& what, const char* wanted,
                  std::initializer_list<reduce::element> among) noexcept;
+    // So many elements in a row, or twice as many, ...
+    void multiple(const char* which, const const_matrix& what, std::uint32_t of) noexcept;
     // Elements of a row one after the other.
     void dense_rows(const char* which, const const_matrix& what) noexcept;
     // The same elements and types as `like`; nothing where that has none.
