@@ -20,6 +20,7 @@ std::size_t aligned(std::size_t bytes) noexcept {
 
 ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try {
     by_ = &by;
+    program_ = nullptr;
     call_ = what;
     me_ = member(*this, fabric_.rank(), fabric_.size());
     if (what.what == collective::reduce_scatter) {
@@ -40,8 +41,14 @@ ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try
     return UCS_ERR_NO_MEMORY;
 }
 
+void operation::init(program& what) noexcept {
+    by_ = nullptr;
+    program_ = &what;
+    me_ = member(*this, fabric_.rank(), fabric_.size());
+}
+
 bool operation::uses_nodes() const noexcept {
-    return has(by_->needs, condition::nodes);
+    return by_ != nullptr && has(by_->needs, condition::nodes);
 }
 
 void operation::on_end(listener told, void* argument) noexcept {
@@ -66,7 +73,7 @@ void operation::start() noexcept {
     if (const ucs_status_t status = fabric_.enter(*this, number_); status != UCS_OK) {
         failure_ = status;
     } else {
-        root_ = by_->run(me_, call_);
+        root_ = program_ != nullptr ? program_->run(me_) : by_->run(me_, call_);
         end_ = {1, 0, nullptr};
         root_.begin(end_).resume();
     }

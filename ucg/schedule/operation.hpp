@@ -9,6 +9,7 @@
 #include "ucg/schedule/fabric.hpp"
 #include "ucg/schedule/frame_pool.hpp"
 #include "ucg/schedule/member.hpp"
+#include "ucg/schedule/program.hpp"
 #include "ucg/schedule/task.hpp"
 
 namespace ucg::schedule {
@@ -31,6 +32,8 @@ public:
     // frames, which stay in the pool after the first time. UCS_ERR_NO_MEMORY. What `what` points to
     // must stay there; buffers may be replaced between two starts (arguments()).
     [[nodiscard]] ucs_status_t init(const algorithm& by, const call& what) noexcept;
+    // Prepares something else than a collective, which outlives the operation.
+    void init(program& what) noexcept;
     [[nodiscard]] call& arguments() noexcept { return call_; }
 
     // Begins it. All ranks start their operations in the same order. Not while it runs.
@@ -73,6 +76,7 @@ private:
     fabric& fabric_;
     frame_pool& frames_;
     const algorithm* by_ = nullptr;
+    program* program_ = nullptr;  // instead of `by_`
     call call_;
     member me_{*this, 0, 0};
     std::vector<std::uint64_t> places_;  // of a reduce_scatter's blocks
