@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "ucg/schedule/arena.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucg/schedule/fabric.hpp"
 #include "ucg/schedule/frame_pool.hpp"
@@ -66,7 +67,7 @@ public:
     // Whether its algorithm does something together with the ranks of its node.
     [[nodiscard]] bool uses_nodes() const noexcept;
     [[nodiscard]] frame_pool& frames() noexcept { return frames_; }
-    [[nodiscard]] std::byte* take_scratch(std::size_t bytes) noexcept;
+    [[nodiscard]] arena& scratch() noexcept { return scratch_; }
 
 private:
     void settle() noexcept;
@@ -80,9 +81,8 @@ private:
     call call_;
     member me_{*this, 0, 0};
     std::vector<std::uint64_t> places_;  // of a reduce_scatter's blocks
-    std::unique_ptr<std::byte[]> scratch_;
-    std::size_t scratch_size_ = 0;
-    std::size_t scratch_used_ = 0;
+    std::unique_ptr<std::byte[]> memory_;
+    arena scratch_;
 
     sequence_t number_ = 0;
     ucs_status_t status_ = UCS_OK;
