@@ -34,8 +34,8 @@ struct link_cost {
     double copy_byte = 5e-11;     // of each byte copied
     double per_message = 2.5e-7;  // processor time of one more message while others are under way
     double gap = 0;               // the least time that a message occupies a port
-    link_price inside;
-    node_price node;
+    link_price inside{};
+    node_price node{};
 };
 
 }  // namespace ucg::schedule
