@@ -5,14 +5,14 @@ include(CMakePackageConfigHelpers)
 # In these folders every .h is public; everything else ends in .hpp.
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
   "${PROJECT_SOURCE_DIR}/ucm/*.h" "${PROJECT_SOURCE_DIR}/ucs/*.h" "${PROJECT_SOURCE_DIR}/uct/*.h"
-  "${PROJECT_SOURCE_DIR}/ucp/*.h")
+  "${PROJECT_SOURCE_DIR}/ucp/*.h" "${PROJECT_SOURCE_DIR}/ucg/*.h")
 foreach(header IN LISTS public_headers)
   get_filename_component(folder "${header}" DIRECTORY)
   install(FILES "${PROJECT_SOURCE_DIR}/${header}"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/${folder}")
 endforeach()
 
-foreach(package IN ITEMS ucx ucx-uct ucx-ucs)
+foreach(package IN ITEMS ucx ucx-uct ucx-ucs ucg)
   configure_file("${PROJECT_SOURCE_DIR}/contrib/packaging/${package}.pc.in"
     "${PROJECT_BINARY_DIR}/pkgconfig/${package}.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/pkgconfig/${package}.pc"

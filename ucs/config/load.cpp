@@ -12,16 +12,16 @@ namespace {
 
 constinit log::component self{"ucs.config"};
 
-void refuse(const option& which, const text_value& given) {
-    log::error(self, "UCX_{}: \"{:.200}\" (from {}) is not a valid value; expected {}", which.name,
-               given.text, given.where, expected_form(which));
+void refuse(const source& from, const option& which, const text_value& given) {
+    log::error(self, "{}_{}: \"{:.200}\" (from {}) is not a valid value; expected {}",
+               from.family(), which.name, given.text, given.where, expected_form(which));
 }
 
 // Once per value: the same options are read for every interface.
-void say_limited(const option& which, std::string_view text) {
+void say_limited(const source& from, const option& which, std::string_view text) {
     if (!first_time(fmt::format("limited {}={}", which.name, text))) return;
-    log::warn(self, "UCX_{}: \"{:.200}\" is more than is possible here; {} is used", which.name,
-              text, which.allowed.highest);
+    log::warn(self, "{}_{}: \"{:.200}\" is more than is possible here; {} is used", from.family(),
+              which.name, text, which.allowed.highest);
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ ucs_status_t check(const table& options, const source& from) {
     for (const option& each : options.options) {
         const text_value* given = from.find(each);
         if (given == nullptr || each.check(given->text) != verdict::refused) continue;
-        refuse(each, *given);
+        refuse(from, each, *given);
         status = UCS_ERR_INVALID_PARAM;
     }
     return status;
@@ -53,9 +53,9 @@ ucs_status_t load(void* settings, const table& options, const source& from) {
         const text_value* given = from.find(each);
         if (given != nullptr) {
             const verdict found = take(each, given->text, field);
-            if (found == verdict::limited) say_limited(each, given->text);
+            if (found == verdict::limited) say_limited(from, each, given->text);
             if (found != verdict::refused) continue;
-            refuse(each, *given);
+            refuse(from, each, *given);
             first_error = UCS_ERR_INVALID_PARAM;
         }
         if (take(each, each.default_value, field) != verdict::good) {
@@ -86,7 +86,7 @@ ucs_status_t modify(source& target, std::span<const table* const> known, std::st
                    expected_form(*which));
         return UCS_ERR_INVALID_PARAM;
     }
-    if (found == verdict::limited) say_limited(*which, text);
+    if (found == verdict::limited) say_limited(target, *which, text);
     target.set(name, text);
     return UCS_OK;
 }

@@ -92,6 +92,13 @@ result<source> source::read(std::string_view prefix, std::string_view file) {
     return made;
 }
 
+source source::of_family(std::string_view family) {
+    source made;
+    made.family_ = family;
+    made.read_environment();
+    return made;
+}
+
 source source::empty() {
     return {};
 }
@@ -123,7 +130,8 @@ ucs_status_t source::read_file(const std::string& path, bool required) {
 }
 
 void source::read_environment() {
-    const std::string own = prefix_.empty() ? "" : prefix_ + "_UCX_";
+    const std::string common = family_ + "_";
+    const std::string own = prefix_.empty() ? "" : prefix_ + "_" + common;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
         const std::string_view text(*variable);
         const std::size_t equal = text.find('=');
@@ -131,8 +139,8 @@ void source::read_environment() {
         std::string_view name = text.substr(0, equal);
         const std::string where(name);
         const bool prefixed = !own.empty() && name.starts_with(own);
-        if (!prefixed && !name.starts_with("UCX_")) continue;
-        name.remove_prefix(prefixed ? own.size() : 4);
+        if (!prefixed && !name.starts_with(common)) continue;
+        name.remove_prefix(prefixed ? own.size() : common.size());
         if (name.empty()) continue;
         const auto found = values_.find(name);
         if (found != values_.end() && found->second.from == origin::prefixed_environment) continue;

@@ -32,6 +32,10 @@ public:
     // and are left out.
     static result<source> read(std::string_view prefix, std::string_view file);
 
+    // The environment's variables <FAMILY>_<NAME>, of a library that has options of its own
+    // ("UCG").
+    static source of_family(std::string_view family);
+
     // A source with no environment and no file (tests, sim).
     static source empty();
 
@@ -42,8 +46,8 @@ public:
     // The text for an option: by its own name, else by that of its family.
     [[nodiscard]] const text_value* find(const option& which) const;
 
-    // Warns, once per process and name, of UCX_* variables that no table knows, with the nearest
-    // known name.
+    // Warns, once per process and name, of the family's variables that no table knows, with the
+    // nearest known name.
     void warn_unknown(std::span<const table* const> known) const;
 
     // Every name with a text, sorted by name.
@@ -52,12 +56,15 @@ public:
     }
 
     [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
+    // What names of variables begin with: "UCX".
+    [[nodiscard]] const std::string& family() const noexcept { return family_; }
 
 private:
     void read_environment();
     ucs_status_t read_file(const std::string& path, bool required);
 
     std::string prefix_;
+    std::string family_ = "UCX";
     std::map<std::string, text_value, std::less<>> values_;
 };
 

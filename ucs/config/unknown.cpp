@@ -68,7 +68,8 @@ void source::warn_unknown(std::span<const table* const> known) const {
         if (find_option(known, name) != nullptr || is_foreign_name(name)) continue;
         if (!first_time("unknown " + value.where)) continue;
         const std::string nearest = nearest_name(known, name);
-        const std::string hint = nearest.empty() ? "" : "; did you mean UCX_" + nearest + "?";
+        const std::string hint =
+            nearest.empty() ? "" : "; did you mean " + family_ + "_" + nearest + "?";
         const bool in_file = value.from == origin::file;
         log::warn(self, "{}{}{} is not an option of this library and has no effect{}", value.where,
                   in_file ? ": UCX_" : "", in_file ? name : "", hint);

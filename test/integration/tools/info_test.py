@@ -64,7 +64,7 @@ class Pages(unittest.TestCase):
         self.assertIn("# System topology:", self.page("-T"))
         self.assertRegex(self.page("-T"), r"(?m)^# NUMA node 0: CPUs \d")
         self.assertRegex(self.page("-b"), r"(?m)^#define ENABLE_MT +1$")
-        for part in ("CUDA", "FUSE", "RDMA"):
+        for part in ("CUDA", "FUSE", "PMIX", "RDMA"):
             self.assertRegex(self.page("-b"), rf"(?m)^#define DETECTED_{part} +[01]$")
         self.assertRegex(self.page("-y"), r"(?m)^    sizeof\(ucp_params_t\) = \.+ \d+$")
 

@@ -137,6 +137,21 @@ TEST_CASE("a wrong value is an error that names variable, text and form") {
     CHECK(config::load<sample>(read()).status() == UCS_ERR_INVALID_PARAM);
 }
 
+TEST_CASE("another family has variables of its own, and lines that name them") {
+    const test::env own("UCG_SAMPLE_RETRIES", "20");
+    const test::env other("UCX_SAMPLE_RETRIES", "30");
+    const test::env wrong("UCG_SAMPLE_THRESH", "8x");
+    test::log_capture captured;
+    sample settings;
+    CHECK(config::load(&settings, sample::options(), config::source::of_family("UCG")) ==
+          UCS_ERR_INVALID_PARAM);
+    CHECK(settings.retries == 20);
+    CHECK(captured.count("UCG_SAMPLE_THRESH: \"8x\"") == 1);
+    const test::env unknown("UCG_SAMPLE_RETRIE", "1");
+    config::source::of_family("UCG").warn_unknown(known);
+    CHECK(captured.count("did you mean UCG_SAMPLE_RETRIES?") == 1);
+}
+
 TEST_CASE("a value out of the option's range is an error that says what is allowed") {
     const test::env wrong("UCX_SAMPLE_PIECES", "0");
     test::log_capture captured;

@@ -1,0 +1,89 @@
+// What strangers, ranks and rank 0 may send at the port where ranks meet. The first byte says who
+// the fuzzer is: the other ranks of a store, or its rank 0.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "test/fuzz/silence.hpp"
+#include "ucg/oob/tcp_leaf.hpp"
+#include "ucg/oob/tcp_root.hpp"
+
+using namespace ucg::oob;
+
+namespace {
+
+constexpr std::size_t bytes = 8;
+constexpr rank_t ranks = 3;
+
+struct wire_pair {
+    ucs::unique_fd ours, theirs;
+
+    wire_pair() {
+        int fds[2];
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) != 0)
+            __builtin_trap();
+        ours.reset(fds[0]);
+        theirs.reset(fds[1]);
+    }
+};
+
+void say(int to, std::span<const std::uint8_t> text) {
+    static_cast<void>(::send(to, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+// Two rounds, as far as they come. What is said comes in two halves.
+void drive(exchange& by, std::span<const std::pair<int, std::span<const std::uint8_t>>> said) {
+    const std::array<std::byte, bytes> mine{};
+    for (int turn = 0; turn < 2; ++turn) {
+        std::array<std::byte, bytes * ranks> all;
+        if (by.begin(mine.data(), all.data(), bytes) != UCS_OK) return;
+        static_cast<void>(by.test());
+        for (const auto& [to, text] : said) {
+            const std::size_t half = text.size() / 2;
+            say(to, turn == 0 ? text.first(half) : text.subspan(half));
+        }
+        for (int i = 0; i < 4 && by.test() == UCS_INPROGRESS; ++i) {
+        }
+        if (by.test() == UCS_INPROGRESS && turn == 0)
+            for (const auto& [to, text] : said)
+                say(to, text.subspan(text.size() / 2));
+        for (int i = 0; i < 4 && by.test() == UCS_INPROGRESS; ++i) {
+        }
+        by.release();
+    }
+}
+
+void be_others(std::span<const std::uint8_t> input) {
+    auto root = tcp_root::make({0, ranks, ucs::time::second}, 0, {});
+    if (!root) __builtin_trap();
+    const wire_pair first, second;
+    (*root)->adopt(ucs::unique_fd(::fcntl(first.ours.get(), F_DUPFD_CLOEXEC, 0)));
+    (*root)->adopt(ucs::unique_fd(::fcntl(second.ours.get(), F_DUPFD_CLOEXEC, 0)));
+    const std::size_t half = input.size() / 2;
+    const std::pair<int, std::span<const std::uint8_t>> said[] = {
+        {first.theirs.get(), input.first(half)}, {second.theirs.get(), input.subspan(half)}};
+    drive(**root, said);
+}
+
+void be_root(std::span<const std::uint8_t> input) {
+    const wire_pair only;
+    tcp_leaf leaf({1, ranks, ucs::time::second}, 0, {"127.0.0.1", 1},  // where nobody is
+                  ucs::unique_fd(::fcntl(only.ours.get(), F_DUPFD_CLOEXEC, 0)));
+    const std::pair<int, std::span<const std::uint8_t>> said[] = {{only.theirs.get(), input}};
+    drive(leaf, said);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const fuzz::silence quiet;
+    const std::span<const std::uint8_t> input(data + 1, size - 1);
+    static_cast<void>(wire::parse_failure(std::as_bytes(input), ranks));
+    data[0] % 2 == 0 ? be_others(input) : be_root(input);
+    return 0;
+}

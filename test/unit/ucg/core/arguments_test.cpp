@@ -1,0 +1,171 @@
+// What programs may get wrong, and the status of each.
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucg/core/world.hpp"
+
+namespace {
+
+struct bench {
+    bench() : in({"a", "a"}) {
+        args.coll = UCG_COLL_ALLREDUCE;
+        args.src = from;
+        args.dst = into;
+        args.count = 4;
+        args.type = UCG_TYPE_FP32;
+    }
+    ucs_status_t init() {
+        ucg_request_h made = nullptr;
+        const ucs_status_t status = ucg_request_init(in.groups[0], &args, &made);
+        if (status == UCS_OK) CHECK(ucg_request_free(made) == UCS_OK);
+        return status;
+    }
+    test::log_capture captured;
+    test::world in;
+    float from[16] = {};
+    float into[16] = {};
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in the log") {
+    SECTION("right ones are not") {
+        CHECK(init() == UCS_OK);
+        return;
+    }
+    SECTION("no buffer") {
+        args.src = nullptr;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+        CHECK(captured.count("allreduce: src is NULL, for 4 elements") == 1);
+    }
+    SECTION("nowhere to put it") {
+        args.dst = nullptr;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("one buffer for both") {
+        args.dst = from + 2;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+        CHECK(captured.count("overlap") == 1);
+    }
+    SECTION("no such collective") {
+        args.coll = static_cast<ucg_coll_t>(77);
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("no such type") {
+        args.type = static_cast<ucg_type_t>(-3);
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("no such operation") {
+        args.op = static_cast<ucg_op_t>(1000);
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("an operation that the type has not") {
+        args.op = UCG_OP_BITWISE_AND;
+        CHECK(init() == UCS_ERR_UNSUPPORTED);
+        CHECK(captured.count("bitwise_and is not defined for fp32") == 1);
+    }
+    SECTION("a user's operator that is not there") {
+        args.op = UCG_OP_USER;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("a root that is not in the group") {
+        args.coll = UCG_COLL_REDUCE;
+        args.root = 2;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("counts that overflow") {
+        args.count = std::numeric_limits<std::uint64_t>::max() / 2;
+        CHECK(init() == UCS_ERR_OUT_OF_RANGE);
+        args.coll = UCG_COLL_ALLGATHER;
+        args.count = std::uint64_t{1} << 62;
+        CHECK(init() == UCS_ERR_OUT_OF_RANGE);
+        const std::uint64_t counts[] = {std::uint64_t{1} << 62, std::uint64_t{1} << 62};
+        args.coll = UCG_COLL_ALLGATHERV;
+        args.dst_counts = counts;
+        CHECK(init() == UCS_ERR_OUT_OF_RANGE);
+    }
+    SECTION("no counts") {
+        args.coll = UCG_COLL_REDUCE_SCATTER;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+        args.coll = UCG_COLL_ALLTOALLV;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("memory of a device") {
+        args.src_memory = UCS_MEMORY_TYPE_CUDA;
+        CHECK(init() == UCS_ERR_UNSUPPORTED);
+    }
+    SECTION("flags that are not there") {
+        args.flags = 1U << 20U;
+        CHECK(init() == UCS_ERR_UNSUPPORTED);
+    }
+    SECTION("an opaque type without a size") {
+        args.type = UCG_TYPE_OPAQUE;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("a timeout that is no time") {
+        args.timeout = std::numeric_limits<double>::quiet_NaN();
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("an algorithm that is not there") {
+        args.algorithm = "magic";
+        CHECK(init() == UCS_ERR_NO_ELEM);
+    }
+    SECTION("arguments that nobody initialised") {
+        args.struct_size = 0;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("none") {
+        ucg_request_h made = nullptr;
+        CHECK(ucg_request_init(in.groups[0], nullptr, &made) == UCS_ERR_INVALID_PARAM);
+        CHECK(ucg_request_init(nullptr, &args, &made) == UCS_ERR_INVALID_PARAM);
+        CHECK(ucg_request_init(in.groups[0], &args, nullptr) == UCS_ERR_INVALID_PARAM);
+    }
+    CHECK(captured.size() >= 1);
+}
+
+TEST_CASE_METHOD(bench, "the algorithm can be asked for by program and environment") {
+    args.algorithm = "ring";
+    ucg_request_h made = nullptr;
+    REQUIRE(ucg_request_init(in.groups[0], &args, &made) == UCS_OK);
+    ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
+    REQUIRE(ucg_request_query(made, &attr) == UCS_OK);
+    CHECK(std::string(attr.algorithm) == "ring");
+    CHECK(std::string(attr.reason) == "asked for by the program");
+    CHECK(ucg_request_free(made) == UCS_OK);
+
+    const test::env rule("UCG_ALLREDUCE", "0-8:ring,8-1k@2-3:rabenseifner");
+    test::world other({"a", "a"});
+    args.algorithm = nullptr;
+    REQUIRE(ucg_request_init(other.groups[0], &args, &made) == UCS_OK);
+    REQUIRE(ucg_request_query(made, &attr) == UCS_OK);
+    CHECK(std::string(attr.algorithm) == "rabenseifner");
+    CHECK(ucg_request_free(made) == UCS_OK);
+}
+
+TEST_CASE("wrong options are refused") {
+    test::log_capture captured;
+    ucg_context_h context = nullptr;
+    SECTION("rules") {
+        const test::env rule("UCG_BCAST", "8k-4k:ring");
+        CHECK(ucg_context_create(nullptr, &context) == UCS_ERR_INVALID_PARAM);
+        CHECK(captured.count("the rules for bcast cannot be read") == 1);
+    }
+    SECTION("sizes") {
+        const test::env size("UCG_NODE_SLOT_SIZE", "5000");
+        CHECK(ucg_context_create(nullptr, &context) == UCS_ERR_INVALID_PARAM);
+    }
+    SECTION("a time") {
+        const test::env time("UCG_TIMEOUT", "soon");
+        CHECK(ucg_context_create(nullptr, &context) == UCS_ERR_INVALID_PARAM);
+        CHECK(captured.count("UCG_TIMEOUT: \"soon\"") == 1);
+    }
+    SECTION("parameters") {
+        ucg_context_params_t params = UCG_CONTEXT_PARAMS_INIT;
+        params.thread_mode = UCS_THREAD_MODE_LAST;
+        CHECK(ucg_context_create(&params, &context) == UCS_ERR_INVALID_PARAM);
+        CHECK(ucg_context_create(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
+    }
+}

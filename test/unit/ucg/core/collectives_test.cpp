@@ -1,0 +1,117 @@
+// Every collective through the C interface, over shared memory, messages, and both.
+#include <array>
+#include <catch2/catch.hpp>
+
+#include "test/unit/ucg/algo/scene.hpp"
+#include "test/unit/ucg/core/world.hpp"
+
+using test::operators;
+using test::scenario;
+using ucg::schedule::call;
+using ucg::schedule::collective;
+
+namespace {
+
+bool reduces(collective what) {
+    return what == collective::reduce || what == collective::allreduce ||
+           what == collective::reduce_scatter || what == collective::reduce_scatter_block ||
+           what == collective::scan || what == collective::exscan;
+}
+
+void chain(const void* in, void* inout, std::uint64_t count, void* how) {
+    const void* const left = in;
+    static_cast<const ucg::schedule::reducer*>(how)->combine(
+        inout, std::array<const void*, 2>{left, inout}.data(), 2, count, false);
+}
+
+ucg_coll_args_t args_of(const scenario& of, const call& what, ucg_user_op_t& user) {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = static_cast<ucg_coll_t>(what.what);
+    if (what.in_place) args.flags = UCG_COLL_IN_PLACE;
+    args.src = what.from;
+    args.dst = what.into;
+    args.count = what.count;
+    args.type = UCG_TYPE_UINT64;
+    args.root = what.root;
+    if (what.what == collective::scatterv) {
+        args.src_counts = what.counts;
+        args.src_displs = what.places;
+    } else {
+        args.dst_counts = what.counts;
+        args.dst_displs = what.what == collective::reduce_scatter ? nullptr : what.places;
+    }
+    if (what.what == collective::alltoallv) {
+        args.src_counts = what.out_counts;
+        args.src_displs = what.out_places;
+    }
+    if (of.how == operators::affine) {
+        user = UCG_USER_OP_INIT;
+        user.function = chain;
+        user.arg = const_cast<ucg::schedule::reducer*>(what.how);
+        user.commutative = 0;
+        args.op = UCG_OP_USER;
+        args.user_op = &user;
+    }
+    return args;
+}
+
+std::string run(test::world& in, const scenario& of) {
+    test::reference data(of);
+    std::vector<ucg_user_op_t> users(of.ranks);
+    test::requests all(in);
+    for (std::uint32_t rank = 0; rank < of.ranks; ++rank)
+        all.add(rank, args_of(of, data.call_of(rank), users[rank]));
+    for (unsigned start = 0; start < 2; ++start) {
+        if (const ucs_status_t status = all.run(); status != UCS_OK)
+            return ucs_status_string(status);
+        if (std::string wrong = data.wrong(); !wrong.empty()) return wrong;
+        data.refill();
+    }
+    return {};
+}
+
+void run_all(test::world& in) {
+    for (std::size_t i = 0; i < ucg::schedule::collective_count; ++i) {
+        scenario of;
+        of.what = static_cast<collective>(i);
+        of.ranks = in.size();
+        for (const std::uint64_t count : {0U, 1U, 7U, 1000U, 20'011U}) {
+            for (const bool in_place : {false, true}) {
+                if (in_place && (of.what == collective::barrier || of.what == collective::bcast))
+                    continue;
+                for (const operators how : {operators::sum, operators::affine}) {
+                    if (how != operators::sum && !reduces(of.what)) continue;
+                    of.count = count;
+                    of.in_place = in_place;
+                    of.how = how;
+                    of.root = static_cast<ucg::schedule::rank_t>(count % of.ranks);
+                    const std::string wrong = run(in, of);
+                    if (!wrong.empty()) FAIL(text(of) << ": " << wrong);
+                }
+            }
+        }
+    }
+    SUCCEED();
+}
+
+}  // namespace
+
+TEST_CASE("all collectives are right on one node") {
+    const auto nodes = GENERATE(std::vector<std::string>{"a"}, std::vector<std::string>{"a", "a"},
+                                std::vector<std::string>{"a", "a", "a", "a", "a"});
+    test::world in(nodes);
+    run_all(in);
+}
+
+TEST_CASE("all collectives are right between nodes") {
+    const auto transports = GENERATE("sm,self", "tcp,self");
+    test::world in({"a", "b", "c"}, transports);
+    run_all(in);
+}
+
+TEST_CASE("all collectives are right between nodes of several ranks, whatever their order") {
+    const auto nodes = GENERATE(std::vector<std::string>{"a", "a", "b", "b"},
+                                std::vector<std::string>{"a", "b", "a", "c", "b", "a"});
+    test::world in(nodes, "tcp,self");
+    run_all(in);
+}

@@ -1,0 +1,226 @@
+// Groups: coming to be, splitting, ending; and what goes wrong in them.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+#include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucg/core/world.hpp"
+
+namespace {
+
+ucg_coll_args_t sum_of(const std::vector<float>& from, std::vector<float>& into) {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = UCG_COLL_ALLREDUCE;
+    args.src = from.data();
+    args.dst = into.data();
+    args.count = from.size();
+    args.type = UCG_TYPE_FP32;
+    return args;
+}
+
+ucg_coll_args_t barrier() {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = UCG_COLL_BARRIER;
+    return args;
+}
+
+std::vector<std::string> layout(const char* which) {
+    if (std::strcmp(which, "one node") == 0) return {"a", "a", "a", "a"};
+    if (std::strcmp(which, "two nodes") == 0) return {"a", "a", "b", "b"};
+    return {"a", "b", "c", "d"};
+}
+
+}  // namespace
+
+TEST_CASE("a group knows its ranks and nodes") {
+    test::world in({"a", "b", "a"});
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
+        REQUIRE(ucg_group_query(in.groups[rank], &attr) == UCS_OK);
+        CHECK(attr.rank == rank);
+        CHECK(attr.size == 3);
+        CHECK(attr.nodes == 2);
+        CHECK(attr.node == (rank == 1 ? 1 : 0));
+        CHECK(attr.node_rank == (rank == 2 ? 1 : 0));
+        CHECK(attr.node_size == (rank == 1 ? 1 : 2));
+        CHECK(ucg_group_rank(in.groups[rank]) == rank);
+        CHECK(ucg_group_size(in.groups[rank]) == 3);
+        ucg_group_attr_t older{2 * sizeof(std::size_t), 7, 7, 7, 7, 7, 7};
+        REQUIRE(ucg_group_query(in.groups[rank], &older) == UCS_OK);
+        CHECK(older.size == 3);
+        CHECK(older.nodes == 7);
+    }
+}
+
+TEST_CASE(
+    "a group is split into parts that are numbered by keys, and parts work at the same time") {
+    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    const std::uint32_t colors[] = {1, 0, 1, 1};
+    const std::uint32_t keys[] = {5, 0, 1, 5};
+    std::vector<ucg_group_h> parts(4);
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        REQUIRE(ucg_group_split(in.groups[rank], colors[rank], keys[rank], &parts[rank]) == UCS_OK);
+    ucg_group_h second = nullptr;
+    CHECK(ucg_group_split(in.groups[0], 0, 0, &second) == UCS_ERR_BUSY);
+    REQUIRE(test::world::wait(in, parts) == UCS_OK);
+    CHECK(ucg_group_size(parts[1]) == 1);
+    CHECK(ucg_group_rank(parts[2]) == 0);
+    CHECK(ucg_group_rank(parts[0]) == 1);
+    CHECK(ucg_group_rank(parts[3]) == 2);
+
+    std::vector<std::vector<float>> from(4, std::vector<float>(10)), into = from;
+    std::vector<ucg_request_h> sums(4);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        from[rank].assign(10, static_cast<float>(1U << rank));
+        const ucg_coll_args_t args = sum_of(from[rank], into[rank]);
+        REQUIRE(ucg_request_init(parts[rank], &args, &sums[rank]) == UCS_OK);
+        REQUIRE(ucg_request_start(sums[rank]) == UCS_OK);
+    }
+    test::requests parents(in);
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        parents.add(rank, barrier());
+    CHECK(parents.run() == UCS_OK);
+    REQUIRE(in.run_until([&] {
+        return std::ranges::all_of(
+            sums, [](ucg_request_h each) { return ucg_request_test(each) != UCS_INPROGRESS; });
+    }));
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        CHECK(ucg_request_test(sums[rank]) == UCS_OK);
+        CHECK(into[rank][9] == (rank == 1 ? 2.0F : 13.0F));
+        CHECK(ucg_request_free(sums[rank]) == UCS_OK);
+        ucg_group_destroy(parts[rank]);
+    }
+}
+
+TEST_CASE("a rank may stay out of a split") {
+    test::world in({"a", "a", "b"});
+    std::vector<ucg_group_h> parts(3);
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+        REQUIRE(ucg_group_split(in.groups[rank], rank == 1 ? UCG_SPLIT_NONE : 0, 0, &parts[rank]) ==
+                UCS_OK);
+    REQUIRE(test::world::wait(in, parts) == UCS_OK);
+    CHECK(ucg_group_size(parts[0]) == 2);
+    ucg_request_h none = nullptr;
+    const ucg_coll_args_t args = barrier();
+    CHECK(ucg_request_init(parts[1], &args, &none) == UCS_ERR_INVALID_PARAM);
+    for (const ucg_group_h each : parts)
+        ucg_group_destroy(each);
+}
+
+TEST_CASE("many operations are under way at once and end right in any order of groups and sizes") {
+    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    constexpr std::size_t many = 24;
+    std::vector<std::vector<float>> from, into;
+    for (std::size_t i = 0; i < many * 4; ++i) {
+        from.emplace_back(i / 4 % 3 == 0 ? 3 : 70'000, static_cast<float>(i % 4 + 1));
+        into.emplace_back(from.back().size());
+    }
+    test::requests all(in);
+    for (std::size_t i = 0; i < many * 4; ++i)
+        all.add(static_cast<std::uint32_t>(i % 4), sum_of(from[i], into[i]));
+    CHECK(all.run() == UCS_OK);
+    for (const auto& each : into)
+        CHECK(each.back() == 10);
+}
+
+TEST_CASE(
+    "a rank that does not come is named when the time is up, and the operation ends for all") {
+    const char* const which = GENERATE("one node", "two nodes", "four nodes");
+    CAPTURE(which);
+    test::log_capture captured;
+    test::world in(layout(which));
+    std::vector<std::vector<float>> from(4, std::vector<float>(100)), into = from;
+    std::vector<ucg_request_h> all(4);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        ucg_coll_args_t args = sum_of(from[rank], into[rank]);
+        args.timeout = rank == 1 ? 0.2 : 0;
+        REQUIRE(ucg_request_init(in.groups[rank], &args, &all[rank]) == UCS_OK);
+        if (rank != 3) REQUIRE(ucg_request_start(all[rank]) == UCS_OK);
+    }
+    REQUIRE(in.run_until([&] {
+        return ucg_request_test(all[0]) != UCS_INPROGRESS &&
+               ucg_request_test(all[1]) != UCS_INPROGRESS &&
+               ucg_request_test(all[2]) != UCS_INPROGRESS;
+    }));
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+        CHECK(ucg_request_test(all[rank]) == UCS_ERR_TIMED_OUT);
+    CHECK(captured.count("allreduce timed out after 0.2 s on rank 1 of 4") == 1);
+    ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
+    std::uint32_t missing[4];
+    attr.missing = missing;
+    attr.missing_max = 4;
+    REQUIRE(ucg_request_query(all[1], &attr) == UCS_OK);
+    CHECK(attr.missing_count >= 1);
+    // Whoever comes too late hears of it.
+    REQUIRE(ucg_request_start(all[3]) == UCS_OK);
+    REQUIRE(in.run_until([&] { return ucg_request_test(all[3]) != UCS_INPROGRESS; }));
+    CHECK(ucg_request_test(all[3]) == UCS_ERR_TIMED_OUT);
+    for (const ucg_request_h each : all)
+        CHECK(ucg_request_free(each) == UCS_OK);
+}
+
+TEST_CASE("a canceled operation ends on every rank") {
+    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    std::vector<std::vector<float>> from(4, std::vector<float>(100'000)), into = from;
+    test::requests all(in);
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        all.add(rank, sum_of(from[rank], into[rank]));
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+        REQUIRE(ucg_request_start(all.all()[rank]) == UCS_OK);
+    CHECK(ucg_request_free(all.all()[0]) == UCS_ERR_BUSY);
+    CHECK(ucg_request_start(all.all()[0]) == UCS_ERR_BUSY);
+    CHECK(ucg_request_set_buffers(all.all()[0], nullptr, nullptr) == UCS_ERR_BUSY);
+    REQUIRE(ucg_request_cancel(all.all()[2]) == UCS_OK);
+    REQUIRE(ucg_request_start(all.all()[3]) == UCS_OK);
+    REQUIRE(in.run_until([&] { return all.over(); }));
+    for (const ucg_request_h each : all.all())
+        CHECK(ucg_request_test(each) == UCS_ERR_CANCELED);
+}
+
+TEST_CASE("ranks that disagree are named in the debug mode") {
+    const test::env check("UCG_CHECK", "y");
+    test::log_capture captured;
+    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    std::vector<std::vector<float>> from(4, std::vector<float>(8)), into = from;
+    {
+        test::requests all(in);
+        for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            ucg_coll_args_t args = sum_of(from[rank], into[rank]);
+            if (rank == 2) args.op = UCG_OP_MAX;
+            all.add(rank, args);
+        }
+        CHECK(all.run() == UCS_ERR_INVALID_PARAM);
+        for (const ucg_request_h each : all.all())
+            CHECK(ucg_request_test(each) == UCS_ERR_INVALID_PARAM);
+        CHECK(captured.count("rank 2 calls allreduce of 8 fp32 with maximum") == 2);
+    }
+    // Nothing is broken by it.
+    test::requests all(in);
+    for (int round = 0; round < 3; ++round)
+        for (std::uint32_t rank = 0; rank < 4; ++rank)
+            all.add(rank, sum_of(from[rank], into[rank]));
+    CHECK(all.run() == UCS_OK);
+}
+
+TEST_CASE("a group that nobody else joins is given up in time") {
+    test::log_capture captured;
+    test::board board(2);
+    ucg_context_h context = nullptr;
+    REQUIRE(ucg_context_create(nullptr, &context) == UCS_OK);
+    ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+    params.oob = board.of(1);
+    params.timeout = 0.05;
+    ucg_group_h group = nullptr;
+    REQUIRE(ucg_group_create(context, &params, &group) == UCS_OK);
+    ucg_request_h request = nullptr;
+    const ucg_coll_args_t args = barrier();
+    CHECK(ucg_request_init(group, &args, &request) == UCS_ERR_BUSY);
+    CHECK(ucg_group_wait(group) == UCS_ERR_TIMED_OUT);
+    CHECK(captured.count("was not made in time") == 1);
+    CHECK(ucg_group_size(group) == 0);
+    ucg_group_destroy(group);
+    ucg_context_destroy(context);
+}

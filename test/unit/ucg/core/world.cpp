@@ -1,0 +1,130 @@
+#include "test/unit/ucg/core/world.hpp"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstring>
+
+#include "test/support/environment.hpp"
+
+namespace test {
+
+board::board(std::uint32_t size) : seats_(size), members_(size) {
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+        seats_[rank] = {this, rank};
+        members_[rank] = {sizeof(ucg_oob_t),   rank,         size, allgather, test,
+                          [](void*, void*) {}, &seats_[rank]};
+    }
+}
+
+ucs_status_t board::allgather(void* arg, const void* send, void* recv, std::size_t bytes,
+                              void** request) {
+    seat& self = *static_cast<seat*>(arg);
+    board& of = *self.of;
+    const std::size_t round = self.rounds++;
+    if (of.said_.size() <= round) of.said_.resize(round + 1);
+    auto& said = of.said_[round];
+    said.resize(of.seats_.size());
+    const auto* const first = static_cast<const std::byte*>(send);
+    if (!self.silent) said[self.rank].assign(first, first + bytes);
+    self.recv = recv;
+    self.bytes = bytes;
+    *request = arg;
+    return UCS_OK;
+}
+
+ucs_status_t board::test(void* arg, void*) {
+    seat& self = *static_cast<seat*>(arg);
+    const auto& said = self.of->said_[self.rounds - 1];
+    for (const auto& each : said)
+        if (each.size() != self.bytes) return UCS_INPROGRESS;
+    auto* into = static_cast<std::byte*>(self.recv);
+    for (const auto& each : said) {
+        std::memcpy(into, each.data(), each.size());
+        into += each.size();
+    }
+    return UCS_OK;
+}
+
+world::world(const std::vector<std::string>& nodes, const char* transports)
+    : contexts(nodes.size()),
+      groups(nodes.size()),
+      frozen_(nodes.size()),
+      board_(std::make_unique<board>(static_cast<std::uint32_t>(nodes.size()))) {
+    const test::env by("UCX_TLS", transports);
+    for (std::uint32_t rank = 0; rank < size(); ++rank) {
+        const test::env node("UCG_NODE_ID", nodes[rank].c_str());
+        REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
+        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+        params.oob = board_->of(rank);
+        REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
+    }
+    REQUIRE(wait(*this, groups) == UCS_OK);
+}
+
+world::~world() {
+    for (const ucg_group_h each : groups)
+        ucg_group_destroy(each);
+    for (const ucg_context_h each : contexts)
+        ucg_context_destroy(each);
+}
+
+void world::progress() {
+    for (std::uint32_t rank = 0; rank < size(); ++rank)
+        if (!frozen_[rank]) ucg_progress(contexts[rank]);
+}
+
+bool world::run_until(const std::function<bool()>& done) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > limit) return false;
+        progress();
+    }
+    return true;
+}
+
+ucs_status_t world::wait(world& in, const std::vector<ucg_group_h>& all) {
+    std::vector<ucs_status_t> found(all.size(), UCS_INPROGRESS);
+    REQUIRE(in.run_until([&] {
+        bool decided = true;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            found[i] = ucg_group_test(all[i]);
+            decided = decided && found[i] != UCS_INPROGRESS;
+        }
+        return decided;
+    }));
+    for (const ucs_status_t each : found)
+        if (each != UCS_OK) return each;
+    return UCS_OK;
+}
+
+requests::~requests() {
+    for (const ucg_request_h each : all_)
+        CHECK(ucg_request_free(each) == UCS_OK);
+}
+
+void requests::add(std::uint32_t rank, const ucg_coll_args_t& args) {
+    ucg_request_h made = nullptr;
+    REQUIRE(ucg_request_init(in_.groups[rank], &args, &made) == UCS_OK);
+    all_.push_back(made);
+}
+
+void requests::start() {
+    for (const ucg_request_h each : all_)
+        REQUIRE(ucg_request_start(each) == UCS_OK);
+}
+
+bool requests::over() const {
+    for (const ucg_request_h each : all_)
+        if (ucg_request_test(each) == UCS_INPROGRESS) return false;
+    return true;
+}
+
+ucs_status_t requests::run() {
+    start();
+    REQUIRE(in_.run_until([this] { return over(); }));
+    for (const ucg_request_h each : all_)
+        if (ucg_request_test(each) != UCS_OK) return ucg_request_test(each);
+    return UCS_OK;
+}
+
+}  // namespace test

@@ -1,0 +1,87 @@
+// Groups of many ranks in one process, each with a context of its own, all driven by one thread.
+#pragma once
+
+#include <ucg/api/ucg.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace test {
+
+// An out-of-band exchange of ranks that live in one thread.
+class board {
+public:
+    explicit board(std::uint32_t size);
+    board(const board&) = delete;
+    board& operator=(const board&) = delete;
+
+    [[nodiscard]] const ucg_oob_t* of(std::uint32_t rank) const { return &members_[rank]; }
+    // This rank never comes (again).
+    void silence(std::uint32_t rank) { seats_[rank].silent = true; }
+
+private:
+    struct seat {
+        board* of;
+        std::uint32_t rank;
+        bool silent = false;
+        std::size_t rounds = 0;  // begun
+        void* recv = nullptr;
+        std::size_t bytes = 0;
+    };
+    static ucs_status_t allgather(void* arg, const void* send, void* recv, std::size_t bytes,
+                                  void** request);
+    static ucs_status_t test(void* arg, void* request);
+
+    std::vector<seat> seats_;
+    std::vector<ucg_oob_t> members_;
+    std::vector<std::vector<std::vector<std::byte>>> said_;  // by round and rank
+};
+
+// A group, and its ranks' contexts.
+class world {
+public:
+    // `nodes[i]`: name of the node of rank i; transports: UCX_TLS.
+    world(const std::vector<std::string>& nodes, const char* transports = "sm,self");
+    ~world();
+
+    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(groups.size()); }
+    void progress();
+    // Whether it came to be in a time that suffices anywhere.
+    bool run_until(const std::function<bool()>& done);
+    // The status that all groups have when all are decided.
+    static ucs_status_t wait(world& in, const std::vector<ucg_group_h>& all);
+    // This rank dies without a word: nothing of it moves any more.
+    void freeze(std::uint32_t rank) { frozen_[rank] = true; }
+
+    std::vector<ucg_context_h> contexts;
+    std::vector<ucg_group_h> groups;
+
+private:
+    std::vector<bool> frozen_;
+    std::unique_ptr<board> board_;
+};
+
+// One request on every rank, freed at the end.
+class requests {
+public:
+    explicit requests(world& in) : in_(in) {}
+    requests(const requests&) = delete;
+    requests& operator=(const requests&) = delete;
+    ~requests();
+
+    void add(std::uint32_t rank, const ucg_coll_args_t& args);
+    void start();
+    // The worst status of all.
+    ucs_status_t run();
+    [[nodiscard]] bool over() const;
+    [[nodiscard]] const std::vector<ucg_request_h>& all() const { return all_; }
+
+private:
+    world& in_;
+    std::vector<ucg_request_h> all_;
+};
+
+}  // namespace test

@@ -1,0 +1,175 @@
+// Ranks that meet in a folder.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <random>
+#include <vector>
+
+#include "test/support/log_capture.hpp"
+#include "test/support/temp_dir.hpp"
+#include "test/unit/ucg/oob/ranks.hpp"
+
+using test::check_round;
+using test::expect_failure;
+using test::folder_rank;
+
+namespace {
+
+std::string rounds(std::uint32_t rank, std::uint32_t size, const std::string& path,
+                   const char* job) {
+    const auto me = folder_rank(rank, size, path, job);
+    if (!me) return "not created";
+    unsigned round = 0;
+    for (const std::size_t bytes : {1U, 0U, 5000U, 1U << 20, 7U})
+        if (auto wrong = check_round(*me, round++, bytes); !wrong.empty()) return wrong;
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("folder: ranks give each other blocks, and nothing stays") {
+    const test::temp_dir folder;
+    for (const std::uint32_t size : {1U, 2U, 8U}) {
+        const auto body = [&](std::uint32_t rank) {
+            return rounds(rank, size, folder.path(), "job.1");
+        };
+        CHECK(test::run_as_threads(size, body) == "");
+        CHECK(std::filesystem::is_empty(folder.path()));
+        CHECK(test::run_as_processes(size, body) == "");
+        CHECK(std::filesystem::is_empty(folder.path()));
+    }
+}
+
+TEST_CASE("folder: two jobs at a time are not mixed up") {
+    const test::temp_dir folder;
+    CHECK(test::run_as_threads(6, [&](std::uint32_t thread) {
+              return rounds(thread / 2, 3, folder.path(), thread % 2 == 0 ? "a" : "b");
+          }) == "");
+    CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("folder: files of an older job of the same name are noticed") {
+    const test::temp_dir folder;
+    const test::log_capture log;
+    {
+        const auto dead = folder_rank(1, 2, folder.path(), "again");
+        REQUIRE(dead);
+        ucg_oob_directory_params_t with = UCG_OOB_DIRECTORY_PARAMS_INIT;
+        with.rank = 1;
+        with.size = 2;
+        with.job = "again";
+        const std::string path = folder.path();
+        with.path = path.c_str();
+        ucg_oob_t* made = nullptr;
+        CHECK(ucg_oob_create_directory(&with, &made) == UCS_ERR_ALREADY_EXISTS);
+    }
+    // It left, and rank 0 never came.
+    CHECK_FALSE(folder_rank(1, 2, folder.path(), "again"));
+    CHECK(log.count("has files of rank 1 already") == 2);
+}
+
+TEST_CASE("folder: a killed rank ends the round on all others, at whatever point it dies") {
+    const test::temp_dir folder;
+    std::mt19937 random(6);
+    for (std::uint32_t run = 0; run < 8; ++run) {
+        const std::string job = "kill" + std::to_string(run);
+        const auto tests = random() % 3;
+        CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
+                  const auto me = folder_rank(rank, 4, folder.path(), job.c_str());
+                  if (!me) return "not created";
+                  if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
+                  if (rank != run % 4) return expect_failure(*me, UCS_ERR_CONNECTION_RESET, 9);
+                  std::vector<std::byte> mine(9), got(36);
+                  void* request = nullptr;
+                  if (run >= 4) {
+                      if (me->allgather(me->arg, mine.data(), got.data(), 9, &request) != UCS_OK)
+                          return "allgather";
+                      for (unsigned i = 0; i < tests; ++i)
+                          if (me->test(me->arg, request) != UCS_INPROGRESS) break;
+                  }
+                  ::kill(::getpid(), SIGKILL);
+                  return "lives";
+              }) == "");
+    }
+}
+
+TEST_CASE("folder: a rank that leaves and ranks that never come are named") {
+    const test::temp_dir folder;
+    const test::log_capture log;
+    CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
+              const auto me = folder_rank(rank, 3, folder.path(), "left");
+              if (!me) return "not created";
+              if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
+              return rank == 2 ? "" : expect_failure(*me, UCS_ERR_CONNECTION_RESET);
+          }) == "");
+    CHECK(log.count("rank 2") >= 2);
+    // One rank's time is over; it tells the others.
+    CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
+              const auto me = folder_rank(rank, 5, folder.path(), "late", rank == 0 ? 0.5 : 40);
+              return me ? expect_failure(*me, UCS_ERR_TIMED_OUT) : "not created";
+          }) == "");
+    INFO(log.text());
+    CHECK(log.count("2-4") == 2);
+    CHECK(log.count("another rank says that") >= 1);
+}
+
+TEST_CASE("folder: wrong files, wrong sizes and wrong folders are told") {
+    const test::temp_dir folder;
+    const test::log_capture log;
+    {
+        const auto me = folder_rank(0, 2, folder.path(), "files");
+        REQUIRE(me);
+        folder.write("ucg-files/round.0.1", std::string(100, 'x'));
+        CHECK(expect_failure(*me, UCS_ERR_INVALID_PARAM) == "");
+        CHECK(log.count("is not what rank 1 of 2 writes") == 1);
+    }
+    CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
+              const auto me = folder_rank(rank, 2, folder.path(), "sizes");
+              return me ? expect_failure(*me, UCS_ERR_INVALID_PARAM, 8 + rank) : "not created";
+          }) == "");
+    CHECK_FALSE(folder_rank(0, 2, folder.path(), nullptr));
+    CHECK_FALSE(folder_rank(0, 2, folder.path(), "../up"));
+    CHECK_FALSE(folder_rank(0, 2, folder.path() + "/none", "x"));
+    CHECK_FALSE(folder_rank(0, 2, "", "x"));
+    std::filesystem::create_directory(folder / "ucg-open");
+    ::chmod((folder / "ucg-open").c_str(), 0777);
+    CHECK_FALSE(folder_rank(0, 2, folder.path(), "open"));
+    CHECK(log.count("closed to others") == 1);
+    folder.link("ucg-link", "/tmp");
+    CHECK_FALSE(folder_rank(0, 2, folder.path(), "link"));
+}
+
+TEST_CASE("folder: a folder that vanishes ends the round") {
+    const test::temp_dir folder;
+    const test::log_capture log;
+    const auto me = folder_rank(0, 2, folder.path(), "gone");
+    REQUIRE(me);
+    std::filesystem::remove_all(folder / "ucg-gone");
+    char mine[4] = {}, all[8];
+    void* request = nullptr;
+    CHECK(me->allgather(me->arg, mine, all, 4, &request) == UCS_ERR_IO_ERROR);
+    CHECK(log.count("No such file or directory") >= 1);
+}
+
+TEST_CASE("folder: a full file system ends the round") {
+    // /dev/full cannot be a folder: a limit of the file size says the same at the same place.
+    const test::temp_dir folder;
+    CHECK(test::run_as_processes(1, [&](std::uint32_t) -> std::string {
+              const test::log_capture log;
+              const auto me = folder_rank(0, 2, folder.path(), "full");
+              if (!me) return "not created";
+              ::signal(SIGXFSZ, SIG_IGN);
+              const rlimit small{1000, 1000};
+              if (::setrlimit(RLIMIT_FSIZE, &small) != 0) return "no limit";
+              std::vector<std::byte> mine(5000), all(10'000);
+              void* request = nullptr;
+              if (me->allgather(me->arg, mine.data(), all.data(), mine.size(), &request) !=
+                  UCS_ERR_IO_ERROR)
+                  return "another status";
+              return log.count("File too large") == 1 ? "" : "not told: " + log.text();
+          }) == "");
+}

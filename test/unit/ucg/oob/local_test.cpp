@@ -1,0 +1,136 @@
+// Ranks that share a board in memory.
+#include "ucg/oob/local.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucg/oob/ranks.hpp"
+
+using test::check_round;
+using test::expect_failure;
+
+namespace {
+
+std::vector<test::oob_handle> board(std::uint32_t size) {
+    std::vector<ucg_oob_t*> all(size);
+    std::vector<test::oob_handle> owned;
+    if (ucg_oob_create_local(size, all.data()) == UCS_OK)
+        for (ucg_oob_t* each : all)
+            owned.emplace_back(each);
+    return owned;
+}
+
+std::string rounds(const ucg_oob_t& me) {
+    unsigned round = 0;
+    for (const std::size_t bytes : {1U, 0U, 4096U, 4097U, 100'000U, 7U})
+        if (auto wrong = check_round(me, round++, bytes); !wrong.empty()) return wrong;
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("board: threads and processes give each other blocks") {
+    for (const std::uint32_t size : {1U, 2U, 5U, 64U}) {
+        auto all = board(size);
+        REQUIRE(all.size() == size);
+        const auto body = [&](std::uint32_t rank) { return rounds(*all[rank]); };
+        if (size == 5)
+            CHECK(test::run_as_processes(size, body) == "");
+        else
+            CHECK(test::run_as_threads(size, body) == "");
+    }
+}
+
+TEST_CASE(
+    "board: processes give each other blocks of a megabyte, and destroy the others' objects") {
+    auto all = board(4);
+    CHECK(test::run_as_processes(4, [&](std::uint32_t rank) {
+              for (std::uint32_t other = 0; other < 4; ++other)
+                  if (other != rank) all[other].reset();
+              return check_round(*all[rank], 0, std::size_t{1} << 20);
+          }) == "");
+}
+
+TEST_CASE("board: a killed rank ends the round on all others, at whatever point it dies") {
+    std::mt19937 random(5);
+    for (std::uint32_t run = 0; run < 12; ++run) {
+        auto all = board(4);
+        const std::size_t bytes = run % 2 == 0 ? 8 : 1'000'000;
+        const auto tests = random() % 30;
+        CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
+                  ucg_oob_t& me = *all[rank];
+                  if (auto wrong = check_round(me, 0, 16); !wrong.empty()) return wrong;
+                  if (rank != run % 4) return expect_failure(me, UCS_ERR_CONNECTION_RESET, bytes);
+                  std::vector<std::byte> mine(bytes), got(4 * bytes);
+                  void* request = nullptr;
+                  if (me.allgather(me.arg, mine.data(), got.data(), bytes, &request) != UCS_OK)
+                      return "allgather";
+                  for (unsigned i = 0; i < tests; ++i)
+                      if (me.test(me.arg, request) != UCS_INPROGRESS) break;
+                  ::kill(::getpid(), SIGKILL);
+                  return "lives";
+              }) == "");
+    }
+}
+
+TEST_CASE("board: a rank that leaves, and one that takes another number of bytes, are named") {
+    const test::log_capture log;
+    auto all = board(3);
+    CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
+              if (auto wrong = check_round(*all[rank], 0, 16); !wrong.empty()) return wrong;
+              if (rank == 1) {
+                  all[rank].reset();
+                  return {};
+              }
+              return expect_failure(*all[rank], UCS_ERR_CONNECTION_RESET);
+          }) == "");
+    CHECK(log.count("rank 1 left") == 2);
+    all = board(2);
+    CHECK(test::run_as_threads(2, [&](std::uint32_t rank) {
+              return expect_failure(*all[rank], UCS_ERR_INVALID_PARAM, 8 + rank);
+          }) == "");
+}
+
+TEST_CASE("board: a rank that does not come is named when the time is over") {
+    const test::log_capture log;
+    auto made = ucg::oob::make_local(4, 0.05);
+    REQUIRE(made);
+    char mine[4] = {}, all[16];
+    CHECK((*made)[1]->begin(mine, all, 4) == UCS_OK);
+    ucs_status_t status = UCS_INPROGRESS;
+    while (status == UCS_INPROGRESS)
+        status = (*made)[1]->test();
+    CHECK(status == UCS_ERR_TIMED_OUT);
+    CHECK(log.count("ranks 0 and 2-3 did not take part within 0.05 s") == 1);
+    CHECK((*made)[1]->test() == UCS_ERR_TIMED_OUT);
+    (*made)[1]->release();
+    CHECK((*made)[1]->begin(mine, all, 4) == UCS_ERR_TIMED_OUT);
+}
+
+TEST_CASE("board: one round at a time, and sizes that cannot be") {
+    const test::log_capture log;
+    auto all = board(2);
+    ucg_oob_t& me = *all[0];
+    char mine[4] = {}, got[8];
+    void* request = nullptr;
+    CHECK(me.allgather(me.arg, nullptr, got, 4, &request) == UCS_ERR_INVALID_PARAM);
+    CHECK(me.allgather(me.arg, mine, got, ~std::size_t{0}, &request) == UCS_ERR_INVALID_PARAM);
+    CHECK(me.allgather(me.arg, mine, got, 4, nullptr) == UCS_ERR_INVALID_PARAM);
+    REQUIRE(me.allgather(me.arg, mine, got, 4, &request) == UCS_OK);
+    void* second = nullptr;
+    CHECK(me.allgather(me.arg, mine, got, 4, &second) == UCS_ERR_BUSY);
+    CHECK(me.test(me.arg, request) == UCS_INPROGRESS);
+    me.release(me.arg, request);
+    ucg_oob_t* none = nullptr;
+    CHECK(ucg_oob_create_local(0, &none) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_oob_create_local(1, nullptr) == UCS_ERR_INVALID_PARAM);
+    ucg_oob_t foreign = UCG_OOB_INIT;
+    ucg_oob_destroy(&foreign);
+    CHECK(log.count("not one of the bundled ones") == 1);
+}

@@ -1,0 +1,144 @@
+#include "test/unit/ucg/oob/ranks.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "ucg/oob/wait.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace test {
+namespace {
+
+constexpr unsigned patience = 60;  // seconds
+constexpr std::size_t longest_text = 252;
+
+struct note {
+    char text[longest_text + 1];
+};
+
+std::byte pattern(std::uint32_t rank, unsigned round, std::size_t at) {
+    return static_cast<std::byte>(rank * 31 + round * 7 + at * 3 + (at >> 8));
+}
+
+std::string end_of(pid_t process, const note& said) {
+    int how = 0;
+    ::waitpid(process, &how, 0);
+    if (WIFSIGNALED(how) && WTERMSIG(how) != SIGKILL)
+        return fmt::format("signal {}", WTERMSIG(how));
+    if (WIFEXITED(how) && WEXITSTATUS(how) != 0)
+        return fmt::format("exit code {}", WEXITSTATUS(how));
+    return said.text;
+}
+
+}  // namespace
+
+std::string run_as_threads(std::uint32_t ranks, const rank_body& body) {
+    std::vector<std::string> wrong(ranks);
+    std::vector<std::thread> threads;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        threads.emplace_back([&, rank] { wrong[rank] = body(rank); });
+    for (std::thread& each : threads)
+        each.join();
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        if (!wrong[rank].empty()) return fmt::format("rank {}: {}", rank, wrong[rank]);
+    return {};
+}
+
+std::string run_as_processes(std::uint32_t ranks, const rank_body& body) {
+    auto* const notes = static_cast<note*>(::mmap(
+        nullptr, ranks * sizeof(note), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    if (notes == MAP_FAILED) return "mmap";
+    std::vector<pid_t> processes;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        processes.push_back(::fork());
+        if (processes.back() != 0) continue;
+        ::alarm(patience);
+        const std::string wrong = body(rank);
+        notes[rank].text[wrong.copy(notes[rank].text, longest_text)] = 0;
+        ::_exit(0);
+    }
+    std::string first;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const std::string wrong = end_of(processes[rank], notes[rank]);
+        if (!wrong.empty() && first.empty()) first = fmt::format("rank {}: {}", rank, wrong);
+    }
+    ::munmap(notes, ranks * sizeof(note));
+    return first;
+}
+
+std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes) {
+    std::vector<std::byte> mine(bytes), all(bytes * oob.size);
+    for (std::size_t at = 0; at < bytes; ++at)
+        mine[at] = pattern(oob.rank, round, at);
+    const ucs_status_t status = ucg::oob::gather(oob, mine.data(), all.data(), bytes);
+    if (status != UCS_OK) return fmt::format("round {}: {}", round, ucs_status_string(status));
+    for (std::uint32_t rank = 0; rank < oob.size; ++rank)
+        for (std::size_t at = 0; at < bytes; ++at)
+            if (all[rank * bytes + at] != pattern(rank, round, at))
+                return fmt::format("round {}: byte {} of rank {} is wrong", round, at, rank);
+    return {};
+}
+
+std::string expect_failure(const ucg_oob_t& oob, ucs_status_t expected, std::size_t bytes) {
+    std::vector<std::byte> mine(bytes), all(bytes * oob.size);
+    ucs_status_t status = UCS_OK;
+    for (int i = 0; i < 10'000 && status == UCS_OK; ++i)
+        status = ucg::oob::gather(oob, mine.data(), all.data(), bytes);
+    if (status != expected)
+        return fmt::format("{} instead of {}", ucs_status_string(status),
+                           ucs_status_string(expected));
+    if (ucg::oob::gather(oob, mine.data(), all.data(), bytes) != expected)
+        return "a later round has another status";
+    return {};
+}
+
+std::uint16_t free_port() {
+    // Below those that the kernel gives to sockets that connect: such a socket could take it
+    // meanwhile.
+    static std::mt19937 random(static_cast<unsigned>(::getpid()));
+    for (;;) {
+        const auto port = static_cast<std::uint16_t>(15000 + random() % 17000);
+        const ucs::unique_fd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_port = htons(port);
+        if (::bind(probe.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0)
+            return port;
+    }
+}
+
+oob_handle tcp_rank(std::uint32_t rank, std::uint32_t size, std::uint16_t port, double timeout,
+                    const char* job) {
+    ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
+    with.rank = rank;
+    with.size = size;
+    with.host = "127.0.0.1";
+    with.port = port;
+    with.timeout = timeout;
+    with.job = job;
+    ucg_oob_t* made = nullptr;
+    return oob_handle(ucg_oob_create_tcp(&with, &made) == UCS_OK ? made : nullptr);
+}
+
+oob_handle folder_rank(std::uint32_t rank, std::uint32_t size, const std::string& path,
+                       const char* job, double timeout) {
+    ucg_oob_directory_params_t with = UCG_OOB_DIRECTORY_PARAMS_INIT;
+    with.rank = rank;
+    with.size = size;
+    with.path = path.c_str();
+    with.job = job;
+    with.timeout = timeout;
+    ucg_oob_t* made = nullptr;
+    return oob_handle(ucg_oob_create_directory(&with, &made) == UCS_OK ? made : nullptr);
+}
+
+}  // namespace test

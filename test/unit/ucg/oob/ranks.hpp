@@ -1,0 +1,42 @@
+// Ranks that exchange blocks, as threads or as processes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "ucg/api/ucg_oob.h"
+
+namespace test {
+
+struct destroy_oob {
+    void operator()(ucg_oob_t* oob) const noexcept { ucg_oob_destroy(oob); }
+};
+using oob_handle = std::unique_ptr<ucg_oob_t, destroy_oob>;
+
+// What a rank does; the text says what is wrong, empty is good.
+using rank_body = std::function<std::string(std::uint32_t rank)>;
+
+// Runs a body per rank, and gives the first complaint. A process that is still there after a minute
+// is killed, which is a complaint as well; one that kills itself by SIGKILL is not.
+[[nodiscard]] std::string run_as_threads(std::uint32_t ranks, const rank_body& body);
+[[nodiscard]] std::string run_as_processes(std::uint32_t ranks, const rank_body& body);
+
+// A round of `bytes` bytes of a pattern of rank and round; complains of a wrong status or content.
+[[nodiscard]] std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes);
+
+// Begins rounds until one ends with another status than UCS_OK, which must be `expected`.
+[[nodiscard]] std::string expect_failure(const ucg_oob_t& oob, ucs_status_t expected,
+                                         std::size_t bytes = 8);
+
+// A port of the loopback address that nobody listens at.
+[[nodiscard]] std::uint16_t free_port();
+
+// A rank of a store at the loopback address; none: creation failed.
+[[nodiscard]] oob_handle tcp_rank(std::uint32_t rank, std::uint32_t size, std::uint16_t port,
+                                  double timeout = 40, const char* job = nullptr);
+// A rank that meets the others in a folder.
+[[nodiscard]] oob_handle folder_rank(std::uint32_t rank, std::uint32_t size,
+                                     const std::string& path, const char* job, double timeout = 40);
+
+}  // namespace test

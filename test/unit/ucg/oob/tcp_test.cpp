@@ -1,0 +1,420 @@
+// Ranks that meet at rank 0's port, and what may go wrong there.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucg/oob/ranks.hpp"
+#include "ucg/oob/tcp_place.hpp"
+#include "ucg/oob/tcp_wire.hpp"
+#include "ucg/oob/wait.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+using test::check_round;
+using test::expect_failure;
+using test::free_port;
+using test::tcp_rank;
+
+namespace {
+
+std::string rounds(std::uint32_t rank, std::uint32_t size, std::uint16_t port,
+                   std::span<const std::size_t> blocks) {
+    const auto me = tcp_rank(rank, size, port);
+    if (!me) return "not created";
+    unsigned round = 0;
+    for (const std::size_t bytes : blocks)
+        if (const auto wrong = check_round(*me, round++, bytes); !wrong.empty()) return wrong;
+    return {};
+}
+
+ucs::unique_fd connect_to(std::uint16_t port) {
+    ucs::unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(port);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return {};
+    return socket;
+}
+
+void say(const ucs::unique_fd& to, std::span<const std::byte> bytes) {
+    static_cast<void>(::send(to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+}
+
+std::vector<std::byte> frame(const ucg::oob::wire::header& what) {
+    std::vector<std::byte> bytes(ucg::oob::wire::header::size);
+    ucg::oob::wire::pack(what, std::span(bytes).first<ucg::oob::wire::header::size>());
+    return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("tcp: threads give each other blocks of all sizes, again and again") {
+    const std::size_t blocks[] = {1, 0, 8, 300, 0, 70'000, 5};
+    for (const std::uint32_t size : {1U, 2U, 3U, 16U, 64U}) {
+        const std::uint16_t port = free_port();
+        CHECK(test::run_as_threads(size, [&](std::uint32_t rank) {
+                  return rounds(rank, size, port, blocks);
+              }) == "");
+    }
+}
+
+TEST_CASE("tcp: processes give each other blocks of a megabyte") {
+    const std::size_t blocks[] = {std::size_t{1} << 20, 3, (std::size_t{1} << 20) + 7};
+    const std::uint16_t port = free_port();
+    CHECK(test::run_as_processes(
+              8, [&](std::uint32_t rank) { return rounds(rank, 8, port, blocks); }) == "");
+}
+
+TEST_CASE("tcp: stores follow each other at one port") {
+    const std::uint16_t port = free_port();
+    const std::size_t blocks[] = {10, 20};
+    for (int i = 0; i < 5; ++i)
+        CHECK(test::run_as_threads(
+                  3, [&](std::uint32_t rank) { return rounds(rank, 3, port, blocks); }) == "");
+}
+
+TEST_CASE("tcp: others wait for a rank 0 that comes later") {
+    const std::uint16_t port = free_port();
+    std::atomic<bool> tried = false;
+    CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
+              while (rank == 0 && !tried)
+                  std::this_thread::yield();
+              const auto me = tcp_rank(rank, 2, port);
+              if (!me) return "not created";
+              std::uint32_t mine = 7, all[2] = {};
+              void* request = nullptr;
+              if (me->allgather(me->arg, &mine, all, 4, &request) != UCS_OK) return "allgather";
+              ucs_status_t status = UCS_INPROGRESS;
+              while (status == UCS_INPROGRESS) {
+                  status = me->test(me->arg, request);
+                  tried = true;
+              }
+              me->release(me->arg, request);
+              return status == UCS_OK && all[0] == 7 && all[1] == 7 ? "" : "not right";
+          }) == "");
+}
+
+TEST_CASE("tcp: a killed rank ends the round on all others, at whatever point it dies") {
+    std::mt19937 random(4711);
+    for (int run = 0; run < 12; ++run) {
+        const std::uint16_t port = free_port();
+        const std::uint32_t victim = static_cast<std::uint32_t>(run) % 4;
+        const std::size_t bytes = run % 2 == 0 ? 8 : 400'000;
+        const auto tests = static_cast<unsigned>(random() % 40);
+        INFO("victim " << victim << " after " << tests << " calls of test");
+        CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
+                  const auto me = tcp_rank(rank, 4, port, 20);
+                  if (!me) return "not created";
+                  if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
+                  if (rank != victim) return expect_failure(*me, UCS_ERR_CONNECTION_RESET, bytes);
+                  std::vector<std::byte> mine(bytes), all(4 * bytes);
+                  void* request = nullptr;
+                  if (me->allgather(me->arg, mine.data(), all.data(), bytes, &request) != UCS_OK)
+                      return "allgather";
+                  for (unsigned i = 0; i < tests; ++i)
+                      if (me->test(me->arg, request) != UCS_INPROGRESS) break;
+                  ::kill(::getpid(), SIGKILL);
+                  return "lives";
+              }) == "");
+    }
+}
+
+TEST_CASE("tcp: a rank that leaves or gives up ends the round of the others") {
+    for (const bool in_round : {false, true})
+        for (const std::uint32_t leaver : {0U, 2U}) {
+            const std::uint16_t port = free_port();
+            const test::log_capture log;
+            CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
+                      auto me = tcp_rank(rank, 3, port);
+                      if (!me) return "not created";
+                      if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
+                      if (rank != leaver) {
+                          const bool is_told = leaver == 0 && in_round;
+                          return expect_failure(
+                              *me, is_told ? UCS_ERR_CANCELED : UCS_ERR_CONNECTION_RESET);
+                      }
+                      if (!in_round) return {};
+                      void* request = nullptr;
+                      char mine[8] = {}, all[24];
+                      if (me->allgather(me->arg, mine, all, 8, &request) != UCS_OK) return "begin";
+                      me->release(me->arg, request);
+                      if (me->allgather(me->arg, mine, all, 8, &request) != UCS_ERR_CANCELED)
+                          return "a round after it gave up";
+                      return {};
+                  }) == "");
+            if (leaver == 2) CHECK(log.count("rank 2") >= 1);
+        }
+}
+
+TEST_CASE("tcp: all are told which ranks did not come") {
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    // Only rank 0 has a short time: the others learn it from there.
+    CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
+              const auto me = tcp_rank(rank, 8, port, rank == 0 ? 1 : 40);
+              if (!me) return "not created";
+              return expect_failure(*me, UCS_ERR_TIMED_OUT);
+          }) == "");
+    INFO(log.text());
+    CHECK(log.count("ranks 3-7 did not come within 1 s") == 1);
+    CHECK(log.count("rank 0 says that ranks 3-7 failed it") == 2);
+}
+
+TEST_CASE("tcp: a rank whose time is over asks who is missing") {
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
+              const auto me = tcp_rank(rank, 4, port, rank == 2 ? 0.5 : 40);
+              if (!me) return "not created";
+              return expect_failure(*me, UCS_ERR_TIMED_OUT);
+          }) == "");
+    INFO(log.text());
+    CHECK(log.count("rank 3") == 3);
+}
+
+TEST_CASE("tcp: nobody at the port, and a rank 0 that is elsewhere") {
+    const test::log_capture log;
+    const std::uint16_t port = free_port();
+    CHECK(expect_failure(*tcp_rank(1, 2, port, 0.2), UCS_ERR_TIMED_OUT) == "");
+    CHECK(log.count("rank 1 did not reach rank 0 at 127.0.0.1") == 1);
+    CHECK(log.count("refused") >= 1);
+    // It listens, but does not take part.
+    const auto root = tcp_rank(0, 2, port);
+    REQUIRE(root);
+    CHECK(expect_failure(*tcp_rank(1, 2, port, 0.2), UCS_ERR_TIMED_OUT) == "");
+    CHECK(log.count("it does not answer") == 1);
+}
+
+TEST_CASE("tcp: a busy port and wrong arguments are told") {
+    const test::log_capture log;
+    const std::uint16_t port = free_port();
+    const auto first = tcp_rank(0, 2, port);
+    REQUIRE(first);
+    ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
+    with.size = 2;
+    with.host = "localhost";
+    with.port = port;
+    ucg_oob_t* made = nullptr;
+    with.host = "127.0.0.1";
+    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_BUSY);
+    CHECK(log.count(fmt::format("port {}", port)) == 1);
+    with.rank = 2;
+    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
+    with.rank = 1;
+    with.timeout = std::nan("");
+    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
+    with.timeout = -1;
+    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
+    with.timeout = 1;
+    with.port = 0;
+    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
+    with.struct_size = 8;
+    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_oob_create_tcp(nullptr, &made) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_oob_create_tcp(&with, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(made == nullptr);
+    ucg_oob_destroy(nullptr);
+}
+
+TEST_CASE("tcp: names and addresses of both kinds") {
+    for (const char* host : {"localhost", "::1", "127.0.0.1"}) {
+        const std::uint16_t port = free_port();
+        CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
+                  ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
+                  with.rank = rank;
+                  with.size = 2;
+                  with.host = host;
+                  with.port = port;
+                  with.timeout = 20;
+                  ucg_oob_t* made = nullptr;
+                  const ucs_status_t status = ucg_oob_create_tcp(&with, &made);
+                  // A host without IPv6.
+                  if (status == UCS_ERR_IO_ERROR && std::string_view(host) == "::1") return {};
+                  if (status != UCS_OK) return "not created";
+                  const test::oob_handle me(made);
+                  if (std::string_view(host) == "::1" && rank == 1) {
+                      const ucs::unique_fd probe(::socket(AF_INET6, SOCK_STREAM, 0));
+                      sockaddr_in6 at{};
+                      at.sin6_family = AF_INET6;
+                      at.sin6_addr = in6addr_loopback;
+                      if (::bind(probe.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0)
+                          return {};
+                  }
+                  return check_round(*me, 0, 100);
+              }) == "");
+    }
+}
+
+TEST_CASE("tcp: ranks that disagree on the number of bytes are told") {
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
+              const auto me = tcp_rank(rank, 3, port);
+              if (!me) return "not created";
+              return expect_failure(*me, UCS_ERR_INVALID_PARAM, rank == 1 ? 9 : 8);
+          }) == "");
+    CHECK(log.count("rank 1 gives 9 bytes and rank 0 8") == 1);
+}
+
+TEST_CASE("tcp: strangers at the port disturb nobody") {
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    std::atomic<bool> has_come = false;
+    CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
+              using namespace ucg::oob;
+              const auto me = tcp_rank(rank, 3, port);
+              if (!me) return "not created";
+              if (rank != 2) {
+                  if (auto wrong = check_round(*me, 0, 50); !wrong.empty()) return wrong;
+                  return check_round(*me, 1, 5000);
+              }
+              std::mt19937 random(1);
+              std::vector<ucs::unique_fd> open;
+              for (int i = 0; i < 40; ++i) {
+                  auto socket = connect_to(port);
+                  if (!socket) return "no connection";
+                  std::vector<std::byte> text;
+                  if (i % 8 == 0) text = frame({wire::kind::hello, 1, 4});            // size
+                  if (i % 8 == 1) text = frame({wire::kind::hello, 1, 3, 99});        // job
+                  if (i % 8 == 2) text = frame({wire::kind::block, 1, 3, 0, 0, 50});  // no hello
+                  if (i % 8 == 3) text = frame({wire::kind::hello, 0, 3});            // rank 0
+                  if (i % 8 == 4) text.assign(500, static_cast<std::byte>(random()));
+                  if (i % 8 == 5) (text = frame({wire::kind::hello, 1, 3})).resize(20);
+                  if (i % 8 == 6) text.assign(3, std::byte{'H'});
+                  say(socket, text);
+                  if (i % 3 != 0) open.push_back(std::move(socket));
+              }
+              if (auto wrong = check_round(*me, 0, 50); !wrong.empty()) return wrong;
+              has_come = true;
+              return check_round(*me, 1, 5000);
+          }) == "");
+    CHECK(has_come);
+    INFO(log.text());
+    CHECK(log.count("nonsense") >= 1);
+    CHECK(log.count("ucg.oob", ucs::log::level::error) == 0);
+    CHECK(log.count("", ucs::log::level::error) == 0);
+}
+
+TEST_CASE("tcp: a second rank of the same number is refused, and the first goes on") {
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    std::atomic<unsigned> refused = 0;
+    std::atomic<unsigned> good = 0;
+    CHECK(test::run_as_threads(4, [&](std::uint32_t thread) -> std::string {
+              const auto me = tcp_rank(thread == 3 ? 1 : thread, 3, port);
+              if (!me) return "not created";
+              // Rank 2 comes when one of the two was sent away: else the round might be over.
+              while (thread == 2 && refused == 0)
+                  std::this_thread::yield();
+              std::uint32_t mine = me->rank, all[3] = {};
+              const ucs_status_t status = ucg::oob::gather(*me, &mine, all, 4);
+              if (status == UCS_ERR_REJECTED) ++refused;
+              if (status == UCS_OK && all[1] == 1 && all[2] == 2) ++good;
+              return {};
+          }) == "");
+    CHECK(refused == 1);
+    CHECK(good == 3);
+}
+
+TEST_CASE("tcp: a member that sends garbage is expelled and named") {
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    using namespace ucg::oob;
+    const std::vector<std::byte> wrongs[] = {
+        frame({wire::kind::block, 2, 3, 0, 7, 8}),   frame({wire::kind::hello, 2, 3}),
+        frame({wire::kind::block, 1, 3, 0, 1, 8}),   frame({wire::kind::blocks, 2, 3, 0, 1, 8}),
+        frame({wire::kind::welcome, 2, 3}),          std::vector<std::byte>(40),
+        frame({wire::kind::failure, 2, 3, 0, 1, 8}),
+    };
+    for (const auto& wrong : wrongs) {
+        CHECK(test::run_as_threads(3, [&](std::uint32_t rank) -> std::string {
+                  if (rank != 2) {
+                      const auto me = tcp_rank(rank, 3, port);
+                      return me ? expect_failure(*me, UCS_ERR_CONNECTION_RESET) : "not created";
+                  }
+                  ucs::unique_fd socket;
+                  while (!socket)
+                      socket = connect_to(port);
+                  // A round as it should be first, so that all are there.
+                  say(socket, frame({wire::kind::hello, 2, 3}));
+                  say(socket, frame({wire::kind::block, 2, 3, 0, 0, 8}));
+                  say(socket, std::vector<std::byte>(8));
+                  char answer[wire::header::size * 2 + 24];
+                  if (::recv(socket.get(), answer, sizeof answer, MSG_WAITALL) != sizeof answer)
+                      return "no answer";
+                  say(socket, wrong);
+                  char none;
+                  while (::recv(socket.get(), &none, 1, 0) > 0) {
+                  }
+                  return {};
+              }) == "");
+    }
+    CHECK(log.count("rank 2 sent") == std::size(wrongs));
+}
+
+TEST_CASE("tcp: a rank that comes after the failure is told") {
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    auto root = tcp_rank(0, 3, port, 0.01);
+    REQUIRE(root);
+    CHECK(expect_failure(*root, UCS_ERR_TIMED_OUT) == "");
+    const auto late = tcp_rank(1, 3, port);
+    char mine[4] = {}, all[12];
+    void* request = nullptr;
+    REQUIRE(late->allgather(late->arg, mine, all, 4, &request) == UCS_OK);
+    for (int i = 0; i < 100; ++i)
+        REQUIRE(late->test(late->arg, request) == UCS_INPROGRESS);
+    root.reset();
+    ucs_status_t status = UCS_INPROGRESS;
+    while (status == UCS_INPROGRESS)
+        status = late->test(late->arg, request);
+    CHECK(status == UCS_ERR_TIMED_OUT);
+    CHECK(log.count("rank 0 says that ranks 1-2 failed it") == 1);
+    late->release(late->arg, request);
+}
+
+TEST_CASE("tcp: a rank 0 that sends garbage ends the round") {
+    using namespace ucg::oob;
+    const std::vector<std::byte> answers[] = {
+        frame({wire::kind::blocks, 0, 2, 0, 0, 1 << 20}),
+        frame({wire::kind::blocks, 0, 2, 0, 3, 16}),
+        frame({wire::kind::hello, 0, 2}),
+        std::vector<std::byte>(100),
+        frame({wire::kind::failure, 0, 2, 0, 0, 12}),
+    };
+    for (const auto& answer : answers) {
+        const test::log_capture log;
+        tcp_place any{"127.0.0.1", 0};
+        const auto listener = any.listen();
+        REQUIRE(listener);
+        const std::uint16_t port = port_of(listener->get());
+        std::thread root([&] {
+            ucs::unique_fd socket;
+            while (!socket)
+                socket = ucs::unique_fd(::accept(listener->get(), nullptr, nullptr));
+            say(socket, frame({wire::kind::welcome, 0, 2}));
+            say(socket, answer);
+            say(socket, std::vector<std::byte>(12));  // a failure that says UCS_OK
+            char none;
+            while (::recv(socket.get(), &none, 1, 0) > 0) {
+            }
+        });
+        {
+            const auto me = tcp_rank(1, 2, port);
+            char mine[8] = {}, all[16];
+            const ucs_status_t status = gather(*me, mine, all, 8);
+            CHECK((status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_INVALID_PARAM));
+        }
+        root.join();
+    }
+}

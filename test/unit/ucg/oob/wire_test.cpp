@@ -1,0 +1,91 @@
+// Frames of the store, and texts of ranks.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <vector>
+
+#include "ucg/oob/rank_list.hpp"
+#include "ucg/oob/tcp_wire.hpp"
+
+using namespace ucg::oob;
+
+namespace {
+
+wire::header_bytes packed(const wire::header& what) {
+    wire::header_bytes bytes;
+    wire::pack(what, bytes);
+    return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("oob frames: a header is read as it was written") {
+    const wire::header sent{wire::kind::block, 3, 9, 0x1234567890abcdef, 77, 4096};
+    const auto read = wire::parse(packed(sent));
+    REQUIRE(read);
+    CHECK(read->what == sent.what);
+    CHECK(read->from == 3);
+    CHECK(read->ranks == 9);
+    CHECK(read->job == sent.job);
+    CHECK(read->round == 77);
+    CHECK(read->content == 4096);
+    // The layout is what other versions read.
+    const auto bytes = packed(sent);
+    CHECK(std::memcmp(bytes.data(), "HOOB\1\0\3\0\3\0\0\0\11\0\0\0", 16) == 0);
+}
+
+TEST_CASE("oob frames: what no rank sends is refused") {
+    CHECK_FALSE(wire::parse(packed({wire::kind::hello, 9, 9})));
+    CHECK_FALSE(wire::parse(packed({wire::kind::hello, 0, 0})));
+    CHECK_FALSE(wire::parse(packed({wire::kind::hello, 0, 2, 0, 0, 1})));
+    CHECK_FALSE(wire::parse(packed({static_cast<wire::kind>(0), 0, 2})));
+    CHECK_FALSE(wire::parse(packed({static_cast<wire::kind>(7), 0, 2})));
+    CHECK_FALSE(wire::parse(packed({wire::kind::block, 0, 2, 0, 0, ~std::uint64_t{0}})));
+    CHECK_FALSE(wire::parse(packed({wire::kind::failure, 0, 2, 0, 0, 4})));
+    CHECK_FALSE(wire::parse(packed({wire::kind::failure, 0, 2, 0, 0, 9})));
+    CHECK_FALSE(wire::parse(packed({wire::kind::failure, 0, 2, 0, 0, 1000})));
+    for (const std::size_t at : {0U, 3U, 4U}) {
+        auto bytes = packed({wire::kind::hello, 1, 2});
+        bytes[at] ^= std::byte{1};
+        CHECK_FALSE(wire::parse(bytes));
+    }
+}
+
+TEST_CASE("oob frames: a failure is read as it was written, and checked") {
+    std::array<std::byte, wire::failure::most_bytes> bytes;
+    const auto pack = [&](wire::failure what) {
+        return std::span<const std::byte>(bytes).first(wire::pack(what, bytes));
+    };
+    const auto read = wire::parse_failure(pack({UCS_ERR_TIMED_OUT, 5, {1, 2, 6}}), 7);
+    REQUIRE(read);
+    CHECK(read->why == UCS_ERR_TIMED_OUT);
+    CHECK(read->count == 5);
+    CHECK(read->first == std::vector<rank_t>{1, 2, 6});
+    CHECK_FALSE(wire::parse_failure(pack({UCS_ERR_TIMED_OUT, 3, {1, 2, 7}}), 7));
+    CHECK_FALSE(wire::parse_failure(pack({UCS_ERR_TIMED_OUT, 3, {1, 1, 2}}), 7));
+    CHECK_FALSE(wire::parse_failure(pack({UCS_ERR_TIMED_OUT, 2, {1, 2, 3}}), 7));
+    CHECK_FALSE(wire::parse_failure(pack({UCS_ERR_TIMED_OUT, 8, {}}), 7));
+    CHECK_FALSE(wire::parse_failure(pack({UCS_OK, 0, {}}), 7));
+    CHECK_FALSE(wire::parse_failure(pack({UCS_ERR_LAST, 0, {}}), 7));
+    CHECK_FALSE(wire::parse_failure(std::span(bytes).first(7), 7));
+    wire::failure many{UCS_ERR_TIMED_OUT, 1000, {}};
+    for (rank_t rank = 0; rank < 1000; ++rank)
+        many.first.push_back(rank);
+    const auto cut = wire::parse_failure(pack(many), 1000);
+    REQUIRE(cut);
+    CHECK(cut->first.size() == wire::failure::most_listed);
+    CHECK(cut->count == 1000);
+}
+
+TEST_CASE("ranks are named in ranges, the first ones") {
+    const auto text = [](std::vector<rank_t> ranks, std::uint64_t more = 0) {
+        return rank_list(ranks, more);
+    };
+    CHECK(text({4}) == "rank 4");
+    CHECK(text({4, 5}) == "ranks 4-5");
+    CHECK(text({1, 3, 4, 5, 9}) == "ranks 1, 3-5 and 9");
+    CHECK(text({1, 2}, 40) == "ranks 1-2 and 40 more");
+    std::vector<rank_t> odd;
+    for (rank_t rank = 1; rank < 100; rank += 2)
+        odd.push_back(rank);
+    CHECK(rank_list(odd).ends_with(", 39 and 30 more"));
+}

@@ -1,0 +1,180 @@
+/* How the ranks of a group find each other: a small allgather that works before there is a group.
+ */
+#ifndef UCG_API_UCG_OOB_H_
+#define UCG_API_UCG_OOB_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <ucs/sys/compiler_def.h>
+#include <ucs/type/status.h>
+
+BEGIN_C_DECLS
+
+/**
+ * What a group is made over. A program fills one in over whatever connects its ranks already, or
+ * takes one of the bundled ones below (or of ucg_oob_mpi.h).
+ *
+ * A round is one allgather. All members begin the same rounds in the same order with the same
+ * number of bytes, and each has one round under way at a time. Rounds are few and their blocks
+ * small (some hundred bytes): addresses are exchanged this way, not data.
+ *
+ * Threads: the calls for one object come one after the other, from any thread. Different objects
+ * are independent of each other. Nothing moves but in these calls.
+ */
+typedef struct ucg_oob {
+    /** sizeof(ucg_oob_t) as the caller was compiled. */
+    size_t struct_size;
+
+    /** Place of this process among those who exchange, less than `size`. */
+    uint32_t rank;
+
+    /** How many exchange, at least 1. */
+    uint32_t size;
+
+    /**
+     * Begins a round.
+     *
+     * @param arg      the member `arg`.
+     * @param send     `bytes` bytes of this rank.
+     * @param recv     room for size * bytes bytes, which come in the order of ranks. Both stay
+     * where they are, and `send` stays as it is, until the request was released.
+     * @param bytes    the same on all ranks; 0: a barrier.
+     * @param request  what `test` and `release` take; set only with UCS_OK.
+     * @return UCS_OK: begun, possibly ended already. UCS_ERR_BUSY: another round is under way. Any
+     *         other error: nothing was begun and nothing is to be released.
+     */
+    ucs_status_t (*allgather)(void* arg, const void* send, void* recv, size_t bytes,
+                              void** request);
+
+    /**
+     * Moves a round on; never waits.
+     *
+     * @return UCS_OK: `recv` is complete. UCS_INPROGRESS: call it again. An error: the round has
+     *         failed, and further rounds over this object fail as well: UCS_ERR_TIMED_OUT when
+     *         members did not come in time, UCS_ERR_CONNECTION_RESET when one died or left, and
+     *         others. The same answer again once it ended.
+     */
+    ucs_status_t (*test)(void* arg, void* request);
+
+    /** Frees the request. One that has not ended is given up: further rounds fail everywhere. */
+    void (*release)(void* arg, void* request);
+
+    /** First argument of the three functions. */
+    void* arg;
+} ucg_oob_t;
+
+/** An object of one rank without functions: what a program begins with that sets its own. */
+#define UCG_OOB_INIT \
+    { sizeof(ucg_oob_t), 0, 1, NULL, NULL, NULL, NULL }
+
+/* Bundled objects
+ *
+ * What they share: a member that is not there in time, dies, or leaves ends the round on all others
+ * with a status, and one line of the log (component ucg.oob) says who it was as far as that can be
+ * known. `timeout` is how long a round may take, in seconds from its begin on this rank: 0 is 300,
+ * HUGE_VAL (of math.h) waits for ever. They start no threads and install no signal handlers.
+ *
+ * A child process may not use an object that its parent has used before the fork().
+ */
+
+/** What ucg_oob_create_tcp takes. Start with UCG_OOB_TCP_PARAMS_INIT. */
+typedef struct ucg_oob_tcp_params {
+    size_t struct_size; /* sizeof(ucg_oob_tcp_params_t) */
+    uint32_t rank;      /* less than size */
+    uint32_t size;      /* number of ranks, at least 1 */
+    const char* host;   /* name or address (IPv4, IPv6) of the host of rank 0 */
+    uint16_t port;      /* where rank 0 listens; not 0 */
+    double timeout;     /* seconds for a round; 0: 300 */
+    const char* job; /* NULL, or a name: ranks of jobs of other names are not mixed up with ours */
+} ucg_oob_tcp_params_t;
+
+#define UCG_OOB_TCP_PARAMS_INIT \
+    { sizeof(ucg_oob_tcp_params_t), 0, 1, NULL, 0, 0.0, NULL }
+
+/**
+ * A store at rank 0, to which all others connect. Rank 0 listens at the port on all addresses of
+ * its host, or only on the loopback address where `host` is one. The others try until rank 0 is
+ * there. Looking up a name may block as long as the resolver does; nothing else blocks.
+ *
+ * There is no secret: who reaches the port and knows size and job can take the place of a rank.
+ *
+ * @param params  read during the call.
+ * @param oob_p   the object, set only with UCS_OK.
+ * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_BUSY (rank 0: somebody listens at the port),
+ *         UCS_ERR_IO_ERROR (rank 0: the port cannot be opened), UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucg_oob_create_tcp(const ucg_oob_tcp_params_t* params, ucg_oob_t** oob_p);
+
+/** What ucg_oob_create_directory takes. Start with UCG_OOB_DIRECTORY_PARAMS_INIT. */
+typedef struct ucg_oob_directory_params {
+    size_t struct_size; /* sizeof(ucg_oob_directory_params_t) */
+    uint32_t rank;      /* less than size */
+    uint32_t size;      /* number of ranks, at least 1 */
+    const char* path;   /* a folder that all ranks see and may write in */
+    const char* job;    /* letters, digits, . _ -, at most 100; for one job only, ever */
+    double timeout;     /* seconds for a round; 0: 300 */
+} ucg_oob_directory_params_t;
+
+#define UCG_OOB_DIRECTORY_PARAMS_INIT \
+    { sizeof(ucg_oob_directory_params_t), 0, 1, NULL, NULL, 0.0 }
+
+/**
+ * Files in a folder. Everything is in a folder ucg-JOB below `path` that only this user may enter
+ * and that is removed when all members have left. The calls do input and output, which may block as
+ * long as the file system does.
+ *
+ * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_ALREADY_EXISTS (files of an older job of this
+ * name, or this rank is there already), UCS_ERR_REJECTED (the folder is of another user or open to
+ *         others), UCS_ERR_IO_ERROR (a file cannot be written; the log says why),
+ * UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, ucg_oob_t** oob_p);
+
+/**
+ * The processes of this one's PMIx name space: what mpirun, prterun or srun --mpi=pmix started
+ * together. They all create their objects of this kind in the same order. The first connects to the
+ * launcher's server, which may block. libpmix.so.2 is loaded when it is needed.
+ *
+ * @param timeout  seconds for a round; 0: 300.
+ * @return UCS_OK, UCS_ERR_UNSUPPORTED (no PMIx library here, or not in this build),
+ *         UCS_ERR_UNREACHABLE (no launcher that speaks PMIx), UCS_ERR_INVALID_PARAM,
+ *         UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucg_oob_create_pmix(double timeout, ucg_oob_t** oob_p);
+
+/**
+ * What the environment says. UCG_OOB is pmix, tcp, directory, or single (this process alone); when
+ * it is not set, the first of these that is there:
+ *   - PMIX_NAMESPACE and PMIX_RANK: PMIx;
+ *   - RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, as torchrun sets them: TCP, at the port
+ * UCG_OOB_PORT if set, else MASTER_PORT, else the port above it where torchrun itself listens at
+ * MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE);
+ *   - UCG_OOB_DIR, with UCG_OOB_RANK and UCG_OOB_SIZE (or RANK and WORLD_SIZE) and UCG_OOB_JOB:
+ * files;
+ *   - none: this process alone.
+ * UCG_OOB_JOB is the job's name for TCP as well, UCG_OOB_TIMEOUT the time for a round ("90s",
+ * "10m").
+ *
+ * @return as the functions above; UCS_ERR_INVALID_PARAM where variables are missing or malformed.
+ */
+ucs_status_t ucg_oob_create_env(ucg_oob_t** oob_p);
+
+/**
+ * A board in memory, for processes forked after this call, and for threads. Tests are its main use.
+ *
+ * @param size  number of ranks, at least 1.
+ * @param all   room for `size` pointers. Rank r uses all[r] only, and destroys it; destroying
+ * others in a process that does not use them is allowed and disturbs nobody.
+ * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucg_oob_create_local(uint32_t size, ucg_oob_t** all);
+
+/**
+ * Leaves, and frees a bundled object; NULL is allowed. Never waits. Requests not released are given
+ * up. Members that have ended all their rounds are not disturbed.
+ */
+void ucg_oob_destroy(ucg_oob_t* oob);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,114 @@
+// Calls that do an operation from begin to end.
+#include "ucg/capi/handles.hpp"
+
+using namespace ucg;
+using namespace ucg::capi;
+
+namespace {
+
+ucs_status_t run(const char* call, ucg_group_h handle, const ucg_coll_args_t& args) noexcept {
+    if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
+    group& of = from(handle);
+    request* what = nullptr;
+    const ucs_status_t status = guarded(of.of(), [&] {
+        const auto kept = of.kept().get(of, args);
+        if (!kept) return kept.status();
+        what = *kept;
+        return what->start();
+    });
+    return status == UCS_OK ? wait_for(*what) : status;
+}
+
+ucg_coll_args_t describe(ucg_coll_t coll, const void* src, void* dst, std::uint64_t count,
+                         ucg_type_t type) noexcept {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = coll;
+    if (src == UCG_IN_PLACE || dst == UCG_IN_PLACE) args.flags |= UCG_COLL_IN_PLACE;
+    args.src = src == UCG_IN_PLACE ? nullptr : src;
+    args.dst = dst == UCG_IN_PLACE ? nullptr : dst;
+    args.count = count;
+    args.type = type;
+    return args;
+}
+
+}  // namespace
+
+ucs_status_t ucg_barrier(ucg_group_h group) {
+    return run("ucg_barrier", group,
+               describe(UCG_COLL_BARRIER, nullptr, nullptr, 0, UCG_TYPE_UINT8));
+}
+
+ucs_status_t ucg_bcast(ucg_group_h group, void* buffer, uint64_t count, ucg_type_t type,
+                       uint32_t root) {
+    ucg_coll_args_t args = describe(UCG_COLL_BCAST, nullptr, buffer, count, type);
+    args.root = root;
+    return run("ucg_bcast", group, args);
+}
+
+ucs_status_t ucg_reduce(ucg_group_h group, const void* src, void* dst, uint64_t count,
+                        ucg_type_t type, ucg_op_t op, uint32_t root) {
+    ucg_coll_args_t args = describe(UCG_COLL_REDUCE, src, dst, count, type);
+    args.op = op;
+    args.root = root;
+    return run("ucg_reduce", group, args);
+}
+
+ucs_status_t ucg_allreduce(ucg_group_h group, const void* src, void* dst, uint64_t count,
+                           ucg_type_t type, ucg_op_t op) {
+    ucg_coll_args_t args = describe(UCG_COLL_ALLREDUCE, src, dst, count, type);
+    args.op = op;
+    return run("ucg_allreduce", group, args);
+}
+
+ucs_status_t ucg_gather(ucg_group_h group, const void* src, void* dst, uint64_t count,
+                        ucg_type_t type, uint32_t root) {
+    ucg_coll_args_t args = describe(UCG_COLL_GATHER, src, dst, count, type);
+    args.root = root;
+    return run("ucg_gather", group, args);
+}
+
+ucs_status_t ucg_scatter(ucg_group_h group, const void* src, void* dst, uint64_t count,
+                         ucg_type_t type, uint32_t root) {
+    ucg_coll_args_t args = describe(UCG_COLL_SCATTER, src, dst, count, type);
+    args.root = root;
+    return run("ucg_scatter", group, args);
+}
+
+ucs_status_t ucg_allgather(ucg_group_h group, const void* src, void* dst, uint64_t count,
+                           ucg_type_t type) {
+    return run("ucg_allgather", group, describe(UCG_COLL_ALLGATHER, src, dst, count, type));
+}
+
+ucs_status_t ucg_reduce_scatter_block(ucg_group_h group, const void* src, void* dst, uint64_t count,
+                                      ucg_type_t type, ucg_op_t op) {
+    ucg_coll_args_t args = describe(UCG_COLL_REDUCE_SCATTER_BLOCK, src, dst, count, type);
+    args.op = op;
+    return run("ucg_reduce_scatter_block", group, args);
+}
+
+ucs_status_t ucg_alltoall(ucg_group_h group, const void* src, void* dst, uint64_t count,
+                          ucg_type_t type) {
+    return run("ucg_alltoall", group, describe(UCG_COLL_ALLTOALL, src, dst, count, type));
+}
+
+ucs_status_t ucg_scan(ucg_group_h group, const void* src, void* dst, uint64_t count,
+                      ucg_type_t type, ucg_op_t op) {
+    ucg_coll_args_t args = describe(UCG_COLL_SCAN, src, dst, count, type);
+    args.op = op;
+    return run("ucg_scan", group, args);
+}
+
+ucs_status_t ucg_exscan(ucg_group_h group, const void* src, void* dst, uint64_t count,
+                        ucg_type_t type, ucg_op_t op) {
+    ucg_coll_args_t args = describe(UCG_COLL_EXSCAN, src, dst, count, type);
+    args.op = op;
+    return run("ucg_exscan", group, args);
+}
+
+ucs_status_t ucg_collective(ucg_group_h group, const ucg_coll_args_t* args) {
+    const auto all = arguments::copy(args);
+    if (!all) return all.status();
+    ucg_coll_args_t own = *all;
+    own.callback = nullptr;
+    return run("ucg_collective", group, own);
+}

@@ -1,0 +1,105 @@
+// ucg_request_h.
+#include <algorithm>
+#include <cstring>
+
+#include "ucg/capi/handles.hpp"
+#include "ucg/core/wait.hpp"
+
+using namespace ucg;
+using namespace ucg::capi;
+
+namespace ucg::capi {
+
+ucs_status_t wait_for(request& what) noexcept {
+    context& of = what.of().of();
+    if (!of.lock().enabled()) return what.of().wait(what);
+    ucs_status_t status = UCS_INPROGRESS;
+    wait_politely([&] { return status != UCS_INPROGRESS; },
+                  [&] {
+                      const std::lock_guard guard(of.lock());
+                      const bool moved = of.progress() != 0;
+                      status = what.status();
+                      return moved;
+                  });
+    return status;
+}
+
+}  // namespace ucg::capi
+
+ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
+                              ucg_request_h* request_p) {
+    constexpr const char* call = "ucg_request_init";
+    if (const ucs_status_t status = check_usable(call, group); status != UCS_OK) return status;
+    if (request_p == nullptr) return refuse(call, "request_p is NULL");
+    return guarded(from(group).of(), [&] {
+        const auto all = arguments::copy(args);
+        if (!all) return all.status();
+        auto made = request::make(from(group), *all);
+        if (!made) return made.status();
+        ++from(group).requests();
+        *request_p = handle(*made->release());
+        return UCS_OK;
+    });
+}
+
+ucs_status_t ucg_request_start(ucg_request_h request) {
+    if (request == nullptr) return refuse("ucg_request_start", "the request is NULL");
+    return guarded(from(request).of().of(), [&] { return from(request).start(); });
+}
+
+ucs_status_t ucg_request_set_buffers(ucg_request_h request, const void* src, void* dst) {
+    if (request == nullptr) return refuse("ucg_request_set_buffers", "the request is NULL");
+    return guarded(from(request).of().of(), [&] { return from(request).set_buffers(src, dst); });
+}
+
+ucs_status_t ucg_request_test(ucg_request_h request) {
+    if (request == nullptr) return refuse("ucg_request_test", "the request is NULL");
+    const std::lock_guard guard(from(request).of().of().lock());
+    return from(request).status();
+}
+
+ucs_status_t ucg_request_wait(ucg_request_h request) {
+    if (request == nullptr) return refuse("ucg_request_wait", "the request is NULL");
+    return wait_for(from(request));
+}
+
+ucs_status_t ucg_request_cancel(ucg_request_h request) {
+    if (request == nullptr) return refuse("ucg_request_cancel", "the request is NULL");
+    return guarded(from(request).of().of(), [&] {
+        from(request).fail(UCS_ERR_CANCELED);
+        return UCS_OK;
+    });
+}
+
+ucs_status_t ucg_request_query(ucg_request_h handle, ucg_request_attr_t* attr) {
+    constexpr const char* call = "ucg_request_query";
+    if (handle == nullptr || attr == nullptr) return refuse(call, "request or attr is NULL");
+    const request& of = from(handle);
+    return guarded(of.of().of(), [&] {
+        ucg_request_attr_t all = UCG_REQUEST_ATTR_INIT;
+        if (attr->struct_size >= sizeof all) {
+            const std::vector<schedule::rank_t> missing = of.missing();
+            all.missing = attr->missing;
+            all.missing_max = attr->missing_max;
+            all.missing_count = static_cast<uint32_t>(missing.size());
+            if (attr->missing != nullptr)
+                std::copy_n(missing.begin(), std::min<std::size_t>(missing.size(), all.missing_max),
+                            attr->missing);
+        }
+        all.status = of.status();
+        all.algorithm = of.choice().name();
+        all.reason = of.choice().reason.c_str();
+        give(attr, all);
+        return UCS_OK;
+    });
+}
+
+ucs_status_t ucg_request_free(ucg_request_h request) {
+    if (request == nullptr) return UCS_OK;
+    context& of = from(request).of().of();
+    const std::lock_guard guard(of.lock());
+    if (from(request).status() == UCS_INPROGRESS) return UCS_ERR_BUSY;
+    --from(request).of().requests();
+    delete &from(request);
+    return UCS_OK;
+}

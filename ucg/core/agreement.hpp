@@ -1,0 +1,51 @@
+// Whether all ranks call an operation with arguments that fit each other: a help for debugging.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "ucg/schedule/operation.hpp"
+
+namespace ucg {
+
+class group;
+class request;
+
+// Before an operation runs, all ranks exchange what they call it with, and those who differ from
+// rank 0 are named. Operations run one after the other then, so that all ranks compare the same
+// ones. Owned by a group. Owner context.
+class agreement {
+public:
+    explicit agreement(group& of) noexcept : group_(of) {}
+
+    // Runs it when those before have ended and all agree, or ends it with an error everywhere.
+    void compare(request& what) noexcept;
+    // It ended: the next one's turn.
+    void next(request& ended) noexcept;
+    // Ends one that has not run.
+    void stop(request& what, ucs_status_t why) noexcept;
+    [[nodiscard]] std::vector<schedule::rank_t> missing() const {
+        return round_ ? round_->missing() : std::vector<schedule::rank_t>{};
+    }
+
+private:
+    // What must be the same; from others, so it may be anything.
+    struct said {
+        std::uint32_t coll, flags, type, op, root, element;
+        std::uint64_t count;   // where that is the same on all
+        std::uint64_t counts;  // a hash of those that all have
+    };
+    static said say(const request& what) noexcept;
+    static void on_end(schedule::operation& ended, void* self) noexcept;
+    void begin() noexcept;
+    [[nodiscard]] ucs_status_t judge() const;
+
+    group& group_;
+    std::deque<request*> queue_;  // the first one is compared, or runs
+    said mine_{};
+    std::vector<said> all_;
+    std::optional<schedule::operation> round_;
+};
+
+}  // namespace ucg

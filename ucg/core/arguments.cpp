@@ -1,0 +1,337 @@
+#include "ucg/core/arguments.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "ucg/core/log.hpp"
+
+namespace ucg {
+namespace {
+
+using schedule::collective;
+using schedule::rank_t;
+
+// The C names stand for the same things in the same order.
+static_assert(UCG_COLL_LAST == schedule::collective_count);
+static_assert(UCG_COLL_EXSCAN == static_cast<int>(collective::exscan));
+static_assert(UCG_COLL_REDUCE_SCATTER == static_cast<int>(collective::reduce_scatter));
+static_assert(UCG_TYPE_OPAQUE == reduce::element_count);
+static_assert(UCG_TYPE_FP64_AT == static_cast<int>(reduce::element::fp64_at));
+static_assert(UCG_TYPE_FP32 == static_cast<int>(reduce::element::fp32));
+static_assert(UCG_OP_USER == reduce::operation_count);
+static_assert(UCG_OP_MAX_AT == static_cast<int>(reduce::operation::maximum_at));
+static_assert(UCG_OP_AVERAGE == static_cast<int>(reduce::operation::average));
+
+constexpr std::uint64_t most_bytes = std::numeric_limits<std::size_t>::max() / 2;
+
+template<class... Values>
+ucs_status_t refuse(const ucg_coll_args_t& args, ucs_status_t status,
+                    fmt::format_string<Values...> why, Values&&... values) {
+    ucs::log::error(core_log, "{}: {}", ucg_coll_name(args.coll),
+                    fmt::format(why, std::forward<Values>(values)...));
+    return status;
+}
+
+bool reduces(collective what) noexcept {
+    switch (what) {
+        case collective::reduce:
+        case collective::allreduce:
+        case collective::reduce_scatter:
+        case collective::reduce_scatter_block:
+        case collective::scan:
+        case collective::exscan:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool has_root(collective what) noexcept {
+    switch (what) {
+        case collective::bcast:
+        case collective::reduce:
+        case collective::gather:
+        case collective::gatherv:
+        case collective::scatter:
+        case collective::scatterv:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// How many elements one side of an operation has in memory, the gaps between blocks included; and
+// whether it may be absent.
+class extents {
+public:
+    extents(const ucg_coll_args_t& args, rank_t rank, rank_t size)
+        : args_(args), size_(size), at_root_(rank == args.root) {}
+
+    // Elements from the begin of the buffer to the end of its last block. Nothing: they overflow.
+    [[nodiscard]] std::optional<std::uint64_t> source() const {
+        switch (static_cast<collective>(args_.coll)) {
+            case collective::barrier:
+            case collective::bcast:
+                return 0;
+            case collective::scatter:
+                return at_root_ ? times(args_.count, size_) : 0;
+            case collective::scatterv:
+                return at_root_ ? blocks(args_.src_counts, args_.src_displs) : 0;
+            case collective::reduce_scatter:
+                return blocks(args_.dst_counts, nullptr);
+            case collective::reduce_scatter_block:
+            case collective::alltoall:
+                return times(args_.count, size_);
+            case collective::alltoallv:
+                return blocks(args_.src_counts, args_.src_displs);
+            default:
+                return args_.count;
+        }
+    }
+    [[nodiscard]] std::optional<std::uint64_t> target() const {
+        switch (static_cast<collective>(args_.coll)) {
+            case collective::barrier:
+                return 0;
+            case collective::reduce:
+                return at_root_ ? args_.count : 0;
+            case collective::gather:
+                return at_root_ ? times(args_.count, size_) : 0;
+            case collective::gatherv:
+                return at_root_ ? blocks(args_.dst_counts, args_.dst_displs) : 0;
+            case collective::allgather:
+            case collective::alltoall:
+                return times(args_.count, size_);
+            case collective::allgatherv:
+            case collective::alltoallv:
+                return blocks(args_.dst_counts, args_.dst_displs);
+            default:
+                return args_.count;
+        }
+    }
+
+private:
+    static std::optional<std::uint64_t> times(std::uint64_t count, std::uint64_t by) {
+        if (by != 0 && count > most_bytes / by) return std::nullopt;
+        return count * by;
+    }
+    [[nodiscard]] std::optional<std::uint64_t> blocks(const std::uint64_t* counts,
+                                                      const std::uint64_t* places) const {
+        std::uint64_t end = 0;
+        for (rank_t i = 0; i < size_; ++i) {
+            const std::uint64_t begin = places != nullptr ? places[i] : end;
+            if (counts[i] > most_bytes || begin > most_bytes - counts[i]) return std::nullopt;
+            if (counts[i] != 0 || places == nullptr) end = std::max(end, begin + counts[i]);
+        }
+        return end;
+    }
+
+    const ucg_coll_args_t& args_;
+    const rank_t size_;
+    const bool at_root_;
+};
+
+ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
+    const auto what = static_cast<collective>(args.coll);
+    if (args.type < 0 || args.type >= UCG_TYPE_LAST)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "{} is no type", static_cast<int>(args.type));
+    constexpr unsigned known = UCG_COLL_IN_PLACE | UCG_COLL_DETERMINISTIC;
+    if ((args.flags & ~known) != 0)
+        return refuse(args, UCS_ERR_UNSUPPORTED, "unknown flags 0x{:x}", args.flags & ~known);
+    if (args.src_memory != UCS_MEMORY_TYPE_HOST || args.dst_memory != UCS_MEMORY_TYPE_HOST)
+        return refuse(args, UCS_ERR_UNSUPPORTED, "only host memory is served");
+    if (args.type == UCG_TYPE_OPAQUE && (args.element_size == 0 || args.element_size > most_bytes))
+        return refuse(args, UCS_ERR_INVALID_PARAM, "an opaque type needs element_size");
+    if (has_root(what) && args.root >= size)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "root {} of {} ranks", args.root, size);
+    if (args.timeout < 0 || args.timeout != args.timeout)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "a timeout of {} s", args.timeout);
+    if (what == collective::bcast && (args.flags & UCG_COLL_IN_PLACE) != 0)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "is in place as it is");
+    if (!reduces(what)) return UCS_OK;
+    if (args.op < 0 || args.op >= UCG_OP_LAST)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "{} is no operation", static_cast<int>(args.op));
+    if (args.op == UCG_OP_USER) {
+        if (args.user_op == nullptr || args.user_op->function == nullptr)
+            return refuse(args, UCS_ERR_INVALID_PARAM, "the user's operator is not given");
+        return UCS_OK;
+    }
+    if (!ucg_op_is_defined(args.type, args.op))
+        return refuse(args, UCS_ERR_UNSUPPORTED, "{} is not defined for {}", ucg_op_name(args.op),
+                      ucg_type_name(args.type));
+    return UCS_OK;
+}
+
+ucs_status_t check_arrays(const ucg_coll_args_t& args, rank_t rank) {
+    const bool in_place = (args.flags & UCG_COLL_IN_PLACE) != 0;
+    bool missing = false;
+    switch (static_cast<collective>(args.coll)) {
+        case collective::gatherv:
+            missing = rank == args.root && args.dst_counts == nullptr;
+            break;
+        case collective::scatterv:
+            missing = rank == args.root && args.src_counts == nullptr;
+            break;
+        case collective::allgatherv:
+        case collective::reduce_scatter:
+            missing = args.dst_counts == nullptr;
+            break;
+        case collective::alltoallv:
+            missing = args.dst_counts == nullptr || (!in_place && args.src_counts == nullptr);
+            break;
+        default:
+            break;
+    }
+    return missing ? refuse(args, UCS_ERR_INVALID_PARAM, "the array of counts is NULL") : UCS_OK;
+}
+
+// Whether the input is not in src.
+bool source_is_in_target(const ucg_coll_args_t& args, rank_t rank) noexcept {
+    if ((args.flags & UCG_COLL_IN_PLACE) == 0) return false;
+    switch (static_cast<collective>(args.coll)) {
+        case collective::scatter:
+        case collective::scatterv:
+            return false;
+        case collective::gather:
+        case collective::gatherv:
+        case collective::reduce:
+            return rank == args.root;
+        default:
+            return true;
+    }
+}
+
+// Whether nothing comes into dst although it has room: the root's block of a scatter in place.
+bool target_is_in_source(const ucg_coll_args_t& args, rank_t rank) noexcept {
+    const auto what = static_cast<collective>(args.coll);
+    return (args.flags & UCG_COLL_IN_PLACE) != 0 && rank == args.root &&
+           (what == collective::scatter || what == collective::scatterv);
+}
+
+bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t b_bytes) noexcept {
+    const auto first = reinterpret_cast<std::uintptr_t>(a);
+    const auto second = reinterpret_cast<std::uintptr_t>(b);
+    return a_bytes != 0 && b_bytes != 0 && first < second + b_bytes && second < first + a_bytes;
+}
+
+// The same in memory: `counts` of the call, with places that are made where none were given.
+const std::uint64_t* places_of(const std::uint64_t* counts, const std::uint64_t* given, rank_t size,
+                               std::vector<std::uint64_t>& made) {
+    if (given != nullptr || counts == nullptr) return given;
+    made.assign(size, 0);
+    for (rank_t i = 1; i < size; ++i)
+        made[i] = made[i - 1] + counts[i - 1];
+    return made.data();
+}
+
+std::unique_ptr<schedule::reducer> make_reducer(const ucg_coll_args_t& args, std::size_t element,
+                                                rank_t size) {
+    if (args.op == UCG_OP_USER)
+        return std::make_unique<schedule::user_reducer>(args.user_op->function, args.user_op->arg,
+                                                        element, args.user_op->commutative != 0);
+    return std::make_unique<schedule::kernel_reducer>(
+        static_cast<reduce::element>(args.type), static_cast<reduce::operation>(args.op), size);
+}
+
+}  // namespace
+
+ucs::result<ucg_coll_args_t> arguments::copy(const ucg_coll_args_t* args) {
+    ucg_coll_args_t all = UCG_COLL_ARGS_INIT;
+    if (args == nullptr || args->struct_size < offsetof(ucg_coll_args_t, flags)) {
+        ucs::log::error(core_log,
+                        "the arguments of an operation are NULL or were not initialised by "
+                        "UCG_COLL_ARGS_INIT");
+        return UCS_ERR_INVALID_PARAM;
+    }
+    std::memcpy(&all, args, std::min(args->struct_size, sizeof all));
+    all.struct_size = sizeof all;
+    if (all.coll < 0 || all.coll >= UCG_COLL_LAST) {
+        ucs::log::error(core_log, "{} is no collective operation", static_cast<int>(all.coll));
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return all;
+}
+
+ucs_status_t arguments::check_buffers(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
+    const std::size_t element =
+        args.type == UCG_TYPE_OPAQUE ? args.element_size : ucg_type_size(args.type);
+    const extents all(args, rank, size);
+    const auto source = source_is_in_target(args, rank) ? 0 : all.source();
+    const auto target = target_is_in_source(args, rank) ? 0 : all.target();
+    if (!source || !target || *source > most_bytes / element || *target > most_bytes / element)
+        return refuse(args, UCS_ERR_OUT_OF_RANGE, "more bytes than an address can have");
+    if (*source != 0 && args.src == nullptr)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "src is NULL, for {} elements", *source);
+    if (*target != 0 && args.dst == nullptr)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "dst is NULL, for {} elements", *target);
+    if (overlap(args.src, *source * element, args.dst, *target * element))
+        return refuse(args, UCS_ERR_INVALID_PARAM,
+                      "src and dst overlap; UCG_COLL_IN_PLACE is for one buffer");
+    return UCS_OK;
+}
+
+ucs::result<arguments> arguments::check(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
+    if (const ucs_status_t status = check_names(args, size); status != UCS_OK) return status;
+    if (const ucs_status_t status = check_arrays(args, rank); status != UCS_OK) return status;
+    if (const ucs_status_t status = check_buffers(args, rank, size); status != UCS_OK)
+        return status;
+
+    arguments made;
+    const auto what = static_cast<collective>(args.coll);
+    made.deterministic = (args.flags & UCG_COLL_DETERMINISTIC) != 0;
+    schedule::call& call = made.what;
+    call.what = what;
+    call.from = args.src;
+    call.into = args.dst;
+    call.count = args.count;
+    call.element = args.type == UCG_TYPE_OPAQUE ? args.element_size : ucg_type_size(args.type);
+    call.root = args.root;
+    call.in_place = (args.flags & UCG_COLL_IN_PLACE) != 0;
+    if (reduces(what)) {
+        made.how = make_reducer(args, call.element, size);
+        call.how = made.how.get();
+    }
+    const auto element = static_cast<double>(call.element);
+    made.bytes = static_cast<double>(args.count) * element;
+    switch (what) {
+        case collective::barrier:
+            call.count = 0;
+            made.bytes = 0;
+            break;
+        case collective::scatterv:
+            call.counts = args.src_counts;
+            call.places = places_of(args.src_counts, args.src_displs, size, made.places);
+            made.bytes = 0;
+            break;
+        case collective::gatherv:
+            call.counts = args.dst_counts;
+            call.places = places_of(args.dst_counts, args.dst_displs, size, made.places);
+            made.bytes = 0;
+            break;
+        case collective::alltoallv:
+            call.counts = args.dst_counts;
+            call.places = places_of(args.dst_counts, args.dst_displs, size, made.places);
+            call.out_counts = args.src_counts;
+            call.out_places = places_of(args.src_counts, args.src_displs, size, made.out_places);
+            made.bytes = 0;
+            break;
+        case collective::allgatherv:
+        case collective::reduce_scatter: {
+            call.counts = args.dst_counts;
+            call.places = places_of(args.dst_counts, args.dst_displs, size, made.places);
+            call.count = args.dst_counts[rank];
+            double all = 0;
+            for (rank_t i = 0; i < size; ++i)
+                all += static_cast<double>(args.dst_counts[i]);
+            made.bytes = all * element / size;
+            break;
+        }
+        default:
+            break;
+    }
+    return made;
+}
+
+}  // namespace ucg

@@ -1,0 +1,107 @@
+#include "ucg/core/config.hpp"
+
+#include <utility>
+
+namespace ucg {
+namespace {
+
+using ucs::config::make_option;
+using ucs::config::option;
+
+constexpr const char* algorithm_names[schedule::collective_count] = {
+    "BARRIER",  "BCAST",     "REDUCE",    "ALLREDUCE",  "GATHER",         "GATHERV",
+    "SCATTER",  "SCATTERV",  "ALLGATHER", "ALLGATHERV", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK",
+    "ALLTOALL", "ALLTOALLV", "SCAN",      "EXSCAN"};
+
+// The option of one collective: that of the first, with another name and place.
+template<std::size_t Which>
+option algorithm_option() {
+    static constexpr const char* help =
+        "Which algorithm serves this collective: rules, separated by commas, of which the first "
+        "that fits counts; where none does, the cheapest one is taken. A rule is a name, or "
+        "SIZES:NAME, or SIZES@RANKS:NAME, such as 4k-1m@8-inf:ring. Sizes are in bytes, and both "
+        "ends of a range belong to it. ucg_sim -L lists the names; shared_memory is the node's "
+        "engine.";
+    option made = make_option<&config::node_id>(algorithm_names[Which], "", help);
+    made.field = [](void* settings) -> void* {
+        return &static_cast<config*>(settings)->algorithms[Which];
+    };
+    return made;
+}
+
+template<std::size_t... Each>
+void add_algorithm_options(std::vector<option>& to, std::index_sequence<Each...>) {
+    (to.push_back(algorithm_option<Each>()), ...);
+}
+
+}  // namespace
+
+const ucs::config::table& config::options() {
+    static const ucs::config::table made = [] {
+        ucs::config::table all{
+            "Collectives",
+            {make_option<&config::node_id>(
+                 "NODE_ID", "",
+                 "Name of the node that this process is on: processes that give the same name, on "
+                 "one host, share a node. Without a name, those share one that have the host, the "
+                 "network namespace and the process namespace in common."),
+             make_option<&config::node_engine>(
+                 "NODE_ENGINE", "y",
+                 "Whether processes of a node do collectives over memory that they share. If not, "
+                 "each counts as a node of its own, and all goes over messages."),
+             make_option<&config::slot_size>(
+                 "NODE_SLOT_SIZE", "128k",
+                 "Bytes of a slot of the node's shared memory; a multiple of 4k. The same in all "
+                 "processes of a group.",
+                 ucs::config::between("4k", "64m")),
+             make_option<&config::slots>("NODE_SLOTS", "8",
+                                         "Slots of each process in the node's shared memory. The "
+                                         "same in all processes of a group.",
+                                         ucs::config::between("2", "1024")),
+             make_option<&config::segment>(
+                 "SEGMENT", "128k",
+                 "Bytes of the pieces that long messages are cut into, so that one is worked on "
+                 "while the next one travels.",
+                 ucs::config::between("64", "1g")),
+             make_option<&config::leaders>(
+                 "LEADERS", "0",
+                 "How many processes of a node take part in what hierarchical algorithms do "
+                 "between nodes, at most. 0: as many as the message is worth."),
+             make_option<&config::rails>("RAILS", "1",
+                                         "Ports by which a node reaches others. Hierarchical "
+                                         "algorithms have a leader for each.",
+                                         ucs::config::between("1", "64")),
+             make_option<&config::timeout>(
+                 "TIMEOUT", "inf",
+                 "Time after which an operation ends with an error that names the processes that "
+                 "it waits for, where the program sets no limit of its own.",
+                 ucs::config::at_least("0").or_inf()),
+             make_option<&config::check>(
+                 "CHECK", "n",
+                 "Whether all processes of a group compare their arguments before each operation, "
+                 "for programs that hang or give wrong results. Names who differs; operations run "
+                 "one after the other then."),
+             make_option<&config::latency>(
+                 "LATENCY", "auto",
+                 "Time of a short message between two nodes, from which the cheapest algorithms "
+                 "are found. auto: it is measured when a group is made.",
+                 ucs::config::at_least("0").or_auto()),
+             make_option<&config::bandwidth>(
+                 "BANDWIDTH", "auto",
+                 "Bytes per second between two nodes, from which the cheapest algorithms are "
+                 "found. auto: it is measured when a group is made.",
+                 ucs::config::at_least("1").or_auto())}};
+        add_algorithm_options(all.options, std::make_index_sequence<schedule::collective_count>());
+        return all;
+    }();
+    return made;
+}
+
+ucs::result<config> config::read() {
+    const auto source = ucs::config::source::of_family("UCG");
+    static const ucs::config::table* const known[] = {&config::options()};
+    source.warn_unknown(known);
+    return ucs::config::load<config>(source);
+}
+
+}  // namespace ucg

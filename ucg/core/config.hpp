@@ -1,0 +1,34 @@
+// Options of the collective layer, UCG_* in the environment.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "ucg/schedule/call.hpp"
+#include "ucs/config/option.hpp"
+#include "ucs/config/source.hpp"
+
+namespace ucg {
+
+struct config {
+    std::string node_id;
+    bool node_engine = true;
+    ucs::config::memunits slot_size;
+    unsigned slots = 8;
+    ucs::config::memunits segment;
+    unsigned leaders = 0;
+    unsigned rails = 1;
+    ucs::config::duration timeout;
+    bool check = false;
+    ucs::config::duration latency;
+    ucs::config::rate bandwidth;
+    // By collective: which algorithm to use (select/rules.hpp).
+    std::array<std::string, schedule::collective_count> algorithms;
+
+    static const ucs::config::table& options();
+
+    // From the environment; what is unknown there is warned of.
+    static ucs::result<config> read();
+};
+
+}  // namespace ucg

@@ -1,0 +1,107 @@
+#include "ucg/core/context.hpp"
+
+#include "ucg/core/group.hpp"
+#include "ucg/core/log.hpp"
+#include "ucs/sys/process.hpp"
+#include "ucs/sys/uuid.hpp"
+
+namespace ucg {
+namespace {
+
+// Processes that do not see each other's numbers cannot share memory by them.
+std::uint64_t node_of(const config& options) {
+    namespace sys = ucs::sys;
+    if (!options.node_engine) return sys::random_id();
+    const std::uint64_t host = sys::mix(sys::host_id() ^ sys::mix(sys::pid_namespace()));
+    const std::uint64_t within =
+        options.node_id.empty() ? sys::net_namespace() : sys::hash_text(options.node_id);
+    return sys::mix(host ^ within);
+}
+
+}  // namespace
+
+ucs::result<std::unique_ptr<context>> context::make(const ucg_context_params_t& params) {
+    auto options = config::read();
+    if (!options) return options.status();
+    if (options->slot_size.bytes % 4096 != 0) {
+        ucs::log::error(core_log, "UCG_NODE_SLOT_SIZE={} is no multiple of 4k",
+                        options->slot_size.bytes);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    auto chooses = select::selector::make(options->algorithms);
+    if (!chooses) return chooses.status();
+    return std::unique_ptr<context>(new context(std::move(*options), std::move(*chooses), params));
+}
+
+context::context(config options, select::selector chooses, const ucg_context_params_t& params)
+    : options_(std::move(options)),
+      selector_(std::move(chooses)),
+      lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
+      thread_mode_(params.thread_mode),
+      node_(node_of(options_)),
+      worker_(params.worker) {}
+
+context::~context() {
+    if (ucp_ == nullptr) return;
+    if (worker_ != nullptr) ucp_worker_destroy(worker_);
+    ucp_cleanup(ucp_);
+}
+
+schedule::tuning context::sizes() const noexcept {
+    schedule::tuning made;
+    made.segment = options_.segment.bytes;
+    made.leaders = options_.leaders;
+    made.rails = options_.rails;
+    return made;
+}
+
+ucs::result<ucp_worker_h> context::worker() noexcept {
+    if (worker_ == nullptr) {
+        if (const ucs_status_t status = make_worker(); status != UCS_OK) return status;
+    }
+    if (!listens_) {
+        if (const ucs_status_t status = told_.listen(worker_); status != UCS_OK) return status;
+        listens_ = true;
+    }
+    return worker_;
+}
+
+ucs_status_t context::make_worker() noexcept {
+    if (ucp_ == nullptr) {
+        ucp_params_t params{};
+        params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
+        params.name = "ucg";
+        const ucs_status_t status = ucp_init(&params, nullptr, &ucp_);
+        if (status != UCS_OK) return status;
+    }
+    ucp_worker_params_t params{};
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    // Calls of several threads are in turn, by the lock of this context.
+    params.thread_mode = thread_mode_ == UCS_THREAD_MODE_SINGLE ? UCS_THREAD_MODE_SINGLE
+                                                                : UCS_THREAD_MODE_SERIALIZED;
+    return ucp_worker_create(ucp_, &params, &worker_);
+}
+
+ucs::result<std::vector<std::byte>> context::address() {
+    const auto by = worker();
+    if (!by) return by.status();
+    ucp_address_t* packed = nullptr;
+    std::size_t length = 0;
+    if (const ucs_status_t status = ucp_worker_get_address(*by, &packed, &length); status != UCS_OK)
+        return status;
+    const auto* const first = reinterpret_cast<const std::byte*>(packed);
+    std::vector<std::byte> copy(first, first + length);
+    ucp_worker_release_address(*by, packed);
+    return copy;
+}
+
+// Groups may come and go in callbacks, so the list is walked by number.
+unsigned context::progress() noexcept {
+    unsigned done = worker_ != nullptr ? ucp_worker_progress(worker_) : 0;
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+        done += groups_[i]->progress();
+    return done;
+}
+
+}  // namespace ucg

@@ -1,0 +1,73 @@
+// What the groups of a process share: options, the worker, the turn of progress.
+#pragma once
+
+#include <ucg/api/ucg.h>
+#include <ucp/api/ucp.h>
+
+#include <memory>
+#include <vector>
+
+#include "ucg/core/config.hpp"
+#include "ucg/core/group_ids.hpp"
+#include "ucg/net/news.hpp"
+#include "ucg/select/selector.hpp"
+#include "ucs/sys/lock.hpp"
+#include "ucs/type/result.hpp"
+
+namespace ucg {
+
+class group;
+
+// Owned by the program. Owner context; in thread mode MULTI under lock().
+class context {
+public:
+    // What is in `params` was checked.
+    static ucs::result<std::unique_ptr<context>> make(const ucg_context_params_t& params);
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+    ~context();
+
+    [[nodiscard]] const config& options() const noexcept { return options_; }
+    [[nodiscard]] const select::selector& selector() const noexcept { return selector_; }
+    [[nodiscard]] ucs::sys::optional_lock& lock() noexcept { return lock_; }
+    [[nodiscard]] group_ids& ids() noexcept { return ids_; }
+
+    // Sizes that algorithms go by, as the user set them.
+    [[nodiscard]] schedule::tuning sizes() const noexcept;
+
+    // Which node this process is on; equal for all of a node.
+    [[nodiscard]] std::uint64_t node() const noexcept { return node_; }
+
+    // Whether nothing can come from a network.
+    [[nodiscard]] bool is_local() const noexcept { return worker_ == nullptr; }
+
+    // The worker, made at the first call if the program gave none.
+    [[nodiscard]] ucs::result<ucp_worker_h> worker() noexcept;
+    [[nodiscard]] ucs::result<std::vector<std::byte>> address();
+    [[nodiscard]] net::news& told() noexcept { return told_; }
+
+    void add(group& which) { groups_.push_back(&which); }
+    void remove(group& which) noexcept { std::erase(groups_, &which); }
+    [[nodiscard]] bool has_groups() const noexcept { return !groups_.empty(); }
+
+    // Everything once. How much happened.
+    unsigned progress() noexcept;
+
+private:
+    context(config options, select::selector chooses, const ucg_context_params_t& params);
+    [[nodiscard]] ucs_status_t make_worker() noexcept;
+
+    const config options_;
+    const select::selector selector_;
+    ucs::sys::optional_lock lock_;
+    const ucs_thread_mode_t thread_mode_;
+    const std::uint64_t node_;
+    group_ids ids_;
+    ucp_context_h ucp_ = nullptr;  // of the own worker
+    ucp_worker_h worker_ = nullptr;
+    bool listens_ = false;
+    net::news told_;
+    std::vector<group*> groups_;
+};
+
+}  // namespace ucg

@@ -1,0 +1,59 @@
+#include "ucg/core/exchange.hpp"
+
+#include <utility>
+
+#include "ucg/algo/table.hpp"
+#include "ucg/core/group.hpp"
+
+namespace ucg {
+
+ucs_status_t oob_exchange::begin(const void* own, void* all, std::size_t bytes) noexcept {
+    release();
+    const ucs_status_t status = by_.allgather(by_.arg, own, all, bytes, &request_);
+    under_way_ = status == UCS_OK;
+    return status;
+}
+
+ucs_status_t oob_exchange::test() noexcept {
+    return under_way_ ? by_.test(by_.arg, request_) : UCS_ERR_INVALID_PARAM;
+}
+
+void oob_exchange::release() noexcept {
+    if (std::exchange(under_way_, false)) by_.release(by_.arg, std::exchange(request_, nullptr));
+}
+
+group_exchange::group_exchange(group& parent)
+    : parent_(parent), round_(parent.over(), parent.frames()) {
+    ++parent_.splits();
+}
+
+// What others still send for a round that is given up here is dropped by the parent's fabric.
+group_exchange::~group_exchange() {
+    round_.fail(UCS_ERR_CANCELED);
+    while (round_.status() == UCS_INPROGRESS)
+        static_cast<void>(parent_.of().progress());
+    --parent_.splits();
+}
+
+schedule::rank_t group_exchange::rank() const noexcept {
+    return parent_.rank();
+}
+
+schedule::rank_t group_exchange::size() const noexcept {
+    return parent_.size();
+}
+
+ucs_status_t group_exchange::begin(const void* own, void* all, std::size_t bytes) noexcept {
+    schedule::call what;
+    what.what = schedule::collective::allgather;
+    what.from = own;
+    what.into = all;
+    what.count = bytes;
+    const schedule::algorithm& by =
+        algo::choose(what, parent_.shape_of(what), parent_.links(), false);
+    const ucs_status_t status = round_.init(by, what);
+    if (status == UCS_OK) round_.start();
+    return status;
+}
+
+}  // namespace ucg

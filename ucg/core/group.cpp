@@ -1,0 +1,174 @@
+#include "ucg/core/group.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ucg/core/log.hpp"
+#include "ucg/core/request.hpp"
+#include "ucg/core/wait.hpp"
+
+namespace ucg {
+namespace {
+
+// Messages through rings in the memory of a node, or over a network that nobody measured: a fast
+// Ethernet.
+schedule::link_cost usual_links(bool one_node) noexcept {
+    schedule::link_cost made;
+    made.latency = one_node ? 1e-6 : 2e-5;
+    made.per_byte = one_node ? 1.5e-10 : 8e-10;
+    made.per_message = one_node ? 2.5e-7 : 1e-6;
+    return made;
+}
+
+}  // namespace
+
+group::group(context& of, std::unique_ptr<exchange> by, const joining::wish& wish)
+    : context_(of), none_(wish.color == joining::no_color) {
+    context_.add(*this);
+    joining_.emplace(of, std::move(by), wish);
+}
+
+group::~group() {
+    kept_.clear();
+    close();
+    if (has_id_) context_.ids().release(made_.id);
+    context_.remove(*this);
+}
+
+void group::advance() noexcept {
+    if (joining_) join();
+    if (!measuring_) return;
+    move();
+    const ucs_status_t status = measuring_->status();
+    if (status == UCS_INPROGRESS) return;
+    if (status == UCS_OK) select::adopt(samples_, links_);
+    measuring_.reset();
+    state_ = status;
+}
+
+void group::join() noexcept try {
+    const ucs_status_t status = joining_->advance();
+    if (status == UCS_INPROGRESS) return;
+    if (status == UCS_OK && !none_) {
+        made_ = joining_->take();
+        has_id_ = true;
+    }
+    joining_.reset();
+    state_ = status == UCS_OK && !none_ ? build() : status;
+} catch (const std::bad_alloc&) {
+    joining_.reset();
+    state_ = UCS_ERR_NO_MEMORY;
+}
+
+ucs_status_t group::build() {
+    const bool one_node = made_.where.nodes() == 1;
+    const schedule::rank_t here = made_.where.index_of(made_.rank);
+    if (made_.memory) {
+        lives_.emplace(made_.pids);
+        engine_.emplace(made_.memory, *lives_, here);
+    }
+    links_ = usual_links(one_node);
+    if (one_node) {
+        near_ = std::make_unique<node::fabric>(made_.memory, *lives_, here);
+        auto limits = node::patience::usual(made_.memory.ranks());
+        patience_.emplace(made_.memory, here, limits);
+    } else {
+        const auto worker = context_.worker();
+        if (!worker) return worker.status();
+        far_ = std::make_unique<net::ucp_fabric>(*worker, context_.told(), made_.id, made_.rank,
+                                                 std::move(made_.addresses), made_.address_length);
+    }
+    schedule::fabric& messages =
+        one_node ? static_cast<schedule::fabric&>(*near_) : static_cast<schedule::fabric&>(*far_);
+    over_.emplace(messages, engine(), made_.where);
+    return one_node ? UCS_OK : measure();
+}
+
+// Where the user does not say what messages cost.
+ucs_status_t group::measure() {
+    const config& options = context_.options();
+    const bool latency_known = !std::isnan(options.latency.seconds);
+    const bool bandwidth_known = !std::isnan(options.bandwidth.bytes_per_second);
+    if (latency_known) links_.latency = options.latency.seconds;
+    if (bandwidth_known) links_.per_byte = 1 / options.bandwidth.bytes_per_second;
+    if (latency_known && bandwidth_known) return UCS_OK;
+    measuring_.emplace(*over_, frames_);
+    const ucs_status_t status =
+        measuring_->init(select::measure_links, select::measuring(made_.where, samples_));
+    if (status != UCS_OK) return status;
+    measuring_->start();
+    return UCS_INPROGRESS;
+}
+
+// Peers may need some time to take what was sent; those that are dead get none.
+void group::close() noexcept {
+    if (far_ == nullptr) return;
+    constexpr ucs::time::nanoseconds patience = 5 * 1'000'000'000ULL;
+    const ucs::time::nanoseconds until = ucs::time::now() + patience;
+    while (!far_->close() && ucs::time::now() < until)
+        static_cast<void>(context_.progress());
+}
+
+schedule::shape group::shape_of(const schedule::call& what) const noexcept {
+    return shape_of(what, static_cast<double>(what.count) * static_cast<double>(what.element));
+}
+
+schedule::shape group::shape_of(const schedule::call& what, double bytes) const noexcept {
+    return {size(), bytes, what.sizes, what.root, over_->where()};
+}
+
+unsigned group::progress() noexcept {
+    if (joining_ || measuring_) {
+        advance();
+        return state_ == UCS_INPROGRESS ? 0 : 1;
+    }
+    if (state_ != UCS_OK || none_) return 0;
+    const unsigned done = move();
+    constexpr unsigned seldom = 64;
+    if (!timed_.empty() && ++looks_ % seldom == 0) expire();
+    return done;
+}
+
+unsigned group::move() noexcept {
+    unsigned done = 0;
+    if (engine_ && engine_->progress()) ++done;
+    if (near_ != nullptr && near_->progress()) ++done;
+    if (far_ != nullptr) done += far_->progress();
+    return done;
+}
+
+// What runs on the engine alone is looked at more often than all else. Where nothing comes from a
+// network, this may sleep until somebody on the node calls.
+ucs_status_t group::wait(const request& until) noexcept {
+    constexpr unsigned others_every = 16;
+    unsigned turns = 0;
+    const auto move = [&] {
+        if (until.uses_engine() && ++turns % others_every != 0) return engine_->progress();
+        return context_.progress() != 0;
+    };
+    const auto done = [&] { return until.status() != UCS_INPROGRESS; };
+    if (patience_ && context_.is_local()) {
+        patience_->wait_for(done, move, [&] {
+            static_cast<void>(context_.progress());
+            if (!timed_.empty()) expire();
+        });
+    } else {
+        wait_politely(done, move);
+    }
+    return until.status();
+}
+
+void group::watch(request& what) {
+    timed_.push_back(&what);
+}
+
+void group::expire() noexcept {
+    const ucs::time::nanoseconds now = ucs::time::now();
+    const std::vector<request*> timed = timed_;
+    for (request* const each : timed)
+        if (std::ranges::find(timed_, each) != timed_.end() && each->deadline() <= now)
+            each->expire();
+}
+
+}  // namespace ucg

@@ -1,0 +1,109 @@
+// The ranks that do collectives together.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ucg/core/agreement.hpp"
+#include "ucg/core/context.hpp"
+#include "ucg/core/group_fabric.hpp"
+#include "ucg/core/joining.hpp"
+#include "ucg/core/kept_requests.hpp"
+#include "ucg/net/ucp_fabric.hpp"
+#include "ucg/node/fabric.hpp"
+#include "ucg/node/patience.hpp"
+#include "ucg/schedule/frame_pool.hpp"
+#include "ucg/select/measure.hpp"
+
+namespace ucg {
+
+class request;
+
+// Owned by the program. While it is being made it only has a state. Owner context; the context
+// outlives it.
+class group {
+public:
+    // Begins to make it. std::bad_alloc.
+    group(context& of, std::unique_ptr<exchange> by, const joining::wish& wish);
+    group(const group&) = delete;
+    group& operator=(const group&) = delete;
+    ~group();
+
+    // UCS_INPROGRESS; UCS_OK: it can be used; else why it will never.
+    [[nodiscard]] ucs_status_t state() const noexcept { return state_; }
+    // Whether this rank is in none of the groups that were made.
+    [[nodiscard]] bool is_none() const noexcept { return none_; }
+
+    [[nodiscard]] context& of() const noexcept { return context_; }
+
+    // Of one that can be used:
+    [[nodiscard]] schedule::rank_t rank() const noexcept { return made_.rank; }
+    [[nodiscard]] schedule::rank_t size() const noexcept { return made_.size(); }
+    [[nodiscard]] const schedule::placement& where() const noexcept { return made_.where; }
+    [[nodiscard]] schedule::fabric& over() noexcept { return *over_; }
+    [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
+    // nullptr: nothing is done together on nodes.
+    [[nodiscard]] node::engine* engine() noexcept { return engine_ ? &*engine_ : nullptr; }
+    [[nodiscard]] const schedule::link_cost& links() const noexcept { return links_; }
+    // `bytes`: as arguments::bytes; without, of the call's count.
+    [[nodiscard]] schedule::shape shape_of(const schedule::call& what) const noexcept;
+    [[nodiscard]] schedule::shape shape_of(const schedule::call& what, double bytes) const noexcept;
+    [[nodiscard]] kept_requests& kept() noexcept { return kept_; }
+    // How many groups are being made of this one's ranks.
+    [[nodiscard]] unsigned& splits() noexcept { return splits_; }
+    // Of the program's that were not freed.
+    [[nodiscard]] unsigned& requests() noexcept { return requests_; }
+
+    // Everything of this group but what its worker does. How much happened.
+    unsigned progress() noexcept;
+    // Moves everything on until the request ended; gives up the processor meanwhile.
+    ucs_status_t wait(const request& until) noexcept;
+
+    // Requests whose time is limited.
+    void watch(request& what);
+    void forget(request& what) noexcept { std::erase(timed_, &what); }
+
+    // Debugging: whether arguments are compared, and doing so (agreement.hpp).
+    [[nodiscard]] bool checks() const noexcept { return context_.options().check; }
+    void compare(request& what) noexcept { agreement_.compare(what); }
+    void compare_next(request& ended) noexcept { agreement_.next(ended); }
+    void stop_comparing(request& what, ucs_status_t why) noexcept { agreement_.stop(what, why); }
+    [[nodiscard]] std::vector<schedule::rank_t> missing_in_comparison() const {
+        return agreement_.missing();
+    }
+
+private:
+    void advance() noexcept;
+    void join() noexcept;
+    ucs_status_t build();
+    ucs_status_t measure();
+    unsigned move() noexcept;
+    void expire() noexcept;
+    void close() noexcept;
+
+    context& context_;
+    std::optional<joining> joining_;
+    ucs_status_t state_ = UCS_INPROGRESS;
+    bool none_;
+    membership made_;
+    bool has_id_ = false;
+    schedule::frame_pool frames_;
+    std::optional<node::watch> lives_;
+    std::optional<node::engine> engine_;
+    std::optional<node::patience> patience_;
+    std::unique_ptr<node::fabric> near_;    // messages: one of
+    std::unique_ptr<net::ucp_fabric> far_;  // these two
+    std::optional<group_fabric> over_;
+    schedule::link_cost links_;
+    std::vector<select::link_sample> samples_;
+    std::optional<schedule::operation> measuring_;  // while the group is being made
+    std::vector<request*> timed_;
+    unsigned looks_ = 0;
+    unsigned splits_ = 0;
+    unsigned requests_ = 0;
+    agreement agreement_{*this};
+    kept_requests kept_;
+};
+
+}  // namespace ucg

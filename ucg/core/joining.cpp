@@ -1,0 +1,285 @@
+#include "ucg/core/joining.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "ucg/core/context.hpp"
+#include "ucg/core/log.hpp"
+
+namespace ucg {
+namespace {
+
+using schedule::rank_t;
+
+constexpr std::size_t longest_address = 1 << 20;
+
+}  // namespace
+
+joining::joining(context& of, std::unique_ptr<exchange> by, const wish& what)
+    : context_(of), by_(std::move(by)), wish_(what), proposal_(group_ids::none) {}
+
+joining::~joining() {
+    if (reserved_) context_.ids().release(proposal_);
+}
+
+membership joining::take() noexcept {
+    reserved_ = false;
+    return std::move(made_);
+}
+
+ucs_status_t joining::advance() noexcept try {
+    while (true) {
+        if (at_ != stage::begin) {
+            const ucs_status_t status = by_->test();
+            if (status == UCS_INPROGRESS) {
+                if (ucs::time::now() < wish_.deadline) return UCS_INPROGRESS;
+                ucs::log::error(core_log,
+                                "the group of {} ranks was not made in time: rank {} waits for "
+                                "others, which may have ended or never begun",
+                                by_->size(), by_->rank());
+                return UCS_ERR_TIMED_OUT;
+            }
+            if (status != UCS_OK) {
+                ucs::log::error(core_log, "rank {} cannot exchange with the others: {}",
+                                by_->rank(), ucs_status_string(status));
+                return status;
+            }
+        }
+        const ucs_status_t status = step();
+        if (status != UCS_INPROGRESS || at_ == stage::over) return status;
+    }
+} catch (const std::bad_alloc&) {
+    ucs::log::error(core_log, "no memory to make a group of {} ranks", by_->size());
+    return UCS_ERR_NO_MEMORY;
+}
+
+// What follows the end of a round; UCS_INPROGRESS: another one has begun.
+ucs_status_t joining::step() {
+    switch (at_) {
+        case stage::begin:
+            return say_who();
+        case stage::who:
+            return hear_who();
+        case stage::how:
+            return hear_how();
+        case stage::addresses:
+            return hear_addresses();
+        case stage::ready:
+            return hear_ready();
+        case stage::over:
+            break;
+    }
+    return UCS_OK;
+}
+
+template<class Said>
+ucs_status_t joining::send(const Said& own, std::vector<Said>& all, stage next) {
+    all.resize(by_->size());
+    at_ = next;
+    const ucs_status_t status = by_->begin(&own, all.data(), sizeof own);
+    return status == UCS_OK ? UCS_INPROGRESS : status;
+}
+
+// The first error that a member of this color reports.
+template<class Said>
+ucs_status_t joining::worst(const std::vector<Said>& all, const char* what) const {
+    for (rank_t rank = 0; rank < members_.size(); ++rank) {
+        const std::int32_t said = all[members_[rank]].status;
+        if (said == UCS_OK) continue;
+        const auto status =
+            said < 0 && said > UCS_ERR_LAST ? static_cast<ucs_status_t>(said) : UCS_ERR_IO_ERROR;
+        ucs::log::error(core_log, "the group cannot be made: rank {} {}: {}", rank, what,
+                        ucs_status_string(status));
+        return status;
+    }
+    return UCS_OK;
+}
+
+// --- who is there ---
+
+ucs_status_t joining::say_who() {
+    proposal_ = context_.ids().propose();
+    reserved_ = proposal_ != group_ids::none;
+    mine_.node = context_.node();
+    mine_.pid = ::getpid();
+    mine_.color = wish_.color;
+    mine_.key = wish_.key;
+    mine_.proposal = proposal_;
+    mine_.status = reserved_ ? UCS_OK : UCS_ERR_EXCEEDS_LIMIT;
+    return send(mine_, people_, stage::who);
+}
+
+ucs_status_t joining::hear_who() {
+    if (wish_.color != no_color) {
+        for (rank_t each = 0; each < people_.size(); ++each)
+            if (people_[each].color == wish_.color) members_.push_back(each);
+        std::ranges::stable_sort(members_, {}, [&](rank_t each) { return people_[each].key; });
+        // Whoever cannot take part any more still goes through all rounds: members of other colors
+        // do not fail with it.
+        own_failure_ = worst(people_, "has too many groups");
+        std::vector<std::uint64_t> nodes;
+        for (rank_t i = 0; i < members_.size(); ++i) {
+            nodes.push_back(people_[members_[i]].node);
+            if (members_[i] == by_->rank()) made_.rank = i;
+        }
+        made_.where = schedule::placement(nodes);
+        for (const rank_t each : made_.where.on(made_.where.node_of(made_.rank)))
+            made_.pids.push_back(static_cast<pid_t>(people_[members_[each]].pid));
+        if (needs_addresses()) {
+            auto address = context_.address();
+            if (address && address->size() <= longest_address)
+                address_ = std::move(*address);
+            else
+                own_failure_ = address ? UCS_ERR_EXCEEDS_LIMIT : address.status();
+        }
+        if (shares_memory() && made_.where.index_of(made_.rank) == 0) {
+            auto memory = node::segment::make(geometry());
+            if (memory)
+                own_memory_ = std::move(*memory);
+            else
+                own_failure_ = memory.status();
+        }
+    }
+    prepare_how();
+    return say_how();
+}
+
+// Something is done together on a node where several ranks of any node are: also by a rank that is
+// alone on its own.
+bool joining::shares_memory() const noexcept {
+    return made_.where.most() > 1 || made_.where.nodes() == 1;
+}
+
+node::geometry joining::geometry() const noexcept {
+    const config& options = context_.options();
+    node::geometry made;
+    made.ranks = static_cast<rank_t>(made_.pids.size());
+    made.slots = options.slots;
+    made.slot_bytes = static_cast<std::uint32_t>(options.slot_size.bytes);
+    made.slot_bytes = static_cast<std::uint32_t>(std::max<std::size_t>(
+        made.slot_bytes, node::round_up(made.ranks * node::line, node::page)));
+    // Between nodes all messages go over the network; and rings of many ranks are many.
+    constexpr rank_t few = 64;
+    constexpr std::uint32_t short_ring = 512, middle_ring = 4096;
+    if (needs_addresses())
+        made.ring_bytes = short_ring;
+    else if (made.ranks > few)
+        made.ring_bytes = middle_ring;
+    return made;
+}
+
+// --- the number, and what each has to offer ---
+
+// The number that the highest proposal gives, if it is free here.
+void joining::prepare_how() {
+    std::uint32_t highest = 0;
+    const auto consider = [&](std::uint32_t proposal) { highest = std::max(highest, proposal); };
+    for (const rank_t each : members_)
+        consider(ways_.empty() ? people_[each].proposal : ways_[each].proposal);
+    bool agreed = true;
+    if (wish_.color != no_color && own_failure_ == UCS_OK) {
+        agreed = reserved_ && context_.ids().settle(proposal_, highest);
+        reserved_ = agreed;
+        proposal_ = highest;
+        if (!agreed) {
+            proposal_ = context_.ids().propose(highest + 1);
+            reserved_ = proposal_ != group_ids::none;
+            if (!reserved_) own_failure_ = UCS_ERR_EXCEEDS_LIMIT;
+        }
+    }
+    my_way_.agreed = agreed ? 1 : 0;
+    my_way_.proposal = proposal_;
+    my_way_.address_length = static_cast<std::uint32_t>(address_.size());
+    my_way_.memory = own_memory_ ? own_memory_.get() : -1;
+    my_way_.status = own_failure_;
+}
+
+ucs_status_t joining::say_how() {
+    return send(my_way_, ways_, stage::how);
+}
+
+ucs_status_t joining::hear_how() {
+    if (own_failure_ == UCS_OK) own_failure_ = worst(ways_, "cannot take part");
+    // Those who agreed keep the number as their next proposal, and the others propose higher ones.
+    if (!std::ranges::all_of(ways_, [](const how& each) { return each.agreed == 1; })) {
+        prepare_how();
+        return say_how();
+    }
+    made_.id = proposal_;
+    longest_ = std::ranges::max(ways_, {}, &how::address_length).address_length;
+    if (longest_ > longest_address) return UCS_ERR_IO_ERROR;
+    return longest_ != 0 ? say_address() : say_ready();
+}
+
+// --- addresses ---
+
+ucs_status_t joining::say_address() {
+    address_.resize(longest_);
+    addresses_.resize(longest_ * by_->size());
+    at_ = stage::addresses;
+    const ucs_status_t status = by_->begin(address_.data(), addresses_.data(), longest_);
+    return status == UCS_OK ? UCS_INPROGRESS : status;
+}
+
+ucs_status_t joining::hear_addresses() {
+    if (needs_addresses()) {
+        made_.address_length = longest_;
+        made_.addresses.reserve(longest_ * members_.size());
+        for (const rank_t each : members_) {
+            const auto first = addresses_.begin() + static_cast<std::ptrdiff_t>(each * longest_);
+            made_.addresses.insert(made_.addresses.end(), first,
+                                   first + static_cast<std::ptrdiff_t>(longest_));
+        }
+    }
+    return say_ready();
+}
+
+// --- whether everybody has what it needs ---
+
+ucs_status_t joining::say_ready() {
+    if (own_failure_ == UCS_OK && wish_.color != no_color && shares_memory())
+        own_failure_ = open_memory();
+    my_end_.status = own_failure_;
+    return send(my_end_, ends_, stage::ready);
+}
+
+ucs_status_t joining::open_memory() {
+    const auto node = made_.where.on(made_.where.node_of(made_.rank));
+    const rank_t owner = members_[node[0]];
+    const bool is_owner = node[0] == made_.rank;
+    ucs::unique_fd opened;
+    if (!is_owner) {
+        const std::string path =
+            fmt::format("/proc/{}/fd/{}", people_[owner].pid, ways_[owner].memory);
+        opened.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+        if (!opened) {
+            ucs::log::error(core_log,
+                            "the memory of this node cannot be opened at {}: {}; with "
+                            "UCG_NODE_ENGINE=n in all processes messages are used instead",
+                            path, std::strerror(errno));
+            return UCS_ERR_SHMEM_SEGMENT;
+        }
+    }
+    auto memory = node::segment::attach(is_owner ? own_memory_.get() : opened.get(), geometry());
+    if (!memory) return memory.status();
+    made_.memory = std::move(*memory);
+    return UCS_OK;
+}
+
+ucs_status_t joining::hear_ready() {
+    at_ = stage::over;
+    own_memory_.reset();
+    if (wish_.color == no_color) {
+        if (reserved_) context_.ids().release(proposal_);
+        reserved_ = false;
+        return UCS_OK;
+    }
+    return worst(ends_, "is not ready");
+}
+
+}  // namespace ucg

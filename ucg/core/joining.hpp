@@ -1,0 +1,115 @@
+// How a number of processes becomes a group.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ucg/core/exchange.hpp"
+#include "ucg/node/segment.hpp"
+#include "ucg/schedule/placement.hpp"
+#include "ucs/time/clock.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace ucg {
+
+class context;
+
+// What a rank knows when it has joined. Move only.
+struct membership {
+    schedule::rank_t rank = 0;
+    schedule::placement where{1};
+    std::uint32_t id = 0;
+    // Of all ranks' workers, each padded to the same length; empty where one node has them all.
+    std::vector<std::byte> addresses;
+    std::size_t address_length = 0;
+    node::segment memory;     // of this rank's node, where it does something together
+    std::vector<pid_t> pids;  // of the ranks of this node
+
+    [[nodiscard]] schedule::rank_t size() const noexcept { return where.ranks(); }
+};
+
+// Four rounds of an exchange: who is there; under which number, with what memory and how long
+// addresses are (again while numbers clash); the addresses; whether everybody has all it needs.
+// All members of the exchange go through the same rounds, of whatever color. Owner context.
+class joining {
+public:
+    struct wish {
+        std::uint32_t color = 0;
+        std::uint32_t key = 0;
+        ucs::time::nanoseconds deadline;
+    };
+    static constexpr std::uint32_t no_color = ~std::uint32_t{0};
+
+    joining(context& of, std::unique_ptr<exchange> by, const wish& what);
+    // Gives the number back unless it was taken over.
+    ~joining();
+
+    // UCS_INPROGRESS; UCS_OK: take() it; else why it failed, with a line in the log.
+    [[nodiscard]] ucs_status_t advance() noexcept;
+    [[nodiscard]] membership take() noexcept;
+
+private:
+    // What ranks say; from others, so it may be anything.
+    struct who {
+        std::uint64_t node;
+        std::int64_t pid;
+        std::uint32_t color;
+        std::uint32_t key;
+        std::uint32_t proposal;  // of a number
+        std::int32_t status;     // an error of this rank's, which ends it for all of its color
+    };
+    struct how {
+        std::uint32_t agreed;    // 1: the number is free here
+        std::uint32_t proposal;  // else another one
+        std::uint32_t address_length;
+        std::int32_t memory;  // descriptor of the node's memory, of its lowest rank
+        std::int32_t status;
+        std::uint32_t spare;
+    };
+    struct ready {
+        std::int32_t status;
+    };
+    enum class stage : std::uint8_t { begin, who, how, addresses, ready, over };
+
+    ucs_status_t step();
+    ucs_status_t say_who();
+    ucs_status_t hear_who();
+    ucs_status_t say_how();
+    ucs_status_t hear_how();
+    ucs_status_t say_address();
+    ucs_status_t hear_addresses();
+    ucs_status_t say_ready();
+    ucs_status_t hear_ready();
+    void prepare_how();
+    [[nodiscard]] ucs_status_t open_memory();
+    [[nodiscard]] node::geometry geometry() const noexcept;
+    [[nodiscard]] bool shares_memory() const noexcept;
+    [[nodiscard]] bool needs_addresses() const noexcept { return made_.where.nodes() > 1; }
+
+    template<class Said>
+    ucs_status_t send(const Said& own, std::vector<Said>& all, stage next);
+    template<class Said>
+    ucs_status_t worst(const std::vector<Said>& all, const char* what) const;
+
+    context& context_;
+    std::unique_ptr<exchange> by_;
+    const wish wish_;
+    stage at_ = stage::begin;
+    ucs_status_t own_failure_ = UCS_OK;
+    who mine_{};
+    how my_way_{};
+    ready my_end_{};
+    std::vector<who> people_;
+    std::vector<how> ways_;
+    std::vector<ready> ends_;
+    std::vector<std::byte> address_;
+    std::vector<std::byte> addresses_;
+    std::size_t longest_ = 0;
+    std::vector<schedule::rank_t> members_;  // of the exchange, in the order of the group
+    ucs::unique_fd own_memory_;
+    std::uint32_t proposal_;
+    bool reserved_ = false;
+    membership made_;
+};
+
+}  // namespace ucg

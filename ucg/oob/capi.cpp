@@ -1,0 +1,150 @@
+// The functions of ucg_oob.h.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "ucg/api/ucg_oob.h"
+#include "ucg/oob/directory.hpp"
+#include "ucg/oob/environment.hpp"
+#include "ucg/oob/local.hpp"
+#include "ucg/oob/log.hpp"
+#include "ucg/oob/pmix.hpp"
+#include "ucg/oob/tcp.hpp"
+
+namespace {
+
+using namespace ucg::oob;
+
+exchange& of(void* arg) noexcept {
+    return *static_cast<exchange*>(arg);
+}
+
+ucs_status_t allgather(void* arg, const void* send, void* recv, size_t bytes, void** request) {
+    if (request == nullptr) return UCS_ERR_INVALID_PARAM;
+    const ucs_status_t status = of(arg).begin(send, recv, bytes);
+    if (status == UCS_OK) *request = arg;
+    return status;
+}
+
+ucs_status_t test(void* arg, void*) {
+    return of(arg).test();
+}
+
+void release(void* arg, void*) {
+    of(arg).release();
+}
+
+ucs_status_t refuse(const char* call, const char* why) noexcept {
+    ucs::log::error(oob_log, "{}: {}", call, why);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+// No exception crosses the boundary.
+template<class Body>
+ucs_status_t guarded(const char* call, const Body& body) noexcept {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(oob_log, "{}: out of memory", call);
+        return UCS_ERR_NO_MEMORY;
+    }
+}
+
+std::unique_ptr<ucg_oob_t> wrap(std::unique_ptr<exchange> made) {
+    auto object = std::make_unique<ucg_oob_t>(ucg_oob_t{
+        sizeof(ucg_oob_t), made->rank(), made->size(), allgather, test, release, nullptr});
+    object->arg = made.release();
+    return object;
+}
+
+ucs_status_t give(ucs::result<std::unique_ptr<exchange>> made, ucg_oob_t** oob_p) {
+    if (!made) return made.status();
+    *oob_p = wrap(std::move(*made)).release();
+    return UCS_OK;
+}
+
+// A caller compiled with a newer header has more members, which are not read.
+template<class Params>
+ucs_status_t read(const char* call, const Params* params, ucg_oob_t** oob_p, Params& into) {
+    if (params == nullptr || oob_p == nullptr) return refuse(call, "params or oob_p is NULL");
+    if (params->struct_size < sizeof(Params))
+        return refuse(call, "params->struct_size is not the size of the struct");
+    std::memcpy(&into, params, sizeof(Params));
+    return UCS_OK;
+}
+
+const char* text_or_empty(const char* text) noexcept {
+    return text == nullptr ? "" : text;
+}
+
+}  // namespace
+
+extern "C" {
+
+ucs_status_t ucg_oob_create_tcp(const ucg_oob_tcp_params_t* params, ucg_oob_t** oob_p) {
+    constexpr const char* call = "ucg_oob_create_tcp";
+    ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
+    ucs_status_t status = read(call, params, oob_p, with);
+    if (status != UCS_OK) return status;
+    membership who{with.rank, with.size, 0};
+    status = who.check(call, with.timeout);
+    if (status != UCS_OK) return status;
+    return guarded(call, [&] {
+        return give(make_tcp(who, {text_or_empty(with.host), with.port}, text_or_empty(with.job)),
+                    oob_p);
+    });
+}
+
+ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, ucg_oob_t** oob_p) {
+    constexpr const char* call = "ucg_oob_create_directory";
+    ucg_oob_directory_params_t with = UCG_OOB_DIRECTORY_PARAMS_INIT;
+    ucs_status_t status = read(call, params, oob_p, with);
+    if (status != UCS_OK) return status;
+    membership who{with.rank, with.size, 0};
+    status = who.check(call, with.timeout);
+    if (status != UCS_OK) return status;
+    return guarded(call, [&] {
+        return give(make_directory(who, text_or_empty(with.path), text_or_empty(with.job)), oob_p);
+    });
+}
+
+ucs_status_t ucg_oob_create_pmix(double timeout, ucg_oob_t** oob_p) {
+    constexpr const char* call = "ucg_oob_create_pmix";
+    if (oob_p == nullptr) return refuse(call, "oob_p is NULL");
+    return guarded(call, [&] { return give(make_pmix(timeout), oob_p); });
+}
+
+ucs_status_t ucg_oob_create_env(ucg_oob_t** oob_p) {
+    constexpr const char* call = "ucg_oob_create_env";
+    if (oob_p == nullptr) return refuse(call, "oob_p is NULL");
+    return guarded(call, [&] { return give(make_of_environment(), oob_p); });
+}
+
+ucs_status_t ucg_oob_create_local(uint32_t size, ucg_oob_t** all) {
+    constexpr const char* call = "ucg_oob_create_local";
+    if (all == nullptr) return refuse(call, "all is NULL");
+    return guarded(call, [&]() -> ucs_status_t {
+        auto made = make_local(size, 0);
+        if (!made) return made.status();
+        std::vector<std::unique_ptr<ucg_oob_t>> objects(size);
+        std::vector<std::unique_ptr<exchange>>& parts = *made;
+        for (std::size_t rank = 0; rank < size; ++rank)
+            objects[rank] = wrap(std::move(parts[rank]));
+        for (std::size_t rank = 0; rank < size; ++rank)
+            all[rank] = objects[rank].release();
+        return UCS_OK;
+    });
+}
+
+void ucg_oob_destroy(ucg_oob_t* oob) {
+    if (oob == nullptr) return;
+    if (oob->allgather != allgather) {
+        static_cast<void>(refuse("ucg_oob_destroy", "the object is not one of the bundled ones"));
+        return;
+    }
+    of(oob->arg).release();
+    delete static_cast<exchange*>(oob->arg);
+    delete oob;
+}
+
+}  // extern "C"

@@ -1,0 +1,104 @@
+#include "ucg/oob/exchange.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "ucg/oob/log.hpp"
+
+namespace ucg::oob {
+namespace {
+
+constexpr double usual_timeout = 300;
+
+class single final : public exchange {
+public:
+    single() noexcept : exchange(membership{}) {}
+
+private:
+    ucs_status_t start() override { return UCS_OK; }
+    ucs_status_t advance() override { return UCS_OK; }
+    void finish(ucs_status_t) noexcept override {}
+};
+
+}  // namespace
+
+ucs::time::nanoseconds timeout_of(double seconds) noexcept {
+    return ucs::time::from_seconds(seconds == 0 ? usual_timeout : seconds);
+}
+
+ucs_status_t membership::check(const char* call, double seconds) noexcept {
+    if (size == 0 || rank >= size) {
+        ucs::log::error(oob_log, "{}: there is no rank {} among {}", call, rank, size);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (std::isnan(seconds) || seconds < 0) {
+        ucs::log::error(oob_log, "{}: timeout {} is no number of seconds from 0", call, seconds);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    timeout = timeout_of(seconds);
+    return UCS_OK;
+}
+
+std::unique_ptr<exchange> make_single() {
+    return std::make_unique<single>();
+}
+
+template<class Body>
+ucs_status_t exchange::guarded(const Body& body) noexcept {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(oob_log, "round {}: out of memory", now_.number);
+        return UCS_ERR_NO_MEMORY;
+    }
+}
+
+ucs_status_t exchange::begin(const void* send, void* recv, std::size_t bytes) noexcept {
+    if (failure_ != UCS_OK) return failure_;
+    if (state_ != state::idle) return UCS_ERR_BUSY;
+    if (bytes > std::numeric_limits<std::size_t>::max() / 2 / size() ||
+        (bytes != 0 && (send == nullptr || recv == nullptr))) {
+        ucs::log::error(oob_log, "{} blocks of {} bytes from {} to {} cannot be", size(), bytes,
+                        send, recv);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    const auto time = ucs::time::now();
+    constexpr auto never = std::numeric_limits<ucs::time::nanoseconds>::max();
+    now_ = {next_round_++, bytes, static_cast<std::byte*>(recv),
+            who_.timeout < never - time ? time + who_.timeout : never};
+    if (bytes != 0) std::memmove(block(rank()).data(), send, bytes);
+    const ucs_status_t status = guarded([this] { return start(); });
+    if (status != UCS_OK) {
+        end(status);
+        state_ = state::idle;  // nothing was begun that could be released
+        return status;
+    }
+    state_ = state::under_way;
+    if (size() == 1) end(UCS_OK);
+    return UCS_OK;
+}
+
+ucs_status_t exchange::test() noexcept {
+    if (state_ == state::under_way) {
+        const ucs_status_t status = guarded([this] { return advance(); });
+        if (status == UCS_INPROGRESS) return status;
+        end(status);
+    }
+    return failure_;
+}
+
+void exchange::release() noexcept {
+    if (state_ == state::under_way) end(UCS_ERR_CANCELED);
+    state_ = state::idle;
+}
+
+void exchange::end(ucs_status_t how) noexcept {
+    finish(how);
+    failure_ = how;
+    state_ = state::ended;
+    now_.into = nullptr;
+}
+
+}  // namespace ucg::oob

@@ -1,0 +1,90 @@
+// What all bundled objects of ucg_oob.h share.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "ucg/oob/rank_list.hpp"
+#include "ucs/time/clock.hpp"
+#include "ucs/type/status.h"
+
+namespace ucg::oob {
+
+// Seconds as a program gives them; 0 is the default. Never for infinity.
+[[nodiscard]] ucs::time::nanoseconds timeout_of(double seconds) noexcept;
+
+// How this rank takes part.
+struct membership {
+    rank_t rank = 0;
+    rank_t size = 1;
+    ucs::time::nanoseconds timeout = 0;  // for a round
+
+    // UCS_ERR_INVALID_PARAM with a line in the log.
+    [[nodiscard]] ucs_status_t check(const char* call, double seconds) noexcept;
+};
+
+// One allgather at a time among the members. After a failure all further ones fail in the same way:
+// the members no longer agree on what comes next. Owner context; owned by the C object around it.
+class exchange {
+public:
+    exchange(const exchange&) = delete;
+    exchange& operator=(const exchange&) = delete;
+    virtual ~exchange() = default;
+
+    [[nodiscard]] rank_t rank() const noexcept { return who_.rank; }
+    [[nodiscard]] rank_t size() const noexcept { return who_.size; }
+
+    // As ucg_oob_t::allgather, test and release; the object is its own request.
+    [[nodiscard]] ucs_status_t begin(const void* send, void* recv, std::size_t bytes) noexcept;
+    [[nodiscard]] ucs_status_t test() noexcept;
+    void release() noexcept;
+
+protected:
+    explicit exchange(const membership& who) noexcept : who_(who) {}
+
+    // The round under way. `from` is this rank's block in `into`.
+    struct round {
+        std::uint64_t number = 0;  // from 0
+        std::size_t bytes = 0;     // of each
+        std::byte* into = nullptr;
+        ucs::time::nanoseconds deadline = 0;
+    };
+    [[nodiscard]] const round& now() const noexcept { return now_; }
+    [[nodiscard]] std::span<std::byte> block(rank_t of) const noexcept {
+        return {now_.into + of * now_.bytes, now_.bytes};
+    }
+    [[nodiscard]] std::span<std::byte> all_blocks() const noexcept {
+        return {now_.into, who_.size * now_.bytes};
+    }
+    [[nodiscard]] bool is_late() const noexcept { return ucs::time::now() >= now_.deadline; }
+    [[nodiscard]] double timeout_seconds() const noexcept {
+        return ucs::time::to_seconds(who_.timeout);
+    }
+
+    // A round begins: this rank's block is in its place already. An error fails the object.
+    [[nodiscard]] virtual ucs_status_t start() = 0;
+    // Moves it on: UCS_OK, UCS_INPROGRESS or an error, which was logged.
+    [[nodiscard]] virtual ucs_status_t advance() = 0;
+    // It ends here and nothing may touch its memory any more; `why` is UCS_OK or how it failed. The
+    // others are to be told of a failure where they cannot see it.
+    virtual void finish(ucs_status_t why) noexcept = 0;
+
+private:
+    enum class state { idle, under_way, ended };
+
+    void end(ucs_status_t how) noexcept;
+    template<class Body>
+    ucs_status_t guarded(const Body& body) noexcept;
+
+    const membership who_;
+    round now_;
+    std::uint64_t next_round_ = 0;
+    state state_ = state::idle;
+    ucs_status_t failure_ = UCS_OK;
+};
+
+// A rank alone.
+[[nodiscard]] std::unique_ptr<exchange> make_single();
+
+}  // namespace ucg::oob

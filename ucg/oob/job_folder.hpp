@@ -1,0 +1,66 @@
+// The files of one job.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ucg/oob/rank_list.hpp"
+#include "ucs/type/result.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace ucg::oob {
+
+// The folder PATH/ucg-JOB, which only this user may enter, and what a rank does in it:
+//
+//   here.RANK         made when the rank comes, with where its process is; never made twice
+//   left.RANK         the same when it has left
+//   round.NUMBER.RANK the rank's block of a round, after a header of tcp_wire.hpp
+//   failed            why the group failed, as a failure of tcp_wire.hpp
+//   temporary.RANK    of any of these, while it is written
+//
+// Files appear whole, by renaming; what is in them may be anything. Any thread.
+class job_folder {
+public:
+    // Makes it if this is the first. Errors as ucg_oob_create_directory, with a line in the log.
+    [[nodiscard]] static ucs::result<job_folder> open(std::string_view path, std::string_view job);
+
+    // UCS_ERR_ALREADY_EXISTS, UCS_ERR_IO_ERROR.
+    [[nodiscard]] ucs_status_t enter(rank_t rank) const;
+    // The last of `size` ranks removes everything.
+    void leave(rank_t rank, rank_t size) const noexcept;
+
+    // UCS_ERR_IO_ERROR with a line in the log.
+    [[nodiscard]] ucs_status_t write(const std::string& name, rank_t by,
+                                     std::span<const std::byte> head,
+                                     std::span<const std::byte> body = {}) const;
+    void remove(const std::string& name) const noexcept;
+
+    // A file that is there, or none.
+    [[nodiscard]] ucs::unique_fd find(const std::string& name) const noexcept;
+    // At most so many bytes of it.
+    [[nodiscard]] std::optional<std::vector<std::byte>> read(const std::string& name,
+                                                             std::size_t most) const;
+
+    enum class presence { absent, here, left, dead };
+    // Whether a process of this host lives, the kernel says; of others nobody knows.
+    [[nodiscard]] presence look_for(rank_t rank) const;
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+private:
+    job_folder(std::string path, ucs::unique_fd folder) noexcept
+        : path_(std::move(path)), folder_(std::move(folder)) {}
+    void clean() const noexcept;
+
+    std::string path_;
+    ucs::unique_fd folder_;
+};
+
+// Reads until `into` is full. False: it is shorter, or cannot be read.
+[[nodiscard]] bool read_all(int fd, std::span<std::byte> into) noexcept;
+
+}  // namespace ucg::oob

@@ -1,0 +1,157 @@
+#include "ucg/oob/local.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ucg/oob/local_board.hpp"
+#include "ucg/oob/log.hpp"
+
+namespace ucg::oob {
+namespace {
+
+constexpr ucs::time::nanoseconds time_between_patrols = 10 * ucs::time::millisecond;
+constexpr std::uint32_t has_left = 1;
+
+// Blocks go over the board in pieces: a rank writes its piece when all have taken the one before,
+// and takes those of the others when all are there. Owner context.
+class local final : public exchange {
+public:
+    local(const membership& who, std::shared_ptr<const local_board> board) noexcept
+        : exchange(who), board_(std::move(board)) {}
+    ~local() override {
+        // An object that nobody used here belongs to a process that has yet to come.
+        if (has_entered_) leave(has_left);
+    }
+
+private:
+    ucs_status_t start() override {
+        if (!has_entered_) {
+            const ucs_status_t status = board_->enter(rank());
+            if (status != UCS_OK) return status;
+            has_entered_ = true;
+        }
+        done_ = 0;
+        is_given_ = false;
+        return UCS_OK;
+    }
+
+    ucs_status_t advance() override {
+        for (;;) {
+            ucs_status_t status = is_given_ ? take() : give();
+            if (status == UCS_INPROGRESS) return look_around();
+            if (status != UCS_OK || (!is_given_ && done_ == now().bytes)) return status;
+        }
+    }
+
+    void finish(ucs_status_t why) noexcept override {
+        if (why != UCS_OK && has_entered_) leave(static_cast<std::uint32_t>(-why));
+    }
+
+    [[nodiscard]] std::size_t piece_size() const noexcept {
+        return std::min(now().bytes - done_, local_note::most_bytes);
+    }
+
+    ucs_status_t give() {
+        for (rank_t of = 0; of < size(); ++of)
+            if (board_->of(of).taken.load(std::memory_order_acquire) < pieces_)
+                return UCS_INPROGRESS;
+        local_note& mine = board_->of(rank());
+        if (piece_size() != 0) std::memcpy(mine.piece, block(rank()).data() + done_, piece_size());
+        mine.whole.store(now().bytes, std::memory_order_relaxed);
+        mine.given.store(pieces_ + 1, std::memory_order_release);
+        is_given_ = true;
+        first_ = 0;
+        return UCS_OK;
+    }
+
+    ucs_status_t take() {
+        for (; first_ < size(); ++first_) {
+            const local_note& from = board_->of(first_);
+            if (from.given.load(std::memory_order_acquire) <= pieces_) return UCS_INPROGRESS;
+            const std::uint64_t whole = from.whole.load(std::memory_order_relaxed);
+            if (whole != now().bytes) {
+                ucs::log::error(oob_log, "round {}: rank {} gives {} bytes and rank {} {}",
+                                now().number, first_, whole, rank(), now().bytes);
+                return UCS_ERR_INVALID_PARAM;
+            }
+            if (piece_size() != 0)
+                std::memcpy(block(first_).data() + done_, from.piece, piece_size());
+        }
+        done_ += piece_size();
+        ++pieces_;
+        board_->of(rank()).taken.store(pieces_, std::memory_order_release);
+        is_given_ = false;
+        return UCS_OK;
+    }
+
+    [[nodiscard]] bool is_waiting_for(rank_t who) const noexcept {
+        const local_note& other = board_->of(who);
+        return is_given_ ? other.given.load(std::memory_order_acquire) <= pieces_
+                         : other.taken.load(std::memory_order_acquire) < pieces_;
+    }
+
+    // Nothing moved: is there still hope?
+    ucs_status_t look_around() {
+        const auto time = ucs::time::now();
+        if (time < next_patrol_) return UCS_INPROGRESS;
+        next_patrol_ = time + time_between_patrols;
+        for (rank_t who = 0; who < size(); ++who) {
+            // In this order: what it did before it went away counts.
+            const bool dead = board_->is_dead(who);
+            const std::uint32_t how = board_->of(who).status.load(std::memory_order_acquire);
+            if ((dead || how != 0) && is_waiting_for(who)) return lost(who, how);
+        }
+        return is_late() ? too_late() : UCS_INPROGRESS;
+    }
+
+    ucs_status_t lost(rank_t who, std::uint32_t how) {
+        const bool failed = how > has_left && how < static_cast<std::uint32_t>(-UCS_ERR_LAST);
+        const auto why = static_cast<ucs_status_t>(-static_cast<int>(how));
+        ucs::log::error(oob_log, "round {}: rank {} {}", now().number, who,
+                        failed            ? ucs_status_string(why)
+                        : how == has_left ? "left"
+                                          : "died");
+        return failed && why == UCS_ERR_TIMED_OUT ? why : UCS_ERR_CONNECTION_RESET;
+    }
+
+    ucs_status_t too_late() {
+        std::vector<rank_t> missing;
+        for (rank_t who = 0; who < size(); ++who)
+            if (is_waiting_for(who)) missing.push_back(who);
+        // They may have come since the look above.
+        if (missing.empty()) return UCS_INPROGRESS;
+        ucs::log::error(oob_log, "round {}: {} did not take part within {} s", now().number,
+                        rank_list(missing), timeout_seconds());
+        return UCS_ERR_TIMED_OUT;
+    }
+
+    void leave(std::uint32_t how) noexcept {
+        std::uint32_t none = 0;
+        board_->of(rank()).status.compare_exchange_strong(none, how, std::memory_order_release);
+    }
+
+    const std::shared_ptr<const local_board> board_;
+    bool has_entered_ = false;
+    bool is_given_ = false;     // this rank's piece is on the board
+    std::uint64_t pieces_ = 0;  // taken in all rounds
+    std::size_t done_ = 0;      // bytes of each block of this round
+    rank_t first_ = 0;          // the first whose piece was not taken yet
+    ucs::time::nanoseconds next_patrol_ = 0;
+};
+
+}  // namespace
+
+ucs::result<std::vector<std::unique_ptr<exchange>>> make_local(rank_t size, double timeout) {
+    membership who{0, size, 0};
+    if (const ucs_status_t status = who.check("ucg_oob_create_local", timeout); status != UCS_OK)
+        return status;
+    auto board = local_board::make(size);
+    if (!board) return board.status();
+    const auto shared = std::make_shared<const local_board>(std::move(*board));
+    std::vector<std::unique_ptr<exchange>> all;
+    for (; who.rank < size; ++who.rank)
+        all.push_back(std::make_unique<local>(who, shared));
+    return all;
+}
+
+}  // namespace ucg::oob

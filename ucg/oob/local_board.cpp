@@ -1,0 +1,56 @@
+#include "ucg/oob/local_board.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "ucg/oob/log.hpp"
+
+namespace ucg::oob {
+namespace {
+
+struct flock lock_of(rank_t rank, short type) noexcept {
+    struct flock lock {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = static_cast<off_t>(rank);
+    lock.l_len = 1;
+    return lock;
+}
+
+}  // namespace
+
+ucs::result<local_board> local_board::make(rank_t size) {
+    const std::size_t bytes = size * sizeof(local_note);
+    auto file = ucs::memory::make_memory_file("hawser-oob", bytes);
+    if (!file) return file.status();
+    auto memory = ucs::memory::mapped::file(file->get(), bytes);
+    if (!memory) return memory.status();
+    for (rank_t rank = 0; rank < size; ++rank)
+        new (memory->data() + rank * sizeof(local_note)) local_note;
+    return local_board(std::move(*memory), std::move(*file), size);
+}
+
+ucs_status_t local_board::enter(rank_t rank) const noexcept {
+    struct flock lock = lock_of(rank, F_WRLCK);
+    if (::fcntl(locks_.get(), F_SETLK, &lock) != 0) {
+        const bool is_taken = errno == EAGAIN || errno == EACCES;
+        ucs::log::error(oob_log, "this process cannot be rank {}: {}", rank,
+                        is_taken ? "another one is" : std::strerror(errno));
+        return is_taken ? UCS_ERR_ALREADY_EXISTS : UCS_ERR_IO_ERROR;
+    }
+    of(rank).pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_release);
+    return UCS_OK;
+}
+
+bool local_board::is_dead(rank_t rank) const noexcept {
+    const auto pid = of(rank).pid.load(std::memory_order_acquire);
+    if (pid == 0 || pid == static_cast<std::uint32_t>(::getpid())) return false;
+    struct flock lock = lock_of(rank, F_WRLCK);
+    return ::fcntl(locks_.get(), F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+}
+
+}  // namespace ucg::oob

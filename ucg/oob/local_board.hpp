@@ -1,0 +1,51 @@
+// The memory of make_local.
+#pragma once
+
+#include <atomic>
+
+#include "ucg/oob/rank_list.hpp"
+#include "ucs/memory/mapped.hpp"
+#include "ucs/type/result.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace ucg::oob {
+
+// What one rank shows to the others. The words are written by it alone.
+struct alignas(64) local_note {
+    static constexpr std::size_t most_bytes = 4096;
+
+    std::atomic<std::uint64_t> given{0};   // pieces it has put into `piece`
+    std::atomic<std::uint64_t> taken{0};   // pieces of which it has those of all ranks
+    std::atomic<std::uint64_t> whole{0};   // bytes of its block in this round
+    std::atomic<std::uint32_t> pid{0};     // 0: never here
+    std::atomic<std::uint32_t> status{0};  // 0: lives; 1: left; else -status: failed
+    std::byte piece[most_bytes];
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// Notes of all ranks. A rank that is here holds a lock of its process on the byte of its number:
+// the kernel opens it when the process dies, also before anybody has waited for the process. Shared
+// by the objects of one process. Any thread.
+class local_board {
+public:
+    static ucs::result<local_board> make(rank_t size);
+
+    [[nodiscard]] rank_t size() const noexcept { return size_; }
+    [[nodiscard]] local_note& of(rank_t rank) const noexcept {
+        return reinterpret_cast<local_note*>(memory_.data())[rank];
+    }
+    // This process is the rank from here on. UCS_ERR_ALREADY_EXISTS, UCS_ERR_IO_ERROR.
+    [[nodiscard]] ucs_status_t enter(rank_t rank) const noexcept;
+    // Whether it was here and its process is gone.
+    [[nodiscard]] bool is_dead(rank_t rank) const noexcept;
+
+private:
+    local_board(ucs::memory::mapped memory, ucs::unique_fd locks, rank_t size) noexcept
+        : memory_(std::move(memory)), locks_(std::move(locks)), size_(size) {}
+
+    ucs::memory::mapped memory_;
+    ucs::unique_fd locks_;
+    rank_t size_;
+};
+
+}  // namespace ucg::oob

@@ -1,0 +1,28 @@
+#include "ucg/oob/tcp.hpp"
+
+#include "ucg/oob/log.hpp"
+#include "ucg/oob/tcp_leaf.hpp"
+#include "ucg/oob/tcp_root.hpp"
+#include "ucs/sys/process.hpp"
+
+namespace ucg::oob {
+
+ucs::result<std::unique_ptr<exchange>> make_tcp(const membership& who, const tcp_place& root,
+                                                std::string_view job) {
+    if (root.host.empty() || root.port == 0) {
+        ucs::log::error(oob_log, "rank 0's host (\"{}\") or port ({}) is missing", root.host,
+                        root.port);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (who.size == 1) return make_single();
+    const std::uint64_t hash = job.empty() ? 0 : ucs::sys::hash_text(job);
+    if (who.rank != 0)
+        return std::unique_ptr<exchange>(std::make_unique<tcp_leaf>(who, hash, root));
+    auto listener = root.listen();
+    if (!listener) return listener.status();
+    auto made = tcp_root::make(who, hash, std::move(*listener));
+    if (!made) return made.status();
+    return std::unique_ptr<exchange>(std::move(*made));
+}
+
+}  // namespace ucg::oob

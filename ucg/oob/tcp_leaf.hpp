@@ -1,0 +1,67 @@
+// A rank other than 0 of a store.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ucg/oob/exchange.hpp"
+#include "ucg/oob/tcp_link.hpp"
+#include "ucg/oob/tcp_place.hpp"
+
+namespace ucg::oob {
+
+// Connects to rank 0 during the first round, as often as it takes, and stays connected. Owner
+// context.
+class tcp_leaf final : public exchange {
+public:
+    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root)
+        : exchange(who), job_(job), root_(std::move(root)) {}
+    // One that is connected already; for tests.
+    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root, ucs::unique_fd connected);
+    ~tcp_leaf() override;
+
+private:
+    enum class state { resting, connecting, greeting, joined };
+
+    ucs_status_t start() override;
+    ucs_status_t advance() override;
+    void finish(ucs_status_t why) noexcept override;
+
+    [[nodiscard]] ucs_status_t join();
+    void connect();
+    void begin_connection(const ucs::net::socket_address& at);
+    void see_connection();
+    void greet(ucs::unique_fd socket);
+    [[nodiscard]] ucs_status_t see_welcome();
+    void try_again(std::string why);
+    [[nodiscard]] ucs_status_t take_part();
+    [[nodiscard]] ucs_status_t take_frame();
+    [[nodiscard]] ucs_status_t take_failure();
+    [[nodiscard]] ucs_status_t tell(const wire::failure& why) const;
+    [[nodiscard]] ucs_status_t see_deadline();
+    [[nodiscard]] ucs_status_t lost(const char* how);
+    [[nodiscard]] wire::header frame(wire::kind what) const noexcept {
+        return {what, rank(), size(), job_, now().number};
+    }
+
+    const std::uint64_t job_;
+    const tcp_place root_;
+    state state_ = state::resting;
+    // What is tried.
+    std::vector<ucs::net::socket_address> addresses_;
+    std::size_t next_address_ = 0;
+    ucs::unique_fd connecting_;
+    ucs::time::nanoseconds try_until_ = 0;
+    ucs::time::nanoseconds rest_until_ = 0;
+    ucs::time::nanoseconds rest_ = 0;
+    std::string last_trouble_;
+    // When it is there.
+    std::optional<tcp_link> link_;
+    bool has_begun_ = false;  // the block is given to the link
+    bool is_deaf_ = false;    // the link takes no more
+    bool has_complained_ = false;
+    ucs::time::nanoseconds answer_until_ = 0;
+};
+
+}  // namespace ucg::oob

@@ -1,0 +1,131 @@
+#include "ucg/oob/tcp_link.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cassert>
+#include <cerrno>
+
+namespace ucg::oob {
+namespace {
+
+bool would_wait() noexcept {
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+}  // namespace
+
+void tune_socket(int fd) noexcept {
+    // A host that vanished says nothing: found out within half a minute. Any of these may be
+    // refused.
+    const auto set = [fd](int level, int name, int value) {
+        static_cast<void>(::setsockopt(fd, level, name, &value, sizeof value));
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+    set(IPPROTO_TCP, TCP_KEEPCNT, 4);
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+tcp_link::tcp_link(ucs::unique_fd socket) noexcept : socket_(std::move(socket)) {
+    tune_socket(socket_.get());
+}
+
+tcp_link::~tcp_link() {
+    if (!socket_) return;
+    ::shutdown(socket_.get(), SHUT_WR);
+    // As much as a socket's buffer holds: a peer that goes on sending does not keep us.
+    std::array<std::byte, 65536> none;
+    for (int i = 0; i < 256; ++i)
+        if (::recv(socket_.get(), none.data(), none.size(), MSG_DONTWAIT) <= 0) break;
+}
+
+void tcp_link::put(wire::header what, std::span<const std::byte> body) noexcept {
+    assert(!is_sending());
+    what.content = body.size();
+    wire::pack(what, std::span(head_).first<wire::header::size>());
+    head_size_ = wire::header::size;
+    body_ = body;
+    sent_ = 0;
+}
+
+void tcp_link::put(wire::header what, const wire::failure& why) noexcept {
+    assert(!is_sending());
+    what.what = wire::kind::failure;
+    what.content = wire::pack(why, std::span(head_).subspan<wire::header::size>());
+    wire::pack(what, std::span(head_).first<wire::header::size>());
+    head_size_ = wire::header::size + static_cast<std::size_t>(what.content);
+    body_ = {};
+    sent_ = 0;
+}
+
+ucs_status_t tcp_link::flush() noexcept {
+    while (is_sending()) {
+        const std::size_t of_head = std::min(sent_, head_size_);
+        const std::size_t of_body = sent_ - of_head;
+        iovec pieces[] = {{head_.data() + of_head, head_size_ - of_head},
+                          {const_cast<std::byte*>(body_.data()) + of_body, body_.size() - of_body}};
+        msghdr message{};
+        message.msg_iov = pieces;
+        message.msg_iovlen = 2;
+        const ssize_t count = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count < 0) return would_wait() ? UCS_INPROGRESS : UCS_ERR_CONNECTION_RESET;
+        sent_ += static_cast<std::size_t>(count);
+    }
+    return UCS_OK;
+}
+
+bool tcp_link::forget_body() noexcept {
+    const bool whole = !is_sending();
+    body_ = {};
+    sent_ = head_size_;
+    return whole;
+}
+
+ucs_status_t tcp_link::read_some(std::span<std::byte> into, std::size_t& count) noexcept {
+    while (count < into.size()) {
+        const ssize_t got =
+            ::recv(socket_.get(), into.data() + count, into.size() - count, MSG_DONTWAIT);
+        if (got < 0) return would_wait() ? UCS_INPROGRESS : UCS_ERR_CONNECTION_RESET;
+        if (got == 0) return UCS_ERR_CONNECTION_RESET;
+        count += static_cast<std::size_t>(got);
+    }
+    return UCS_OK;
+}
+
+ucs_status_t tcp_link::read_header() noexcept {
+    assert(!in_frame_);
+    const ucs_status_t status = read_some(in_head_, in_count_);
+    if (status != UCS_OK) return status;
+    const auto parsed = wire::parse(in_head_);
+    if (!parsed) return UCS_ERR_INVALID_PARAM;
+    came_ = *parsed;
+    in_frame_ = true;
+    in_count_ = 0;
+    return UCS_OK;
+}
+
+ucs_status_t tcp_link::read_body(std::span<std::byte> into) noexcept {
+    assert(in_frame_ && into.size() == came_.content);
+    const ucs_status_t status = read_some(into, in_count_);
+    if (status != UCS_OK) return status;
+    in_frame_ = false;
+    in_count_ = 0;
+    return UCS_OK;
+}
+
+ucs_status_t tcp_link::read_failure(wire::failure& into, rank_t ranks) {
+    // The parser of headers has checked that it fits.
+    const auto bytes = std::span(in_failure_).first(static_cast<std::size_t>(came_.content));
+    const ucs_status_t status = read_body(bytes);
+    if (status != UCS_OK) return status;
+    auto parsed = wire::parse_failure(bytes, ranks);
+    if (!parsed) return UCS_ERR_INVALID_PARAM;
+    into = std::move(*parsed);
+    return UCS_OK;
+}
+
+}  // namespace ucg::oob

@@ -1,0 +1,95 @@
+#include "ucg/select/selector.hpp"
+
+#include <fmt/format.h>
+
+#include "ucg/algo/table.hpp"
+#include "ucs/config/once.hpp"
+#include "ucs/config/units.hpp"
+#include "ucs/log/log.hpp"
+
+namespace ucg::select {
+namespace {
+
+constinit const ucs::log::component self{"ucg.select"};
+
+// What a name stands for, where that can serve the call.
+struct named {
+    bool fits = false;
+    const schedule::algorithm* by = nullptr;
+};
+
+named look_up(const question& what, std::string_view name) {
+    if (name == shared_memory) return {what.engine && !what.deterministic, nullptr};
+    const schedule::algorithm* const by = algo::find(what.what.what, name);
+    return {by != nullptr && fits(*by, what.what, what.of, what.deterministic), by};
+}
+
+std::string text_of(const question& what) {
+    return fmt::format("{} of {} among {}", schedule::name(what.what.what),
+                       ucs::config::print_bytes(static_cast<std::size_t>(what.of.bytes)),
+                       what.of.ranks);
+}
+
+// What was predicted of the chosen one and of its nearest rival.
+std::string prediction(const question& what, const schedule::algorithm& best) {
+    const double own = best.cost(what.of, what.link);
+    const schedule::algorithm* second = nullptr;
+    double next = 0;
+    for (const schedule::algorithm& each : algo::algorithms(what.what.what)) {
+        if (&each == &best || !fits(each, what.what, what.of, what.deterministic)) continue;
+        const double cost = each.cost(what.of, what.link);
+        if (second != nullptr && cost >= next) continue;
+        second = &each;
+        next = cost;
+    }
+    if (second == nullptr) return "the only one that can serve this";
+    return fmt::format("predicted {:.2f} us, the next best {} {:.2f} us", own * 1e6, second->name,
+                       next * 1e6);
+}
+
+}  // namespace
+
+ucs::result<selector> selector::make(
+    const std::array<std::string, schedule::collective_count>& texts) {
+    selector made;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        auto read = rules::parse(texts[i]);
+        if (!read) {
+            ucs::log::error(self,
+                            "the rules for {} cannot be read: \"{:.200}\"; expected NAME, "
+                            "SIZES:NAME or SIZES@RANKS:NAME, separated by commas, such as "
+                            "4k-1m@8-inf:ring",
+                            schedule::name(static_cast<schedule::collective>(i)), texts[i]);
+            return UCS_ERR_INVALID_PARAM;
+        }
+        made.rules_[i] = std::move(*read);
+    }
+    return made;
+}
+
+ucs::result<choice> selector::choose(const question& what) const {
+    if (!what.wanted.empty()) {
+        const named found = look_up(what, what.wanted);
+        if (found.fits) return choice{found.by, "asked for by the program"};
+        ucs::log::error(self, "{}: the algorithm \"{:.100}\" is not there or cannot serve this",
+                        text_of(what), what.wanted);
+        return UCS_ERR_NO_ELEM;
+    }
+    const rules& by_user = rules_[static_cast<std::size_t>(what.what.what)];
+    if (const std::string_view name = by_user.name_for(what.of.bytes, what.of.ranks);
+        !name.empty()) {
+        const named found = look_up(what, name);
+        if (found.fits) return choice{found.by, "asked for by the environment"};
+        const std::string line = fmt::format(
+            "{}: the algorithm \"{:.100}\" of the environment is not there or cannot serve this",
+            text_of(what), name);
+        if (ucs::config::first_time(line)) ucs::log::warn(self, "{}; another one is used", line);
+    }
+    if (what.engine && !what.deterministic)
+        return choice{nullptr, "all ranks share the memory of one node"};
+    const schedule::algorithm& best =
+        algo::choose(what.what, what.of, what.link, what.deterministic);
+    return choice{&best, prediction(what, best)};
+}
+
+}  // namespace ucg::select
