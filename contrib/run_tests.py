@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ["ucm/all", "ucs/all", "uct/all", "ucp/all", "ucg/all", "tools/all"]
 # What the sanitizer stages run, folders of test/.
 ASAN = ["unit", "conformance", "sim"]
-TSAN = ["unit/ucm", "unit/ucs", "unit/uct", "unit/ucp/threads", "conformance", "integration/api"]
+TSAN = ["unit/ucm", "unit/ucs", "unit/uct", "unit/ucp/threads", "unit/ucg/node", "conformance", "integration/api"]
 # A test that says nothing about its own limit ends after this many seconds.
 TEST_LIMIT = "300"
 SANITIZERS = {

@@ -2,8 +2,9 @@
 // written anew before each call. Prints bytes, and the minimum and the median of rank 0's times in
 // us.
 //
-//   ucg_node_allreduce [ranks] [largest bytes] [segment bytes] [slots] [slot bytes] [direct bytes]
-//                      [direct ranks]
+//   ucg_node_allreduce [name=value]...
+//
+// The names are those of read_options() below, for example: ranks=4 smallest=4096 segment=65536
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -13,6 +14,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "ucg/node/engine.hpp"
@@ -24,23 +27,40 @@ namespace {
 struct options {
     node::geometry like;
     node::tuning by;
+    std::size_t smallest = 8;
     std::size_t largest = 1U << 26;
+    std::size_t calls = 5000;  // of one size, at most
 };
 
-std::size_t number(int count, char** words, int which, std::size_t otherwise) {
-    return count > which ? std::strtoull(words[which], nullptr, 0) : otherwise;
+std::size_t number(int count, char** words, std::string_view name, std::size_t otherwise) {
+    for (int i = 1; i < count; ++i) {
+        const std::string_view word = words[i];
+        if (word.size() > name.size() && word.starts_with(name) && word[name.size()] == '=')
+            return std::strtoull(words[i] + name.size() + 1, nullptr, 0);
+    }
+    return otherwise;
 }
 
 options read_options(int count, char** words) {
     options made;
-    made.like.ranks = static_cast<node::rank_t>(number(count, words, 1, 2));
-    made.largest = number(count, words, 2, made.largest);
-    made.by.segment = number(count, words, 3, made.by.segment);
-    made.like.slots = static_cast<std::uint32_t>(number(count, words, 4, made.like.slots));
-    made.like.slot_bytes =
-        static_cast<std::uint32_t>(number(count, words, 5, made.like.slot_bytes));
-    made.by.direct_bytes = number(count, words, 6, made.by.direct_bytes);
-    made.by.direct_ranks = static_cast<node::rank_t>(number(count, words, 7, made.by.direct_ranks));
+    const auto read = [&](std::string_view name, auto& value) {
+        value = static_cast<std::remove_reference_t<decltype(value)>>(
+            number(count, words, name, value));
+    };
+    made.like.ranks = 2;
+    read("ranks", made.like.ranks);
+    read("smallest", made.smallest);
+    read("largest", made.largest);
+    read("calls", made.calls);
+    read("slots", made.like.slots);
+    read("slot_bytes", made.like.slot_bytes);
+    read("mailbox_bytes", made.like.mailbox_bytes);
+    read("segment", made.by.segment);
+    read("block", made.by.block);
+    read("direct_bytes", made.by.direct_bytes);
+    read("direct_ranks", made.by.direct_ranks);
+    read("direct_ranks_bytes", made.by.direct_ranks_bytes);
+    read("streamed", made.by.streamed_bytes);
     return made;
 }
 
@@ -93,9 +113,9 @@ void run_rank(int fd, const options& all, node::rank_t rank, const std::vector<p
     node::engine by(*memory, lives, rank, all.by);
     const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, by.size());
     vectors data{std::vector<float>(all.largest / 4), std::vector<float>(all.largest / 4)};
-    for (std::size_t bytes = 8; bytes <= all.largest; bytes *= bytes < 65536 ? 8 : 4) {
-        const auto calls =
-            static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{1} << 27) / bytes, 8, 5000));
+    for (std::size_t bytes = all.smallest; bytes <= all.largest; bytes *= bytes < 65536 ? 8 : 4) {
+        const std::size_t fitting = std::max<std::size_t>((std::size_t{1} << 27) / bytes, 16);
+        const auto calls = static_cast<unsigned>(std::min(fitting, all.calls));
         (void)measure(by, how, bytes, data, std::max(calls / 10, 2U));
         const std::vector<double> times = measure(by, how, bytes, data, calls);
         if (rank == 0)

@@ -55,6 +55,8 @@ dealing::dealing(const call& what, rank_t me, const geometry& like, const tuning
         offsets_.push_back(how_.bytes);
         how_.bytes += how.piece(rank, how_.segments);
     }
+    const bool gets_all = what.what == schedule::collective::alltoall;
+    expect(what.count * what.element * (gets_all ? ranks_ : 1), by);
 }
 
 void dealing::give_others(const std::byte* all, std::uint64_t segment, const places& at) noexcept {
@@ -70,16 +72,16 @@ void dealing::give(std::uint64_t segment, const places& at) noexcept {
 
 void all_to_all::give(std::uint64_t segment, const places& at) noexcept {
     dealing::give(segment, at);
-    if (what_.in_place || bytes(me_, segment) == 0) return;
+    if (what_.in_place) return;
     const std::size_t own = within_all(me_, segment);
-    std::memcpy(output() + own, input() + own, bytes(me_, segment));
+    deliver(output() + own, input() + own, bytes(me_, segment));
 }
 
 void all_to_all::take(std::uint64_t segment, const places& at) noexcept {
     if (bytes(me_, segment) == 0) return;
     for (rank_t step = 1; step < ranks_; ++step) {
         const rank_t of = (me_ + step) % ranks_;  // not all from the same one at a time
-        std::memcpy(output() + within_all(of, segment), from(of, at), bytes(of, segment));
+        deliver(output() + within_all(of, segment), from(of, at), bytes(of, segment));
     }
 }
 
@@ -114,15 +116,13 @@ void deal::give(std::uint64_t segment, const places& at) noexcept {
     if (me_ != what_.root) return;
     const auto* const all = static_cast<const std::byte*>(what_.from);
     give_others(all, segment, at);
-    if (!what_.in_place && bytes(me_, segment) != 0)
-        std::memcpy(output() + within_block(me_, segment), all + within_all(me_, segment),
-                    bytes(me_, segment));
+    if (!what_.in_place)
+        deliver(output() + within_block(me_, segment), all + within_all(me_, segment),
+                bytes(me_, segment));
 }
 
 void deal::take(std::uint64_t segment, const places& at) noexcept {
-    if (bytes(me_, segment) != 0)
-        std::memcpy(output() + within_block(me_, segment), from(how_.root, at),
-                    bytes(me_, segment));
+    deliver(output() + within_block(me_, segment), from(how_.root, at), bytes(me_, segment));
 }
 
 }  // namespace ucg::node

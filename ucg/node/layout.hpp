@@ -67,7 +67,7 @@ static_assert(sizeof(mailbox_head) == 16 && sizeof(header) <= page);
 struct geometry {
     std::uint32_t ranks = 1;
     std::uint32_t mailboxes = 4;
-    std::uint32_t mailbox_bytes = 1024;  // of content
+    std::uint32_t mailbox_bytes = 4096;  // of content
     std::uint32_t slots = 8;
     std::uint32_t slot_bytes = 128 * 1024;
     std::uint32_t ring_bytes = 32 * 1024;

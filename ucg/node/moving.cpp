@@ -22,6 +22,7 @@ broadcast::broadcast(const call& what, rank_t me, const geometry& like, const tu
     how_.bytes = cut_.longest() * what.element;
     how_.root = what.root;
     how_.to = me == what.root ? listens::to_nobody : listens::to_root;
+    expect(what.count * what.element, by);
 }
 
 void broadcast::give(std::uint64_t segment, const places& at) noexcept {
@@ -31,8 +32,8 @@ void broadcast::give(std::uint64_t segment, const places& at) noexcept {
 }
 
 void broadcast::take(std::uint64_t segment, const places& at) noexcept {
-    put(output() + cut_.begin(segment) * what_.element, at.of(what_.root),
-        cut_.size(segment) * what_.element);
+    deliver(output() + cut_.begin(segment) * what_.element, at.of(what_.root),
+            cut_.size(segment) * what_.element);
 }
 
 collect::collect(const call& what, rank_t me, const geometry& like, const tuning& by)
@@ -43,6 +44,10 @@ collect::collect(const call& what, rank_t me, const geometry& like, const tuning
     how_.bytes = longest.longest() * what.element;
     how_.root = what.root;
     if (what.what == schedule::collective::gather && me != what.root) how_.to = listens::to_nobody;
+    std::uint64_t all = 0;
+    for (const portion& each : blocks_)
+        all += each.begin(how_.segments);
+    expect(all * what.element, by);
 }
 
 void collect::give(std::uint64_t segment, const places& at) noexcept {
@@ -51,13 +56,13 @@ void collect::give(std::uint64_t segment, const places& at) noexcept {
                                       ? piece(me_, segment)
                                       : input() + blocks_[me_].begin(segment) * what_.element;
     if (what_.what != schedule::collective::gather || !gets()) put(at.of(me_), mine, size);
-    if (gets() && !what_.in_place) put(piece(me_, segment), mine, size);
+    if (gets() && !what_.in_place) deliver(piece(me_, segment), mine, size);
 }
 
 void collect::take(std::uint64_t segment, const places& at) noexcept {
     for (rank_t step = 1; step < ranks_; ++step) {
         const rank_t of = (me_ + step) % ranks_;  // not all from the same one at a time
-        put(piece(of, segment), at.of(of), bytes(of, segment));
+        deliver(piece(of, segment), at.of(of), bytes(of, segment));
     }
 }
 

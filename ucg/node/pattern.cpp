@@ -10,9 +10,10 @@ namespace {
 using schedule::collective;
 
 bool reduces_directly(const call& what, const geometry& like, const tuning& by) noexcept {
-    const double read = static_cast<double>(what.count) * static_cast<double>(what.element) *
-                        static_cast<double>(like.ranks - 1);
-    return like.ranks <= by.direct_ranks || read <= static_cast<double>(by.direct_bytes);
+    const double bytes = static_cast<double>(what.count) * static_cast<double>(what.element);
+    if (like.ranks <= by.direct_ranks && bytes <= static_cast<double>(by.direct_ranks_bytes))
+        return true;
+    return bytes * static_cast<double>(like.ranks - 1) <= static_cast<double>(by.direct_bytes);
 }
 
 std::unique_ptr<pattern> make_reducing(const call& what, rank_t me, const geometry& like,

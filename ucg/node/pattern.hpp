@@ -1,11 +1,13 @@
 // What a collective does with the slots of all ranks, segment by segment.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "ucg/node/segment.hpp"
 #include "ucg/schedule/call.hpp"
+#include "ucs/arch/copy.hpp"
 
 namespace ucg::node {
 
@@ -42,8 +44,14 @@ struct tuning {
     // An allreduce (or reduce) in which a rank would read no more bytes than this of others lets
     // everyone (the root) reduce everything: one synchronization. Above, each reduces a part.
     std::size_t direct_bytes = 32 * 1024;
-    // So many ranks do so whatever the size: between two, both ways read and write as much.
+    // So many ranks do so up to `direct_ranks_bytes` of vector: between two, both ways copy as
+    // much, but this one reads each input twice, which matters where it is no longer in a cache
+    // then.
     rank_t direct_ranks = 2;
+    std::size_t direct_ranks_bytes = 4 << 20;
+    // From so many bytes on a result is written past the caches, which it would only sweep; from
+    // fewer where a core's part of the cache is smaller.
+    std::size_t streamed_bytes = 32 << 20;
     // Bytes of a segment; a message is cut into segments of this size at most, so that one is
     // copied while the others' processors see the one before. At most a slot.
     std::size_t segment = 128 * 1024;
@@ -78,10 +86,26 @@ protected:
     }
     [[nodiscard]] std::byte* output() const noexcept { return static_cast<std::byte*>(what_.into); }
 
+    // Says how long the result is; before deliver().
+    void expect(std::size_t bytes, const tuning& by) noexcept {
+        streams_ = bytes >= by.streamed_bytes || bytes >= ucs::arch::nontemporal_threshold();
+    }
+    // Copies into the result.
+    void deliver(std::byte* into, const std::byte* from, std::size_t bytes) const noexcept {
+        if (bytes == 0) return;
+        if (streams_)
+            ucs::arch::copy_nontemporal(into, from, bytes);
+        else
+            std::memcpy(into, from, bytes);
+    }
+
     const call& what_;
     const rank_t me_;
     const rank_t ranks_;
     flow how_;
+
+private:
+    bool streams_ = false;
 };
 
 // nullptr: the engine does not have it (the fabric does). The call stays where it is; its buffers

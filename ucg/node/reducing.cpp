@@ -48,6 +48,7 @@ reduce_in_parts::reduce_in_parts(const call& what, rank_t me, const geometry& li
       grain_(line % what.element == 0 ? line / what.element : 1),
       block_(std::max<std::size_t>(by.block / what.element, 1)) {
     how_.works = true;
+    expect(what.count * what.element, by);
 }
 
 reduce_in_parts::span reduce_in_parts::part(std::uint64_t segment, rank_t of) const noexcept {
@@ -75,7 +76,7 @@ void reduce_in_parts::work(std::uint64_t segment, const places& at) noexcept {
         const std::size_t size = std::min(step, last - offset);
         std::byte* const result = at.of(me_) + offset;
         reduce(segment, at, offset, size / what_.element, result);
-        if (wants_result()) std::memcpy(output() + begin(segment) + offset, result, size);
+        if (wants_result()) deliver(output() + begin(segment) + offset, result, size);
     }
 }
 
@@ -83,8 +84,7 @@ void reduce_in_parts::take(std::uint64_t segment, const places& at) noexcept {
     for (rank_t step = 1; step < ranks_; ++step) {
         const rank_t of = (me_ + step) % ranks_;  // not all from the same one at a time
         const auto [first, last] = part(segment, of);
-        if (first != last)
-            std::memcpy(output() + begin(segment) + first, at.of(of) + first, last - first);
+        deliver(output() + begin(segment) + first, at.of(of) + first, last - first);
     }
 }
 

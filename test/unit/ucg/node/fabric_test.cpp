@@ -83,7 +83,7 @@ std::string run_together(test::node_rank& me, const std::vector<task_of>& all, s
 
 }  // namespace
 
-TEST_CASE("every algorithm runs over the rings of a node") {
+TEST_CASE("every algorithm runs over the rings of a node", "[threads]") {
     for (const auto what : {ranks_are::threads, ranks_are::processes}) {
         for (const rank_t ranks : {1U, 2U, 3U, 5U, 8U}) {
             std::vector<task_of> all;
@@ -251,7 +251,7 @@ TEST_CASE("a rank of a node that is killed ends the operations over its rings") 
     }
 }
 
-TEST_CASE("a ring with nonsense ends what is expected of it") {
+TEST_CASE("a ring with nonsense ends what is expected of it", "[threads]") {
     scenario of;
     of.what = collective::allreduce;
     of.count = 3;

@@ -77,7 +77,7 @@ TEST_CASE("a rank that is killed at any point ends the operation on all others")
     CHECK(survive(2, 1000, 3, 0) == "");
 }
 
-TEST_CASE("a rank that leaves in order ends what others expect of it") {
+TEST_CASE("a rank that leaves in order ends what others expect of it", "[threads]") {
     const auto body = [](test::node_rank& me) -> std::string {
         node::engine by(me.memory, me.lives, me.rank);
         if (me.rank == 1) return {};
@@ -101,7 +101,7 @@ TEST_CASE("a rank that leaves after its last operation disturbs nobody") {
         CHECK(run_node(test::small_node(4), ranks_are::processes, body) == "");
 }
 
-TEST_CASE("ranks that disagree on the arguments are told") {
+TEST_CASE("ranks that disagree on the arguments are told", "[threads]") {
     // Both in mailboxes; one in a mailbox and one in slots; both in slots.
     const std::size_t counts[][2] = {{1, 2}, {1, 5000}, {5000, 5001}};
     for (const auto& pair : counts) {
@@ -132,7 +132,7 @@ schedule::call call_of(collective what, std::size_t count, const schedule::reduc
 
 }  // namespace
 
-TEST_CASE("whoever disagrees is named, and what it called") {
+TEST_CASE("whoever disagrees is named, and what it called", "[threads]") {
     const schedule::kernel_reducer sum(reduce::element::fp64, reduce::operation::sum, 2);
     const schedule::kernel_reducer largest(reduce::element::fp64, reduce::operation::maximum, 2);
     const schedule::kernel_reducer of_int(reduce::element::int64, reduce::operation::sum, 2);
@@ -175,7 +175,7 @@ TEST_CASE("whoever disagrees is named, and what it called") {
     }
 }
 
-TEST_CASE("what ranks may differ in is no disagreement") {
+TEST_CASE("what ranks may differ in is no disagreement", "[threads]") {
     const schedule::kernel_reducer sum(reduce::element::fp64, reduce::operation::sum, 3);
     const auto body = [&](test::node_rank& me) -> std::string {
         node::engine by(me.memory, me.lives, me.rank);
@@ -203,7 +203,7 @@ TEST_CASE("what ranks may differ in is no disagreement") {
     CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
 }
 
-TEST_CASE("counters that a rank overwrites with nonsense end the operation") {
+TEST_CASE("counters that a rank overwrites with nonsense end the operation", "[threads]") {
     std::uint64_t node::control::*const words[] = {&node::control::given, &node::control::taken};
     for (const auto word : words) {
         const auto body = [&](test::node_rank& me) -> std::string {
@@ -229,7 +229,7 @@ TEST_CASE("counters that a rank overwrites with nonsense end the operation") {
     }
 }
 
-TEST_CASE("a mailbox with nonsense ends the operation") {
+TEST_CASE("a mailbox with nonsense ends the operation", "[threads]") {
     const auto body = [](test::node_rank& me) -> std::string {
         node::engine by(me.memory, me.lives, me.rank);
         sum_of sum(1);
@@ -242,7 +242,7 @@ TEST_CASE("a mailbox with nonsense ends the operation") {
     CHECK(run_node(test::small_node(2), ranks_are::threads, body) == "");
 }
 
-TEST_CASE("whoever gives up waiting learns for whom, and the others learn of it") {
+TEST_CASE("whoever gives up waiting learns for whom, and the others learn of it", "[threads]") {
     const auto body = [](test::node_rank& me) -> std::string {
         node::engine by(me.memory, me.lives, me.rank);
         sum_of sum(1);

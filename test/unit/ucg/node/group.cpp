@@ -10,12 +10,14 @@
 #include <thread>
 #include <vector>
 
+#include "test/support/sanitizer.hpp"
+
 using namespace ucg::node;
 
 namespace test {
 namespace {
 
-constexpr unsigned patience_of_tests = 60;  // seconds
+constexpr unsigned patience_of_tests = instrumented ? 250 : 60;  // seconds
 
 std::string run_rank(const segment& memory, std::span<const pid_t> pids, rank_t rank,
                      const node_body& body) {

@@ -25,7 +25,8 @@ enum class ranks_are { threads, processes };
 [[nodiscard]] ucg::node::geometry small_node(ucg::node::rank_t ranks);
 
 // Runs the body in each rank; the first complaint of any, but of those that were killed (they kill
-// themselves). Ranks that take longer than a minute are killed, and that is a complaint.
+// themselves). Ranks that hang are killed after a minute (more where code is instrumented), and
+// that is a complaint.
 [[nodiscard]] std::string run_node(const ucg::node::geometry& like, ranks_are what,
                                    const node_body& body);
 
