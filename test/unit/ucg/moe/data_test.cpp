@@ -7,6 +7,7 @@
 #include "ucg/moe/dispatch.hpp"
 
 using namespace test::moe;
+using reduce::element;
 using ucg::moe::combine;
 using ucg::moe::dispatch;
 using ucg::moe::expansion;
@@ -15,7 +16,6 @@ using ucg::moe::route;
 using ucg::moe::scales;
 using ucg::moe::values;
 using ucg::moe::weights;
-using reduce::element;
 
 namespace {
 
@@ -65,10 +65,10 @@ std::vector<std::vector<expanded_row>> expand(const world& all, rank_t rank,
 
 // What one rank gives and gets.
 struct rank_data {
-    own_matrix x, scale, weight;                     // given to dispatch
+    own_matrix x, scale, weight;                      // given to dispatch
     own_matrix out_x, out_scale, out_weight, chosen;  // got
-    own_matrix y, y_weight, bias[2];                 // given to combine
-    own_matrix sum, sum_weight;                      // got
+    own_matrix y, y_weight, bias[2];                  // given to combine
+    own_matrix sum, sum_weight;                       // got
     std::unique_ptr<expansion> expanded;
 };
 
@@ -140,8 +140,8 @@ private:
         const std::uint32_t k = with_.with_weights ? of.k : 0;
         const std::uint32_t tokens = all_.tokens(rank);
         at.x = own_matrix(tokens, of.hidden, with_.type, with_.gap);
-        at.scale = own_matrix(tokens, with_.scale_count, with_.scale_type, 1,
-                              with_.columns ? 3 : 1);
+        at.scale =
+            own_matrix(tokens, with_.scale_count, with_.scale_type, 1, with_.columns ? 3 : 1);
         at.weight = own_matrix(tokens, k, element::fp32, with_.gap);
         std::uint64_t rows = rows_[rank].size();
         if (with_.alignment != 0) {
@@ -286,8 +286,8 @@ private:
                 std::vector<std::pair<rank_t, std::vector<float>>> here;
                 for (const rank_t holder : where.on(node))
                     if (all_.goes(rank, token, holder))
-                        here.emplace_back(
-                            holder, wide(share(holder, received_as(holder, rank, token))));
+                        here.emplace_back(holder,
+                                          wide(share(holder, received_as(holder, rank, token))));
                 if (plans_[rank]->out.relayed[node] != 0 && !here.empty()) {
                     std::vector<std::vector<float>> inner;
                     for (const auto& each : here)

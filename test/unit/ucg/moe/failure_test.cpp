@@ -35,8 +35,8 @@ scenario small() {
 
 // notify of all ranks; rank 4 gives something else.
 std::vector<ucs_status_t> notify_with(world& all, const const_matrix& topk,
-                                      const ucg::moe::settings& by,
-                                      std::shared_ptr<const team> who, ucs_status_t expected) {
+                                      const ucg::moe::settings& by, std::shared_ptr<const team> who,
+                                      ucs_status_t expected) {
     std::deque<notify> each(all.of().ranks);
     std::vector<program*> programs;
     for (rank_t rank = 0; rank < all.of().ranks; ++rank) {
@@ -136,8 +136,7 @@ TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
         std::shared_ptr<const team> who = all.team(4);
         if (which == 0) topk.elements = 1, topk.row_stride = 16;
         if (which == 1) by.channels = 5;
-        if (which == 2)
-            who = std::make_shared<const team>(*team::make(all.where(), 4, 24));
+        if (which == 2) who = std::make_shared<const team>(*team::make(all.where(), 4, 24));
         const auto ends = notify_with(all, topk, by, who, UCS_OK);
         for (const ucs_status_t end : ends)
             CHECK((end == UCS_ERR_INVALID_PARAM || end == UCS_ERR_MESSAGE_TRUNCATED));
@@ -236,8 +235,7 @@ TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
         own_matrix& values = memory.emplace_back(2 * 6 * 20, 8, element::bf16);
         ucg::moe::low_latency_tensors what{x.view(), {values.view(), 6 * 20 * 16}, {}, {}};
         what.values.first.rows = 6 * 20;
-        const ucg::moe::slot_settings by{rank == 4 ? 19U : 20U, false,
-                                         ucg::moe::scaling::exact};
+        const ucg::moe::slot_settings by{rank == 4 ? 19U : 20U, false, ucg::moe::scaling::exact};
         CHECK(each[rank].init(all.team(rank), by, all.topk(rank), what) ==
               (rank == 4 ? UCS_ERR_INVALID_PARAM : UCS_OK));
         programs.push_back(&each[rank]);

@@ -29,8 +29,8 @@ std::vector<row> rows_of(const world& all, rank_t rank) {
 
 std::uint32_t channel_of(const world& all, rank_t source, std::uint32_t token) {
     const std::uint32_t channels = all.of().by.channels;
-    const std::uint32_t length = std::max({(all.tokens(source) + channels - 1) / channels,
-                                           all.of().by.shortest, std::uint32_t{1}});
+    const std::uint32_t length = std::max(
+        {(all.tokens(source) + channels - 1) / channels, all.of().by.shortest, std::uint32_t{1}});
     return token / length;
 }
 
@@ -49,9 +49,9 @@ void check_arriving(const world& all, rank_t rank, const plan& made) {
         for (std::uint32_t j = 0; j < all.of().k; ++j) {
             const expert_t expert = all.choice(rows[i].source, rows[i].token, j);
             const bool here = expert >= 0 && all.rank_of(expert) == rank;
-            const auto local = here ? static_cast<expert_t>(
-                                          static_cast<std::size_t>(expert) % per_expert.size())
-                                    : expert_t{-1};
+            const auto local =
+                here ? static_cast<expert_t>(static_cast<std::size_t>(expert) % per_expert.size())
+                     : expert_t{-1};
             same = same && made.in.chosen[i * all.of().k + j] == local;
             if (here) ++per_expert[static_cast<std::size_t>(local)];
         }
@@ -154,7 +154,8 @@ void check_layout(const world& all, rank_t rank, const plan& made) {
             bool any = false;
             for (const rank_t to : all.where().on(node)) {
                 const bool goes = all.goes(rank, token, to);
-                same = same && of.in_rank[std::size_t{token} * all.of().ranks + to] == (goes ? 1 : 0);
+                same =
+                    same && of.in_rank[std::size_t{token} * all.of().ranks + to] == (goes ? 1 : 0);
                 per_rank[to] += goes ? 1 : 0;
                 any = any || goes;
             }
