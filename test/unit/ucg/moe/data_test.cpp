@@ -471,6 +471,19 @@ TEST_CASE("moe: more rows than needed, and a plan that is used again", "[moe]") 
     check(of, with);
 }
 
+TEST_CASE("moe: many choices of one rank are added up in their order", "[moe]") {
+    scenario of;
+    of.ranks = 4;
+    of.experts = 32;
+    of.k = 8;
+    of.how = gate::one_rank;
+    variant with;
+    with.type = element::fp32;  // which shows every order
+    with.alignment = 4;
+    with.with_weights = true;
+    check(of, with);
+}
+
 TEST_CASE("moe: masked ranks get nothing and are not waited for", "[moe]") {
     scenario of;
     of.ranks = 8;
