@@ -295,6 +295,20 @@ typedef struct ucg_moe_dispatch_args {
 ucs_status_t ucg_moe_dispatch_init(ucg_moe_handle_h handle, const ucg_moe_dispatch_args_t* args,
                                    ucg_request_h* request_p);
 
+/**
+ * Prepares notify and dispatch as one operation, so that nobody waits for counts in between. The
+ * request can be started once; then ucg_moe_notify_handle() has what came.
+ *
+ * @param args       As ucg_moe_dispatch_init() has it, without an expansion; outputs have as many
+ *                   rows as can come (ucg_moe_max_rows()) or as are known to be enough: where one
+ *                   has too few the operation ends with UCS_ERR_BUFFER_TOO_SMALL.
+ * @param alignment  0: a row for each token; else the expanded layout, which ucg_moe_expand() with
+ *                   the handle and this alignment describes afterwards.
+ */
+ucs_status_t ucg_moe_notify_dispatch_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* routing,
+                                          const ucg_moe_dispatch_args_t* args, uint32_t alignment,
+                                          ucg_request_h* request_p);
+
 /*
  * Sums are made in fp32 and rounded to the type of x: by the relay of a node, if there is one, and
  * at the end. The order is that of ranks; what a relay adds up stands where the lowest rank of its

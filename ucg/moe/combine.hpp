@@ -9,7 +9,9 @@
 #include "ucg/moe/summing.hpp"
 #include "ucg/moe/workspace.hpp"
 #include "ucg/schedule/crew.hpp"
+#include "ucg/schedule/flights.hpp"
 #include "ucg/schedule/program.hpp"
+#include "ucg/schedule/require.hpp"
 
 namespace ucg::moe {
 

@@ -5,6 +5,8 @@
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/combine.hpp"
 #include "ucg/moe/dispatch.hpp"
+#include "ucg/moe/matrices.hpp"
+#include "ucg/moe/routed_dispatch.hpp"
 
 using namespace test::moe;
 using reduce::element;
@@ -128,6 +130,35 @@ public:
         all_.run_well(programs);
         for (rank_t rank = 0; rank < all_.of().ranks; ++rank)
             if (all_.lives(rank)) check_combine(rank);
+    }
+
+    // Notify and dispatch at once, into outputs with room for the worst.
+    void dispatch_unseen() {
+        std::deque<ucg::moe::routed_dispatch> all(all_.of().ranks);
+        std::vector<ucg::schedule::program*> programs(all_.of().ranks);
+        for (rank_t rank = 0; rank < all_.of().ranks; ++rank) {
+            if (!all_.lives(rank)) continue;
+            rank_data& at = data_[rank];
+            const auto most = ucg::moe::most_rows(*all_.team(rank), all_.of().k, all_.of().tokens,
+                                                  with_.alignment);
+            at.out_x = own_matrix(most, all_.of().hidden, with_.type);
+            at.out_weight = own_matrix(most, with_.alignment != 0 ? 1 : all_.of().k, element::fp32);
+            if (with_.alignment == 0) at.chosen = own_matrix(most, all_.of().k, element::int64);
+            ucg::moe::dispatch_tensors what;
+            what.from = {at.weight.view(), {}, at.x.view()};
+            what.into.into = {at.out_weight.view(), {}, at.out_x.view()};
+            what.into.chosen = at.chosen.view();
+            what.zero_padding = true;
+            REQUIRE(all[rank].init(all_.team(rank), all_.topk(rank), all_.of().by, what,
+                                   with_.alignment) == UCS_OK);
+            programs[rank] = &all[rank];
+        }
+        all_.run_well(programs);
+        for (rank_t rank = 0; rank < all_.of().ranks; ++rank) {
+            if (!all_.lives(rank)) continue;
+            CHECK(all[rank].made()->in.counts == plans_[rank]->in.counts);
+            check_dispatch(rank);
+        }
     }
 
     world& all() noexcept { return all_; }
@@ -469,6 +500,20 @@ TEST_CASE("moe: more rows than needed, and a plan that is used again", "[moe]") 
     check(of, with);
     with.alignment = 16;
     check(of, with);
+}
+
+TEST_CASE("moe: notify and dispatch in one operation", "[moe]") {
+    scenario of;
+    of.ranks = 6;
+    of.ranks_per_node = 3;
+    of.experts = 12;
+    of.k = 4;
+    variant with;
+    with.with_weights = true;
+    for (const std::uint32_t alignment : {0U, 8U}) {
+        with.alignment = alignment;
+        trial(of, with).dispatch_unseen();
+    }
 }
 
 TEST_CASE("moe: many choices of one rank are added up in their order", "[moe]") {

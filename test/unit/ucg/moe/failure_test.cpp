@@ -7,6 +7,7 @@
 #include "ucg/moe/combine.hpp"
 #include "ucg/moe/dispatch.hpp"
 #include "ucg/moe/low_latency_dispatch.hpp"
+#include "ucg/moe/routed_dispatch.hpp"
 #include "uct/sim/random.hpp"
 
 using namespace test::moe;
@@ -202,6 +203,23 @@ TEST_CASE("moe: who waits for a rank that takes no part is asked whom it waits f
     operations[4].start();
     for (const ucg::schedule::operation& one : operations)
         CHECK(one.status() == UCS_ERR_TIMED_OUT);
+}
+
+TEST_CASE("moe: notify and dispatch at once, into too little room", "[moe]") {
+    world all(small());
+    const auto plans = all.plans();
+    std::deque<ucg::moe::routed_dispatch> each(6);
+    std::deque<own_matrix> memory;
+    std::vector<program*> programs;
+    for (rank_t rank = 0; rank < 6; ++rank) {
+        const std::uint32_t room = plans[rank]->in.rows - (rank == 4 ? 1 : 0);
+        ucg::moe::dispatch_tensors what;
+        what.from[values] = memory.emplace_back(all.tokens(rank), 16, element::bf16).view();
+        what.into.into[values] = memory.emplace_back(room, 16, element::bf16).view();
+        CHECK(each[rank].init(all.team(rank), all.topk(rank), all.of().by, what, 0) == UCS_OK);
+        programs.push_back(&each[rank]);
+    }
+    expect_all(all.run(programs), UCS_ERR_BUFFER_TOO_SMALL);
 }
 
 TEST_CASE("moe: combine refuses what it cannot add up", "[moe]") {

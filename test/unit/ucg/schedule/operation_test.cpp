@@ -6,6 +6,7 @@
 
 #include "ucg/schedule/algorithm.hpp"
 #include "ucg/schedule/crew.hpp"
+#include "ucg/schedule/require.hpp"
 #include "ucg/sim/network.hpp"
 
 using namespace ucg;
