@@ -71,7 +71,7 @@ ucs_status_t dispatch::prepare() {
     // Each begins with those behind itself, so that not all send to the same one.
     const auto first = std::ranges::find_if(
         sends_, [&](const sending& s) { return by_->out.paths[s.path].target > of.self(); });
-    std::ranges::rotate(sends_, first);
+    std::rotate(sends_.begin(), first, sends_.end());
     for (std::size_t s = 0; s < by_->through.streams.size(); ++s) {
         if (!by_->through.streams[s].relayed) continue;
         const std::uint32_t* const counts = &by_->through.counts[s * by_->by.channels];

@@ -1,6 +1,7 @@
 #include "ucg/moe/notify.hpp"
 
 #include <new>
+#include <utility>
 
 #include "ucg/moe/log.hpp"
 
@@ -172,7 +173,9 @@ task notify::run(member& me) noexcept {
 }
 
 task notify::run_both(member& me, notify& what) {
-    co_await require(me, what.refused_);
+    // What is sent is used up: a second start would have nothing to say.
+    const ucs_status_t refused = std::exchange(what.refused_, UCS_ERR_INVALID_PARAM);
+    co_await require(me, refused);
     const std::uint64_t fingerprint = fingerprint_of(*what.made_);
     co_await exchange(me, what.first_, fingerprint);
     co_await require(me, what.pass_on());

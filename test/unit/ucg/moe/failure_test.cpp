@@ -116,6 +116,20 @@ TEST_CASE("moe: a choice out of range ends notify on every rank", "[moe]") {
     }
 }
 
+TEST_CASE("moe: a notify that is started again ends with an error", "[moe]") {
+    world all(small());
+    std::deque<notify> each(6);
+    std::vector<program*> programs;
+    for (rank_t rank = 0; rank < 6; ++rank) {
+        REQUIRE(each[rank].init(all.team(rank), all.topk(rank), all.of().by) == UCS_OK);
+        programs.push_back(&each[rank]);
+    }
+    all.run_well(programs);
+    expect_all(all.run(programs), UCS_ERR_INVALID_PARAM);
+    for (notify& one : each)
+        CHECK(one.take() != nullptr);
+}
+
 TEST_CASE("moe: choices at a null pointer, of a wrong type, of too many", "[moe]") {
     for (int which = 0; which < 4; ++which) {
         world all(small());
