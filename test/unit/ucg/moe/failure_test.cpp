@@ -3,6 +3,7 @@
 #include <cstring>
 #include <deque>
 
+#include "test/support/log_capture.hpp"
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/combine.hpp"
 #include "ucg/moe/dispatch.hpp"
@@ -94,8 +95,10 @@ private:
 }  // namespace
 
 TEST_CASE("moe: experts that cannot be dealt to the ranks, and masks that cannot be", "[moe]") {
+    const test::log_capture log;
     const placement where(4);
     CHECK(team::make(where, 0, 10).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("10 experts cannot be dealt to 4 ranks") == 1);
     CHECK(team::make(where, 0, 0).status() == UCS_ERR_INVALID_PARAM);
     CHECK(team::make(where, 4, 8).status() == UCS_ERR_INVALID_PARAM);
     const std::uint8_t own[] = {0, 1, 0, 0};
@@ -105,6 +108,7 @@ TEST_CASE("moe: experts that cannot be dealt to the ranks, and masks that cannot
 }
 
 TEST_CASE("moe: a choice out of range ends notify on every rank", "[moe]") {
+    const test::log_capture log;
     for (const std::int64_t expert : {-2LL, 12LL, 1LL << 40}) {
         world all(small());
         std::vector<std::int64_t> topk(20, 1);
@@ -113,10 +117,13 @@ TEST_CASE("moe: a choice out of range ends notify on every rank", "[moe]") {
             reinterpret_cast<const std::byte*>(topk.data()), 10, 2, element::int64);
         expect_all(notify_with(all, wrong, all.of().by, all.team(4), UCS_ERR_INVALID_PARAM),
                    UCS_ERR_INVALID_PARAM);
+        const std::string said = "token 6 chose expert " + std::to_string(expert) + " at place 1";
+        CHECK(log.count(said, ucs::log::level::error) == 1);
     }
 }
 
 TEST_CASE("moe: a notify that is started again ends with an error", "[moe]") {
+    const test::log_capture log;
     world all(small());
     std::deque<notify> each(6);
     std::vector<program*> programs;
@@ -131,6 +138,7 @@ TEST_CASE("moe: a notify that is started again ends with an error", "[moe]") {
 }
 
 TEST_CASE("moe: choices at a null pointer, of a wrong type, of too many", "[moe]") {
+    const test::log_capture log;
     for (int which = 0; which < 4; ++which) {
         world all(small());
         const_matrix wrong = all.topk(4);
@@ -144,6 +152,7 @@ TEST_CASE("moe: choices at a null pointer, of a wrong type, of too many", "[moe]
 }
 
 TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
+    const test::log_capture log;
     for (int which = 0; which < 3; ++which) {
         world all(small());
         const_matrix topk = all.topk(4);
@@ -159,6 +168,7 @@ TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
 }
 
 TEST_CASE("moe: buffers that do not fit end dispatch everywhere, and nothing hangs", "[moe]") {
+    const test::log_capture log;
     world all(small());
     const auto plans = all.plans();
     enum { no_x, few_rows, other_type, no_output, odd_scales, odd_weights, unaligned, wrongs };
@@ -201,6 +211,7 @@ TEST_CASE("moe: buffers that do not fit end dispatch everywhere, and nothing han
 }
 
 TEST_CASE("moe: who waits for a rank that takes no part is asked whom it waits for", "[moe]") {
+    const test::log_capture log;
     world all(small());
     std::deque<notify> each(6);
     std::deque<ucg::schedule::operation> operations;
@@ -220,6 +231,7 @@ TEST_CASE("moe: who waits for a rank that takes no part is asked whom it waits f
 }
 
 TEST_CASE("moe: notify and dispatch at once, into too little room", "[moe]") {
+    const test::log_capture log;
     world all(small());
     const auto plans = all.plans();
     std::deque<ucg::moe::routed_dispatch> each(6);
@@ -237,6 +249,7 @@ TEST_CASE("moe: notify and dispatch at once, into too little room", "[moe]") {
 }
 
 TEST_CASE("moe: combine refuses what it cannot add up", "[moe]") {
+    const test::log_capture log;
     world all(small());
     const auto plans = all.plans();
     own_matrix x(plans[0]->in.rows, 16, element::fp8_e4m3), sum(all.tokens(0), 16, element::bf16);
@@ -258,6 +271,7 @@ TEST_CASE("moe: combine refuses what it cannot add up", "[moe]") {
 }
 
 TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
+    const test::log_capture log;
     world all(small());
     std::deque<low_latency_dispatch> each(6);
     std::deque<own_matrix> memory;
@@ -276,6 +290,7 @@ TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
 }
 
 TEST_CASE("moe: whatever a rank says, nobody crashes and nobody hangs", "[moe]") {
+    const test::log_capture log;
     unsigned refused = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         INFO("seed " << seed);
@@ -303,6 +318,7 @@ TEST_CASE("moe: whatever a rank says, nobody crashes and nobody hangs", "[moe]")
 }
 
 TEST_CASE("moe: a rank dies, is masked, and the others go on", "[moe]") {
+    const test::log_capture log;
     scenario of = small();
     of.tokens = 30;
     world all(of);
