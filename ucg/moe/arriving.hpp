@@ -17,15 +17,15 @@ struct arriving {
     };
     std::uint32_t rows = 0;
     std::uint32_t k = 0;
-    std::vector<rank_t> from;            // [ranks] who sends a source's rows; nobody: it is masked
-    std::vector<std::uint32_t> counts;   // [ranks, channels] rows
-    std::vector<std::uint32_t> begins;   // [ranks, channels] the first of them
-    std::vector<origin> origins;         // [rows]
-    std::vector<expert_t> chosen;        // [rows, k] this rank's experts, or none
+    std::vector<rank_t> from;           // [ranks] who sends a source's rows; nobody: it is masked
+    std::vector<std::uint32_t> counts;  // [ranks, channels] rows
+    std::vector<std::uint32_t> begins;  // [ranks, channels] the first of them
+    std::vector<origin> origins;        // [rows]
+    std::vector<expert_t> chosen;       // [rows, k] this rank's experts, or none
     std::vector<std::uint32_t> per_expert;  // [local experts] choices
 
-    // Of routes that were checked, in any order; one of each living rank. UCS_ERR_EXCEEDS_LIMIT: more
-    // rows than can be numbered. std::bad_alloc.
+    // Of routes that were checked, in any order; one of each living rank. UCS_ERR_EXCEEDS_LIMIT:
+    // more rows than can be numbered. std::bad_alloc.
     [[nodiscard]] ucs_status_t make(const team& of, std::span<const routes> all,
                                     std::uint32_t channels, std::uint32_t choices_per_token);
 

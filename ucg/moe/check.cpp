@@ -35,11 +35,12 @@ void checking::shape(const char* which, const const_matrix& what, std::uint64_t 
                         what.rows, least_rows);
         refuse(UCS_ERR_BUFFER_TOO_SMALL);
     } else if (least_rows != 0 && (!what || !is_aligned(what))) {
-        ucs::log::error(moe_log,
-                        "{}: the {} lies at {} with strides of {} and {} bytes: give memory that is "
-                        "aligned for elements of {} bytes",
-                        operation_, which, static_cast<const void*>(what.data), what.row_stride,
-                        what.element_stride, what.element_bytes());
+        ucs::log::error(
+            moe_log,
+            "{}: the {} lies at {} with strides of {} and {} bytes: give memory that is "
+            "aligned for elements of {} bytes",
+            operation_, which, static_cast<const void*>(what.data), what.row_stride,
+            what.element_stride, what.element_bytes());
         refuse(UCS_ERR_INVALID_PARAM);
     }
 }
@@ -54,8 +55,8 @@ void checking::of_type(const char* which, const const_matrix& what, const char* 
 
 void checking::multiple(const char* which, const const_matrix& what, std::uint32_t of) noexcept {
     if (status_ != UCS_OK || what.elements % of == 0) return;
-    ucs::log::error(moe_log, "{}: the {} has rows of {} elements: give a multiple of {}", operation_,
-                    which, what.elements, of);
+    ucs::log::error(moe_log, "{}: the {} has rows of {} elements: give a multiple of {}",
+                    operation_, which, what.elements, of);
     refuse(UCS_ERR_INVALID_PARAM);
 }
 

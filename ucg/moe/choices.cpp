@@ -32,9 +32,9 @@ ucs::result<choices> choices::make(const team& of, const const_matrix& topk) try
         for (std::uint32_t i = 0; i < topk.elements; ++i) {
             const std::int64_t expert = integer_at(topk, token, i);
             if (expert < none || expert >= of.experts()) {
-                ucs::log::error(moe_log,
-                                "token {} chose expert {} at place {}: give 0 to {}, or -1 for none",
-                                token, expert, i, of.experts() - 1);
+                ucs::log::error(
+                    moe_log, "token {} chose expert {} at place {}: give 0 to {}, or -1 for none",
+                    token, expert, i, of.experts() - 1);
                 return UCS_ERR_INVALID_PARAM;
             }
             const auto chosen = static_cast<expert_t>(expert);

@@ -14,7 +14,7 @@ namespace ucg::moe {
 class choices {
 public:
     static constexpr expert_t none = -1;
-    static constexpr std::uint32_t most = 1024;          // k
+    static constexpr std::uint32_t most = 1024;              // k
     static constexpr std::uint64_t most_tokens = 1U << 30U;  // of one rank
 
     choices() = default;

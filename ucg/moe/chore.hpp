@@ -6,16 +6,17 @@
 
 namespace ucg::moe {
 
-// A step of a schedule is a reduction of one vector, or a copy; this does as much as a whole message
-// needs in one step, so that a fabric carries it out, and charges for it, at once. Lies in the frame
-// of the algorithm, which waits for its end.
+// A step of a schedule is a reduction of one vector, or a copy; this does as much as a whole
+// message needs in one step, so that a fabric carries it out, and charges for it, at once. Lies in
+// the frame of the algorithm, which waits for its end.
 class chore : public schedule::reducer {
 public:
     chore() noexcept : reducer(1, true) {}
 
     // `co_await` it. Nothing is done where there are no bytes. `bytes`: that are written, or read,
     // whichever is more.
-    [[nodiscard]] schedule::local_work begin(schedule::member& me, std::size_t bytes) const noexcept {
+    [[nodiscard]] schedule::local_work begin(schedule::member& me,
+                                             std::size_t bytes) const noexcept {
         return me.reduce(nullptr, {this, {nullptr, nullptr}, 2, bytes, true});
     }
 

@@ -161,8 +161,7 @@ task combine::give_back(member& me, combine& of, returning& what) {
                                first, count, what.sums);
             co_await work.begin(me, count * row_bytes);
         } else {
-            const gathering work(of.form_.view(message, count), of.lying(first),
-                                 selection(count));
+            const gathering work(of.form_.view(message, count), of.lying(first), selection(count));
             co_await work.begin(me, count * row_bytes);
         }
         moves[turn].send(on, what.target, message, count * row_bytes);
@@ -221,8 +220,8 @@ task combine::relay(member& me, combine& of, relaying& what) {
             if (of.what_.expanded == nullptr) {
                 what.sums.addends[i].from = of.lying(first);
             } else {
-                const folding work(of.form_.view(message, rows), of.what_.from,
-                                   *of.what_.expanded, first, rows, what.own_sums);
+                const folding work(of.form_.view(message, rows), of.what_.from, *of.what_.expanded,
+                                   first, rows, what.own_sums);
                 co_await work.begin(me, rows * row_bytes);
             }
         }
@@ -273,8 +272,8 @@ task combine::collect(member& me, combine& of, collecting& what) {
             if (of.what_.expanded == nullptr) {
                 what.sums.addends[i].from = of.lying(first);
             } else {
-                const folding work(of.form_.view(message, rows), of.what_.from,
-                                   *of.what_.expanded, first, rows, what.own_sums);
+                const folding work(of.form_.view(message, rows), of.what_.from, *of.what_.expanded,
+                                   first, rows, what.own_sums);
                 co_await work.begin(me, rows * row_bytes);
             }
         }

@@ -9,16 +9,20 @@
 #include "ucg/moe/summing.hpp"
 #include "ucg/moe/workspace.hpp"
 #include "ucg/schedule/crew.hpp"
+#include "ucg/schedule/flights.hpp"
 #include "ucg/schedule/program.hpp"
+#include "ucg/schedule/require.hpp"
 
 namespace ucg::moe {
 
 // Matrices that are not there have no elements. All ranks give the same ones, with the same
 // elements and types.
 //
-//  from  values   [rows of the plan, hidden]  bf16, fp16 or fp32: one for each received token, which
+//  from  values   [rows of the plan, hidden]  bf16, fp16 or fp32: one for each received token,
+//  which
 //                 already is the sum over this rank's experts; no weight is applied. Expanded: one
-//                 for each choice, which are added up here, in the order of the choices, and rounded
+//                 for each choice, which are added up here, in the order of the choices, and
+//                 rounded
 //        weights  [rows, k] fp32, or [expanded rows, 1]
 //  into  values   [tokens, hidden], weights [tokens, k]: sums over the ranks that have the token
 //  bias           [tokens, hidden], added to the values, last

@@ -25,8 +25,7 @@ void placing::place(std::uint32_t row, std::uint32_t from) const noexcept {
     for (std::uint32_t j = 0; j < in_.k; ++j) {
         const expert_t expert = in_.chosen[std::size_t{row} * in_.k + j];
         if (from_[weights].elements != 0) {
-            const float weight =
-                expert == choices::none ? 0 : float_at(from_[weights], from, j);
+            const float weight = expert == choices::none ? 0 : float_at(from_[weights], from, j);
             put_float(into_.into[weights], row, j, weight);
         }
     }

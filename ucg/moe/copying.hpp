@@ -39,7 +39,7 @@ private:
 // Where a rank's received rows go.
 struct destination {
     parts into;
-    matrix chosen;                      // [rows, k] may be absent
+    matrix chosen;                        // [rows, k] may be absent
     const expansion* expanded = nullptr;  // null: a row for each token
 };
 

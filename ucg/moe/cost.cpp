@@ -22,8 +22,7 @@ double direct_time(const traffic& what, const link_costs& over) noexcept {
 
 // Two stages that overlap but for one message.
 double relayed_time(const traffic& what, const link_costs& over) noexcept {
-    const double first =
-        network_time(what, over, static_cast<double>(what.tokens), what.messages);
+    const double first = network_time(what, over, static_cast<double>(what.tokens), what.messages);
     const double second =
         static_cast<double>(what.messages) * what.targets * over.inside.per_message +
         static_cast<double>(what.copies) * what.token_bytes *

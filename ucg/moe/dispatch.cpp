@@ -14,8 +14,7 @@ using schedule::member;
 using schedule::require;
 using schedule::task;
 
-ucs_status_t dispatch::init(std::shared_ptr<const plan> by,
-                            const dispatch_tensors& what) noexcept {
+ucs_status_t dispatch::init(std::shared_ptr<const plan> by, const dispatch_tensors& what) noexcept {
     by_ = std::move(by);
     what_ = what;
     try {
@@ -72,7 +71,7 @@ ucs_status_t dispatch::prepare() {
     // Each begins with those behind itself, so that not all send to the same one.
     const auto first = std::ranges::find_if(
         sends_, [&](const sending& s) { return by_->out.paths[s.path].target > of.self(); });
-    std::ranges::rotate(sends_, first);
+    std::rotate(sends_.begin(), first, sends_.end());
     for (std::size_t s = 0; s < by_->through.streams.size(); ++s) {
         if (!by_->through.streams[s].relayed) continue;
         const std::uint32_t* const counts = &by_->through.counts[s * by_->by.channels];
@@ -91,8 +90,8 @@ ucs_status_t dispatch::prepare() {
 // Rows of one source are neighbours, so they can be received where they belong unless they are more
 // than values, or not in a row for each token.
 void dispatch::add_receivers() {
-    const bool in_place = form_.only_values() && what_.into.expanded == nullptr &&
-                          what_.into.into[values].dense();
+    const bool in_place =
+        form_.only_values() && what_.into.expanded == nullptr && what_.into.into[values].dense();
     for (rank_t source = 0; source < by_->of->ranks(); ++source) {
         const rank_t from = by_->in.from[source];
         if (from == nobody || from == by_->of->self()) continue;
@@ -127,7 +126,8 @@ task dispatch::run_all(member& me, const dispatch& of) {
 void dispatch::fill() const noexcept {
     const matrix& chosen = what_.into.chosen;
     for (std::uint64_t row = 0; row < (chosen.elements != 0 ? chosen.rows : 0); ++row) {
-        const expert_t* const here = row < by_->in.rows ? &by_->in.chosen[row * by_->in.k] : nullptr;
+        const expert_t* const here =
+            row < by_->in.rows ? &by_->in.chosen[row * by_->in.k] : nullptr;
         for (std::uint32_t j = 0; j < chosen.elements; ++j)
             put_integer(chosen, row, j, here != nullptr ? here[j] : choices::none);
     }
@@ -135,7 +135,8 @@ void dispatch::fill() const noexcept {
     if (expanded == nullptr || !what_.zero_padding) return;
     for (std::uint32_t expert = 0; expert < expanded->experts(); ++expert) {
         const std::uint32_t end = expanded->begin(expert + 1);
-        for (std::uint32_t row = expanded->begin(expert) + expanded->count(expert); row < end; ++row)
+        for (std::uint32_t row = expanded->begin(expert) + expanded->count(expert); row < end;
+             ++row)
             for (const matrix& part : what_.into.into)
                 if (part.elements != 0) zero_row(part, row);
     }
@@ -223,8 +224,8 @@ task dispatch::relay(member& me, const dispatch& of, const relaying& what) {
             flight& move = going[2 * i + turn];
             std::byte* const forward = of.space_.at(what.forwards[i][turn]);
             co_await move;
-            const gathering work(
-                of.form_.view(forward, static_cast<std::uint32_t>(places.size())), from, places);
+            const gathering work(of.form_.view(forward, static_cast<std::uint32_t>(places.size())),
+                                 from, places);
             co_await work.begin(me, bytes);
             move.send(inside, here[i], forward, bytes);
         }

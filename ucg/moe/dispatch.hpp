@@ -7,7 +7,9 @@
 #include "ucg/moe/copying.hpp"
 #include "ucg/moe/workspace.hpp"
 #include "ucg/schedule/crew.hpp"
+#include "ucg/schedule/flights.hpp"
 #include "ucg/schedule/program.hpp"
+#include "ucg/schedule/require.hpp"
 
 namespace ucg::moe {
 

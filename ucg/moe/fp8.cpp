@@ -8,7 +8,7 @@
 namespace ucg::moe {
 namespace {
 
-constexpr float largest = 448;   // of fp8_e4m3
+constexpr float largest = 448;     // of fp8_e4m3
 constexpr float smallest = 1e-4F;  // that a group's largest magnitude is taken for
 
 template<class T>
@@ -34,8 +34,8 @@ int exponent_above(float value) noexcept {
 
 }  // namespace
 
-void cast_row(const matrix& into, const matrix& scales, std::uint64_t to, const const_matrix& source,
-              std::uint64_t from, scaling how) noexcept {
+void cast_row(const matrix& into, const matrix& scales, std::uint64_t to,
+              const const_matrix& source, std::uint64_t from, scaling how) noexcept {
     const std::size_t size = source.element_bytes();
     const std::byte* in = source.row(from);
     std::byte* out = into.row(to);
@@ -75,10 +75,10 @@ void widen_row(float* into, const const_matrix& source, const const_matrix& scal
         const float scale =
             scales.type == reduce::element::fp32
                 ? float_at(scales, from, group)
-                : std::ldexp(1.0F, static_cast<int>(scales.row(
-                                       from)[static_cast<std::ptrdiff_t>(group) *
-                                             scales.element_stride]) -
-                                       127);
+                : std::ldexp(
+                      1.0F, static_cast<int>(scales.row(
+                                from)[static_cast<std::ptrdiff_t>(group) * scales.element_stride]) -
+                                127);
         into[i] = reduce::widen<reduce::e4m3_format>(static_cast<std::uint8_t>(*at)) * scale;
     }
 }

@@ -23,8 +23,8 @@ inline constexpr std::uint32_t scaled_group = 128;  // elements
 
 // Casts one row of bf16, fp16 or fp32, dense and of a multiple of 128 elements. `into`: fp8_e4m3,
 // as many; `scales`: a matrix of scale_type() elements, one for each group. Any strides of those.
-void cast_row(const matrix& into, const matrix& scales, std::uint64_t to, const const_matrix& source,
-              std::uint64_t from, scaling how) noexcept;
+void cast_row(const matrix& into, const matrix& scales, std::uint64_t to,
+              const const_matrix& source, std::uint64_t from, scaling how) noexcept;
 
 // The values of a row, as fp32.
 void widen_row(float* into, const const_matrix& source, const const_matrix& scales,

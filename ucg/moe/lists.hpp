@@ -18,7 +18,9 @@ public:
         channels_ = channels;
         ends_.assign(owners * channels + 1, 0);
     }
-    void count(std::size_t owner, std::uint32_t channel) noexcept { ++ends_[at(owner, channel) + 1]; }
+    void count(std::size_t owner, std::uint32_t channel) noexcept {
+        ++ends_[at(owner, channel) + 1];
+    }
     void open() {
         for (std::size_t i = 1; i < ends_.size(); ++i)
             ends_[i] += ends_[i - 1];

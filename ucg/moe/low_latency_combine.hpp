@@ -7,8 +7,9 @@
 #include "ucg/moe/slots.hpp"
 #include "ucg/moe/weighing.hpp"
 #include "ucg/moe/workspace.hpp"
-#include "ucg/schedule/crew.hpp"
+#include "ucg/schedule/flights.hpp"
 #include "ucg/schedule/program.hpp"
+#include "ucg/schedule/require.hpp"
 
 namespace ucg::moe {
 

@@ -281,10 +281,11 @@ ucs_status_t low_latency_dispatch::check_tokens(const exchange_with& from,
     for (std::uint32_t row = 0; row < from.rows_in; ++row) {
         const std::int64_t token = integer_at(rows[tokens_part], row, 0);
         if (token >= 0 && token < end) continue;
-        ucs::log::error(moe_log,
-                        "rank {} sends a row of token {}, and has {}: look whether all ranks run the "
-                        "same version of the library",
-                        from.rank, token, end);
+        ucs::log::error(
+            moe_log,
+            "rank {} sends a row of token {}, and has {}: look whether all ranks run the "
+            "same version of the library",
+            from.rank, token, end);
         return UCS_ERR_IO_ERROR;
     }
     return UCS_OK;

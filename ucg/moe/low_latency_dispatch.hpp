@@ -8,17 +8,18 @@
 #include "ucg/moe/record.hpp"
 #include "ucg/moe/slots.hpp"
 #include "ucg/moe/workspace.hpp"
-#include "ucg/schedule/crew.hpp"
+#include "ucg/schedule/flights.hpp"
 #include "ucg/schedule/program.hpp"
+#include "ucg/schedule/require.hpp"
 
 namespace ucg::moe {
 
 // Memory of a rank. Matrices that are not there have no elements.
 //
 //  x             [tokens, hidden]  bf16, fp16 or fp32
-//  values        for each expert of this rank [capacity, hidden]: as x, or fp8_e4m3 where it is cast
-//  scales        then for each expert [capacity, hidden / 128] of scale_type()
-//  tokens_of     int32 [local experts, capacity]: the token that a row was at its source
+//  values        for each expert of this rank [capacity, hidden]: as x, or fp8_e4m3 where it is
+//  cast scales        then for each expert [capacity, hidden / 128] of scale_type() tokens_of int32
+//  [local experts, capacity]: the token that a row was at its source
 //
 // Capacity: slots::capacity(). Rows behind those that come are left as they are.
 struct low_latency_tensors {

@@ -12,10 +12,10 @@ namespace ucg::moe {
 // directly nevertheless. `channels` columns where there are some; sums include the channel, the
 // node or the rank that they are of.
 struct matrices {
-    std::vector<std::int32_t> sent_to_node;   // [nodes, channels] sums over channels, tokens once
-    std::vector<std::int32_t> sent_to_rank;   // [ranks, channels] sums over channels
-    std::vector<std::int32_t> relayed;        // [nodes] sums over nodes: tokens for this node that
-                                              // this rank is the relay of, by the source's node
+    std::vector<std::int32_t> sent_to_node;  // [nodes, channels] sums over channels, tokens once
+    std::vector<std::int32_t> sent_to_rank;  // [ranks, channels] sums over channels
+    std::vector<std::int32_t> relayed;       // [nodes] sums over nodes: tokens for this node that
+                                             // this rank is the relay of, by the source's node
     std::vector<std::int32_t> relayed_by_channel;  // [nodes, channels] sums over channels
     std::vector<std::int32_t> received;            // [ranks] sums over source ranks
     std::vector<std::int32_t> received_begin;      // [ranks, channels] first row
@@ -30,8 +30,8 @@ struct matrices {
 // std::bad_alloc.
 [[nodiscard]] matrices matrices_of(const plan& what, std::uint32_t alignment = 1);
 
-// Rows that can come at most, where no rank has more than `most_tokens`: flat, or, with an alignment
-// that is not 0, in the expanded layout.
+// Rows that can come at most, where no rank has more than `most_tokens`: flat, or, with an
+// alignment that is not 0, in the expanded layout.
 [[nodiscard]] std::uint64_t most_rows(const team& of, std::uint32_t k, std::uint64_t most_tokens,
                                       std::uint32_t alignment = 0) noexcept;
 

@@ -1,6 +1,7 @@
 #include "ucg/moe/notify.hpp"
 
 #include <new>
+#include <utility>
 
 #include "ucg/moe/log.hpp"
 
@@ -28,8 +29,7 @@ std::span<const std::uint32_t> row(const std::vector<std::uint32_t>& of, std::si
 std::vector<std::vector<rank_t>> sources_of_relays(const team& of) {
     std::vector<std::vector<rank_t>> made(of.on(of.node()).size());
     for (rank_t source = 0; source < of.ranks(); ++source)
-        if (of.lives(source))
-            made[of.index_of(of.relay(source, of.node()))].push_back(source);
+        if (of.lives(source)) made[of.index_of(of.relay(source, of.node()))].push_back(source);
     return made;
 }
 
@@ -70,7 +70,8 @@ void notify::pack_for_nodes() {
     const std::uint32_t k = made_->chosen.k();
     first_ = {};
     for (const rank_t source : of.sources())
-        if (of.node_of(source) != of.node()) first_.in.emplace_back(source, std::span(&source, 1), channels, k);
+        if (of.node_of(source) != of.node())
+            first_.in.emplace_back(source, std::span(&source, 1), channels, k);
     const rank_t self = of.self();
     first_.out.reserve(of.nodes());
     std::vector<parcel*> to(of.nodes());
@@ -172,7 +173,9 @@ task notify::run(member& me) noexcept {
 }
 
 task notify::run_both(member& me, notify& what) {
-    co_await require(me, what.refused_);
+    // What is sent is used up: a second start would have nothing to say.
+    const ucs_status_t refused = std::exchange(what.refused_, UCS_ERR_INVALID_PARAM);
+    co_await require(me, refused);
     const std::uint64_t fingerprint = fingerprint_of(*what.made_);
     co_await exchange(me, what.first_, fingerprint);
     co_await require(me, what.pass_on());

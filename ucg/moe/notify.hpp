@@ -11,8 +11,8 @@
 namespace ucg::moe {
 
 // One rank's part. init(), then an operation runs it, once; then take(). All living ranks of the
-// group take part; one that refuses its arguments starts the operation nevertheless, which then ends
-// with its status on every rank. Owner context.
+// group take part; one that refuses its arguments starts the operation nevertheless, which then
+// ends with its status on every rank. Owner context.
 class notify final : public schedule::program {
 public:
     // Keeps a copy of `topk`. The status is that with which the operation will end: UCS_OK where

@@ -64,8 +64,8 @@ void outgoing::choose_routes(const team& of, const settings& by) {
         for (std::uint32_t channel = 0; channel < by.channels; ++channel)
             to.messages += to_node[std::size_t{node} * by.channels + channel] != 0 ? 1U : 0U;
         to.token_bytes = by.token_bytes;
-        relayed[node] = by.how == route::relayed ||
-                        relayed_time(to, by.costs) < direct_time(to, by.costs);
+        relayed[node] =
+            by.how == route::relayed || relayed_time(to, by.costs) < direct_time(to, by.costs);
     }
 }
 
@@ -79,9 +79,9 @@ void outgoing::list(const team& of, const choices& chosen, std::uint32_t channel
             paths.push_back({rank, false, rank});
     }
     std::erase_if(paths, [&](const path& each) {
-        const auto begin = each.relayed
-                               ? to_node.begin() + std::ptrdiff_t{of.node_of(each.target)} * channels
-                               : to_rank.begin() + std::ptrdiff_t{each.target} * channels;
+        const auto begin =
+            each.relayed ? to_node.begin() + std::ptrdiff_t{of.node_of(each.target)} * channels
+                         : to_rank.begin() + std::ptrdiff_t{each.target} * channels;
         return std::all_of(begin, begin + channels, [](std::uint32_t n) { return n == 0; });
     });
     std::ranges::sort(paths, {}, &path::order);
@@ -105,9 +105,8 @@ void outgoing::list(const team& of, const choices& chosen, std::uint32_t channel
     tokens.resize(paths.size(), channels);
     pass(1, [&](std::uint32_t i, std::uint32_t token) { tokens.count(i, ranges.of(token)); });
     tokens.open();
-    pass(1 + chosen.tokens(), [&](std::uint32_t i, std::uint32_t token) {
-        tokens.add(i, ranges.of(token), token);
-    });
+    pass(1 + chosen.tokens(),
+         [&](std::uint32_t i, std::uint32_t token) { tokens.add(i, ranges.of(token), token); });
     tokens.close();
 }
 

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "ucg/moe/routes.hpp"
-#include "ucg/schedule/crew.hpp"
+#include "ucg/schedule/flights.hpp"
+#include "ucg/schedule/require.hpp"
 
 namespace ucg::moe {
 

@@ -48,7 +48,8 @@ public:
 
     // A message of so many rows.
     template<class Byte>
-    [[nodiscard]] parts_of<basic_matrix<Byte>> view(Byte* message, std::uint32_t count) const noexcept {
+    [[nodiscard]] parts_of<basic_matrix<Byte>> view(Byte* message,
+                                                    std::uint32_t count) const noexcept {
         parts_of<basic_matrix<Byte>> made;
         for (std::size_t i = 0; i < part_count; ++i) {
             made[i] = dense_matrix(message, count, elements_[i], types_[i]);

@@ -21,9 +21,9 @@ ucs_status_t routes::check_header(rank_t source, std::uint64_t fingerprint) cons
 }
 
 void routes::report(const char* what) const noexcept {
-    ucs::log::error(moe_log,
-                    "of rank {} came {}: look whether all ranks run the same version of the library",
-                    header_.source, what);
+    ucs::log::error(
+        moe_log, "of rank {} came {}: look whether all ranks run the same version of the library",
+        header_.source, what);
 }
 
 }  // namespace ucg::moe

@@ -23,7 +23,8 @@ public:
 
     // UCS_ERR_INVALID_PARAM: the ranks do not agree about experts, channels, k or masks.
     // UCS_ERR_IO_ERROR: it cannot be what `source` says. Logged.
-    [[nodiscard]] ucs_status_t check_header(rank_t source, std::uint64_t fingerprint) const noexcept;
+    [[nodiscard]] ucs_status_t check_header(rank_t source,
+                                            std::uint64_t fingerprint) const noexcept;
     // Takes the records, as many as total(). Each must have an expert on one of the ranks that
     // `wanted(rank)` is true for.
     template<class Wanted>

@@ -36,10 +36,11 @@ ucs_status_t slots::plan_sends() {
     std::vector<std::uint32_t> next(of->experts());
     for (std::uint32_t expert = 0; expert < of->experts(); ++expert) {
         if (sent.size(expert, 0) > by.most_tokens) {
-            ucs::log::error(moe_log,
-                            "expert {} is chosen {} times by {} tokens: choose each at most once for "
-                            "a token",
-                            expert, sent.size(expert, 0), chosen.tokens());
+            ucs::log::error(
+                moe_log,
+                "expert {} is chosen {} times by {} tokens: choose each at most once for "
+                "a token",
+                expert, sent.size(expert, 0), chosen.tokens());
             return UCS_ERR_INVALID_PARAM;
         }
         if (expert % of->local_experts() != 0)

@@ -21,7 +21,7 @@ struct slot_settings {
 // A matrix for each expert of a rank, at equal distances.
 template<class Byte>
 struct basic_stack {
-    basic_matrix<Byte> first;           // of expert 0
+    basic_matrix<Byte> first;          // of expert 0
     std::ptrdiff_t expert_stride = 0;  // bytes
 
     [[nodiscard]] basic_matrix<Byte> of(std::uint32_t expert) const noexcept {
@@ -43,10 +43,10 @@ struct slots {
     std::shared_ptr<const team> of;
     slot_settings by;
     choices chosen;
-    lists sent;                              // tokens to each expert of each rank, in one channel
-    std::vector<std::uint32_t> place;        // [tokens, k] of a choice among all rows to its rank
-    std::vector<range> ranges;               // [local experts, ranks]
-    std::vector<std::uint32_t> counts;       // [local experts] rows
+    lists sent;                         // tokens to each expert of each rank, in one channel
+    std::vector<std::uint32_t> place;   // [tokens, k] of a choice among all rows to its rank
+    std::vector<range> ranges;          // [local experts, ranks]
+    std::vector<std::uint32_t> counts;  // [local experts] rows
 
     [[nodiscard]] range range_of(std::uint32_t expert, rank_t source) const noexcept {
         return ranges[std::size_t{expert} * of->ranks() + source];

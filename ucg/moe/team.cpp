@@ -10,18 +10,20 @@ ucs::result<team> team::make(const schedule::placement& where, rank_t self, std:
                              std::span<const std::uint8_t> masked) try {
     const rank_t ranks = where.ranks();
     if (experts == 0 || experts % ranks != 0 || experts > INT32_MAX) {
-        ucs::log::error(moe_log,
-                        "{} experts cannot be dealt to {} ranks: choose a multiple of the number of "
-                        "ranks",
-                        experts, ranks);
+        ucs::log::error(
+            moe_log,
+            "{} experts cannot be dealt to {} ranks: choose a multiple of the number of "
+            "ranks",
+            experts, ranks);
         return UCS_ERR_INVALID_PARAM;
     }
     if ((!masked.empty() && masked.size() != ranks) || self >= ranks ||
         (!masked.empty() && masked[self] != 0)) {
-        ucs::log::error(moe_log,
-                        "rank {} of {} is masked or has a mask of {} ranks: give one entry for each "
-                        "rank and mask others only",
-                        self, ranks, masked.size());
+        ucs::log::error(
+            moe_log,
+            "rank {} of {} is masked or has a mask of {} ranks: give one entry for each "
+            "rank and mask others only",
+            self, ranks, masked.size());
         return UCS_ERR_INVALID_PARAM;
     }
     team made;

@@ -24,10 +24,10 @@ inline constexpr rank_t nobody = ~rank_t{0};
 // number of living ranks there. A rank is its own relay on its own node.
 class team {
 public:
-    // `masked`: one entry for each rank, not 0 where it is masked, or none at all. Must be the same on every living rank, as
-    // must `experts`. UCS_ERR_INVALID_PARAM: experts are not divisible by ranks, this rank is
-    // masked. UCS_ERR_EXCEEDS_LIMIT: more than max_streams ranks have one rank of this
-    // node as their relay.
+    // `masked`: one entry for each rank, not 0 where it is masked, or none at all. Must be the same
+    // on every living rank, as must `experts`. UCS_ERR_INVALID_PARAM: experts are not divisible by
+    // ranks, this rank is masked. UCS_ERR_EXCEEDS_LIMIT: more than max_streams ranks have one rank
+    // of this node as their relay.
     [[nodiscard]] static ucs::result<team> make(const schedule::placement& where, rank_t self,
                                                 std::uint32_t experts,
                                                 std::span<const std::uint8_t> masked = {});

@@ -40,9 +40,7 @@ struct basic_matrix {
         made.rows = rows - i;
         return made;
     }
-    operator basic_matrix<const std::byte>() const noexcept
-        requires(!std::is_const_v<Byte>)
-    {
+    operator basic_matrix<const std::byte>() const noexcept requires(!std::is_const_v<Byte>) {
         return {data, rows, elements, type, row_stride, element_stride};
     }
 };
@@ -51,8 +49,9 @@ using const_matrix = basic_matrix<const std::byte>;
 
 // Rows one after the other.
 template<class Byte>
-[[nodiscard]] basic_matrix<Byte> dense_matrix(Byte* data, std::uint64_t count, std::uint32_t elements,
-                                          reduce::element type) noexcept {
+[[nodiscard]] basic_matrix<Byte> dense_matrix(Byte* data, std::uint64_t count,
+                                              std::uint32_t elements,
+                                              reduce::element type) noexcept {
     const auto size = static_cast<std::ptrdiff_t>(reduce::size_of(type));
     return {data, count, elements, type, size * static_cast<std::ptrdiff_t>(elements), size};
 }
@@ -110,8 +109,7 @@ inline void put_integer(const matrix& into, std::uint64_t row, std::uint32_t ele
 [[nodiscard]] inline float float_at(const const_matrix& from, std::uint64_t row,
                                     std::uint32_t element) noexcept {
     float value;
-    std::memcpy(&value,
-                from.row(row) + static_cast<std::ptrdiff_t>(element) * from.element_stride,
+    std::memcpy(&value, from.row(row) + static_cast<std::ptrdiff_t>(element) * from.element_stride,
                 sizeof value);
     return value;
 }

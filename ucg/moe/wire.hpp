@@ -1,8 +1,8 @@
 // What ranks tell each other before data moves. All numbers as the machine has them: the ranks of a
 // group are of one kind.
 //
-//  to the relay on each node    route_header, counts[channels]; then route_record[tokens to the node]
-//  from the relay to the ranks  for each of its sources route_header, counts[channels]; then
+//  to the relay on each node    route_header, counts[channels]; then route_record[tokens to the
+//  node] from the relay to the ranks  for each of its sources route_header, counts[channels]; then
 //  of its node                  for each of its sources route_record[tokens to the rank]
 //
 //  route_record                 token, experts[k]: 4 bytes each

@@ -5,8 +5,11 @@
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/combine.hpp"
 #include "ucg/moe/dispatch.hpp"
+#include "ucg/moe/matrices.hpp"
+#include "ucg/moe/routed_dispatch.hpp"
 
 using namespace test::moe;
+using reduce::element;
 using ucg::moe::combine;
 using ucg::moe::dispatch;
 using ucg::moe::expansion;
@@ -15,7 +18,6 @@ using ucg::moe::route;
 using ucg::moe::scales;
 using ucg::moe::values;
 using ucg::moe::weights;
-using reduce::element;
 
 namespace {
 
@@ -65,10 +67,10 @@ std::vector<std::vector<expanded_row>> expand(const world& all, rank_t rank,
 
 // What one rank gives and gets.
 struct rank_data {
-    own_matrix x, scale, weight;                     // given to dispatch
+    own_matrix x, scale, weight;                      // given to dispatch
     own_matrix out_x, out_scale, out_weight, chosen;  // got
-    own_matrix y, y_weight, bias[2];                 // given to combine
-    own_matrix sum, sum_weight;                      // got
+    own_matrix y, y_weight, bias[2];                  // given to combine
+    own_matrix sum, sum_weight;                       // got
     std::unique_ptr<expansion> expanded;
 };
 
@@ -130,6 +132,35 @@ public:
             if (all_.lives(rank)) check_combine(rank);
     }
 
+    // Notify and dispatch at once, into outputs with room for the worst.
+    void dispatch_unseen() {
+        std::deque<ucg::moe::routed_dispatch> all(all_.of().ranks);
+        std::vector<ucg::schedule::program*> programs(all_.of().ranks);
+        for (rank_t rank = 0; rank < all_.of().ranks; ++rank) {
+            if (!all_.lives(rank)) continue;
+            rank_data& at = data_[rank];
+            const auto most = ucg::moe::most_rows(*all_.team(rank), all_.of().k, all_.of().tokens,
+                                                  with_.alignment);
+            at.out_x = own_matrix(most, all_.of().hidden, with_.type);
+            at.out_weight = own_matrix(most, with_.alignment != 0 ? 1 : all_.of().k, element::fp32);
+            if (with_.alignment == 0) at.chosen = own_matrix(most, all_.of().k, element::int64);
+            ucg::moe::dispatch_tensors what;
+            what.from = {at.weight.view(), {}, at.x.view()};
+            what.into.into = {at.out_weight.view(), {}, at.out_x.view()};
+            what.into.chosen = at.chosen.view();
+            what.zero_padding = true;
+            REQUIRE(all[rank].init(all_.team(rank), all_.topk(rank), all_.of().by, what,
+                                   with_.alignment) == UCS_OK);
+            programs[rank] = &all[rank];
+        }
+        all_.run_well(programs);
+        for (rank_t rank = 0; rank < all_.of().ranks; ++rank) {
+            if (!all_.lives(rank)) continue;
+            CHECK(all[rank].made()->in.counts == plans_[rank]->in.counts);
+            check_dispatch(rank);
+        }
+    }
+
     world& all() noexcept { return all_; }
     const plan& plan_of(rank_t rank) const { return *plans_[rank]; }
 
@@ -140,8 +171,8 @@ private:
         const std::uint32_t k = with_.with_weights ? of.k : 0;
         const std::uint32_t tokens = all_.tokens(rank);
         at.x = own_matrix(tokens, of.hidden, with_.type, with_.gap);
-        at.scale = own_matrix(tokens, with_.scale_count, with_.scale_type, 1,
-                              with_.columns ? 3 : 1);
+        at.scale =
+            own_matrix(tokens, with_.scale_count, with_.scale_type, 1, with_.columns ? 3 : 1);
         at.weight = own_matrix(tokens, k, element::fp32, with_.gap);
         std::uint64_t rows = rows_[rank].size();
         if (with_.alignment != 0) {
@@ -286,8 +317,8 @@ private:
                 std::vector<std::pair<rank_t, std::vector<float>>> here;
                 for (const rank_t holder : where.on(node))
                     if (all_.goes(rank, token, holder))
-                        here.emplace_back(
-                            holder, wide(share(holder, received_as(holder, rank, token))));
+                        here.emplace_back(holder,
+                                          wide(share(holder, received_as(holder, rank, token))));
                 if (plans_[rank]->out.relayed[node] != 0 && !here.empty()) {
                     std::vector<std::vector<float>> inner;
                     for (const auto& each : here)
@@ -468,6 +499,33 @@ TEST_CASE("moe: more rows than needed, and a plan that is used again", "[moe]") 
     with.with_weights = true;
     check(of, with);
     with.alignment = 16;
+    check(of, with);
+}
+
+TEST_CASE("moe: notify and dispatch in one operation", "[moe]") {
+    scenario of;
+    of.ranks = 6;
+    of.ranks_per_node = 3;
+    of.experts = 12;
+    of.k = 4;
+    variant with;
+    with.with_weights = true;
+    for (const std::uint32_t alignment : {0U, 8U}) {
+        with.alignment = alignment;
+        trial(of, with).dispatch_unseen();
+    }
+}
+
+TEST_CASE("moe: many choices of one rank are added up in their order", "[moe]") {
+    scenario of;
+    of.ranks = 4;
+    of.experts = 32;
+    of.k = 8;
+    of.how = gate::one_rank;
+    variant with;
+    with.type = element::fp32;  // which shows every order
+    with.alignment = 4;
+    with.with_weights = true;
     check(of, with);
 }
 

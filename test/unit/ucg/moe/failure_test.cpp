@@ -3,10 +3,12 @@
 #include <cstring>
 #include <deque>
 
+#include "test/support/log_capture.hpp"
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/combine.hpp"
 #include "ucg/moe/dispatch.hpp"
 #include "ucg/moe/low_latency_dispatch.hpp"
+#include "ucg/moe/routed_dispatch.hpp"
 #include "uct/sim/random.hpp"
 
 using namespace test::moe;
@@ -35,8 +37,8 @@ scenario small() {
 
 // notify of all ranks; rank 4 gives something else.
 std::vector<ucs_status_t> notify_with(world& all, const const_matrix& topk,
-                                      const ucg::moe::settings& by,
-                                      std::shared_ptr<const team> who, ucs_status_t expected) {
+                                      const ucg::moe::settings& by, std::shared_ptr<const team> who,
+                                      ucs_status_t expected) {
     std::deque<notify> each(all.of().ranks);
     std::vector<program*> programs;
     for (rank_t rank = 0; rank < all.of().ranks; ++rank) {
@@ -93,8 +95,10 @@ private:
 }  // namespace
 
 TEST_CASE("moe: experts that cannot be dealt to the ranks, and masks that cannot be", "[moe]") {
+    const test::log_capture log;
     const placement where(4);
     CHECK(team::make(where, 0, 10).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("10 experts cannot be dealt to 4 ranks") == 1);
     CHECK(team::make(where, 0, 0).status() == UCS_ERR_INVALID_PARAM);
     CHECK(team::make(where, 4, 8).status() == UCS_ERR_INVALID_PARAM);
     const std::uint8_t own[] = {0, 1, 0, 0};
@@ -104,6 +108,7 @@ TEST_CASE("moe: experts that cannot be dealt to the ranks, and masks that cannot
 }
 
 TEST_CASE("moe: a choice out of range ends notify on every rank", "[moe]") {
+    const test::log_capture log;
     for (const std::int64_t expert : {-2LL, 12LL, 1LL << 40}) {
         world all(small());
         std::vector<std::int64_t> topk(20, 1);
@@ -112,10 +117,28 @@ TEST_CASE("moe: a choice out of range ends notify on every rank", "[moe]") {
             reinterpret_cast<const std::byte*>(topk.data()), 10, 2, element::int64);
         expect_all(notify_with(all, wrong, all.of().by, all.team(4), UCS_ERR_INVALID_PARAM),
                    UCS_ERR_INVALID_PARAM);
+        const std::string said = "token 6 chose expert " + std::to_string(expert) + " at place 1";
+        CHECK(log.count(said, ucs::log::level::error) == 1);
     }
 }
 
+TEST_CASE("moe: a notify that is started again ends with an error", "[moe]") {
+    const test::log_capture log;
+    world all(small());
+    std::deque<notify> each(6);
+    std::vector<program*> programs;
+    for (rank_t rank = 0; rank < 6; ++rank) {
+        REQUIRE(each[rank].init(all.team(rank), all.topk(rank), all.of().by) == UCS_OK);
+        programs.push_back(&each[rank]);
+    }
+    all.run_well(programs);
+    expect_all(all.run(programs), UCS_ERR_INVALID_PARAM);
+    for (notify& one : each)
+        CHECK(one.take() != nullptr);
+}
+
 TEST_CASE("moe: choices at a null pointer, of a wrong type, of too many", "[moe]") {
+    const test::log_capture log;
     for (int which = 0; which < 4; ++which) {
         world all(small());
         const_matrix wrong = all.topk(4);
@@ -129,6 +152,7 @@ TEST_CASE("moe: choices at a null pointer, of a wrong type, of too many", "[moe]
 }
 
 TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
+    const test::log_capture log;
     for (int which = 0; which < 3; ++which) {
         world all(small());
         const_matrix topk = all.topk(4);
@@ -136,8 +160,7 @@ TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
         std::shared_ptr<const team> who = all.team(4);
         if (which == 0) topk.elements = 1, topk.row_stride = 16;
         if (which == 1) by.channels = 5;
-        if (which == 2)
-            who = std::make_shared<const team>(*team::make(all.where(), 4, 24));
+        if (which == 2) who = std::make_shared<const team>(*team::make(all.where(), 4, 24));
         const auto ends = notify_with(all, topk, by, who, UCS_OK);
         for (const ucs_status_t end : ends)
             CHECK((end == UCS_ERR_INVALID_PARAM || end == UCS_ERR_MESSAGE_TRUNCATED));
@@ -145,6 +168,7 @@ TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
 }
 
 TEST_CASE("moe: buffers that do not fit end dispatch everywhere, and nothing hangs", "[moe]") {
+    const test::log_capture log;
     world all(small());
     const auto plans = all.plans();
     enum { no_x, few_rows, other_type, no_output, odd_scales, odd_weights, unaligned, wrongs };
@@ -187,6 +211,7 @@ TEST_CASE("moe: buffers that do not fit end dispatch everywhere, and nothing han
 }
 
 TEST_CASE("moe: who waits for a rank that takes no part is asked whom it waits for", "[moe]") {
+    const test::log_capture log;
     world all(small());
     std::deque<notify> each(6);
     std::deque<ucg::schedule::operation> operations;
@@ -205,7 +230,26 @@ TEST_CASE("moe: who waits for a rank that takes no part is asked whom it waits f
         CHECK(one.status() == UCS_ERR_TIMED_OUT);
 }
 
+TEST_CASE("moe: notify and dispatch at once, into too little room", "[moe]") {
+    const test::log_capture log;
+    world all(small());
+    const auto plans = all.plans();
+    std::deque<ucg::moe::routed_dispatch> each(6);
+    std::deque<own_matrix> memory;
+    std::vector<program*> programs;
+    for (rank_t rank = 0; rank < 6; ++rank) {
+        const std::uint32_t room = plans[rank]->in.rows - (rank == 4 ? 1 : 0);
+        ucg::moe::dispatch_tensors what;
+        what.from[values] = memory.emplace_back(all.tokens(rank), 16, element::bf16).view();
+        what.into.into[values] = memory.emplace_back(room, 16, element::bf16).view();
+        CHECK(each[rank].init(all.team(rank), all.topk(rank), all.of().by, what, 0) == UCS_OK);
+        programs.push_back(&each[rank]);
+    }
+    expect_all(all.run(programs), UCS_ERR_BUFFER_TOO_SMALL);
+}
+
 TEST_CASE("moe: combine refuses what it cannot add up", "[moe]") {
+    const test::log_capture log;
     world all(small());
     const auto plans = all.plans();
     own_matrix x(plans[0]->in.rows, 16, element::fp8_e4m3), sum(all.tokens(0), 16, element::bf16);
@@ -227,6 +271,7 @@ TEST_CASE("moe: combine refuses what it cannot add up", "[moe]") {
 }
 
 TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
+    const test::log_capture log;
     world all(small());
     std::deque<low_latency_dispatch> each(6);
     std::deque<own_matrix> memory;
@@ -236,8 +281,7 @@ TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
         own_matrix& values = memory.emplace_back(2 * 6 * 20, 8, element::bf16);
         ucg::moe::low_latency_tensors what{x.view(), {values.view(), 6 * 20 * 16}, {}, {}};
         what.values.first.rows = 6 * 20;
-        const ucg::moe::slot_settings by{rank == 4 ? 19U : 20U, false,
-                                         ucg::moe::scaling::exact};
+        const ucg::moe::slot_settings by{rank == 4 ? 19U : 20U, false, ucg::moe::scaling::exact};
         CHECK(each[rank].init(all.team(rank), by, all.topk(rank), what) ==
               (rank == 4 ? UCS_ERR_INVALID_PARAM : UCS_OK));
         programs.push_back(&each[rank]);
@@ -246,6 +290,7 @@ TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
 }
 
 TEST_CASE("moe: whatever a rank says, nobody crashes and nobody hangs", "[moe]") {
+    const test::log_capture log;
     unsigned refused = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         INFO("seed " << seed);
@@ -273,6 +318,7 @@ TEST_CASE("moe: whatever a rank says, nobody crashes and nobody hangs", "[moe]")
 }
 
 TEST_CASE("moe: a rank dies, is masked, and the others go on", "[moe]") {
+    const test::log_capture log;
     scenario of = small();
     of.tokens = 30;
     world all(of);

@@ -69,8 +69,12 @@ struct rank_data {
 class trial {
 public:
     trial(const scenario& of, const slot_settings& by, element type)
-        : all_(of), by_(by), type_(type), local_(of.experts / of.ranks),
-          capacity_(by.most_tokens * of.ranks), handles_(of.ranks) {
+        : all_(of),
+          by_(by),
+          type_(type),
+          local_(of.experts / of.ranks),
+          capacity_(by.most_tokens * of.ranks),
+          handles_(of.ranks) {
         find_places();
         for (rank_t rank = 0; rank < of.ranks; ++rank) {
             rank_data& at = data_.emplace_back();
@@ -185,10 +189,9 @@ private:
             if (std::memcmp(got.data() + group * 128, wanted.numbers.data(), 128) != 0)
                 return false;
             const const_matrix scales = at.scales.view();
-            const float scale =
-                by_.how == scaling::exponent
-                    ? std::ldexp(1.0F, static_cast<int>(scales.row(i)[group]) - 127)
-                    : float_at(scales, i, group);
+            const float scale = by_.how == scaling::exponent
+                                    ? std::ldexp(1.0F, static_cast<int>(scales.row(i)[group]) - 127)
+                                    : float_at(scales, i, group);
             if (scale != wanted.scale) return false;
         }
         return true;
@@ -208,8 +211,8 @@ private:
                     std::uint64_t{static_cast<std::uint32_t>(expert) % local_} * capacity_ +
                     places_[rank][std::size_t{token} * all_.of().k + j];
                 for (std::uint32_t i = 0; i < all_.of().hidden; ++i) {
-                    const volatile float product = at.weights.real(token, j) *
-                                                   data_[all_.rank_of(expert)].y.real(row, i);
+                    const volatile float product =
+                        at.weights.real(token, j) * data_[all_.rank_of(expert)].y.real(row, i);
                     sum[i] += product;
                 }
             }

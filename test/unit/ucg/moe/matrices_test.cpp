@@ -1,15 +1,16 @@
 // The example of docs/moe.md: what it says is what comes out.
-#include <catch2/catch.hpp>
+#include "ucg/moe/matrices.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
+#include <catch2/catch.hpp>
 #include <deque>
 #include <fstream>
 #include <sstream>
 
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/layout.hpp"
-#include "ucg/moe/matrices.hpp"
 
 using namespace test::moe;
 using ucg::moe::matrices;
@@ -95,8 +96,8 @@ TEST_CASE("moe: the matrices of the manual's example are those that come out", "
     const auto plans = plans_of_example(all);
     for (rank_t rank = 0; rank < 4; ++rank) {
         const std::vector<std::int32_t> chosen(example[rank].begin(), example[rank].end());
-        std::vector<std::string> wanted = {fmt::format("{} topk                {}", rank,
-                                                       lines(chosen, 2))};
+        std::vector<std::string> wanted = {
+            fmt::format("{} topk                {}", rank, lines(chosen, 2))};
         for (std::string& each : lines_of(rank, *plans[rank]))
             wanted.push_back(std::move(each));
         for (const std::string& each : wanted) {
@@ -121,7 +122,8 @@ TEST_CASE("moe: matrices of many groups are made of the counts of the choices", 
             const matrices made = ucg::moe::matrices_of(*plans[rank], 8);
             const std::uint32_t c = of.by.channels;
             // The last channel of what is sent is the layout's count.
-            const ucg::moe::layout local = ucg::moe::layout_of(*all.team(rank), plans[rank]->chosen);
+            const ucg::moe::layout local =
+                ucg::moe::layout_of(*all.team(rank), plans[rank]->chosen);
             for (rank_t node = 0; node < nodes; ++node)
                 CHECK(made.sent_to_node[node * c + c - 1] == local.per_node[node]);
             for (rank_t to = 0; to < 8; ++to)
@@ -133,7 +135,8 @@ TEST_CASE("moe: matrices of many groups are made of the counts of the choices", 
                   static_cast<std::int32_t>(made.relay_place.size() / per_node));
             for (std::size_t e = 0; e < made.per_expert.size(); ++e) {
                 CHECK(made.per_expert[e] % 8 == 0);
-                CHECK(made.per_expert[e] - static_cast<std::int32_t>(plans[rank]->in.per_expert[e]) <
+                CHECK(made.per_expert[e] -
+                          static_cast<std::int32_t>(plans[rank]->in.per_expert[e]) <
                       8);
             }
             CHECK(ucg::moe::most_rows(*all.team(rank), of.k, of.tokens) >= plans[rank]->in.rows);

@@ -178,8 +178,12 @@ void own_matrix::fill(std::uint64_t seed) {
 
 matrix own_matrix::view() noexcept {
     const auto size = static_cast<std::ptrdiff_t>(reduce::size_of(type_));
-    return {memory_.data(), rows_, elements_, type_,
-            size * (static_cast<std::ptrdiff_t>(elements_) * apart_ + gap_), size * apart_};
+    return {memory_.data(),
+            rows_,
+            elements_,
+            type_,
+            size * (static_cast<std::ptrdiff_t>(elements_) * apart_ + gap_),
+            size * apart_};
 }
 
 const_matrix own_matrix::view() const noexcept {
@@ -217,8 +221,8 @@ float widened(reduce::element type, const std::byte* from) {
     }
     const int exponent = (bits >> 10U) & 31;
     const int fraction = bits & 1023;
-    const double size = exponent == 0 ? std::ldexp(fraction, -24)
-                                      : std::ldexp(fraction + 1024, exponent - 25);
+    const double size =
+        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
     return static_cast<float>((bits & 0x8000U) != 0 ? -size : size);
 }
 
@@ -244,11 +248,10 @@ void put_rounded(reduce::element type, float value, std::byte* into) {
     } else if (result != 0) {
         int top = 0;
         const double fraction = std::frexp(std::fabs(result), &top);
-        const unsigned number =
-            top - 1 < -14
-                ? static_cast<unsigned>(std::ldexp(std::fabs(result), 24))
-                : (static_cast<unsigned>(top + 14) << 10U) +
-                      static_cast<unsigned>(std::ldexp(fraction, 11)) - 1024U;
+        const unsigned number = top - 1 < -14
+                                    ? static_cast<unsigned>(std::ldexp(std::fabs(result), 24))
+                                    : (static_cast<unsigned>(top + 14) << 10U) +
+                                          static_cast<unsigned>(std::ldexp(fraction, 11)) - 1024U;
         made = static_cast<std::uint16_t>(made | number);
     }
     std::memcpy(into, &made, 2);

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "ucg/schedule/algorithm.hpp"
+#include "ucg/schedule/crew.hpp"
+#include "ucg/schedule/require.hpp"
 #include "ucg/sim/network.hpp"
 
 using namespace ucg;
@@ -150,7 +152,75 @@ task in_part(member& me, const call&) {
     if (in != (part.rank() + 2) % 3) me.owner().fail(UCS_ERR_IO_ERROR);
 }
 
+// Each of three tasks sends a number to the next rank, on a channel of its own.
+class three_at_once final : public schedule::program {
+public:
+    explicit three_at_once(ucs_status_t end = UCS_OK) : end_(end) {}
+    [[nodiscard]] task run(member& me) noexcept override { return run_all(me, *this); }
+    unsigned runs = 0;
+
+private:
+    static task pass(member& me, schedule::channel_t channel) {
+        const witness here;
+        member on = me.on(channel);
+        std::uint32_t out = me.rank() * 10 + channel, in = 0;
+        const rank_t from = (me.rank() + me.size() - 1) % me.size();
+        co_await on.exchange((me.rank() + 1) % me.size(), &out, 4, from, &in, 4);
+        co_await schedule::require(me,
+                                   in == from * 10 + channel ? UCS_OK : UCS_ERR_MESSAGE_TRUNCATED);
+    }
+    static task run_all(member& me, three_at_once& of) {
+        const witness here;
+        schedule::crew all(3);
+        co_await schedule::require(me, all.status());
+        for (schedule::channel_t channel = 0; channel < 3; ++channel)
+            all.add(pass(me, channel));
+        co_await all;
+        co_await schedule::require(me, of.end_);
+        ++of.runs;
+    }
+    ucs_status_t end_;
+};
+
 }  // namespace
+
+TEST_CASE("an operation runs a program as often as it is started") {
+    sim::machine like;
+    like.ranks = 3;
+    like.strict = true;
+    sim::network net(like);
+    std::deque<three_at_once> programs(3);
+    std::deque<operation> operations;
+    for (rank_t rank = 0; rank < 3; ++rank)
+        operations.emplace_back(net.of(rank), net.frames()).init(programs[rank]);
+    for (unsigned round = 1; round <= 3; ++round) {
+        for (operation& each : operations)
+            each.start();
+        net.run();
+        for (rank_t rank = 0; rank < 3; ++rank) {
+            CHECK(operations[rank].status() == UCS_OK);
+            CHECK(programs[rank].runs == round);
+        }
+    }
+    CHECK(witness::alive == 0);
+}
+
+TEST_CASE("what a program requires and does not get ends it") {
+    sim::machine like;
+    like.ranks = 2;
+    sim::network net(like);
+    three_at_once well, badly(UCS_ERR_NO_MEMORY);
+    std::deque<operation> operations;
+    operations.emplace_back(net.of(0), net.frames()).init(badly);
+    operations.emplace_back(net.of(1), net.frames()).init(well);
+    operations[0].start();
+    operations[1].start();
+    net.run();
+    CHECK(operations[0].status() == UCS_ERR_NO_MEMORY);
+    CHECK(operations[1].status() != UCS_INPROGRESS);  // may have ended before it was told
+    CHECK(badly.runs == 0);
+    CHECK(witness::alive == 0);
+}
 
 TEST_CASE("tasks await tasks") {
     group of(2, nested);

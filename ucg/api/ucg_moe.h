@@ -1,0 +1,440 @@
+/*
+ * Mixture of experts: tokens go to the ranks of the experts that were chosen for them, and what the
+ * experts made of them comes back and is added up.
+ *
+ * Shape of a program:
+ *
+ *     ucg_moe_team_create()                              who has which experts; once, or when ranks
+ * die ucg_moe_notify_init(), start, wait                 for each new choice of experts:
+ *     ucg_moe_notify_handle()                            how many rows will come, and where all of
+ * them lie ucg_moe_dispatch_init(), start, wait               tokens go
+ *     ...                                                the experts work
+ *     ucg_moe_combine_init(), start, wait                results come back; for training also the
+ * other way round ucg_moe_handle_release()
+ *
+ * or, for few tokens, without an exchange beforehand:
+ *
+ *     ucg_moe_low_latency_dispatch_init(), start, wait, ucg_moe_low_latency_handle()
+ *     ucg_moe_low_latency_combine_init(), start, wait, ucg_moe_slots_release()
+ *
+ * The rules of ucg.h hold, and these:
+ *
+ *  - Requests are those of ucg.h: ucg_request_start() and so on, but not ucg_request_set_buffers().
+ * All ranks of a team start the same ones in the same order, also among the collectives of its
+ * group.
+ *  - Expert e of E lies on rank e / (E / ranks); E is a multiple of the number of ranks. Numbers of
+ * experts are those of all, or, in what is received, from 0 on this rank.
+ *  - An init that returns an error because of its tensors still gives a request where it says so:
+ * start it, so that the other ranks, which cannot know, end with this rank's error and do not wait.
+ *  - Rows are always in the order of (source rank, token of the source): no result depends on when
+ * messages come.
+ */
+#ifndef UCG_MOE_H_
+#define UCG_MOE_H_
+
+#include <ucg/api/ucg.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ tensors */
+
+#define UCG_MOE_MAX_DIMS 3
+
+/*
+ * Memory of the caller's with a form. A tensor that is not there has type UCG_TYPE_LAST, which is
+ * what UCG_MOE_TENSOR_INIT gives. One of no rows has its type and dimensions nevertheless, and may
+ * have no data.
+ */
+typedef struct ucg_moe_tensor {
+    size_t struct_size;
+    void* data; /* aligned for the type; is only read where the tensor is an input */
+    ucg_type_t type;
+    ucs_memory_type_t memory; /* this library serves UCS_MEMORY_TYPE_HOST */
+    uint32_t ndims;
+    uint64_t dims[UCG_MOE_MAX_DIMS];
+    /* Bytes from an element to the next one in each dimension; all 0: dense, the last dimension
+     * fastest. */
+    int64_t strides[UCG_MOE_MAX_DIMS];
+} ucg_moe_tensor_t;
+#define UCG_MOE_TENSOR_INIT                                                                  \
+    {                                                                                        \
+        sizeof(ucg_moe_tensor_t), NULL, UCG_TYPE_LAST, UCS_MEMORY_TYPE_HOST, 0, {0, 0, 0}, { \
+            0, 0, 0                                                                          \
+        }                                                                                    \
+    }
+
+/* ------------------------------------------------------------------ teams */
+
+typedef struct ucg_moe_team* ucg_moe_team_h;
+
+typedef struct ucg_moe_team_params {
+    size_t struct_size;
+    uint32_t experts; /* of all ranks together */
+    /* An entry for each rank, not 0: it is dead or left out. Nothing is sent to it or awaited from
+     * it, and choices of its experts count as none. NULL: nobody. The same on every rank that is
+     * left; is copied. */
+    const uint8_t* masked;
+} ucg_moe_team_params_t;
+#define UCG_MOE_TEAM_PARAMS_INIT \
+    { sizeof(ucg_moe_team_params_t), 0, NULL }
+
+/**
+ * Deals experts to the ranks of a group. Local. The group outlives the team and everything made of
+ * it.
+ *
+ * @return UCS_OK. UCS_ERR_INVALID_PARAM: experts are no multiple of the ranks, or this rank is
+ * masked. UCS_ERR_EXCEEDS_LIMIT: a rank of this node would be the relay of more than 4096 ranks.
+ *         UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucg_moe_team_create(ucg_group_h group, const ucg_moe_team_params_t* params,
+                                 ucg_moe_team_h* team_p);
+
+/** Lets a team go. Requests and handles made of it keep what they need. */
+void ucg_moe_team_destroy(ucg_moe_team_h team);
+
+/**
+ * The most rows that a dispatch can bring, where no rank has more than max_tokens: for outputs that
+ * are made before anything is known.
+ *
+ * @param k          Choices of each token.
+ * @param alignment  0: a row for each token; else of the expanded layout with this alignment.
+ */
+uint64_t ucg_moe_max_rows(ucg_moe_team_h team, uint32_t k, uint64_t max_tokens, uint32_t alignment);
+
+/* ------------------------------------------------------------------ layout */
+
+/* Arrays of the caller's; those that are NULL are not wanted. */
+typedef struct ucg_moe_layout {
+    size_t struct_size;
+    int32_t* per_rank;   /* [ranks] tokens that go to the rank, each counted once */
+    int32_t* per_node;   /* [nodes] to the node, each counted once */
+    int32_t* per_expert; /* [experts] every choice */
+    uint8_t* in_rank;    /* [tokens, ranks] 1: the token goes to the rank */
+} ucg_moe_layout_t;
+#define UCG_MOE_LAYOUT_INIT \
+    { sizeof(ucg_moe_layout_t), NULL, NULL, NULL, NULL }
+
+/**
+ * Counts where this rank's tokens go. Local.
+ *
+ * @param topk  [tokens, k] int32 or int64: experts, or -1 for none.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM, also for an expert that does not exist; UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucg_moe_get_layout(ucg_moe_team_h team, const ucg_moe_tensor_t* topk,
+                                ucg_moe_layout_t* layout);
+
+/* ------------------------------------------------------------------ notify */
+
+typedef enum ucg_moe_route {
+    UCG_MOE_ROUTE_CHOOSE,  /* for each node by predicted cost */
+    UCG_MOE_ROUTE_DIRECT,  /* one copy over the network for each rank that gets the token */
+    UCG_MOE_ROUTE_RELAYED, /* one for each node: a rank there passes it on, and adds up what comes
+                              back */
+    UCG_MOE_ROUTE_ANY_INT = -0x7fffffff - 1 /* not used: lets wrong numbers be passed and refused */
+} ucg_moe_route_t;
+
+typedef struct ucg_moe_notify_args {
+    size_t struct_size;
+    ucg_moe_tensor_t topk; /* [tokens, k] int32 or int64; is copied */
+    /* Pieces that each rank's tokens are cut into, of which one travels while another is worked on;
+     * 0: 8. The same on every rank. */
+    uint32_t channels;
+    uint32_t channel_tokens; /* that a piece has at least, if others follow; 0: 32 */
+    ucg_moe_route_t route;
+    uint64_t token_bytes; /* of what will be dispatched, for the choice of routes; 0: 8192 */
+} ucg_moe_notify_args_t;
+#define UCG_MOE_NOTIFY_ARGS_INIT \
+    { sizeof(ucg_moe_notify_args_t), UCG_MOE_TENSOR_INIT, 0, 0, UCG_MOE_ROUTE_CHOOSE, 0 }
+
+/**
+ * Prepares the exchange that tells every rank what it will get. The request can be started once.
+ *
+ * @param request_p  Gets the request, also with UCS_ERR_INVALID_PARAM of the tensor or the numbers:
+ * start it.
+ * @return UCS_OK. UCS_ERR_INVALID_PARAM: also an expert that does not exist, which the log names.
+ * UCS_ERR_NO_MEMORY. The request ends with UCS_ERR_INVALID_PARAM or UCS_ERR_MESSAGE_TRUNCATED on
+ * every rank where ranks disagree about experts, k or channels; with UCS_ERR_EXCEEDS_LIMIT where
+ * more than 2^31 - 1 rows would come to a rank. Ranks that disagree about masks may wait for each
+ * other until the operation's time is up.
+ */
+ucs_status_t ucg_moe_notify_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* args,
+                                 ucg_request_h* request_p);
+
+typedef struct ucg_moe_handle* ucg_moe_handle_h;
+
+/**
+ * Takes the handle from a notify that ended well; once. It serves any number of dispatches and
+ * combines, so that a dispatch can be repeated without another notify.
+ *
+ * @return UCS_OK; UCS_ERR_NO_ELEM: it was taken, or there is none.
+ */
+ucs_status_t ucg_moe_notify_handle(ucg_request_h request, ucg_moe_handle_h* handle_p);
+
+/** Lets a handle go; requests made with it keep what they need. */
+void ucg_moe_handle_release(ucg_moe_handle_h handle);
+
+typedef struct ucg_moe_handle_attr {
+    size_t struct_size;
+    uint32_t tokens, k;    /* of this rank's choices */
+    uint32_t rows;         /* that it receives */
+    uint32_t relayed_rows; /* tokens for this node whose relay it is */
+    uint32_t channels;
+    uint32_t local_experts;
+    /* As long as the handle lives: */
+    const uint32_t* per_expert; /* [local_experts] choices that it receives */
+    const int32_t* chosen;      /* [rows, k] experts of this rank, or -1 */
+    const uint32_t* origins;    /* [rows, 2] source rank, and which of its tokens */
+} ucg_moe_handle_attr_t;
+#define UCG_MOE_HANDLE_ATTR_INIT \
+    { sizeof(ucg_moe_handle_attr_t), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
+
+/** Fills what fits into attr->struct_size bytes. */
+ucs_status_t ucg_moe_handle_query(ucg_moe_handle_h handle, ucg_moe_handle_attr_t* attr);
+
+/* Arrays of the caller's; those that are NULL are not wanted. Sums include the channel, node or
+ * rank that they are of. docs/moe.md has an example of each. */
+typedef struct ucg_moe_matrices {
+    size_t struct_size;
+    uint32_t alignment;    /* in: that per_expert is rounded up to; 0: 1 */
+    int32_t* sent_to_node; /* [nodes, channels] tokens to the node, each once, up to this channel */
+    int32_t* sent_to_rank; /* [ranks, channels] tokens to the rank up to this channel */
+    int32_t* relayed; /* [nodes] tokens for this node, whose relay this rank is, from nodes up to
+                         this one */
+    int32_t* relayed_by_channel; /* [nodes, channels] the same of one node, up to this channel */
+    int32_t* received;           /* [ranks] rows from ranks up to this one */
+    int32_t* received_begin;     /* [ranks, channels] first row of the rank's channel */
+    int32_t* send_place;  /* [tokens, nodes] place of a token in its channel to the node, or -1 */
+    int32_t* relay_place; /* [relayed_rows, ranks of the node] place of a token in what is passed
+                             on, or -1 */
+    int32_t* per_expert;  /* [local_experts] rows, rounded up */
+} ucg_moe_matrices_t;
+#define UCG_MOE_MATRICES_INIT \
+    { sizeof(ucg_moe_matrices_t), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
+/** Fills the arrays that are there. UCS_ERR_NO_MEMORY. */
+ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t* matrices);
+
+/* ------------------------------------------------------------------ the expanded layout */
+
+/* A row for each choice, expert by expert. An expert's rows begin at a multiple of the alignment,
+ * are in the order of (source rank, token, place among the choices), and have padding behind them.
+ */
+typedef struct ucg_moe_expansion* ucg_moe_expansion_h;
+
+/**
+ * Numbers the rows of the expanded layout. Local.
+ *
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM: alignment 0; UCS_ERR_EXCEEDS_LIMIT: more than 2^31 - 1
+ * rows; UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucg_moe_expand(ucg_moe_handle_h handle, uint32_t alignment,
+                            ucg_moe_expansion_h* expansion_p);
+
+/** Lets it go; requests made with it keep what they need. */
+void ucg_moe_expansion_release(ucg_moe_expansion_h expansion);
+
+typedef struct ucg_moe_expansion_attr {
+    size_t struct_size;
+    uint32_t rows; /* all, with padding */
+    /* As long as the expansion lives: */
+    const uint32_t* begins; /* [local experts + 1] */
+    const uint32_t* counts; /* [local experts] without padding */
+    const uint32_t*
+        row_of; /* [received rows, k] row of each choice; UINT32_MAX: it is not of this rank */
+} ucg_moe_expansion_attr_t;
+#define UCG_MOE_EXPANSION_ATTR_INIT \
+    { sizeof(ucg_moe_expansion_attr_t), 0, NULL, NULL, NULL }
+
+/** Fills what fits into attr->struct_size bytes. */
+ucs_status_t ucg_moe_expansion_query(ucg_moe_expansion_h expansion, ucg_moe_expansion_attr_t* attr);
+
+/* ------------------------------------------------------------------ dispatch and combine */
+
+enum ucg_moe_dispatch_flags {
+    /* Of the expanded layout: rows of padding become 0. */
+    UCG_MOE_DISPATCH_ZERO_PADDING = 1u << 0
+};
+
+/*
+ * All ranks give the same optional tensors, with the same types and last dimensions. Outputs may
+ * have more rows than come.
+ */
+typedef struct ucg_moe_dispatch_args {
+    size_t struct_size;
+    uint32_t flags;          /* of ucg_moe_dispatch_flags */
+    ucg_moe_tensor_t x;      /* [tokens, hidden] bf16, fp16, fp32 or fp8_e4m3 */
+    ucg_moe_tensor_t scales; /* optional, of fp8: [tokens, any] fp32, int32 or uint8; any strides */
+    ucg_moe_tensor_t weights;      /* optional: [tokens, k] fp32 */
+    ucg_moe_expansion_h expansion; /* NULL: a row for each token; else for each choice */
+    ucg_moe_tensor_t out_x;        /* [rows, hidden] */
+    ucg_moe_tensor_t out_scales;   /* as scales */
+    ucg_moe_tensor_t
+        out_weights; /* as weights: [rows, k], 0 for experts of others; expanded: [rows, 1] */
+    /* Optional, not expanded: [rows, k] int32 or int64: experts of this rank, or -1; -1 in rows
+     * behind the last. */
+    ucg_moe_tensor_t out_topk;
+} ucg_moe_dispatch_args_t;
+#define UCG_MOE_DISPATCH_ARGS_INIT                                                    \
+    {                                                                                 \
+        sizeof(ucg_moe_dispatch_args_t), 0, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, \
+            UCG_MOE_TENSOR_INIT, NULL, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT,      \
+            UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT                                  \
+    }
+
+/**
+ * Prepares a dispatch, which can be started any number of times; the tensors' memory is used by
+ * each.
+ *
+ * @param request_p  Gets the request, also with UCS_ERR_INVALID_PARAM of a tensor and
+ * UCS_ERR_BUFFER_TOO_SMALL: start it where the other ranks start theirs.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM; UCS_ERR_BUFFER_TOO_SMALL: an output has too few rows;
+ * UCS_ERR_UNSUPPORTED: a memory type; UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucg_moe_dispatch_init(ucg_moe_handle_h handle, const ucg_moe_dispatch_args_t* args,
+                                   ucg_request_h* request_p);
+
+/**
+ * Prepares notify and dispatch as one operation, so that nobody waits for counts in between. The
+ * request can be started once; then ucg_moe_notify_handle() has what came.
+ *
+ * @param args       As ucg_moe_dispatch_init() has it, without an expansion; outputs have as many
+ *                   rows as can come (ucg_moe_max_rows()) or as are known to be enough: where one
+ *                   has too few the operation ends with UCS_ERR_BUFFER_TOO_SMALL.
+ * @param alignment  0: a row for each token; else the expanded layout, which ucg_moe_expand() with
+ *                   the handle and this alignment describes afterwards.
+ */
+ucs_status_t ucg_moe_notify_dispatch_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* routing,
+                                          const ucg_moe_dispatch_args_t* args, uint32_t alignment,
+                                          ucg_request_h* request_p);
+
+/*
+ * Sums are made in fp32 and rounded to the type of x: by the relay of a node, if there is one, and
+ * at the end. The order is that of ranks; what a relay adds up stands where the lowest rank of its
+ * node would. Weights are not applied.
+ */
+typedef struct ucg_moe_combine_args {
+    size_t struct_size;
+    /* [rows, hidden] bf16, fp16 or fp32: for each received token what this rank's experts made of
+     * it; expanded: for each choice, which are then added up first. Rows are dense. */
+    ucg_moe_tensor_t x;
+    ucg_moe_tensor_t weights;      /* optional: [rows, k] fp32, or expanded [rows, 1] */
+    ucg_moe_expansion_h expansion; /* NULL: a row for each token */
+    ucg_moe_tensor_t bias[2];      /* optional: [tokens, hidden], added last */
+    ucg_moe_tensor_t out_x;        /* [tokens, hidden] */
+    ucg_moe_tensor_t out_weights;  /* with weights: [tokens, k] their sums */
+} ucg_moe_combine_args_t;
+#define UCG_MOE_COMBINE_ARGS_INIT                                                                \
+    {                                                                                            \
+        sizeof(ucg_moe_combine_args_t), UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, NULL,          \
+            {UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT}, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT \
+    }
+
+/** As ucg_moe_dispatch_init(). */
+ucs_status_t ucg_moe_combine_init(ucg_moe_handle_h handle, const ucg_moe_combine_args_t* args,
+                                  ucg_request_h* request_p);
+
+/* ------------------------------------------------------------------ low latency */
+
+typedef enum ucg_moe_scaling {
+    UCG_MOE_SCALING_EXACT, /* fp32: the largest magnitude of 128 elements, at least 1e-4, divided by
+                              448 */
+    UCG_MOE_SCALING_POWER_OF_TWO, /* fp32: the next power of two above */
+    UCG_MOE_SCALING_EXPONENT,     /* uint8: its exponent, biased by 127 */
+    UCG_MOE_SCALING_ANY_INT =
+        -0x7fffffff - 1 /* not used: lets wrong numbers be passed and refused */
+} ucg_moe_scaling_t;
+
+/**
+ * Casts rows to fp8_e4m3 with a scale for each 128 elements. Local.
+ *
+ * @param x       [rows, hidden] bf16, fp16 or fp32, of dense rows; hidden is a multiple of 128.
+ * @param out     [rows, hidden] fp8_e4m3.
+ * @param scales  [rows, hidden / 128] fp32 or uint8, as the scaling says.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM.
+ */
+ucs_status_t ucg_moe_cast_fp8(const ucg_moe_tensor_t* x, ucg_moe_scaling_t scaling,
+                              ucg_moe_tensor_t* out, ucg_moe_tensor_t* scales);
+
+/* max_tokens, cast, scaling, and type and last dimension of x are the same on every rank. */
+typedef struct ucg_moe_low_latency_args {
+    size_t struct_size;
+    uint32_t max_tokens; /* that a rank has at most; this one may have fewer */
+    int cast;            /* not 0: x is cast to fp8_e4m3 before it is sent */
+    ucg_moe_scaling_t scaling;
+    ucg_moe_tensor_t topk;  /* [tokens, k] int32 or int64; is copied */
+    ucg_moe_tensor_t x;     /* [tokens, hidden] bf16, fp16 or fp32 */
+    ucg_moe_tensor_t out_x; /* [local experts, max_tokens * ranks, hidden] */
+    ucg_moe_tensor_t
+        out_scales; /* with cast: [local experts, max_tokens * ranks, hidden / 128]; any strides */
+    ucg_moe_tensor_t out_tokens; /* optional: [local experts, max_tokens * ranks] int32: the row's
+                                    token at its source */
+} ucg_moe_low_latency_args_t;
+#define UCG_MOE_LOW_LATENCY_ARGS_INIT                                                          \
+    {                                                                                          \
+        sizeof(ucg_moe_low_latency_args_t), 0, 0, UCG_MOE_SCALING_EXACT, UCG_MOE_TENSOR_INIT,  \
+            UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT \
+    }
+
+/**
+ * Prepares a dispatch of one hop with a row for each choice. Can be started any number of times
+ * with the same choices.
+ *
+ * @param request_p  As of ucg_moe_dispatch_init().
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM: also more than max_tokens tokens;
+ * UCS_ERR_BUFFER_TOO_SMALL; UCS_ERR_UNSUPPORTED; UCS_ERR_NO_MEMORY.
+ */
+ucs_status_t ucg_moe_low_latency_dispatch_init(ucg_moe_team_h team,
+                                               const ucg_moe_low_latency_args_t* args,
+                                               ucg_request_h* request_p);
+
+typedef struct ucg_moe_slots* ucg_moe_slots_h;
+
+/** Where the rows of the last start lie; after it ended well. UCS_ERR_NO_ELEM: it did not. */
+ucs_status_t ucg_moe_low_latency_handle(ucg_request_h request, ucg_moe_slots_h* slots_p);
+
+/** Lets it go; requests made with it keep what they need. */
+void ucg_moe_slots_release(ucg_moe_slots_h slots);
+
+typedef struct ucg_moe_range {
+    uint32_t begin, count;
+} ucg_moe_range_t;
+
+typedef struct ucg_moe_slots_attr {
+    size_t struct_size;
+    /* As long as the handle lives: */
+    const uint32_t* counts;        /* [local experts] rows; they lie at the front */
+    const ucg_moe_range_t* ranges; /* [local experts, ranks] those of each source */
+} ucg_moe_slots_attr_t;
+#define UCG_MOE_SLOTS_ATTR_INIT \
+    { sizeof(ucg_moe_slots_attr_t), NULL, NULL }
+
+/** Fills what fits into attr->struct_size bytes. */
+ucs_status_t ucg_moe_slots_query(ucg_moe_slots_h slots, ucg_moe_slots_attr_t* attr);
+
+/* A token becomes the sum of weight times row over its choices, in their order, in fp32, rounded
+ * once. Choices of masked ranks are left out. */
+typedef struct ucg_moe_low_latency_combine_args {
+    size_t struct_size;
+    ucg_moe_tensor_t
+        x; /* [local experts, max_tokens * ranks, hidden] bf16, fp16 or fp32: at the same places */
+    ucg_moe_tensor_t weights; /* [tokens, k] fp32 */
+    ucg_moe_tensor_t out_x;   /* [tokens, hidden] */
+} ucg_moe_low_latency_combine_args_t;
+#define UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT                                                 \
+    {                                                                                         \
+        sizeof(ucg_moe_low_latency_combine_args_t), UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, \
+            UCG_MOE_TENSOR_INIT                                                               \
+    }
+
+/** As ucg_moe_dispatch_init(). */
+ucs_status_t ucg_moe_low_latency_combine_init(ucg_moe_slots_h slots,
+                                              const ucg_moe_low_latency_combine_args_t* args,
+                                              ucg_request_h* request_p);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
