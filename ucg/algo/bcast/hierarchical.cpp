@@ -9,9 +9,9 @@ using flat = task (*)(member& me, const call& what);
 
 // The root leads its node, and the first ranks the others.
 const rank_t* leaders_below(member& me, rank_t root) noexcept {
-    const rank_t* const first = leaders_of_all(me, 0);
-    if (first != nullptr) const_cast<rank_t*>(first)[me.where().node_of(root)] = root;
-    return first;
+    rank_t* const leaders = leaders_of_all(me, 0);
+    leaders[me.where().node_of(root)] = root;
+    return leaders;
 }
 
 struct stages {

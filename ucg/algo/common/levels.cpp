@@ -29,10 +29,9 @@ division divide(double bytes, const schedule::tuning& sizes, const placement& wh
     return made;
 }
 
-const rank_t* leaders_of_all(member& me, rank_t index) noexcept {
+rank_t* leaders_of_all(member& me, rank_t index) noexcept {
     const placement& where = me.where();
     auto* const ranks = reinterpret_cast<rank_t*>(me.scratch(leaders_size(where)));
-    if (ranks == nullptr) return nullptr;
     for (rank_t node = 0; node < where.nodes(); ++node)
         ranks[node] =
             where.at(node, std::min<rank_t>(index, static_cast<rank_t>(where.on(node).size()) - 1));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 
 #include "ucg/algo/common/blocks.hpp"
 #include "ucg/algo/common/row.hpp"
@@ -42,11 +43,21 @@ struct level_place {
 };
 
 // The ranks of place `index` on all nodes, which all have one. Bytes of scratch for them.
-[[nodiscard]] const rank_t* leaders_of_all(member& me, rank_t index) noexcept;
+[[nodiscard]] rank_t* leaders_of_all(member& me, rank_t index) noexcept;
 [[nodiscard]] std::size_t leaders_size(const placement& where) noexcept;
 
 // So many segments may be between the nodes at the same time.
 inline constexpr rank_t lanes = 8;
+
+// This member on each lane.
+[[nodiscard]] inline std::array<member, lanes> lanes_of(
+    const member& me, std::array<schedule::arena, lanes>& rooms) noexcept {
+    return [&]<std::size_t... Lane>(std::index_sequence<Lane...>) {
+        return std::array<member, lanes>{
+            me.on(static_cast<schedule::channel_t>(Lane)).with(rooms[Lane])...};
+    }
+    (std::make_index_sequence<lanes>());
+}
 
 // Passes segments through three stages: a collective of the node, messages between leaders, another
 // collective of the node. Nodes ask for theirs in an order that depends on nothing but the numbers
@@ -64,9 +75,7 @@ task pass_levels(member& me, Stages& of, std::byte* scratch, std::size_t room) {
     std::array<schedule::arena, lanes> rooms;
     for (rank_t i = 0; i < lanes; ++i)
         rooms[i] = {scratch + i * room, room};
-    std::array<member, lanes> mine{me, me, me, me, me, me, me, me};
-    for (rank_t i = 0; i < lanes; ++i)
-        mine[i] = me.on(static_cast<schedule::channel_t>(i)).with(rooms[i]);
+    std::array<member, lanes> mine = lanes_of(me, rooms);
     schedule::node_work opening;
     schedule::node_work closing;
     std::array<schedule::beside, lanes> moving;

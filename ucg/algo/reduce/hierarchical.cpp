@@ -97,7 +97,7 @@ task hierarchical::run(member& me, const call& what) {
     const rank_t root_node = where.node_of(what.root);
     const rank_t leader = root_node == at.node ? where.index_of(what.root) : 0;
     const cut pieces = segments_on(what, where);
-    auto* const leaders = const_cast<rank_t*>(leaders_of_all(me, 0));
+    rank_t* const leaders = leaders_of_all(me, 0);
     leaders[root_node] = what.root;
     std::byte* const reduced = me.scratch(lanes * pieces.longest() * what.element);
     stages all{what, partial_reducer(*what.how), pieces, leaders, at, root_node, leader, reduced};
