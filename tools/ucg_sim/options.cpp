@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "tools/common/failure.hpp"
 #include "tools/common/option_scanner.hpp"
@@ -69,6 +72,32 @@ std::vector<double> sizes_of(const std::string& text) {
     return made;
 }
 
+// "64,512" and ranges by doubling, "16-4096".
+std::vector<ucg::schedule::rank_t> groups_of(const std::string& text) {
+    std::vector<ucg::schedule::rank_t> made;
+    for (const std::string_view piece : split(text, ',')) {
+        const auto ends = split(piece, '-');
+        const std::uint64_t first = count_of('n', std::string(ends.front()), 1, max_ranks);
+        const std::uint64_t last = count_of('n', std::string(ends.back()), first, max_ranks);
+        if (ends.size() > 2) throw usage_error(fmt::format("-n: \"{}\" is no range", piece));
+        for (std::uint64_t ranks = first; ranks <= last; ranks *= 2)
+            made.push_back(static_cast<ucg::schedule::rank_t>(ranks));
+    }
+    return made;
+}
+
+// "8,8,4": how many ranks each node has.
+std::vector<ucg::schedule::rank_t> node_sizes_of(const std::string& text) {
+    std::vector<ucg::schedule::rank_t> made;
+    std::uint64_t sum = 0;
+    for (const std::string_view piece : split(text, ',')) {
+        made.push_back(static_cast<ucg::schedule::rank_t>(
+            count_of('N', std::string(piece), 1, max_ranks - sum)));
+        sum += made.back();
+    }
+    return made;
+}
+
 std::vector<collective> collectives_of(const std::string& text) {
     std::vector<collective> made;
     for (std::size_t i = 0; i < collective_count; ++i)
@@ -78,6 +107,15 @@ std::vector<collective> collectives_of(const std::string& text) {
         throw usage_error(fmt::format("-c: there is no collective \"{}\" (-l lists them)", text));
     }
     return made;
+}
+
+// "flag:look"
+void change_node(const std::string& text, ucg::sim::machine& on) {
+    const auto parts = split(text, ':');
+    if (parts.size() > 2)
+        throw usage_error(fmt::format("-f: \"{}\" has more than two parts", text));
+    if (!parts[0].empty()) on.flag = positive('f', parts[0]);
+    if (parts.size() == 2 && !parts[1].empty()) on.look = positive('f', parts[1]);
 }
 
 // "latency:bandwidth:send:receive:gap", of which those left out at the end, or empty, stay.
@@ -107,11 +145,31 @@ void take(options& into, const found_option& found) {
             into.algorithm = text;
             break;
         case 'n':
-            into.on.ranks = static_cast<ucg::schedule::rank_t>(count_of('n', text, 1, max_ranks));
+            into.groups = groups_of(text);
             break;
         case 'p':
             into.on.ranks_per_node =
                 static_cast<ucg::schedule::rank_t>(count_of('p', text, 1, max_ranks));
+            break;
+        case 'N':
+            into.cyclic = text == "cyclic";
+            if (!into.cyclic) into.node_sizes = node_sizes_of(text);
+            break;
+        case 'L':
+            into.cutting.leaders =
+                static_cast<ucg::schedule::rank_t>(count_of('L', text, 1, max_ranks));
+            break;
+        case 'f':
+            change_node(text, into.on);
+            break;
+        case 't':
+            into.table = true;
+            break;
+        case 'k':
+            into.steps = true;
+            break;
+        case 'G':
+            into.svg = text;
             break;
         case 's':
             into.sizes = sizes_of(text);
@@ -157,17 +215,48 @@ void take(options& into, const found_option& found) {
     }
 }
 
+// Long names of some.
+std::vector<std::string> in_letters(std::span<const std::string> words) {
+    static constexpr std::pair<std::string_view, const char*> names[] = {
+        {"--csv", "-v"},     {"--table", "-t"}, {"--svg", "-G"},  {"--steps", "-k"},
+        {"--leaders", "-L"}, {"--nodes", "-N"}, {"--help", "-h"}, {"--list", "-l"}};
+    std::vector<std::string> made(words.begin(), words.end());
+    for (std::string& word : made)
+        for (const auto& [name, letter] : names)
+            if (word == name) word = letter;
+    return made;
+}
+
 }  // namespace
+
+ucg::sim::machine machine_of(const options& wanted, ucg::schedule::rank_t ranks) {
+    ucg::sim::machine made = wanted.on;
+    made.ranks = ranks;
+    made.trace = wanted.steps;
+    const ucg::schedule::rank_t nodes = (ranks + made.ranks_per_node - 1) / made.ranks_per_node;
+    for (ucg::schedule::rank_t rank = 0; wanted.cyclic && rank < ranks; ++rank)
+        made.nodes.push_back(rank % nodes);
+    for (std::size_t node = 0; node < wanted.node_sizes.size(); ++node)
+        made.nodes.insert(made.nodes.end(), wanted.node_sizes[node], node);
+    return made;
+}
 
 options parse_options(std::span<const std::string> words) {
     options wanted;
-    option_scanner scanner(words, "Dvlh", "canpsrieRCgmdS");
+    const std::vector<std::string> letters = in_letters(words);
+    option_scanner scanner(letters, "Dvlhtk", "canpsrieRCgmdSNLfG");
     while (const auto found = scanner.next())
         take(wanted, *found);
     if (!scanner.operands().empty()) {
         throw usage_error(fmt::format("\"{}\" is no option", scanner.operands().front()));
     }
-    if (wanted.root >= wanted.on.ranks) throw usage_error("-r: there is no such rank");
+    if (!wanted.node_sizes.empty()) {
+        wanted.groups = {std::accumulate(wanted.node_sizes.begin(), wanted.node_sizes.end(),
+                                         ucg::schedule::rank_t{0})};
+    }
+    wanted.on.ranks = wanted.groups.front();
+    if (wanted.root >= *std::ranges::min_element(wanted.groups))
+        throw usage_error("-r: there is no such rank");
     return wanted;
 }
 
@@ -177,14 +266,20 @@ Runs collectives in virtual time on a machine that is described, with the code o
 and checks every result.
 
   -c NAME     the collective, or all (allreduce)
-  -a NAME     the algorithm; all of them; or auto, the one that is predicted to be the fastest (all)
+  -a NAMES    algorithms, "ring,hierarchical"; all of them; or auto, the one that is predicted to be the fastest (all)
   -s SIZES    bytes, of a block where each rank has one for each other: "8,64k", "8-1m" for doublings
-  -n COUNT    ranks, up to 16384 (64)
+  -n COUNTS   ranks, up to 16384: "64", "16-4096" for doublings (64)
   -p COUNT    ranks on a node (1)
+  -N SIZES    --nodes: ranks of each node, "8,8,4", instead of -n and -p; or "cyclic", which puts
+              neighbours on different nodes
+  -L COUNT    --leaders: the most ranks of a node that take part in what is between nodes (all)
   -r RANK     the root (0)
   -D          only algorithms that give the same bits however the data is cut
   -l          lists collectives and their algorithms
-  -v          comma-separated values
+  -v          --csv: comma-separated values
+  -t          --table: one line for each size (or number of ranks), one column for each algorithm
+  -G FILE     --svg: a plot of the same
+  -k          --steps: the steps of the critical path, those that repeat in one line
   -h          this text
 
 The machine. A link is LATENCY:BANDWIDTH:SEND:RECEIVE:GAP, in ns and GB/s: SEND and RECEIVE are
@@ -192,6 +287,8 @@ processor time of a message, GAP is the least time between two messages in a por
 empty stays as it is.
   -i LINK     inside a node (300:20:100:100:0)
   -e LINK     between nodes, one port for each node (1500:12.5:250:250:0)
+  -f TIMES    collectives of a node: FLAG:LOOK, ns until a rank sees what another wrote, and for a
+              look at one more rank (200:30)
   -R GB/S     reducing two sources into a result (20)
   -C GB/S     copying (20)
   -g SIZE     segments that algorithms cut their data into (128k)

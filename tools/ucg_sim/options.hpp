@@ -24,11 +24,20 @@ struct options {
     std::string algorithm = "all";                                                             // -a
     std::vector<double> sizes{8, 1024, 65536, 1 << 20, 16 << 20};                              // -s
     ucg::schedule::rank_t root = 0;                                                            // -r
-    ucg::schedule::tuning cutting;                                                             // -g -L
-    std::uint64_t carried = 4096;                                                              // -m
-    bool deterministic = false;                                                                // -D
-    ucg::sim::machine on = default_machine();  // -n -p -i -e -R -C -d -S
+    ucg::schedule::tuning cutting;                  // -g -L
+    std::uint64_t carried = 4096;                   // -m
+    bool deterministic = false;                     // -D
+    bool table = false;                             // -t
+    bool steps = false;                             // -k
+    std::string svg;                                // -G
+    std::vector<ucg::schedule::rank_t> groups{64};  // -n
+    std::vector<ucg::schedule::rank_t> node_sizes;  // -N
+    bool cyclic = false;                            // -N
+    ucg::sim::machine on = default_machine();       // -p -i -e -f -R -C -d -S; -n: the first one
 };
+
+// The machine with another number of ranks, placed as the options say.
+[[nodiscard]] ucg::sim::machine machine_of(const options& wanted, ucg::schedule::rank_t ranks);
 
 // Throws usage_error that names what is wrong.
 [[nodiscard]] options parse_options(std::span<const std::string> words);

@@ -22,6 +22,13 @@ std::string words(const link_parameters& link) {
                        link.gap > 0 ? fmt::format(", gap {} ns", link.gap) : "");
 }
 
+std::string placed(const ucg::sim::machine& on) {
+    const ucg::schedule::placement where = placement_of(on);
+    if (on.nodes.empty()) return fmt::format("{} to a node", on.ranks_per_node);
+    return fmt::format("{} to {} on each of {} nodes{}", where.fewest(), where.most(),
+                       where.nodes(), where.in_order() ? "" : ", mixed");
+}
+
 struct port_load {
     double most = 0;
     double total = 0;
@@ -58,9 +65,10 @@ std::string csv_row(const result_row& of) {
 std::string path_line(const ucg::sim::outcome& found) {
     const path& why = found.why;
     return fmt::format(
-        "    path to rank {}: {} messages ({} between nodes): overheads {:.2f}, latency {:.2f}, "
+        "    path to rank {}: {} messages ({} between nodes), {} node collectives: overheads "
+        "{:.2f}, latency {:.2f}, "
         "transfer {:.2f}, ports {:.2f}, reducing {:.2f}, copying {:.2f}{} us\n",
-        found.last, why.messages, why.between, microseconds(why.overhead),
+        found.last, why.messages, why.between, why.meetings, microseconds(why.overhead),
         microseconds(why.latency), microseconds(why.transfer), microseconds(why.queued),
         microseconds(why.reduce), microseconds(why.copy),
         why.disorder != 0 ? fmt::format(", delays {:.2f}", microseconds(why.disorder)) : "");
@@ -76,10 +84,10 @@ std::string header(const ucg::sim::machine& on, bool csv) {
                "path_delay_us,result\n";
     }
     return fmt::format(
-        "# {} ranks, {} to a node\n# inside a node: {}\n# between nodes: {}\n"
+        "# {} ranks, {}\n# inside a node: {}\n# between nodes: {}\n"
         "# reducing {} GB/s, copying {} GB/s\n"
         "{:<20} {:<20} {:>12} {:>14} {:>14} {:>15} {:>15} {:>11}\n",
-        on.ranks, on.ranks_per_node, words(on.inside), words(on.between), on.reduce_rate / 1e9,
+        on.ranks, placed(on), words(on.inside), words(on.between), on.reduce_rate / 1e9,
         on.copy_rate / 1e9, "collective", "algorithm", "bytes", "time us", "predicted us",
         "busiest port", "between nodes", "messages");
 }

@@ -10,7 +10,8 @@ using schedule::node_price;
 using schedule::rank_t;
 
 // What the busiest rank does with one call, as in pattern.hpp: it copies what others need into its
-// slot, maybe works on a part, and takes. Bytes; a reduction is charged by what it reads and writes.
+// slot, maybe works on a part, and takes. Bytes; a reduction is charged by what it reads and
+// writes.
 struct stages {
     double put = 0;  // by whom others wait for
     double copied = 0;

@@ -77,6 +77,7 @@ void judge(all_ranks& of, outcome& result) {
         result.last = rank;
         result.why = at.how();
     }
+    result.steps = result.why.steps.steps();
     if (result.status != UCS_OK && result.wrong.empty())
         result.wrong = ucs_status_string(result.status);
 }

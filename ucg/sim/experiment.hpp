@@ -39,10 +39,11 @@ struct outcome {
     std::string wrong;             // empty: the result was checked and is right
     double seconds = 0;            // until the last rank ended
     rank_t last = 0;
-    path why;                    // of that moment
-    std::vector<traffic> nodes;  // between nodes, of each node's port
-    double inside = 0;           // bytes inside nodes
-    double weight = 1;           // bytes that each one in memory stands for
+    path why;                       // of that moment
+    std::vector<trail_step> steps;  // of the path, where machine::trace is set
+    std::vector<traffic> nodes;     // between nodes, of each node's port
+    double inside = 0;              // bytes inside nodes
+    double weight = 1;              // bytes that each one in memory stands for
     std::uint64_t messages = 0;
     std::uint64_t events = 0;
 };

@@ -52,6 +52,7 @@ struct machine {
     // so that algorithms that reuse their buffers too soon are caught.
     bool strict = false;
     double detection = 1e6;  // ns from a death until others know
+    bool trace = false;      // keeps the steps of paths: memory for each message
 
     // The name of each rank's node, for other placements.
     std::vector<std::uint64_t> nodes;

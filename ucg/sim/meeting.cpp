@@ -143,9 +143,8 @@ bool meeting::agrees() const noexcept {
         const call& other = call_of(place);
         if (other.what != first.what || other.element != first.element || other.root != first.root)
             return false;
-        if (has_counts(first.what)
-                ? !std::equal(first.counts, first.counts + ranks(), other.counts)
-                : other.count != first.count)
+        if (has_counts(first.what) ? !std::equal(first.counts, first.counts + ranks(), other.counts)
+                                   : other.count != first.count)
             return false;
     }
     return is_known(first.what) && first.root < ranks();

@@ -224,6 +224,10 @@ void network::reach(message* m) {
     m->complete = pass(in, *m, link, now_);
     m->how.queued += start - now_;
     m->how.transfer += m->complete - start;
+    if (like_.trace) {
+        m->how.steps.add(
+            {trail_kind::message, {}, between, m->target, m->source, m->bytes, m->complete});
+    }
     if (target.dead_ ||
         (m->sequence < target.next_number_ && target.find(m->sequence) == nullptr)) {
         drop(m);
@@ -267,6 +271,11 @@ void network::begin(meeting& of, rank_t last) {
         how.copy += in_time(took.copying);
         how.reduce += in_time(took.reducing);
         ++how.meetings;
+        if (like_.trace) {
+            const schedule::call& asked = of.call_of(where_.index_of(latest));
+            how.steps.add({trail_kind::meeting, asked.what, false, latest, latest,
+                           asked.count * asked.element, how.total()});
+        }
         if (!like_.strict) of.read();
     }
     for (const rank_t rank : here) {

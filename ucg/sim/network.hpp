@@ -167,7 +167,7 @@ private:
     std::deque<rank_fabric> ranks_;
     std::vector<port> nodes_out_;
     std::vector<port> nodes_in_;
-    std::vector<std::list<meeting>> meetings_;  // of each node, oldest first
+    std::vector<std::list<meeting>> meetings_;              // of each node, oldest first
     std::unordered_map<std::uint64_t, time_t> last_reach_;  // by pair of ranks, for delays in order
     std::unordered_set<schedule::sequence_t> announced_;
     time_t now_ = 0;

@@ -55,6 +55,15 @@ void rank_fabric::work(schedule::step& what) noexcept {
     schedule::perform(what);
     clock_ += took;
     (reduces ? how_.reduce : how_.copy) += took;
+    if (like.trace) {
+        how_.steps.add({reduces ? trail_kind::reduce : trail_kind::copy,
+                        {},
+                        false,
+                        rank_,
+                        rank_,
+                        what.bytes,
+                        clock_});
+    }
     what.owner->complete(what, UCS_OK);
 }
 
@@ -71,8 +80,7 @@ void rank_fabric::meet(schedule::step& what) noexcept {
                !each.complete();
     };
     auto found = std::ranges::find_if(all, is_it);
-    if (found == all.end())
-        found = all.emplace(all.end(), what.owner->number(), ranks);
+    if (found == all.end()) found = all.emplace(all.end(), what.owner->number(), ranks);
     found->enter(place, what);
     what.state = &*found;
     if (misses(*found))

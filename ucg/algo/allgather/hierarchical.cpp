@@ -16,8 +16,7 @@ struct node_blocks {
         return 2 * where.nodes() * sizeof(std::uint64_t);
     }
     static std::size_t size(const call& what, const placement& where) noexcept {
-        const std::size_t moved =
-            where.in_order() ? 0 : where.ranks() * what.count * what.element;
+        const std::size_t moved = where.in_order() ? 0 : where.ranks() * what.count * what.element;
         return tables_size(where) + moved;
     }
     static node_blocks take(member& me, const call& what) noexcept {
@@ -149,8 +148,7 @@ task hierarchical_ring::run(member& me, const call& what) {
     co_await put_in_order(me, what, in);
 }
 
-std::size_t hierarchical_ring::scratch_on_nodes(const call& what, rank_t,
-                                                const placement& where) {
+std::size_t hierarchical_ring::scratch_on_nodes(const call& what, rank_t, const placement& where) {
     return node_blocks::size(what, where) + leaders_size(where);
 }
 

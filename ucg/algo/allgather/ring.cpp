@@ -1,7 +1,7 @@
 #include "ucg/algo/common/ring.hpp"
-#include "ucg/algo/common/prices.hpp"
 
 #include "ucg/algo/allgather/allgather.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::allgather {
 

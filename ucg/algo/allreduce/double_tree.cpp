@@ -2,8 +2,8 @@
 
 #include "ucg/algo/allreduce/allreduce.hpp"
 #include "ucg/algo/common/blocks.hpp"
-#include "ucg/algo/common/trees.hpp"
 #include "ucg/algo/common/prices.hpp"
+#include "ucg/algo/common/trees.hpp"
 
 namespace ucg::algo::allreduce {
 namespace {
@@ -111,30 +111,40 @@ std::size_t double_tree::scratch(const call& what, rank_t, rank_t) {
 }
 
 double double_tree::cost(const shape& of, const link_cost& link) {
+    if (of.ranks == 1) return 0;
     const double pieces = std::max(of.bytes / 2 / of.segment(), 1.0);
     const double piece = of.bytes / 2 / pieces;
-    const neighbourhood near(of, link);
-    const auto parent_in_one = [&](rank_t rank) { return in_order_tree(rank, of.ranks).parent; };
-    const auto parent_in_other = [&](rank_t rank) { return shifted_tree(rank, of.ranks).parent; };
-    // Inside, each segment comes from two children and goes to two.
     const double work = piece * link.reduce_byte;
-    const double inside = near.message(false, piece) + near.wire(false, piece) + work;
-    const double between = near.message(true, piece) + near.wire(true, piece) + work;
-    const double depth = std::max(depth_cost(near, parent_in_one, inside, between),
-                                  depth_cost(near, parent_in_other, inside, between));
+    const neighbourhood near(of, link);
+    const auto depth = [&](auto place) {
+        const auto parent = [&](rank_t rank) { return place(rank).parent; };
+        // Of two children, one comes and goes after the other.
+        const auto hop = [&](rank_t rank, rank_t up) {
+            const tree_place above = place(up);
+            const bool waits = above.left != no_rank && above.right != no_rank;
+            const bool between = near.is_between(rank, up);
+            return near.message(between, piece) + (waits ? near.wire(between, piece) + work : 0);
+        };
+        return depth_cost(near, parent, hop);
+    };
+    const auto one = [&](rank_t rank) { return in_order_tree(rank, of.ranks); };
+    const auto other = [&](rank_t rank) { return shifted_tree(rank, of.ranks); };
     // Both halves of a segment pass each edge up and down; a rank inside one tree is a leaf of the
     // other. Reductions are done meanwhile.
-    const auto leaving = [&](rank_t rank) {
-        double edges = 0;
-        for (const tree_place& at :
-             {in_order_tree(rank, of.ranks), shifted_tree(rank, of.ranks)})
-            for (const rank_t other : {at.parent, at.left, at.right})
-                if (other != no_rank && near.is_between(rank, other)) ++edges;
-        return edges;
+    const auto edges = [&](bool between) {
+        return [&, between](rank_t rank) {
+            double found = 0;
+            for (const tree_place& at : {one(rank), other(rank)})
+                for (const rank_t next : {at.parent, at.left, at.right})
+                    if (next != no_rank && near.is_between(rank, next) == between) ++found;
+            return found;
+        };
     };
-    const double moving = std::max({near.busiest(leaving) * near.wire(true, piece),
-                                    4 * near.wire(false, piece), 4 * near.per_message(true)});
-    return 2 * depth + (pieces - 1) * std::max(moving, 2 * work);
+    const double moving = std::max({near.busiest(edges(true)) * near.wire(true, piece),
+                                    near.longest(edges(false)) * near.wire(false, piece),
+                                    4 * near.per_message(true)});
+    return 2 * std::max(depth(one), depth(other)) + work +
+           (pieces - 1) * std::max(moving, 2 * work);
 }
 
 }  // namespace ucg::algo::allreduce

@@ -25,7 +25,7 @@ way way_of(bool ring, const cut& segments, const call& what) noexcept {
     if (ring) return way::around;
     const double bytes = static_cast<double>(segments.longest() * what.element);
     return bytes <= doubling_up_to * static_cast<double>(what.sizes.segment) ? way::doubling
-                                                                           : way::halving;
+                                                                             : way::halving;
 }
 
 cut segments_by(const division& by, const call& what) noexcept {
@@ -173,8 +173,9 @@ task run_levels(member& me, const call& what, bool ring) {
     shares of{reinterpret_cast<std::uint64_t*>(me.scratch(shares::size(at.here))), at.here};
     of.fill(pieces, by.leaders);
     const std::size_t room = room_of(ring, what, me.where());
-    stages all{what,   partial_reducer(*what.how),    at, by.leaders, way_of(ring, pieces, what),
-               pieces, of, leaders_of_all(me, at.index)};
+    stages all{what,       partial_reducer(*what.how),  at,
+               by.leaders, way_of(ring, pieces, what),  pieces,
+               of,         leaders_of_all(me, at.index)};
     co_await pass_levels(me, all, me.scratch(lanes * room), room);
 }
 
@@ -187,22 +188,24 @@ double cost_of(bool with_ring, const shape& of, const link_cost& link) noexcept 
     const division by = divide_for(with_ring, of.bytes, of.sizes, *of.where);
     const double segments = std::max(of.bytes / by.segment, 1.0);
     const double bytes = of.bytes / segments;
-    const double nodes = of.where->nodes();
     const bool few_rounds = !with_ring && bytes <= doubling_up_to * of.segment();
-    const shape leaders = between_nodes(of, bytes / by.leaders, by.leaders);
-    const double between = with_ring    ? ring::cost(leaders, link)
-                           : few_rounds ? recursive_doubling::cost(leaders, link)
-                                        : rabenseifner::cost(leaders, link);
-    const double passes =
-        few_rounds ? doublings(of.where->nodes()) : 2 * (nodes - 1) / nodes;
+    const double share = bytes / by.leaders;
+    const shape leaders = between_nodes(of, share, by.leaders);
     const bool one = by.leaders == 1;
-    const double opening =
-        node_cost(of, link, one ? collective::reduce : collective::reduce_scatter, bytes,
-                  bytes / by.leaders);
-    const double closing =
-        node_cost(of, link, one ? collective::bcast : collective::allgatherv, bytes,
-                  bytes / by.leaders);
-    return levels_cost(segments, opening, between, passes * bytes * link.per_byte, closing);
+    const rounds_between passes = with_ring ? rounds_between::of_ring(of.where->nodes())
+                                            : rounds_between(of.where->nodes(), few_rounds);
+    segment_cost each;
+    each.opening =
+        node_cost(of, link, one ? collective::reduce : collective::reduce_scatter, bytes, share);
+    each.closing =
+        node_cost(of, link, one ? collective::bcast : collective::allgatherv, bytes, share);
+    each.between = with_ring    ? ring::cost(leaders, link)
+                   : few_rounds ? recursive_doubling::cost(leaders, link)
+                                : rabenseifner::cost(leaders, link);
+    each.held = each.between;
+    each.processor = passes.reduced * share * link.reduce_byte + passes.messages * link.per_message;
+    each.port = passes.moved * bytes * link.per_byte;
+    return levels_cost(segments, each);
 }
 
 }  // namespace

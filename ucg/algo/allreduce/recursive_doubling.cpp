@@ -37,14 +37,29 @@ std::size_t recursive_doubling::scratch(const call& what, rank_t, rank_t) {
 }
 
 double recursive_doubling::cost(const shape& of, const link_cost& link) {
-    rounds all(of, link);
     const double work = of.bytes * link.reduce_byte;
     const rank_t left = std::bit_floor(of.ranks);
-    if (left != of.ranks) all.fold(of.bytes, work);
-    for (rank_t distance = 1; distance < left; distance *= 2)
+    rounds all(of, link);
+    if (left == of.ranks) {
+        for (rank_t distance = 1; distance < left; distance *= 2)
+            all.swap(distance, of.bytes, work);
+        return all.total();
+    }
+    // Who acts for two is late; who is not finds the others' messages waiting. So either it is the
+    // last to end, or whoever hears it in every round.
+    rounds late(of, link);
+    all.fold(of.bytes, work);
+    late.fold(of.bytes, work);
+    const neighbourhood near(of, link);
+    for (rank_t distance = 1; distance < left; distance *= 2) {
         all.swap(distance, of.bytes, work);
-    if (left != of.ranks) all.fold(of.bytes);
-    return all.total();
+        if (distance < of.ranks - left)
+            late.swap(distance, of.bytes, work);
+        else
+            late.add(near.per_message(true) + near.wire(true, of.bytes) + work);
+    }
+    late.fold(of.bytes);
+    return std::max(all.total(), late.total());
 }
 
 }  // namespace ucg::algo::allreduce

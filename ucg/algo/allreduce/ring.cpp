@@ -1,7 +1,7 @@
 #include "ucg/algo/common/ring.hpp"
-#include "ucg/algo/common/prices.hpp"
 
 #include "ucg/algo/allreduce/allreduce.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::allreduce {
 namespace {
@@ -49,11 +49,9 @@ double ring::cost(const shape& of, const link_cost& link) {
     const double block = of.bytes / of.ranks;
     // What is reduced while the next segment travels costs nothing more; of a lone one, all.
     const double pieces = std::max(block / of.segment(), 1.0);
-    const double work =
-        block / pieces * link.reduce_byte + (pieces - 1) * link.per_message;
+    const double work = block / pieces * link.reduce_byte + (pieces - 1) * link.per_message;
     rounds all(of, link);
-    all.ring(of.ranks - 1, block, work);
-    all.ring(of.ranks - 1, block);
+    all.ring(2 * (of.ranks - 1), block, work / 2);
     return all.total();
 }
 

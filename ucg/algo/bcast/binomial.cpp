@@ -29,10 +29,8 @@ std::size_t binomial::scratch(const call&, rank_t, rank_t) {
 }
 
 double binomial::cost(const shape& of, const link_cost& link) {
-    rounds all(of, link);
-    for (rank_t distance = std::bit_ceil(of.ranks) / 2; distance != 0; distance /= 2)
-        all.tree(distance, of.bytes);
-    return all.total();
+    return binomial_cost(
+        of, link, [&](rank_t) { return of.bytes; }, 0);
 }
 
 }  // namespace ucg::algo::bcast

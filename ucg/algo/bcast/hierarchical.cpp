@@ -9,9 +9,9 @@ using flat = task (*)(member& me, const call& what);
 
 // The root leads its node, and the first ranks the others.
 const rank_t* leaders_below(member& me, rank_t root) noexcept {
-    const rank_t* const first = leaders_of_all(me, 0);
-    if (first != nullptr) const_cast<rank_t*>(first)[me.where().node_of(root)] = root;
-    return first;
+    rank_t* const leaders = leaders_of_all(me, 0);
+    leaders[me.where().node_of(root)] = root;
+    return leaders;
 }
 
 struct stages {
@@ -73,9 +73,13 @@ double cost_of(const shape& of, const link_cost& link, flat_cost by, double send
     const double bytes = of.bytes / segments;
     shape leaders = between_nodes(of, bytes, 1);
     leaders.sizes.segment = static_cast<std::size_t>(std::max(bytes, 1.0));
-    const double busy = sends * (bytes * link.per_byte + link.per_message);
-    return levels_cost(segments, 0, by(leaders, link), busy,
-                       node_cost(of, link, collective::bcast, bytes));
+    segment_cost each;
+    each.between = by(leaders, link);
+    each.closing = node_cost(of, link, collective::bcast, bytes);
+    each.processor = (sends + 1) * link.per_message / 2;
+    each.port = sends * std::max(bytes * link.per_byte, link.gap);
+    each.held = link.latency + 2 * each.port;
+    return levels_cost(segments, each);
 }
 
 }  // namespace
@@ -109,7 +113,7 @@ double hierarchical::cost(const shape& of, const link_cost& link) {
 }
 
 double hierarchical_tree::cost(const shape& of, const link_cost& link) {
-    return cost_of(of, link, &binary_tree::cost, 2);
+    return cost_of(of, link, &binary_tree::cost, of.where->nodes() < 4 ? 1 : 2);
 }
 
 double hierarchical_chain::cost(const shape& of, const link_cost& link) {

@@ -62,20 +62,28 @@ double binary_tree::cost(const shape& of, const link_cost& link) {
     const double piece = of.bytes / pieces;
     const neighbourhood near(of, link);
     const auto parent = [&](rank_t rank) { return in_order_tree(rank, of.ranks).parent; };
-    // The second child gets its own after the first one.
-    const double depth =
-        depth_cost(near, parent, near.message(false, piece) + near.wire(false, piece),
-                   near.message(true, piece) + near.wire(true, piece));
-    const auto leaving = [&](rank_t rank) {
-        const tree_place at = in_order_tree(rank, of.ranks);
-        double edges = 0;
-        for (const rank_t other : {at.left, at.right})
-            if (other != no_rank && near.is_between(rank, other)) ++edges;
-        return edges;
+    // The right child gets its own after the left one.
+    const auto hop = [&](rank_t rank, rank_t up) {
+        const tree_place above = in_order_tree(up, of.ranks);
+        const bool waits = above.right == rank && above.left != no_rank;
+        const double before = waits ? near.wire(near.is_between(up, above.left), piece) : 0;
+        return before + near.message(near.is_between(rank, up), piece);
     };
-    const double out = near.busiest(leaving);
-    const double stage = std::max(out * near.wire(true, piece), 2 * near.wire(false, piece));
-    return depth + (pieces - 1) * (stage + 2 * near.per_message(out > 0));
+    const double depth = depth_cost(near, parent, hop);
+    const auto sends = [&](bool between) {
+        return [&near, &of, between](rank_t rank) {
+            const tree_place at = in_order_tree(rank, of.ranks);
+            double edges = 0;
+            for (const rank_t other : {at.left, at.right})
+                if (other != no_rank && near.is_between(rank, other) == between) ++edges;
+            return edges;
+        };
+    };
+    const double out = near.busiest(sends(true));
+    const double in = near.longest(sends(false));
+    return depth +
+           (pieces - 1) * std::max(out * near.wire(true, piece) + 2 * near.per_message(out > 0),
+                                   in * near.wire(false, piece));
 }
 
 }  // namespace ucg::algo::bcast

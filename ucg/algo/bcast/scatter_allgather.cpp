@@ -2,8 +2,8 @@
 
 #include "ucg/algo/bcast/bcast.hpp"
 #include "ucg/algo/common/binomial.hpp"
-#include "ucg/algo/common/ring.hpp"
 #include "ucg/algo/common/prices.hpp"
+#include "ucg/algo/common/ring.hpp"
 
 namespace ucg::algo::bcast {
 
@@ -44,11 +44,13 @@ std::size_t scatter_allgather::scratch(const call&, rank_t, rank_t size) {
 }
 
 double scatter_allgather::cost(const shape& of, const link_cost& link) {
+    const double piece = of.bytes / of.ranks;
+    const auto bytes = [&](rank_t distance) {
+        return piece * std::min(distance, of.ranks - distance);
+    };
     rounds all(of, link);
-    for (rank_t distance = std::bit_ceil(of.ranks) / 2; distance != 0; distance /= 2)
-        all.tree(distance, of.bytes * std::min(1.0, static_cast<double>(distance) / of.ranks));
-    all.ring(of.ranks - 1, of.bytes / of.ranks);
-    return all.total();
+    all.ring(of.ranks - 1, piece);
+    return binomial_cost(of, link, bytes, 0) + all.total();
 }
 
 }  // namespace ucg::algo::bcast

@@ -1,10 +1,18 @@
 #include "ucg/algo/common/levels.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ucg/node/cost.hpp"
 
 namespace ucg::algo {
+namespace {
+
+// A leader's share of a segment, as parts of tuning::segment.
+constexpr double longest = 2;
+constexpr double shortest = 16;
+
+}  // namespace
 
 division divide(double bytes, const schedule::tuning& sizes, const placement& where,
                 double least_share) noexcept {
@@ -14,18 +22,19 @@ division divide(double bytes, const schedule::tuning& sizes, const placement& wh
     const double rails = shares < 2 ? 1 : sizes.rails;
     division made;
     made.leaders = static_cast<rank_t>(std::clamp(std::max(shares, rails), 1.0, most));
-    const double share = std::max(static_cast<double>(sizes.segment) / 2, least_share);
-    made.segment = share * made.leaders;
+    const auto segment = static_cast<double>(sizes.segment);
+    const double share =
+        std::clamp(bytes / made.leaders / lanes, segment / shortest, segment / longest);
+    made.segment = std::max(share, least_share) * made.leaders;
     return made;
 }
 
-const rank_t* leaders_of_all(member& me, rank_t index) noexcept {
+rank_t* leaders_of_all(member& me, rank_t index) noexcept {
     const placement& where = me.where();
     auto* const ranks = reinterpret_cast<rank_t*>(me.scratch(leaders_size(where)));
-    if (ranks == nullptr) return nullptr;
     for (rank_t node = 0; node < where.nodes(); ++node)
-        ranks[node] = where.at(node, std::min<rank_t>(
-                                         index, static_cast<rank_t>(where.on(node).size()) - 1));
+        ranks[node] =
+            where.at(node, std::min<rank_t>(index, static_cast<rank_t>(where.on(node).size()) - 1));
     return ranks;
 }
 
@@ -33,11 +42,35 @@ std::size_t leaders_size(const placement& where) noexcept {
     return where.nodes() * sizeof(rank_t);
 }
 
-double levels_cost(double segments, double opening, double between, double busy,
-                   double closing) noexcept {
-    const double first = opening + between + closing;
-    const double next = std::max({opening + closing, busy, first / lanes});
-    return first + (segments - 1) * next;
+// A processor and a port that are busy all the time wait for each other now and then: neither is
+// used fully where both are needed about as long.
+double levels_cost(double segments, const segment_cost& each) noexcept {
+    const double meeting = each.opening + each.closing;
+    const double processor = meeting + each.processor;
+    constexpr double sharpness = 5;
+    const double both =
+        std::pow(std::pow(processor, sharpness) + std::pow(each.port, sharpness), 1 / sharpness);
+    const double next = std::max(both, (meeting + each.held) / lanes);
+    return each.opening + each.between + each.closing + (segments - 1) * next;
+}
+
+rounds_between::rounds_between(rank_t nodes, bool doubling) noexcept {
+    const rank_t left = std::bit_floor(nodes);
+    const double steps = std::bit_width(left) - 1;
+    const double part = static_cast<double>(left - 1) / left;
+    const double folds = left == nodes ? 0 : 1;
+    messages = (doubling ? steps : 2 * steps) + 2 * folds;
+    moved = (doubling ? steps : 2 * part) + folds;
+    reduced = (doubling ? steps : part) + folds;
+}
+
+rounds_between rounds_between::of_ring(rank_t nodes) noexcept {
+    rounds_between made(nodes, true);
+    const double others = nodes - 1;
+    made.messages = 2 * others;
+    made.moved = 2 * others / nodes;
+    made.reduced = others / nodes;
+    return made;
 }
 
 shape between_nodes(const shape& of, double bytes, rank_t leaders) noexcept {

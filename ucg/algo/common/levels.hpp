@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 
 #include "ucg/algo/common/blocks.hpp"
 #include "ucg/algo/common/row.hpp"
@@ -18,7 +19,8 @@ struct division {
 };
 
 // Few leaders where shares would be small; at least as many as a node has rails, where the data is
-// worth it. Each leader's share of a segment is `sizes.segment` / 2, and at least `least_share`.
+// worth it. As many segments as there are lanes, but a leader's share of one is between a sixteenth
+// and a half of `sizes.segment`, and at least `least_share`.
 [[nodiscard]] division divide(double bytes, const schedule::tuning& sizes, const placement& where,
                               double least_share = 0) noexcept;
 
@@ -41,11 +43,21 @@ struct level_place {
 };
 
 // The ranks of place `index` on all nodes, which all have one. Bytes of scratch for them.
-[[nodiscard]] const rank_t* leaders_of_all(member& me, rank_t index) noexcept;
+[[nodiscard]] rank_t* leaders_of_all(member& me, rank_t index) noexcept;
 [[nodiscard]] std::size_t leaders_size(const placement& where) noexcept;
 
 // So many segments may be between the nodes at the same time.
-inline constexpr rank_t lanes = 4;
+inline constexpr rank_t lanes = 8;
+
+// This member on each lane.
+[[nodiscard]] inline std::array<member, lanes> lanes_of(
+    const member& me, std::array<schedule::arena, lanes>& rooms) noexcept {
+    return [&]<std::size_t... Lane>(std::index_sequence<Lane...>) {
+        return std::array<member, lanes>{
+            me.on(static_cast<schedule::channel_t>(Lane)).with(rooms[Lane])...};
+    }
+    (std::make_index_sequence<lanes>());
+}
 
 // Passes segments through three stages: a collective of the node, messages between leaders, another
 // collective of the node. Nodes ask for theirs in an order that depends on nothing but the numbers
@@ -63,8 +75,7 @@ task pass_levels(member& me, Stages& of, std::byte* scratch, std::size_t room) {
     std::array<schedule::arena, lanes> rooms;
     for (rank_t i = 0; i < lanes; ++i)
         rooms[i] = {scratch + i * room, room};
-    std::array<member, lanes> mine{me.on(0).with(rooms[0]), me.on(1).with(rooms[1]),
-                                   me.on(2).with(rooms[2]), me.on(3).with(rooms[3])};
+    std::array<member, lanes> mine = lanes_of(me, rooms);
     schedule::node_work opening;
     schedule::node_work closing;
     std::array<schedule::beside, lanes> moving;
@@ -86,10 +97,24 @@ task pass_levels(member& me, Stages& of, std::byte* scratch, std::size_t room) {
     co_await closing;
 }
 
-// The seconds that it takes where each segment takes so long in its stages, of which `busy` is the
-// processor's or a port's, which segments share.
-[[nodiscard]] double levels_cost(double segments, double opening, double between, double busy,
-                                 double closing) noexcept;
+// What a leader does between nodes: messages, and how often it passes its share through its port
+// one way, and through its processor.
+struct rounds_between {
+    double messages = 0, moved = 0, reduced = 0;
+
+    // Doubling (also of a tree), or else halving and doubling back.
+    rounds_between(rank_t nodes, bool doubling) noexcept;
+    [[nodiscard]] static rounds_between of_ring(rank_t nodes) noexcept;
+};
+
+// What one segment takes, in seconds.
+struct segment_cost {
+    double opening = 0, between = 0, closing = 0;
+    double held = 0;       // a lane of one rank, between the nodes
+    double processor = 0;  // of one rank, between the nodes
+    double port = 0;       // of one node
+};
+[[nodiscard]] double levels_cost(double segments, const segment_cost& each) noexcept;
 
 // The leaders as a flat algorithm sees them, so many of each node sharing its port.
 [[nodiscard]] shape between_nodes(const shape& of, double bytes, rank_t leaders) noexcept;

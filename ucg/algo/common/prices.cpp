@@ -2,15 +2,18 @@
 
 namespace ucg::algo {
 
+namespace {
+
+constexpr rank_t all_of = 512;          // ranks are looked at
+constexpr rank_t nodes_looked_at = 16;  // of more
+
+}  // namespace
+
 neighbourhood::neighbourhood(const shape& of, const link_cost& link) noexcept
-    : of_(of), link_(link) {
-    const rank_t nodes = of.where != nullptr ? of.where->nodes() : of.ranks;
-    looked_at_ = std::min(nodes, most_nodes);
-    for (rank_t i = 0; i < looked_at_; ++i)
-        nodes_[i] = looked_at_ == nodes
-                        ? i
-                        : static_cast<rank_t>(std::uint64_t{i} * (nodes - 1) / (looked_at_ - 1));
-}
+    : of_(of),
+      link_(link),
+      nodes_(of.where != nullptr ? of.where->nodes() : of.ranks),
+      looked_at_(of.ranks <= all_of ? nodes_ : std::min(nodes_, nodes_looked_at)) {}
 
 void rounds::pass(const neighbourhood::crossing& by, double bytes, double work) noexcept {
     if (by.most <= 0) {
@@ -19,7 +22,15 @@ void rounds::pass(const neighbourhood::crossing& by, double bytes, double work) 
     }
     const double wire = near_.wire(true, bytes);
     const double alone = near_.message(true, bytes);
-    chain_ += alone + work;
+    if (by.share < 1) {
+        const double fast = near_.message(false, bytes);
+        ++mixed_;
+        slow_ += by.share;
+        slower_by_ += std::max(alone - fast, 0.0);
+        chain_ += std::min(alone, fast) + work;
+    } else {
+        chain_ += alone + work;
+    }
     port_ += by.most * wire;
     skew_ = std::max(skew_, (by.most - 1) * wire);
     tail_ = alone - wire + work;
@@ -45,14 +56,6 @@ void rounds::fold(double bytes, double work) noexcept {
     pass(near_.cross(partner), bytes, work);
 }
 
-void rounds::tree(rank_t distance, double bytes, double work) noexcept {
-    const auto partner = [&](rank_t rank) {
-        const bool sends = rank % (2 * distance) == 0 && rank + distance < size_;
-        return sends ? rank + distance : neighbourhood::none;
-    };
-    pass(near_.cross(partner), bytes, work);
-}
-
 // A block passes every link once, so most of its hops are inside nodes; but the links between them
 // carry every block.
 void rounds::ring(rank_t steps, double bytes, double work) noexcept {
@@ -63,7 +66,7 @@ void rounds::ring(rank_t steps, double bytes, double work) noexcept {
         inside_ += steps * hop_inside;
         return;
     }
-    const double crossed = std::min<double>(steps, steps * by.share + (by.share < 1 ? 1 : 0));
+    const double crossed = std::min<double>(steps, std::ceil(steps * by.share));
     const double hop_between = near_.message(true, bytes) + work;
     const double chain = crossed * hop_between + (steps - crossed) * hop_inside;
     const double wire = near_.wire(true, bytes);

@@ -34,10 +34,8 @@ task reduce_to(member& me, const call& what, rank_t top) {
 }
 
 double tree_cost(const shape& of, const link_cost& link) noexcept {
-    rounds all(of, link);
-    for (rank_t distance = 1; distance < of.ranks; distance *= 2)
-        all.tree(distance, of.bytes, of.bytes * link.reduce_byte);
-    return all.total();
+    return binomial_cost(
+        of, link, [&](rank_t) { return of.bytes; }, link.reduce_byte);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ task hierarchical::run(member& me, const call& what) {
     const rank_t root_node = where.node_of(what.root);
     const rank_t leader = root_node == at.node ? where.index_of(what.root) : 0;
     const cut pieces = segments_on(what, where);
-    auto* const leaders = const_cast<rank_t*>(leaders_of_all(me, 0));
+    rank_t* const leaders = leaders_of_all(me, 0);
     leaders[root_node] = what.root;
     std::byte* const reduced = me.scratch(lanes * pieces.longest() * what.element);
     stages all{what, partial_reducer(*what.how), pieces, leaders, at, root_node, leader, reduced};
@@ -111,16 +111,18 @@ std::size_t hierarchical::scratch_on_nodes(const call& what, rank_t, const place
 }
 
 double hierarchical::cost(const shape& of, const link_cost& link) {
-    const double nodes = of.where->nodes();
     const double segments = std::max(of.bytes / segment_bytes(of.sizes, *of.where), 1.0);
     const double bytes = of.bytes / segments;
     const shape leaders = between_nodes(of, bytes, 1);
     const bool tree = by_tree(bytes, of.sizes);
-    const double between = tree ? ordered_binomial::cost(leaders, link)
-                                : rabenseifner::cost(leaders, link);
-    const double passes = tree ? doublings(of.where->nodes()) : 2 * (nodes - 1) / nodes;
-    return levels_cost(segments, node_cost(of, link, collective::reduce, bytes), between,
-                       passes * bytes * link.per_byte, 0);
+    const rounds_between passes(of.where->nodes(), tree);
+    segment_cost each;
+    each.opening = node_cost(of, link, collective::reduce, bytes);
+    each.between = tree ? ordered_binomial::cost(leaders, link) : rabenseifner::cost(leaders, link);
+    each.held = each.between;
+    each.processor = passes.reduced * bytes * link.reduce_byte + passes.messages * link.per_message;
+    each.port = passes.moved * bytes * link.per_byte;
+    return levels_cost(segments, each);
 }
 
 }  // namespace ucg::algo::reduce

@@ -30,11 +30,28 @@ TEST_CASE("ucg_sim: options describe the machine and what runs on it") {
     CHECK(parse({"-c", "all"}).collectives.size() == ucg::schedule::collective_count);
 }
 
+TEST_CASE("ucg_sim: ranks are placed on nodes as options say") {
+    const options sizes = parse({"--nodes", "3,1,2", "--leaders", "2", "--steps"});
+    CHECK(sizes.on.ranks == 6);
+    CHECK(sizes.cutting.leaders == 2);
+    const auto uneven = machine_of(sizes, 6);
+    CHECK(uneven.nodes == std::vector<std::uint64_t>{0, 0, 0, 1, 2, 2});
+    CHECK(uneven.trace);
+    const options cyclic = parse({"-n", "4-8,3", "-p", "2", "-N", "cyclic"});
+    CHECK(cyclic.groups == std::vector<ucg::schedule::rank_t>{4, 8, 3});
+    CHECK(machine_of(cyclic, 5).nodes == std::vector<std::uint64_t>{0, 1, 2, 0, 1});
+    CHECK(parse({"-f", "300"}).on.flag == 300);
+    CHECK(parse({"-f", ":7"}).on.look == 7);
+}
+
 TEST_CASE("ucg_sim: wrong options are named") {
     const std::vector<std::vector<std::string>> wrong = {
-        {"-n", "0"},     {"-n", "16385"}, {"-c", "gossip"}, {"-s", "8-"},          {"-s", "64-8"},
-        {"-s", "1-2-3"}, {"-e", "a"},     {"-e", "1:0"},    {"-i", "1:2:3:4:5:6"}, {"-R", "0"},
-        {"-r", "64"},    {"-d", "-1"},    {"allreduce"},    {"-s", "0-8"},
+        {"-n", "0"},           {"-n", "16385"}, {"-c", "gossip"}, {"-s", "8-"},
+        {"-s", "64-8"},        {"-s", "1-2-3"}, {"-e", "a"},      {"-e", "1:0"},
+        {"-i", "1:2:3:4:5:6"}, {"-R", "0"},     {"-r", "64"},     {"-d", "-1"},
+        {"allreduce"},         {"-s", "0-8"},   {"-n", "8-4"},    {"-n", "1-2-3"},
+        {"-N", "8,0"},         {"-N", "round"}, {"-L", "0"},      {"-f", "1:2:3"},
+        {"-N", "16384,1"},
     };
     for (const auto& words : wrong) {
         INFO(words.back());

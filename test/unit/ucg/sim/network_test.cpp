@@ -5,6 +5,7 @@
 
 #include "test/support/sanitizer.hpp"
 #include "ucg/algo/table.hpp"
+#include "ucg/node/cost.hpp"
 #include "ucg/sim/experiment.hpp"
 
 using namespace ucg;
@@ -171,11 +172,14 @@ TEST_CASE("a rank that dies ends the operation of all others with an error") {
     on.max_delay = 1000;
     for (std::size_t i = 0; i < schedule::collective_count; ++i) {
         for (const schedule::algorithm& by : algo::algorithms(static_cast<collective>(i))) {
-            for (const double when : {0.0, 1000.0, 2500.0, 6000.0}) {
+            for (const double when : {0.0, 300.0, 1000.0, 2500.0, 6000.0}) {
                 on.ranks = 16;
+                on.ranks_per_node = has(by.needs, schedule::condition::nodes) ? 5 : 1;
                 on.seed = i + 1;
                 sim::experiment what = allreduce_of(4096);
                 what.what = static_cast<collective>(i);
+                what.sizes.segment = 1024;
+                what.sizes.leader_bytes = 256;
                 what.death = when;
                 what.victim = 5;
                 const auto got = sim::measure(on, what, by);
@@ -191,4 +195,40 @@ TEST_CASE("a rank that dies ends the operation of all others with an error") {
             }
         }
     }
+}
+
+TEST_CASE("a collective of a node takes what the engine's cost says, from the last one's call on") {
+    sim::machine on;
+    on.ranks = 8;
+    on.ranks_per_node = 4;
+    sim::experiment what;
+    what.what = collective::barrier;
+    const sim::outcome found = outcome_of(on, what, "hierarchical");
+    const double meeting =
+        node::cost_of({collective::barrier, 4, 0, 0, 0}, sim::costs_of(on).node).total();
+    const double message = 250e-9 + 1500e-9 + 250e-9;
+    check_time(found.seconds, 2 * meeting + message);
+    CHECK(found.why.meetings == 2);
+    CHECK(found.why.messages == 1);
+}
+
+TEST_CASE("the steps of a path are kept where they are asked for, in the order of time") {
+    sim::machine on;
+    on.ranks = 16;
+    on.ranks_per_node = 4;
+    CHECK(outcome_of(on, allreduce_of(1 << 20), "hierarchical").steps.empty());
+    on.trace = true;
+    const sim::outcome found = outcome_of(on, allreduce_of(1 << 20), "hierarchical");
+    std::uint64_t messages = 0;
+    std::uint64_t meetings = 0;
+    sim::time_t last = 0;
+    for (const sim::trail_step& each : found.steps) {
+        CHECK(each.until >= last);
+        last = each.until;
+        messages += each.what == sim::trail_kind::message ? 1 : 0;
+        meetings += each.what == sim::trail_kind::meeting ? 1 : 0;
+    }
+    CHECK(messages == found.why.messages);
+    CHECK(meetings == found.why.meetings);
+    CHECK(meetings >= 2);
 }

@@ -1,0 +1,199 @@
+// Measures messages between two processes of this machine (over the rings of ucg/node), describes
+// them as a link of the simulator, and compares what the simulator says about allreduce with what
+// it takes. A report: the ratios are no test.
+//
+//   ucg_predicted [rounds]
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "ucg/algo/table.hpp"
+#include "ucg/node/fabric.hpp"
+#include "ucg/schedule/algorithm.hpp"
+#include "ucg/sim/experiment.hpp"
+
+using namespace ucg;
+using schedule::call;
+using schedule::member;
+using schedule::task;
+
+namespace {
+
+constexpr std::size_t small = 8;
+constexpr std::size_t medium = 64 * 1024;
+constexpr std::size_t large = 1024 * 1024;
+constexpr unsigned in_a_row = 64;
+constexpr const char* compared[] = {"recursive_doubling", "rabenseifner", "ring"};
+constexpr std::size_t sizes[] = {8, 1024, 16 * 1024, 256 * 1024, 4 * 1024 * 1024};
+
+// There and back.
+task ping_pong(member& me, const call& what) {
+    if (me.rank() == 0) {
+        co_await me.send(1, what.from, what.count);
+        co_await me.receive(1, what.into, what.count);
+    } else {
+        co_await me.receive(0, what.into, what.count);
+        co_await me.send(0, what.from, what.count);
+    }
+}
+
+// Small ones behind each other, and an answer.
+task stream(member& me, const call& what) {
+    std::array<schedule::flight, in_a_row> all;
+    for (schedule::flight& each : all) {
+        if (me.rank() == 0)
+            each.send(me, 1, what.from, small);
+        else
+            each.receive(me, 0, what.into, small);
+    }
+    for (schedule::flight& each : all)
+        co_await each;
+    if (me.rank() == 0)
+        co_await me.receive(1, what.into, small);
+    else
+        co_await me.send(0, what.from, small);
+}
+
+schedule::algorithm row_of(task (*run)(member&, const call&)) {
+    return {schedule::collective::barrier,
+            "test",
+            run,
+            [](const call&, schedule::rank_t, schedule::rank_t) { return std::size_t{0}; },
+            schedule::condition::none,
+            [](const schedule::shape&, const schedule::link_cost&) { return 0.0; }};
+}
+
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+// One rank's side.
+struct side {
+    node::fabric& over;
+    schedule::frame_pool& frames;
+    unsigned rounds;
+    std::vector<float> from = std::vector<float>(sizes[std::size(sizes) - 1] / sizeof(float), 1);
+    std::vector<float> into = from;
+
+    // The least, in seconds: what the machine does besides is not what is compared.
+    double time(const schedule::algorithm& by, call what) {
+        what.from = from.data();
+        what.into = into.data();
+        schedule::operation operation(over, frames);
+        if (operation.init(by, what) != UCS_OK) std::exit(1);
+        std::vector<double> all;
+        for (unsigned i = 0; i < rounds + rounds / 10 + 1; ++i) {
+            const double start = now();
+            operation.start();
+            if (over.wait(operation) != UCS_OK) std::exit(1);
+            if (i > rounds / 10) all.push_back(now() - start);
+        }
+        return *std::ranges::min_element(all);
+    }
+    double time(task (*run)(member&, const call&), std::size_t bytes) {
+        call what;
+        what.count = bytes;
+        return time(row_of(run), what);
+    }
+};
+
+call allreduce_of(std::size_t bytes, const schedule::reducer& how) {
+    call what;
+    what.what = schedule::collective::allreduce;
+    what.count = bytes / sizeof(float);
+    what.element = sizeof(float);
+    what.how = &how;
+    return what;
+}
+
+double reduce_rate(side& me, const schedule::reducer& how) {
+    const void* const sources[] = {me.from.data(), me.into.data()};
+    constexpr unsigned times = 64;
+    const double start = now();
+    for (unsigned i = 0; i < times; ++i)
+        how.combine(me.into.data(), sources, 2, medium / sizeof(float), false);
+    return times * static_cast<double>(medium) / (now() - start);
+}
+
+// Half a round trip is latency and both overheads; what one more small message takes is the larger
+// overhead; what more bytes take is the bandwidth.
+sim::machine describe(side& me, const schedule::reducer& how) {
+    const double one_way = me.time(ping_pong, small) / 2;
+    const double a_row = me.time(stream, small);
+    const double overhead = std::max(a_row - 2 * one_way, 0.0) / (in_a_row - 1);
+    const double slope = (me.time(ping_pong, large) - me.time(ping_pong, medium)) / 2;
+    sim::machine made;
+    made.ranks = made.ranks_per_node = 2;
+    made.inside.send_overhead = made.inside.receive_overhead =
+        std::min(overhead, one_way / 2) * 1e9;
+    made.inside.latency = one_way * 1e9 - 2 * made.inside.send_overhead;
+    made.inside.bandwidth = static_cast<double>(large - medium) / std::max(slope, 1e-9);
+    made.reduce_rate = reduce_rate(me, how);
+    return made;
+}
+
+void run_rank(int fd, const node::geometry& like, node::rank_t rank, unsigned rounds) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(rank % static_cast<unsigned>(::sysconf(_SC_NPROCESSORS_ONLN)), &cores);
+    (void)::sched_setaffinity(0, sizeof cores, &cores);
+    auto memory = node::segment::attach(fd, like);
+    if (!memory) std::exit(1);
+    const std::vector<pid_t> nobody(like.ranks, 0);  // whoever started this ends it
+    node::watch lives(nobody);
+    node::fabric over(*memory, lives, rank);
+    schedule::frame_pool frames;
+    side me{over, frames, rounds};
+    const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, 2);
+    const sim::machine on = describe(me, how);
+    if (rank == 0) {
+        std::printf("# latency %.0f ns, %.2f GB/s, overheads %.0f ns, reducing %.2f GB/s\n",
+                    on.inside.latency, on.inside.bandwidth / 1e9, on.inside.send_overhead,
+                    on.reduce_rate / 1e9);
+        std::printf("%-20s %10s %14s %14s %8s\n", "allreduce", "bytes", "measured us",
+                    "simulated us", "ratio");
+    }
+    for (const char* const name : compared) {
+        const schedule::algorithm& by = *algo::find(schedule::collective::allreduce, name);
+        for (const std::size_t bytes : sizes) {
+            const double measured = me.time(by, allreduce_of(bytes, how));
+            sim::experiment what;
+            what.bytes = static_cast<double>(bytes);
+            const auto found = sim::measure(on, what, by);
+            if (rank == 0 && found.ok())
+                std::printf("%-20s %10zu %14.2f %14.2f %8.2f\n", name, bytes, measured * 1e6,
+                            found->seconds * 1e6, found->seconds / measured);
+        }
+    }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    const unsigned rounds =
+        count > 1 ? static_cast<unsigned>(std::strtoul(words[1], nullptr, 0)) : 200;
+    node::geometry like;
+    like.ranks = 2;
+    auto file = node::segment::make(like);
+    if (!file || rounds == 0) return 1;
+    for (node::rank_t rank = 0; rank < like.ranks; ++rank) {
+        if (::fork() == 0) {
+            run_rank(file->get(), like, rank, rounds);
+            std::fflush(stdout);
+            ::_exit(0);
+        }
+    }
+    int worst = 0;
+    for (int how = 0; ::wait(&how) > 0;)
+        worst = std::max(worst, how);
+    return worst == 0 ? 0 : 1;
+}

@@ -1,0 +1,67 @@
+// The steps that a moment had to wait for, one by one.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "ucg/schedule/call.hpp"
+#include "ucg/sim/machine.hpp"
+
+namespace ucg::sim {
+
+enum class trail_kind : std::uint8_t { message, reduce, copy, meeting };
+
+struct trail_step {
+    trail_kind what = trail_kind::message;
+    schedule::collective met = schedule::collective::barrier;  // of a meeting
+    bool between = false;                                      // a message from node to node
+    rank_t rank = 0;                                           // who ended it
+    rank_t from = 0;                                           // the sender
+    std::uint64_t bytes = 0;                                   // as carried
+    time_t until = 0;
+};
+
+// Only kept where machine::trace is set. Those of all ranks and messages share what they have in
+// common; what nobody shares any more is freed. Copied like a pointer. One thread.
+class trail {
+public:
+    trail() = default;
+    trail(const trail& other) noexcept : last_(other.last_) {
+        if (last_ != nullptr) ++last_->owners;
+    }
+    trail(trail&& other) noexcept : last_(std::exchange(other.last_, nullptr)) {}
+    trail& operator=(trail other) noexcept {
+        std::swap(last_, other.last_);
+        return *this;
+    }
+    ~trail() { release(last_); }
+
+    void add(const trail_step& next) { last_ = new link{next, last_, 1}; }
+
+    // In the order of time.
+    [[nodiscard]] std::vector<trail_step> steps() const {
+        std::vector<trail_step> made;
+        for (const link* each = last_; each != nullptr; each = each->before)
+            made.push_back(each->what);
+        return {made.rbegin(), made.rend()};
+    }
+
+private:
+    struct link {
+        trail_step what;
+        link* before;
+        std::uint32_t owners;
+    };
+    // Not recursive: trails are long.
+    static void release(link* last) noexcept {
+        while (last != nullptr && --last->owners == 0) {
+            link* const before = last->before;
+            delete last;
+            last = before;
+        }
+    }
+    link* last_ = nullptr;
+};
+
+}  // namespace ucg::sim
