@@ -1,5 +1,6 @@
 // Calls that do an operation from begin to end.
 #include "ucg/capi/handles.hpp"
+#include "ucg/core/collective_request.hpp"
 
 using namespace ucg;
 using namespace ucg::capi;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ucg/capi/handles.hpp"
+#include "ucg/core/collective_request.hpp"
 #include "ucg/core/wait.hpp"
 
 using namespace ucg;
@@ -34,7 +35,7 @@ ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
     return guarded(from(group).of(), [&] {
         const auto all = arguments::copy(args);
         if (!all) return all.status();
-        auto made = request::make(from(group), *all);
+        auto made = collective_request::make(from(group), *all);
         if (!made) return made.status();
         ++from(group).requests();
         *request_p = handle(*made->release());
@@ -87,8 +88,8 @@ ucs_status_t ucg_request_query(ucg_request_h handle, ucg_request_attr_t* attr) {
                             attr->missing);
         }
         all.status = of.status();
-        all.algorithm = of.choice().name();
-        all.reason = of.choice().reason.c_str();
+        all.algorithm = of.algorithm();
+        all.reason = of.reason();
         give(attr, all);
         return UCS_OK;
     });

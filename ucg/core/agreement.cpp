@@ -2,53 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "ucg/algo/table.hpp"
 #include "ucg/core/group.hpp"
 #include "ucg/core/log.hpp"
-#include "ucg/core/request.hpp"
-#include "ucs/sys/uuid.hpp"
 
 namespace ucg {
 
 using schedule::collective;
-
-agreement::said agreement::say(const request& what) noexcept {
-    const ucg_coll_args_t& args = what.args();
-    said made{};
-    made.coll = static_cast<std::uint32_t>(args.coll);
-    made.flags = args.flags & UCG_COLL_DETERMINISTIC;
-    made.type = static_cast<std::uint32_t>(args.type);
-    made.element = static_cast<std::uint32_t>(what.checked().what.element);
-    made.op = what.checked().how != nullptr ? static_cast<std::uint32_t>(args.op) : 0;
-    switch (static_cast<collective>(args.coll)) {
-        case collective::bcast:
-        case collective::reduce:
-        case collective::gather:
-        case collective::scatter:
-            made.root = args.root;
-            made.count = args.count;
-            break;
-        case collective::gatherv:
-        case collective::scatterv:
-            made.root = args.root;
-            break;
-        case collective::allgatherv:
-        case collective::reduce_scatter:
-            for (schedule::rank_t i = 0; i < what.of().size(); ++i)
-                made.counts = ucs::sys::mix(made.counts ^ args.dst_counts[i]);
-            break;
-        case collective::barrier:
-        case collective::alltoallv:
-            break;
-        default:
-            made.count = args.count;
-            break;
-    }
-    return made;
-}
 
 void agreement::compare(request& what) noexcept {
     try {
@@ -64,7 +26,7 @@ void agreement::begin() noexcept {
     request& first = *queue_.front();
     ucs_status_t status = UCS_ERR_NO_MEMORY;
     try {
-        mine_ = say(first);
+        mine_ = first.says();
         all_.resize(group_.size());
         schedule::call what;
         what.what = collective::allgather;
@@ -102,20 +64,16 @@ void agreement::on_end(schedule::operation& ended, void* self) noexcept {
 
 // The same answer on every rank, since all see the same.
 ucs_status_t agreement::judge() const {
-    const auto text = [](const said& of) {
+    const auto text = [](const signature& of) {
+        if (of.what >= signature::program) return std::string("something of MoE");
         return fmt::format("{} of {} {} with {}, root {}",
-                           ucg_coll_name(static_cast<ucg_coll_t>(of.coll)), of.count,
+                           ucg_coll_name(static_cast<ucg_coll_t>(of.what)), of.count,
                            ucg_type_name(static_cast<ucg_type_t>(of.type)),
                            ucg_op_name(static_cast<ucg_op_t>(of.op)), of.root);
     };
-    const auto same = [](const said& a, const said& b) {
-        return a.coll == b.coll && a.flags == b.flags && a.type == b.type && a.op == b.op &&
-               a.root == b.root && a.element == b.element && a.count == b.count &&
-               a.counts == b.counts;
-    };
     ucs_status_t status = UCS_OK;
     for (std::size_t rank = 1; rank < all_.size(); ++rank) {
-        if (same(all_[rank], all_[0])) continue;
+        if (all_[rank] == all_[0]) continue;
         status = UCS_ERR_INVALID_PARAM;
         if (group_.rank() != 0 && group_.rank() != rank) continue;  // those concerned say it
         ucs::log::error(core_log, "rank {} calls {}, rank 0 calls {}{}", rank, text(all_[rank]),

@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "ucg/core/request.hpp"
 #include "ucg/schedule/operation.hpp"
 
 namespace ucg {
 
 class group;
-class request;
 
 // Before an operation runs, all ranks exchange what they call it with, and those who differ from
 // rank 0 are named. Operations run one after the other then, so that all ranks compare the same
@@ -30,21 +30,14 @@ public:
     }
 
 private:
-    // What must be the same; from others, so it may be anything.
-    struct said {
-        std::uint32_t coll, flags, type, op, root, element;
-        std::uint64_t count;   // where that is the same on all
-        std::uint64_t counts;  // a hash of those that all have
-    };
-    static said say(const request& what) noexcept;
     static void on_end(schedule::operation& ended, void* self) noexcept;
     void begin() noexcept;
     [[nodiscard]] ucs_status_t judge() const;
 
     group& group_;
     std::deque<request*> queue_;  // the first one is compared, or runs
-    said mine_{};
-    std::vector<said> all_;
+    signature mine_{};
+    std::vector<signature> all_;
     std::optional<schedule::operation> round_;
 };
 

@@ -159,6 +159,18 @@ ucs_status_t group::wait(const request& until) noexcept {
     return until.status();
 }
 
+std::vector<schedule::rank_t> group::missing(const schedule::operation& what) const {
+    std::vector<schedule::rank_t> ranks = what.missing();
+    if (!what.uses_nodes() || !engine_) return ranks;
+    const auto here = made_.where.on(made_.where.node_of(made_.rank));
+    for (const schedule::rank_t each : engine_->missing())
+        ranks.push_back(here[each]);
+    std::ranges::sort(ranks);
+    const auto same = std::ranges::unique(ranks);
+    ranks.erase(same.begin(), same.end());
+    return ranks;
+}
+
 void group::watch(request& what) {
     timed_.push_back(&what);
 }

@@ -60,6 +60,9 @@ public:
     // Moves everything on until the request ended; gives up the processor meanwhile.
     ucs_status_t wait(const request& until) noexcept;
 
+    // The ranks that an operation of this group waits for, those of the node included.
+    [[nodiscard]] std::vector<schedule::rank_t> missing(const schedule::operation& what) const;
+
     // Requests whose time is limited.
     void watch(request& what);
     void forget(request& what) noexcept { std::erase(timed_, &what); }

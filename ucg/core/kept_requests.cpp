@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ucg/core/request.hpp"
+#include "ucg/core/collective_request.hpp"
 
 namespace ucg {
 namespace {
@@ -29,19 +29,19 @@ void kept_requests::clear() noexcept {
     all_.clear();
 }
 
-ucs::result<request*> kept_requests::get(group& of, const ucg_coll_args_t& args) {
+ucs::result<collective_request*> kept_requests::get(group& of, const ucg_coll_args_t& args) {
     const auto found = std::ranges::find_if(all_, [&](const auto& each) {
         return can_be_kept(each->args()) && alike(each->args(), args) &&
                each->status() != UCS_INPROGRESS;
     });
     if (found != all_.end() && can_be_kept(args)) {
         std::rotate(all_.begin(), found, found + 1);
-        request& kept = *all_.front();
+        collective_request& kept = *all_.front();
         if (const ucs_status_t status = kept.set_buffers(args.src, args.dst); status != UCS_OK)
             return status;
         return &kept;
     }
-    auto made = request::make(of, args);
+    auto made = collective_request::make(of, args);
     if (!made) return made.status();
     // The oldest that does not run makes room.
     if (all_.size() >= most) {

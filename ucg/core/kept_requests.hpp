@@ -11,7 +11,7 @@
 namespace ucg {
 
 class group;
-class request;
+class collective_request;
 
 // The last few, the newest first. Owned by a group. Owner context.
 class kept_requests {
@@ -20,12 +20,12 @@ public:
     ~kept_requests();
 
     // One for these arguments, which does not run. Belongs to this object until the next call.
-    ucs::result<request*> get(group& of, const ucg_coll_args_t& args);
+    ucs::result<collective_request*> get(group& of, const ucg_coll_args_t& args);
     void clear() noexcept;
 
 private:
     static constexpr std::size_t most = 16;
-    std::vector<std::unique_ptr<request>> all_;
+    std::vector<std::unique_ptr<collective_request>> all_;
 };
 
 }  // namespace ucg

@@ -1,64 +1,81 @@
 // An operation of the program's that can be started again and again.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <ucg/api/ucg.h>
+
 #include <vector>
 
-#include "ucg/core/arguments.hpp"
-#include "ucg/node/operation.hpp"
-#include "ucg/schedule/operation.hpp"
-#include "ucg/select/selector.hpp"
+#include "ucg/schedule/step.hpp"
 #include "ucs/time/clock.hpp"
+#include "ucs/type/status.h"
 
 namespace ucg {
 
 class group;
 
-// Owned by the program, or by the group for its blocking calls. Owner context.
+// What ranks must say alike before an operation, where they are compared (agreement.hpp). From
+// others, so it may be anything.
+struct signature {
+    static constexpr std::uint32_t program = 1000;  // of `what`, and above: no collective
+
+    std::uint32_t what, flags, type, op, root, element;
+    std::uint64_t count;   // where that is the same on all
+    std::uint64_t counts;  // a hash of those that all have
+
+    bool operator==(const signature&) const = default;
+};
+
+// What all kinds have in common: state, time limit, callback. Owned by the program, or by the group
+// for its blocking calls. Owner context.
 class request {
 public:
-    // Statuses as ucg_request_init().
-    static ucs::result<std::unique_ptr<request>> make(group& of, const ucg_coll_args_t& args);
+    // How it is told when it ended.
+    struct listener {
+        void (*call)(ucg_request_h request, ucs_status_t status, void* arg) = nullptr;
+        void* arg = nullptr;
+    };
+
     request(const request&) = delete;
     request& operator=(const request&) = delete;
-    ~request();
+    virtual ~request();
 
     [[nodiscard]] ucs_status_t start() noexcept;
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
-    [[nodiscard]] ucs_status_t set_buffers(const void* from, void* into) noexcept;
     // Ends it with an error, on every rank, if it runs.
     void fail(ucs_status_t why) noexcept;
-
     [[nodiscard]] group& of() const noexcept { return group_; }
-    [[nodiscard]] const ucg_coll_args_t& args() const noexcept { return args_; }
-    [[nodiscard]] const arguments& checked() const noexcept { return checked_; }
-    [[nodiscard]] const select::choice& choice() const noexcept { return choice_; }
-    [[nodiscard]] bool uses_engine() const noexcept { return near_.has_value(); }
     // The ranks that it waits for, or waited for when its time was up.
     [[nodiscard]] std::vector<schedule::rank_t> missing() const;
 
-    // For the group: its time is up; its arguments are the same everywhere, or are not.
+    [[nodiscard]] virtual ucs_status_t set_buffers(const void* from, void* into) noexcept;
+    [[nodiscard]] virtual const char* name() const noexcept = 0;       // of the operation
+    [[nodiscard]] virtual const char* algorithm() const noexcept = 0;  // that serves it
+    [[nodiscard]] virtual const char* reason() const noexcept = 0;     // why that one
+    [[nodiscard]] virtual signature says() const noexcept = 0;
+    // Whether nothing but the node's engine has to move.
+    [[nodiscard]] virtual bool uses_engine() const noexcept { return false; }
+
+    // For the group: its time is up; its arguments are the same everywhere, or it ends without
+    // having begun.
     [[nodiscard]] ucs::time::nanoseconds deadline() const noexcept { return deadline_; }
     void expire() noexcept;
     void run() noexcept;
     void end(ucs_status_t status) noexcept;
 
+protected:
+    // `timeout` in seconds; 0: as the options say.
+    request(group& of, double timeout, const listener& told) noexcept;
+
 private:
-    request(group& of, const ucg_coll_args_t& args, arguments checked) noexcept
-        : group_(of), args_(args), checked_(std::move(checked)) {}
-    [[nodiscard]] ucs_status_t prepare();
+    virtual void begin() noexcept = 0;  // leads to end()
+    virtual void abort(ucs_status_t why) noexcept = 0;
+    [[nodiscard]] virtual std::vector<schedule::rank_t> awaited() const = 0;
     [[nodiscard]] std::vector<schedule::rank_t> missing_now() const;
 
     group& group_;
-    ucg_coll_args_t args_;
-    arguments checked_;
-    select::choice choice_;
-    std::string algorithm_;                // as asked for
-    std::optional<node::operation> near_;  // one of these two
-    std::optional<schedule::operation> spread_;
+    const listener told_;
     ucs_status_t status_ = UCS_OK;
-    bool checking_ = false;               // it has not begun: arguments are being compared
+    bool comparing_ = false;              // it has not begun: arguments are being compared
     ucs::time::nanoseconds timeout_ = 0;  // 0: none
     ucs::time::nanoseconds deadline_ = 0;
     std::vector<schedule::rank_t> missed_;

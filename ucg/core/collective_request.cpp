@@ -1,0 +1,118 @@
+#include "ucg/core/collective_request.hpp"
+
+#include "ucg/core/group.hpp"
+#include "ucs/sys/uuid.hpp"
+
+namespace ucg {
+
+using schedule::collective;
+using schedule::rank_t;
+
+ucs::result<std::unique_ptr<collective_request>> collective_request::make(
+    group& of, const ucg_coll_args_t& args) {
+    auto checked = arguments::check(args, of.rank(), of.size());
+    if (!checked) return checked.status();
+    checked->what.sizes = of.of().sizes();
+    std::unique_ptr<collective_request> made(new collective_request(of, args, std::move(*checked)));
+    if (const ucs_status_t status = made->prepare(); status != UCS_OK) return status;
+    return made;
+}
+
+ucs_status_t collective_request::prepare() {
+    group& in = of();
+    const std::string wanted = args_.algorithm != nullptr ? args_.algorithm : "";
+    bool engine = false;
+    if (in.engine() != nullptr && in.where().nodes() == 1) {
+        near_.emplace(*in.engine());
+        const ucs_status_t status = near_->init(checked_.what);
+        if (status != UCS_OK && status != UCS_ERR_UNSUPPORTED) return status;
+        engine = status == UCS_OK;
+    }
+    const schedule::shape shape = in.shape_of(checked_.what, checked_.bytes);
+    const auto chosen = in.of().selector().choose(
+        {checked_.what, shape, in.links(), checked_.deterministic, engine, wanted});
+    if (!chosen) return chosen.status();
+    choice_ = *chosen;
+    if (choice_.by == nullptr) {
+        near_->on_end(
+            [](node::operation& ended, void* self) {
+                static_cast<collective_request*>(self)->end(ended.status());
+            },
+            this);
+        return UCS_OK;
+    }
+    near_.reset();
+    spread_.emplace(in.over(), in.frames());
+    spread_->on_end([](schedule::operation& ended,
+                       void* self) { static_cast<collective_request*>(self)->end(ended.status()); },
+                    this);
+    return spread_->init(*choice_.by, checked_.what);
+}
+
+void collective_request::begin() noexcept {
+    if (near_)
+        near_->start();
+    else
+        spread_->start();
+}
+
+void collective_request::abort(ucs_status_t why) noexcept {
+    if (near_)
+        of().engine()->fail(why);
+    else
+        spread_->fail(why);
+}
+
+ucs_status_t collective_request::set_buffers(const void* from, void* into) noexcept {
+    if (status() == UCS_INPROGRESS) return UCS_ERR_BUSY;
+    ucg_coll_args_t changed = args_;
+    changed.src = from;
+    changed.dst = into;
+    const ucs_status_t status = arguments::check_buffers(changed, of().rank(), of().size());
+    if (status != UCS_OK) return status;
+    args_ = changed;
+    schedule::call& what = near_ ? near_->arguments() : spread_->arguments();
+    what.from = from;
+    what.into = into;
+    return UCS_OK;
+}
+
+std::vector<rank_t> collective_request::awaited() const {
+    return near_ ? of().engine()->missing() : of().missing(*spread_);
+}
+
+signature collective_request::says() const noexcept {
+    signature made{};
+    made.what = static_cast<std::uint32_t>(args_.coll);
+    made.flags = args_.flags & UCG_COLL_DETERMINISTIC;
+    made.type = static_cast<std::uint32_t>(args_.type);
+    made.element = static_cast<std::uint32_t>(checked_.what.element);
+    made.op = checked_.how != nullptr ? static_cast<std::uint32_t>(args_.op) : 0;
+    switch (checked_.what.what) {
+        case collective::bcast:
+        case collective::reduce:
+        case collective::gather:
+        case collective::scatter:
+            made.root = args_.root;
+            made.count = args_.count;
+            break;
+        case collective::gatherv:
+        case collective::scatterv:
+            made.root = args_.root;
+            break;
+        case collective::allgatherv:
+        case collective::reduce_scatter:
+            for (rank_t i = 0; i < of().size(); ++i)
+                made.counts = ucs::sys::mix(made.counts ^ args_.dst_counts[i]);
+            break;
+        case collective::barrier:
+        case collective::alltoallv:
+            break;
+        default:
+            made.count = args_.count;
+            break;
+    }
+    return made;
+}
+
+}  // namespace ucg

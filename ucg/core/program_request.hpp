@@ -1,0 +1,36 @@
+// Something else than a collective that all ranks do together: MoE's exchanges.
+#pragma once
+
+#include <memory>
+
+#include "ucg/core/request.hpp"
+#include "ucg/schedule/operation.hpp"
+#include "ucg/schedule/program.hpp"
+
+namespace ucg {
+
+// Owns the program. Owner context.
+class program_request final : public request {
+public:
+    // `kind`: a number of this sort of program, for comparing what ranks call. std::bad_alloc.
+    program_request(group& of, std::unique_ptr<schedule::program> what, const char* name,
+                    std::uint32_t kind);
+
+    [[nodiscard]] schedule::program& what() noexcept { return *what_; }
+    [[nodiscard]] const char* name() const noexcept override { return name_; }
+    [[nodiscard]] const char* algorithm() const noexcept override { return name_; }
+    [[nodiscard]] const char* reason() const noexcept override { return "the only one there is"; }
+    [[nodiscard]] signature says() const noexcept override;
+
+private:
+    void begin() noexcept override { work_.start(); }
+    void abort(ucs_status_t why) noexcept override { work_.fail(why); }
+    [[nodiscard]] std::vector<schedule::rank_t> awaited() const override;
+
+    const char* const name_;
+    const std::uint32_t kind_;
+    const std::unique_ptr<schedule::program> what_;
+    schedule::operation work_;
+};
+
+}  // namespace ucg
