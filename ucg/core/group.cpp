@@ -165,9 +165,8 @@ std::vector<schedule::rank_t> group::missing(const schedule::operation& what) co
     const auto here = made_.where.on(made_.where.node_of(made_.rank));
     for (const schedule::rank_t each : engine_->missing())
         ranks.push_back(here[each]);
-    std::ranges::sort(ranks);
-    const auto same = std::ranges::unique(ranks);
-    ranks.erase(same.begin(), same.end());
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;
 }
 
