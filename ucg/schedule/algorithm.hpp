@@ -14,7 +14,7 @@ namespace ucg::schedule {
 struct shape {
     rank_t ranks = 1;
     double bytes = 0;  // of `call::count`; of blocks that differ, of the average one
-    tuning sizes;
+    tuning sizes{};
     rank_t root = 0;
     const placement* where = nullptr;  // as fabric::where(); null: each rank on a node of its own
     // Where ranks are alone in this group, but others do the same beside them: how many share the
