@@ -55,7 +55,7 @@ struct machine {
     bool trace = false;      // keeps the steps of paths: memory for each message
 
     // The name of each rank's node, for other placements.
-    std::vector<std::uint64_t> nodes;
+    std::vector<std::uint64_t> nodes{};
 };
 
 // Which ranks share a node there. std::bad_alloc.
