@@ -34,23 +34,24 @@ ucg::sim::experiment experiment_of(const options& wanted, collective what, doubl
     made.what = what;
     made.bytes = what == collective::barrier ? 0 : bytes;
     made.root = wanted.root;
-    made.segment = wanted.segment;
+    made.sizes = wanted.cutting;
     made.carried = wanted.carried;
     return made;
 }
 
 // Those that -a names and that can serve the collective.
 std::vector<const algorithm*> chosen(const options& wanted, const ucg::sim::experiment& what) {
+    const ucg::schedule::placement where = placement_of(wanted.on);
     ucg::schedule::call call;
     call.what = what.what;
     if (wanted.algorithm == "auto") {
-        return {&ucg::algo::choose(call, shape_of(wanted.on, what), costs_of(wanted.on),
+        return {&ucg::algo::choose(call, shape_of(what, where), costs_of(wanted.on),
                                    wanted.deterministic)};
     }
     std::vector<const algorithm*> made;
     for (const algorithm& each : ucg::algo::algorithms(what.what)) {
         if (wanted.algorithm != "all" && wanted.algorithm != each.name) continue;
-        if (fits(each, call, shape_of(wanted.on, what), wanted.deterministic)) made.push_back(&each);
+        if (fits(each, call, shape_of(what, where), wanted.deterministic)) made.push_back(&each);
     }
     return made;
 }
@@ -58,6 +59,7 @@ std::vector<const algorithm*> chosen(const options& wanted, const ucg::sim::expe
 // Whether all results were right.
 bool run(const options& wanted, collective what, double bytes) {
     const ucg::sim::experiment experiment = experiment_of(wanted, what, bytes);
+    const ucg::schedule::placement where = placement_of(wanted.on);
     bool right = true;
     for (const algorithm* by : chosen(wanted, experiment)) {
         auto found = measure(wanted.on, experiment, *by);
@@ -66,7 +68,7 @@ bool run(const options& wanted, collective what, double bytes) {
                                              ucs_status_string(found.status())));
         }
         right = right && found->wrong.empty();
-        const double predicted = by->cost(shape_of(wanted.on, experiment), costs_of(wanted.on));
+        const double predicted = by->cost(shape_of(experiment, where), costs_of(wanted.on));
         const result_row line{name(what), by->name, experiment.bytes, predicted, std::move(*found)};
         fmt::print("{}", row(line, wanted.csv));
         std::fflush(stdout);

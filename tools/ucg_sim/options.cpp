@@ -132,7 +132,7 @@ void take(options& into, const found_option& found) {
             into.on.copy_rate = rate('C', text);
             break;
         case 'g':
-            into.segment = size_in_bytes(text);
+            into.cutting.segment = static_cast<std::size_t>(size_in_bytes(text));
             break;
         case 'm':
             into.carried = count_of('m', text, 1, std::uint64_t{1} << 32U);

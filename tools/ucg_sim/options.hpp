@@ -10,6 +10,12 @@
 
 namespace tools::ucg_sim {
 
+[[nodiscard]] inline ucg::sim::machine default_machine() {
+    ucg::sim::machine made;
+    made.ranks = 64;
+    return made;
+}
+
 struct options {
     bool help = false;
     bool list = false;                                                                         // -l
@@ -18,10 +24,10 @@ struct options {
     std::string algorithm = "all";                                                             // -a
     std::vector<double> sizes{8, 1024, 65536, 1 << 20, 16 << 20};                              // -s
     ucg::schedule::rank_t root = 0;                                                            // -r
-    double segment = 128 * 1024;                                                               // -g
+    ucg::schedule::tuning cutting;                                                             // -g -L
     std::uint64_t carried = 4096;                                                              // -m
     bool deterministic = false;                                                                // -D
-    ucg::sim::machine on{64};  // -n -p -i -e -R -C -d -S
+    ucg::sim::machine on = default_machine();  // -n -p -i -e -R -C -d -S
 };
 
 // Throws usage_error that names what is wrong.

@@ -23,9 +23,9 @@
  * They never abort.
  *  - Thread mode SINGLE and SERIALIZED: one call into a context and its groups at a time. MULTI:
  * any.
- *  - After an operation failed on some rank it fails on every rank of the group, within a bounded
- * time. A group of which an operation failed can be destroyed; whether it can be used on is not
- * promised.
+ *  - After an operation failed on some rank it fails, within a bounded time, on every rank where it
+ *    has not ended yet. A group of which an operation failed can be destroyed; whether it can be
+ *    used on is not promised.
  */
 #ifndef UCG_H_
 #define UCG_H_

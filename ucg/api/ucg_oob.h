@@ -133,7 +133,8 @@ ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, 
 /**
  * The processes of this one's PMIx name space: what mpirun, prterun or srun --mpi=pmix started
  * together. They all create their objects of this kind in the same order. The first connects to the
- * launcher's server, which may block. libpmix.so.2 is loaded when it is needed.
+ * launcher's server, which may block, and stays connected until the process ends. libpmix.so.2 is
+ * loaded when it is needed.
  *
  * @param timeout  seconds for a round; 0: 300.
  * @return UCS_OK, UCS_ERR_UNSUPPORTED (no PMIx library here, or not in this build),

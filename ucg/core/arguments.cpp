@@ -287,7 +287,7 @@ ucs::result<arguments> arguments::check(const ucg_coll_args_t& args, rank_t rank
     call.into = args.dst;
     call.count = args.count;
     call.element = args.type == UCG_TYPE_OPAQUE ? args.element_size : ucg_type_size(args.type);
-    call.root = args.root;
+    call.root = has_root(what) ? args.root : 0;
     call.in_place = (args.flags & UCG_COLL_IN_PLACE) != 0;
     if (reduces(what)) {
         made.how = make_reducer(args, call.element, size);

@@ -63,6 +63,14 @@ const ucs::config::table& config::options() {
                  "Bytes of the pieces that long messages are cut into, so that one is worked on "
                  "while the next one travels.",
                  ucs::config::between("64", "1g")),
+             make_option<&config::leaders>(
+                 "LEADERS", "0",
+                 "How many processes of a node take part in what hierarchical algorithms do "
+                 "between nodes, at most. 0: as many as the message is worth."),
+             make_option<&config::rails>("RAILS", "1",
+                                         "Ports by which a node reaches others. Hierarchical "
+                                         "algorithms have a leader for each.",
+                                         ucs::config::between("1", "64")),
              make_option<&config::timeout>(
                  "TIMEOUT", "inf",
                  "Time after which an operation ends with an error that names the processes that "

@@ -16,6 +16,8 @@ struct config {
     ucs::config::memunits slot_size;
     unsigned slots = 8;
     ucs::config::memunits segment;
+    unsigned leaders = 0;
+    unsigned rails = 1;
     ucs::config::duration timeout;
     bool check = false;
     ucs::config::duration latency;

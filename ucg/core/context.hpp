@@ -32,6 +32,9 @@ public:
     [[nodiscard]] ucs::sys::optional_lock& lock() noexcept { return lock_; }
     [[nodiscard]] group_ids& ids() noexcept { return ids_; }
 
+    // Sizes that algorithms go by, as the user set them.
+    [[nodiscard]] schedule::tuning sizes() const noexcept;
+
     // Which node this process is on; equal for all of a node.
     [[nodiscard]] std::uint64_t node() const noexcept { return node_; }
 

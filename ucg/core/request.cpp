@@ -28,6 +28,7 @@ std::string text_of(const std::vector<rank_t>& ranks) {
 ucs::result<std::unique_ptr<request>> request::make(group& of, const ucg_coll_args_t& args) {
     auto checked = arguments::check(args, of.rank(), of.size());
     if (!checked) return checked.status();
+    checked->what.sizes = of.of().sizes();
     std::unique_ptr<request> made(new request(of, args, std::move(*checked)));
     if (const ucs_status_t status = made->prepare(); status != UCS_OK) return status;
     return made;

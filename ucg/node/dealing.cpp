@@ -5,84 +5,124 @@
 namespace ucg::node {
 namespace {
 
-// Bytes of a slot for one of the ranks.
-std::size_t room(const geometry& like, const tuning& by) noexcept {
-    const std::size_t all = std::min<std::size_t>(by.segment, like.slot_bytes);
-    return std::max(all / like.ranks / line * line, line);
+// Bytes of a slot that the longest pieces take when there are so many segments. Each begins a line,
+// but for those that fit a mailbox together.
+struct packing {
+    const call& what;
+    const geometry& like;
+    bool tight;
+
+    [[nodiscard]] std::size_t piece(rank_t of, std::uint64_t segments) const noexcept {
+        const std::size_t bytes = (block_count(what, of) + segments - 1) / segments * what.element;
+        return tight ? bytes : round_up(bytes, line);
+    }
+    [[nodiscard]] std::size_t all(std::uint64_t segments) const noexcept {
+        std::size_t sum = 0;
+        for (rank_t rank = 0; rank < like.ranks; ++rank)
+            sum += piece(rank, segments);
+        return sum;
+    }
+};
+
+// The fewest segments, nearly, of which none takes more than the tuning says; but no piece is cut
+// to less than a line, for which there is room in every slot.
+std::uint64_t segments_for(const packing& by, std::size_t most) noexcept {
+    const std::uint64_t longest = longest_block(by.what, by.like.ranks);
+    const std::uint64_t least = std::max<std::uint64_t>(line / by.what.element, 1);
+    const std::uint64_t limit = std::max<std::uint64_t>((longest + least - 1) / least, 1);
+    std::uint64_t segments = std::max<std::uint64_t>((by.all(1) + most - 1) / most, 1);
+    while (segments < limit && by.all(segments) > most)
+        segments += segments / 16 + 1;
+    return std::min(segments, limit);
 }
 
 }  // namespace
 
-bool dealing::fits(const call& what, const geometry&) noexcept {
-    return what.element <= line;
+bool dealing::fits(const call& what, const geometry& like) noexcept {
+    return round_up(what.element, line) <= like.slot_bytes / like.ranks;
 }
 
-dealing::dealing(const call& what, rank_t me, const geometry& like, const tuning& by) noexcept
-    : pattern(what, me, like.ranks),
-      cut_(algo::segments_of(what.count, what.element, room(like, by))),
-      stride_(cut_.longest() * what.element) {
-    if (cut_.pieces > 1) stride_ = round_up(stride_, line);
-    how_.segments = cut_.pieces;
-    how_.bytes = stride_ * ranks_;
+dealing::dealing(const call& what, rank_t me, const geometry& like, const tuning& by)
+    : pattern(what, me, like.ranks) {
+    const std::size_t most = std::min<std::size_t>(by.segment, like.slot_bytes);
+    packing how{what, like, true};
+    how.tight = how.all(1) <= std::min<std::size_t>(most, like.mailbox_bytes);
+    how_.segments = segments_for(how, most);
     how_.root = what.root;
+    blocks_ = portions_of(what, ranks_, how_.segments);
+    offsets_.reserve(ranks_);
+    for (rank_t rank = 0; rank < ranks_; ++rank) {
+        offsets_.push_back(how_.bytes);
+        how_.bytes += how.piece(rank, how_.segments);
+    }
+}
+
+void dealing::give_others(const std::byte* all, std::uint64_t segment, const places& at) noexcept {
+    std::byte* const slot = at.of(me_);
+    for (rank_t to = 0; to < ranks_; ++to)
+        if (const std::size_t size = bytes(to, segment); to != me_ && size != 0)
+            std::memcpy(slot + offsets_[to], all + within_all(to, segment), size);
 }
 
 void dealing::give(std::uint64_t segment, const places& at) noexcept {
-    if (bytes(segment) == 0) return;
-    for (rank_t to = 0; to < ranks_; ++to)
-        if (to != me_)
-            std::memcpy(at.of(me_) + to * stride_, own(to) + begin(segment), bytes(segment));
+    give_others(input(), segment, at);
 }
 
 void all_to_all::give(std::uint64_t segment, const places& at) noexcept {
     dealing::give(segment, at);
-    if (what_.in_place || bytes(segment) == 0) return;
-    std::memcpy(output() + me_ * what_.count * what_.element + begin(segment),
-                own(me_) + begin(segment), bytes(segment));
+    if (what_.in_place || bytes(me_, segment) == 0) return;
+    const std::size_t own = within_all(me_, segment);
+    std::memcpy(output() + own, input() + own, bytes(me_, segment));
 }
 
 void all_to_all::take(std::uint64_t segment, const places& at) noexcept {
-    if (bytes(segment) == 0) return;
+    if (bytes(me_, segment) == 0) return;
     for (rank_t step = 1; step < ranks_; ++step) {
         const rank_t of = (me_ + step) % ranks_;  // not all from the same one at a time
-        std::memcpy(output() + of * what_.count * what_.element + begin(segment), from(of, at),
-                    bytes(segment));
+        std::memcpy(output() + within_all(of, segment), from(of, at), bytes(of, segment));
     }
 }
 
+// In place the result overwrites the beginning of the input. That was given before, in the same
+// segment, where the first block is at least as long as the own one; and so it does not reach the
+// own one.
 reduce_and_deal::reduce_and_deal(const call& what, rank_t me, const geometry& like,
                                  const tuning& by)
-    : dealing(what, me, like, by), sources_(like.ranks) {}
+    : dealing(what, me, like, by), sources_(like.ranks) {
+    if (block_count(what, me) == 0) how_.to = listens::to_nobody;
+    if (what.in_place && me != 0 && block_count(what, me) > block_count(what, 0))
+        spare_.reset(new std::byte[block_count(what, me) * what.element]);
+}
 
-// In place the result overwrites what was given before: the same piece of the first block.
 void reduce_and_deal::take(std::uint64_t segment, const places& at) noexcept {
     for (rank_t rank = 0; rank < ranks_; ++rank)
         sources_[rank] = from(rank, at);
-    sources_[me_] = own(me_) + begin(segment);
-    what_.how->combine(output() + begin(segment), sources_.data(), ranks_, cut_.size(segment),
-                       true);
+    sources_[me_] = input() + within_all(me_, segment);
+    std::byte* const into = spare_ != nullptr ? spare_.get() : output();
+    what_.how->combine(into + within_block(me_, segment), sources_.data(), ranks_,
+                       bytes(me_, segment) / what_.element, true);
+    if (spare_ != nullptr && segment + 1 == how_.segments)
+        std::memcpy(output(), spare_.get(), within_block(me_, how_.segments));
 }
 
-deal::deal(const call& what, rank_t me, const geometry& like, const tuning& by) noexcept
+deal::deal(const call& what, rank_t me, const geometry& like, const tuning& by)
     : dealing(what, me, like, by) {
     how_.to = me == what.root ? listens::to_nobody : listens::to_root;
 }
 
 void deal::give(std::uint64_t segment, const places& at) noexcept {
-    if (me_ != what_.root || bytes(segment) == 0) return;
+    if (me_ != what_.root) return;
     const auto* const all = static_cast<const std::byte*>(what_.from);
-    for (rank_t to = 0; to < ranks_; ++to) {
-        const std::byte* const piece = all + to * what_.count * what_.element + begin(segment);
-        if (to != me_)
-            std::memcpy(at.of(me_) + to * stride_, piece, bytes(segment));
-        else if (!what_.in_place)
-            std::memcpy(output() + begin(segment), piece, bytes(segment));
-    }
+    give_others(all, segment, at);
+    if (!what_.in_place && bytes(me_, segment) != 0)
+        std::memcpy(output() + within_block(me_, segment), all + within_all(me_, segment),
+                    bytes(me_, segment));
 }
 
 void deal::take(std::uint64_t segment, const places& at) noexcept {
-    if (bytes(segment) != 0)
-        std::memcpy(output() + begin(segment), from(how_.root, at), bytes(segment));
+    if (bytes(me_, segment) != 0)
+        std::memcpy(output() + within_block(me_, segment), from(how_.root, at),
+                    bytes(me_, segment));
 }
 
 }  // namespace ucg::node

@@ -1,16 +1,17 @@
-// Collectives in which a rank has a block for each other one: alltoall, reduce_scatter_block,
-// scatter.
+// Collectives in which a rank has a block for each other one: alltoall, reduce_scatter (and
+// _block), scatter.
 #pragma once
 
-#include "ucg/algo/common/blocks.hpp"
-#include "ucg/node/pattern.hpp"
+#include <memory>
+
+#include "ucg/node/portion.hpp"
 
 namespace ucg::node {
 
-// A segment is the same piece of every block; the pieces lie one after the other in a slot.
+// A segment is a piece of every block; the pieces lie one after the other in a slot.
 class dealing : public pattern {
 public:
-    dealing(const call& what, rank_t me, const geometry& like, const tuning& by) noexcept;
+    dealing(const call& what, rank_t me, const geometry& like, const tuning& by);
 
     // Whether a slot holds an element for each rank.
     [[nodiscard]] static bool fits(const call& what, const geometry& like) noexcept;
@@ -18,22 +19,27 @@ public:
     void give(std::uint64_t segment, const places& at) noexcept override;
 
 protected:
-    [[nodiscard]] std::size_t begin(std::uint64_t segment) const noexcept {
-        return cut_.begin(segment) * what_.element;
+    // Of the piece of a rank's block.
+    [[nodiscard]] std::size_t bytes(rank_t of, std::uint64_t segment) const noexcept {
+        return blocks_[of].size(segment) * what_.element;
     }
-    [[nodiscard]] std::size_t bytes(std::uint64_t segment) const noexcept {
-        return cut_.size(segment) * what_.element;
+    // Where it begins: within the block, and within a buffer that has all blocks.
+    [[nodiscard]] std::size_t within_block(rank_t of, std::uint64_t segment) const noexcept {
+        return blocks_[of].begin(segment) * what_.element;
     }
-    [[nodiscard]] const std::byte* own(rank_t to) const noexcept {
-        return input() + to * what_.count * what_.element;
+    [[nodiscard]] std::size_t within_all(rank_t of, std::uint64_t segment) const noexcept {
+        return blocks_[of].place() * what_.element + within_block(of, segment);
     }
+    // Puts everything but the own piece of `all` into the own slot.
+    void give_others(const std::byte* all, std::uint64_t segment, const places& at) noexcept;
     // What another rank gave this one.
     [[nodiscard]] const std::byte* from(rank_t rank, const places& at) const noexcept {
-        return at.of(rank) + me_ * stride_;
+        return at.of(rank) + offsets_[me_];
     }
 
-    algo::cut cut_;
-    std::size_t stride_;  // of pieces in a slot
+private:
+    std::vector<portion> blocks_;
+    std::vector<std::size_t> offsets_;  // of pieces in a slot
 };
 
 class all_to_all final : public dealing {
@@ -43,6 +49,7 @@ public:
     void take(std::uint64_t segment, const places& at) noexcept override;
 };
 
+// The result may lie where the own block of the input does, also without being called in place.
 class reduce_and_deal final : public dealing {
 public:
     reduce_and_deal(const call& what, rank_t me, const geometry& like, const tuning& by);
@@ -50,11 +57,13 @@ public:
 
 private:
     std::vector<const void*> sources_;
+    // Where results wait until all of the input is given, where they would overwrite it before.
+    std::unique_ptr<std::byte[]> spare_;
 };
 
 class deal final : public dealing {
 public:
-    deal(const call& what, rank_t me, const geometry& like, const tuning& by) noexcept;
+    deal(const call& what, rank_t me, const geometry& like, const tuning& by);
     void give(std::uint64_t segment, const places& at) noexcept override;
     void take(std::uint64_t segment, const places& at) noexcept override;
 };

@@ -36,8 +36,11 @@ void engine::begin() noexcept {
     given_ = worked_ = taken_ = 0;
     arrived_ = 0;
     posted_ = false;
-    entry_ = first_->signature() << 16 | ((number_ + 1) & 0xffff);
+    const claim& said = *first_->claim_;
+    entry_ = said.entry(number_ + 1);
     write(mine_.entry, entry_);
+    write(mine_.count, said.count());
+    write(mine_.rest, said.rest());
     tell(mine_.entered, number_ + 1);
 }
 

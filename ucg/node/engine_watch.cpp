@@ -1,4 +1,6 @@
 // How the engine looks at other ranks, and what it does about those that are gone or talk nonsense.
+#include <new>
+
 #include "ucg/node/engine.hpp"
 #include "ucg/node/log.hpp"
 
@@ -39,9 +41,26 @@ bool engine::have(counter& all, std::uint64_t value, listens to) noexcept {
 
 // Those who began another operation already are beyond comparing.
 bool engine::agrees(rank_t rank, std::uint64_t entry) noexcept {
-    if (rank == me_ || entry == entry_ || ((entry ^ entry_) & 0xffff) != 0) return true;
-    give_up(rank, UCS_ERR_INVALID_PARAM, "called with other arguments");
+    if (rank == me_ || entry == entry_ || !claim::same_number(entry, entry_)) return true;
+    if (failure_ != UCS_OK) return false;
+    log_disagreement(rank, entry);
+    fail(UCS_ERR_INVALID_PARAM);
     return false;
+}
+
+// The details of the other rank are those of its last operation, which may be a later one.
+void engine::log_disagreement(rank_t rank, std::uint64_t entry) const noexcept try {
+    control& its = memory_.control_of(rank);
+    const claim last(peek(its.entry), peek(its.count), peek(its.rest));
+    const std::string theirs = last.entry(0) == entry ? last.text() : claim::text(entry);
+    const std::string ours = first_->claim_->text();
+    ucs::log::error(node_log,
+                    "rank {}: operation {} of the group failed: this rank called {}, rank {} {}{}; "
+                    "let all ranks make the same calls in the same order",
+                    me_, number_, ours, rank, theirs,
+                    ours == theirs ? " with other counts of blocks or limits of sizes" : "");
+} catch (const std::bad_alloc&) {
+    ucs::log::error(node_log, "rank {}: rank {} called with other arguments", me_, rank);
 }
 
 bool engine::waits_for(rank_t rank) const noexcept {

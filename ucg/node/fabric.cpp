@@ -6,10 +6,11 @@
 
 namespace ucg::node {
 
-fabric::fabric(const segment& memory, watch& lives, rank_t me)
+fabric::fabric(const segment& memory, watch& lives, rank_t me, std::size_t early_bytes)
     : memory_(memory),
       lives_(lives),
       me_(me),
+      early_bytes_(early_bytes),
       patience_(memory, me, patience::usual(memory.ranks())) {
     for (rank_t other = 0; other < memory.ranks(); ++other)
         peers_.emplace_back(memory, me, other);
@@ -58,27 +59,42 @@ void fabric::cancel(step& what) noexcept {
 
 ucs_status_t fabric::enter(schedule::operation& what, schedule::sequence_t& number) noexcept {
     number = next_number_++;
-    running_.push_back({number, &what});
+    running_.push_back({number, &what, false});
     for (const frame& each : told_)
         if (each.sequence == number)
             return static_cast<ucs_status_t>(-static_cast<int>(each.status));
     return UCS_OK;
 }
 
+// Whoever was told of a failure tells all others as well, because a ring that is left alone does
+// not bring the news: but all read the ring of the rank that they wait for.
 void fabric::leave(schedule::operation& what) noexcept {
+    const schedule::sequence_t number = what.number();
+    const ucs_status_t status = what.status();
+    const running* const mine = find(number);
+    const bool announced = mine != nullptr && mine->announced;
     std::erase_if(running_, [&](const running& each) { return each.which == &what; });
-    std::erase_if(told_, [&](const frame& each) { return each.sequence == what.number(); });
-    if (what.status() == UCS_OK) return;
+    std::erase_if(told_, [&](const frame& each) { return each.sequence == number; });
+    if (status == UCS_OK) return;
     for (peer& each : peers_) {
-        if (each.aside != nullptr && each.head.sequence == what.number()) each.aside = nullptr;
-        each.early.remove_if(
-            [&](const early_message& m) { return m.head.sequence == what.number(); });
+        if (each.aside != nullptr && each.head.sequence == number) each.aside = nullptr;
+        each.early.remove_if([&](const early_message& m) {
+            if (m.head.sequence != number) return false;
+            each.kept -= m.size();
+            return true;
+        });
     }
+    if (!announced) tell_all(number, status);
 }
 
 void fabric::announce(schedule::operation& what, ucs_status_t why) noexcept {
+    if (running* const mine = find(what.number())) mine->announced = true;
+    tell_all(what.number(), why);
+}
+
+void fabric::tell_all(schedule::sequence_t number, ucs_status_t why) noexcept {
     frame said{};
-    said.sequence = what.number();
+    said.sequence = number;
     said.kind = static_cast<std::uint32_t>(frame_kind::announcement);
     said.status = static_cast<std::uint64_t>(-int{why});
     for (rank_t rank = 0; rank < size(); ++rank) {
@@ -93,17 +109,17 @@ void fabric::hear(const frame& said) noexcept {
         said.status >= 1 && said.status <= static_cast<std::uint64_t>(-int{UCS_ERR_LAST});
     const auto why =
         static_cast<ucs_status_t>(known ? -static_cast<int>(said.status) : int{UCS_ERR_IO_ERROR});
-    if (schedule::operation* const failed = find(said.sequence)) {
-        failed->fail_as_told(why);
+    if (running* const failed = find(said.sequence)) {
+        failed->which->fail_as_told(why);
     } else if (said.sequence >= next_number_ && told_.size() < 1024) {
         told_.push_back(said);
         told_.back().status = static_cast<std::uint64_t>(-int{why});
     }
 }
 
-schedule::operation* fabric::find(schedule::sequence_t number) const noexcept {
-    for (const running& each : running_)
-        if (each.number == number) return each.which;
+fabric::running* fabric::find(schedule::sequence_t number) noexcept {
+    for (running& each : running_)
+        if (each.number == number) return &each;
     return nullptr;
 }
 

@@ -16,11 +16,16 @@ namespace ucg::node {
 
 // One ring for each direction of each pair of ranks. A message whose receive is posted goes from
 // the ring to its place; one that comes too early is kept aside, in memory that grows only with
-// what has really come. One per rank and group; the memory and the watch are borrowed. Owner
-// context.
+// what has really come. When much is kept of one rank, its ring is left alone until something is
+// expected of that rank (see wants()). One per rank and group; the memory and the watch are
+// borrowed. Owner context.
 class fabric final : public schedule::fabric {
 public:
-    fabric(const segment& memory, watch& lives, rank_t me);
+    static constexpr std::size_t usual_early_bytes = 4 << 20;
+
+    // `early_bytes`: what is kept of one rank before its ring is left alone; may be 0.
+    fabric(const segment& memory, watch& lives, rank_t me,
+           std::size_t early_bytes = usual_early_bytes);
 
     [[nodiscard]] rank_t rank() const noexcept override { return me_; }
     [[nodiscard]] rank_t size() const noexcept override { return memory_.ranks(); }
@@ -38,6 +43,9 @@ public:
     // Drives the group until the operation has ended; gives the processor to others meanwhile.
     ucs_status_t wait(schedule::operation& until) noexcept;
 
+    // Memory that messages of a rank take which came too early.
+    [[nodiscard]] std::size_t kept_of(rank_t rank) const noexcept { return peers_[rank].kept; }
+
 private:
     using step = schedule::step;
 
@@ -53,6 +61,8 @@ private:
         frame head;
         std::vector<std::byte> content;
         bool complete = false;
+
+        [[nodiscard]] std::size_t size() const noexcept { return sizeof *this + content.size(); }
     };
     // What this rank has to do with one other.
     struct peer {
@@ -75,6 +85,7 @@ private:
         step* target = nullptr;          // where it goes; else
         early_message* aside = nullptr;  // neither: nowhere
         std::list<early_message> early;
+        std::size_t kept = 0;    // their sizes
         bool receiving = false;  // on the stack
 
         ucs_status_t lost = UCS_OK;  // why there is nothing to be had from it any more
@@ -82,23 +93,27 @@ private:
     struct running {
         schedule::sequence_t number;
         schedule::operation* which;
+        bool announced = false;  // that it failed
     };
 
     bool send(peer& to) noexcept;
     bool send_next(peer& to) noexcept;
+    void tell_all(schedule::sequence_t number, ucs_status_t why) noexcept;
+    [[nodiscard]] bool wants(const peer& from) const noexcept;
     bool receive(peer& from) noexcept;
     void receive_head(peer& from);
     void receive_some(peer& from);
     void end_message(peer& from) noexcept;
     void post_receive(step& what) noexcept;
     void hear(const frame& said) noexcept;
-    [[nodiscard]] schedule::operation* find(schedule::sequence_t number) const noexcept;
+    [[nodiscard]] running* find(schedule::sequence_t number) noexcept;
     void lose(peer& which, ucs_status_t why) noexcept;
     void patrol() noexcept;
 
     const segment& memory_;
     watch& lives_;
     const rank_t me_;
+    const std::size_t early_bytes_;
     patience patience_;
     std::deque<peer> peers_;
     schedule::sequence_t next_number_ = 0;

@@ -90,11 +90,21 @@ bool fabric::send_next(peer& to) noexcept {
 
 // --- in ---
 
+// Early messages may fill memory, so a rank of which much is kept already is left alone, unless
+// this rank expects something of it: that it sends what a receive is posted for, or that it reads
+// what is sent to it, or says why not. No deadlock comes of it: whenever the receive of a message
+// is posted, the ring is read until the message is there; so a send ends at the latest when its
+// receive is posted, which is what algorithms may count on over networks as well.
+bool fabric::wants(const peer& from) const noexcept {
+    return from.kept <= early_bytes_ || from.receives.first != nullptr ||
+           from.sends.first != nullptr || (from.coming && from.aside == nullptr);
+}
+
 bool fabric::receive(peer& from) noexcept try {
     if (from.receiving) return false;
     from.receiving = true;
     bool moved = false;
-    while (from.lost == UCS_OK && from.in.ready() != 0) {
+    while (from.lost == UCS_OK && wants(from) && from.in.ready() != 0) {
         moved = true;
         if (!from.coming)
             receive_head(from);
@@ -138,15 +148,18 @@ void fabric::receive_head(peer& from) {
     // Of an operation that ended here, which failed: nobody wants it.
     if (from.head.sequence < next_number_ && find(from.head.sequence) == nullptr) return;
     from.aside = &from.early.emplace_back(early_message{from.head, {}, false});
+    from.kept += from.aside->size();
 }
 
 void fabric::receive_some(peer& from) {
     const std::uint64_t most = memory_.like().ring_bytes / parts / line * line;
     const auto [data, bytes] = from.in.look(std::min(from.head.bytes - from.got, most));
-    if (from.target != nullptr)
+    if (from.target != nullptr) {
         std::memcpy(static_cast<std::byte*>(from.target->into) + from.got, data, bytes);
-    else if (from.aside != nullptr)
+    } else if (from.aside != nullptr) {
         from.aside->content.insert(from.aside->content.end(), data, data + bytes);
+        from.kept += bytes;
+    }
     from.in.skip(bytes);
     from.got += bytes;
     // The rest of a frame belongs to the message, and comes along with it.
@@ -175,6 +188,7 @@ void fabric::post_receive(step& what) noexcept {
             from.aside = nullptr;
             if (fitting) from.target = &what;
         }
+        from.kept -= each->size();
         from.early.erase(each);
         if (!fitting)
             what.owner->complete(what, UCS_ERR_MESSAGE_TRUNCATED);

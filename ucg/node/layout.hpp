@@ -34,7 +34,8 @@ struct header {
 // What a rank tells all others. The counters count up for as long as the group lives.
 struct control {
     alignas(line_pair) std::uint64_t entered;  // operations begun
-    std::uint64_t entry;                       // which one is the last, and with what arguments
+    std::uint64_t entry;                       // which one is the last, and with what arguments:
+    std::uint64_t count, rest;                 // three words of a claim
     std::uint64_t given;                       // segments: its input lies in its slot
     std::uint64_t worked;                      // its part of the result lies in its slot
     std::uint64_t taken;                       // it looks at nobody's slot any more

@@ -5,9 +5,9 @@
 namespace ucg::node {
 namespace {
 
-algo::cut cut_of(const call& what, const geometry& like, const tuning& by) noexcept {
-    return algo::segments_of(what.count, what.element,
-                             std::min<std::size_t>(by.segment, like.slot_bytes));
+algo::cut cut_of(std::uint64_t count, std::size_t element, const geometry& like,
+                 const tuning& by) noexcept {
+    return algo::segments_of(count, element, std::min<std::size_t>(by.segment, like.slot_bytes));
 }
 
 void put(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
@@ -17,7 +17,7 @@ void put(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
 }  // namespace
 
 broadcast::broadcast(const call& what, rank_t me, const geometry& like, const tuning& by) noexcept
-    : pattern(what, me, like.ranks), cut_(cut_of(what, like, by)) {
+    : pattern(what, me, like.ranks), cut_(cut_of(what.count, what.element, like, by)) {
     how_.segments = cut_.pieces;
     how_.bytes = cut_.longest() * what.element;
     how_.root = what.root;
@@ -35,28 +35,29 @@ void broadcast::take(std::uint64_t segment, const places& at) noexcept {
         cut_.size(segment) * what_.element);
 }
 
-collect::collect(const call& what, rank_t me, const geometry& like, const tuning& by) noexcept
-    : pattern(what, me, like.ranks), cut_(cut_of(what, like, by)) {
-    how_.segments = cut_.pieces;
-    how_.bytes = cut_.longest() * what.element;
+collect::collect(const call& what, rank_t me, const geometry& like, const tuning& by)
+    : pattern(what, me, like.ranks) {
+    const algo::cut longest = cut_of(longest_block(what, ranks_), what.element, like, by);
+    blocks_ = portions_of(what, ranks_, longest.pieces);
+    how_.segments = longest.pieces;
+    how_.bytes = longest.longest() * what.element;
     how_.root = what.root;
     if (what.what == schedule::collective::gather && me != what.root) how_.to = listens::to_nobody;
 }
 
 void collect::give(std::uint64_t segment, const places& at) noexcept {
-    const std::size_t offset = cut_.begin(segment) * what_.element;
-    const std::size_t bytes = cut_.size(segment) * what_.element;
-    const std::byte* const mine = what_.in_place ? block(me_) : input();
-    if (what_.what == schedule::collective::allgather || !gets())
-        put(at.of(me_), mine + offset, bytes);
-    if (gets() && !what_.in_place) put(block(me_) + offset, mine + offset, bytes);
+    const std::size_t size = bytes(me_, segment);
+    const std::byte* const mine = what_.in_place
+                                      ? piece(me_, segment)
+                                      : input() + blocks_[me_].begin(segment) * what_.element;
+    if (what_.what != schedule::collective::gather || !gets()) put(at.of(me_), mine, size);
+    if (gets() && !what_.in_place) put(piece(me_, segment), mine, size);
 }
 
 void collect::take(std::uint64_t segment, const places& at) noexcept {
-    const std::size_t offset = cut_.begin(segment) * what_.element;
     for (rank_t step = 1; step < ranks_; ++step) {
         const rank_t of = (me_ + step) % ranks_;  // not all from the same one at a time
-        put(block(of) + offset, at.of(of), cut_.size(segment) * what_.element);
+        put(piece(of, segment), at.of(of), bytes(of, segment));
     }
 }
 

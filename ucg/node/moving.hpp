@@ -1,8 +1,8 @@
-// Collectives that give a whole vector to others: barrier, bcast, gather, allgather.
+// Collectives that give a whole vector to others: barrier, bcast, gather, allgather, allgatherv.
 #pragma once
 
 #include "ucg/algo/common/blocks.hpp"
-#include "ucg/node/pattern.hpp"
+#include "ucg/node/portion.hpp"
 
 namespace ucg::node {
 
@@ -25,20 +25,24 @@ private:
     algo::cut cut_;
 };
 
-// Gather and allgather.
+// Gather, allgather and allgatherv.
 class collect final : public pattern {
 public:
-    collect(const call& what, rank_t me, const geometry& like, const tuning& by) noexcept;
+    collect(const call& what, rank_t me, const geometry& like, const tuning& by);
     void give(std::uint64_t segment, const places& at) noexcept override;
     void take(std::uint64_t segment, const places& at) noexcept override;
 
 private:
-    [[nodiscard]] std::byte* block(rank_t of) const noexcept {
-        return output() + of * what_.count * what_.element;
+    [[nodiscard]] std::size_t bytes(rank_t of, std::uint64_t segment) const noexcept {
+        return blocks_[of].size(segment) * what_.element;
+    }
+    // Where a piece of a rank's block belongs.
+    [[nodiscard]] std::byte* piece(rank_t of, std::uint64_t segment) const noexcept {
+        return output() + (blocks_[of].place() + blocks_[of].begin(segment)) * what_.element;
     }
     [[nodiscard]] bool gets() const noexcept { return how_.to == listens::to_all; }
 
-    algo::cut cut_;
+    std::vector<portion> blocks_;
 };
 
 }  // namespace ucg::node

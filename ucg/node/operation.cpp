@@ -8,24 +8,42 @@
 namespace ucg::node {
 namespace {
 
-std::uint64_t mix(std::uint64_t into, std::uint64_t value) noexcept {
-    into = (into ^ value) * 0x9e3779b97f4a7c15;
-    return into ^ into >> 29;
+using schedule::collective;
+
+bool has_counts(collective what) noexcept {
+    return what == collective::allgatherv || what == collective::reduce_scatter;
 }
 
 }  // namespace
 
-ucs_status_t operation::init(const call& what) noexcept try {
+// All blocks together must be addressable.
+ucs_status_t operation::check() const noexcept {
     const rank_t ranks = engine_.size();
-    if (what.root >= ranks) return UCS_ERR_INVALID_PARAM;
-    const std::uint64_t most = std::numeric_limits<std::size_t>::max() / 2 / ranks;
-    if (what.element == 0 || what.count > most / what.element) return UCS_ERR_OUT_OF_RANGE;
+    if (call_.root >= ranks) return UCS_ERR_INVALID_PARAM;
+    if (call_.element == 0) return UCS_ERR_OUT_OF_RANGE;
+    const std::uint64_t most = std::numeric_limits<std::size_t>::max() / 2 / call_.element;
+    if (!has_counts(call_.what)) return call_.count > most / ranks ? UCS_ERR_OUT_OF_RANGE : UCS_OK;
+    const bool placed = call_.what == collective::allgatherv;
+    if (call_.counts == nullptr || (placed && call_.places == nullptr))
+        return UCS_ERR_INVALID_PARAM;
+    std::uint64_t left = most;
+    for (rank_t rank = 0; rank < ranks; ++rank) {
+        if (call_.counts[rank] > left) return UCS_ERR_OUT_OF_RANGE;
+        left -= call_.counts[rank];
+    }
+    return UCS_OK;
+}
+
+ucs_status_t operation::init(const call& what) noexcept try {
     call_ = what;
+    if (!has_counts(what.what)) call_.counts = nullptr;
+    if (const ucs_status_t status = check(); status != UCS_OK) return status;
     pattern_ = make_pattern(call_, engine_.rank(), engine_.memory().like(), engine_.sizes());
     if (pattern_ == nullptr) return UCS_ERR_UNSUPPORTED;
     const flow& how = pattern_->how();
     in_mailbox_ =
         how.segments == 1 && !how.works && how.bytes <= engine_.memory().like().mailbox_bytes;
+    claim_.emplace(call_, how, engine_.size());
     return UCS_OK;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
@@ -35,13 +53,6 @@ void operation::start() noexcept {
     status_ = UCS_INPROGRESS;
     next_ = nullptr;
     engine_.start(*this);
-}
-
-// What all ranks must agree on.
-std::uint64_t operation::signature() const noexcept {
-    std::uint64_t all = mix(static_cast<std::uint64_t>(call_.what) + 1, call_.count);
-    all = mix(all, call_.element);
-    return mix(all, call_.root);
 }
 
 void operation::end(ucs_status_t how) noexcept {

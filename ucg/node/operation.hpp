@@ -1,7 +1,9 @@
 // A collective of one rank on the node's engine, which can be started again and again.
 #pragma once
 
-#include "ucg/node/pattern.hpp"
+#include <optional>
+
+#include "ucg/node/claim.hpp"
 #include "ucs/type/status.h"
 
 namespace ucg::node {
@@ -20,8 +22,9 @@ public:
     operation& operator=(const operation&) = delete;
     ~operation() = default;
 
-    // UCS_ERR_UNSUPPORTED: the engine does not have it, and the fabric does. UCS_ERR_INVALID_PARAM,
-    // UCS_ERR_OUT_OF_RANGE: sizes that overflow. UCS_ERR_NO_MEMORY.
+    // Counts and places of blocks are looked at only here. UCS_ERR_UNSUPPORTED: the engine does not
+    // have it, and the fabric does. UCS_ERR_INVALID_PARAM, UCS_ERR_OUT_OF_RANGE: sizes that
+    // overflow. UCS_ERR_NO_MEMORY.
     [[nodiscard]] ucs_status_t init(const call& what) noexcept;
     [[nodiscard]] call& arguments() noexcept { return call_; }
 
@@ -38,12 +41,13 @@ public:
 
 private:
     friend class engine;
-    [[nodiscard]] std::uint64_t signature() const noexcept;
+    [[nodiscard]] ucs_status_t check() const noexcept;
     void end(ucs_status_t how) noexcept;
 
     engine& engine_;
     call call_;
     std::unique_ptr<pattern> pattern_;
+    std::optional<claim> claim_;
     bool in_mailbox_ = false;
     ucs_status_t status_ = UCS_OK;
     operation* next_ = nullptr;  // started after it

@@ -39,10 +39,12 @@ std::unique_ptr<pattern> make_pattern(const call& what, rank_t me, const geometr
             return make_reducing(what, me, like, by);
         case collective::gather:
         case collective::allgather:
+        case collective::allgatherv:
             return std::make_unique<collect>(what, me, like, by);
         case collective::alltoall:
             if (deals) return std::make_unique<all_to_all>(what, me, like, by);
             break;
+        case collective::reduce_scatter:
         case collective::reduce_scatter_block:
             if (deals) return std::make_unique<reduce_and_deal>(what, me, like, by);
             break;

@@ -40,6 +40,8 @@ public:
     // expected here. UCS_ERR_INVALID_PARAM.
     [[nodiscard]] static ucs::result<segment> attach(int fd, const geometry& like);
 
+    [[nodiscard]] explicit operator bool() const noexcept { return base_ != nullptr; }
+
     [[nodiscard]] const geometry& like() const noexcept { return like_; }
     [[nodiscard]] rank_t ranks() const noexcept { return like_.ranks; }
 

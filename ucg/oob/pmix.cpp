@@ -1,6 +1,7 @@
 #include "ucg/oob/pmix.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -87,9 +88,41 @@ void block_came(pmix_status_t status, pmix_value_t* value, void* arg) {
     ++into.count;
 }
 
-// This process as the launcher knows it. Init and finalize are counted by the library.
+// This process as the launcher knows it: from the first object until the process ends, because
+// libpmix 4 hangs when it is begun again after its end, and launchers take a process that ends
+// without that for a failed one.
 class session {
 public:
+    static ucs::result<const session*> get() {
+        static std::mutex lock;
+        static std::unique_ptr<session> only;
+        const std::lock_guard guard(lock);
+        if (!only) {
+            auto opened = open();
+            if (!opened) return opened.status();
+            only = std::move(*opened);
+        }
+        if (only->process_ == ::getpid()) return only.get();
+        ucs::log::error(oob_log, "PMIx knows the parent of this process, not this process itself");
+        return UCS_ERR_UNREACHABLE;
+    }
+
+    ~session() {
+        if (is_open_ && process_ == ::getpid()) static_cast<void>(library_.finalize(nullptr, 0));
+    }
+
+    [[nodiscard]] const pmix_library& library() const noexcept { return library_; }
+    [[nodiscard]] rank_t rank() const noexcept { return me_.rank; }
+    [[nodiscard]] rank_t size() const noexcept { return size_; }
+    [[nodiscard]] pmix_proc_t peer(rank_t rank) const noexcept {
+        pmix_proc_t who = me_;
+        who.rank = rank;
+        return who;
+    }
+
+private:
+    explicit session(const pmix_library& library) noexcept : library_(library) {}
+
     static ucs::result<std::unique_ptr<session>> open() {
         std::string why_not;
         const pmix_library* const library = pmix_library::load(why_not);
@@ -114,21 +147,6 @@ public:
         if (known != UCS_OK) return known;
         return made;
     }
-    ~session() {
-        if (is_open_) static_cast<void>(library_.finalize(nullptr, 0));
-    }
-
-    [[nodiscard]] const pmix_library& library() const noexcept { return library_; }
-    [[nodiscard]] rank_t rank() const noexcept { return me_.rank; }
-    [[nodiscard]] rank_t size() const noexcept { return size_; }
-    [[nodiscard]] pmix_proc_t peer(rank_t rank) const noexcept {
-        pmix_proc_t who = me_;
-        who.rank = rank;
-        return who;
-    }
-
-private:
-    explicit session(const pmix_library& library) noexcept : library_(library) {}
 
     ucs_status_t learn_size() {
         const pmix_proc_t all = peer(PMIX_RANK_WILDCARD);
@@ -146,6 +164,7 @@ private:
     }
 
     const pmix_library& library_;
+    const pid_t process_ = ::getpid();
     pmix_proc_t me_{};
     rank_t size_ = 0;
     bool is_open_ = false;
@@ -154,8 +173,8 @@ private:
 // Each rank gives its block to its server; a fence collects them on all. Owner context.
 class pmix final : public exchange {
 public:
-    pmix(const membership& who, std::unique_ptr<session> launcher, unsigned instance)
-        : exchange(who), launcher_(std::move(launcher)), instance_(instance) {}
+    pmix(const membership& who, const session& launcher, unsigned instance) noexcept
+        : exchange(who), launcher_(launcher), instance_(instance) {}
 
 private:
     ucs_status_t start() override {
@@ -170,9 +189,9 @@ private:
         value.type = PMIX_BYTE_OBJECT;
         value.data.bo.bytes = mine.empty() ? &none : reinterpret_cast<char*>(mine.data());
         value.data.bo.size = std::max<std::size_t>(mine.size(), 1);
-        pmix_status_t status = launcher_->library().put(PMIX_GLOBAL, key_.c_str(), &value);
+        pmix_status_t status = launcher_.library().put(PMIX_GLOBAL, key_.c_str(), &value);
         if (status != PMIX_SUCCESS) return cannot("PMIx_Put", status);
-        status = launcher_->library().commit();
+        status = launcher_.library().commit();
         if (status != PMIX_SUCCESS) return cannot("PMIx_Commit", status);
         return begin_fence();
     }
@@ -180,7 +199,7 @@ private:
     ucs_status_t begin_fence() {
         auto asked = std::make_unique<question>(question{state_});
         const pmix_status_t status =
-            launcher_->library().fence(nullptr, 0, &collect(), 1, fence_ended, asked.get());
+            launcher_.library().fence(nullptr, 0, &collect(), 1, fence_ended, asked.get());
         if (status == PMIX_SUCCESS) {
             static_cast<void>(asked.release());  // the answer frees it
             return UCS_OK;
@@ -220,9 +239,9 @@ private:
         const rank_t end = asked_ + std::min(most_questions, size() - asked_);
         for (; asked_ < end; ++asked_) {
             auto asked = std::make_unique<question>(question{state_, asked_});
-            const pmix_proc_t who = launcher_->peer(asked_);
+            const pmix_proc_t who = launcher_.peer(asked_);
             const pmix_status_t status =
-                launcher_->library().get(&who, key_.c_str(), nullptr, 0, block_came, asked.get());
+                launcher_.library().get(&who, key_.c_str(), nullptr, 0, block_came, asked.get());
             if (status != PMIX_SUCCESS) return cannot("PMIx_Get", status);
             static_cast<void>(asked.release());
         }
@@ -264,13 +283,13 @@ private:
 
     ucs_status_t cannot(const char* call, pmix_status_t why) {
         ucs::log::error(oob_log, "round {}: {}: {}", now().number, call,
-                        launcher_->library().error_string(why));
+                        launcher_.library().error_string(why));
         return status_of(why);
     }
 
     void finish(ucs_status_t) noexcept override { state_.reset(); }
 
-    const std::unique_ptr<session> launcher_;
+    const session& launcher_;
     const unsigned instance_;
     std::string key_;
     std::shared_ptr<answers> state_;
@@ -283,13 +302,13 @@ private:
 
 ucs::result<std::unique_ptr<exchange>> make_pmix(double timeout) {
     static std::atomic<unsigned> instances{0};
-    auto launcher = session::open();
+    const auto launcher = session::get();
     if (!launcher) return launcher.status();
     membership who{(*launcher)->rank(), (*launcher)->size(), 0};
     if (const ucs_status_t status = who.check("ucg_oob_create_pmix", timeout); status != UCS_OK)
         return status;
     return std::unique_ptr<exchange>(
-        std::make_unique<pmix>(who, std::move(*launcher), instances.fetch_add(1)));
+        std::make_unique<pmix>(who, **launcher, instances.fetch_add(1)));
 }
 
 }  // namespace ucg::oob

@@ -5,26 +5,23 @@
 #include <cstdint>
 
 #include "ucg/schedule/call.hpp"
+#include "ucg/schedule/link_cost.hpp"
 #include "ucg/schedule/member.hpp"
 
 namespace ucg::schedule {
-
-// What predictions are made from: the LogGP parameters of the slowest link that matters, in
-// seconds.
-struct link_cost {
-    double latency = 1e-6;        // of a message without content, overheads of both sides included
-    double per_byte = 1e-10;      // of a message's content
-    double reduce_byte = 5e-11;   // of each byte of result that two sources are reduced into
-    double copy_byte = 5e-11;     // of each byte copied
-    double per_message = 2.5e-7;  // processor time of one more message while others are under way
-};
 
 // What is known of a call on every rank alike.
 struct shape {
     rank_t ranks = 1;
     double bytes = 0;  // of `call::count`; of blocks that differ, of the average one
-    double segment = 128 * 1024;
-    const placement* where = nullptr;  // as fabric::where()
+    tuning sizes{};
+    rank_t root = 0;
+    const placement* where = nullptr;  // as fabric::where(); null: each rank on a node of its own
+    // Where ranks are alone in this group, but others do the same beside them: how many share the
+    // port of a node.
+    rank_t sharing = 1;
+
+    [[nodiscard]] double segment() const noexcept { return static_cast<double>(sizes.segment); }
 };
 
 // What an algorithm asks of the call; several are added.

@@ -34,6 +34,10 @@ inline constexpr std::size_t collective_count = 16;
 // Sizes that algorithms cut their data and their messages by.
 struct tuning {
     std::size_t segment = 128 * 1024;  // bytes of a piece that travels while another is worked on
+    // Of hierarchical algorithms: how many ranks of a node take part in what is between nodes.
+    std::size_t leader_bytes = 4096;  // a leader has a share of at least so much
+    rank_t leaders = 0;               // at most so many; 0: all ranks of a node
+    rank_t rails = 1;                 // ports of a node, each of which wants a leader
 };
 
 // Arguments with the meaning that MPI gives them; buffers that a rank has no use for may be null.

@@ -91,7 +91,10 @@ local_work::local_work(member& me, void* into, const void* from, std::size_t byt
     me.owner().post(step_);
 }
 
-node_work::node_work(member& me, const call& what) noexcept : what_(what) {
+void node_work::begin(member& me, const call& what) noexcept {
+    assert(gate_.open == 0 || me.owner().failed());
+    what_ = what;
+    gate_ = {1, 0, nullptr};
     step_.what = action::together;
     step_.bytes = what.count * what.element;
     step_.asked = &what_;

@@ -74,17 +74,21 @@ private:
     reduction what_;
 };
 
-// A collective of this rank's node under way.
+// A collective of this rank's node. It is under way from the call that begins it, and can be used
+// again when it has ended.
 class [[nodiscard]] node_work {
 public:
-    node_work(member& me, const call& what) noexcept;
+    node_work() = default;
+    node_work(member& me, const call& what) noexcept { begin(me, what); }
     node_work(const node_work&) = delete;
     node_work& operator=(const node_work&) = delete;
+
+    void begin(member& me, const call& what) noexcept;
 
     gate_awaiter operator co_await() noexcept { return {gate_, step_.owner}; }
 
 private:
-    gate gate_{1, 0, nullptr};
+    gate gate_;
     step step_;
     call what_;
 };

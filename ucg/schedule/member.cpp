@@ -8,12 +8,19 @@ member member::part(const rank_t* ranks, rank_t rank, rank_t size) const noexcep
     member made(*owner_, rank, size);
     made.ranks_ = ranks;
     made.channel_ = channel_;
+    made.scratch_ = scratch_;
     return made;
 }
 
 member member::on(channel_t channel) const noexcept {
     member made = *this;
     made.channel_ = channel;
+    return made;
+}
+
+member member::with(arena& scratch) const noexcept {
+    member made = *this;
+    made.scratch_ = &scratch;
     return made;
 }
 
@@ -27,7 +34,9 @@ const placement& member::where() const noexcept {
 }
 
 std::byte* member::scratch(std::size_t bytes) noexcept {
-    return owner_->take_scratch(bytes);
+    std::byte* const taken = (scratch_ != nullptr ? *scratch_ : owner_->scratch()).take(bytes);
+    if (taken == nullptr) owner_->fail(UCS_ERR_EXCEEDS_LIMIT);
+    return taken;
 }
 
 void* task::promise_type::allocate(std::size_t bytes, member& me) noexcept {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "ucg/schedule/arena.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucg/schedule/flight.hpp"
 #include "ucg/schedule/frame_pool.hpp"
@@ -27,6 +28,9 @@ public:
     [[nodiscard]] member part(const rank_t* ranks, rank_t rank, rank_t size) const noexcept;
     // The same members on another channel: for algorithms that run at the same time.
     [[nodiscard]] member on(channel_t channel) const noexcept;
+    // The same one, which takes scratch memory from an arena: what an algorithm took of it that has
+    // ended, another can take again. The arena outlives it.
+    [[nodiscard]] member with(arena& scratch) const noexcept;
 
     flight send(rank_t to, const void* data, std::size_t bytes) noexcept {
         return {*this, to, data, bytes};
@@ -61,9 +65,9 @@ public:
     node_work together(const call& what) noexcept { return {*this, what}; }
     [[nodiscard]] const placement& where() const noexcept;
 
-    // The next `bytes` bytes of the operation's scratch memory, aligned for any element and valid
-    // to its end. All of what an algorithm takes is what its row asked for beforehand; to take more
-    // is a failure of the operation.
+    // The next `bytes` bytes of the operation's scratch memory (or of the arena), aligned for any
+    // element and valid to its end. All of what an algorithm takes is what its row asked for
+    // beforehand; to take more is a failure of the operation.
     [[nodiscard]] std::byte* scratch(std::size_t bytes) noexcept;
 
     // For the classes of steps and tasks.
@@ -76,6 +80,7 @@ public:
 private:
     operation* owner_;
     const rank_t* ranks_ = nullptr;  // null: the same numbers as in the group
+    arena* scratch_ = nullptr;       // null: the operation's
     rank_t rank_;
     rank_t size_;
     channel_t channel_ = 0;

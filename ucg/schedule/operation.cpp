@@ -8,18 +8,10 @@
 #include "ucg/schedule/algorithm.hpp"
 
 namespace ucg::schedule {
-namespace {
-
-constexpr std::size_t alignment = alignof(std::max_align_t);
-
-std::size_t aligned(std::size_t bytes) noexcept {
-    return (bytes + alignment - 1) / alignment * alignment;
-}
-
-}  // namespace
 
 ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try {
     by_ = &by;
+    program_ = nullptr;
     call_ = what;
     me_ = member(*this, fabric_.rank(), fabric_.size());
     if (what.what == collective::reduce_scatter) {
@@ -28,20 +20,25 @@ ucs_status_t operation::init(const algorithm& by, const call& what) noexcept try
             places_[i] = places_[i - 1] + what.counts[i - 1];
         call_.places = places_.data();
     }
-    // Each piece that is taken is aligned, and few are.
-    constexpr std::size_t pieces = 8;
     const std::size_t asked = by.scratch_on_nodes != nullptr
                                   ? by.scratch_on_nodes(call_, me_.rank(), *fabric_.where())
                                   : by.scratch(call_, me_.rank(), me_.size());
-    scratch_size_ = aligned(asked) + pieces * alignment;
-    scratch_.reset(new std::byte[scratch_size_]);
+    const std::size_t bytes = arena::for_pieces_of(asked);
+    memory_.reset(new std::byte[bytes]);
+    scratch_ = {memory_.get(), bytes};
     return UCS_OK;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
 }
 
+void operation::init(program& what) noexcept {
+    by_ = nullptr;
+    program_ = &what;
+    me_ = member(*this, fabric_.rank(), fabric_.size());
+}
+
 bool operation::uses_nodes() const noexcept {
-    return has(by_->needs, condition::nodes);
+    return by_ != nullptr && has(by_->needs, condition::nodes);
 }
 
 void operation::on_end(listener told, void* argument) noexcept {
@@ -61,27 +58,17 @@ std::vector<rank_t> operation::missing() const {
 void operation::start() noexcept {
     status_ = UCS_INPROGRESS;
     failure_ = UCS_OK;
-    scratch_used_ = 0;
+    scratch_.clear();
     ++busy_;
     if (const ucs_status_t status = fabric_.enter(*this, number_); status != UCS_OK) {
         failure_ = status;
     } else {
-        root_ = by_->run(me_, call_);
+        root_ = program_ != nullptr ? program_->run(me_) : by_->run(me_, call_);
         end_ = {1, 0, nullptr};
         root_.begin(end_).resume();
     }
     --busy_;
     settle();
-}
-
-std::byte* operation::take_scratch(std::size_t bytes) noexcept {
-    std::byte* taken = scratch_.get() + scratch_used_;
-    if (aligned(bytes) > scratch_size_ - scratch_used_) {
-        fail(UCS_ERR_EXCEEDS_LIMIT);
-        return nullptr;
-    }
-    scratch_used_ += aligned(bytes);
-    return taken;
 }
 
 void operation::post(step& what) noexcept {

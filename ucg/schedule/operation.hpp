@@ -5,10 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "ucg/schedule/arena.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucg/schedule/fabric.hpp"
 #include "ucg/schedule/frame_pool.hpp"
 #include "ucg/schedule/member.hpp"
+#include "ucg/schedule/program.hpp"
 #include "ucg/schedule/task.hpp"
 
 namespace ucg::schedule {
@@ -31,6 +33,8 @@ public:
     // frames, which stay in the pool after the first time. UCS_ERR_NO_MEMORY. What `what` points to
     // must stay there; buffers may be replaced between two starts (arguments()).
     [[nodiscard]] ucs_status_t init(const algorithm& by, const call& what) noexcept;
+    // Prepares something else than a collective, which outlives the operation.
+    void init(program& what) noexcept;
     [[nodiscard]] call& arguments() noexcept { return call_; }
 
     // Begins it. All ranks start their operations in the same order. Not while it runs.
@@ -63,7 +67,7 @@ public:
     // Whether its algorithm does something together with the ranks of its node.
     [[nodiscard]] bool uses_nodes() const noexcept;
     [[nodiscard]] frame_pool& frames() noexcept { return frames_; }
-    [[nodiscard]] std::byte* take_scratch(std::size_t bytes) noexcept;
+    [[nodiscard]] arena& scratch() noexcept { return scratch_; }
 
 private:
     void settle() noexcept;
@@ -73,12 +77,12 @@ private:
     fabric& fabric_;
     frame_pool& frames_;
     const algorithm* by_ = nullptr;
+    program* program_ = nullptr;  // instead of `by_`
     call call_;
     member me_{*this, 0, 0};
     std::vector<std::uint64_t> places_;  // of a reduce_scatter's blocks
-    std::unique_ptr<std::byte[]> scratch_;
-    std::size_t scratch_size_ = 0;
-    std::size_t scratch_used_ = 0;
+    std::unique_ptr<std::byte[]> memory_;
+    arena scratch_;
 
     sequence_t number_ = 0;
     ucs_status_t status_ = UCS_OK;

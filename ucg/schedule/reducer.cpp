@@ -12,7 +12,7 @@ constexpr std::size_t buffer_bytes = 8192;  // stays in the first-level cache
 
 kernel_reducer::kernel_reducer(reduce::element what, reduce::operation how,
                                std::uint64_t ranks) noexcept
-    : reducer(reduce::size_of(what), true),
+    : reducer(reduce::size_of(what), true, kind_of(what, how)),
       kernel_(reduce::find_kernel(what, how)),
       divisor_(how == reduce::operation::average ? ranks : 0) {}
 

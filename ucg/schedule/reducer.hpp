@@ -13,8 +13,9 @@ namespace ucg::schedule {
 // Immutable but for buffers of its own: one per thread. Outlives the operations that use it.
 class reducer {
 public:
-    reducer(std::size_t element, bool commutative) noexcept
-        : element_(element), commutative_(commutative) {}
+    // `kind`: see below.
+    reducer(std::size_t element, bool commutative, std::uint16_t kind = 0) noexcept
+        : element_(element), kind_(kind), commutative_(commutative) {}
     reducer(const reducer&) = delete;
     reducer& operator=(const reducer&) = delete;
     virtual ~reducer() = default;
@@ -31,9 +32,19 @@ public:
 
     [[nodiscard]] std::size_t element() const noexcept { return element_; }  // bytes
     [[nodiscard]] bool commutative() const noexcept { return commutative_; }
+    // Which built-in one it is: kind_of() its type and operation. 0: the caller's.
+    [[nodiscard]] std::uint16_t kind() const noexcept { return kind_; }
+
+    [[nodiscard]] static constexpr std::uint16_t kind_of(reduce::element what,
+                                                         reduce::operation how) noexcept {
+        return static_cast<std::uint16_t>(1 +
+                                          static_cast<std::size_t>(how) * reduce::element_count +
+                                          static_cast<std::size_t>(what));
+    }
 
 private:
     std::size_t element_;
+    std::uint16_t kind_;
     bool commutative_;
 };
 

@@ -17,6 +17,8 @@ enum class happening : std::uint8_t {
     reach,    // its first byte reaches the port of the receiver's node
     deliver,  // it is complete, and a receive waits for it
     end,      // a step ends
+    meet,     // the last rank of a node has asked for a collective of it
+    finish,   // that ends for a rank
     tell,     // a rank hears that an operation failed elsewhere
     die,      // a rank dies
     notice,   // the others know

@@ -40,10 +40,17 @@ struct all_ranks {
 };
 
 ucs_status_t begin(all_ranks& of, const experiment& what, const schedule::algorithm& by) {
-    const double segment = std::max(what.segment / of.net.like().weight, 1.0);
+    // A byte in memory stands for many.
+    const auto scaled = [&](std::size_t bytes) {
+        const double made = static_cast<double>(bytes) / of.net.like().weight;
+        return static_cast<std::size_t>(std::max(made, 1.0));
+    };
+    schedule::tuning sizes = what.sizes;
+    sizes.segment = scaled(sizes.segment);
+    sizes.leader_bytes = scaled(sizes.leader_bytes);
     for (rank_t rank = 0; rank < of.net.like().ranks; ++rank) {
         schedule::call call = of.data.call_of(rank);
-        call.sizes.segment = static_cast<std::size_t>(segment);
+        call.sizes = sizes;
         of.operations.emplace_back(of.net.of(rank), of.net.frames());
         const ucs_status_t status = of.operations.back().init(by, call);
         if (status != UCS_OK) return status;
@@ -90,8 +97,14 @@ void count_traffic(const all_ranks& of, outcome& result) {
 
 }  // namespace
 
-schedule::shape shape_of(const machine& on, const experiment& what) noexcept {
-    return {on.ranks, what.bytes, what.segment};
+schedule::shape shape_of(const experiment& what, const schedule::placement& where) noexcept {
+    schedule::shape made;
+    made.ranks = where.ranks();
+    made.bytes = what.bytes;
+    made.where = &where;
+    made.sizes = what.sizes;
+    made.root = what.root;
+    return made;
 }
 
 ucs::result<outcome> measure(const machine& on, const experiment& what,

@@ -18,7 +18,7 @@ struct experiment {
     // bytes.
     double bytes = 8;
     rank_t root = 0;
-    double segment = 128 * 1024;  // bytes
+    schedule::tuning sizes;
     // What one rank's whole vector is cut down to in memory, in elements; at least one for each
     // rank where there were as many. Blocks of which each rank has one for each other are cut down
     // alike.
@@ -53,6 +53,7 @@ struct outcome {
                                            const schedule::algorithm& by);
 
 // What algo::choose() needs to know of it.
-[[nodiscard]] schedule::shape shape_of(const machine& on, const experiment& what) noexcept;
+[[nodiscard]] schedule::shape shape_of(const experiment& what,
+                                       const schedule::placement& where) noexcept;
 
 }  // namespace ucg::sim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "ucg/schedule/algorithm.hpp"
 #include "ucg/schedule/step.hpp"
@@ -23,17 +24,19 @@ struct link_parameters {
     double gap = 0;           // the least time that a message occupies a port, whatever its size
 };
 
-// Nodes with the same number of ranks (the last may have fewer); rank r lies on node
-// r / ranks_per_node. A link inside a node belongs to two ranks; all ranks of a node share one port
-// to the others, one message at a time each way. Each rank has a processor for itself, which does
-// overheads, reductions and copies one after the other.
+// A link inside a node belongs to two ranks; all ranks of a node share one port to the others, one
+// message at a time each way. Each rank has a processor for itself, which does overheads,
+// reductions and copies one after the other. Collectives of a node (action::together) take what
+// node::cost_of() says, of which all ranks' processors are busy.
 struct machine {
     rank_t ranks = 2;
-    rank_t ranks_per_node = 1;
+    rank_t ranks_per_node = 1;  // rank r lies on node r / ranks_per_node, where `nodes` is empty
     link_parameters inside{300, 20e9, 100, 100};
     link_parameters between{1500, 12.5e9, 250, 250};
     double reduce_rate = 20e9;  // bytes of result per second, of two sources
     double copy_rate = 20e9;    // bytes per second
+    double flag = 200;          // ns until a rank of the node sees what another one wrote
+    double look = 30;           // ns for a look at one more rank's flag
 
     // Bytes that each carried byte stands for: what is charged is more than what is moved, so that
     // thousands of ranks with megabytes each fit into memory.
@@ -49,7 +52,13 @@ struct machine {
     // so that algorithms that reuse their buffers too soon are caught.
     bool strict = false;
     double detection = 1e6;  // ns from a death until others know
+
+    // The name of each rank's node, for other placements.
+    std::vector<std::uint64_t> nodes;
 };
+
+// Which ranks share a node there. std::bad_alloc.
+[[nodiscard]] schedule::placement placement_of(const machine& of);
 
 // What the predictions of algorithms are made from on such a machine.
 [[nodiscard]] schedule::link_cost costs_of(const machine& of) noexcept;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ucg/node/cost.hpp"
 #include "ucg/schedule/operation.hpp"
 
 namespace ucg::sim {
@@ -10,20 +11,52 @@ namespace {
 
 constexpr double per_nanosecond = 1e3;
 
+time_t in_time(double seconds) noexcept {
+    return static_cast<time_t>(std::llround(seconds * per_second));
+}
+
 time_t in_picoseconds(double nanoseconds) noexcept {
     return static_cast<time_t>(std::llround(nanoseconds * per_nanosecond));
 }
 
+constexpr double second = 1e-9;  // of a nanosecond
+
+schedule::link_price price_of(const link_parameters& link) noexcept {
+    return {(link.latency + link.send_overhead + link.receive_overhead) * second,
+            1 / link.bandwidth, (link.send_overhead + link.receive_overhead) * second,
+            link.gap * second};
+}
+
+schedule::node_price price_of_node(const machine& of) noexcept {
+    schedule::node_price made;
+    made.flag = of.flag * second;
+    made.look = of.look * second;
+    made.copy_byte = 1 / of.copy_rate;
+    made.reduce_byte = 1 / of.reduce_rate;
+    return made;
+}
+
 }  // namespace
 
+schedule::placement placement_of(const machine& of) {
+    if (!of.nodes.empty()) return schedule::placement(of.nodes);
+    std::vector<std::uint64_t> names(of.ranks);
+    for (rank_t rank = 0; rank < of.ranks; ++rank)
+        names[rank] = rank / of.ranks_per_node;
+    return schedule::placement(names);
+}
+
 schedule::link_cost costs_of(const machine& of) noexcept {
-    const link_parameters& link = of.ranks_per_node < of.ranks ? of.between : of.inside;
     schedule::link_cost made;
-    made.latency = (link.latency + link.send_overhead + link.receive_overhead) * 1e-9;
-    made.per_byte = 1 / link.bandwidth;
+    made.inside = price_of(of.inside);
+    const schedule::link_price between = price_of(of.between);
+    made.latency = between.latency;
+    made.per_byte = between.per_byte;
+    made.per_message = between.per_message;
+    made.gap = between.gap;
     made.reduce_byte = 1 / of.reduce_rate;
     made.copy_byte = 1 / of.copy_rate;
-    made.per_message = std::max(link.send_overhead + link.receive_overhead, link.gap) * 1e-9;
+    made.node = price_of_node(of);
     return made;
 }
 
@@ -35,15 +68,17 @@ network::link_times network::times_of(const link_parameters& link, double weight
 
 network::network(const machine& like)
     : like_(like),
+      where_(placement_of(like)),
+      node_price_(price_of_node(like)),
       inside_(times_of(like.inside, like.weight)),
       between_(times_of(like.between, like.weight)),
-      shared_ports_(like.ranks_per_node > 1),
+      shared_ports_(where_.most() > 1),
       random_(like.seed) {
     for (rank_t i = 0; i < like.ranks; ++i)
         ranks_.emplace_back(*this, i);
-    const rank_t nodes = (like.ranks + like.ranks_per_node - 1) / like.ranks_per_node;
-    nodes_out_.resize(nodes);
-    nodes_in_.resize(nodes);
+    nodes_out_.resize(where_.nodes());
+    nodes_in_.resize(where_.nodes());
+    meetings_.resize(where_.nodes());
     align();
 }
 
@@ -98,6 +133,12 @@ void network::happen(const event& next) {
                 end_send(*next.subject, next.when);
             else
                 at.end(*next.which);
+            break;
+        case happening::meet:
+            begin(*static_cast<meeting*>(next.which->state), next.rank);
+            break;
+        case happening::finish:
+            finish(*next.which, next.rank);
             break;
         case happening::tell:
             if (!at.dead_) at.hear(next.subject->sequence, next.subject->status);
@@ -204,6 +245,52 @@ void network::deliver(message* m, schedule::step& into) {
         messages_.give_back(m);
     else
         target.take_in(m, into);
+}
+
+// All have asked. The engine needs all processors: it begins when the last of them has time.
+void network::begin(meeting& of, rank_t last) {
+    const std::span<const rank_t> here = where_.on(node_of(last));
+    const auto clock = [&](rank_t rank) { return ranks_[rank].clock_; };
+    const rank_t latest = *std::ranges::max_element(here, {}, clock);
+    if (clock(latest) > now_ && !of.postponed) {
+        of.postponed = true;
+        add(happening::meet, clock(latest), last, nullptr, of.step_of(where_.index_of(last)));
+        return;
+    }
+    path how = ranks_[latest].how_;
+    if (of.agrees()) {
+        node::asked what = node::asked_by(of.call_of(0), of.ranks());
+        for (double* const bytes : {&what.bytes, &what.total, &what.largest})
+            *bytes *= like_.weight;
+        const node::duration took = node::cost_of(what, node_price_);
+        how.latency += in_time(took.waiting);
+        how.copy += in_time(took.copying);
+        how.reduce += in_time(took.reducing);
+        ++how.meetings;
+        if (!like_.strict) of.read();
+    }
+    for (const rank_t rank : here) {
+        const time_t late = random_.between(0, in_picoseconds(like_.max_delay));
+        ranks_[rank].how_ = how;
+        ranks_[rank].how_.disorder += late;
+        ranks_[rank].clock_ = ranks_[rank].how_.total();
+        add(happening::finish, clock(rank), rank, nullptr, of.step_of(where_.index_of(rank)));
+    }
+}
+
+void network::finish(schedule::step& of, rank_t rank) {
+    meeting& ended = *static_cast<meeting*>(of.state);
+    const bool agreed = ended.has_read() || ended.agrees();
+    if (agreed && !ended.has_read()) ended.read();
+    const bool is_dead = ranks_[rank].dead_;
+    if (agreed && !is_dead) ended.write(where_.index_of(rank));
+    leave(ended, rank);
+    if (!is_dead) of.owner->complete(of, agreed ? UCS_OK : UCS_ERR_INVALID_PARAM);
+}
+
+void network::leave(meeting& of, rank_t rank) noexcept {
+    if (!of.leave(where_.index_of(rank))) return;
+    meetings_[node_of(rank)].remove_if([&](const meeting& each) { return &each == &of; });
 }
 
 void network::kill(rank_t rank, double when) {

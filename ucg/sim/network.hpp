@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,6 +13,7 @@
 #include "ucg/schedule/frame_pool.hpp"
 #include "ucg/sim/event_queue.hpp"
 #include "ucg/sim/machine.hpp"
+#include "ucg/sim/meeting.hpp"
 #include "ucg/sim/message.hpp"
 #include "ucg/sim/path.hpp"
 #include "uct/sim/random.hpp"
@@ -34,6 +36,7 @@ public:
 
     [[nodiscard]] rank_t rank() const noexcept override { return rank_; }
     [[nodiscard]] rank_t size() const noexcept override;
+    [[nodiscard]] const schedule::placement* where() const noexcept override;
     void post(schedule::step& what) noexcept override;
     void cancel(schedule::step& what) noexcept override;
     [[nodiscard]] ucs_status_t enter(schedule::operation& what,
@@ -57,6 +60,9 @@ private:
         ucs_status_t why;
     };
     void work(schedule::step& what) noexcept;
+    void meet(schedule::step& what) noexcept;
+    [[nodiscard]] bool misses(const meeting& of) const noexcept;
+    void withdraw(schedule::step& from, ucs_status_t why) noexcept;
     void send(schedule::step& what) noexcept;
     void receive(schedule::step& what) noexcept;
     void append_posted(schedule::step& what) noexcept;
@@ -67,6 +73,7 @@ private:
     [[nodiscard]] schedule::operation* find(schedule::sequence_t number) const noexcept;
     void hear(schedule::sequence_t number, ucs_status_t why) noexcept;
     void notice_death(rank_t of) noexcept;
+    void leave_meetings() noexcept;
 
     network& net_;
     const rank_t rank_;
@@ -91,11 +98,15 @@ private:
 // latency, counted from the first byte; the same bytes through the receiver's port, of which the
 // first enters while the last is still on its way; receive overhead. One that comes before its
 // receive waits at no cost.
+//
+// A collective of a node begins when the last of its ranks has asked and all have time, and keeps
+// all of them busy.
 class network {
 public:
     explicit network(const machine& like);
 
     [[nodiscard]] const machine& like() const noexcept { return like_; }
+    [[nodiscard]] const schedule::placement& where() const noexcept { return where_; }
     [[nodiscard]] rank_fabric& of(rank_t rank) noexcept { return ranks_[rank]; }
     [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
 
@@ -122,7 +133,7 @@ private:
         double per_byte;
     };
     static link_times times_of(const link_parameters& link, double weight) noexcept;
-    [[nodiscard]] rank_t node_of(rank_t rank) const noexcept { return rank / like_.ranks_per_node; }
+    [[nodiscard]] rank_t node_of(rank_t rank) const noexcept { return where_.node_of(rank); }
     [[nodiscard]] bool is_between(const message& m) const noexcept {
         return node_of(m.source) != node_of(m.target);
     }
@@ -139,8 +150,13 @@ private:
     time_t pass(port& through, const message& m, const link_times& link, time_t ready) noexcept;
     void reach(message* m);
     void deliver(message* m, schedule::step& into);
+    void begin(meeting& of, rank_t last);
+    void finish(schedule::step& of, rank_t rank);
+    void leave(meeting& of, rank_t rank) noexcept;
 
     const machine like_;
+    const schedule::placement where_;
+    const schedule::node_price node_price_;
     const link_times inside_;
     const link_times between_;
     const bool shared_ports_;
@@ -151,6 +167,7 @@ private:
     std::deque<rank_fabric> ranks_;
     std::vector<port> nodes_out_;
     std::vector<port> nodes_in_;
+    std::vector<std::list<meeting>> meetings_;  // of each node, oldest first
     std::unordered_map<std::uint64_t, time_t> last_reach_;  // by pair of ranks, for delays in order
     std::unordered_set<schedule::sequence_t> announced_;
     time_t now_ = 0;

@@ -21,6 +21,10 @@ rank_t rank_fabric::size() const noexcept {
     return net_.like_.ranks;
 }
 
+const schedule::placement* rank_fabric::where() const noexcept {
+    return &net_.where_;
+}
+
 void rank_fabric::post(schedule::step& what) noexcept {
     switch (what.what) {
         case schedule::action::send:
@@ -34,7 +38,7 @@ void rank_fabric::post(schedule::step& what) noexcept {
             work(what);
             break;
         case schedule::action::together:
-            what.owner->complete(what, UCS_ERR_UNSUPPORTED);
+            meet(what);
             break;
     }
 }
@@ -52,6 +56,44 @@ void rank_fabric::work(schedule::step& what) noexcept {
     clock_ += took;
     (reduces ? how_.reduce : how_.copy) += took;
     what.owner->complete(what, UCS_OK);
+}
+
+// Asks for a collective of the node. Those of all ranks belong together in the order in which each
+// asks.
+void rank_fabric::meet(schedule::step& what) noexcept {
+    const rank_t node = net_.node_of(rank_);
+    const rank_t place = net_.where_.index_of(rank_);
+    const auto ranks = static_cast<rank_t>(net_.where_.on(node).size());
+    if (net_.like_.strict) spoil_output(*what.asked, place, ranks);
+    std::list<meeting>& all = net_.meetings_[node];
+    const auto is_it = [&](const meeting& each) {
+        return each.number() == what.owner->number() && each.step_of(place) == nullptr &&
+               !each.complete();
+    };
+    auto found = std::ranges::find_if(all, is_it);
+    if (found == all.end())
+        found = all.emplace(all.end(), what.owner->number(), ranks);
+    found->enter(place, what);
+    what.state = &*found;
+    if (misses(*found))
+        withdraw(what, UCS_ERR_ENDPOINT_TIMEOUT);
+    else if (found->complete())
+        net_.add(happening::meet, std::max(clock_, net_.now_), rank_, nullptr, &what);
+}
+
+// Whether it waits for one that is known to be dead.
+bool rank_fabric::misses(const meeting& of) const noexcept {
+    if (of.complete()) return false;
+    const std::span<const rank_t> here = net_.where_.on(net_.node_of(rank_));
+    for (rank_t place = 0; place < of.ranks(); ++place)
+        if (of.step_of(place) == nullptr && net_.of(here[place]).noticed_) return true;
+    return false;
+}
+
+// Out of a collective that has not begun.
+void rank_fabric::withdraw(schedule::step& from, ucs_status_t why) noexcept {
+    net_.leave(*static_cast<meeting*>(from.state), rank_);
+    from.owner->complete(from, why);
 }
 
 void rank_fabric::send(schedule::step& what) noexcept {
@@ -130,7 +172,11 @@ void rank_fabric::end(schedule::step& which) noexcept {
 }
 
 void rank_fabric::cancel(schedule::step& what) noexcept {
-    if (what.what == schedule::action::receive && remove_posted(what))
+    const bool waits = what.what == schedule::action::together &&
+                       !static_cast<const meeting*>(what.state)->complete();
+    if (waits)
+        withdraw(what, UCS_ERR_CANCELED);
+    else if (what.what == schedule::action::receive && remove_posted(what))
         what.owner->complete(what, UCS_ERR_CANCELED);
 }
 
@@ -188,6 +234,21 @@ void rank_fabric::notice_death(rank_t of) noexcept {
         clock_ = std::max(clock_, net_.now_);
         each->owner->complete(*each, UCS_ERR_ENDPOINT_TIMEOUT);
         each = posted_;
+    }
+    if (net_.node_of(of) == net_.node_of(rank_)) leave_meetings();
+}
+
+// Those that a dead rank has not joined. One at a time, as above.
+void rank_fabric::leave_meetings() noexcept {
+    const rank_t place = net_.where_.index_of(rank_);
+    const auto is_it = [&](const meeting& each) {
+        return each.step_of(place) != nullptr && misses(each);
+    };
+    std::list<meeting>& all = net_.meetings_[net_.node_of(rank_)];
+    for (auto found = std::ranges::find_if(all, is_it); found != all.end();
+         found = std::ranges::find_if(all, is_it)) {
+        clock_ = std::max(clock_, net_.now_);
+        withdraw(*found->step_of(place), UCS_ERR_ENDPOINT_TIMEOUT);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "ucg/algo/allgather/allgather.hpp"
 #include "ucg/algo/common/blocks.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::allgather {
 
@@ -49,9 +50,11 @@ std::size_t bruck::scratch(const call& what, rank_t, rank_t size) {
 }
 
 double bruck::cost(const shape& of, const link_cost& link) {
-    const double others = of.ranks - 1;
-    return doublings(of.ranks) * link.latency + others * of.bytes * link.per_byte +
-           of.ranks * of.bytes * link.copy_byte;
+    rounds all(of, link);
+    for (rank_t distance = 1; distance < of.ranks; distance *= 2)
+        all.shift(distance, std::min(distance, of.ranks - distance) * of.bytes);
+    all.add((of.ranks + 1.0) * of.bytes * link.copy_byte);
+    return all.total();
 }
 
 }  // namespace ucg::algo::allgather

@@ -1,5 +1,6 @@
 #include "ucg/algo/allgather/allgather.hpp"
 #include "ucg/algo/common/blocks.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::allgather {
 
@@ -20,9 +21,11 @@ std::size_t recursive_doubling::scratch(const call&, rank_t, rank_t) {
 }
 
 double recursive_doubling::cost(const shape& of, const link_cost& link) {
-    const double others = of.ranks - 1;
-    return doublings(of.ranks) * link.latency + others * of.bytes * link.per_byte +
-           of.bytes * link.copy_byte;
+    rounds all(of, link);
+    for (rank_t distance = 1; distance < of.ranks; distance *= 2)
+        all.swap(distance, distance * of.bytes);
+    all.add(of.bytes * link.copy_byte);
+    return all.total();
 }
 
 }  // namespace ucg::algo::allgather

@@ -1,4 +1,5 @@
 #include "ucg/algo/common/ring.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 #include "ucg/algo/allgather/allgather.hpp"
 
@@ -16,8 +17,10 @@ std::size_t ring::scratch(const call&, rank_t, rank_t) {
 }
 
 double ring::cost(const shape& of, const link_cost& link) {
-    const double others = of.ranks - 1;
-    return others * (link.latency + of.bytes * link.per_byte) + of.bytes * link.copy_byte;
+    rounds all(of, link);
+    all.ring(of.ranks - 1, of.bytes);
+    all.add(of.bytes * link.copy_byte);
+    return all.total();
 }
 
 }  // namespace ucg::algo::allgather

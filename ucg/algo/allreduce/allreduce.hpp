@@ -23,12 +23,25 @@ UCG_ALGORITHM(ring);
 // b.
 UCG_ALGORITHM(double_tree);
 
+// In segments: reduce-scatter in each node's memory among some of its ranks, the leaders; each of
+// them does an allreduce of its share with those of its place on other nodes; allgather in each
+// node's memory. Up to four segments are between the nodes while others are inside. Recursive
+// doubling between nodes, or above a quarter of a segment Rabenseifner's algorithm: in the order of
+// nodes, and inside a node in that of ranks.
+UCG_ALGORITHM_ON_NODES(hierarchical);
+
+// The same with a ring between nodes, and longer segments.
+UCG_ALGORITHM_ON_NODES(hierarchical_ring);
+
 inline constexpr schedule::algorithm rows[] = {
     row<recursive_doubling>(collective::allreduce, "recursive_doubling"),
     row<rabenseifner>(collective::allreduce, "rabenseifner"),
     row<ring>(collective::allreduce, "ring", condition::commutative | condition::order_by_place),
     row<double_tree>(collective::allreduce, "double_tree",
                      condition::commutative | condition::order_by_place),
+    row_on_nodes<hierarchical>(collective::allreduce, "hierarchical"),
+    row_on_nodes<hierarchical_ring>(collective::allreduce, "hierarchical_ring",
+                                    condition::commutative | condition::order_by_place),
 };
 
 }  // namespace ucg::algo::allreduce

@@ -3,6 +3,7 @@
 #include "ucg/algo/allreduce/allreduce.hpp"
 #include "ucg/algo/common/blocks.hpp"
 #include "ucg/algo/common/trees.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::allreduce {
 namespace {
@@ -110,16 +111,30 @@ std::size_t double_tree::scratch(const call& what, rank_t, rank_t) {
 }
 
 double double_tree::cost(const shape& of, const link_cost& link) {
-    const double depth = doublings(of.ranks);
-    const double pieces = of.bytes / 2 / of.segment > 1 ? of.bytes / 2 / of.segment : 1;
+    const double pieces = std::max(of.bytes / 2 / of.segment(), 1.0);
     const double piece = of.bytes / 2 / pieces;
-    // Inside, each segment comes from two children and goes to two. A rank is inside one tree and a
-    // leaf of the other, so each pair of segments passes its port four times; reductions are done
-    // meanwhile.
-    const double step = link.latency + piece * (2 * link.per_byte + link.reduce_byte);
-    const double moving = 4 * (piece * link.per_byte + link.per_message);
-    const double reducing = 2 * piece * link.reduce_byte;
-    return 2 * depth * step + (pieces - 1) * (moving > reducing ? moving : reducing);
+    const neighbourhood near(of, link);
+    const auto parent_in_one = [&](rank_t rank) { return in_order_tree(rank, of.ranks).parent; };
+    const auto parent_in_other = [&](rank_t rank) { return shifted_tree(rank, of.ranks).parent; };
+    // Inside, each segment comes from two children and goes to two.
+    const double work = piece * link.reduce_byte;
+    const double inside = near.message(false, piece) + near.wire(false, piece) + work;
+    const double between = near.message(true, piece) + near.wire(true, piece) + work;
+    const double depth = std::max(depth_cost(near, parent_in_one, inside, between),
+                                  depth_cost(near, parent_in_other, inside, between));
+    // Both halves of a segment pass each edge up and down; a rank inside one tree is a leaf of the
+    // other. Reductions are done meanwhile.
+    const auto leaving = [&](rank_t rank) {
+        double edges = 0;
+        for (const tree_place& at :
+             {in_order_tree(rank, of.ranks), shifted_tree(rank, of.ranks)})
+            for (const rank_t other : {at.parent, at.left, at.right})
+                if (other != no_rank && near.is_between(rank, other)) ++edges;
+        return edges;
+    };
+    const double moving = std::max({near.busiest(leaving) * near.wire(true, piece),
+                                    4 * near.wire(false, piece), 4 * near.per_message(true)});
+    return 2 * depth + (pieces - 1) * std::max(moving, 2 * work);
 }
 
 }  // namespace ucg::algo::allreduce

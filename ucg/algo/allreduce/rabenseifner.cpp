@@ -1,6 +1,7 @@
 #include "ucg/algo/allreduce/allreduce.hpp"
 #include "ucg/algo/common/blocks.hpp"
 #include "ucg/algo/common/halving.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::allreduce {
 
@@ -34,13 +35,13 @@ std::size_t rabenseifner::scratch(const call& what, rank_t, rank_t size) {
 }
 
 double rabenseifner::cost(const shape& of, const link_cost& link) {
+    rounds all(of, link);
     const rank_t left = std::bit_floor(of.ranks);
-    const double share = of.bytes * (left - 1) / left;
-    const bool folds = left != of.ranks;
-    const double folding_cost =
-        folds ? 2 * link.latency + of.bytes * (2 * link.per_byte + link.reduce_byte) : 0;
-    return 2 * (std::bit_width(left) - 1) * link.latency +
-           share * (2 * link.per_byte + link.reduce_byte) + folding_cost;
+    if (left != of.ranks) all.fold(of.bytes, of.bytes * link.reduce_byte);
+    add_halving(all, of, link);
+    add_doubling_back(all, of);
+    if (left != of.ranks) all.fold(of.bytes);
+    return all.total();
 }
 
 }  // namespace ucg::algo::allreduce

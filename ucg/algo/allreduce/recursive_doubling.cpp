@@ -1,6 +1,7 @@
 #include "ucg/algo/allreduce/allreduce.hpp"
 #include "ucg/algo/common/blocks.hpp"
 #include "ucg/algo/common/folding.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::allreduce {
 
@@ -36,10 +37,14 @@ std::size_t recursive_doubling::scratch(const call& what, rank_t, rank_t) {
 }
 
 double recursive_doubling::cost(const shape& of, const link_cost& link) {
-    const double round = link.latency + of.bytes * (link.per_byte + link.reduce_byte);
-    const bool folds = !std::has_single_bit(of.ranks);
-    const double folding_cost = folds ? round + link.latency + of.bytes * link.per_byte : 0;
-    return (std::bit_width(of.ranks) - 1) * round + folding_cost;
+    rounds all(of, link);
+    const double work = of.bytes * link.reduce_byte;
+    const rank_t left = std::bit_floor(of.ranks);
+    if (left != of.ranks) all.fold(of.bytes, work);
+    for (rank_t distance = 1; distance < left; distance *= 2)
+        all.swap(distance, of.bytes, work);
+    if (left != of.ranks) all.fold(of.bytes);
+    return all.total();
 }
 
 }  // namespace ucg::algo::allreduce

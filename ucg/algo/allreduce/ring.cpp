@@ -1,4 +1,5 @@
 #include "ucg/algo/common/ring.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 #include "ucg/algo/allreduce/allreduce.hpp"
 
@@ -45,13 +46,15 @@ std::size_t ring::scratch(const call& what, rank_t, rank_t size) {
 }
 
 double ring::cost(const shape& of, const link_cost& link) {
-    const double steps = of.ranks - 1;
     const double block = of.bytes / of.ranks;
     // What is reduced while the next segment travels costs nothing more; of a lone one, all.
-    const double pieces = block / of.segment > 1 ? block / of.segment : 1;
-    const double reducing = block / pieces * link.reduce_byte;
-    return steps * (2 * link.latency + 2 * block * link.per_byte + reducing +
-                    (pieces - 1) * link.per_message);
+    const double pieces = std::max(block / of.segment(), 1.0);
+    const double work =
+        block / pieces * link.reduce_byte + (pieces - 1) * link.per_message;
+    rounds all(of, link);
+    all.ring(of.ranks - 1, block, work);
+    all.ring(of.ranks - 1, block);
+    return all.total();
 }
 
 }  // namespace ucg::algo::allreduce

@@ -1,5 +1,6 @@
 #include "ucg/algo/barrier/barrier.hpp"
 #include "ucg/algo/common/blocks.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::barrier {
 
@@ -17,7 +18,10 @@ std::size_t dissemination::scratch(const call&, rank_t, rank_t) {
 }
 
 double dissemination::cost(const shape& of, const link_cost& link) {
-    return doublings(of.ranks) * link.latency;
+    rounds all(of, link);
+    for (rank_t distance = 1; distance < of.ranks; distance *= 2)
+        all.shift(distance, 0);
+    return all.total();
 }
 
 }  // namespace ucg::algo::barrier

@@ -4,6 +4,7 @@
 
 #include "ucg/algo/bcast/bcast.hpp"
 #include "ucg/algo/common/blocks.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::bcast {
 
@@ -28,7 +29,10 @@ std::size_t binomial::scratch(const call&, rank_t, rank_t) {
 }
 
 double binomial::cost(const shape& of, const link_cost& link) {
-    return doublings(of.ranks) * (link.latency + of.bytes * link.per_byte);
+    rounds all(of, link);
+    for (rank_t distance = std::bit_ceil(of.ranks) / 2; distance != 0; distance /= 2)
+        all.tree(distance, of.bytes);
+    return all.total();
 }
 
 }  // namespace ucg::algo::bcast

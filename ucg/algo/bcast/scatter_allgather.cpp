@@ -3,6 +3,7 @@
 #include "ucg/algo/bcast/bcast.hpp"
 #include "ucg/algo/common/binomial.hpp"
 #include "ucg/algo/common/ring.hpp"
+#include "ucg/algo/common/prices.hpp"
 
 namespace ucg::algo::bcast {
 
@@ -43,9 +44,11 @@ std::size_t scatter_allgather::scratch(const call&, rank_t, rank_t size) {
 }
 
 double scatter_allgather::cost(const shape& of, const link_cost& link) {
-    const double others = of.ranks - 1;
-    return (doublings(of.ranks) + others) * link.latency +
-           2 * of.bytes * others / of.ranks * link.per_byte;
+    rounds all(of, link);
+    for (rank_t distance = std::bit_ceil(of.ranks) / 2; distance != 0; distance /= 2)
+        all.tree(distance, of.bytes * std::min(1.0, static_cast<double>(distance) / of.ranks));
+    all.ring(of.ranks - 1, of.bytes / of.ranks);
+    return all.total();
 }
 
 }  // namespace ucg::algo::bcast

@@ -72,4 +72,17 @@ task gather_back(member& me, const call& what, halves& of, rank_t target) {
     }
 }
 
+void add_halving(rounds& to, const shape& of, const link_cost& link) noexcept {
+    double bytes = of.bytes / 2;
+    for (rank_t distance = 1; distance < std::bit_floor(of.ranks); distance *= 2, bytes /= 2)
+        to.swap(distance, bytes, bytes * link.reduce_byte);
+}
+
+void add_doubling_back(rounds& to, const shape& of) noexcept {
+    const rank_t left = std::bit_floor(of.ranks);
+    double bytes = of.bytes / left;
+    for (rank_t distance = left / 2; distance >= 1; distance /= 2, bytes *= 2)
+        to.swap(distance, bytes);
+}
+
 }  // namespace ucg::algo

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ucg/algo/common/folding.hpp"
+#include "ucg/algo/common/prices.hpp"
 #include "ucg/algo/common/row.hpp"
 
 namespace ucg::algo {
@@ -37,5 +38,9 @@ task double_back(member& me, const call& what, halves& of);
 
 // The same, but only the rank whose folded number is `target` gets all pieces.
 task gather_back(member& me, const call& what, halves& of, rank_t target);
+
+// What these take, of `of.bytes` bytes. gather_back() takes as long as double_back().
+void add_halving(rounds& to, const shape& of, const link_cost& link) noexcept;
+void add_doubling_back(rounds& to, const shape& of) noexcept;
 
 }  // namespace ucg::algo

@@ -2,6 +2,7 @@
 #include "ucg/algo/common/binomial.hpp"
 
 #include "ucg/algo/common/blocks.hpp"
+#include "ucg/algo/common/prices.hpp"
 #include "ucg/algo/reduce/reduce.hpp"
 
 namespace ucg::algo::reduce {
@@ -33,7 +34,10 @@ task reduce_to(member& me, const call& what, rank_t top) {
 }
 
 double tree_cost(const shape& of, const link_cost& link) noexcept {
-    return doublings(of.ranks) * (link.latency + of.bytes * (link.per_byte + link.reduce_byte));
+    rounds all(of, link);
+    for (rank_t distance = 1; distance < of.ranks; distance *= 2)
+        all.tree(distance, of.bytes, of.bytes * link.reduce_byte);
+    return all.total();
 }
 
 }  // namespace
@@ -59,7 +63,8 @@ std::size_t ordered_binomial::scratch(const call& what, rank_t, rank_t) {
 }
 
 double ordered_binomial::cost(const shape& of, const link_cost& link) {
-    return tree_cost(of, link) + link.latency + of.bytes * link.per_byte;
+    const double to_root = of.root != 0 ? neighbourhood(of, link).message(true, of.bytes) : 0;
+    return tree_cost(of, link) + to_root;
 }
 
 }  // namespace ucg::algo::reduce

@@ -1,5 +1,6 @@
 #include "ucg/algo/common/blocks.hpp"
 #include "ucg/algo/common/halving.hpp"
+#include "ucg/algo/common/prices.hpp"
 #include "ucg/algo/reduce/reduce.hpp"
 
 namespace ucg::algo::reduce {
@@ -45,11 +46,11 @@ std::size_t rabenseifner::scratch(const call& what, rank_t, rank_t size) {
 }
 
 double rabenseifner::cost(const shape& of, const link_cost& link) {
-    const rank_t left = std::bit_floor(of.ranks);
-    const double folding_cost =
-        left != of.ranks ? link.latency + of.bytes * (link.per_byte + link.reduce_byte) : 0;
-    return 2 * (std::bit_width(left) - 1) * link.latency + folding_cost +
-           of.bytes * (left - 1) / left * (2 * link.per_byte + link.reduce_byte);
+    rounds all(of, link);
+    if (!std::has_single_bit(of.ranks)) all.fold(of.bytes, of.bytes * link.reduce_byte);
+    add_halving(all, of, link);
+    add_doubling_back(all, of);
+    return all.total();
 }
 
 }  // namespace ucg::algo::reduce

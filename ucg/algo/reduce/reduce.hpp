@@ -17,11 +17,17 @@ UCG_ALGORITHM(ordered_binomial);
 // 2 log2 p a + N (p - 1) / p (2 b + c). In the order of ranks.
 UCG_ALGORITHM(rabenseifner);
 
+// In segments: reduced in each node's memory, at the root or the node's first rank; from there by
+// the ordered binomial tree, or above a quarter of a segment by Rabenseifner's algorithm. In the
+// order of nodes, and inside a node in that of ranks.
+UCG_ALGORITHM_ON_NODES(hierarchical);
+
 inline constexpr schedule::algorithm rows[] = {
     row<binomial>(collective::reduce, "binomial",
                   condition::commutative | condition::order_by_place),
     row<ordered_binomial>(collective::reduce, "ordered_binomial"),
     row<rabenseifner>(collective::reduce, "rabenseifner"),
+    row_on_nodes<hierarchical>(collective::reduce, "hierarchical"),
 };
 
 }  // namespace ucg::algo::reduce

@@ -34,7 +34,7 @@ std::size_t ring::scratch(const call& what, rank_t, rank_t size) {
 
 double ring::cost(const shape& of, const link_cost& link) {
     const double steps = of.ranks - 1;
-    const double pieces = of.bytes > of.segment ? of.bytes / of.segment : 1;
+    const double pieces = of.bytes > of.segment() ? of.bytes / of.segment() : 1;
     return steps * (link.latency + of.bytes * link.per_byte + of.bytes / pieces * link.reduce_byte +
                     (pieces - 1) * link.per_message) +
            of.bytes * link.copy_byte;

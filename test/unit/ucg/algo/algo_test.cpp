@@ -54,7 +54,11 @@ std::set<rank_t> roots(collective what, rank_t ranks) {
 // Tries one; says which it was where it goes wrong.
 void check(const scenario& of, const schedule::algorithm& by) {
     test::reference described(of);
-    if (!fits(by, described.call_of(0), {.ranks = of.ranks}, false)) return;
+    const schedule::placement where = placement_of(machine_of(of));
+    schedule::shape known;
+    known.ranks = of.ranks;
+    known.where = &where;
+    if (!fits(by, described.call_of(0), known, false)) return;
     const std::string wrong = run(of, by);
     if (!wrong.empty()) FAIL(by.name << ": " << text(of) << ": " << wrong);
 }

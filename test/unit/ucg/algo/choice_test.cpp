@@ -11,7 +11,10 @@ using schedule::condition;
 namespace {
 
 schedule::shape shape_of(schedule::rank_t ranks, double bytes) {
-    return {ranks, bytes};
+    schedule::shape made;
+    made.ranks = ranks;
+    made.bytes = bytes;
+    return made;
 }
 
 std::string chosen(double bytes, bool deterministic = false) {

@@ -1,6 +1,7 @@
 #include "test/unit/ucg/algo/scene.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <deque>
 #include <numeric>
@@ -52,7 +53,8 @@ std::string text(const scenario& of) {
                        of.how == operators::affine    ? ", not commutative"
                        : of.how == operators::average ? ", average"
                                                       : "",
-                       of.seed, of.segment);
+                       of.seed, of.sizes.segment) +
+           (of.nodes.empty() ? "" : fmt::format(", nodes {}", fmt::join(of.nodes, " ")));
 }
 
 reference::reference(const scenario& of) : of_(of), ranks_(of.ranks) {
@@ -268,7 +270,7 @@ schedule::call reference::call_of(rank_t rank) {
     }
     made.how = reduces(of_.what) ? how_.get() : nullptr;
     made.root = of_.root;
-    made.sizes.segment = of_.segment;
+    made.sizes = of_.sizes;
     return made;
 }
 
@@ -289,7 +291,7 @@ std::string reference::wrong_at(rank_t rank) const {
     return {};
 }
 
-std::string run(const scenario& of, const schedule::algorithm& by) {
+sim::machine machine_of(const scenario& of) {
     sim::machine like;
     like.ranks = of.ranks;
     like.ranks_per_node = of.ranks_per_node;
@@ -297,7 +299,12 @@ std::string run(const scenario& of, const schedule::algorithm& by) {
     like.seed = of.seed;
     like.max_delay = of.seed != 0 ? 20'000 : 0;
     like.max_skew = of.seed != 0 ? 10'000 : 0;
-    sim::network net(like);
+    like.nodes = of.nodes;
+    return like;
+}
+
+std::string run(const scenario& of, const schedule::algorithm& by) {
+    sim::network net(machine_of(of));
     reference data(of);
     std::deque<schedule::operation> operations;
     for (rank_t rank = 0; rank < of.ranks; ++rank) {

@@ -15,16 +15,25 @@ namespace test {
 // not commutative.
 enum class operators { sum, average, affine };
 
+// So that few elements make many segments, and several leaders.
+[[nodiscard]] inline ucg::schedule::tuning small_sizes() noexcept {
+    ucg::schedule::tuning made;
+    made.segment = 64;
+    made.leader_bytes = 16;
+    return made;
+}
+
 struct scenario {
     ucg::schedule::collective what = ucg::schedule::collective::barrier;
     ucg::schedule::rank_t ranks = 2;
     ucg::schedule::rank_t ranks_per_node = 1;
+    std::vector<std::uint64_t> nodes;  // names of the ranks' nodes, for other placements
     std::uint64_t count = 1;
     ucg::schedule::rank_t root = 0;
     bool in_place = false;
     operators how = operators::sum;
     std::uint64_t seed = 0;  // 0: everything in order
-    std::size_t segment = 64;
+    ucg::schedule::tuning sizes = small_sizes();
     unsigned starts = 1;
 };
 
@@ -64,6 +73,8 @@ private:
     std::vector<rank_data> ranks_;
     std::unique_ptr<ucg::schedule::reducer> how_;
 };
+
+[[nodiscard]] ucg::sim::machine machine_of(const scenario& of);
 
 // Runs it; empty where all ranks end well with the right result, also after each further start.
 [[nodiscard]] std::string run(const scenario& of, const ucg::schedule::algorithm& by);

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <deque>
+#include <numeric>
 #include <random>
 
 #include "test/unit/ucg/algo/scene.hpp"
@@ -21,13 +22,15 @@ using test::scenario;
 namespace {
 
 constexpr collective all_of_them[] = {
-    collective::barrier,   collective::bcast,     collective::reduce,
-    collective::allreduce, collective::allgather, collective::gather,
-    collective::scatter,   collective::alltoall,  collective::reduce_scatter_block};
+    collective::barrier,    collective::bcast,          collective::reduce,
+    collective::allreduce,  collective::allgather,      collective::gather,
+    collective::scatter,    collective::alltoall,       collective::reduce_scatter_block,
+    collective::allgatherv, collective::reduce_scatter,
+};
 
 bool reduces(collective what) {
     return what == collective::reduce || what == collective::allreduce ||
-           what == collective::reduce_scatter_block;
+           what == collective::reduce_scatter_block || what == collective::reduce_scatter;
 }
 
 // Small limits, so that few elements are many segments, and both ways of reducing are taken.
@@ -209,6 +212,72 @@ TEST_CASE("sums of the node's engine have the bits of the order of ranks, howeve
 
 namespace {
 
+// A vector goes to some leaders by reduce_scatter and back to all by allgatherv, in one buffer:
+// each result lies where its block did.
+std::string reduce_to_leaders(test::node_rank& me, const std::vector<std::uint64_t>& counts) {
+    node::engine by(me.memory, me.lives, me.rank, small_limits(512));
+    std::vector<std::uint64_t> places(counts.size());
+    std::partial_sum(counts.begin(), counts.end() - 1, places.begin() + 1);
+    const std::size_t all = places.back() + counts.back();
+    std::vector<std::uint64_t> data(all), expected(all);
+    for (std::size_t i = 0; i < all; ++i) {
+        data[i] = me.rank * 1000003 + i;
+        for (rank_t rank = 0; rank < by.size(); ++rank)
+            expected[i] += rank * 1000003 + i;
+    }
+    const schedule::kernel_reducer how(reduce::element::uint64, reduce::operation::sum, by.size());
+    schedule::call what;
+    what.what = collective::reduce_scatter;
+    what.from = data.data();
+    what.into = data.data() + places[me.rank];
+    what.counts = counts.data();
+    what.element = 8;
+    what.how = &how;
+    node::operation reduces(by);
+    if (reduces.init(what) != UCS_OK) return "init";
+    what.what = collective::allgatherv;
+    what.from = nullptr;
+    what.into = data.data();
+    what.places = places.data();
+    what.in_place = true;
+    node::operation gathers(by);
+    if (gathers.init(what) != UCS_OK) return "init";
+    reduces.start();
+    gathers.start();
+    if (by.wait(gathers) != UCS_OK) return "status";
+    return data == expected ? "" : fmt::format("rank {}: wrong sums", me.rank);
+}
+
+}  // namespace
+
+TEST_CASE("some ranks reduce everything and give it to all") {
+    const std::vector<std::uint64_t> divisions[] = {{3000, 0, 0, 0},    {0, 0, 0, 1},
+                                                    {1500, 1500, 0, 0}, {1, 4000, 2, 700},
+                                                    {0, 0, 0, 0},       {5, 0, 1, 2}};
+    for (const auto& counts : divisions)
+        for (const auto what : {ranks_are::threads, ranks_are::processes})
+            CHECK(run_node(test::small_node(4), what,
+                           [&](auto& me) { return reduce_to_leaders(me, counts); }) == "");
+}
+
+TEST_CASE("one rank that has everything uses whole slots") {
+    const node::geometry like = test::small_node(4);
+    const std::uint64_t everything[] = {0, 0, 1 << 20, 0};
+    const std::uint64_t places[] = {0, 0, 0, 0};
+    schedule::call what;
+    what.counts = everything;
+    what.places = places;
+    for (const auto which : {collective::reduce_scatter, collective::allgatherv}) {
+        what.what = which;
+        const auto made = node::make_pattern(what, 1, like, {});
+        REQUIRE(made != nullptr);
+        CHECK(made->how().segments <= (1U << 20) / like.slot_bytes + 1);
+        CHECK(made->how().bytes <= like.slot_bytes);
+    }
+}
+
+namespace {
+
 struct restarts {
     int left = 0;
     bool failed = false;
@@ -251,6 +320,13 @@ TEST_CASE("the node's engine refuses what it cannot do") {
         what.count = ~std::uint64_t{0} / 4;
         what.element = 8;
         if (operation.init(what) != UCS_ERR_OUT_OF_RANGE) return "bytes that overflow";
+        what.what = collective::reduce_scatter;
+        if (operation.init(what) != UCS_ERR_INVALID_PARAM) return "no counts";
+        const std::uint64_t all = ~std::uint64_t{0} / 8;
+        what.counts = &all;
+        if (operation.init(what) != UCS_ERR_OUT_OF_RANGE) return "counts that overflow";
+        what.what = collective::allgatherv;
+        if (operation.init(what) != UCS_ERR_INVALID_PARAM) return "no places";
         what.what = collective::alltoallv;
         what.count = 0;
         return operation.init(what) == UCS_ERR_UNSUPPORTED ? "" : "alltoallv";

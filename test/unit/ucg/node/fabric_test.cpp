@@ -45,8 +45,8 @@ std::vector<task_of> all_rows(rank_t ranks, std::uint64_t count) {
     return all;
 }
 
-std::string run_all(test::node_rank& me, const std::vector<task_of>& all) {
-    node::fabric over(me.memory, me.lives, me.rank);
+std::string run_all(test::node_rank& me, const std::vector<task_of>& all, std::size_t early) {
+    node::fabric over(me.memory, me.lives, me.rank, early);
     schedule::frame_pool frames;
     for (const task_of& each : all) {
         test::reference data(each.of);
@@ -61,8 +61,8 @@ std::string run_all(test::node_rank& me, const std::vector<task_of>& all) {
     return {};
 }
 
-std::string run_together(test::node_rank& me, const std::vector<task_of>& all) {
-    node::fabric over(me.memory, me.lives, me.rank);
+std::string run_together(test::node_rank& me, const std::vector<task_of>& all, std::size_t early) {
+    node::fabric over(me.memory, me.lives, me.rank, early);
     schedule::frame_pool frames;
     std::deque<test::reference> data;
     std::deque<schedule::operation> operations;
@@ -90,8 +90,11 @@ TEST_CASE("every algorithm runs over the rings of a node") {
             for (const std::uint64_t count : {0U, 3U, 700U})  // up to several rings full
                 for (const task_of& each : all_rows(ranks, count))
                     all.push_back(each);
-            const std::string wrong =
-                run_node(test::small_node(ranks), what, [&](auto& me) { return run_all(me, all); });
+            // Without room for early messages a send waits for its receive.
+            const std::size_t early =
+                what == ranks_are::threads ? 0 : node::fabric::usual_early_bytes;
+            const std::string wrong = run_node(test::small_node(ranks), what,
+                                               [&](auto& me) { return run_all(me, all, early); });
             if (!wrong.empty()) FAIL(wrong);
         }
     }
@@ -101,11 +104,117 @@ TEST_CASE("every algorithm runs over the rings of a node") {
 TEST_CASE("operations over the rings of a node at the same time") {
     for (const rank_t ranks : {2U, 5U}) {
         std::vector<task_of> all = all_rows(ranks, 300);
-        const std::string wrong = run_node(test::small_node(ranks), ranks_are::processes,
-                                           [&](auto& me) { return run_together(me, all); });
-        if (!wrong.empty()) FAIL(wrong);
+        for (const std::size_t early : {std::size_t{0}, node::fabric::usual_early_bytes}) {
+            const std::string wrong =
+                run_node(test::small_node(ranks), ranks_are::processes,
+                         [&](auto& me) { return run_together(me, all, early); });
+            if (!wrong.empty()) FAIL(wrong);
+        }
     }
     SUCCEED();
+}
+
+namespace {
+
+scenario sum_at_root(rank_t ranks) {
+    scenario of;
+    of.what = collective::reduce;
+    of.ranks = ranks;
+    of.count = 100;
+    return of;
+}
+
+// A word that no fabric uses: rank 1 says there how far it is.
+std::uint64_t& mark_of(test::node_rank& me) {
+    return *reinterpret_cast<std::uint64_t*>(me.memory.mailbox_content(1, 0));
+}
+
+// Until nothing has moved for long, so that nothing will unless another rank does something.
+void settle(node::fabric& over) {
+    for (unsigned fruitless = 0; fruitless < 20'000; ++fruitless)
+        if (over.progress()) fruitless = 0;
+}
+
+// Rank 1 starts many operations before rank 0 does.
+std::string be_flooded(test::node_rank& me) {
+    constexpr std::size_t limit = 4096;
+    node::fabric over(me.memory, me.lives, me.rank, limit);
+    schedule::frame_pool frames;
+    const scenario of = sum_at_root(2);
+    const schedule::algorithm& by = algo::algorithms(of.what).front();
+    std::deque<test::reference> data;
+    std::deque<schedule::operation> operations;
+    for (int i = 0; i < 200; ++i) {
+        data.emplace_back(of);
+        operations.emplace_back(over, frames);
+        if (operations.back().init(by, data.back().call_of(me.rank)) != UCS_OK) return "init";
+    }
+    while (me.rank == 0 && (node::look(mark_of(me)) == 0 || over.kept_of(1) < limit))
+        over.progress();
+    if (me.rank == 0) settle(over);
+    const std::size_t kept = me.rank == 0 ? over.kept_of(1) : 0;
+    for (schedule::operation& each : operations)
+        each.start();
+    if (me.rank == 1) settle(over);
+    if (me.rank == 1) node::tell(mark_of(me), 1);
+    for (schedule::operation& each : operations)
+        if (over.wait(each) != UCS_OK) return "status";
+    if (kept > limit + me.memory.like().ring_bytes) return fmt::format("{} bytes are kept", kept);
+    return data.back().wrong_at(me.rank);
+}
+
+}  // namespace
+
+TEST_CASE("early messages take bounded memory, and come all the same") {
+    CHECK(run_node(test::small_node(2), ranks_are::processes, be_flooded) == "");
+}
+
+namespace {
+
+// A broadcast from rank 2 over 2, 0, 1: rank 1 floods rank 0 with later operations and gives the
+// broadcast up. Rank 0, which waits for rank 2 alone, leaves the ring from rank 1 unread.
+std::string hear_by_another(test::node_rank& me) {
+    node::fabric over(me.memory, me.lives, me.rank, 0);
+    schedule::frame_pool frames;
+    scenario of;
+    of.what = collective::bcast;
+    of.ranks = 4;
+    of.root = 2;
+    test::reference data(of), later(sum_at_root(4));
+    schedule::operation broadcast(over, frames);
+    if (broadcast.init(algo::algorithms(of.what).front(), data.call_of(me.rank)) != UCS_OK)
+        return "init";
+    const bool late = me.rank == 2 || me.rank == 3;
+    while (late && node::look(mark_of(me)) == 0)
+        over.progress();
+    broadcast.start();
+    if (me.rank == 1) {
+        std::deque<schedule::operation> flood;
+        for (int i = 0; i < 100; ++i) {
+            flood.emplace_back(over, frames);
+            const schedule::algorithm& by = algo::algorithms(collective::reduce).front();
+            if (flood.back().init(by, later.call_of(1)) != UCS_OK) return "init";
+            flood.back().start();
+        }
+        settle(over);
+        broadcast.fail(UCS_ERR_CANCELED);
+        for (schedule::operation& each : flood)
+            each.fail(UCS_ERR_CANCELED);
+        settle(over);
+        node::tell(mark_of(me), 1);
+    }
+    const ucs_status_t status = over.wait(broadcast);
+    while (node::look(mark_of(me)) != 1 + me.rank)  // one after the other: all hear the others
+        over.progress();
+    settle(over);
+    node::tell(mark_of(me), 2 + me.rank);
+    return status == UCS_ERR_CANCELED ? "" : fmt::format("rank {}: {}", me.rank, status);
+}
+
+}  // namespace
+
+TEST_CASE("news of a failure come past a ring that is left alone") {
+    CHECK(run_node(test::small_node(4), ranks_are::processes, hear_by_another) == "");
 }
 
 namespace {

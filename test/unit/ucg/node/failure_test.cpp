@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "test/support/log_capture.hpp"
 #include "test/unit/ucg/node/group.hpp"
 
 using namespace ucg;
@@ -111,6 +112,95 @@ TEST_CASE("ranks that disagree on the arguments are told") {
         };
         CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
     }
+}
+
+namespace {
+
+struct pair_of_calls {
+    schedule::call right, wrong;
+    const char* said;  // of the wrong one
+};
+
+schedule::call call_of(collective what, std::size_t count, const schedule::reducer* how) {
+    schedule::call made;
+    made.what = what;
+    made.count = count;
+    made.element = 8;
+    made.how = how;
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("whoever disagrees is named, and what it called") {
+    const schedule::kernel_reducer sum(reduce::element::fp64, reduce::operation::sum, 2);
+    const schedule::kernel_reducer largest(reduce::element::fp64, reduce::operation::maximum, 2);
+    const schedule::kernel_reducer of_int(reduce::element::int64, reduce::operation::sum, 2);
+    for (const std::size_t count : {1U, 4000U}) {
+        const schedule::call right = call_of(collective::allreduce, count, &sum);
+        schedule::call from_one = call_of(collective::bcast, count, nullptr);
+        schedule::call from_other = from_one;
+        from_other.root = 1;
+        const std::string elements = fmt::format("of {} elements of 8 bytes", count);
+        const pair_of_calls pairs[] = {
+            {right, call_of(collective::allreduce, count, &largest),
+             "allreduce {}, maximum of fp64"},
+            {right, call_of(collective::allreduce, count, &of_int), "allreduce {}, sum of int64"},
+            {right, call_of(collective::barrier, 0, nullptr), "barrier"},
+            {right, call_of(collective::allgather, count, nullptr), "allgather {}"},
+            {from_one, from_other, "bcast {}, root 1"},
+        };
+        for (const pair_of_calls& each : pairs) {
+            const test::log_capture log;
+            const auto body = [&](test::node_rank& me) -> std::string {
+                std::vector<double> from(3 * count), into(3 * count);
+                node::engine by(me.memory, me.lives, me.rank);
+                node::operation operation(by);
+                schedule::call what = me.rank == 2 ? each.wrong : each.right;
+                what.from = from.data();
+                what.into = into.data();
+                if (operation.init(what) != UCS_OK) return "init";
+                // A root needs nothing of others: it goes on until it hears of the failure.
+                while (by.status() == UCS_OK) {
+                    if (operation.status() != UCS_INPROGRESS) operation.start();
+                    (void)by.wait(operation);
+                }
+                return by.status() == UCS_ERR_INVALID_PARAM ? "" : "status";
+            };
+            CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
+            INFO(log.text());
+            const std::string said = fmt::format(fmt::runtime(each.said), elements);
+            CHECK((log.count("rank 2 " + said) != 0 || log.count("called " + said) != 0));
+        }
+    }
+}
+
+TEST_CASE("what ranks may differ in is no disagreement") {
+    const schedule::kernel_reducer sum(reduce::element::fp64, reduce::operation::sum, 3);
+    const auto body = [&](test::node_rank& me) -> std::string {
+        node::engine by(me.memory, me.lives, me.rank);
+        std::vector<double> from(9, 1), into(9, 1);
+        const std::uint64_t counts[] = {1, 3, 2};
+        const std::uint64_t forwards[] = {0, 1, 4}, backwards[] = {5, 2, 0};
+        const bool odd = me.rank % 2 != 0;
+        schedule::call calls[] = {call_of(collective::allreduce, 3, &sum),
+                                  call_of(collective::allgatherv, counts[me.rank], nullptr),
+                                  call_of(collective::barrier, me.rank, nullptr)};
+        for (schedule::call& what : calls) {
+            what.counts = counts;
+            what.places = odd ? forwards : backwards;
+            what.from = from.data();
+            what.into = into.data();
+            what.in_place = odd;
+            if (what.what != collective::allgatherv) what.root = me.rank;
+            node::operation operation(by);
+            if (operation.init(what) != UCS_OK) return "init";
+            operation.start();
+            if (by.wait(operation) != UCS_OK) return name(what.what);
+        }
+        return {};
+    };
+    CHECK(run_node(test::small_node(3), ranks_are::threads, body) == "");
 }
 
 TEST_CASE("counters that a rank overwrites with nonsense end the operation") {

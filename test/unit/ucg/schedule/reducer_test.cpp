@@ -1,6 +1,7 @@
 #include "ucg/schedule/reducer.hpp"
 
 #include <catch2/catch.hpp>
+#include <set>
 #include <vector>
 
 using namespace ucg::schedule;
@@ -44,4 +45,22 @@ TEST_CASE("an average is divided in the last pass only") {
     CHECK(result == 16);
     how.apply(&result, {&how, {&a, &b}, 2, 1, true});
     CHECK(result == 4);
+}
+
+TEST_CASE("a built-in reducer says which one it is, and no two say the same") {
+    std::set<std::uint16_t> kinds;
+    std::size_t built_in = 0;
+    for (std::size_t type = 0; type < ucg::reduce::element_count; ++type) {
+        for (std::size_t i = 0; i < ucg::reduce::operation_count; ++i) {
+            const auto what = static_cast<ucg::reduce::element>(type);
+            const auto how = static_cast<ucg::reduce::operation>(i);
+            if (!is_defined(what, how)) continue;
+            kinds.insert(kernel_reducer(what, how, 2).kind());
+            ++built_in;
+        }
+    }
+    CHECK(kinds.size() == built_in);
+    CHECK(kinds.count(0) == 0);
+    const auto nothing = [](const void*, void*, std::size_t, void*) {};
+    CHECK(user_reducer(nothing, nullptr, 8, true).kind() == 0);
 }

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Ranks that real launchers start find each other: over PMIx, MPI, and what torchrun sets.
+
+MEET_PROGRAM is meet.c on our objects; MEET_MPI_PROGRAM the same with MPI, where there is one; PMIX_BUILT is
+1 where the build has PMIx.
+"""
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = os.environ["MEET_PROGRAM"]
+MPI_PROGRAM = os.environ.get("MEET_MPI_PROGRAM", "")
+HAS_PMIX = os.environ.get("PMIX_BUILT") == "1"
+SECONDS = 120
+# Only what a test sets: the launcher of the tests may have left its own.
+CLEAN = {name: value for name, value in os.environ.items()
+         if not name.startswith(("PMI", "OMPI_", "PRTE", "SLURM", "UCG_", "MASTER_", "TORCHELASTIC"))
+         and name not in ("RANK", "WORLD_SIZE")}
+
+
+def free_port():
+    """Below the ports that the kernel gives to those who connect."""
+    while True:
+        port = random.randrange(15000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+
+
+def run(command, settings=None):
+    """Exit code and output; everything that was started is ended."""
+    process = subprocess.Popen(command, env={**CLEAN, **(settings or {})}, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return "timeout", output
+    return process.returncode, output
+
+
+def mpirun(ranks):
+    path = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
+    if path is None:
+        raise unittest.SkipTest("mpirun is not installed (package openmpi-bin)")
+    return [path, "-n", str(ranks), "--allow-run-as-root", "--oversubscribe"]
+
+
+def prterun(ranks):
+    path = shutil.which("prterun")
+    if path is None:
+        raise unittest.SkipTest("prterun is not installed (package prrte)")
+    return [path, "-n", str(ranks), "--allow-run-as-root", "--map-by", ":oversubscribe"]
+
+
+class Ranks(unittest.TestCase):
+    def assert_all_end(self, code, output, ranks, how="Success", times=1):
+        self.assertEqual(code, 0, output)
+        for rank in range(ranks):
+            self.assertEqual(output.count(f"END rank {rank} of {ranks}: {how}\n"), times, output)
+
+
+class Pmix(Ranks):
+    def setUp(self):
+        if not HAS_PMIX:
+            self.skipTest("built without PMIx (package libpmix-dev)")
+
+    def test_mpirun(self):
+        for ranks in (1, 3, 8):
+            code, output = run([*mpirun(ranks), PROGRAM, "env", "rounds"])
+            self.assert_all_end(code, output, ranks)
+
+    def test_prterun(self):
+        code, output = run([*prterun(3), PROGRAM, "env", "rounds"])
+        self.assert_all_end(code, output, 3)
+
+    def test_one_object_after_the_other(self):
+        code, output = run([*mpirun(2), PROGRAM, "env", "again"])
+        self.assert_all_end(code, output, 2, times=2)
+
+    def test_a_rank_that_does_not_come_is_named(self):
+        code, output = run([*mpirun(3), PROGRAM, "env", "absent"], {"UCG_OOB_TIMEOUT": "1s"})
+        self.assertEqual(code, 0, output)
+        for rank in (0, 1):
+            self.assertIn(f"END rank {rank} of 3: Operation timed out\n", output)
+        self.assertEqual(output.count("round 1: rank 2 did not take part within 1 s"), 2, output)
+
+    def test_a_killed_rank_hangs_nobody(self):
+        code, output = run([*mpirun(3), PROGRAM, "env", "die"])
+        self.assertNotIn(code, (0, "timeout"), output)
+        self.assertNotIn("Success", output)
+
+
+class Mpi(Ranks):
+    def setUp(self):
+        if not MPI_PROGRAM:
+            self.skipTest("built without MPI (packages openmpi-bin libopenmpi-dev)")
+
+    def test_rounds(self):
+        for ranks in (1, 4):
+            code, output = run([*mpirun(ranks), MPI_PROGRAM, "mpi", "rounds"])
+            self.assert_all_end(code, output, ranks)
+
+    def test_pmix_beside_mpi(self):
+        if not HAS_PMIX:
+            self.skipTest("built without PMIx (package libpmix-dev)")
+        code, output = run([*mpirun(2), MPI_PROGRAM, "mpi", "again"])
+        self.assert_all_end(code, output, 2, times=2)
+
+
+class Variables(Ranks):
+    """Processes that are started one by one."""
+
+    def launch(self, ranks, what, settings, names=("RANK", "WORLD_SIZE")):
+        processes = []
+        for rank in range(ranks):
+            own = {**CLEAN, **settings, names[0]: str(rank), names[1]: str(ranks)}
+            processes.append(subprocess.Popen([PROGRAM, "env", what], env=own, text=True,
+                                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+        codes, output = [], ""
+        for process in processes:
+            try:
+                text, _ = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                text, _ = process.communicate()
+                text += "TIMEOUT\n"
+            output += text
+            codes.append(process.returncode)
+        self.assertNotIn("TIMEOUT", output)
+        return codes, output
+
+    def test_what_torchrun_sets(self):
+        settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        codes, output = self.launch(4, "again", settings)
+        self.assert_all_end(max(codes), output, 4, times=2)
+
+    def test_a_killed_rank_is_named(self):
+        settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        codes, output = self.launch(4, "die", settings)
+        self.assertEqual(codes[1], -signal.SIGKILL, output)
+        for rank in (0, 2, 3):
+            self.assertIn(f"END rank {rank} of 4: Connection reset by the remote peer\n", output)
+        self.assertIn("round 1: rank 1 died or left", output)
+
+    def test_a_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            settings = {"UCG_OOB_DIR": folder, "UCG_OOB_JOB": "of-the-test"}
+            codes, output = self.launch(3, "rounds", settings, ("UCG_OOB_RANK", "UCG_OOB_SIZE"))
+            self.assert_all_end(max(codes), output, 3)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_alone(self):
+        code, output = run([PROGRAM, "env", "rounds"])
+        self.assert_all_end(code, output, 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

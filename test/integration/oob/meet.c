@@ -1,0 +1,131 @@
+/* A rank that meets the others as the environment says, or over MPI. Prints one line: how it ended.
+   usage: meet env|mpi rounds | absent | again | die
+     rounds  exchanges blocks of several sizes and checks them
+     again   the same over two objects, one after the other
+     absent  the last rank does not take part in the second round; the others end with a timeout
+     die     rank 1 kills itself before the second round; the others say how that ended */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef MEET_OVER_MPI
+#include <ucg/api/ucg_oob_mpi.h>
+#endif
+#include <ucg/api/ucg_oob.h>
+
+static void rest(void) {
+    const struct timespec time = {0, 100000};
+    nanosleep(&time, NULL);
+}
+
+static unsigned char pattern(uint32_t rank, size_t round, size_t at) {
+    return (unsigned char)(rank * 29 + round * 7 + at + (at >> 8));
+}
+
+static ucs_status_t exchange(const ucg_oob_t* oob, const void* send, void* recv, size_t bytes) {
+    void* request = NULL;
+    ucs_status_t status = oob->allgather(oob->arg, send, recv, bytes, &request);
+
+    if (status != UCS_OK) return status;
+    while ((status = oob->test(oob->arg, request)) == UCS_INPROGRESS)
+        rest();
+    oob->release(oob->arg, request);
+    return status;
+}
+
+/* Ends the process where something is wrong. */
+static ucs_status_t check_round(const ucg_oob_t* oob, size_t round, size_t bytes) {
+    unsigned char* send = malloc(bytes + 1);
+    unsigned char* recv = malloc(oob->size * bytes + 1);
+    ucs_status_t status;
+    uint32_t rank;
+    size_t at;
+
+    if (send == NULL || recv == NULL) exit(3);
+    for (at = 0; at < bytes; ++at)
+        send[at] = pattern(oob->rank, round, at);
+    status = exchange(oob, send, recv, bytes);
+    for (rank = 0; status == UCS_OK && rank < oob->size; ++rank)
+        for (at = 0; at < bytes; ++at)
+            if (recv[rank * bytes + at] != pattern(rank, round, at)) {
+                printf("WRONG round %zu, rank %u, byte %zu\n", round, rank, at);
+                exit(4);
+            }
+    free(send);
+    free(recv);
+    return status;
+}
+
+static ucs_status_t check_rounds(const ucg_oob_t* oob) {
+    static const size_t sizes[] = {1, 0, 64, 4096, 0, 1 << 20, 7};
+    ucs_status_t status = UCS_OK;
+    size_t i;
+
+    for (i = 0; status == UCS_OK && i < sizeof(sizes) / sizeof(sizes[0]); ++i)
+        status = check_round(oob, i, sizes[i]);
+    return status;
+}
+
+static ucs_status_t act(const ucg_oob_t* oob, const char* what) {
+    ucs_status_t status;
+
+    if (strcmp(what, "absent") != 0 && strcmp(what, "die") != 0) return check_rounds(oob);
+    status = check_round(oob, 0, 100);
+    if (status != UCS_OK) return status;
+    if (strcmp(what, "absent") == 0 && oob->rank + 1 == oob->size) {
+        sleep(6);
+        return UCS_ERR_CANCELED;
+    }
+    if (strcmp(what, "die") == 0 && oob->rank == 1) kill(getpid(), SIGKILL);
+    return check_round(oob, 1, 100);
+}
+
+static int say(const ucg_oob_t* oob, ucs_status_t status) {
+    printf("END rank %u of %u: %s\n", oob->rank, oob->size, ucs_status_string(status));
+    return fflush(stdout);
+}
+
+static int meet_env(const char* what) {
+    int times = strcmp(what, "again") == 0 ? 2 : 1;
+
+    for (; times != 0; --times) {
+        ucg_oob_t* oob = NULL;
+        const ucs_status_t status = ucg_oob_create_env(&oob);
+        if (status != UCS_OK) {
+            printf("NONE: %s\n", ucs_status_string(status));
+            return 2;
+        }
+        say(oob, act(oob, what));
+        ucg_oob_destroy(oob);
+    }
+    return 0;
+}
+
+#ifdef MEET_OVER_MPI
+static int meet_mpi(const char* what) {
+    ucg_oob_mpi_t* oob = NULL;
+    void* request = NULL;
+
+    if (MPI_Init(NULL, NULL) != MPI_SUCCESS) return 2;
+    if (ucg_oob_mpi_create(MPI_COMM_WORLD, &oob) != UCS_OK) return 2;
+    if (oob->oob.allgather(oob->oob.arg, NULL, NULL, (size_t)INT_MAX + 1, &request) !=
+        UCS_ERR_EXCEEDS_LIMIT)
+        return 5;
+    say(&oob->oob, act(&oob->oob, what));
+    if (strcmp(what, "again") == 0) meet_env("rounds"); /* beside MPI, which may use PMIx itself */
+    ucg_oob_mpi_destroy(oob);
+    return MPI_Finalize() == MPI_SUCCESS ? 0 : 2;
+}
+#endif
+
+int main(int argc, char** argv) {
+    if (argc == 3 && strcmp(argv[1], "env") == 0) return meet_env(argv[2]);
+#ifdef MEET_OVER_MPI
+    if (argc == 3 && strcmp(argv[1], "mpi") == 0) return meet_mpi(argv[2]);
+#endif
+    fprintf(stderr, "usage: %s env|mpi rounds|again|absent|die\n", argv[0]);
+    return 2;
+}

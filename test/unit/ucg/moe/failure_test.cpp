@@ -1,0 +1,312 @@
+// Wrong arguments, ranks that disagree, that lie and that die: everybody ends, with a status.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <deque>
+
+#include "test/unit/ucg/moe/world.hpp"
+#include "ucg/moe/combine.hpp"
+#include "ucg/moe/dispatch.hpp"
+#include "ucg/moe/low_latency_dispatch.hpp"
+#include "uct/sim/random.hpp"
+
+using namespace test::moe;
+using reduce::element;
+using ucg::moe::combine;
+using ucg::moe::dispatch;
+using ucg::moe::expansion;
+using ucg::moe::low_latency_dispatch;
+using ucg::moe::notify;
+using ucg::moe::scales;
+using ucg::moe::team;
+using ucg::moe::values;
+using ucg::moe::weights;
+using ucg::schedule::program;
+
+namespace {
+
+scenario small() {
+    scenario of;
+    of.ranks = 6;
+    of.ranks_per_node = 3;
+    of.experts = 12;
+    of.uneven = false;
+    return of;
+}
+
+// notify of all ranks; rank 4 gives something else.
+std::vector<ucs_status_t> notify_with(world& all, const const_matrix& topk,
+                                      const ucg::moe::settings& by,
+                                      std::shared_ptr<const team> who, ucs_status_t expected) {
+    std::deque<notify> each(all.of().ranks);
+    std::vector<program*> programs;
+    for (rank_t rank = 0; rank < all.of().ranks; ++rank) {
+        const ucs_status_t status =
+            rank == 4 ? each[rank].init(who, topk, by)
+                      : each[rank].init(all.team(rank), all.topk(rank), all.of().by);
+        CHECK(status == (rank == 4 ? expected : UCS_OK));
+        programs.push_back(&each[rank]);
+    }
+    return all.run(programs);
+}
+
+void expect_all(const std::vector<ucs_status_t>& ends, ucs_status_t wanted) {
+    for (const ucs_status_t end : ends)
+        CHECK(end == wanted);
+}
+
+// Passes everything on to another fabric, but changes some bits of what is sent.
+class lying_fabric final : public ucg::schedule::fabric {
+public:
+    lying_fabric(ucg::schedule::fabric& by, std::uint64_t seed) : by_(by), dice_(seed) {}
+
+    [[nodiscard]] rank_t rank() const noexcept override { return by_.rank(); }
+    [[nodiscard]] rank_t size() const noexcept override { return by_.size(); }
+    void post(ucg::schedule::step& what) noexcept override {
+        if (what.what == ucg::schedule::action::send && what.bytes != 0 && dice_.below(2) == 0) {
+            const auto* const from = static_cast<const std::byte*>(what.from);
+            std::vector<std::byte>& copy = lies_.emplace_back(from, from + what.bytes);
+            const std::uint64_t word = dice_.below(what.bytes / 4) * 4;
+            const std::uint32_t lie = dice_.below(3) == 0
+                                          ? static_cast<std::uint32_t>(dice_.next())
+                                          : static_cast<std::uint32_t>(dice_.below(64)) - 2;
+            std::memcpy(copy.data() + word, &lie, sizeof lie);
+            what.from = copy.data();
+        }
+        by_.post(what);
+    }
+    void cancel(ucg::schedule::step& what) noexcept override { by_.cancel(what); }
+    [[nodiscard]] ucs_status_t enter(ucg::schedule::operation& what,
+                                     ucg::schedule::sequence_t& number) noexcept override {
+        return by_.enter(what, number);
+    }
+    void leave(ucg::schedule::operation& what) noexcept override { by_.leave(what); }
+    void announce(ucg::schedule::operation& what, ucs_status_t why) noexcept override {
+        by_.announce(what, why);
+    }
+
+private:
+    ucg::schedule::fabric& by_;
+    uct::sim::random dice_;
+    std::deque<std::vector<std::byte>> lies_;
+};
+
+}  // namespace
+
+TEST_CASE("moe: experts that cannot be dealt to the ranks, and masks that cannot be", "[moe]") {
+    const placement where(4);
+    CHECK(team::make(where, 0, 10).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(team::make(where, 0, 0).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(team::make(where, 4, 8).status() == UCS_ERR_INVALID_PARAM);
+    const std::uint8_t own[] = {0, 1, 0, 0};
+    CHECK(team::make(where, 1, 8, own).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(team::make(where, 0, 8, own).ok());
+    CHECK(team::make(where, 0, 8, std::span(own).first(3)).status() == UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("moe: a choice out of range ends notify on every rank", "[moe]") {
+    for (const std::int64_t expert : {-2LL, 12LL, 1LL << 40}) {
+        world all(small());
+        std::vector<std::int64_t> topk(20, 1);
+        topk[13] = expert;
+        const const_matrix wrong = ucg::moe::dense_matrix(
+            reinterpret_cast<const std::byte*>(topk.data()), 10, 2, element::int64);
+        expect_all(notify_with(all, wrong, all.of().by, all.team(4), UCS_ERR_INVALID_PARAM),
+                   UCS_ERR_INVALID_PARAM);
+    }
+}
+
+TEST_CASE("moe: choices at a null pointer, of a wrong type, of too many", "[moe]") {
+    for (int which = 0; which < 4; ++which) {
+        world all(small());
+        const_matrix wrong = all.topk(4);
+        if (which == 0) wrong.data = nullptr;
+        if (which == 1) wrong.type = element::fp32;
+        if (which == 2) wrong.rows = std::uint64_t{1} << 62U;
+        if (which == 3) wrong.elements = 0;
+        expect_all(notify_with(all, wrong, all.of().by, all.team(4), UCS_ERR_INVALID_PARAM),
+                   UCS_ERR_INVALID_PARAM);
+    }
+}
+
+TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
+    for (int which = 0; which < 3; ++which) {
+        world all(small());
+        const_matrix topk = all.topk(4);
+        ucg::moe::settings by = all.of().by;
+        std::shared_ptr<const team> who = all.team(4);
+        if (which == 0) topk.elements = 1, topk.row_stride = 16;
+        if (which == 1) by.channels = 5;
+        if (which == 2)
+            who = std::make_shared<const team>(*team::make(all.where(), 4, 24));
+        const auto ends = notify_with(all, topk, by, who, UCS_OK);
+        for (const ucs_status_t end : ends)
+            CHECK((end == UCS_ERR_INVALID_PARAM || end == UCS_ERR_MESSAGE_TRUNCATED));
+    }
+}
+
+TEST_CASE("moe: buffers that do not fit end dispatch everywhere, and nothing hangs", "[moe]") {
+    world all(small());
+    const auto plans = all.plans();
+    enum { no_x, few_rows, other_type, no_output, odd_scales, odd_weights, unaligned, wrongs };
+    for (int which = 0; which < wrongs; ++which) {
+        std::deque<dispatch> each(6);
+        std::deque<own_matrix> memory;
+        std::vector<program*> programs;
+        for (rank_t rank = 0; rank < 6; ++rank) {
+            ucg::moe::dispatch_tensors what;
+            own_matrix& x = memory.emplace_back(all.tokens(rank), 16, element::bf16);
+            own_matrix& out = memory.emplace_back(plans[rank]->in.rows, 16, element::bf16);
+            what.from[values] = x.view();
+            what.into.into[values] = out.view();
+            ucs_status_t wanted = UCS_OK;
+            if (rank == 4) {
+                wanted = which == few_rows ? UCS_ERR_BUFFER_TOO_SMALL : UCS_ERR_INVALID_PARAM;
+                if (which == no_x) what.from[values].data = nullptr;
+                if (which == few_rows) --what.into.into[values].rows;
+                if (which == other_type) what.into.into[values].type = element::fp16;
+                if (which == no_output) what.into.into[values].data = nullptr;
+                if (which == odd_scales) {
+                    what.from[scales] = x.view();
+                    what.from[scales].type = element::fp32;
+                }
+                if (which == odd_weights) {
+                    what.from[weights] = x.view();
+                    what.from[weights].type = element::fp32;
+                }
+                if (which == unaligned) ++what.from[values].data;
+            }
+            INFO("case " << which << ", rank " << rank);
+            CHECK(each[rank].init(plans[rank], what) == wanted);
+            programs.push_back(&each[rank]);
+        }
+        const std::vector<ucs_status_t> ends = all.run(programs);
+        for (rank_t rank = 0; rank < 6; ++rank)
+            CHECK(ends[rank] ==
+                  (which == few_rows ? UCS_ERR_BUFFER_TOO_SMALL : UCS_ERR_INVALID_PARAM));
+    }
+}
+
+TEST_CASE("moe: who waits for a rank that takes no part is asked whom it waits for", "[moe]") {
+    world all(small());
+    std::deque<notify> each(6);
+    std::deque<ucg::schedule::operation> operations;
+    for (rank_t rank = 0; rank < 6; ++rank) {
+        REQUIRE(each[rank].init(all.team(rank), all.topk(rank), all.of().by) == UCS_OK);
+        operations.emplace_back(all.net().of(rank), all.net().frames()).init(each[rank]);
+        if (rank != 4) operations.back().start();
+    }
+    all.net().run();
+    CHECK(operations[1].missing() == std::vector<rank_t>{4});  // whose relay it is
+    CHECK(operations[3].missing() == std::vector<rank_t>{4});
+    operations[1].fail(UCS_ERR_TIMED_OUT);
+    all.net().run();
+    operations[4].start();
+    for (const ucg::schedule::operation& one : operations)
+        CHECK(one.status() == UCS_ERR_TIMED_OUT);
+}
+
+TEST_CASE("moe: combine refuses what it cannot add up", "[moe]") {
+    world all(small());
+    const auto plans = all.plans();
+    own_matrix x(plans[0]->in.rows, 16, element::fp8_e4m3), sum(all.tokens(0), 16, element::bf16);
+    ucg::moe::combine_tensors what;
+    what.from[values] = x.view();
+    what.into[values] = sum.view();
+    combine one;
+    CHECK(one.init(plans[0], what) == UCS_ERR_INVALID_PARAM);
+    x = own_matrix(plans[0]->in.rows, 16, element::bf16, 0, 2);
+    what.from[values] = x.view();
+    CHECK(one.init(plans[0], what) == UCS_ERR_INVALID_PARAM);
+    x = own_matrix(plans[0]->in.rows, 16, element::bf16);
+    what.from[values] = x.view();
+    CHECK(one.init(plans[0], what) == UCS_OK);
+    --what.into[values].rows;
+    CHECK(one.init(plans[0], what) == UCS_ERR_BUFFER_TOO_SMALL);
+    CHECK(expansion::make(plans[0]->in, 0).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(expansion::make(plans[0]->in, 1U << 31U).status() == UCS_ERR_EXCEEDS_LIMIT);
+}
+
+TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
+    world all(small());
+    std::deque<low_latency_dispatch> each(6);
+    std::deque<own_matrix> memory;
+    std::vector<program*> programs;
+    for (rank_t rank = 0; rank < 6; ++rank) {
+        own_matrix& x = memory.emplace_back(all.tokens(rank), 8, element::bf16);
+        own_matrix& values = memory.emplace_back(2 * 6 * 20, 8, element::bf16);
+        ucg::moe::low_latency_tensors what{x.view(), {values.view(), 6 * 20 * 16}, {}, {}};
+        what.values.first.rows = 6 * 20;
+        const ucg::moe::slot_settings by{rank == 4 ? 19U : 20U, false,
+                                         ucg::moe::scaling::exact};
+        CHECK(each[rank].init(all.team(rank), by, all.topk(rank), what) ==
+              (rank == 4 ? UCS_ERR_INVALID_PARAM : UCS_OK));
+        programs.push_back(&each[rank]);
+    }
+    expect_all(all.run(programs), UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("moe: whatever a rank says, nobody crashes and nobody hangs", "[moe]") {
+    unsigned refused = 0;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        INFO("seed " << seed);
+        scenario of = small();
+        of.how = gate::with_holes;
+        of.seed = seed;
+        world all(of);
+        std::deque<notify> each(of.ranks);
+        lying_fabric liar(all.net().of(1), seed);
+        std::deque<ucg::schedule::operation> operations;
+        for (rank_t rank = 0; rank < of.ranks; ++rank) {
+            REQUIRE(each[rank].init(all.team(rank), all.topk(rank), of.by) == UCS_OK);
+            ucg::schedule::fabric& by = all.net().of(rank);
+            operations.emplace_back(rank == 1 ? liar : by, all.net().frames()).init(each[rank]);
+        }
+        for (ucg::schedule::operation& one : operations)
+            one.start();
+        all.net().run();
+        for (const ucg::schedule::operation& one : operations) {
+            CHECK(one.status() != UCS_INPROGRESS);
+            refused += one.status() != UCS_OK ? 1U : 0U;
+        }
+    }
+    CHECK(refused > 300);
+}
+
+TEST_CASE("moe: a rank dies, is masked, and the others go on", "[moe]") {
+    scenario of = small();
+    of.tokens = 30;
+    world all(of);
+    all.net().kill(2, 0);
+    std::deque<notify> each(of.ranks);
+    std::vector<program*> programs;
+    for (rank_t rank = 0; rank < of.ranks; ++rank) {
+        REQUIRE(each[rank].init(all.team(rank), all.topk(rank), of.by) == UCS_OK);
+        programs.push_back(&each[rank]);
+    }
+    const std::vector<ucs_status_t> ends = all.run(programs);
+    // What it said to the other node arrived before it died.
+    for (const rank_t rank : {0U, 1U})
+        CHECK(ends[rank] == UCS_ERR_ENDPOINT_TIMEOUT);
+    for (const rank_t rank : {3U, 4U, 5U})
+        CHECK((ends[rank] == UCS_OK || ends[rank] == UCS_ERR_ENDPOINT_TIMEOUT));
+
+    scenario without = of;
+    without.masked = {0, 0, 1, 0, 0, 0};
+    world living(without);  // to compare with, on a network where nobody died
+    const auto wanted = living.plans();
+    std::deque<notify> again(of.ranks);
+    programs.assign(of.ranks, nullptr);
+    for (rank_t rank = 0; rank < of.ranks; ++rank) {
+        if (rank == 2) continue;
+        REQUIRE(again[rank].init(living.team(rank), all.topk(rank), of.by) == UCS_OK);
+        programs[rank] = &again[rank];
+    }
+    all.run_well(programs);
+    for (rank_t rank = 0; rank < of.ranks; ++rank) {
+        if (rank == 2) continue;
+        const auto made = again[rank].take();
+        CHECK(made->in.rows == wanted[rank]->in.rows);
+        CHECK(made->in.counts == wanted[rank]->in.counts);
+        CHECK(made->in.chosen == wanted[rank]->in.chosen);
+    }
+}

@@ -1,0 +1,305 @@
+// The low-latency mode against plain loops, bit for bit; casts to fp8.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <deque>
+
+#include "test/unit/ucg/moe/world.hpp"
+#include "ucg/moe/low_latency_combine.hpp"
+#include "ucg/moe/low_latency_dispatch.hpp"
+
+using namespace test::moe;
+using reduce::element;
+using ucg::moe::low_latency_combine;
+using ucg::moe::low_latency_dispatch;
+using ucg::moe::scaling;
+using ucg::moe::slot_settings;
+using ucg::moe::slots;
+
+namespace {
+
+// The value of a number of fp8_e4m3.
+double e4m3(std::uint8_t bits) {
+    const int exponent = (bits >> 3U) & 15;
+    const int fraction = bits & 7;
+    const double size =
+        exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(fraction + 8, exponent - 10);
+    return (bits & 0x80U) != 0 ? -size : size;
+}
+
+// The number that is nearest, of two as near the one with an even last bit, by looking at all.
+std::uint8_t nearest_e4m3(double value) {
+    unsigned best = 0;
+    for (unsigned bits = 0; bits < 0x7f; ++bits) {
+        const double now = std::fabs(e4m3(static_cast<std::uint8_t>(bits)) - std::fabs(value));
+        const double before = std::fabs(e4m3(static_cast<std::uint8_t>(best)) - std::fabs(value));
+        if (now < before || (now == before && bits % 2 == 0)) best = bits;
+    }
+    return static_cast<std::uint8_t>(best | (std::signbit(value) ? 0x80U : 0U));
+}
+
+struct cast_group {
+    std::vector<std::uint8_t> numbers;
+    float scale;
+};
+cast_group cast(const std::vector<float>& from, scaling how) {
+    float most = 1e-4F;
+    for (const float each : from)
+        most = std::max(most, std::fabs(each));
+    cast_group made;
+    float factor = 448.0F / most;
+    made.scale = most / 448.0F;
+    if (how != scaling::exact) {
+        int exponent = 0;
+        const float fraction = std::frexp(made.scale, &exponent);
+        if (fraction == 0.5F) --exponent;
+        made.scale = std::ldexp(1.0F, exponent);
+        factor = 1 / made.scale;
+    }
+    for (const float each : from)
+        made.numbers.push_back(nearest_e4m3(static_cast<double>(each * factor)));
+    return made;
+}
+
+struct rank_data {
+    own_matrix x, values, scales, tokens_of;
+    own_matrix y, weights, sum;
+};
+
+class trial {
+public:
+    trial(const scenario& of, const slot_settings& by, element type)
+        : all_(of), by_(by), type_(type), local_(of.experts / of.ranks),
+          capacity_(by.most_tokens * of.ranks), handles_(of.ranks) {
+        find_places();
+        for (rank_t rank = 0; rank < of.ranks; ++rank) {
+            rank_data& at = data_.emplace_back();
+            const std::uint32_t tokens = all_.tokens(rank);
+            at.x = own_matrix(tokens, of.hidden, type);
+            at.x.fill(mix(of.seed, rank));
+            at.values = own_matrix(std::uint64_t{local_} * capacity_, of.hidden,
+                                   by.cast ? element::fp8_e4m3 : type);
+            if (by.cast)
+                at.scales = own_matrix(std::uint64_t{local_} * capacity_, of.hidden / 128,
+                                       ucg::moe::scale_type(by.how));
+            at.tokens_of = own_matrix(local_, capacity_, element::int32);
+            at.y = own_matrix(std::uint64_t{local_} * capacity_, of.hidden, type);
+            at.y.fill(mix(of.seed, rank, 1));
+            at.weights = own_matrix(tokens, of.k, element::fp32);
+            at.weights.fill(mix(of.seed, rank, 2));
+            at.sum = own_matrix(tokens, of.hidden, type);
+        }
+    }
+
+    void run() {
+        std::deque<low_latency_dispatch> all(all_.of().ranks);
+        std::vector<ucg::schedule::program*> programs(all_.of().ranks);
+        for (rank_t rank = 0; rank < all_.of().ranks; ++rank) {
+            if (!all_.lives(rank)) continue;
+            rank_data& at = data_[rank];
+            const auto place = [&](own_matrix& m) {
+                ucg::moe::stack made{m.view(), 0};
+                made.first.rows = capacity_;
+                made.expert_stride = made.first.row_stride * static_cast<std::ptrdiff_t>(capacity_);
+                return made;
+            };
+            const ucg::moe::low_latency_tensors what{at.x.view(), place(at.values),
+                                                     place(at.scales), at.tokens_of.view()};
+            REQUIRE(all[rank].init(all_.team(rank), by_, all_.topk(rank), what) == UCS_OK);
+            programs[rank] = &all[rank];
+        }
+        all_.run_well(programs);
+        for (rank_t rank = 0; rank < all_.of().ranks; ++rank)
+            handles_[rank] = all[rank].made();
+        all_.run_well(programs);  // once more: the same
+        for (rank_t rank = 0; rank < all_.of().ranks; ++rank)
+            if (all_.lives(rank)) check_dispatch(rank);
+        combine();
+    }
+
+private:
+    void combine() {
+        std::deque<low_latency_combine> all(all_.of().ranks);
+        std::vector<ucg::schedule::program*> programs(all_.of().ranks);
+        for (rank_t rank = 0; rank < all_.of().ranks; ++rank) {
+            if (!all_.lives(rank)) continue;
+            rank_data& at = data_[rank];
+            ucg::moe::const_stack values{std::as_const(at.y).view(), 0};
+            values.first.rows = capacity_;
+            values.expert_stride = values.first.row_stride * static_cast<std::ptrdiff_t>(capacity_);
+            REQUIRE(all[rank].init(handles_[rank], {values, at.weights.view(), at.sum.view()}) ==
+                    UCS_OK);
+            programs[rank] = &all[rank];
+        }
+        all_.run_well(programs);
+        for (rank_t rank = 0; rank < all_.of().ranks; ++rank)
+            if (all_.lives(rank)) check_combine(rank);
+    }
+
+    // Which row of its expert's each choice of all ranks is.
+    void find_places() {
+        std::vector<std::uint32_t> next(all_.of().experts);
+        places_.resize(all_.of().ranks);
+        for (rank_t source = 0; source < all_.of().ranks; ++source)
+            for (std::uint32_t token = 0; token < all_.tokens(source); ++token)
+                for (std::uint32_t j = 0; j < all_.of().k; ++j) {
+                    const expert_t expert = all_.choice(source, token, j);
+                    places_[source].push_back(
+                        expert < 0 ? 0 : next[static_cast<std::size_t>(expert)]++);
+                }
+    }
+
+    void check_dispatch(rank_t rank) {
+        INFO("rank " << rank);
+        const rank_data& at = data_[rank];
+        bool same = true;
+        for (std::uint32_t e = 0; e < local_; ++e) {
+            const auto expert = static_cast<expert_t>(rank * local_ + e);
+            std::uint32_t row = 0;
+            for (rank_t source = 0; source < all_.of().ranks; ++source) {
+                const std::uint32_t begin = row;
+                for (std::uint32_t token = 0; token < all_.tokens(source); ++token)
+                    for (std::uint32_t j = 0; j < all_.of().k; ++j)
+                        if (all_.choice(source, token, j) == expert)
+                            same = same && is_row(at, e, row++, source, token);
+                const slots::range range = handles_[rank]->range_of(e, source);
+                same = same && range.count == row - begin;
+                same = same && (range.count == 0 || range.begin == begin);
+            }
+            same = same && handles_[rank]->counts[e] == row;
+        }
+        CHECK(same);
+    }
+
+    bool is_row(const rank_data& at, std::uint32_t e, std::uint32_t row, rank_t source,
+                std::uint32_t token) const {
+        const std::uint64_t i = std::uint64_t{e} * capacity_ + row;
+        if (integer_at(at.tokens_of.view(), e, row) != token) return false;
+        if (!by_.cast) return at.values.row(i) == data_[source].x.row(token);
+        for (std::uint32_t group = 0; group < all_.of().hidden / 128; ++group) {
+            std::vector<float> from;
+            for (std::uint32_t c = 0; c < 128; ++c)
+                from.push_back(data_[source].x.real(token, group * 128 + c));
+            const cast_group wanted = cast(from, by_.how);
+            const std::vector<std::byte> got = at.values.row(i);
+            if (std::memcmp(got.data() + group * 128, wanted.numbers.data(), 128) != 0)
+                return false;
+            const const_matrix scales = at.scales.view();
+            const float scale =
+                by_.how == scaling::exponent
+                    ? std::ldexp(1.0F, static_cast<int>(scales.row(i)[group]) - 127)
+                    : float_at(scales, i, group);
+            if (scale != wanted.scale) return false;
+        }
+        return true;
+    }
+
+    void check_combine(rank_t rank) {
+        INFO("rank " << rank);
+        const rank_data& at = data_[rank];
+        const std::size_t size = reduce::size_of(type_);
+        bool same = true;
+        for (std::uint32_t token = 0; token < all_.tokens(rank); ++token) {
+            std::vector<float> sum(all_.of().hidden);
+            for (std::uint32_t j = 0; j < all_.of().k; ++j) {
+                const expert_t expert = all_.choice(rank, token, j);
+                if (expert < 0 || !all_.lives(all_.rank_of(expert))) continue;
+                const std::uint64_t row =
+                    std::uint64_t{static_cast<std::uint32_t>(expert) % local_} * capacity_ +
+                    places_[rank][std::size_t{token} * all_.of().k + j];
+                for (std::uint32_t i = 0; i < all_.of().hidden; ++i) {
+                    const volatile float product = at.weights.real(token, j) *
+                                                   data_[all_.rank_of(expert)].y.real(row, i);
+                    sum[i] += product;
+                }
+            }
+            std::vector<std::byte> wanted(sum.size() * size);
+            for (std::size_t i = 0; i < sum.size(); ++i)
+                put_rounded(type_, sum[i], wanted.data() + i * size);
+            same = same && at.sum.row(token) == wanted;
+        }
+        CHECK(same);
+    }
+
+    world all_;
+    slot_settings by_;
+    element type_;
+    std::uint32_t local_, capacity_;
+    std::deque<rank_data> data_;
+    std::vector<std::shared_ptr<const slots>> handles_;
+    std::vector<std::vector<std::uint32_t>> places_;
+};
+
+void check(const scenario& of, const slot_settings& by, element type) {
+    INFO(text(of) << ", " << reduce::name(type) << (by.cast ? ", cast" : ""));
+    trial(of, by, type).run();
+}
+
+}  // namespace
+
+TEST_CASE("moe: low latency in groups of 1 to 17 ranks", "[moe]") {
+    for (rank_t ranks = 1; ranks <= 17; ++ranks) {
+        scenario of;
+        of.ranks = ranks;
+        of.ranks_per_node = 4;
+        of.experts = ranks * (1 + ranks % 3);
+        of.k = std::min(of.experts, 1 + ranks % 5);
+        of.tokens = 12;
+        of.seed = ranks;
+        of.how = ranks % 2 == 0 ? gate::with_holes : gate::skewed;
+        of.disorder = true;
+        check(of, {12, false, scaling::exact}, ranks % 3 == 0 ? element::fp16 : element::bf16);
+    }
+}
+
+TEST_CASE("moe: low latency with rows cast to fp8", "[moe]") {
+    scenario of;
+    of.ranks = 4;
+    of.hidden = 256;
+    of.tokens = 6;
+    of.disorder = true;
+    for (const scaling how : {scaling::exact, scaling::power_of_two, scaling::exponent})
+        for (const element type : {element::bf16, element::fp16, element::fp32})
+            check(of, {16, true, how}, type);
+}
+
+TEST_CASE("moe: low latency with 288 experts and 8 choices", "[moe]") {
+    scenario of;
+    of.ranks = 16;
+    of.ranks_per_node = 8;
+    of.experts = 288;
+    of.k = 8;
+    of.tokens = 128;
+    of.uneven = false;
+    of.hidden = 8;
+    check(of, {128, false, scaling::exact}, element::bf16);
+}
+
+TEST_CASE("moe: low latency with masked ranks", "[moe]") {
+    scenario of;
+    of.ranks = 6;
+    of.experts = 12;
+    of.k = 4;
+    of.tokens = 12;
+    of.masked = {0, 1, 0, 0, 0, 1};
+    check(of, {12, false, scaling::exact}, element::bf16);
+}
+
+TEST_CASE("moe: casting a row of zeros, of tiny and of huge numbers", "[moe]") {
+    own_matrix from(1, 384, element::fp32), into(1, 384, element::fp8_e4m3);
+    own_matrix scales(1, 3, element::fp32);
+    for (std::uint32_t i = 0; i < 128; ++i) {
+        put_float(from.view(), 0, i, 0);
+        put_float(from.view(), 0, 128 + i, i % 2 == 0 ? 1e-7F : -1e-9F);
+        put_float(from.view(), 0, 256 + i, static_cast<float>(i) * 1e36F);
+    }
+    cast_row(into.view(), scales.view(), 0, from.view(), 0, scaling::exact);
+    CHECK(scales.real(0, 0) == 1e-4F / 448.0F);
+    CHECK(scales.real(0, 1) == 1e-4F / 448.0F);
+    std::vector<float> back(384);
+    widen_row(back.data(), into.view(), scales.view(), 0);
+    CHECK(back[5] == 0);
+    CHECK(back[128] == Approx(1e-7F).epsilon(0.1));
+    CHECK(back[256 + 127] == Approx(127e36F).epsilon(1e-6));
+    CHECK(back[256 + 64] == Approx(64e36F).epsilon(0.07));
+}

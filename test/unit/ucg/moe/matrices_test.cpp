@@ -1,0 +1,150 @@
+// The example of docs/moe.md: what it says is what comes out.
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <array>
+#include <deque>
+#include <fstream>
+#include <sstream>
+
+#include "test/unit/ucg/moe/world.hpp"
+#include "ucg/moe/layout.hpp"
+#include "ucg/moe/matrices.hpp"
+
+using namespace test::moe;
+using ucg::moe::matrices;
+
+namespace {
+
+// Two nodes with two ranks each, eight experts, four tokens on each rank with two choices.
+constexpr std::array<std::array<std::int32_t, 8>, 4> example = {{
+    {0, 4, 5, 7, 2, 3, -1, 6},
+    {1, 2, 4, 6, 6, 7, 0, 3},
+    {0, 1, 5, 4, -1, -1, 3, 7},
+    {2, 6, 7, 0, 4, 1, 3, 2},
+}};
+
+std::string lines(const std::vector<std::int32_t>& all, std::size_t columns) {
+    std::string made;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        made += fmt::format("{}{}", i == 0 ? "" : i % columns == 0 ? " / " : " ", all[i]);
+    return made;
+}
+
+template<class T>
+std::vector<std::int32_t> numbers(const std::vector<T>& from) {
+    return {from.begin(), from.end()};
+}
+
+// One line for each matrix, as the page has them.
+std::vector<std::string> lines_of(rank_t rank, const ucg::moe::plan& plan) {
+    const matrices all = ucg::moe::matrices_of(plan);
+    const ucg::moe::layout local = ucg::moe::layout_of(*plan.of, plan.chosen);
+    const auto line = [&](const char* name, const std::vector<std::int32_t>& values,
+                          std::size_t columns) {
+        return fmt::format("{} {:<19} {}", rank, name, lines(values, columns));
+    };
+    std::vector<std::int32_t> origins;
+    for (const auto& each : plan.in.origins) {
+        origins.push_back(static_cast<std::int32_t>(each.source));
+        origins.push_back(static_cast<std::int32_t>(each.token));
+    }
+    return {line("per_rank", local.per_rank, 4),
+            line("per_node", local.per_node, 2),
+            line("per_expert", local.per_expert, 8),
+            line("in_rank", numbers(local.in_rank), 4),
+            line("sent_to_node", all.sent_to_node, 2),
+            line("sent_to_rank", all.sent_to_rank, 2),
+            line("relayed", all.relayed, 2),
+            line("relayed_by_channel", all.relayed_by_channel, 2),
+            line("received", all.received, 4),
+            line("received_begin", all.received_begin, 2),
+            line("send_place", all.send_place, 2),
+            line("relay_place", all.relay_place, 2),
+            line("origins", origins, 2),
+            line("chosen", numbers(plan.in.chosen), 2),
+            line("per_expert_received", all.per_expert, 2)};
+}
+
+std::vector<std::shared_ptr<const ucg::moe::plan>> plans_of_example(world& all) {
+    std::deque<ucg::moe::notify> each(4);
+    std::vector<ucg::schedule::program*> programs;
+    for (rank_t rank = 0; rank < 4; ++rank) {
+        const const_matrix topk = ucg::moe::dense_matrix(
+            reinterpret_cast<const std::byte*>(example[rank].data()), 4, 2, reduce::element::int32);
+        REQUIRE(each[rank].init(all.team(rank), topk, all.of().by) == UCS_OK);
+        programs.push_back(&each[rank]);
+    }
+    all.run_well(programs);
+    std::vector<std::shared_ptr<const ucg::moe::plan>> made;
+    for (ucg::moe::notify& one : each)
+        made.push_back(one.take());
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("moe: the matrices of the manual's example are those that come out", "[moe]") {
+    std::ifstream page(MOE_PAGE);
+    std::stringstream text;
+    text << page.rdbuf();
+    REQUIRE(text.str().size() > 1000);
+    scenario of;
+    of.by.channels = 2;
+    world all(of);
+    const auto plans = plans_of_example(all);
+    for (rank_t rank = 0; rank < 4; ++rank) {
+        const std::vector<std::int32_t> chosen(example[rank].begin(), example[rank].end());
+        std::vector<std::string> wanted = {fmt::format("{} topk                {}", rank,
+                                                       lines(chosen, 2))};
+        for (std::string& each : lines_of(rank, *plans[rank]))
+            wanted.push_back(std::move(each));
+        for (const std::string& each : wanted) {
+            INFO("the page should say: " << each);
+            CHECK(text.str().find("\n" + each + "\n") != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("moe: matrices of many groups are made of the counts of the choices", "[moe]") {
+    for (rank_t per_node : {1U, 2U, 4U}) {
+        scenario of;
+        of.ranks = 8;
+        of.ranks_per_node = per_node;
+        of.experts = 16;
+        of.k = 4;
+        of.seed = per_node;
+        world all(of);
+        const auto plans = all.plans();
+        const rank_t nodes = all.where().nodes();
+        for (rank_t rank = 0; rank < 8; ++rank) {
+            const matrices made = ucg::moe::matrices_of(*plans[rank], 8);
+            const std::uint32_t c = of.by.channels;
+            // The last channel of what is sent is the layout's count.
+            const ucg::moe::layout local = ucg::moe::layout_of(*all.team(rank), plans[rank]->chosen);
+            for (rank_t node = 0; node < nodes; ++node)
+                CHECK(made.sent_to_node[node * c + c - 1] == local.per_node[node]);
+            for (rank_t to = 0; to < 8; ++to)
+                CHECK(made.sent_to_rank[to * c + c - 1] == local.per_rank[to]);
+            CHECK(made.received.back() == static_cast<std::int32_t>(plans[rank]->in.rows));
+            for (rank_t from = 1; from < 8; ++from)
+                CHECK(made.received_begin[from * c] == made.received[from - 1]);
+            CHECK(made.relayed.back() ==
+                  static_cast<std::int32_t>(made.relay_place.size() / per_node));
+            for (std::size_t e = 0; e < made.per_expert.size(); ++e) {
+                CHECK(made.per_expert[e] % 8 == 0);
+                CHECK(made.per_expert[e] - static_cast<std::int32_t>(plans[rank]->in.per_expert[e]) <
+                      8);
+            }
+            CHECK(ucg::moe::most_rows(*all.team(rank), of.k, of.tokens) >= plans[rank]->in.rows);
+        }
+    }
+}
+
+TEST_CASE("moe: the most rows that can come", "[moe]") {
+    const auto made = ucg::moe::team::make(placement(4), 0, 8);
+    REQUIRE(made.ok());
+    CHECK(ucg::moe::most_rows(*made, 2, 100) == 400);
+    CHECK(ucg::moe::most_rows(*made, 2, 100, 1) == 800);
+    CHECK(ucg::moe::most_rows(*made, 2, 100, 16) == 832);  // 800 and 15 for each of two experts
+}

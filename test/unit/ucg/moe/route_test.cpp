@@ -1,0 +1,97 @@
+// Which route is chosen, and that it is the faster one where the difference is large.
+#include <catch2/catch.hpp>
+#include <deque>
+
+#include "test/unit/ucg/moe/world.hpp"
+#include "ucg/moe/cost.hpp"
+#include "ucg/moe/dispatch.hpp"
+
+using namespace test::moe;
+using ucg::moe::direct_time;
+using ucg::moe::dispatch;
+using ucg::moe::relayed_time;
+using ucg::moe::route;
+using ucg::moe::traffic;
+using ucg::moe::values;
+
+namespace {
+
+scenario wide(gate how, route by) {
+    scenario of;
+    of.ranks = 16;
+    of.ranks_per_node = 8;
+    of.experts = 32;
+    of.k = 8;
+    of.hidden = 2048;
+    of.tokens = 32;
+    of.uneven = false;
+    of.how = how;
+    of.by = {4, 4, by, 4096, {}};
+    return of;
+}
+
+// Picoseconds of virtual time that a dispatch takes.
+ucg::sim::time_t time_of(world& all, const std::vector<std::shared_ptr<const ucg::moe::plan>>& by) {
+    std::deque<dispatch> each(all.of().ranks);
+    std::deque<own_matrix> memory;
+    std::vector<ucg::schedule::program*> programs;
+    for (rank_t rank = 0; rank < all.of().ranks; ++rank) {
+        ucg::moe::dispatch_tensors what;
+        what.from[values] =
+            memory.emplace_back(all.tokens(rank), all.of().hidden, reduce::element::bf16).view();
+        what.into.into[values] =
+            memory.emplace_back(by[rank]->in.rows, all.of().hidden, reduce::element::bf16).view();
+        REQUIRE(each[rank].init(by[rank], what) == UCS_OK);
+        programs.push_back(&each[rank]);
+    }
+    all.net().align();
+    const ucg::sim::time_t begin = all.net().of(0).clock();
+    all.run_well(programs);
+    ucg::sim::time_t end = begin;
+    for (rank_t rank = 0; rank < all.of().ranks; ++rank)
+        end = std::max(end, all.net().of(rank).clock());
+    return end - begin;
+}
+
+ucg::sim::time_t time_of(gate how, route by) {
+    world all(wide(how, by));
+    return time_of(all, all.plans());
+}
+
+}  // namespace
+
+TEST_CASE("moe: a relay is worth it where it saves copies on the network", "[moe]") {
+    traffic to{4096, 4096, 1, 8, 8, 14336};
+    CHECK(direct_time(to, {}) < relayed_time(to, {}));
+    to.copies = 4 * to.tokens;
+    to.targets = 8;
+    CHECK(relayed_time(to, {}) < direct_time(to, {}));
+    ucg::moe::link_costs slow_node;
+    slow_node.inside.per_byte = 1e-8;
+    CHECK(direct_time(to, slow_node) < relayed_time(to, slow_node));
+}
+
+TEST_CASE("moe: each rank chooses for each node, and tells the others", "[moe]") {
+    for (const gate how : {gate::even, gate::one_rank}) {
+        world all(wide(how, route::choose));
+        const auto plans = all.plans();
+        for (rank_t rank = 0; rank < 16; ++rank) {
+            const rank_t other = 1 - rank / 8;
+            const bool relayed = how == gate::even;
+            CHECK(plans[rank]->out.relayed[rank / 8] == 0);
+            // one_rank: all experts are those of rank 8, on node 1.
+            CHECK((plans[rank]->out.relayed[other] != 0) == relayed);
+            for (const auto& stream : plans[rank]->through.streams)
+                CHECK(stream.relayed == (relayed && stream.source / 8 == other));
+        }
+    }
+}
+
+TEST_CASE("moe: the route that is chosen is the faster one", "[moe]") {
+    const auto direct = time_of(gate::even, route::direct);
+    const auto relayed = time_of(gate::even, route::relayed);
+    CHECK(relayed < direct);
+    CHECK(time_of(gate::even, route::choose) == relayed);
+    CHECK(time_of(gate::one_rank, route::choose) == time_of(gate::one_rank, route::direct));
+    CHECK(time_of(gate::one_rank, route::direct) < time_of(gate::one_rank, route::relayed));
+}

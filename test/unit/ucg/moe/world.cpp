@@ -1,0 +1,257 @@
+#include "test/unit/ucg/moe/world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "uct/sim/random.hpp"
+
+namespace test::moe {
+
+using namespace ucg;
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+    uct::sim::random one(a * 0x9e3779b97f4a7c15 + b);
+    uct::sim::random two(one.next() + c);
+    return two.next();
+}
+
+std::string text(const scenario& of) {
+    return fmt::format(
+        "{} ranks, {} to a node, {} node names, {} experts, k {}, {} tokens, gate {}, route {}, {} "
+        "channels, {} masked, seed {}",
+        of.ranks, of.ranks_per_node, of.nodes.size(), of.experts, of.k, of.tokens,
+        static_cast<int>(of.how), static_cast<int>(of.by.how), of.by.channels, of.masked.size(),
+        of.seed);
+}
+
+namespace {
+
+placement placement_of(const scenario& of) {
+    if (!of.nodes.empty()) return placement(of.nodes);
+    std::vector<std::uint64_t> names(of.ranks);
+    for (rank_t rank = 0; rank < of.ranks; ++rank)
+        names[rank] = rank / of.ranks_per_node;
+    return placement(names);
+}
+
+sim::machine machine_of(const scenario& of) {
+    sim::machine made;
+    made.ranks = of.ranks;
+    made.ranks_per_node = of.nodes.empty() ? of.ranks_per_node : 1;
+    made.seed = of.seed;
+    made.strict = of.disorder;
+    made.max_delay = of.disorder ? 20'000 : 0;
+    made.max_skew = of.disorder ? 10'000 : 0;
+    return made;
+}
+
+}  // namespace
+
+world::world(const scenario& of)
+    : of_(of),
+      where_(placement_of(of)),
+      net_(std::make_unique<sim::network>(machine_of(of))),
+      topk_(of.ranks),
+      teams_(of.ranks) {
+    for (rank_t rank = 0; rank < of.ranks; ++rank) {
+        const bool empty = of.uneven && mix(of.seed, rank) % 5 == 0;
+        const std::uint32_t less = of.uneven ? rank % (of.tokens + 1) : 0;
+        tokens_.push_back(empty || !lives(rank) ? 0 : of.tokens - less);
+        choose(rank);
+        if (!lives(rank)) continue;
+        auto made = ucg::moe::team::make(where_, rank, of.experts, of.masked);
+        REQUIRE(made.ok());
+        teams_[rank] = std::make_shared<const ucg::moe::team>(*std::move(made));
+    }
+}
+
+void world::choose(rank_t rank) {
+    std::vector<std::int64_t>& mine = topk_[rank];
+    const std::uint32_t local = of_.experts / of_.ranks;
+    for (std::uint32_t token = 0; token < tokens_[rank]; ++token) {
+        const bool nothing = of_.how == gate::with_holes && mix(of_.seed, token, rank) % 6 == 0;
+        for (std::uint32_t j = 0; j < of_.k; ++j) {
+            uct::sim::random dice(mix(of_.seed * 7919 + rank, token, j));
+            const auto taken = [&](std::int64_t expert) {
+                const auto end = mine.end();
+                return std::find(end - static_cast<std::ptrdiff_t>(j), end, expert) != end;
+            };
+            std::int64_t expert = -1;
+            for (int tries = 0; tries < 100 && !nothing; ++tries) {
+                if (of_.how == gate::with_holes && dice.below(4) == 0) break;
+                std::uint64_t bound = of_.experts;
+                if (of_.how == gate::skewed && dice.below(8) != 0)
+                    bound = std::max(of_.k, of_.experts / 8);
+                expert = static_cast<std::int64_t>(dice.below(bound));
+                if (of_.how == gate::one_rank)
+                    expert = (of_.ranks / 2) * local + static_cast<std::int64_t>(dice.below(local));
+                if (of_.how == gate::repeated || of_.how == gate::one_rank || !taken(expert)) break;
+                expert = -1;
+            }
+            mine.push_back(expert);
+        }
+    }
+}
+
+bool world::goes(rank_t source, std::uint32_t token, rank_t to) const {
+    if (!lives(to)) return false;
+    for (std::uint32_t j = 0; j < of_.k; ++j) {
+        const expert_t expert = choice(source, token, j);
+        if (expert >= 0 && rank_of(expert) == to) return true;
+    }
+    return false;
+}
+
+const_matrix world::topk(rank_t rank) const {
+    return ucg::moe::dense_matrix(reinterpret_cast<const std::byte*>(topk_[rank].data()),
+                                  tokens_[rank], of_.k, reduce::element::int64);
+}
+
+std::vector<ucs_status_t> world::run(const std::vector<schedule::program*>& what) {
+    std::deque<schedule::operation>& operations = rounds_.emplace_back();
+    std::vector<schedule::operation*> of(of_.ranks);
+    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
+        if (what[rank] == nullptr) continue;
+        operations.emplace_back(net_->of(rank), net_->frames()).init(*what[rank]);
+        of[rank] = &operations.back();
+    }
+    for (schedule::operation& each : operations)
+        each.start();
+    net_->run();
+    std::vector<ucs_status_t> ends(of_.ranks, UCS_OK);
+    for (rank_t rank = 0; rank < of_.ranks; ++rank)
+        if (of[rank] != nullptr) ends[rank] = of[rank]->status();
+    return ends;
+}
+
+void world::run_well(const std::vector<schedule::program*>& what) {
+    const std::vector<ucs_status_t> ends = run(what);
+    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
+        if (ends[rank] == UCS_OK) continue;
+        INFO("rank " << rank << ": " << ucs_status_string(ends[rank]));
+        REQUIRE(ends[rank] == UCS_OK);
+    }
+}
+
+std::vector<std::shared_ptr<const ucg::moe::plan>> world::plans() {
+    std::deque<ucg::moe::notify> all(of_.ranks);
+    std::vector<schedule::program*> programs(of_.ranks);
+    for (rank_t rank = 0; rank < of_.ranks; ++rank) {
+        if (!lives(rank)) continue;
+        REQUIRE(all[rank].init(teams_[rank], topk(rank), of_.by) == UCS_OK);
+        programs[rank] = &all[rank];
+    }
+    run_well(programs);
+    std::vector<std::shared_ptr<const ucg::moe::plan>> made;
+    for (rank_t rank = 0; rank < of_.ranks; ++rank)
+        made.push_back(lives(rank) ? all[rank].take() : nullptr);
+    return made;
+}
+
+own_matrix::own_matrix(std::uint64_t rows, std::uint32_t elements, reduce::element type,
+                       std::uint32_t gap, std::uint32_t apart)
+    : rows_(rows),
+      elements_(elements),
+      type_(type),
+      gap_(gap),
+      apart_(apart),
+      memory_(rows * (std::size_t{elements} * apart + gap) * reduce::size_of(type),
+              std::byte{0x5a}) {}
+
+void own_matrix::fill(std::uint64_t seed) {
+    const std::size_t size = reduce::size_of(type_);
+    for (std::size_t i = 0; i < memory_.size() / size; ++i) {
+        const std::uint64_t dice = mix(seed, i);
+        std::byte* const at = memory_.data() + i * size;
+        const double value = (static_cast<double>(dice >> 40U) / (1 << 23U) - 1) *
+                             std::ldexp(1.0, static_cast<int>(dice % 9) - 4);
+        if (type_ == reduce::element::bf16 || type_ == reduce::element::fp16 ||
+            type_ == reduce::element::fp32)
+            put_rounded(type_, static_cast<float>(value), at);
+        else
+            std::memcpy(at, &dice, size);
+    }
+}
+
+matrix own_matrix::view() noexcept {
+    const auto size = static_cast<std::ptrdiff_t>(reduce::size_of(type_));
+    return {memory_.data(), rows_, elements_, type_,
+            size * (static_cast<std::ptrdiff_t>(elements_) * apart_ + gap_), size * apart_};
+}
+
+const_matrix own_matrix::view() const noexcept {
+    return const_cast<own_matrix*>(this)->view();
+}
+
+std::vector<std::byte> own_matrix::row(std::uint64_t i) const {
+    const const_matrix all = view();
+    std::vector<std::byte> made;
+    for (std::uint32_t j = 0; j < elements_; ++j) {
+        const std::byte* const at = all.row(i) + j * all.element_stride;
+        made.insert(made.end(), at, at + all.element_bytes());
+    }
+    return made;
+}
+
+float own_matrix::real(std::uint64_t row, std::uint32_t element) const {
+    const const_matrix all = view();
+    return widened(type_, all.row(row) + element * all.element_stride);
+}
+
+float widened(reduce::element type, const std::byte* from) {
+    if (type == reduce::element::fp32) {
+        float value;
+        std::memcpy(&value, from, 4);
+        return value;
+    }
+    std::uint16_t bits;
+    std::memcpy(&bits, from, 2);
+    if (type == reduce::element::bf16) {
+        const std::uint32_t wide = std::uint32_t{bits} << 16U;
+        float value;
+        std::memcpy(&value, &wide, 4);
+        return value;
+    }
+    const int exponent = (bits >> 10U) & 31;
+    const int fraction = bits & 1023;
+    const double size = exponent == 0 ? std::ldexp(fraction, -24)
+                                      : std::ldexp(fraction + 1024, exponent - 25);
+    return static_cast<float>((bits & 0x8000U) != 0 ? -size : size);
+}
+
+// To the nearest, of two as near the even one; no infinities and no numbers that are none here.
+void put_rounded(reduce::element type, float value, std::byte* into) {
+    if (type == reduce::element::fp32) {
+        std::memcpy(into, &value, 4);
+        return;
+    }
+    const int bits = type == reduce::element::bf16 ? 8 : 11;  // of the mantissa, the first included
+    const int least = type == reduce::element::bf16 ? -126 : -14;
+    int exponent = 0;
+    (void)std::frexp(value, &exponent);
+    const int unit = std::max(exponent - 1, least) - (bits - 1);
+    const double rounded = std::nearbyint(std::ldexp(static_cast<double>(value), -unit));
+    const double result = std::ldexp(rounded, unit);
+    std::uint16_t made = std::signbit(value) ? 0x8000 : 0;
+    if (type == reduce::element::bf16) {
+        const auto narrow = static_cast<float>(result);
+        std::uint32_t wide;
+        std::memcpy(&wide, &narrow, 4);
+        made = static_cast<std::uint16_t>(wide >> 16U);
+    } else if (result != 0) {
+        int top = 0;
+        const double fraction = std::frexp(std::fabs(result), &top);
+        const unsigned number =
+            top - 1 < -14
+                ? static_cast<unsigned>(std::ldexp(std::fabs(result), 24))
+                : (static_cast<unsigned>(top + 14) << 10U) +
+                      static_cast<unsigned>(std::ldexp(fraction, 11)) - 1024U;
+        made = static_cast<std::uint16_t>(made | number);
+    }
+    std::memcpy(into, &made, 2);
+}
+
+}  // namespace test::moe

@@ -1,0 +1,126 @@
+// All ranks of a group in one process, and what each gives: for tests of dispatch and combine.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ucg/moe/notify.hpp"
+#include "ucg/schedule/operation.hpp"
+#include "ucg/sim/network.hpp"
+
+namespace test::moe {
+
+using ucg::moe::choices;
+using ucg::moe::const_matrix;
+using ucg::moe::expert_t;
+using ucg::moe::matrix;
+using ucg::schedule::placement;
+using ucg::schedule::rank_t;
+namespace reduce = ucg::reduce;
+
+enum class gate {
+    even,        // different experts, each equally likely
+    skewed,      // mostly those of the first ranks
+    one_rank,    // all experts of one rank
+    with_holes,  // some places are -1, and some tokens have nothing but that
+    repeated,    // the same expert may be chosen twice
+};
+
+struct scenario {
+    rank_t ranks = 4;
+    rank_t ranks_per_node = 2;
+    std::vector<std::uint64_t> nodes;  // of each rank; empty: as many per node
+    std::uint32_t experts = 8;
+    std::uint32_t k = 2;
+    std::uint32_t hidden = 16;
+    std::uint32_t tokens = 20;  // of the rank with the most
+    bool uneven = true;         // others have less, some none
+    gate how = gate::even;
+    ucg::moe::settings by{4, 1, ucg::moe::route::relayed, 8192, {}};
+    std::vector<std::uint8_t> masked;
+    std::uint64_t seed = 1;
+    bool disorder = false;  // random delays, and the simulator looks for misused buffers
+};
+
+[[nodiscard]] std::string text(const scenario& of);
+
+// Random numbers of which nothing but the place decides.
+[[nodiscard]] std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
+
+// Ranks with their choices, on a simulated network.
+class world {
+public:
+    explicit world(const scenario& of);
+
+    [[nodiscard]] const scenario& of() const noexcept { return of_; }
+    [[nodiscard]] bool lives(rank_t rank) const noexcept {
+        return of_.masked.empty() || of_.masked[rank] == 0;
+    }
+    [[nodiscard]] std::uint32_t tokens(rank_t rank) const noexcept { return tokens_[rank]; }
+    [[nodiscard]] expert_t choice(rank_t rank, std::uint32_t token, std::uint32_t j) const {
+        return static_cast<expert_t>(topk_[rank][std::size_t{token} * of_.k + j]);
+    }
+    [[nodiscard]] rank_t rank_of(expert_t expert) const {
+        return static_cast<rank_t>(expert) / (of_.experts / of_.ranks);
+    }
+    // Whether a token goes to a rank.
+    [[nodiscard]] bool goes(rank_t source, std::uint32_t token, rank_t to) const;
+    [[nodiscard]] const_matrix topk(rank_t rank) const;
+    [[nodiscard]] const placement& where() const noexcept { return where_; }
+    [[nodiscard]] std::shared_ptr<const ucg::moe::team> team(rank_t rank) const {
+        return teams_[rank];
+    }
+    [[nodiscard]] ucg::sim::network& net() noexcept { return *net_; }
+
+    // One program for each rank, null for those that are masked. Status of each.
+    std::vector<ucs_status_t> run(const std::vector<ucg::schedule::program*>& what);
+    void run_well(const std::vector<ucg::schedule::program*>& what);
+
+    // The plans of all ranks; of masked ones null.
+    [[nodiscard]] std::vector<std::shared_ptr<const ucg::moe::plan>> plans();
+
+private:
+    void choose(rank_t rank);
+
+    scenario of_;
+    placement where_;
+    std::unique_ptr<ucg::sim::network> net_;
+    std::vector<std::uint32_t> tokens_;
+    std::vector<std::vector<std::int64_t>> topk_;
+    std::vector<std::shared_ptr<const ucg::moe::team>> teams_;
+    // Those of ranks that died never end; all are gone before the network is.
+    std::deque<std::deque<ucg::schedule::operation>> rounds_;
+};
+
+// A dense matrix with memory of its own, with strides as wished.
+class own_matrix {
+public:
+    own_matrix() = default;
+    // `gap`: elements behind each row; `apart`: elements from one to the next.
+    own_matrix(std::uint64_t rows, std::uint32_t elements, reduce::element type,
+               std::uint32_t gap = 0, std::uint32_t apart = 1);
+    // Every byte by its place; floating point of moderate size.
+    void fill(std::uint64_t seed);
+    [[nodiscard]] matrix view() noexcept;
+    [[nodiscard]] const_matrix view() const noexcept;
+    // The bytes of a row, one element after the other.
+    [[nodiscard]] std::vector<std::byte> row(std::uint64_t i) const;
+    [[nodiscard]] float real(std::uint64_t row, std::uint32_t element) const;
+
+private:
+    std::uint64_t rows_ = 0;
+    std::uint32_t elements_ = 0;
+    reduce::element type_ = reduce::element::bf16;
+    std::uint32_t gap_ = 0, apart_ = 1;
+    std::vector<std::byte> memory_;
+};
+
+// Conversions of the reference: written apart from those of the library.
+[[nodiscard]] float widened(reduce::element type, const std::byte* from);
+void put_rounded(reduce::element type, float value, std::byte* into);
+
+}  // namespace test::moe

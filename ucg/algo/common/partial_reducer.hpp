@@ -1,0 +1,23 @@
+// A reduction of some of the ranks, which others complete.
+#pragma once
+
+#include "ucg/schedule/reducer.hpp"
+
+namespace ucg::algo {
+
+// The same operator, but nothing that it makes is complete: so an average is not divided yet.
+// Borrows the other one.
+class partial_reducer final : public schedule::reducer {
+public:
+    explicit partial_reducer(const reducer& whole) noexcept
+        : reducer(whole.element(), whole.commutative()), whole_(whole) {}
+    void combine(void* into, const void* const* from, std::size_t sources, std::size_t count,
+                 bool) const noexcept override {
+        whole_.combine(into, from, sources, count, false);
+    }
+
+private:
+    const reducer& whole_;
+};
+
+}  // namespace ucg::algo

@@ -1,0 +1,289 @@
+#include "ucg/moe/combine.hpp"
+
+#include <algorithm>
+
+#include "ucg/moe/check.hpp"
+
+namespace ucg::moe {
+
+using schedule::crew;
+using schedule::flight;
+using schedule::flights;
+using schedule::member;
+using schedule::require;
+using schedule::task;
+
+ucs_status_t combine::init(std::shared_ptr<const plan> by, const combine_tensors& what) noexcept {
+    by_ = std::move(by);
+    what_ = what;
+    try {
+        refused_ = prepare();
+    } catch (const std::bad_alloc&) {
+        refused_ = UCS_ERR_NO_MEMORY;
+    }
+    return refused_;
+}
+
+ucs_status_t combine::check() const noexcept {
+    const bool expanded = what_.expanded != nullptr;
+    const std::uint32_t count = expanded ? what_.expanded->rows() : by_->in.rows;
+    const std::uint32_t tokens = by_->chosen.tokens();
+    const std::uint32_t k = by_->chosen.k();
+    checking all("combine");
+    all.input(what_.from, count, expanded ? 1 : k);
+    all.of_type("x", what_.from[values], "bf16, fp16 or fp32",
+                {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
+    all.alike("output", what_.into[values], what_.from[values], tokens);
+    all.output_weights(what_.into[weights], what_.from[weights].elements != 0, tokens, k);
+    for (const const_matrix& bias : what_.bias)
+        if (bias.elements != 0) all.alike("bias", bias, what_.from[values], tokens);
+    for (const const_matrix& each :
+         {what_.from[values], what_.from[weights], const_matrix(what_.into[values]),
+          const_matrix(what_.into[weights]), what_.bias[0], what_.bias[1]})
+        all.dense_rows("matrices", each);
+    return all.status();
+}
+
+combine::pair combine::take_two(std::uint32_t most_rows) noexcept {
+    const std::size_t bytes = most_rows * form_.row_bytes();
+    return {space_.take(bytes), space_.take(bytes)};
+}
+
+sum_memory combine::memory_for_folding() const {
+    return sum_memory(what_.expanded != nullptr ? by_->in.k : 0);
+}
+
+// This rank's rows from one on, where each token has one.
+const_parts combine::lying(std::uint32_t row) const noexcept {
+    const_parts made = what_.from;
+    for (const_matrix& each : made)
+        if (each.elements != 0) each = each.from(row);
+    return made;
+}
+
+ucs_status_t combine::prepare() {
+    if (by_ == nullptr) return UCS_ERR_INVALID_PARAM;
+    if (const ucs_status_t status = check(); status != UCS_OK) return status;
+    const_parts like = what_.from;
+    like[scales] = {};
+    like[weights].elements = like[weights].elements != 0 ? by_->chosen.k() : 0;
+    form_ = record(like);
+    space_ = {};
+    returns_.clear();
+    relays_.clear();
+    const bool as_it_lies =
+        what_.expanded == nullptr && form_.only_values() && what_.from[values].dense();
+    for (rank_t i = 1; i < by_->of->ranks(); ++i) {
+        const rank_t source = (by_->of->self() + i) % by_->of->ranks();
+        const rank_t target = by_->in.from[source];
+        if (target == nobody || target == by_->of->self()) continue;
+        const std::uint32_t* const counts = &by_->in.counts[std::size_t{source} * by_->by.channels];
+        const std::uint32_t longest = *std::max_element(counts, counts + by_->by.channels);
+        if (longest == 0) continue;
+        returns_.push_back(
+            {source, target, take_two(as_it_lies ? 0 : longest), memory_for_folding()});
+    }
+    prepare_relays();
+    prepare_collection();
+    return space_.allocate();
+}
+
+void combine::prepare_relays() {
+    const team& of = *by_->of;
+    const std::span<const rank_t> here = of.on(of.node());
+    for (std::size_t s = 0; s < by_->through.streams.size(); ++s) {
+        if (!by_->through.streams[s].relayed) continue;
+        relaying one;
+        one.stream = s;
+        for (const rank_t rank : here) {
+            const bool lies = rank == of.self() && what_.expanded == nullptr;
+            const std::size_t list = by_->through.forward(of, s, of.index_of(rank));
+            one.coming.push_back(take_two(lies ? 0 : by_->through.forwards.longest(list)));
+        }
+        const std::uint32_t* const counts = &by_->through.counts[s * by_->by.channels];
+        one.results = take_two(*std::max_element(counts, counts + by_->by.channels));
+        one.sums = sum_memory(here.size());
+        one.own_sums = memory_for_folding();
+        relays_.push_back(std::move(one));
+    }
+}
+
+void combine::prepare_collection() {
+    const outgoing& out = by_->out;
+    collection_ = {};
+    for (std::size_t i = 0; i < out.paths.size(); ++i) {
+        const bool lies = out.paths[i].target == by_->of->self() && what_.expanded == nullptr;
+        collection_.coming.push_back(take_two(lies ? 0 : out.tokens.longest(i)));
+    }
+    collection_.sums = sum_memory(out.paths.size());
+    collection_.own_sums = memory_for_folding();
+}
+
+task combine::run(member& me) noexcept {
+    return run_all(me, *this);
+}
+
+task combine::run_all(member& me, combine& of) {
+    co_await require(me, of.refused_);
+    crew all(of.relays_.size() + of.returns_.size() + 1);
+    co_await require(me, all.status());
+    all.add(collect(me, of, of.collection_));
+    for (relaying& each : of.relays_)
+        all.add(relay(me, of, each));
+    for (returning& each : of.returns_)
+        all.add(give_back(me, of, each));
+    co_await all;
+}
+
+task combine::give_back(member& me, combine& of, returning& what) {
+    const plan& by = *of.by_;
+    const std::size_t list = std::size_t{what.source} * by.by.channels;
+    const std::size_t row_bytes = of.form_.row_bytes();
+    const const_matrix& x = of.what_.from[values];
+    const bool as_it_lies = of.what_.expanded == nullptr && of.form_.only_values() && x.dense();
+    const bool inside = by.of->node_of(what.target) == by.of->node();
+    member on = me.on(inside ? by.of->channel_of(what.source) : schedule::channel_t{0});
+    std::array<flight, 2> moves;
+    unsigned turn = 0;
+    for (std::uint32_t c = 0; c < by.by.channels; ++c) {
+        const std::uint32_t count = by.in.counts[list + c];
+        const std::uint32_t first = by.in.begins[list + c];
+        if (count == 0) continue;
+        co_await moves[turn];
+        if (as_it_lies) {
+            moves[turn].send(on, what.target, x.row(first), count * row_bytes);
+            turn ^= 1U;
+            continue;
+        }
+        std::byte* const message = of.space_.at(what.messages[turn]);
+        if (of.what_.expanded != nullptr) {
+            const folding work(of.form_.view(message, count), of.what_.from, *of.what_.expanded,
+                               first, count, what.sums);
+            co_await work.begin(me, count * row_bytes);
+        } else {
+            const gathering work(of.form_.view(message, count), of.lying(first),
+                                 selection(count));
+            co_await work.begin(me, count * row_bytes);
+        }
+        moves[turn].send(on, what.target, message, count * row_bytes);
+        turn ^= 1U;
+    }
+    for (flight& each : moves)
+        co_await each;
+}
+
+task combine::relay(member& me, combine& of, relaying& what) {
+    const plan& by = *of.by_;
+    const team& group = *by.of;
+    const std::span<const rank_t> here = group.on(group.node());
+    const rank_t source = by.through.streams[what.stream].source;
+    const std::size_t row_bytes = of.form_.row_bytes();
+    member inside = me.on(group.channel_of(source));
+    flights coming(2 * here.size());
+    co_await require(me, coming.status());
+    std::array<flight, 2> going;
+    const auto places = [&](std::size_t i, std::uint32_t c) {
+        return by.through.forwards.of(
+            by.through.forward(group, what.stream, static_cast<rank_t>(i)), c);
+    };
+    const auto count = [&](std::uint32_t c) {
+        return by.through.counts[what.stream * by.by.channels + c];
+    };
+    const auto next = [&](std::uint32_t c) {
+        while (c < by.by.channels && count(c) == 0)
+            ++c;
+        return c;
+    };
+    const auto listen = [&](std::uint32_t c, unsigned turn) {
+        for (std::size_t i = 0; c != by.by.channels && i < here.size(); ++i) {
+            const std::size_t bytes = places(i, c).size() * row_bytes;
+            if (here[i] == group.self() || bytes == 0) continue;
+            coming[2 * i + turn].receive(inside, here[i], of.space_.at(what.coming[i][turn]),
+                                         bytes);
+        }
+    };
+    unsigned turn = 0;
+    std::uint32_t c = next(0);
+    listen(c, turn);
+    while (c < by.by.channels) {
+        const std::uint32_t after = next(c + 1);
+        listen(after, turn ^ 1U);
+        std::size_t rows_in = 0;
+        for (std::size_t i = 0; i < here.size(); ++i) {
+            const std::span<const std::uint32_t> these = places(i, c);
+            const auto rows = static_cast<std::uint32_t>(these.size());
+            std::byte* const message = of.space_.at(what.coming[i][turn]);
+            rows_in += rows;
+            what.sums.addends[i] = {constant(of.form_.view(message, rows)), these};
+            co_await coming[2 * i + turn];
+            if (here[i] != group.self() || rows == 0) continue;
+            const std::uint32_t first = by.in.begins[std::size_t{source} * by.by.channels + c];
+            if (of.what_.expanded == nullptr) {
+                what.sums.addends[i].from = of.lying(first);
+            } else {
+                const folding work(of.form_.view(message, rows), of.what_.from,
+                                   *of.what_.expanded, first, rows, what.own_sums);
+                co_await work.begin(me, rows * row_bytes);
+            }
+        }
+        co_await going[turn];
+        std::byte* const result = of.space_.at(what.results[turn]);
+        const summing work(of.form_.view(result, count(c)), what.sums, here.size(), 0, count(c));
+        co_await work.begin(me, rows_in * row_bytes);
+        going[turn].send(me, source, result, count(c) * row_bytes);
+        turn ^= 1U;
+        c = after;
+    }
+    for (flight& each : going)
+        co_await each;
+}
+
+task combine::collect(member& me, combine& of, collecting& what) {
+    const plan& by = *of.by_;
+    const outgoing& out = by.out;
+    const team& group = *by.of;
+    const std::size_t row_bytes = of.form_.row_bytes();
+    member inside = me.on(group.channel_of(group.self()));
+    flights coming(2 * out.paths.size());
+    co_await require(me, coming.status());
+    const auto listen = [&](std::uint32_t c, unsigned turn) {
+        for (std::size_t i = 0; c < by.by.channels && i < out.paths.size(); ++i) {
+            const rank_t from = out.paths[i].target;
+            const std::size_t bytes = out.tokens.size(i, c) * row_bytes;
+            if (from == group.self() || bytes == 0) continue;
+            member& on = group.node_of(from) == group.node() ? inside : me;
+            coming[2 * i + turn].receive(on, from, of.space_.at(what.coming[i][turn]), bytes);
+        }
+    };
+    listen(0, 0);
+    for (std::uint32_t c = 0; c < by.by.channels; ++c) {
+        const unsigned turn = c % 2;
+        listen(c + 1, turn ^ 1U);
+        std::size_t rows_in = 0;
+        for (std::size_t i = 0; i < out.paths.size(); ++i) {
+            const std::span<const std::uint32_t> tokens = out.tokens.of(i, c);
+            const auto rows = static_cast<std::uint32_t>(tokens.size());
+            std::byte* const message = of.space_.at(what.coming[i][turn]);
+            rows_in += rows;
+            what.sums.addends[i] = {constant(of.form_.view(message, rows)), tokens};
+            co_await coming[2 * i + turn];
+            if (out.paths[i].target != group.self() || rows == 0) continue;
+            const std::uint32_t first =
+                by.in.begins[std::size_t{group.self()} * by.by.channels + c];
+            if (of.what_.expanded == nullptr) {
+                what.sums.addends[i].from = of.lying(first);
+            } else {
+                const folding work(of.form_.view(message, rows), of.what_.from,
+                                   *of.what_.expanded, first, rows, what.own_sums);
+                co_await work.begin(me, rows * row_bytes);
+            }
+        }
+        const std::uint32_t begin = out.ranges.begin(c);
+        const std::uint32_t end = out.ranges.end(c);
+        const summing work(of.what_.into, what.sums, out.paths.size(), begin, end, of.what_.bias);
+        // A token that no rank has gets its biases or 0.
+        co_await work.begin(me, std::max<std::size_t>(rows_in, end - begin) * row_bytes);
+    }
+}
+
+}  // namespace ucg::moe

@@ -1,0 +1,92 @@
+// What experts made of tokens comes back to the ranks of the tokens and is added up.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "ucg/moe/copying.hpp"
+#include "ucg/moe/summing.hpp"
+#include "ucg/moe/workspace.hpp"
+#include "ucg/schedule/crew.hpp"
+#include "ucg/schedule/program.hpp"
+
+namespace ucg::moe {
+
+// Matrices that are not there have no elements. All ranks give the same ones, with the same
+// elements and types.
+//
+//  from  values   [rows of the plan, hidden]  bf16, fp16 or fp32: one for each received token, which
+//                 already is the sum over this rank's experts; no weight is applied. Expanded: one
+//                 for each choice, which are added up here, in the order of the choices, and rounded
+//        weights  [rows, k] fp32, or [expanded rows, 1]
+//  into  values   [tokens, hidden], weights [tokens, k]: sums over the ranks that have the token
+//  bias           [tokens, hidden], added to the values, last
+//
+// Sums are made in fp32 and rounded to the type of the values: once at the relay, where a token's
+// rows come by one, and once at the end. Order: that of ranks, and a relay's sum stands where the
+// lowest rank of its node would.
+struct combine_tensors {
+    const_parts from;
+    const expansion* expanded = nullptr;
+    parts into;
+    std::array<const_matrix, 2> bias;
+};
+
+// One rank's part, with the plan of the dispatch. Can be started again as soon as it ended. Owner
+// context.
+class combine final : public schedule::program {
+public:
+    // As dispatch::init().
+    ucs_status_t init(std::shared_ptr<const plan> by, const combine_tensors& what) noexcept;
+
+    [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+
+    // Bytes of memory that messages need here.
+    [[nodiscard]] std::size_t memory() const noexcept { return space_.size(); }
+
+private:
+    using pair = std::array<workspace::place, 2>;
+    // Rows of one source that go to it or to its relay, which is another rank.
+    struct returning {
+        rank_t source = 0;
+        rank_t target = 0;
+        pair messages{};
+        sum_memory sums;
+    };
+    // All rows of this node for one source; this rank's own as well.
+    struct relaying {
+        std::size_t stream = 0;
+        std::vector<pair> coming;  // from each rank of the node; from this one: where it is folded
+        pair results{};
+        sum_memory sums, own_sums;
+    };
+    // All rows for this rank.
+    struct collecting {
+        std::vector<pair> coming;  // of each path; from this rank: where it is folded
+        sum_memory sums, own_sums;
+    };
+
+    [[nodiscard]] ucs_status_t prepare();
+    [[nodiscard]] ucs_status_t check() const noexcept;
+    void prepare_relays();
+    void prepare_collection();
+    [[nodiscard]] pair take_two(std::uint32_t most_rows) noexcept;
+    [[nodiscard]] sum_memory memory_for_folding() const;
+    [[nodiscard]] const_parts lying(std::uint32_t row) const noexcept;
+    static schedule::task run_all(schedule::member& me, combine& of);
+    static schedule::task give_back(schedule::member& me, combine& of, returning& what);
+    static schedule::task relay(schedule::member& me, combine& of, relaying& what);
+    static schedule::task collect(schedule::member& me, combine& of, collecting& what);
+
+    ucs_status_t refused_ = UCS_ERR_NOT_CONNECTED;
+    std::shared_ptr<const plan> by_;
+    combine_tensors what_;
+    record form_;
+    workspace space_;
+    std::vector<returning> returns_;
+    std::vector<relaying> relays_;
+    collecting collection_;
+};
+
+}  // namespace ucg::moe

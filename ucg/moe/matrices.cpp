@@ -1,0 +1,98 @@
+#include "ucg/moe/matrices.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ucg::moe {
+namespace {
+
+using table = std::vector<std::int32_t>;
+
+// Sums along each row.
+table sums(const std::vector<std::uint32_t>& counts, std::uint32_t channels) {
+    table made(counts.begin(), counts.end());
+    for (std::size_t i = 0; i < made.size(); ++i)
+        if (i % channels != 0) made[i] += made[i - 1];
+    return made;
+}
+
+table send_places(const plan& what) {
+    const team& of = *what.of;
+    table made(std::size_t{what.chosen.tokens()} * of.nodes(), -1);
+    std::vector<std::int32_t> next(of.nodes());
+    for (std::uint32_t token = 0; token < what.chosen.tokens(); ++token) {
+        const bool is_first = token == what.out.ranges.begin(what.out.ranges.of(token));
+        if (is_first) std::ranges::fill(next, 0);
+        for_each_rank(of, what.chosen.of(token), [&](rank_t rank) {
+            std::int32_t& place = made[std::size_t{token} * of.nodes() + of.node_of(rank)];
+            if (place < 0) place = next[of.node_of(rank)]++;
+        });
+    }
+    return made;
+}
+
+table relay_places(const plan& what) {
+    const team& of = *what.of;
+    const std::uint32_t channels = what.by.channels;
+    const std::size_t here = of.on(of.node()).size();
+    const std::vector<std::uint32_t>& counts = what.through.counts;
+    table made(std::accumulate(counts.begin(), counts.end(), std::size_t{0}) * here, -1);
+    std::size_t first = 0;
+    for (std::size_t s = 0; s < what.through.streams.size(); ++s) {
+        for (std::uint32_t c = 0; c < channels; first += counts[s * channels + c++]) {
+            for (rank_t index = 0; index < here; ++index) {
+                std::int32_t place = 0;
+                for (const std::uint32_t at :
+                     what.through.forwards.of(what.through.forward(of, s, index), c))
+                    made[(first + at) * here + index] = place++;
+            }
+        }
+    }
+    return made;
+}
+
+std::uint64_t rounded_up(std::uint64_t count, std::uint64_t to) noexcept {
+    return (count + to - 1) / to * to;
+}
+
+}  // namespace
+
+matrices matrices_of(const plan& what, std::uint32_t alignment) {
+    const team& of = *what.of;
+    const std::uint32_t channels = what.by.channels;
+    matrices made;
+    made.sent_to_node = sums(what.out.to_node, channels);
+    made.sent_to_rank = sums(what.out.to_rank, channels);
+    std::vector<std::uint32_t> by_node(std::size_t{of.nodes()} * channels);
+    for (std::size_t s = 0; s < what.through.streams.size(); ++s) {
+        const std::size_t node = of.node_of(what.through.streams[s].source);
+        for (std::uint32_t c = 0; c < channels; ++c)
+            by_node[node * channels + c] += what.through.counts[s * channels + c];
+    }
+    made.relayed_by_channel = sums(by_node, channels);
+    for (rank_t node = 0; node < of.nodes(); ++node)
+        made.relayed.push_back((node != 0 ? made.relayed.back() : 0) +
+                               made.relayed_by_channel[(std::size_t{node} + 1) * channels - 1]);
+    const table by_rank = sums(what.in.counts, channels);
+    for (rank_t rank = 0; rank < of.ranks(); ++rank)
+        made.received.push_back((rank != 0 ? made.received.back() : 0) +
+                                by_rank[(std::size_t{rank} + 1) * channels - 1]);
+    made.received_begin.assign(what.in.begins.begin(), what.in.begins.end());
+    made.send_place = send_places(what);
+    made.relay_place = relay_places(what);
+    for (const std::uint32_t count : what.in.per_expert)
+        made.per_expert.push_back(static_cast<std::int32_t>(rounded_up(count, alignment)));
+    return made;
+}
+
+std::uint64_t most_rows(const team& of, std::uint32_t k, std::uint64_t most_tokens,
+                        std::uint32_t alignment) noexcept {
+    std::uint64_t living = 0;
+    for (rank_t node = 0; node < of.nodes(); ++node)
+        living += of.on(node).size();
+    if (alignment == 0) return living * most_tokens;
+    const std::uint64_t choices = living * most_tokens * k;
+    return rounded_up(choices + std::uint64_t{of.local_experts()} * (alignment - 1), alignment);
+}
+
+}  // namespace ucg::moe

@@ -1,0 +1,88 @@
+// What one source said of its tokens, as it came.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "ucg/moe/choices.hpp"
+#include "ucg/moe/wire.hpp"
+#include "ucs/type/status.h"
+
+namespace ucg::moe {
+
+// A view of one header with its counts, and of its records, which are looked at after check() of
+// them. Points to memory of others.
+class routes {
+public:
+    routes() = default;
+    routes(const std::uint32_t* header, std::uint32_t channels, std::uint32_t k) noexcept
+        : channels_(channels), k_(k), counts_(header + sizeof(route_header) / 4) {
+        std::memcpy(&header_, header, sizeof header_);
+    }
+
+    // UCS_ERR_INVALID_PARAM: the ranks do not agree about experts, channels, k or masks.
+    // UCS_ERR_IO_ERROR: it cannot be what `source` says. Logged.
+    [[nodiscard]] ucs_status_t check_header(rank_t source, std::uint64_t fingerprint) const noexcept;
+    // Takes the records, as many as total(). Each must have an expert on one of the ranks that
+    // `wanted(rank)` is true for.
+    template<class Wanted>
+    [[nodiscard]] ucs_status_t check_records(const team& of, const std::uint32_t* records,
+                                             Wanted wanted) noexcept;
+
+    [[nodiscard]] rank_t source() const noexcept { return header_.source; }
+    [[nodiscard]] bool relayed() const noexcept { return header_.relayed != 0; }
+    [[nodiscard]] const route_header& header() const noexcept { return header_; }
+    [[nodiscard]] std::uint32_t count(std::uint32_t channel) const noexcept {
+        return counts_[channel];
+    }
+    [[nodiscard]] std::uint64_t total() const noexcept {
+        std::uint64_t sum = 0;
+        for (std::uint32_t c = 0; c < channels_; ++c)
+            sum += counts_[c];
+        return sum;
+    }
+    [[nodiscard]] std::size_t records_length() const noexcept {  // in numbers of 4 bytes
+        return static_cast<std::size_t>(total()) * (k_ + 1);
+    }
+    [[nodiscard]] const std::uint32_t* record(std::uint64_t i) const noexcept {
+        return records_ + i * (k_ + 1);
+    }
+    [[nodiscard]] std::uint32_t token(std::uint64_t i) const noexcept { return *record(i); }
+    [[nodiscard]] std::span<const expert_t> experts(std::uint64_t i) const noexcept {
+        return {reinterpret_cast<const expert_t*>(record(i) + 1), k_};
+    }
+
+private:
+    void report(const char* what) const noexcept;
+
+    std::uint32_t channels_ = 0;
+    std::uint32_t k_ = 0;
+    const std::uint32_t* counts_ = nullptr;
+    const std::uint32_t* records_ = nullptr;
+    route_header header_{};
+};
+
+template<class Wanted>
+ucs_status_t routes::check_records(const team& of, const std::uint32_t* records,
+                                   Wanted wanted) noexcept {
+    records_ = records;
+    const std::uint64_t all = total();
+    for (std::uint64_t i = 0; i < all; ++i) {
+        bool fits = token(i) < header_.tokens && (i == 0 || token(i - 1) < token(i));
+        bool has_target = false;
+        for (const expert_t expert : experts(i)) {
+            if (expert == choices::none) continue;
+            fits = fits && expert >= 0 && static_cast<std::uint32_t>(expert) < of.experts() &&
+                   of.lives(of.rank_of(expert));
+            if (!fits) break;
+            has_target = has_target || wanted(of.rank_of(expert));
+        }
+        if (fits && has_target) continue;
+        report("a token that cannot be");
+        return UCS_ERR_IO_ERROR;
+    }
+    return UCS_OK;
+}
+
+}  // namespace ucg::moe

@@ -1,0 +1,92 @@
+#include "ucg/moe/team.hpp"
+
+#include <new>
+
+#include "ucg/moe/log.hpp"
+
+namespace ucg::moe {
+
+ucs::result<team> team::make(const schedule::placement& where, rank_t self, std::uint32_t experts,
+                             std::span<const std::uint8_t> masked) try {
+    const rank_t ranks = where.ranks();
+    if (experts == 0 || experts % ranks != 0 || experts > INT32_MAX) {
+        ucs::log::error(moe_log,
+                        "{} experts cannot be dealt to {} ranks: choose a multiple of the number of "
+                        "ranks",
+                        experts, ranks);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if ((!masked.empty() && masked.size() != ranks) || self >= ranks ||
+        (!masked.empty() && masked[self] != 0)) {
+        ucs::log::error(moe_log,
+                        "rank {} of {} is masked or has a mask of {} ranks: give one entry for each "
+                        "rank and mask others only",
+                        self, ranks, masked.size());
+        return UCS_ERR_INVALID_PARAM;
+    }
+    team made;
+    made.self_ = self;
+    made.experts_ = experts;
+    made.local_experts_ = experts / ranks;
+    made.seat(where, masked);
+    if (!made.find_sources()) {
+        ucs::log::error(moe_log,
+                        "more than {} ranks have one rank of this node as their relay: place more "
+                        "ranks on each node",
+                        max_streams);
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
+    made.mix_fingerprint();
+    return made;
+} catch (const std::bad_alloc&) {
+    return UCS_ERR_NO_MEMORY;
+}
+
+void team::seat(const schedule::placement& where, std::span<const std::uint8_t> masked) {
+    seats_.resize(where.ranks());
+    begins_.push_back(0);
+    for (rank_t node = 0; node < where.nodes(); ++node) {
+        firsts_.push_back(where.at(node, 0));
+        for (const rank_t rank : where.on(node)) {
+            seats_[rank].node = node;
+            if (!masked.empty() && masked[rank] != 0) continue;
+            seats_[rank].index = static_cast<rank_t>(members_.size() - begins_.back());
+            members_.push_back(rank);
+        }
+        begins_.push_back(members_.size());
+    }
+}
+
+rank_t team::relay(rank_t source, rank_t node) const noexcept {
+    if (node == node_of(source)) return source;
+    const std::span<const rank_t> there = on(node);
+    return there.empty() ? nobody : there[index_of(source) % there.size()];
+}
+
+bool team::find_sources() {
+    std::vector<std::uint32_t> channels(on(node()).size());
+    for (rank_t source = 0; source < ranks(); ++source) {
+        if (!lives(source)) continue;
+        const rank_t by = relay(source, node());
+        const std::uint32_t channel = channels[index_of(by)]++;
+        if (channel >= max_streams) return false;
+        seats_[source].channel = static_cast<std::uint16_t>(channel);
+        if (by == self_) sources_.push_back(source);
+    }
+    return true;
+}
+
+void team::mix_fingerprint() noexcept {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    const auto mix = [&](std::uint64_t value) {
+        hash = (hash ^ value) * 0x100000001b3;
+        hash ^= hash >> 29U;
+    };
+    mix(experts_);
+    mix(ranks());
+    for (rank_t rank = 0; rank < ranks(); ++rank)
+        mix((std::uint64_t{node_of(rank)} << 1U) | (lives(rank) ? 1U : 0U));
+    fingerprint_ = hash;
+}
+
+}  // namespace ucg::moe

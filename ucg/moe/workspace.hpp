@@ -1,0 +1,39 @@
+// Memory for messages, of one piece.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "ucs/type/status.h"
+
+namespace ucg::moe {
+
+// First everybody asks for a place, then all of it is allocated. Owner: who asked.
+class workspace {
+public:
+    using place = std::size_t;
+
+    [[nodiscard]] place take(std::size_t bytes) noexcept {
+        const place taken = size_;
+        const std::size_t most = ~std::size_t{0} - alignment;
+        too_much_ = too_much_ || bytes > most - size_;
+        if (!too_much_) size_ += (bytes + alignment - 1) / alignment * alignment;
+        return taken;
+    }
+    [[nodiscard]] ucs_status_t allocate() noexcept {
+        if (!too_much_) memory_.reset(new (std::nothrow) std::byte[size_]);
+        return memory_ == nullptr ? UCS_ERR_NO_MEMORY : UCS_OK;
+    }
+    [[nodiscard]] std::byte* at(place where) const noexcept { return memory_.get() + where; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+private:
+    static constexpr std::size_t alignment = alignof(std::max_align_t);
+
+    std::size_t size_ = 0;
+    bool too_much_ = false;
+    std::unique_ptr<std::byte[]> memory_;
+};
+
+}  // namespace ucg::moe
