@@ -35,12 +35,11 @@
 #include <ucg/api/ucg_oob.h>
 #include <ucp/api/ucp_def.h>
 #include <ucs/memory/memory_type.h>
+#include <ucs/sys/compiler_def.h>
 #include <ucs/type/status.h>
 #include <ucs/type/thread_mode.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* Version of this interface. A library serves programs of the same major version. */
 #define UCG_API_MAJOR 0
@@ -418,8 +417,6 @@ ucs_status_t ucg_exscan(ucg_group_h group, const void* src, void* dst, uint64_t 
 /** Any operation, also those with counts of their own. args->callback is not called. */
 ucs_status_t ucg_collective(ucg_group_h group, const ucg_coll_args_t* args);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif
