@@ -131,12 +131,13 @@ void ucp_fabric::leave(schedule::operation& what) noexcept {
     if (what.status() != UCS_OK) static_cast<void>(drop_messages_of(what.number()));
 }
 
-// A rank that is lost ends all that is under way: none of them can come to its end everywhere.
-void ucp_fabric::on_lost(void* arg, rank_t, ucs_status_t why) {
+// A rank that is lost ends what waits for it; and what comes to wait for it later (send, receive).
+// One that closed its group in order has done its part in all that others still work on.
+void ucp_fabric::on_lost(void* arg, rank_t lost, ucs_status_t why) {
     auto& self = *static_cast<ucp_fabric*>(arg);
     const std::vector<schedule::operation*> running = self.running_;
     for (schedule::operation* each : running)
-        each->fail(why);
+        if (each->waits_for(lost)) each->fail(why);
 }
 
 void ucp_fabric::announce(schedule::operation& what, ucs_status_t why) noexcept {

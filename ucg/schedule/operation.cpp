@@ -55,6 +55,12 @@ std::vector<rank_t> operation::missing() const {
     return ranks;
 }
 
+bool operation::waits_for(rank_t rank) const noexcept {
+    for (const step* each = under_way_; each != nullptr; each = each->next)
+        if (each->what == action::receive && each->peer == rank) return true;
+    return false;
+}
+
 void operation::start() noexcept {
     status_ = UCS_INPROGRESS;
     failure_ = UCS_OK;

@@ -49,6 +49,7 @@ public:
     // The ranks that it waits for now, of which a message has not come: for who gives up waiting.
     // In the order of numbers, each once.
     [[nodiscard]] std::vector<rank_t> missing() const;
+    [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
 
     // Ends it with an error on every rank: as soon as the fabric lets go of its memory. Nothing
     // happens when it does not run.
