@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -9,6 +10,15 @@
 #include "tools/common/failure.hpp"
 
 namespace tools::ucg_perf {
+
+void check_memory(double bytes) {
+    const double there = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                         static_cast<double>(::sysconf(_SC_PAGESIZE));
+    if (bytes <= there) return;
+    throw failure(fmt::format(
+        "{:.3g} bytes of memory are more than the {:.3g} of this machine; -s and -b need less",
+        bytes, there));
+}
 
 page_memory::page_memory(std::uint64_t bytes) {
     if (bytes == 0) return;

@@ -22,6 +22,10 @@ private:
     std::unique_ptr<void, unmap> bytes_;
 };
 
+// Throws failure when the machine has not so many bytes. To ask for them would not tell: the kernel
+// may promise more than there is.
+void check_memory(double bytes);
+
 // Where one operation reads and writes.
 struct buffers {
     page_memory source;

@@ -71,7 +71,10 @@ int run_job(const options& wanted, ucg_oob_t* over) {
             fmt::format("-r: there is no rank {} of {}", wanted.root, with.size()));
     }
     if (wanted.ranks == 0) bind_rank(wanted, with.about().node_rank);
-    if (with.rank() == 0) fmt::print("{}", header(wanted, with.about()));
+    if (with.rank() == 0) {
+        fmt::print("{}", header(wanted, with.about()));
+        (void)std::fflush(stdout);
+    }
     const bool right = measure_all(with, wanted);
     with.barrier();
     return right ? EXIT_SUCCESS : tools::exit_failure;

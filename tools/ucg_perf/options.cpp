@@ -212,6 +212,11 @@ void set_defaults(options& wanted) {
         if (size >= element) wanted.sizes.push_back(size);
 }
 
+// What comes out is of different numbers of ranks.
+bool is_scan(ucg_coll_t what) noexcept {
+    return what == UCG_COLL_SCAN || what == UCG_COLL_EXSCAN;
+}
+
 // What no rank could run.
 void check(const options& wanted) {
     const std::uint64_t element = ucg_type_size(wanted.type);
@@ -224,6 +229,10 @@ void check(const options& wanted) {
     if (any && ucg_op_is_defined(wanted.type, wanted.op) == 0) {
         throw usage_error(fmt::format("-o: {} is not defined for {}; -d chooses another type",
                                       ucg_op_name(wanted.op), ucg_type_name(wanted.type)));
+    }
+    if (wanted.op == UCG_OP_AVERAGE &&
+        std::any_of(wanted.collectives.begin(), wanted.collectives.end(), is_scan)) {
+        throw usage_error("-o: scans have no average; leave them out of -c");
     }
     if (wanted.how == mode::blocking && wanted.in_flight != 1) {
         throw usage_error("-W: blocking calls are one at a time; use -m persistent");

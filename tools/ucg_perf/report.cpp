@@ -67,9 +67,10 @@ std::string header(const options& by, const ucg_group_attr_t& on) {
                "p99_us,max_us,algorithm_GBps,bus_GBps,result,reason\n";
     }
     return fmt::format(
-        "# {} ranks on {} node{}, {} {}, {}, {} under way, {} buffer{}{}{}\n"
+        "# {} rank{} on {} node{}, {} {}, {}, {} under way, {} buffer{}{}{}\n"
         "{:<20} {:>12} {:>10} {:>11} {:>11} {:>11} {:>11} {:>11} {:>9} {:>9}  {}\n",
-        on.size, on.nodes, on.nodes == 1 ? "" : "s", ucg_type_name(by.type), ucg_op_name(by.op),
+        on.size, on.size == 1 ? "" : "s", on.nodes, on.nodes == 1 ? "" : "s",
+        ucg_type_name(by.type), ucg_op_name(by.op),
         by.how == mode::persistent ? "persistent requests" : "blocking calls", by.in_flight,
         by.buffers, by.buffers == 1 ? "" : "s", by.in_place ? ", in place" : "",
         by.deterministic ? ", deterministic" : "", "collective", "bytes", "iterations", "min us",

@@ -47,6 +47,8 @@ trial::trial(const job& with, const options& by, const subject& what)
       args_(arguments_of(by, what, layout_)),
       per_tick_(nanoseconds_per_tick() * 1e-9) {
     const std::size_t element = numbers_.element();
+    check_memory(static_cast<double>(layout_.source_elements + layout_.target_elements) *
+                 static_cast<double>(element) * by.buffers);
     for (std::uint32_t i = 0; i < by.buffers; ++i) {
         memory_.push_back({page_memory(layout_.source_elements * element),
                            page_memory(layout_.target_elements * element)});

@@ -89,6 +89,7 @@ TEST_CASE("ucg_perf: wrong options are named") {
         {"-d", "opaque"},
         {"-o", "user"},
         {"-o", "bitwise_and"},
+        {"-c", "bcast,exscan", "-o", "average"},
         {"-a", "ring,"},
         {"-n", "0"},
         {"-t", "0"},
