@@ -120,13 +120,15 @@ void trial::warm_up(std::uint64_t count) {
 
 // As many as fit the time, by how long some take; writing and comparing count.
 std::uint64_t trial::iterations() {
-    constexpr double enough = 0.1;  // of the time, to go by
+    constexpr double enough = 0.1;     // of the time, to go by
+    constexpr std::uint64_t few = 32;  // one that was disturbed counts much among so many
     warm_up(by_.warm_up.value_or(2));
     for (std::uint64_t tried = 2;; tried *= 4) {
         const std::uint64_t begin = monotonic_ns();
         warm_up(tried);
         const double took = with_.largest(static_cast<double>(monotonic_ns() - begin) * 1e-9);
-        if (took < enough * by_.seconds && tried < most_iterations) continue;
+        const double least = tried < few ? by_.seconds : enough * by_.seconds;
+        if (took < least && tried < most_iterations) continue;
         const double fit = static_cast<double>(tried) * by_.seconds / std::max(took, 1e-9);
         return static_cast<std::uint64_t>(std::clamp(fit, static_cast<double>(fewest_iterations),
                                                      static_cast<double>(most_iterations)));

@@ -23,7 +23,7 @@ TEST_CASE("ucg_perf: options say what is measured and how") {
                                "-d",
                                "bf16",
                                "-o",
-                               "max",
+                               "maximum",
                                "-r",
                                "1",
                                "-a",
