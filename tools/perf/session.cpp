@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "tools/common/affinity.hpp"
 #include "tools/common/failure.hpp"
-#include "tools/perf/affinity.hpp"
 #include "tools/perf/core/batch.hpp"
 #include "tools/perf/net/peer_watch.hpp"
 #include "tools/perf/net/request.hpp"
@@ -53,7 +53,7 @@ plan make_plan(const program_options& options) {
     const auto left_out = [](const test_case& one) { return !can_be_run(one); };
     std::erase_if(made.cases, left_out);
     if (made.cases.empty()) throw usage_error("-b: nothing of the batch can be run here");
-    check_cpus(options.cpus);
+    check_cpus('c', options.cpus);
     return made;
 }
 
@@ -155,7 +155,7 @@ void serve_tests(const program_options& options, control& client, stop_flag& sto
 }  // namespace
 
 void run_server(const program_options& options) {
-    check_cpus(options.cpus);
+    check_cpus('c', options.cpus);
     const ucs::unique_fd listener = listen_on(options.port, options.ipv6);
     if (!options.style.quiet) print_now("Waiting for connection...\n");
     accepted client = accept_one(listener);

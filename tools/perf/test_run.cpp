@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/common/affinity.hpp"
 #include "tools/common/failure.hpp"
-#include "tools/perf/affinity.hpp"
 #include "tools/perf/ucp/progress_loop.hpp"
 
 namespace tools::perf {

@@ -68,7 +68,7 @@ bool has_root(collective what) noexcept {
 class extents {
 public:
     extents(const ucg_coll_args_t& args, rank_t rank, rank_t size)
-        : args_(args), size_(size), at_root_(rank == args.root) {}
+        : args_(args), rank_(rank), size_(size), at_root_(rank == args.root) {}
 
     // Elements from the begin of the buffer to the end of its last block. Nothing: they overflow.
     [[nodiscard]] std::optional<std::uint64_t> source() const {
@@ -80,6 +80,8 @@ public:
                 return at_root_ ? times(args_.count, size_) : 0;
             case collective::scatterv:
                 return at_root_ ? blocks(args_.src_counts, args_.src_displs) : 0;
+            case collective::allgatherv:
+                return args_.dst_counts[rank_];
             case collective::reduce_scatter:
                 return blocks(args_.dst_counts, nullptr);
             case collective::reduce_scatter_block:
@@ -97,6 +99,8 @@ public:
                 return 0;
             case collective::reduce:
                 return at_root_ ? args_.count : 0;
+            case collective::reduce_scatter:
+                return args_.dst_counts[rank_];
             case collective::gather:
                 return at_root_ ? times(args_.count, size_) : 0;
             case collective::gatherv:
@@ -129,6 +133,7 @@ private:
     }
 
     const ucg_coll_args_t& args_;
+    const rank_t rank_;
     const rank_t size_;
     const bool at_root_;
 };
@@ -288,7 +293,9 @@ ucs::result<arguments> arguments::check(const ucg_coll_args_t& args, rank_t rank
     call.count = args.count;
     call.element = args.type == UCG_TYPE_OPAQUE ? args.element_size : ucg_type_size(args.type);
     call.root = has_root(what) ? args.root : 0;
-    call.in_place = (args.flags & UCG_COLL_IN_PLACE) != 0;
+    // All ranks may set the flag, but only the root of a gather, a reduction or a scatter is in
+    // place.
+    call.in_place = source_is_in_target(args, rank) || target_is_in_source(args, rank);
     if (reduces(what)) {
         made.how = make_reducer(args, call.element, size);
         call.how = made.how.get();

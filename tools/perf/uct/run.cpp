@@ -1,7 +1,7 @@
 #include "tools/perf/uct/run.hpp"
 
+#include "tools/common/affinity.hpp"
 #include "tools/common/failure.hpp"
-#include "tools/perf/affinity.hpp"
 
 namespace tools::perf {
 namespace {

@@ -50,6 +50,20 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         CHECK(init() == UCS_ERR_INVALID_PARAM);
         CHECK(captured.count("overlap") == 1);
     }
+    SECTION("the count where an array has it is not looked at") {
+        const std::uint64_t counts[] = {2, 2};
+        args.dst_counts = counts;
+        args.count = 1000;
+        args.coll = UCG_COLL_REDUCE_SCATTER;
+        args.src = from + 8;
+        args.dst = from;
+        CHECK(init() == UCS_OK);
+        args.coll = UCG_COLL_ALLGATHERV;
+        args.src = from;
+        args.dst = from + 8;
+        CHECK(init() == UCS_OK);
+        return;
+    }
     SECTION("no such collective") {
         args.coll = static_cast<ucg_coll_t>(77);
         CHECK(init() == UCS_ERR_INVALID_PARAM);

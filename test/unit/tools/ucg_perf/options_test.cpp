@@ -1,0 +1,115 @@
+#include "tools/ucg_perf/options.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tools/common/failure.hpp"
+
+using namespace tools::ucg_perf;
+
+namespace {
+
+options parse(const std::vector<std::string>& words) {
+    return parse_options(words);
+}
+
+using sizes = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("ucg_perf: options say what is measured and how") {
+    const options got = parse({"-c",
+                               "allreduce,bcast",
+                               "-s8,1k:4k",
+                               "-d",
+                               "bf16",
+                               "-o",
+                               "maximum",
+                               "-r",
+                               "1",
+                               "-a",
+                               "ring,double_tree",
+                               "-iDV",
+                               "-W",
+                               "4",
+                               "-n",
+                               "100",
+                               "-w",
+                               "7",
+                               "-p",
+                               "3",
+                               "-C",
+                               "0,2-4",
+                               "-fqv",
+                               "-T",
+                               "2.5"});
+    CHECK(got.collectives == std::vector{UCG_COLL_ALLREDUCE, UCG_COLL_BCAST});
+    CHECK(got.sizes == sizes{8, 1024, 2048, 4096});
+    CHECK(got.type == UCG_TYPE_BF16);
+    CHECK(got.op == UCG_OP_MAX);
+    CHECK(got.root == 1);
+    CHECK(got.algorithms == std::vector<std::string>{"ring", "double_tree"});
+    CHECK((got.in_place && got.deterministic && got.validate));
+    CHECK(got.in_flight == 4);
+    CHECK(got.buffers == 4);
+    CHECK(got.iterations == 100U);
+    CHECK(got.warm_up == 7U);
+    CHECK(got.ranks == 3);
+    CHECK(got.processors == std::vector<unsigned>{0, 2, 3, 4});
+    CHECK((got.csv && got.quiet && got.verbose));
+    CHECK(got.limit == 2.5);
+    CHECK(got.how == mode::persistent);
+}
+
+TEST_CASE("ucg_perf: without options there are sizes and a collective") {
+    const options got = parse({});
+    CHECK(got.collectives == std::vector{UCG_COLL_ALLREDUCE});
+    CHECK(got.sizes.front() == 8);
+    CHECK(got.sizes.back() == 16 << 20);
+    CHECK_FALSE(got.iterations.has_value());
+    CHECK_FALSE(got.processors.has_value());
+    // One element is larger than the smallest size.
+    CHECK(parse({"-d", "complex64"}).sizes.front() == 16);
+    CHECK(parse({"-s", "1:100:10", "-d", "int8"}).sizes == sizes{1, 10, 100});
+    CHECK(parse({"-c", "all"}).collectives.size() == UCG_COLL_LAST);
+    CHECK(parse({"-C", "auto"}).processors == std::vector<unsigned>{});
+}
+
+TEST_CASE("ucg_perf: wrong options are named") {
+    const std::vector<std::vector<std::string>> wrong = {
+        {"-c", "gossip"},
+        {"-c", ""},
+        {"-s", "8:"},
+        {"-s", "64:8"},
+        {"-s", "0:8"},
+        {"-s", "1:2:3:4"},
+        {"-s", "8:64:1"},
+        {"-s", "6"},
+        {"-s", "many"},
+        {"-d", "fp4"},
+        {"-d", "opaque"},
+        {"-o", "user"},
+        {"-o", "bitwise_and"},
+        {"-c", "bcast,exscan", "-o", "average"},
+        {"-a", "ring,"},
+        {"-n", "0"},
+        {"-t", "0"},
+        {"-t", "-1"},
+        {"-m", "lazy"},
+        {"-W", "0"},
+        {"-W", "2", "-m", "blocking"},
+        {"-p", "0"},
+        {"-p", "2", "-r", "2"},
+        {"-C", "1-2-3"},
+        {"-C", "3-1"},
+        {"-C", ""},
+        {"-x"},
+        {"-n"},
+        {"allreduce"},
+    };
+    for (const auto& words : wrong) {
+        INFO(words.front() << " " << words.back());
+        CHECK_THROWS_AS(parse(words), tools::usage_error);
+    }
+    // Nothing is reduced, so the operation does not matter.
+    CHECK_NOTHROW(parse({"-c", "bcast", "-o", "bitwise_and"}));
+}

@@ -1,0 +1,53 @@
+// This process's place among those that measure together.
+#pragma once
+
+#include <ucg/api/ucg.h>
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace tools::ucg_perf {
+
+// Throws failure that names what was being done, unless the status is UCS_OK.
+void check(ucs_status_t status, std::string_view what);
+
+struct free_request {
+    void operator()(ucg_request_h request) const noexcept { ucg_request_free(request); }
+};
+using request = std::unique_ptr<ucg_request, free_request>;
+
+// Context and group of a rank. Lives as long as the program measures.
+class job {
+public:
+    // Takes the exchange over. Returns when all ranks are there.
+    explicit job(ucg_oob_t* over);
+
+    [[nodiscard]] std::uint32_t rank() const noexcept { return about_.rank; }
+    [[nodiscard]] std::uint32_t size() const noexcept { return about_.size; }
+    [[nodiscard]] const ucg_group_attr_t& about() const noexcept { return about_; }
+    [[nodiscard]] ucg_group_h group() const noexcept { return group_.get(); }
+
+    [[nodiscard]] request prepare(const ucg_coll_args_t& args) const;
+    void barrier() const;
+    // Replaces each by the largest of all ranks.
+    void largest(std::span<double> values) const;
+    [[nodiscard]] double largest(double value) const {
+        largest(std::span(&value, 1));
+        return value;
+    }
+
+private:
+    struct leave {
+        void operator()(ucg_oob_t* over) const noexcept { ucg_oob_destroy(over); }
+        void operator()(ucg_context_h context) const noexcept { ucg_context_destroy(context); }
+        void operator()(ucg_group_h group) const noexcept { ucg_group_destroy(group); }
+    };
+    std::unique_ptr<ucg_oob_t, leave> over_;
+    std::unique_ptr<ucg_context, leave> context_;
+    std::unique_ptr<ucg_group, leave> group_;
+    ucg_group_attr_t about_ = UCG_GROUP_ATTR_INIT;
+    request barrier_;
+};
+
+}  // namespace tools::ucg_perf

@@ -1,0 +1,331 @@
+#include "tools/ucg_perf/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "tools/common/failure.hpp"
+#include "tools/common/option_scanner.hpp"
+#include "tools/common/text.hpp"
+
+namespace tools::ucg_perf {
+namespace {
+
+constexpr std::uint64_t max_bytes = std::uint64_t{1} << 40U;
+constexpr std::uint64_t max_iterations = 10'000'000;  // every time is kept
+constexpr std::uint64_t max_in_flight = 4096;
+constexpr std::uint64_t max_local_ranks = 1024;
+constexpr std::uint64_t smallest_by_default = 8;
+constexpr std::uint64_t largest_by_default = std::uint64_t{16} << 20U;
+
+std::uint64_t count_of(char letter, std::string_view text, std::uint64_t least,
+                       std::uint64_t most) {
+    const auto value = parse_count(text);
+    if (!value || *value < least || *value > most) {
+        throw usage_error(
+            fmt::format("-{}: \"{}\" is not a number from {} to {}", letter, text, least, most));
+    }
+    return *value;
+}
+
+double seconds_of(char letter, std::string_view text) {
+    const auto value = parse_real(text);
+    if (!value || *value <= 0 || *value > 1e6) {
+        throw usage_error(fmt::format("-{}: \"{}\" is not a time in seconds", letter, text));
+    }
+    return *value;
+}
+
+std::uint64_t size_of(std::string_view text) {
+    const auto value = parse_size(text);
+    if (!value || *value > max_bytes) {
+        throw usage_error(fmt::format("-s: \"{}\" is not a size up to 1t", text));
+    }
+    return *value;
+}
+
+// BEGIN:END and BEGIN:END:FACTOR.
+void add_range(std::vector<std::uint64_t>& to, std::string_view text) {
+    const auto parts = split(text, ':');
+    if (parts.size() > 3) {
+        throw usage_error(fmt::format("-s: \"{}\" is not BEGIN:END:FACTOR", text));
+    }
+    const std::uint64_t first = size_of(parts[0]);
+    const std::uint64_t last = size_of(parts[1]);
+    const std::uint64_t factor = parts.size() > 2 ? count_of('s', parts[2], 2, 1024) : 2;
+    if (first == 0 || first > last) {
+        throw usage_error(fmt::format("-s: the range \"{}\" is empty", text));
+    }
+    for (std::uint64_t size = first; size <= last; size *= factor)
+        to.push_back(size);
+}
+
+std::vector<std::uint64_t> sizes_of(std::string_view text) {
+    std::vector<std::uint64_t> made;
+    for (const std::string_view piece : split(text, ',')) {
+        if (piece.find(':') == std::string_view::npos)
+            made.push_back(size_of(piece));
+        else
+            add_range(made, piece);
+    }
+    return made;
+}
+
+// The first of `count` numbers whose name this is.
+template<class Number, class Name>
+Number find(char letter, std::string_view what, std::string_view text, int count,
+            const Name& name) {
+    for (int i = 0; i < count; ++i)
+        if (text == name(static_cast<Number>(i))) return static_cast<Number>(i);
+    throw usage_error(
+        fmt::format("-{}: there is no {} \"{}\" (-l lists them)", letter, what, text));
+}
+
+std::vector<ucg_coll_t> collectives_of(std::string_view text) {
+    std::vector<ucg_coll_t> made;
+    if (text == "all") {
+        for (int i = 0; i < UCG_COLL_LAST; ++i)
+            made.push_back(static_cast<ucg_coll_t>(i));
+        return made;
+    }
+    for (const std::string_view piece : split(text, ','))
+        made.push_back(find<ucg_coll_t>('c', "collective", piece, UCG_COLL_LAST, ucg_coll_name));
+    return made;
+}
+
+std::vector<std::string> algorithms_of(std::string_view text) {
+    std::vector<std::string> made;
+    for (const std::string_view piece : split(text, ',')) {
+        if (piece.empty()) throw usage_error(fmt::format("-a: an empty name in \"{}\"", text));
+        made.emplace_back(piece);
+    }
+    return made;
+}
+
+std::vector<unsigned> processors_of(std::string_view text) {
+    std::vector<unsigned> made;
+    if (text == "auto") return made;
+    for (const std::string_view piece : split(text, ',')) {
+        const auto ends = split(piece, '-');
+        if (ends.size() > 2) {
+            throw usage_error(fmt::format("-C: \"{}\" is neither a processor nor a range", piece));
+        }
+        const std::uint64_t first = count_of('C', ends.front(), 0, 65536);
+        const std::uint64_t last = count_of('C', ends.back(), first, 65536);
+        for (std::uint64_t cpu = first; cpu <= last; ++cpu)
+            made.push_back(static_cast<unsigned>(cpu));
+    }
+    return made;
+}
+
+mode mode_of(std::string_view text) {
+    if (text == "persistent") return mode::persistent;
+    if (text == "blocking") return mode::blocking;
+    throw usage_error(fmt::format("-m: \"{}\" is neither persistent nor blocking", text));
+}
+
+// Options with a value.
+void take_value(options& into, char letter, const std::string& text) {
+    switch (letter) {
+        case 'c':
+            into.collectives = collectives_of(text);
+            break;
+        case 's':
+            into.sizes = sizes_of(text);
+            break;
+        case 'a':
+            into.algorithms = algorithms_of(text);
+            break;
+        case 'n':
+            into.iterations = count_of(letter, text, 1, max_iterations);
+            break;
+        case 'w':
+            into.warm_up = count_of(letter, text, 0, max_iterations);
+            break;
+        case 't':
+            into.seconds = seconds_of(letter, text);
+            break;
+        case 'd':
+            into.type = find<ucg_type_t>('d', "type", text, UCG_TYPE_OPAQUE, ucg_type_name);
+            break;
+        case 'o':
+            into.op = find<ucg_op_t>('o', "operation", text, UCG_OP_USER, ucg_op_name);
+            break;
+        case 'r':
+            into.root = static_cast<std::uint32_t>(count_of(letter, text, 0, UINT32_MAX - 1));
+            break;
+        case 'm':
+            into.how = mode_of(text);
+            break;
+        case 'W':
+            into.in_flight = static_cast<std::uint32_t>(count_of(letter, text, 1, max_in_flight));
+            break;
+        case 'b':
+            into.buffers = static_cast<std::uint32_t>(count_of(letter, text, 1, max_in_flight));
+            break;
+        case 'T':
+            into.limit = seconds_of(letter, text);
+            break;
+        case 'p':
+            into.ranks = static_cast<std::uint32_t>(count_of(letter, text, 1, max_local_ranks));
+            break;
+        default:
+            into.processors = processors_of(text);
+    }
+}
+
+void take_flag(options& into, char letter) {
+    switch (letter) {
+        case 'i':
+            into.in_place = true;
+            break;
+        case 'D':
+            into.deterministic = true;
+            break;
+        case 'V':
+            into.validate = true;
+            break;
+        case 'f':
+            into.csv = true;
+            break;
+        case 'q':
+            into.quiet = true;
+            break;
+        case 'v':
+            into.verbose = true;
+            break;
+        case 'l':
+            into.list = true;
+            break;
+        default:
+            into.help = true;
+    }
+}
+
+void set_defaults(options& wanted) {
+    if (wanted.collectives.empty()) wanted.collectives = {UCG_COLL_ALLREDUCE};
+    wanted.buffers = std::max(wanted.buffers, wanted.in_flight);
+    if (!wanted.sizes.empty()) return;
+    const std::uint64_t element = ucg_type_size(wanted.type);
+    for (std::uint64_t size = smallest_by_default; size <= largest_by_default; size *= 2)
+        if (size >= element) wanted.sizes.push_back(size);
+}
+
+// What comes out is of different numbers of ranks.
+bool is_scan(ucg_coll_t what) noexcept {
+    return what == UCG_COLL_SCAN || what == UCG_COLL_EXSCAN;
+}
+
+// What no rank could run.
+void check(const options& wanted) {
+    const std::uint64_t element = ucg_type_size(wanted.type);
+    for (const std::uint64_t size : wanted.sizes) {
+        if (size % element == 0) continue;
+        throw usage_error(fmt::format("-s: {} bytes are no whole elements: one of {} has {}", size,
+                                      ucg_type_name(wanted.type), element));
+    }
+    const bool any = std::any_of(wanted.collectives.begin(), wanted.collectives.end(), reduces);
+    if (any && ucg_op_is_defined(wanted.type, wanted.op) == 0) {
+        throw usage_error(fmt::format("-o: {} is not defined for {}; -d chooses another type",
+                                      ucg_op_name(wanted.op), ucg_type_name(wanted.type)));
+    }
+    if (wanted.op == UCG_OP_AVERAGE &&
+        std::any_of(wanted.collectives.begin(), wanted.collectives.end(), is_scan)) {
+        throw usage_error("-o: scans have no average; leave them out of -c");
+    }
+    if (wanted.how == mode::blocking && wanted.in_flight != 1) {
+        throw usage_error("-W: blocking calls are one at a time; use -m persistent");
+    }
+    if (wanted.ranks != 0 && wanted.root >= wanted.ranks) {
+        throw usage_error(fmt::format("-r: there is no rank {} of {}", wanted.root, wanted.ranks));
+    }
+}
+
+}  // namespace
+
+bool reduces(ucg_coll_t what) noexcept {
+    switch (what) {
+        case UCG_COLL_REDUCE:
+        case UCG_COLL_ALLREDUCE:
+        case UCG_COLL_REDUCE_SCATTER:
+        case UCG_COLL_REDUCE_SCATTER_BLOCK:
+        case UCG_COLL_SCAN:
+        case UCG_COLL_EXSCAN:
+            return true;
+        default:
+            return false;
+    }
+}
+
+options parse_options(std::span<const std::string> words) {
+    options wanted;
+    constexpr std::string_view flags = "iDVfqvlh";
+    option_scanner scanner(words, flags, "csanwtdormWbTpC");
+    while (const auto found = scanner.next()) {
+        if (flags.find(found->letter) != std::string_view::npos)
+            take_flag(wanted, found->letter);
+        else
+            take_value(wanted, found->letter, found->value);
+    }
+    if (!scanner.operands().empty()) {
+        throw usage_error(fmt::format("\"{}\" is no option", scanner.operands().front()));
+    }
+    set_defaults(wanted);
+    check(wanted);
+    return wanted;
+}
+
+std::string list_text() {
+    std::string text = "collectives:";
+    for (int i = 0; i < UCG_COLL_LAST; ++i)
+        text += fmt::format(" {}", ucg_coll_name(static_cast<ucg_coll_t>(i)));
+    text += "\ntypes:";
+    for (int i = 0; i < UCG_TYPE_OPAQUE; ++i)
+        text += fmt::format(" {}", ucg_type_name(static_cast<ucg_type_t>(i)));
+    text += "\noperations:";
+    for (int i = 0; i < UCG_OP_USER; ++i)
+        text += fmt::format(" {}", ucg_op_name(static_cast<ucg_op_t>(i)));
+    return text + "\nalgorithms: ucg_sim -l, and shared_memory\n";
+}
+
+std::string help_text() {
+    return R"(usage: ucg_perf [options]              a rank of a job that a launcher started
+       ucg_perf -p COUNT [options]     starts so many ranks here by itself
+Measures collectives. Ranks find each other by what the environment says: mpirun, prterun and srun
+(PMIx), torchrun's variables, or UCG_OOB_DIR with UCG_OOB_RANK, UCG_OOB_SIZE and UCG_OOB_JOB.
+
+What is measured
+  -c NAMES    collectives, separated by commas, or all (allreduce)
+  -s SIZES    bytes, of a block where each rank has one for each other: "8,64k", "8:1m" for
+              doublings, "8:1m:4" for another factor (8:16m)
+  -d TYPE     of the elements (fp32)
+  -o NAME     the operation of those that reduce (sum)
+  -r RANK     the root (0)
+  -a NAMES    algorithms that must be used, in turn (the one that the library chooses)
+  -i          in place, where the collective has that
+  -D          the same bits for any way the data are cut
+  -m MODE     persistent requests, or blocking calls (persistent)
+  -W COUNT    so many requests under way at a time (1)
+  -b COUNT    buffers, used in turn (as many as are under way)
+
+How
+  -p COUNT    ranks to start here
+  -C LIST     binds each rank to a processor of the list, "0,2-5", or of those allowed, auto; the
+              first rank of a node to the first, and so on around
+  -n COUNT    iterations (as many as fit the time)
+  -w COUNT    iterations that are not counted before (a tenth of -n)
+  -t SECONDS  time for each row without -n (0.5)
+  -T SECONDS  after which an operation has failed (as UCG_TIMEOUT says)
+  -V          compares each received element, of every iteration
+
+Output
+  -f          comma-separated values
+  -q          rows only
+  -v          why the algorithm was chosen
+  -l          names of collectives, types and operations
+  -h          this text
+)";
+}
+
+}  // namespace tools::ucg_perf

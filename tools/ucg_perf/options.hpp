@@ -1,0 +1,52 @@
+// The command line of ucg_perf.
+#pragma once
+
+#include <ucg/api/ucg.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tools::ucg_perf {
+
+// How an operation is called.
+enum class mode : std::uint8_t { persistent, blocking };
+
+struct options {
+    bool help = false;                                // -h
+    bool list = false;                                // -l
+    std::vector<ucg_coll_t> collectives;              // -c
+    std::vector<std::uint64_t> sizes;                 // -s, bytes, ascending in each range
+    std::vector<std::string> algorithms;              // -a; none: the library chooses
+    std::optional<std::uint64_t> iterations;          // -n; none: by `seconds`
+    std::optional<std::uint64_t> warm_up;             // -w
+    double seconds = 0.5;                             // -t, of each row
+    ucg_type_t type = UCG_TYPE_FP32;                  // -d
+    ucg_op_t op = UCG_OP_SUM;                         // -o
+    std::uint32_t root = 0;                           // -r
+    bool in_place = false;                            // -i
+    bool deterministic = false;                       // -D
+    mode how = mode::persistent;                      // -m
+    std::uint32_t in_flight = 1;                      // -W
+    std::uint32_t buffers = 1;                        // -b, at least in_flight
+    bool validate = false;                            // -V
+    double limit = 0;                                 // -T, seconds of an operation; 0: none
+    std::uint32_t ranks = 0;                          // -p; 0: others start them
+    std::optional<std::vector<unsigned>> processors;  // -C; empty: those this process may use
+    bool csv = false;                                 // -f
+    bool quiet = false;                               // -q
+    bool verbose = false;                             // -v
+};
+
+// Throws usage_error that names what is wrong.
+[[nodiscard]] options parse_options(std::span<const std::string> words);
+[[nodiscard]] std::string help_text();
+// The names that the options take.
+[[nodiscard]] std::string list_text();
+
+// Whether the collective reduces, and so looks at the operation.
+[[nodiscard]] bool reduces(ucg_coll_t what) noexcept;
+
+}  // namespace tools::ucg_perf

@@ -1,0 +1,37 @@
+// What ucg_perf prints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/ucg_perf/options.hpp"
+
+namespace tools::ucg_perf {
+
+// Of the times of a row, seconds. A percentile is the smallest time that is not below so many
+// percent of all.
+struct summary {
+    double least = 0, median = 0, p95 = 0, p99 = 0, most = 0;
+};
+[[nodiscard]] summary summarise(std::vector<double> times);
+
+// One collective of one size.
+struct result_row {
+    ucg_coll_t what = UCG_COLL_ALLREDUCE;
+    std::uint64_t bytes = 0;  // as -s
+    std::uint64_t whole = 0;  // that count in the bandwidth
+    std::uint64_t iterations = 0;
+    std::uint32_t ranks = 1;
+    summary times;
+    double bus_factor = 1;
+    std::string algorithm;
+    std::string reason;
+    bool right = true;
+};
+
+// What runs, and the head of the table; nothing when quiet.
+[[nodiscard]] std::string header(const options& by, const ucg_group_attr_t& on);
+[[nodiscard]] std::string row(const options& by, const result_row& of);
+
+}  // namespace tools::ucg_perf
