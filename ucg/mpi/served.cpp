@@ -154,10 +154,11 @@ reason served::join_others() noexcept {
     }
     if (status != UCS_OK) {
         if (rank_ == 0)
-            std::fprintf(stderr,
-                         "ucg_mpi: no group for a communicator of %u ranks (error %d): the MPI does its "
-                         "collectives\n",
-                         size_, static_cast<int>(status));
+            std::fprintf(
+                stderr,
+                "ucg_mpi: no group for a communicator of %u ranks (error %d): the MPI does its "
+                "collectives\n",
+                size_, static_cast<int>(status));
         return reason::no_group;
     }
     ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
@@ -267,8 +268,8 @@ ucs_status_t served::wait(ucg_request_h request) const noexcept {
 
 int served::fail(const char* what, ucs_status_t status) const noexcept {
     std::fprintf(stderr,
-                 "ucg_mpi: %s failed on rank %u of %u: error %d; UCG_MPI=n leaves it to the MPI\n", what,
-                 rank_, size_, static_cast<int>(status));
+                 "ucg_mpi: %s failed on rank %u of %u: error %d; UCG_MPI=n leaves it to the MPI\n",
+                 what, rank_, size_, static_cast<int>(status));
     PMPI_Comm_call_errhandler(comm_ != MPI_COMM_NULL ? comm_ : MPI_COMM_WORLD, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
 }

@@ -70,11 +70,13 @@ int staging::move_elements(std::byte* user, std::byte* packed, std::uint64_t cou
     constexpr std::uint64_t most_bytes = 1ULL << 30;
     const std::uint64_t at_once = std::clamp<std::uint64_t>(most_bytes / of_.size, 1, INT_MAX);
     while (count != 0) {
-        const int now = static_cast<int>(std::min(at_once, count));
+        // MPICH's MPI_Pack takes no MPI_BOTTOM.
+        const bool by_message = user == nullptr || of_.size > INT_MAX;
+        const int now = by_message ? 1 : static_cast<int>(std::min(at_once, count));
         const std::uint64_t bytes = static_cast<std::uint64_t>(now) * of_.size;
         int at = 0;
         int status = MPI_SUCCESS;
-        if (bytes > INT_MAX)
+        if (by_message)
             status = send_to_self(out ? static_cast<void*>(packed) : user, out ? user : packed,
                                   of_.type, bytes, out);
         else if (out)

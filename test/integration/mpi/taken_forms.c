@@ -1,7 +1,8 @@
 /*
  * Every collective that libucg_mpi takes, in its blocking, non-blocking and persistent form: types,
- * operators, counts from zero, in place, types that differ between ranks but match, on communicators
- * of all kinds. Also what it has to hand over. It is a plain MPI program: run with and without.
+ * operators, counts from zero, in place, types that differ between ranks but match, on
+ * communicators of all kinds. Also what it has to hand over. It is a plain MPI program: run with
+ * and without.
  */
 #include <stdbool.h>
 
@@ -179,8 +180,8 @@ static void finish(void) {
         CHECK(request == MPI_REQUEST_NULL, "it is not freed");       \
     } while (0)
 
-#define FORMS(name, prepare, check, ...)                                                          \
-    ALL_FORMS(prepare, MPI_##name(__VA_ARGS__, comm), MPI_I##name(__VA_ARGS__, comm, &request),   \
+#define FORMS(name, prepare, check, ...)                                                        \
+    ALL_FORMS(prepare, MPI_##name(__VA_ARGS__, comm), MPI_I##name(__VA_ARGS__, comm, &request), \
               PERSISTENT(name)(__VA_ARGS__, comm, MPI_INFO_NULL, &request), check)
 
 #define MPI_IAllreduce MPI_Iallreduce
@@ -232,11 +233,10 @@ static void reductions(const struct type* t, enum op_kind op, int count) {
         counts[r] = r % 2 == 0 ? count : count / 3;
     for (int r = 0; r < me; ++r)
         first += counts[r];
-    FORMS(Reduce_scatter, fill(t, in, all),
-          compare(t, out, (size_t)counts[me], op, (size_t)first), in, out, counts, type, how);
-    FORMS(Reduce_scatter, fill(t, out, all),
-          compare(t, out, (size_t)counts[me], op, (size_t)first), MPI_IN_PLACE, out, counts, type,
-          how);
+    FORMS(Reduce_scatter, fill(t, in, all), compare(t, out, (size_t)counts[me], op, (size_t)first),
+          in, out, counts, type, how);
+    FORMS(Reduce_scatter, fill(t, out, all), compare(t, out, (size_t)counts[me], op, (size_t)first),
+          MPI_IN_PLACE, out, counts, type, how);
     buffer_free(in);
     buffer_free(out);
 }
@@ -309,8 +309,8 @@ static void places(void) {
         }
         CHECK(out[i].place == low && out[i].value == (low * 5 + i) % 4, "minloc: %g at %d",
               out[i].value, out[i].place);
-        CHECK(shorts[i].place == high && shorts[i].value == (high * 5 + i) % 4,
-              "maxloc: %d at %d", shorts[i].value, shorts[i].place);
+        CHECK(shorts[i].place == high && shorts[i].value == (high * 5 + i) % 4, "maxloc: %d at %d",
+              shorts[i].value, shorts[i].place);
     }
 }
 
@@ -359,13 +359,13 @@ static void moves(int n, int turn) { /* n is even */
     int* out = (int*)(void*)buffer_new(room);
     const int root = turn % size;
 
-#define EACH(r, i) \
+#define EACH(r, i)                 \
     for (int r = 0; r < size; ++r) \
         for (int i = 0; i < n; ++i)
-#define SAME(what, is, want)                                                                \
-    do {                                                                                    \
-        const int is_ = (is);                                                               \
-        const int want_ = (want);                                                           \
+#define SAME(what, is, want)                                                                    \
+    do {                                                                                        \
+        const int is_ = (is);                                                                   \
+        const int want_ = (want);                                                               \
         CHECK(is_ == want_, what " %d of %d ints from %d: %d, wanted %d", i, n, r, is_, want_); \
     } while (0)
 
@@ -397,35 +397,32 @@ static void moves(int n, int turn) { /* n is even */
         },
         EACH(r, i) SAME("allgather in place", out[(r * n + i) * sb], item(r, 2, i)), MPI_IN_PLACE,
         0, MPI_DATATYPE_NULL, out, cb, b->type);
-    FORMS(
-        Alltoall, EACH(r, i) in[(r * n + i) * sa] = item(me, r, i),
-        EACH(r, i) SAME("alltoall", out[(r * n + i) * sb], item(r, me, i)), in, ca, a->type, out,
-        cb, b->type);
-    FORMS(
-        Alltoall, EACH(r, i) out[(r * n + i) * sb] = item(me, r, i),
-        EACH(r, i) SAME("alltoall in place", out[(r * n + i) * sb], item(r, me, i)), MPI_IN_PLACE,
-        0, MPI_DATATYPE_NULL, out, cb, b->type);
+    FORMS(Alltoall, EACH(r, i) in[(r * n + i) * sa] = item(me, r, i),
+          EACH(r, i) SAME("alltoall", out[(r * n + i) * sb], item(r, me, i)), in, ca, a->type, out,
+          cb, b->type);
+    FORMS(Alltoall, EACH(r, i) out[(r * n + i) * sb] = item(me, r, i),
+          EACH(r, i) SAME("alltoall in place", out[(r * n + i) * sb], item(r, me, i)), MPI_IN_PLACE,
+          0, MPI_DATATYPE_NULL, out, cb, b->type);
 
     /* blocks in falling order, of different sizes, with gaps */
     int in_counts[most_ranks], in_places[most_ranks], out_counts[most_ranks],
         out_places[most_ranks];
-#define LENGTH(from, to) (((from) + (to)) % 3 == 0 ? 0 : ((from) + (to)) % 3 == 1 ? n / 2 / 2 * 2 : n)
+#define LENGTH(from, to) \
+    (((from) + (to)) % 3 == 0 ? 0 : ((from) + (to)) % 3 == 1 ? n / 2 / 2 * 2 : n)
     for (int r = 0; r < size; ++r) {
         in_counts[r] = LENGTH(me, r) / a->ints;
         in_places[r] = (size - 1 - r) * n / a->ints;
         out_counts[r] = LENGTH(r, me) / b->ints;
         out_places[r] = (size - 1 - r) * n / b->ints;
     }
-    FORMS(
-        Alltoallv, EACH(r, i) in[((size - 1 - r) * n + i) * sa] = item(me, r, i),
-        EACH(r, i) if (i < LENGTH(r, me))
-            SAME("alltoallv", out[((size - 1 - r) * n + i) * sb], item(r, me, i)),
-        in, in_counts, in_places, a->type, out, out_counts, out_places, b->type);
-    FORMS(
-        Alltoallv, EACH(r, i) out[((size - 1 - r) * n + i) * sb] = item(me, r, i),
-        EACH(r, i) if (i < LENGTH(r, me))
-            SAME("alltoallv in place", out[((size - 1 - r) * n + i) * sb], item(r, me, i)),
-        MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, out, out_counts, out_places, b->type);
+    FORMS(Alltoallv, EACH(r, i) in[((size - 1 - r) * n + i) * sa] = item(me, r, i),
+          EACH(r, i) if (i < LENGTH(r, me))
+              SAME("alltoallv", out[((size - 1 - r) * n + i) * sb], item(r, me, i)),
+          in, in_counts, in_places, a->type, out, out_counts, out_places, b->type);
+    FORMS(Alltoallv, EACH(r, i) out[((size - 1 - r) * n + i) * sb] = item(me, r, i),
+          EACH(r, i) if (i < LENGTH(r, me))
+              SAME("alltoallv in place", out[((size - 1 - r) * n + i) * sb], item(r, me, i)),
+          MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, out, out_counts, out_places, b->type);
     for (int r = 0; r < size; ++r)
         out_counts[r] = LENGTH(r, 0) / b->ints;
     FORMS(
