@@ -1,0 +1,247 @@
+/*
+ * What MPI promises about progress, for collectives that another library may have taken: a rank
+ * that is in any call of MPI moves on everything that others wait for. Each step would hang where
+ * one side of the two is forgotten. With several threads as well.
+ */
+#include <pthread.h>
+
+#include "check.h"
+
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#define PERSISTENT(name) MPIX_##name##_init
+#else
+#define PERSISTENT(name) MPI_##name##_init
+#endif
+
+enum { large = 1 << 18, threads = 3, rounds = 30 };
+
+static int64_t in[large], out[large], message[large];
+
+static void prepare(void) {
+    for (int i = 0; i < large; ++i) {
+        in[i] = (int64_t)rank * 3 + i;
+        message[i] = rank;
+    }
+}
+
+static void check_sum(void) {
+    const int64_t ranks_sum = (int64_t)ranks * (ranks - 1) / 2 * 3;
+    for (int i = 0; i < large; ++i)
+        CHECK(out[i] == ranks_sum + (int64_t)i * ranks, "element %d is %lld", i, (long long)out[i]);
+}
+
+/* Waits for a message inside each blocking call, while the others wait for its part of a
+   collective before they send. */
+static void messages_while_a_collective_runs(int how) {
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Message got;
+    int32_t one = rank, other = -1;
+    const int partner = rank ^ 1, last = ranks - ranks % 2;
+    prepare();
+    MPI_OK(MPI_Iallreduce(in, out, large, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &request));
+    if (rank < last && rank % 2 == 0) { /* messages first */
+        switch (how) {
+            case 0:
+                MPI_OK(MPI_Recv(&other, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD, &status));
+                CHECK(status.MPI_SOURCE == partner && status.MPI_TAG == 1, "status");
+                break;
+            case 1:
+                MPI_OK(MPI_Probe(partner, 1, MPI_COMM_WORLD, &status));
+                MPI_OK(MPI_Recv(&other, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD, &status));
+                break;
+            case 2:
+                MPI_OK(MPI_Mprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &got, &status));
+                MPI_OK(MPI_Mrecv(&other, 1, MPI_INT32_T, &got, &status));
+                break;
+            case 3:
+                MPI_OK(MPI_Sendrecv(&one, 1, MPI_INT32_T, partner, 2, &other, 1, MPI_INT32_T,
+                                    partner, 1, MPI_COMM_WORLD, &status));
+                break;
+            case 4:
+                other = rank;
+                MPI_OK(MPI_Sendrecv_replace(&other, 1, MPI_INT32_T, partner, 2, partner, 1,
+                                            MPI_COMM_WORLD, &status));
+                break;
+            case 5:
+                MPI_OK(MPI_Ssend(&one, 1, MPI_INT32_T, partner, 2, MPI_COMM_WORLD));
+                other = partner;
+                break;
+            case 6: /* longer than MPI sends at once */
+                MPI_OK(MPI_Send(message, large, MPI_INT64_T, partner, 2, MPI_COMM_WORLD));
+                other = partner;
+                break;
+            default: {
+                MPI_Request receive;
+                MPI_OK(MPI_Irecv(&other, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD, &receive));
+                MPI_OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+                break;
+            }
+        }
+        CHECK(other == partner, "got %d from %d", other, partner);
+    }
+    MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    check_sum();
+    if (rank < last && rank % 2 == 1) { /* the collective first */
+        if (how != 5 && how != 6)
+            MPI_OK(MPI_Send(&one, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD));
+        if (how >= 3 && how <= 5)
+            MPI_OK(MPI_Recv(&other, 1, MPI_INT32_T, partner, 2, MPI_COMM_WORLD, &status));
+        if (how == 6) {
+            MPI_OK(MPI_Recv(message, large, MPI_INT64_T, partner, 2, MPI_COMM_WORLD, &status));
+            CHECK(message[large - 1] == partner, "got %lld", (long long)message[large - 1]);
+        }
+    }
+}
+
+/* The same with collectives that are not taken, and with the making of a communicator. */
+static void other_collectives_while_one_runs(void) {
+    MPI_Request request;
+    int one = rank, all[64];
+    MPI_Comm made;
+    for (int what = 0; what < 3; ++what) {
+        prepare();
+        MPI_OK(MPI_Iallreduce(in, out, large, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &request));
+        if (rank % 2 == 1) MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        if (what == 0) MPI_OK(MPI_Gather(&one, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        if (what == 1) {
+            MPI_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &made));
+            MPI_OK(MPI_Comm_free(&made));
+        }
+        if (what == 2) MPI_OK(MPI_Scan(&one, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        if (rank % 2 == 0) MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        check_sum();
+    }
+}
+
+/* A long message needs its sender, who is in a blocking collective already. */
+static void collective_while_a_message_goes(void) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int64_t got = 0, mine = 1;
+    prepare();
+    if (rank == 0 && ranks > 1)
+        MPI_OK(MPI_Isend(message, large, MPI_INT64_T, 1, 4, MPI_COMM_WORLD, &request));
+    if (rank == 1) {
+        MPI_OK(MPI_Recv(message, large, MPI_INT64_T, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(message[large - 1] == 0, "got %lld", (long long)message[large - 1]);
+    }
+    MPI_OK(MPI_Allreduce(&mine, &got, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    CHECK(got == ranks, "sum %lld", (long long)got);
+    MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+/* Many at once, of all kinds, in one array with messages; persistent ones start in another order
+   than they were made in. */
+static void mixed(void) {
+    enum { kinds = 6 };
+    MPI_Request all[kinds];
+    int sum = 0, highest = -1, mine = rank, from = -1, everyone[64];
+    const int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+    MPI_Request first, second;
+    CHECK(ranks <= 64, "at most 64 ranks");
+    MPI_OK(PERSISTENT(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                 &first));
+    MPI_OK(PERSISTENT(Allreduce)(&mine, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD,
+                                 MPI_INFO_NULL, &second));
+    for (int round = 0; round < rounds; ++round) {
+        MPI_Status statuses[kinds];
+        sum = highest = from = -1;
+        MPI_OK(MPI_Recv_init(&from, 1, MPI_INT, left, round, MPI_COMM_WORLD, &all[0]));
+        all[1] = rank % 2 == 0 ? first : second;
+        all[2] = rank % 2 == 0 ? second : first;
+        MPI_OK(MPI_Startall(3, all));
+        MPI_OK(MPI_Isend(&mine, 1, MPI_INT, right, round, MPI_COMM_WORLD, &all[3]));
+        MPI_OK(MPI_Iallgather(&mine, 1, MPI_INT, everyone, 1, MPI_INT, MPI_COMM_WORLD, &all[4]));
+        MPI_OK(MPI_Ibarrier(MPI_COMM_WORLD, &all[5]));
+        if (round % 3 == 0) {
+            MPI_OK(MPI_Waitall(kinds, all, statuses));
+            CHECK(statuses[0].MPI_SOURCE == left, "source %d", statuses[0].MPI_SOURCE);
+        } else if (round % 3 == 1) {
+            for (int ended = 0; ended < kinds; ++ended) {
+                int index = -1;
+                MPI_OK(MPI_Waitany(kinds, all, &index, &statuses[0]));
+                CHECK(index >= 0 && index < kinds, "index %d", index);
+            }
+            int index = 0;
+            MPI_OK(MPI_Waitany(kinds, all, &index, &statuses[0]));
+            CHECK(index == MPI_UNDEFINED, "index %d of nothing", index);
+        } else {
+            for (int ended = 0, some = 0, which[kinds]; ended < kinds; ended += some)
+                MPI_OK(MPI_Waitsome(kinds, all, &some, which, statuses));
+        }
+        CHECK(sum == ranks * (ranks - 1) / 2 && highest == ranks - 1, "%d %d", sum, highest);
+        CHECK(from == left, "from %d", from);
+        for (int r = 0; r < ranks; ++r)
+            CHECK(everyone[r] == r, "%d", everyone[r]);
+        MPI_OK(MPI_Request_free(&all[0]));
+    }
+    MPI_OK(MPI_Request_free(&first));
+    MPI_OK(MPI_Request_free(&second));
+}
+
+/* A communicator that is freed while its operations run, and one that is made after it. */
+static void freed_early(void) {
+    for (int round = 0; round < 8; ++round) {
+        MPI_Comm made;
+        MPI_Request request[2];
+        int mine = rank, sum = 0, again = 0;
+        MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
+        MPI_OK(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, made, &request[0]));
+        MPI_OK(MPI_Iallreduce(&mine, &again, 1, MPI_INT, MPI_SUM, made, &request[1]));
+        MPI_OK(MPI_Comm_free(&made));
+        MPI_OK(MPI_Waitall(2, request, MPI_STATUSES_IGNORE));
+        CHECK(sum == ranks * (ranks - 1) / 2 && again == sum, "%d %d", sum, again);
+    }
+}
+
+/* ---- threads ---- */
+
+static MPI_Comm own[threads];
+
+static void* in_thread(void* arg) {
+    const int number = (int)(intptr_t)arg;
+    for (int round = 0; round < rounds; ++round) {
+        int mine = rank + number, sum = 0, other = 0;
+        MPI_Request request;
+        MPI_OK(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, own[number]));
+        MPI_OK(MPI_Iallreduce(&mine, &other, 1, MPI_INT, MPI_MAX, own[number], &request));
+        if (round % 4 == number)
+            MPI_OK(MPI_Gather(&mine, 1, MPI_INT, (int[64]){0}, 1, MPI_INT, 0, own[number]));
+        MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(sum == ranks * (ranks - 1) / 2 + ranks * number, "%d", sum);
+        CHECK(other == ranks - 1 + number, "%d", other);
+        MPI_Comm made;
+        if (round % 10 == 0) {
+            MPI_OK(MPI_Comm_dup(own[number], &made));
+            MPI_OK(MPI_Barrier(made));
+            MPI_OK(MPI_Comm_free(&made));
+        }
+    }
+    return NULL;
+}
+
+static void several_threads(void) {
+    pthread_t all[threads];
+    for (int i = 0; i < threads; ++i)
+        MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &own[i]));
+    for (int i = 0; i < threads; ++i)
+        CHECK(pthread_create(&all[i], NULL, in_thread, (void*)(intptr_t)i) == 0, "no thread");
+    for (int i = 0; i < threads; ++i)
+        pthread_join(all[i], NULL);
+    for (int i = 0; i < threads; ++i)
+        MPI_OK(MPI_Comm_free(&own[i]));
+}
+
+int main(int argc, char** argv) {
+    const int level = env_number("HAWSER_MPI_THREADS", 0) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    test_begin(&argc, &argv, "taken_progress", level);
+    for (int how = 0; how < 8; ++how)
+        messages_while_a_collective_runs(how);
+    other_collectives_while_one_runs();
+    collective_while_a_message_goes();
+    mixed();
+    freed_early();
+    if (level == MPI_THREAD_MULTIPLE) several_threads();
+    return test_end();
+}

@@ -1,0 +1,88 @@
+// Calls that make communicators. All ranks of the new one are in them and may wait for each other:
+// the place to make its group, so that non-blocking collectives find one.
+#include "ucg/mpi/exported.hpp"
+#include "ucg/mpi/progress.hpp"
+#include "ucg/mpi/served.hpp"
+
+using namespace ucg::mpi;
+
+namespace {
+
+template<class Call>
+int made_by(MPI_Comm* made, const Call& call) noexcept {
+    const int status = away(call);
+    if (status == MPI_SUCCESS && library().active && library().eager && *made != MPI_COMM_NULL)
+        static_cast<void>(served::make(*made));
+    return status;
+}
+
+}  // namespace
+
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
+    return made_by(made, [&] { return PMPI_Comm_dup(comm, made); });
+}
+
+int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
+    return made_by(made, [&] { return PMPI_Comm_dup_with_info(comm, info, made); });
+}
+
+int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
+    return made_by(made, [&] { return PMPI_Comm_create(comm, group, made); });
+}
+
+int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
+    return made_by(made, [&] { return PMPI_Comm_create_group(comm, group, tag, made); });
+}
+
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
+    return made_by(made, [&] { return PMPI_Comm_split(comm, color, key, made); });
+}
+
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made) {
+    return made_by(made, [&] { return PMPI_Comm_split_type(comm, type, key, info, made); });
+}
+
+int MPI_Cart_create(MPI_Comm comm, int dimensions, const int sizes[], const int periods[],
+                    int reorder, MPI_Comm* made) {
+    return made_by(
+        made, [&] { return PMPI_Cart_create(comm, dimensions, sizes, periods, reorder, made); });
+}
+
+int MPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm* made) {
+    return made_by(made, [&] { return PMPI_Cart_sub(comm, remain, made); });
+}
+
+int MPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
+                     MPI_Comm* made) {
+    return made_by(made,
+                   [&] { return PMPI_Graph_create(comm, nodes, index, edges, reorder, made); });
+}
+
+int MPI_Dist_graph_create(MPI_Comm comm, int n, const int nodes[], const int degrees[],
+                          const int targets[], const int weights[], MPI_Info info, int reorder,
+                          MPI_Comm* made) {
+    return made_by(made, [&] {
+        return PMPI_Dist_graph_create(comm, n, nodes, degrees, targets, weights, info, reorder,
+                                      made);
+    });
+}
+
+int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_degree, const int sources[],
+                                   const int source_weights[], int out_degree, const int targets[],
+                                   const int target_weights[], MPI_Info info, int reorder,
+                                   MPI_Comm* made) {
+    return made_by(made, [&] {
+        return PMPI_Dist_graph_create_adjacent(comm, in_degree, sources, source_weights, out_degree,
+                                               targets, target_weights, info, reorder, made);
+    });
+}
+
+int MPI_Intercomm_merge(MPI_Comm between, int high, MPI_Comm* made) {
+    return made_by(made, [&] { return PMPI_Intercomm_merge(between, high, made); });
+}
+
+int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag,
+                         MPI_Comm* made) {
+    return away(
+        [&] { return PMPI_Intercomm_create(local, leader, peers, remote_leader, tag, made); });
+}

@@ -1,0 +1,114 @@
+// Begin and end.
+#include "ucg/mpi/library.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "ucg/mpi/exported.hpp"
+#include "ucg/mpi/progress.hpp"
+#include "ucg/mpi/served.hpp"
+#include "ucg/mpi/stats.hpp"
+#include "ucg/mpi/types.hpp"
+
+namespace ucg::mpi {
+namespace {
+
+bool is_set(const char* name, bool otherwise) noexcept {
+    const char* const text = std::getenv(name);
+    if (text == nullptr || *text == '\0') return otherwise;
+    for (const char* const yes : {"y", "yes", "1", "on", "Y"})
+        if (std::strcmp(text, yes) == 0) return true;
+    for (const char* const no : {"n", "no", "0", "off", "N"})
+        if (std::strcmp(text, no) == 0) return false;
+    std::fprintf(stderr, "ucg_mpi: %s=%s is neither y nor n; it counts as %s\n", name, text,
+                 otherwise ? "y" : "n");
+    return otherwise;
+}
+
+ucs_thread_mode_t mode_of(int level) noexcept {
+    // Below MULTIPLE the helping thread and the program's take turns.
+    return level == MPI_THREAD_MULTIPLE ? UCS_THREAD_MODE_MULTI : UCS_THREAD_MODE_SERIALIZED;
+}
+
+bool bring_up(int level) noexcept {
+    library_state& own = library();
+    if (!is_set("UCG_MPI", true)) return false;
+    ucg_context_params_t params = UCG_CONTEXT_PARAMS_INIT;
+    params.thread_mode = mode_of(level);
+    if (ucg_context_create(&params, &own.context) != UCS_OK) return false;
+    return PMPI_Comm_dup(MPI_COMM_SELF, &own.alone) == MPI_SUCCESS &&
+           PMPI_Comm_group(MPI_COMM_WORLD, &own.world) == MPI_SUCCESS &&
+           PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, served::on_free, &own.group_key,
+                                   nullptr) == MPI_SUCCESS;
+}
+
+void tear_down() noexcept {
+    library_state& own = library();
+    if (own.group_key != MPI_KEYVAL_INVALID) PMPI_Comm_free_keyval(&own.group_key);
+    if (own.world != MPI_GROUP_NULL) PMPI_Group_free(&own.world);
+    if (own.alone != MPI_COMM_NULL) PMPI_Comm_free(&own.alone);
+    if (own.context != nullptr) ucg_context_destroy(own.context);
+    own = {};
+}
+
+}  // namespace
+
+library_state& library() noexcept {
+    static library_state one;
+    return one;
+}
+
+void begin(int thread_level) noexcept {
+    library_state& own = library();
+    own.multiple = thread_level == MPI_THREAD_MULTIPLE;
+    // How ranks differ in this must not matter: the lowest wish counts.
+    int wishes[2] = {bring_up(thread_level) ? 1 : 0, 0};
+    wishes[1] = is_set("UCG_MPI_EAGER", true) ? 1 : 0;
+    int agreed[2] = {0, 0};
+    PMPI_Allreduce(wishes, agreed, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (is_set("UCG_MPI_STATS", false)) statistics().enable();
+    if (agreed[0] == 0) {
+        tear_down();
+        return;
+    }
+    learn_types();
+    own.eager = agreed[1] != 0;
+    own.active = true;
+    static_cast<void>(served::make(MPI_COMM_WORLD));
+}
+
+void end() noexcept {
+    if (library().active) {
+        // What is still on its way to others leaves while all are here.
+        end_helper();
+        served::destroy_all();
+        library().active = false;
+    }
+    statistics().print();
+    tear_down();
+}
+
+}  // namespace ucg::mpi
+
+using namespace ucg::mpi;
+
+int MPI_Init(int* argc, char*** argv) {
+    const int status = PMPI_Init(argc, argv);
+    if (status != MPI_SUCCESS) return status;
+    int level = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&level);
+    begin(level);
+    return status;
+}
+
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    const int status = PMPI_Init_thread(argc, argv, required, provided);
+    if (status == MPI_SUCCESS) begin(*provided);
+    return status;
+}
+
+int MPI_Finalize() {
+    end();
+    return PMPI_Finalize();
+}

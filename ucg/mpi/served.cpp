@@ -1,0 +1,277 @@
+#include "ucg/mpi/served.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#include "ucg/mpi/types.hpp"
+
+namespace ucg::mpi {
+namespace {
+
+// --- the exchange that a group is made over: rounds on the communicator itself. All its ranks are
+// --- in the call that makes the group, so nothing else comes between.
+
+struct round_of {
+    MPI_Request request = MPI_REQUEST_NULL;
+    ucs_status_t status = UCS_INPROGRESS;
+};
+
+ucs_status_t begin_round(void* comm, const void* send, void* recv, size_t bytes, void** request) {
+    if (bytes > INT_MAX) return UCS_ERR_EXCEEDS_LIMIT;
+    auto* const made = new (std::nothrow) round_of;
+    if (made == nullptr) return UCS_ERR_NO_MEMORY;
+    if (PMPI_Iallgather(send, static_cast<int>(bytes), MPI_BYTE, recv, static_cast<int>(bytes),
+                        MPI_BYTE, *static_cast<MPI_Comm*>(comm), &made->request) != MPI_SUCCESS) {
+        delete made;
+        return UCS_ERR_IO_ERROR;
+    }
+    *request = made;
+    return UCS_OK;
+}
+
+ucs_status_t test_round(void*, void* request) {
+    auto* const round = static_cast<round_of*>(request);
+    if (round->status != UCS_INPROGRESS) return round->status;
+    int done = 0;
+    if (PMPI_Test(&round->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        round->status = UCS_ERR_CONNECTION_RESET;
+    else if (done != 0)
+        round->status = UCS_OK;
+    return round->status;
+}
+
+void release_round(void*, void* request) {
+    delete static_cast<round_of*>(request);
+}
+
+// --- all that there are, and a fast way to them ---
+
+std::mutex all_lock;
+std::vector<served*>& all() {
+    static auto* const list = new std::vector<served*>;
+    return *list;
+}
+
+// Goes up when a communicator is freed: what threads remember is void then.
+std::atomic<unsigned> generation{1};
+
+struct remembered {
+    MPI_Comm comm = MPI_COMM_NULL;
+    served* found = nullptr;
+    unsigned when = 0;
+};
+constexpr std::size_t remembered_count = 8;
+thread_local remembered memory_of[remembered_count];
+
+remembered& place_of(MPI_Comm comm) noexcept {
+    return memory_of[(number_of(comm) * 0x9e3779b97f4a7c15ULL) >> 61];
+}
+
+bool alike(const ucg_coll_args_t& a, const ucg_coll_args_t& b) noexcept {
+    return a.coll == b.coll && a.count == b.count && a.type == b.type && a.op == b.op &&
+           a.root == b.root && a.flags == b.flags;
+}
+
+int cores() noexcept {
+    cpu_set_t set;
+    return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : INT_MAX;
+}
+
+void on_end(ucg_request_h, ucs_status_t, void* arg) {
+    auto* const kept = static_cast<kept_request*>(arg);
+    if (kept->owner != nullptr) moving().ended(*kept->owner);
+}
+
+}  // namespace
+
+served* served::find(MPI_Comm comm) noexcept {
+    remembered& place = place_of(comm);
+    const unsigned now = generation.load(std::memory_order_acquire);
+    if (place.comm == comm && place.when == now) return place.found;
+    void* value = nullptr;
+    int there = 0;
+    if (PMPI_Comm_get_attr(comm, library().group_key, &value, &there) != MPI_SUCCESS || there == 0)
+        return nullptr;
+    place = {comm, static_cast<served*>(value), now};
+    return place.found;
+}
+
+served* served::make(MPI_Comm comm) noexcept {
+    auto* const made = new (std::nothrow) served(comm);
+    if (made == nullptr) return nullptr;
+    made->refused_ = made->join();
+    {
+        const std::lock_guard guard(all_lock);
+        all().push_back(made);
+    }
+    PMPI_Comm_set_attr(comm, library().group_key, made);
+    return made;
+}
+
+// In the order in which what is the same on all ranks can be told without asking them.
+reason served::join() noexcept {
+    int between = 0, rank = 0, size = 0;
+    PMPI_Comm_test_inter(comm_, &between);
+    if (between != 0) return reason::intercommunicator;
+    PMPI_Comm_rank(comm_, &rank);
+    PMPI_Comm_size(comm_, &size);
+    rank_ = static_cast<std::uint32_t>(rank);
+    size_ = static_cast<std::uint32_t>(size);
+    if (size == 1) return reason::alone;
+    // Processes of another MPI_COMM_WORLD may run without this library. If any member is of
+    // another one, each member sees one that is of another than its own.
+    MPI_Group members = MPI_GROUP_NULL;
+    if (PMPI_Comm_group(comm_, &members) != MPI_SUCCESS) return reason::no_group;
+    std::vector<int> here(size_), there(size_);
+    for (std::uint32_t i = 0; i < size_; ++i)
+        here[i] = static_cast<int>(i);
+    PMPI_Group_translate_ranks(members, size, here.data(), library().world, there.data());
+    PMPI_Group_free(&members);
+    if (std::ranges::find(there, MPI_UNDEFINED) != there.end()) return reason::several_worlds;
+    return join_others();
+}
+
+reason served::join_others() noexcept {
+    const ucg_oob_t oob{sizeof(ucg_oob_t), rank_,         size_, begin_round,
+                        test_round,        release_round, &comm_};
+    ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+    params.oob = &oob;
+    params.timeout = 1e9;  // as long as MPI would wait
+    ucs_status_t status = ucg_group_create(library().context, &params, &group_);
+    int agreed = status == UCS_OK ? 1 : 0, all_agreed = 0;
+    PMPI_Allreduce(&agreed, &all_agreed, 1, MPI_INT, MPI_MIN, comm_);
+    if (all_agreed != 1) return reason::no_group;
+    patience waits;
+    while ((status = ucg_group_test(group_)) == UCS_INPROGRESS) {
+        static_cast<void>(moving().advance());
+        waits.again(false);
+    }
+    if (status != UCS_OK) {
+        if (rank_ == 0)
+            std::fprintf(
+                stderr,
+                "ucg_mpi: no group for a communicator of %u ranks (error %d): the MPI does its "
+                "collectives\n",
+                size_, static_cast<int>(status));
+        return reason::no_group;
+    }
+    ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
+    if (ucg_group_query(group_, &attr) == UCS_OK) {
+        crowded_ = static_cast<long>(attr.node_size) > cores();
+        if (attr.nodes > 1) moving().reaches_others();
+    }
+    return reason::none;
+}
+
+served::~served() {
+    kept_.clear();
+    ucg_group_destroy(group_);
+}
+
+void served::forget_comm() noexcept {
+    comm_ = MPI_COMM_NULL;
+    generation.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void served::release() noexcept {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    {
+        const std::lock_guard guard(all_lock);
+        std::erase(all(), this);
+    }
+    delete this;
+}
+
+int served::on_free(MPI_Comm, int, void* value, void*) noexcept {
+    auto* const freed = static_cast<served*>(value);
+    freed->forget_comm();
+    freed->release();
+    return MPI_SUCCESS;
+}
+
+void served::destroy_all() noexcept {
+    std::vector<served*> left;
+    {
+        const std::lock_guard guard(all_lock);
+        left.swap(all());
+    }
+    for (served* const each : left) {
+        if (each->comm_ != MPI_COMM_NULL)
+            PMPI_Comm_delete_attr(each->comm_, library().group_key);  // comes to on_free
+    }
+}
+
+ucs_status_t served::make_request(prepared& what, std::unique_ptr<kept_request>& made) {
+    auto kept = std::make_unique<kept_request>();
+    kept->blocks = what.blocks;
+    kept->args = what.args;
+    const auto array = [](const std::vector<std::uint64_t>& of) {
+        return of.empty() ? nullptr : of.data();
+    };
+    kept->args.src_counts = array(kept->blocks.src_counts);
+    kept->args.src_displs = array(kept->blocks.src_displs);
+    kept->args.dst_counts = array(kept->blocks.dst_counts);
+    kept->args.dst_displs = array(kept->blocks.dst_displs);
+    kept->args.callback = on_end;
+    kept->args.callback_arg = kept.get();
+    const ucs_status_t status = ucg_request_init(group_, &kept->args, &kept->request);
+    if (status == UCS_OK) made = std::move(kept);
+    return status;
+}
+
+ucs_status_t served::get(prepared& what, kept_request*& got) {
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+        kept_request& each = *kept_[i];
+        if (!alike(each.args, what.args) || each.busy.load(std::memory_order_acquire) ||
+            !(what.blocks == each.blocks))
+            continue;
+        if (i != 0) std::swap(kept_[i], kept_[i / 2]);
+        got = &each;
+        return ucg_request_set_buffers(each.request, what.args.src, what.args.dst);
+    }
+    std::unique_ptr<kept_request> made;
+    const ucs_status_t status = make_request(what, made);
+    if (status != UCS_OK) return status;
+    constexpr std::size_t most = 32;
+    while (kept_.size() >= most) {
+        const auto idle = std::find_if(kept_.rbegin(), kept_.rend(), [](const auto& each) {
+            return !each->busy.load(std::memory_order_acquire);
+        });
+        if (idle == kept_.rend()) break;
+        kept_.erase(std::next(idle).base());
+    }
+    kept_.insert(kept_.begin(), std::move(made));
+    got = kept_.front().get();
+    return UCS_OK;
+}
+
+// MPI is moved as well, but only when it takes long: messages of the program may be under way that
+// the others need in order to come here.
+ucs_status_t served::wait(ucg_request_h request) const noexcept {
+    patience waits(crowded_);
+    ucs_status_t status = ucg_request_test(request);
+    while (status == UCS_INPROGRESS) {
+        const bool moved = ucg_progress(library().context) != 0;
+        status = ucg_request_test(request);
+        if (status != UCS_INPROGRESS) break;
+        if (waits.seldom()) progress::move_mpi();
+        waits.again(moved);
+    }
+    return status;
+}
+
+int served::fail(const char* what, ucs_status_t status) const noexcept {
+    std::fprintf(stderr,
+                 "ucg_mpi: %s failed on rank %u of %u: error %d; UCG_MPI=n leaves it to the MPI\n",
+                 what, rank_, size_, static_cast<int>(status));
+    PMPI_Comm_call_errhandler(comm_ != MPI_COMM_NULL ? comm_ : MPI_COMM_WORLD, MPI_ERR_OTHER);
+    return MPI_ERR_OTHER;
+}
+
+}  // namespace ucg::mpi

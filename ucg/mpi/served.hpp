@@ -1,0 +1,91 @@
+// A communicator and its group of ucg.
+#pragma once
+
+#include <mpi.h>
+#include <ucg/api/ucg.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "ucg/mpi/prepared.hpp"
+#include "ucg/mpi/progress.hpp"
+
+namespace ucg::mpi {
+
+class operation;
+
+// ucg's request, made once and used again by calls that differ in nothing but the buffers. Owned
+// by the group, or by one persistent operation.
+struct kept_request {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    block_arrays blocks;
+    ucg_request_h request = nullptr;
+    // Who is called when it ends; nobody while a blocking call uses it.
+    ending* owner = nullptr;
+    std::atomic<bool> busy{false};
+
+    kept_request() = default;
+    kept_request(const kept_request&) = delete;
+    kept_request& operator=(const kept_request&) = delete;
+    ~kept_request() { ucg_request_free(request); }
+};
+
+// Hangs on its communicator as an attribute, and goes with it, or with its last operation if that
+// is later. One thread at a time calls collectives of a communicator, by MPI's rules; any thread
+// may settle what ended.
+class served {
+public:
+    // The one of a communicator, or nullptr if it has none yet. Looks it up in a few places that
+    // this thread remembers before it asks MPI.
+    static served* find(MPI_Comm comm) noexcept;
+    // Makes it, collectively and with waiting for the others. Never nullptr but without memory.
+    static served* make(MPI_Comm comm) noexcept;
+
+    served(const served&) = delete;
+    served& operator=(const served&) = delete;
+    ~served();
+
+    // reason::none: it can be used; else why all its collectives go to MPI, for ever.
+    [[nodiscard]] reason refused() const noexcept { return refused_; }
+    [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
+    [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+    [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+    [[nodiscard]] bool is_crowded() const noexcept { return crowded_; }
+
+    // A request for this that does not run, with these buffers. std::bad_alloc.
+    ucs_status_t get(prepared& what, kept_request*& got);
+    // One that belongs to the caller.
+    ucs_status_t make_request(prepared& what, std::unique_ptr<kept_request>& made);
+
+    // Waits until ucg's request ended.
+    ucs_status_t wait(ucg_request_h request) const noexcept;
+
+    // Non-blocking operations that have not settled keep it alive.
+    void hold() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept;
+
+    // Calls the communicator's error handler; gives what the call is to return.
+    int fail(const char* what, ucs_status_t status) const noexcept;
+
+    // Of what is left at the end. Before the context is destroyed.
+    static void destroy_all() noexcept;
+    // MPI calls this when the communicator is freed.
+    static int on_free(MPI_Comm comm, int key, void* value, void* extra) noexcept;
+
+private:
+    explicit served(MPI_Comm comm) noexcept : comm_(comm) {}
+    [[nodiscard]] reason join() noexcept;
+    [[nodiscard]] reason join_others() noexcept;
+    void forget_comm() noexcept;
+
+    MPI_Comm comm_;  // MPI_COMM_NULL once it was freed
+    reason refused_ = reason::no_group;
+    ucg_group_h group_ = nullptr;
+    std::uint32_t rank_ = 0, size_ = 0;
+    bool crowded_ = false;
+    std::vector<std::unique_ptr<kept_request>> kept_;
+    std::atomic<unsigned> users_{1};  // the communicator itself is one
+};
+
+}  // namespace ucg::mpi

@@ -1,0 +1,116 @@
+#include "ucg/mpi/staging.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "ucg/mpi/library.hpp"
+
+namespace ucg::mpi {
+
+staging::staging(void* base, const layout& of, std::vector<piece> pieces)
+    : base_(static_cast<std::byte*>(base)), of_(of), pieces_(std::move(pieces)) {
+    std::uint64_t elements = 0;
+    for (const piece& each : pieces_)
+        elements += each.elements;
+    // Never empty: there is an address then, which no length of zero makes wrong.
+    memory_.resize(std::max<std::uint64_t>(elements * of_.size, 1));
+}
+
+staging::~staging() {
+    if (own_type_) PMPI_Type_free(&of_.type);
+}
+
+int staging::keep_type() {
+    if (own_type_ || of_.dense) return MPI_SUCCESS;
+    MPI_Datatype copy = MPI_DATATYPE_NULL;
+    const int status = PMPI_Type_dup(of_.type, &copy);
+    if (status == MPI_SUCCESS) {
+        of_.type = copy;
+        own_type_ = true;
+    }
+    return status;
+}
+
+int staging::gather(std::size_t first, std::size_t count) {
+    return move(first, count, false);
+}
+
+int staging::scatter() {
+    return move(0, pieces_.size(), true);
+}
+
+int staging::move(std::size_t first, std::size_t count, bool out) {
+    std::byte* packed = memory_.data();
+    for (std::size_t i = 0; i < first + count; ++i) {
+        // Compared as numbers: the base may be MPI_BOTTOM.
+        std::byte* const user =
+            reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base_) +
+                                         static_cast<std::uintptr_t>(pieces_[i].place));
+        if (i >= first) {
+            const int status = move_elements(user, packed, pieces_[i].elements, out);
+            if (status != MPI_SUCCESS) return status;
+        }
+        packed += pieces_[i].elements * of_.size;
+    }
+    return MPI_SUCCESS;
+}
+
+// MPI's counts are int: long pieces go in parts, and an element that is too long by itself as a
+// message to oneself, which knows no such limit.
+int staging::move_elements(std::byte* user, std::byte* packed, std::uint64_t count, bool out) {
+    if (count == 0 || of_.size == 0) return MPI_SUCCESS;
+    if (of_.dense) {
+        if (out)
+            std::memcpy(user, packed, count * of_.size);
+        else
+            std::memcpy(packed, user, count * of_.size);
+        return MPI_SUCCESS;
+    }
+    constexpr std::uint64_t most_bytes = 1ULL << 30;
+    const std::uint64_t at_once = std::clamp<std::uint64_t>(most_bytes / of_.size, 1, INT_MAX);
+    while (count != 0) {
+        // MPICH's MPI_Pack takes no MPI_BOTTOM.
+        const bool by_message = user == nullptr || of_.size > INT_MAX;
+        const int now = by_message ? 1 : static_cast<int>(std::min(at_once, count));
+        const std::uint64_t bytes = static_cast<std::uint64_t>(now) * of_.size;
+        int at = 0;
+        int status = MPI_SUCCESS;
+        if (by_message)
+            status = send_to_self(out ? static_cast<void*>(packed) : user, out ? user : packed,
+                                  of_.type, bytes, out);
+        else if (out)
+            status = PMPI_Unpack(packed, static_cast<int>(bytes), &at, user, now, of_.type,
+                                 library().alone);
+        else
+            status = PMPI_Pack(user, now, of_.type, packed, static_cast<int>(bytes), &at,
+                               library().alone);
+        if (status != MPI_SUCCESS) return status;
+        user += of_.extent * now;
+        packed += bytes;
+        count -= static_cast<std::uint64_t>(now);
+    }
+    return MPI_SUCCESS;
+}
+
+int send_to_self(const void* from, void* into, MPI_Datatype type, std::uint64_t bytes, bool out) {
+    // bytes as 1 MiB units and a rest, in one type
+    constexpr std::uint64_t unit = 1 << 20;
+    MPI_Datatype mega = MPI_DATATYPE_NULL, flat = MPI_DATATYPE_NULL;
+    int status = PMPI_Type_contiguous(static_cast<int>(unit), MPI_BYTE, &mega);
+    if (status != MPI_SUCCESS) return status;
+    const int lengths[2] = {static_cast<int>(bytes / unit), static_cast<int>(bytes % unit)};
+    const MPI_Aint places[2] = {0, static_cast<MPI_Aint>(bytes / unit * unit)};
+    const MPI_Datatype parts[2] = {mega, MPI_BYTE};
+    status = PMPI_Type_create_struct(2, lengths, places, parts, &flat);
+    if (status == MPI_SUCCESS) {
+        PMPI_Type_commit(&flat);
+        status = PMPI_Sendrecv(from, 1, out ? flat : type, 0, 1, into, 1, out ? type : flat, 0, 1,
+                               library().alone, MPI_STATUS_IGNORE);
+        PMPI_Type_free(&flat);
+    }
+    PMPI_Type_free(&mega);
+    return status;
+}
+
+}  // namespace ucg::mpi

@@ -1,0 +1,101 @@
+#include "ucg/mpi/stats.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace ucg::mpi {
+namespace {
+
+using table =
+    std::array<std::array<std::array<std::atomic<long>, reason_count>, form_count>, function_count>;
+table counts;
+
+constexpr std::array<const char*, function_count> names{
+    "barrier",    "bcast",    "reduce",    "allreduce",      "allgather",
+    "allgatherv", "alltoall", "alltoallv", "reduce_scatter", "reduce_scatter_block"};
+
+constexpr std::array<const char*, reason_count> reasons{"taken",
+                                                        "switched off",
+                                                        "one rank only",
+                                                        "intercommunicator",
+                                                        "processes that were started apart",
+                                                        "no group could be made",
+                                                        "non-blocking before there was a group",
+                                                        "datatype",
+                                                        "operator",
+                                                        "arguments"};
+
+std::string name_of(std::size_t function, std::size_t how) {
+    std::string name = names[function];
+    if (how == static_cast<std::size_t>(form::nonblocking)) return "MPI_I" + name;
+    name[0] = static_cast<char>(name[0] - 'a' + 'A');
+    return "MPI_" + name + (how == static_cast<std::size_t>(form::persistent) ? "_init" : "");
+}
+
+// "12 taken, 5 handed over: 3 datatype, 2 operator"
+std::string text_of(const long* by_reason) {
+    long others = 0;
+    std::vector<std::size_t> order;
+    for (std::size_t why = 1; why < reason_count; ++why) {
+        others += by_reason[why];
+        if (by_reason[why] != 0) order.push_back(why);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return by_reason[a] > by_reason[b]; });
+    std::string text =
+        std::to_string(by_reason[0]) + " taken, " + std::to_string(others) + " handed over";
+    const char* between = ": ";
+    for (const std::size_t why : order) {
+        text += between + std::to_string(by_reason[why]) + " " + reasons[why];
+        between = ", ";
+    }
+    return text;
+}
+
+}  // namespace
+
+stats& statistics() noexcept {
+    static stats all;
+    return all;
+}
+
+void stats::add(function what, form how, reason why) noexcept {
+    counts[static_cast<std::size_t>(what)][static_cast<std::size_t>(how)]
+          [static_cast<std::size_t>(why)]
+              .fetch_add(1, std::memory_order_relaxed);
+}
+
+void stats::print() noexcept try {
+    constexpr std::size_t all = function_count * form_count * reason_count;
+    // Every rank says whether it wants to print, so that nobody waits for one that does not.
+    std::vector<long> own(all + 1), sum(all + 1);
+    own[all] = enabled_ ? 1 : 0;
+    std::size_t i = 0;
+    for (const auto& function : counts)
+        for (const auto& how : function)
+            for (const auto& why : how)
+                own[i++] = why.load(std::memory_order_relaxed);
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Reduce(own.data(), sum.data(), static_cast<int>(all + 1), MPI_LONG, MPI_SUM, 0,
+                MPI_COMM_WORLD);
+    if (rank != 0 || sum[all] == 0) return;
+    std::string text = "# ucg_mpi: calls of all ranks\n";
+    for (std::size_t each = 0; each < function_count * form_count; ++each) {
+        const long* const row = &sum[each * reason_count];
+        if (std::all_of(row, row + reason_count, [](long count) { return count == 0; })) continue;
+        text += "# ucg_mpi: " + name_of(each / form_count, each % form_count) + ": " +
+                text_of(row) + "\n";
+    }
+    std::fputs(text.c_str(), stderr);
+} catch (...) {
+    std::fputs("# ucg_mpi: no memory to print the statistics\n", stderr);
+}
+
+}  // namespace ucg::mpi

@@ -1,0 +1,46 @@
+// What MPI's types and operators are to ucg.
+#pragma once
+
+#include <mpi.h>
+#include <ucg/api/ucg.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ucg::mpi {
+
+// Elements of a type in memory. `dense`: they are bytes that follow each other without a gap and in
+// order, so that MPI would send them as they lie.
+struct layout {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    std::uint64_t size = 0;     // bytes of data
+    std::ptrdiff_t extent = 0;  // from one element to the next
+    bool dense = false;
+};
+
+// Of any type that is committed. Depends on the rank's own description only, so nothing that must
+// be decided alike on all ranks may depend on `extent` or `dense`.
+layout layout_of(MPI_Datatype type) noexcept;
+
+// What a reduction is made of. Only what MPI defines for the pair is allowed.
+struct reducing {
+    ucg_type_t type = UCG_TYPE_LAST;
+    ucg_op_t op = UCG_OP_LAST;
+    bool type_known = false;
+    bool op_known = false;  // for this type
+};
+reducing reducing_of(MPI_Datatype type, MPI_Op op) noexcept;
+
+// Reads sizes from MPI; once, between MPI_Init and all other calls.
+void learn_types() noexcept;
+
+// A handle as a number: a pointer with some MPIs, an integer with others.
+template<class Handle>
+std::uint64_t number_of(Handle handle) noexcept {
+    if constexpr (requires { reinterpret_cast<std::uintptr_t>(handle); })
+        return reinterpret_cast<std::uintptr_t>(handle);
+    else
+        return static_cast<std::uint64_t>(static_cast<std::uint32_t>(handle));
+}
+
+}  // namespace ucg::mpi
