@@ -42,7 +42,7 @@ std::string sweep::text_at(const column& of, double x, double best) const {
     if (found == of.cells.end()) return "";
     const double time = found->seconds * per_microsecond;
     std::string made = time < 100 ? fmt::format("{:.1f}", time) : fmt::format("{:.0f}", time);
-    if (found->seconds <= best) made = "**" + made + "**";
+    if (found->seconds <= best) made = fmt::format("**{}**", made);
     return made + (found->chosen ? " *" : "");
 }
 
@@ -50,18 +50,18 @@ std::string sweep::table() const {
     std::string made = over_ranks_ ? "| ranks |" : "| bytes |";
     std::string under = "| --- |";
     for (const column& each : columns_) {
-        made += " " + each.algorithm + " |";
+        made += fmt::format(" {} |", each.algorithm);
         under += " --- |";
     }
-    made += "\n" + under + "\n";
+    made += fmt::format("\n{}\n", under);
     for (const double x : places()) {
         double best = std::numeric_limits<double>::max();
         for (const column& each : columns_)
             for (const cell& at : each.cells)
                 if (at.x == x) best = std::min(best, at.seconds);
-        made += "| " + (over_ranks_ ? fmt::format("{:g}", x) : size_text(x)) + " |";
+        made += fmt::format("| {} |", over_ranks_ ? fmt::format("{:g}", x) : size_text(x));
         for (const column& each : columns_)
-            made += " " + text_at(each, x, best) + " |";
+            made += fmt::format(" {} |", text_at(each, x, best));
         made += "\n";
     }
     return made;

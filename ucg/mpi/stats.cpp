@@ -52,7 +52,10 @@ std::string text_of(const long* by_reason) {
         std::to_string(by_reason[0]) + " taken, " + std::to_string(others) + " handed over";
     const char* between = ": ";
     for (const std::size_t why : order) {
-        text += between + std::to_string(by_reason[why]) + " " + reasons[why];
+        text.append(between)
+            .append(std::to_string(by_reason[why]))
+            .append(" ")
+            .append(reasons[why]);
         between = ", ";
     }
     return text;
