@@ -14,7 +14,7 @@ public:
     operation(served& of, prepared&& what);
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
-    virtual ~operation();
+    ~operation() override;
 
     // Begins it; *request is MPI's. On failure there is none, and `this` is still the caller's.
     int start(MPI_Request* request);

@@ -20,7 +20,7 @@ public:
 
 protected:
     ending() = default;
-    ~ending() = default;
+    virtual ~ending() = default;
 
 private:
     friend class progress;
