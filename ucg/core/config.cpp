@@ -81,6 +81,18 @@ const ucs::config::table& config::options() {
                  "Whether all processes of a group compare their arguments before each operation, "
                  "for programs that hang or give wrong results. Names who differs; operations run "
                  "one after the other then."),
+             make_option<&config::mpi>(
+                 "MPI", "y",
+                 "libucg_mpi: whether collectives of MPI programs are taken. In the environment "
+                 "only; n in one process counts for all."),
+             make_option<&config::mpi_eager>(
+                 "MPI_EAGER", "y",
+                 "libucg_mpi: whether a communicator gets its group when it is made. n: at its "
+                 "first blocking collective; non-blocking ones before it are the MPI's."),
+             make_option<&config::mpi_stats>(
+                 "MPI_STATS", "n",
+                 "libucg_mpi: whether rank 0 prints at the end how many calls of each function "
+                 "were taken, and why others were not."),
              make_option<&config::latency>(
                  "LATENCY", "auto",
                  "Time of a short message between two nodes, from which the cheapest algorithms "

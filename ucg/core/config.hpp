@@ -20,6 +20,10 @@ struct config {
     unsigned rails = 1;
     ucs::config::duration timeout;
     bool check = false;
+    // Of libucg_mpi, which reads them by itself.
+    bool mpi = true;
+    bool mpi_eager = true;
+    bool mpi_stats = false;
     ucs::config::duration latency;
     ucs::config::rate bandwidth;
     // By collective: which algorithm to use (select/rules.hpp).

@@ -24,6 +24,19 @@ int with_stand_ins(int count, MPI_Request* requests, const Call& call) noexcept 
     return MPI_ERR_NO_MEM;
 }
 
+// One after the other: MPICH 4.0's MPI_Testall fails for persistent collectives of its own.
+int wait_for_each(int count, MPI_Request* requests, MPI_Status* statuses) noexcept {
+    int worst = MPI_SUCCESS;
+    for (int i = 0; i < count; ++i) {
+        MPI_Status* const status =
+            statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+        const int ended = until([&](int* flag) { return PMPI_Test(&requests[i], flag, status); });
+        if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = ended;
+        if (ended != MPI_SUCCESS) worst = MPI_ERR_IN_STATUS;
+    }
+    return worst;
+}
+
 }  // namespace
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
@@ -35,9 +48,8 @@ int MPI_Wait(MPI_Request* request, MPI_Status* status) {
 
 int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     if (is_mpi_alone()) return PMPI_Waitall(count, requests, statuses);
-    return with_stand_ins(count, requests, [&](MPI_Request* of) {
-        return until([&](int* flag) { return PMPI_Testall(count, of, flag, statuses); });
-    });
+    return with_stand_ins(count, requests,
+                          [&](MPI_Request* of) { return wait_for_each(count, of, statuses); });
 }
 
 int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {

@@ -31,6 +31,8 @@ ucs_thread_mode_t mode_of(int level) noexcept {
     return level == MPI_THREAD_MULTIPLE ? UCS_THREAD_MODE_MULTI : UCS_THREAD_MODE_SERIALIZED;
 }
 
+constexpr int tag_of_never = 2;
+
 bool bring_up(int level) noexcept {
     library_state& own = library();
     if (!is_set("UCG_MPI", true)) return false;
@@ -38,6 +40,8 @@ bool bring_up(int level) noexcept {
     params.thread_mode = mode_of(level);
     if (ucg_context_create(&params, &own.context) != UCS_OK) return false;
     return PMPI_Comm_dup(MPI_COMM_SELF, &own.alone) == MPI_SUCCESS &&
+           PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_of_never, own.alone, &own.never) ==
+               MPI_SUCCESS &&
            PMPI_Comm_group(MPI_COMM_WORLD, &own.world) == MPI_SUCCESS &&
            PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, served::on_free, &own.group_key,
                                    nullptr) == MPI_SUCCESS;
@@ -47,6 +51,10 @@ void tear_down() noexcept {
     library_state& own = library();
     if (own.group_key != MPI_KEYVAL_INVALID) PMPI_Comm_free_keyval(&own.group_key);
     if (own.world != MPI_GROUP_NULL) PMPI_Group_free(&own.world);
+    if (own.never != MPI_REQUEST_NULL) {
+        PMPI_Send(nullptr, 0, MPI_BYTE, 0, tag_of_never, own.alone);
+        PMPI_Wait(&own.never, MPI_STATUS_IGNORE);
+    }
     if (own.alone != MPI_COMM_NULL) PMPI_Comm_free(&own.alone);
     if (own.context != nullptr) ucg_context_destroy(own.context);
     own = {};

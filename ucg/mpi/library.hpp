@@ -18,7 +18,8 @@ struct library_state {
     // Whether a communicator gets its group when it is made, or at its first blocking collective.
     bool eager = true;
     ucg_context_h context = nullptr;
-    MPI_Comm alone = MPI_COMM_NULL;  // this process, for us
+    MPI_Comm alone = MPI_COMM_NULL;        // this process, for us
+    MPI_Request never = MPI_REQUEST_NULL;  // a receive from itself: looking at it moves MPI on
     MPI_Group world = MPI_GROUP_NULL;
     int group_key = MPI_KEYVAL_INVALID;
 };

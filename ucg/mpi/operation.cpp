@@ -61,7 +61,9 @@ int operation::on_query(void* self, MPI_Status* status) {
     PMPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return static_cast<operation*>(self)->error_;
+    // MPICH reads it also from here, where it has set nothing itself.
+    status->MPI_ERROR = static_cast<operation*>(self)->error_;
+    return status->MPI_ERROR;
 }
 
 int operation::on_drop(void* self) {

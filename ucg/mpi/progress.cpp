@@ -123,7 +123,7 @@ unsigned progress::advance() noexcept {
 
 void progress::move_mpi() noexcept {
     int flag = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, library().alone, &flag, MPI_STATUS_IGNORE);
+    PMPI_Request_get_status(library().never, &flag, MPI_STATUS_IGNORE);
 }
 
 void patience::again(bool moved) noexcept {

@@ -124,6 +124,9 @@ def environment(args, libucp):
         env["UCX_TLS"] = args.tls
     else:
         env.pop("UCX_TLS", None)
+    if args.taken:
+        env["LD_PRELOAD"] = str(args.taken.resolve())
+        env["UCG_MPI_STATS"] = "y"
     # Open MPI and its helpers are not instrumented and keep memory until exit: only our own code counts.
     for name, more in (("ASAN_OPTIONS", "detect_leaks=0"),
                        ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:halt_on_error=1")):
@@ -190,6 +193,8 @@ def verdict(args, code, output, wanted, seen, strange, pattern, folder):
     """None when the run is good, else the reason."""
     if code != 0:
         return f"mpirun ended with {code}"
+    if args.taken and args.np > 1 and not re.search(r"^# ucg_mpi: MPI_\w+: [1-9]\d* taken", output, re.M):
+        return "no call was taken by libucg_mpi"
     if strange:
         return f"ranks have mapped other libraries: {strange}"
     if args.program == "hpcc":
@@ -219,7 +224,10 @@ def main():
     parser.add_argument("--timeout", type=float, default=120, help="limit in seconds")
     parser.add_argument("--no-memory-hooks", action="store_true", help="without Open MPI's memory hooks: "
                         "they run in ending threads, which ThreadSanitizer has taken down already")
+    parser.add_argument("--taken", type=Path, help="libucg_mpi to preload; the run must show that it took calls")
     args = parser.parse_args()
+    if args.taken and not args.taken.exists():
+        skip(f"{args.taken.name} was not built: the headers of its MPI are missing")
     libucp = args.lib / "libucp.so.0"
     if not libucp.exists():
         sys.exit(f"{libucp} does not exist: build the library first")

@@ -135,10 +135,12 @@ static void finish(void) {
             MPI_OK(MPI_Waitsome(3, many, &done, (int[3]){0}, statuses));
             CHECK(done == 1, "%d are done", done);
             break;
+#ifdef OPEN_MPI /* MPICH 4.0's fails for its own persistent collectives */
         case 5:
             while (!flag)
                 MPI_OK(MPI_Testall(3, many, &flag, MPI_STATUSES_IGNORE));
             break;
+#endif
         case 6:
             while (!flag)
                 MPI_OK(MPI_Testany(3, many, &index, &flag, MPI_STATUS_IGNORE));
