@@ -238,6 +238,12 @@ bool tcp_root::greet(guest& from) {
     // A rank of another job may find its own rank 0 here later.
     if (what.job != job_) return refuse(from, UCS_ERR_BUSY, "of another job");
     if (what.ranks != size()) return refuse(from, UCS_ERR_REJECTED, "of a job of another size");
+    if (what.from != 0 && members_[what.from]) {
+        // Who has its result may have left, and be here for the store that follows at this port.
+        read(*members_[what.from]);
+        if (from.is_gone) return false;  // that has failed the round, and it was told
+        if (members_[what.from]->is_gone) return refuse(from, UCS_ERR_BUSY, "it has left already");
+    }
     if (what.from == 0 || members_[what.from])
         return refuse(from, UCS_ERR_REJECTED, "a rank that is here already");
     const auto place = std::find_if(strangers_.begin(), strangers_.end(),

@@ -39,6 +39,14 @@ std::string end_of(pid_t process, const note& said) {
     return said.text;
 }
 
+std::string all_complaints(const std::vector<std::string>& of_ranks) {
+    std::string all;
+    for (std::size_t rank = 0; rank < of_ranks.size(); ++rank)
+        if (!of_ranks[rank].empty())
+            all += fmt::format("{}rank {}: {}", all.empty() ? "" : "; ", rank, of_ranks[rank]);
+    return all;
+}
+
 }  // namespace
 
 std::string run_as_threads(std::uint32_t ranks, const rank_body& body) {
@@ -48,9 +56,7 @@ std::string run_as_threads(std::uint32_t ranks, const rank_body& body) {
         threads.emplace_back([&, rank] { wrong[rank] = body(rank); });
     for (std::thread& each : threads)
         each.join();
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-        if (!wrong[rank].empty()) return fmt::format("rank {}: {}", rank, wrong[rank]);
-    return {};
+    return all_complaints(wrong);
 }
 
 std::string run_as_processes(std::uint32_t ranks, const rank_body& body) {
@@ -66,13 +72,11 @@ std::string run_as_processes(std::uint32_t ranks, const rank_body& body) {
         notes[rank].text[wrong.copy(notes[rank].text, longest_text)] = 0;
         ::_exit(0);
     }
-    std::string first;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        const std::string wrong = end_of(processes[rank], notes[rank]);
-        if (!wrong.empty() && first.empty()) first = fmt::format("rank {}: {}", rank, wrong);
-    }
+    std::vector<std::string> wrong(ranks);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        wrong[rank] = end_of(processes[rank], notes[rank]);
     ::munmap(notes, ranks * sizeof(note));
-    return first;
+    return all_complaints(wrong);
 }
 
 std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes) {

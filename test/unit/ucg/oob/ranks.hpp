@@ -17,8 +17,9 @@ using oob_handle = std::unique_ptr<ucg_oob_t, destroy_oob>;
 // What a rank does; the text says what is wrong, empty is good.
 using rank_body = std::function<std::string(std::uint32_t rank)>;
 
-// Runs a body per rank, and gives the first complaint. A process that is still there after a minute
-// is killed, which is a complaint as well; one that kills itself by SIGKILL is not.
+// Runs a body per rank, and gives the complaints of all: where one ends early, the others complain
+// only of what follows from it. A process that is still there after a minute is killed, which is a
+// complaint as well; one that kills itself by SIGKILL is not.
 [[nodiscard]] std::string run_as_threads(std::uint32_t ranks, const rank_body& body);
 [[nodiscard]] std::string run_as_processes(std::uint32_t ranks, const rank_body& body);
 

@@ -1,0 +1,195 @@
+// Rank 0 and the others in one thread, over pairs of sockets and with a clock that stands still:
+// who is where at which time does not depend on the machine.
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <vector>
+
+#include "test/support/log_capture.hpp"
+#include "test/support/virtual_time.hpp"
+#include "ucg/oob/tcp_leaf.hpp"
+#include "ucg/oob/tcp_root.hpp"
+
+using namespace ucg::oob;
+using ucs::time::second;
+
+namespace {
+
+// One rank and where its blocks go.
+struct party {
+    std::unique_ptr<exchange> me;
+    std::vector<std::byte> into;
+
+    ucs_status_t begin(std::size_t bytes) {
+        const std::vector<std::byte> mine(bytes);
+        into.assign(bytes * me->size(), std::byte{1});
+        return me->begin(mine.data(), into.data(), bytes);
+    }
+};
+
+std::unique_ptr<tcp_root> make_root(rank_t size, ucs::time::nanoseconds timeout) {
+    auto made = tcp_root::make({0, size, timeout}, 0, {});
+    REQUIRE(made);
+    return std::move(*made);
+}
+
+std::unique_ptr<tcp_leaf> connect(tcp_root& root, rank_t rank,
+                                  ucs::time::nanoseconds timeout = 40 * second) {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+    root.adopt(ucs::unique_fd(ends[0]));
+    return std::make_unique<tcp_leaf>(membership{rank, root.size(), timeout}, std::uint64_t{0},
+                                      tcp_place{"127.0.0.1", 1}, ucs::unique_fd(ends[1]));
+}
+
+// Rank 0 first. Enough turns for everything that can happen without time.
+void turn(std::vector<party>& all) {
+    for (int i = 0; i < 10; ++i)
+        for (party& each : all)
+            static_cast<void>(each.me->test());
+}
+
+struct star {
+    tcp_root* root;
+    std::vector<party> all;
+
+    star(rank_t size, ucs::time::nanoseconds timeout) {
+        auto made = make_root(size, timeout);
+        root = made.get();
+        all.push_back({std::move(made), {}});
+    }
+    void join(rank_t rank, ucs::time::nanoseconds timeout = 40 * second) {
+        all.push_back({connect(*root, rank, timeout), {}});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("star: all are told which ranks did not come") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    // Only rank 0 has a short time: the others learn it from there.
+    star of(8, second);
+    of.join(1);
+    of.join(2);
+    for (party& each : of.all)
+        REQUIRE(each.begin(8) == UCS_OK);
+    turn(of.all);
+    test::virtual_time::now += second - 1;
+    for (party& each : of.all)
+        CHECK(each.me->test() == UCS_INPROGRESS);
+    test::virtual_time::now += 1;
+    for (party& each : of.all)
+        CHECK(each.me->test() == UCS_ERR_TIMED_OUT);
+    INFO(log.text());
+    CHECK(log.count("ranks 3-7 did not come within 1 s") == 1);
+    CHECK(log.count("rank 0 says that ranks 3-7 failed it") == 2);
+}
+
+TEST_CASE("star: a rank whose time is over asks who is missing") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    star of(4, 40 * second);
+    of.join(1);
+    of.join(2, second / 2);
+    for (party& each : of.all)
+        REQUIRE(each.begin(8) == UCS_OK);
+    turn(of.all);
+    test::virtual_time::now += second / 2;
+    CHECK(of.all[2].me->test() == UCS_INPROGRESS);  // it asks
+    for (party& each : of.all)
+        CHECK(each.me->test() == UCS_ERR_TIMED_OUT);
+    INFO(log.text());
+    CHECK(log.count("rank 3") == 3);
+}
+
+TEST_CASE("star: a rank 0 that does not take part answers nothing") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    star of(2, 40 * second);
+    of.join(1, second);
+    REQUIRE(of.all[1].begin(8) == UCS_OK);
+    CHECK(of.all[1].me->test() == UCS_INPROGRESS);
+    test::virtual_time::now += second;
+    CHECK(of.all[1].me->test() == UCS_ERR_TIMED_OUT);
+    CHECK(log.count("it does not answer") == 1);
+}
+
+TEST_CASE("star: who has only connected when a round fails is told") {
+    const test::log_capture log;
+    star of(3, 40 * second);
+    of.join(1);
+    of.join(2);
+    REQUIRE(of.all[0].begin(8) == UCS_OK);
+    REQUIRE(of.all[1].begin(9) == UCS_OK);
+    for (int i = 0; i < 10; ++i)
+        for (const std::size_t rank : {0U, 1U})
+            static_cast<void>(of.all[rank].me->test());
+    CHECK(of.all[0].me->test() == UCS_ERR_INVALID_PARAM);
+    CHECK(of.all[1].me->test() == UCS_ERR_INVALID_PARAM);
+    // Rank 0 leaves; only then rank 2 says who it is.
+    of.all[0].me.reset();
+    REQUIRE(of.all[2].begin(8) == UCS_OK);
+    CHECK(of.all[2].me->test() == UCS_ERR_INVALID_PARAM);
+    INFO(log.text());
+    CHECK(log.count("rank 1 gives 9 bytes and rank 0 8") == 1);
+    CHECK(log.count("rank 0 says that rank 1 failed it") == 2);
+}
+
+TEST_CASE("star: who hears of a failed round only when rank 0 has left") {
+    const test::log_capture log;
+    star of(3, 40 * second);
+    of.join(1);
+    of.join(2);
+    for (party& each : of.all)
+        REQUIRE(each.begin(8) == UCS_OK);
+    turn(of.all);
+    for (party& each : of.all)
+        CHECK(each.me->test() == UCS_OK);
+    // Rank 2 hears of it only when rank 0 has left.
+    for (const std::size_t rank : {0U, 1U}) {
+        of.all[rank].me->release();
+        REQUIRE(of.all[rank].begin(rank == 0 ? 8 : 9) == UCS_OK);
+    }
+    for (int i = 0; i < 10; ++i)
+        for (const std::size_t rank : {0U, 1U})
+            static_cast<void>(of.all[rank].me->test());
+    CHECK(of.all[0].me->test() == UCS_ERR_INVALID_PARAM);
+    of.all[0].me.reset();
+    of.all[2].me->release();
+    REQUIRE(of.all[2].begin(8) == UCS_OK);
+    CHECK(of.all[2].me->test() == UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("star: a rank that has left may come to the next store before this one has ended") {
+    const test::log_capture log;
+    star of(3, 40 * second);
+    of.join(1);
+    of.join(2);
+    // More than the sockets hold: rank 0 goes on sending until rank 2 reads.
+    for (party& each : of.all)
+        REQUIRE(each.begin(1'000'000) == UCS_OK);
+    const auto turn_both = [&](std::size_t other) {
+        for (int i = 0; i < 1000; ++i)
+            for (const std::size_t rank : {std::size_t{0}, other})
+                static_cast<void>(of.all[rank].me->test());
+    };
+    turn_both(2);
+    turn_both(1);
+    REQUIRE(of.all[1].me->test() == UCS_OK);
+    REQUIRE(of.all[0].me->test() == UCS_INPROGRESS);
+    of.all[1].me.reset();
+    of.all[1].me = connect(*of.root, 1);
+    REQUIRE(of.all[1].begin(8) == UCS_OK);
+    for (int i = 0; i < 10; ++i) {
+        static_cast<void>(of.all[0].me->test());
+        CHECK(of.all[1].me->test() == UCS_INPROGRESS);
+    }
+    turn_both(2);
+    CHECK(of.all[0].me->test() == UCS_OK);
+    CHECK(of.all[2].me->test() == UCS_OK);
+    INFO(log.text());
+    CHECK(log.count("", ucs::log::level::error) == 0);
+}
