@@ -109,7 +109,7 @@ ucs_status_t ucg_moe_expand(ucg_moe_handle_h handle, uint32_t alignment,
         ucs::result<moe::expansion> made = moe::expansion::make(handle->by->in, alignment);
         if (!made) return made.status();
         *expansion_p = new ucg_moe_expansion{
-            handle->of, handle->by, std::make_shared<const moe::expansion>(*std::move(made))};
+            handle->by, std::make_shared<const moe::expansion>(*std::move(made))};
         return UCS_OK;
     });
 }

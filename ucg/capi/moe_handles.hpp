@@ -26,7 +26,6 @@ struct ucg_moe_handle {
 };
 
 struct ucg_moe_expansion {
-    ucg::group& of;
     std::shared_ptr<const ucg::moe::plan> by;  // that its rows are of
     std::shared_ptr<const ucg::moe::expansion> rows;
 };
