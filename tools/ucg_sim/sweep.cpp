@@ -31,9 +31,8 @@ std::vector<double> sweep::places() const {
     for (const column& each : columns_)
         for (const cell& at : each.cells)
             made.push_back(at.x);
-    std::ranges::sort(made);
-    const auto rest = std::ranges::unique(made);
-    made.erase(rest.begin(), rest.end());
+    std::sort(made.begin(), made.end());
+    made.erase(std::unique(made.begin(), made.end()), made.end());
     return made;
 }
 

@@ -4,13 +4,13 @@
  *
  * Shape of a program:
  *
- *     ucg_moe_team_create()                              who has which experts; once, or when ranks
- * die ucg_moe_notify_init(), start, wait                 for each new choice of experts:
- *     ucg_moe_notify_handle()                            how many rows will come, and where all of
- * them lie ucg_moe_dispatch_init(), start, wait               tokens go
- *     ...                                                the experts work
- *     ucg_moe_combine_init(), start, wait                results come back; for training also the
- * other way round ucg_moe_handle_release()
+ *     ucg_moe_team_create()                       once, or when ranks die: who has which experts
+ *     ucg_moe_notify_init(), start, wait          for each new choice of experts:
+ *     ucg_moe_notify_handle()                     how many rows will come, and where they lie
+ *     ucg_moe_dispatch_init(), start, wait        tokens go
+ *     ...                                         the experts work
+ *     ucg_moe_combine_init(), start, wait         results come back
+ *     ucg_moe_handle_release()
  *
  * or, for few tokens, without an exchange beforehand:
  *
@@ -24,8 +24,9 @@
  * group.
  *  - Expert e of E lies on rank e / (E / ranks); E is a multiple of the number of ranks. Numbers of
  * experts are those of all, or, in what is received, from 0 on this rank.
- *  - An init that returns an error because of its tensors still gives a request where it says so:
- * start it, so that the other ranks, which cannot know, end with this rank's error and do not wait.
+ *  - An init that returns an error because of what its arguments say still gives a request: start
+ * it, so that the other ranks, which cannot know, end with this rank's error and do not wait. There
+ * is none, and *request_p is NULL, where a handle or the arguments are NULL, or without memory.
  *  - Rows are always in the order of (source rank, token of the source): no result depends on when
  * messages come.
  */
@@ -34,9 +35,7 @@
 
 #include <ucg/api/ucg.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+BEGIN_C_DECLS
 
 /* ------------------------------------------------------------------ tensors */
 
@@ -48,8 +47,8 @@ extern "C" {
  * have no data.
  */
 typedef struct ucg_moe_tensor {
-    size_t struct_size;
-    void* data; /* aligned for the type; is only read where the tensor is an input */
+    size_t struct_size; /* always this one: other structs contain it */
+    void* data;         /* aligned for the type; is only read where the tensor is an input */
     ucg_type_t type;
     ucs_memory_type_t memory; /* this library serves UCS_MEMORY_TYPE_HOST */
     uint32_t ndims;
@@ -100,6 +99,7 @@ void ucg_moe_team_destroy(ucg_moe_team_h team);
  *
  * @param k          Choices of each token.
  * @param alignment  0: a row for each token; else of the expanded layout with this alignment.
+ * @return UINT64_MAX: the team is NULL, k is above 1024 or max_tokens above 2^30.
  */
 uint64_t ucg_moe_max_rows(ucg_moe_team_h team, uint32_t k, uint64_t max_tokens, uint32_t alignment);
 
@@ -120,7 +120,8 @@ typedef struct ucg_moe_layout {
  * Counts where this rank's tokens go. Local.
  *
  * @param topk  [tokens, k] int32 or int64: experts, or -1 for none.
- * @return UCS_OK; UCS_ERR_INVALID_PARAM, also for an expert that does not exist; UCS_ERR_NO_MEMORY.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM, also for an expert that does not exist;
+ *         UCS_ERR_UNSUPPORTED: a memory type; UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucg_moe_get_layout(ucg_moe_team_h team, const ucg_moe_tensor_t* topk,
                                 ucg_moe_layout_t* layout);
@@ -149,15 +150,15 @@ typedef struct ucg_moe_notify_args {
     { sizeof(ucg_moe_notify_args_t), UCG_MOE_TENSOR_INIT, 0, 0, UCG_MOE_ROUTE_CHOOSE, 0 }
 
 /**
- * Prepares the exchange that tells every rank what it will get. The request can be started once.
+ * Prepares the exchange that tells every rank what it will get. The request can be started once: a
+ * second start returns UCS_ERR_INVALID_PARAM, and nothing happens.
  *
- * @param request_p  Gets the request, also with UCS_ERR_INVALID_PARAM of the tensor or the numbers:
- * start it.
+ * @param request_p  Gets the request, also with an error of the tensor or the numbers: start it.
  * @return UCS_OK. UCS_ERR_INVALID_PARAM: also an expert that does not exist, which the log names.
- * UCS_ERR_NO_MEMORY. The request ends with UCS_ERR_INVALID_PARAM or UCS_ERR_MESSAGE_TRUNCATED on
- * every rank where ranks disagree about experts, k or channels; with UCS_ERR_EXCEEDS_LIMIT where
- * more than 2^31 - 1 rows would come to a rank. Ranks that disagree about masks may wait for each
- * other until the operation's time is up.
+ * UCS_ERR_UNSUPPORTED: a memory type. UCS_ERR_NO_MEMORY. The request ends with
+ * UCS_ERR_INVALID_PARAM or UCS_ERR_MESSAGE_TRUNCATED on every rank where ranks disagree about
+ * experts, k or channels; with UCS_ERR_EXCEEDS_LIMIT where more than 2^31 - 1 rows would come to a
+ * rank. Ranks that disagree about masks may wait for each other until the operation's time is up.
  */
 ucs_status_t ucg_moe_notify_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* args,
                                  ucg_request_h* request_p);
@@ -213,7 +214,10 @@ typedef struct ucg_moe_matrices {
 #define UCG_MOE_MATRICES_INIT \
     { sizeof(ucg_moe_matrices_t), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
-/** Fills the arrays that are there. UCS_ERR_NO_MEMORY. */
+/**
+ * Fills the arrays that are there. UCS_ERR_EXCEEDS_LIMIT: per_expert, rounded up, is above 2^31 -
+ * 1; UCS_ERR_NO_MEMORY.
+ */
 ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t* matrices);
 
 /* ------------------------------------------------------------------ the expanded layout */
@@ -287,10 +291,11 @@ typedef struct ucg_moe_dispatch_args {
  * Prepares a dispatch, which can be started any number of times; the tensors' memory is used by
  * each.
  *
- * @param request_p  Gets the request, also with UCS_ERR_INVALID_PARAM of a tensor and
- * UCS_ERR_BUFFER_TOO_SMALL: start it where the other ranks start theirs.
- * @return UCS_OK; UCS_ERR_INVALID_PARAM; UCS_ERR_BUFFER_TOO_SMALL: an output has too few rows;
- * UCS_ERR_UNSUPPORTED: a memory type; UCS_ERR_NO_MEMORY.
+ * @param request_p  Gets the request, also with an error: start it where the other ranks start
+ *                   theirs.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM: also an expansion of another handle;
+ *         UCS_ERR_BUFFER_TOO_SMALL: an output has too few rows; UCS_ERR_UNSUPPORTED: a memory type,
+ *         an unknown flag; UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucg_moe_dispatch_init(ucg_moe_handle_h handle, const ucg_moe_dispatch_args_t* args,
                                    ucg_request_h* request_p);
@@ -352,7 +357,8 @@ typedef enum ucg_moe_scaling {
  * @param x       [rows, hidden] bf16, fp16 or fp32, of dense rows; hidden is a multiple of 128.
  * @param out     [rows, hidden] fp8_e4m3.
  * @param scales  [rows, hidden / 128] fp32 or uint8, as the scaling says.
- * @return UCS_OK; UCS_ERR_INVALID_PARAM.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM; UCS_ERR_BUFFER_TOO_SMALL: an output has fewer rows than x;
+ *         UCS_ERR_UNSUPPORTED: a memory type.
  */
 ucs_status_t ucg_moe_cast_fp8(const ucg_moe_tensor_t* x, ucg_moe_scaling_t scaling,
                               ucg_moe_tensor_t* out, ucg_moe_tensor_t* scales);
@@ -433,8 +439,6 @@ ucs_status_t ucg_moe_low_latency_combine_init(ucg_moe_slots_h slots,
                                               const ucg_moe_low_latency_combine_args_t* args,
                                               ucg_request_h* request_p);
 
-#ifdef __cplusplus
-}
-#endif
+END_C_DECLS
 
 #endif

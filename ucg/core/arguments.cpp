@@ -163,6 +163,9 @@ ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
             return refuse(args, UCS_ERR_INVALID_PARAM, "the user's operator is not given");
         return UCS_OK;
     }
+    const bool scans = what == collective::scan || what == collective::exscan;
+    if (scans && args.op == UCG_OP_AVERAGE)
+        return refuse(args, UCS_ERR_UNSUPPORTED, "has no average: each rank would have another");
     if (!ucg_op_is_defined(args.type, args.op))
         return refuse(args, UCS_ERR_UNSUPPORTED, "{} is not defined for {}", ucg_op_name(args.op),
                       ucg_type_name(args.type));

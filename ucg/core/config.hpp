@@ -26,6 +26,7 @@ struct config {
     bool mpi_stats = false;
     ucs::config::duration latency;
     ucs::config::rate bandwidth;
+    std::string bootstrap;  // only so that the names are known: ucg_oob_create_env() reads them
     // By collective: which algorithm to use (select/rules.hpp).
     std::array<std::string, schedule::collective_count> algorithms;
 

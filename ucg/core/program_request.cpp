@@ -1,20 +1,31 @@
 #include "ucg/core/program_request.hpp"
 
 #include "ucg/core/group.hpp"
+#include "ucg/core/log.hpp"
 
 namespace ucg {
 
 program_request::program_request(group& of, std::unique_ptr<schedule::program> what,
-                                 const char* name, std::uint32_t kind)
+                                 const char* name, std::uint32_t kind, program_starts starts)
     : request(of, 0, {}),
       name_(name),
       kind_(kind),
+      starts_(starts),
       what_(std::move(what)),
       work_(of.over(), of.frames()) {
     work_.init(*what_);
     work_.on_end([](schedule::operation& ended,
                     void* self) { static_cast<program_request*>(self)->end(ended.status()); },
                  this);
+}
+
+ucs_status_t program_request::may_start() noexcept {
+    if (started_ && starts_ == program_starts::one) {
+        ucs::log::error(core_log, "{} can be started once: make another request", name_);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    started_ = true;
+    return UCS_OK;
 }
 
 signature program_request::says() const noexcept {

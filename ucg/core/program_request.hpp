@@ -9,12 +9,15 @@
 
 namespace ucg {
 
+// How often a program can be started.
+enum class program_starts : std::uint8_t { any_number, one };
+
 // Owns the program. Owner context.
 class program_request final : public request {
 public:
     // `kind`: a number of this sort of program, for comparing what ranks call. std::bad_alloc.
     program_request(group& of, std::unique_ptr<schedule::program> what, const char* name,
-                    std::uint32_t kind);
+                    std::uint32_t kind, program_starts starts = program_starts::any_number);
 
     [[nodiscard]] schedule::program& what() noexcept { return *what_; }
     [[nodiscard]] const char* name() const noexcept override { return name_; }
@@ -23,12 +26,15 @@ public:
     [[nodiscard]] signature says() const noexcept override;
 
 private:
+    [[nodiscard]] ucs_status_t may_start() noexcept override;
     void begin() noexcept override { work_.start(); }
     void abort(ucs_status_t why) noexcept override { work_.fail(why); }
     [[nodiscard]] std::vector<schedule::rank_t> awaited() const override;
 
     const char* const name_;
     const std::uint32_t kind_;
+    const program_starts starts_;
+    bool started_ = false;
     const std::unique_ptr<schedule::program> what_;
     schedule::operation work_;
 };

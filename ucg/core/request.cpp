@@ -39,6 +39,7 @@ request::~request() {
 
 ucs_status_t request::start() noexcept {
     if (status_ == UCS_INPROGRESS) return UCS_ERR_BUSY;
+    if (const ucs_status_t refused = may_start(); refused != UCS_OK) return refused;
     status_ = UCS_INPROGRESS;
     missed_.clear();
     if (timeout_ != 0) {

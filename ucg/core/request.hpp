@@ -67,6 +67,8 @@ protected:
     request(group& of, double timeout, const listener& told) noexcept;
 
 private:
+    // Asked where it does not run; not UCS_OK: start() returns this and nothing happens.
+    [[nodiscard]] virtual ucs_status_t may_start() noexcept { return UCS_OK; }
     virtual void begin() noexcept = 0;  // leads to end()
     virtual void abort(ucs_status_t why) noexcept = 0;
     [[nodiscard]] virtual std::vector<schedule::rank_t> awaited() const = 0;

@@ -38,6 +38,11 @@ public:
         return std::span(rows_).subspan(std::size_t{received} * k_, k_);
     }
 
+    // The same, of all: begins has one more than there are experts.
+    [[nodiscard]] std::span<const std::uint32_t> begins() const noexcept { return begins_; }
+    [[nodiscard]] std::span<const std::uint32_t> counts() const noexcept { return counts_; }
+    [[nodiscard]] std::span<const std::uint32_t> all_rows() const noexcept { return rows_; }
+
 private:
     expansion() = default;
 

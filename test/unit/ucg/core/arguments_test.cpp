@@ -81,6 +81,11 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         CHECK(init() == UCS_ERR_UNSUPPORTED);
         CHECK(captured.count("bitwise_and is not defined for fp32") == 1);
     }
+    SECTION("an average of a scan") {
+        args.coll = UCG_COLL_SCAN;
+        args.op = UCG_OP_AVERAGE;
+        CHECK(init() == UCS_ERR_UNSUPPORTED);
+    }
     SECTION("a user's operator that is not there") {
         args.op = UCG_OP_USER;
         CHECK(init() == UCS_ERR_INVALID_PARAM);

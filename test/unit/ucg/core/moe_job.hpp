@@ -1,0 +1,237 @@
+// What tests of MoE by the C interface have in common: memory of all ranks, requests of all ranks.
+#pragma once
+
+#include <ucg/api/ucg_moe.h>
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <type_traits>
+#include <vector>
+
+#include "test/unit/ucg/core/world.hpp"
+
+namespace test::moe {
+
+template<class T>
+constexpr ucg_type_t type_of = std::is_same_v<T, float>          ? UCG_TYPE_FP32
+                               : std::is_same_v<T, std::int32_t> ? UCG_TYPE_INT32
+                               : std::is_same_v<T, std::int64_t> ? UCG_TYPE_INT64
+                                                                 : UCG_TYPE_UINT8;
+
+// Rows in memory of its own, and the tensor that says so.
+template<class T>
+struct table {
+    std::uint64_t rows = 0;
+    std::uint64_t columns = 0;
+    std::vector<T> all;
+
+    table() = default;
+    table(std::uint64_t r, std::uint64_t c, T value = {})
+        : rows(r), columns(c), all(r * c, value) {}
+    T& at(std::uint64_t row, std::uint64_t column) { return all[row * columns + column]; }
+
+    ucg_moe_tensor_t tensor(ucg_type_t type = type_of<T>) {
+        ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
+        made.data = all.data();
+        made.type = type;
+        made.ndims = 2;
+        made.dims[0] = rows;
+        made.dims[1] = columns;
+        return made;
+    }
+    // The rows dealt to so many experts.
+    ucg_moe_tensor_t stack(std::uint64_t experts, ucg_type_t type = type_of<T>) {
+        ucg_moe_tensor_t made = tensor(type);
+        made.ndims = 3;
+        made.dims[0] = experts;
+        made.dims[1] = rows / experts;
+        made.dims[2] = columns;
+        return made;
+    }
+};
+
+// One request on every rank that takes part.
+class batch {
+public:
+    using init = std::function<ucs_status_t(std::uint32_t rank, ucg_request_h* request_p)>;
+
+    // Every rank gets one, whatever its init returns.
+    batch(world& in, const init& make, const std::vector<std::uint8_t>& masked = {})
+        : in_(in), all_(in.size()), said_(in.size(), UCS_OK) {
+        for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
+            if (!masked.empty() && masked[rank] != 0) continue;
+            said_[rank] = make(rank, &all_[rank]);
+            REQUIRE(all_[rank] != nullptr);
+        }
+    }
+    batch(const batch&) = delete;
+    batch& operator=(const batch&) = delete;
+    ~batch() {
+        for (const ucg_request_h each : all_)
+            CHECK(ucg_request_free(each) == UCS_OK);
+    }
+
+    [[nodiscard]] ucg_request_h of(std::uint32_t rank) const { return all_[rank]; }
+    // What its init returned.
+    [[nodiscard]] ucs_status_t said(std::uint32_t rank) const { return said_[rank]; }
+
+    // Whether all ranks that take part end with this status.
+    [[nodiscard]] bool run(ucs_status_t wanted = UCS_OK) {
+        for (const ucg_request_h each : all_)
+            if (each != nullptr) REQUIRE(ucg_request_start(each) == UCS_OK);
+        REQUIRE(in_.run_until([this] {
+            for (const ucg_request_h each : all_)
+                if (each != nullptr && ucg_request_test(each) == UCS_INPROGRESS) return false;
+            return true;
+        }));
+        bool as_wanted = true;
+        for (const ucg_request_h each : all_) {
+            if (each == nullptr || ucg_request_test(each) == wanted) continue;
+            UNSCOPED_INFO("a rank ended with " << ucs_status_string(ucg_request_test(each)));
+            as_wanted = false;
+        }
+        return as_wanted;
+    }
+
+private:
+    world& in_;
+    std::vector<ucg_request_h> all_;
+    std::vector<ucs_status_t> said_;
+};
+
+// Ranks with tokens of small whole numbers, so that sums are the same in any order. Expert e makes
+// (e + 1) * x of a token x.
+class job {
+public:
+    static constexpr std::uint32_t hidden = 128;
+    static constexpr std::uint32_t k = 3;
+    static constexpr std::uint32_t local = 2;  // experts of a rank
+
+    explicit job(const std::vector<std::string>& nodes,
+                 const std::vector<std::uint8_t>& who_is_masked = {})
+        : in(nodes), masked(who_is_masked) {
+        for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+            const std::uint64_t tokens = rank == 1 ? 0 : 3 + rank * 5 % 7;
+            x.emplace_back(tokens, hidden);
+            weights.emplace_back(tokens, k);
+            topk.emplace_back(tokens, k, -1);
+            for (std::uint64_t t = 0; t < tokens; ++t) {
+                for (std::uint32_t h = 0; h < hidden; ++h)
+                    x[rank].at(t, h) = static_cast<float>(rank * 100 + t * 10 + h % 7);
+                for (std::uint32_t j = 0; j < k; ++j) {
+                    weights[rank].at(t, j) = static_cast<float>(1 + (rank + t + j) % 4);
+                    // Different ones, and now and then none.
+                    const std::uint64_t e = (rank + t * 3 + j * (t % 2 + 1)) % experts();
+                    if ((t + j + rank) % 5 != 0) topk[rank].at(t, j) = static_cast<int64_t>(e);
+                }
+            }
+            ucg_moe_team_h team = nullptr;
+            if (lives(rank)) {
+                ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
+                params.experts = experts();
+                params.masked = masked.empty() ? nullptr : masked.data();
+                REQUIRE(ucg_moe_team_create(in.groups[rank], &params, &team) == UCS_OK);
+            }
+            teams.push_back(team);
+        }
+    }
+    job(const job&) = delete;
+    job& operator=(const job&) = delete;
+    ~job() {
+        for (const ucg_moe_handle_h each : handles)
+            ucg_moe_handle_release(each);
+        destroy_teams();
+    }
+    void destroy_teams() {
+        for (ucg_moe_team_h& each : teams)
+            ucg_moe_team_destroy(std::exchange(each, nullptr));
+    }
+
+    [[nodiscard]] std::uint32_t ranks() const { return in.size(); }
+    [[nodiscard]] std::uint32_t experts() const { return local * ranks(); }
+    [[nodiscard]] bool lives(std::uint32_t rank) const { return masked.empty() || !masked[rank]; }
+    [[nodiscard]] std::vector<std::uint32_t> living() const {
+        std::vector<std::uint32_t> made;
+        for (std::uint32_t rank = 0; rank < ranks(); ++rank)
+            if (lives(rank)) made.push_back(rank);
+        return made;
+    }
+    // The expert of a choice; -1: none, also where its rank is masked.
+    [[nodiscard]] std::int64_t choice(std::uint32_t rank, std::uint64_t t, std::uint32_t j) {
+        const std::int64_t e = topk[rank].at(t, j);
+        return e >= 0 && lives(static_cast<std::uint32_t>(e) / local) ? e : -1;
+    }
+    [[nodiscard]] bool goes(std::uint32_t rank, std::uint64_t t, std::uint32_t to) {
+        for (std::uint32_t j = 0; j < k; ++j)
+            if (const std::int64_t e = choice(rank, t, j);
+                e >= 0 && static_cast<std::uint32_t>(e) / local == to)
+                return true;
+        return false;
+    }
+
+    struct origin {
+        std::uint32_t rank;
+        std::uint64_t token;
+    };
+    // What a rank gets, in order.
+    [[nodiscard]] std::vector<origin> arriving(std::uint32_t to) {
+        std::vector<origin> made;
+        for (const std::uint32_t rank : living())
+            for (std::uint64_t t = 0; t < x[rank].rows; ++t)
+                if (goes(rank, t, to)) made.push_back({rank, t});
+        return made;
+    }
+    // What comes back for a token.
+    [[nodiscard]] float result(std::uint32_t rank, std::uint64_t t, std::uint32_t h,
+                               bool weighted = false) {
+        float sum = 0;
+        for (std::uint32_t j = 0; j < k; ++j)
+            if (const std::int64_t e = choice(rank, t, j); e >= 0)
+                sum += static_cast<float>(e + 1) * x[rank].at(t, h) *
+                       (weighted ? weights[rank].at(t, j) : 1);
+        return sum;
+    }
+
+    [[nodiscard]] ucg_moe_notify_args_t routing(std::uint32_t rank) {
+        ucg_moe_notify_args_t args = UCG_MOE_NOTIFY_ARGS_INIT;
+        args.topk = topk[rank].tensor();
+        args.channels = 3;
+        args.channel_tokens = 1;
+        args.route = route;
+        return args;
+    }
+    void notify() {
+        batch all(
+            in,
+            [&](std::uint32_t rank, ucg_request_h* request_p) {
+                const ucg_moe_notify_args_t args = routing(rank);
+                return ucg_moe_notify_init(teams[rank], &args, request_p);
+            },
+            masked);
+        REQUIRE(all.run());
+        take_handles(all);
+    }
+    void take_handles(const batch& of) {
+        handles.resize(ranks());
+        for (const std::uint32_t rank : living()) {
+            REQUIRE(ucg_moe_notify_handle(of.of(rank), &handles[rank]) == UCS_OK);
+            ucg_moe_handle_h again = nullptr;
+            CHECK(ucg_moe_notify_handle(of.of(rank), &again) == UCS_ERR_NO_ELEM);
+        }
+    }
+    [[nodiscard]] ucg_moe_handle_attr_t attr(std::uint32_t rank) const {
+        ucg_moe_handle_attr_t made = UCG_MOE_HANDLE_ATTR_INIT;
+        REQUIRE(ucg_moe_handle_query(handles[rank], &made) == UCS_OK);
+        return made;
+    }
+
+    world in;
+    std::vector<std::uint8_t> masked;
+    std::vector<table<float>> x, weights;
+    std::vector<table<std::int64_t>> topk;
+    std::vector<ucg_moe_team_h> teams;
+    std::vector<ucg_moe_handle_h> handles;
+    ucg_moe_route_t route = UCG_MOE_ROUTE_CHOOSE;
+};
+
+}  // namespace test::moe

@@ -1,0 +1,401 @@
+// MoE through the C interface: what is refused, with which status, and that every rank ends.
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucg/core/moe_job.hpp"
+
+using namespace test::moe;
+
+namespace {
+
+// Rank 2 says something else than the others: its init returns the status, all end with it.
+void expect_refused(job& of, ucs_status_t wanted, const batch::init& make) {
+    batch all(of.in, make);
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
+        CHECK(all.said(rank) == (rank == 2 ? wanted : UCS_OK));
+    CHECK(all.run(wanted));
+}
+
+struct wrong_tensor {
+    const char* what;
+    ucs_status_t status;
+    std::function<void(ucg_moe_tensor_t&)> spoil;
+};
+
+// What is wrong with any tensor of several rows.
+std::vector<wrong_tensor> wrong_tensors() {
+    return {
+        {"no size", UCS_ERR_INVALID_PARAM, [](auto& t) { t.struct_size = 0; }},
+        {"another size", UCS_ERR_INVALID_PARAM, [](auto& t) { t.struct_size = 200; }},
+        {"no such type", UCS_ERR_INVALID_PARAM,
+         [](auto& t) { t.type = static_cast<ucg_type_t>(99); }},
+        {"a negative type", UCS_ERR_INVALID_PARAM,
+         [](auto& t) { t.type = static_cast<ucg_type_t>(-1); }},
+        {"opaque", UCS_ERR_INVALID_PARAM, [](auto& t) { t.type = UCG_TYPE_OPAQUE; }},
+        {"of no use", UCS_ERR_INVALID_PARAM, [](auto& t) { t.type = UCG_TYPE_COMPLEX64; }},
+        {"not there", UCS_ERR_INVALID_PARAM, [](auto& t) { t.type = UCG_TYPE_LAST; }},
+        {"other memory", UCS_ERR_UNSUPPORTED, [](auto& t) { t.memory = UCS_MEMORY_TYPE_CUDA; }},
+        {"one dimension", UCS_ERR_INVALID_PARAM, [](auto& t) { t.ndims = 1; }},
+        {"nine dimensions", UCS_ERR_INVALID_PARAM, [](auto& t) { t.ndims = 9; }},
+        {"no elements", UCS_ERR_INVALID_PARAM, [](auto& t) { t.dims[t.ndims - 1] = 0; }},
+        {"too many elements", UCS_ERR_INVALID_PARAM,
+         [](auto& t) { t.dims[t.ndims - 1] = 1ULL << 40U; }},
+        {"too many rows", UCS_ERR_INVALID_PARAM, [](auto& t) { t.dims[0] = 1ULL << 62U; }},
+        {"no data", UCS_ERR_INVALID_PARAM, [](auto& t) { t.data = nullptr; }},
+        {"strides beyond memory", UCS_ERR_INVALID_PARAM, [](auto& t) { t.strides[0] = INT64_MAX; }},
+        {"strides below memory", UCS_ERR_INVALID_PARAM, [](auto& t) { t.strides[0] = INT64_MIN; }},
+    };
+}
+
+}  // namespace
+
+TEST_CASE("moe in C: teams that cannot be") {
+    const test::log_capture log;
+    test::world in({"a", "a"});
+    ucg_moe_team_h team = nullptr;
+    ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
+    CHECK(ucg_moe_team_create(in.groups[0], &params, &team) == UCS_ERR_INVALID_PARAM);
+    params.experts = 5;
+    CHECK(ucg_moe_team_create(in.groups[0], &params, &team) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("5 experts cannot be dealt to 2 ranks") == 1);
+    params.experts = 4;
+    const std::uint8_t self[] = {1, 0};
+    params.masked = self;
+    CHECK(ucg_moe_team_create(in.groups[0], &params, &team) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_team_create(nullptr, &params, &team) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_team_create(in.groups[1], nullptr, &team) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_team_create(in.groups[1], &params, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(team == nullptr);
+    REQUIRE(ucg_moe_team_create(in.groups[1], &params, &team) == UCS_OK);
+    CHECK(ucg_moe_max_rows(team, 2, 10, 0) == 10);
+    CHECK(ucg_moe_max_rows(nullptr, 2, 10, 0) == UINT64_MAX);
+    CHECK(ucg_moe_max_rows(team, 2000, 10, 0) == UINT64_MAX);
+    CHECK(ucg_moe_max_rows(team, 2, UINT64_MAX, 0) == UINT64_MAX);
+    ucg_moe_team_destroy(team);
+    ucg_moe_team_destroy(nullptr);
+    ucg_moe_handle_release(nullptr);
+    ucg_moe_expansion_release(nullptr);
+    ucg_moe_slots_release(nullptr);
+}
+
+TEST_CASE("moe in C: a notify that is refused on one rank ends on all") {
+    const test::log_capture log;
+    job of({"a", "a", "b", "b"});
+    const auto with = [&](ucs_status_t wanted, const auto& spoil) {
+        expect_refused(of, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_notify_args_t args = of.routing(rank);
+            if (rank == 2) spoil(args);
+            return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+        });
+    };
+    for (const wrong_tensor& each : wrong_tensors()) {
+        INFO(each.what);
+        with(each.status, [&](ucg_moe_notify_args_t& args) { each.spoil(args.topk); });
+    }
+    with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.route = static_cast<ucg_moe_route_t>(7); });
+    with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.channels = 100'000; });
+    table<std::int64_t> unknown(4, job::k, of.experts());
+    with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.topk = unknown.tensor(); });
+    CHECK(log.count("token 0 chose expert 8 at place 0") == 1);
+    of.notify();  // the group still serves
+}
+
+TEST_CASE("moe in C: ranks that disagree all end with an error") {
+    const test::log_capture log;
+    job of({"a", "a", "b", "b"});
+    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_notify_args_t args = of.routing(rank);
+        if (rank == 2) args.topk.dims[1] = 2;
+        return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+    });
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        CHECK(all.said(rank) == UCS_OK);
+        REQUIRE(ucg_request_start(all.of(rank)) == UCS_OK);
+    }
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        REQUIRE(of.in.run_until([&] { return ucg_request_test(all.of(rank)) != UCS_INPROGRESS; }));
+        const ucs_status_t end = ucg_request_test(all.of(rank));
+        CHECK((end == UCS_ERR_INVALID_PARAM || end == UCS_ERR_MESSAGE_TRUNCATED));
+    }
+}
+
+TEST_CASE("moe in C: a notify is started once, and has one handle") {
+    const test::log_capture log;
+    job of({"a", "a"});
+    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_notify_args_t args = of.routing(rank);
+        return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+    });
+    ucg_moe_handle_h none = nullptr;
+    CHECK(ucg_moe_notify_handle(all.of(0), &none) == UCS_ERR_NO_ELEM);
+    CHECK(ucg_request_set_buffers(all.of(0), nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    REQUIRE(all.run());
+    CHECK(ucg_request_start(all.of(0)) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("moe_notify can be started once") == 1);
+    of.take_handles(all);  // what it found out is still there
+    ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
+    REQUIRE(ucg_request_query(all.of(1), &attr) == UCS_OK);
+    CHECK(std::string(attr.algorithm) == "moe_notify");
+    CHECK(ucg_moe_notify_handle(nullptr, &none) == UCS_ERR_INVALID_PARAM);
+    ucg_moe_slots_h slots = nullptr;
+    CHECK(ucg_moe_low_latency_handle(all.of(0), &slots) == UCS_ERR_NO_ELEM);
+
+    ucg_coll_args_t barrier = UCG_COLL_ARGS_INIT;
+    ucg_request_h other = nullptr;
+    REQUIRE(ucg_request_init(of.in.groups[0], &barrier, &other) == UCS_OK);
+    CHECK(ucg_moe_notify_handle(other, &none) == UCS_ERR_NO_ELEM);
+    CHECK(none == nullptr);
+    CHECK(ucg_request_free(other) == UCS_OK);
+}
+
+TEST_CASE("moe in C: a dispatch that is refused on one rank ends on all") {
+    const test::log_capture log;
+    job of({"a", "a", "b", "b"});
+    of.notify();
+    std::vector<table<float>> out, out_weights;
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        out.emplace_back(of.attr(rank).rows, job::hidden);
+        out_weights.emplace_back(of.attr(rank).rows, job::k);
+    }
+    const auto with = [&](ucs_status_t wanted, const auto& spoil) {
+        expect_refused(of, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+            args.x = of.x[rank].tensor();
+            args.weights = of.weights[rank].tensor();
+            args.out_x = out[rank].tensor();
+            args.out_weights = out_weights[rank].tensor();
+            if (rank == 2) spoil(args);
+            return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+        });
+    };
+    for (const wrong_tensor& each : wrong_tensors()) {
+        INFO(each.what);
+        with(each.status, [&](auto& args) { each.spoil(args.x); });
+        with(each.status, [&](auto& args) { each.spoil(args.out_x); });
+        with(each.status, [&](auto& args) { each.spoil(args.out_weights); });
+    }
+    with(UCS_ERR_BUFFER_TOO_SMALL, [](auto& args) { --args.out_x.dims[0]; });
+    with(UCS_ERR_BUFFER_TOO_SMALL, [](auto& args) { --args.x.dims[0]; });
+    with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.out_x.dims[1] = 3; });
+    with(UCS_ERR_INVALID_PARAM,
+         [](auto& args) { args.x.data = static_cast<char*>(args.x.data) + 1; });
+    with(UCS_ERR_UNSUPPORTED, [](auto& args) { args.flags = 2; });
+    table<std::int32_t> chosen(100, job::k);
+    with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.out_topk = args.x; });
+    with(UCS_ERR_INVALID_PARAM, [&](auto& args) {
+        args.out_topk = chosen.tensor();
+        args.out_topk.data = nullptr;
+    });
+    // An expansion of what another notify found out.
+    const std::vector<ucg_moe_handle_h> before = of.handles;
+    of.notify();
+    ucg_moe_expansion_h expansion = nullptr;
+    REQUIRE(ucg_moe_expand(before[2], 1, &expansion) == UCS_OK);
+    with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.expansion = expansion; });
+    CHECK(log.count("the expansion is one of another handle") == 1);
+    ucg_moe_expansion_release(expansion);
+    for (const ucg_moe_handle_h each : before)
+        ucg_moe_handle_release(each);
+}
+
+TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
+    const test::log_capture log;
+    job of({"a", "a", "b", "b"});
+    of.notify();
+    const auto with = [&](ucs_status_t wanted, const auto& spoil) {
+        std::vector<table<float>> in, out;
+        for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+            in.emplace_back(of.attr(rank).rows, job::hidden);
+            out.emplace_back(of.x[rank].rows, job::hidden);
+        }
+        expect_refused(of, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+            args.x = in[rank].tensor();
+            args.out_x = out[rank].tensor();
+            args.bias[0] = of.x[rank].tensor();
+            if (rank == 2) spoil(args);
+            return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+        });
+    };
+    for (const wrong_tensor& each : wrong_tensors()) {
+        INFO(each.what);
+        with(each.status, [&](auto& args) { each.spoil(args.x); });
+        with(each.status, [&](auto& args) { each.spoil(args.out_x); });
+        if (std::string(each.what) != "not there")
+            with(each.status, [&](auto& args) { each.spoil(args.bias[0]); });
+    }
+    with(UCS_ERR_BUFFER_TOO_SMALL, [](auto& args) { --args.out_x.dims[0]; });
+}
+
+TEST_CASE("moe in C: notify and dispatch into too little room end on all ranks") {
+    const test::log_capture log;
+    job of({"a", "a", "b", "b"});
+    std::vector<table<float>> out(of.ranks(), {1, job::hidden});
+    ucg_moe_expansion_h expansion = nullptr;
+    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_notify_args_t routing = of.routing(rank);
+        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+        args.x = of.x[rank].tensor();
+        args.out_x = out[rank].tensor();
+        return ucg_moe_notify_dispatch_init(of.teams[rank], &routing, &args, 0, request_p);
+    });
+    CHECK(all.run(UCS_ERR_BUFFER_TOO_SMALL));
+    ucg_moe_handle_h none = nullptr;
+    CHECK(ucg_moe_notify_handle(all.of(0), &none) == UCS_ERR_NO_ELEM);
+
+    of.notify();
+    CHECK(ucg_moe_expand(of.handles[0], 0, &expansion) == UCS_ERR_INVALID_PARAM);
+    REQUIRE(ucg_moe_expand(of.handles[2], 4, &expansion) == UCS_OK);
+    expect_refused(of, UCS_ERR_INVALID_PARAM, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_notify_args_t routing = of.routing(rank);
+        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+        args.x = of.x[rank].tensor();
+        args.out_x = out[rank].tensor();
+        if (rank == 2) args.expansion = expansion;
+        return ucg_moe_notify_dispatch_init(of.teams[rank], &routing, &args, 4, request_p);
+    });
+    ucg_moe_expansion_release(expansion);
+    std::int32_t rows[job::local];
+    ucg_moe_matrices_t matrices = UCG_MOE_MATRICES_INIT;
+    matrices.alignment = UINT32_MAX;
+    matrices.per_expert = rows;
+    CHECK(ucg_moe_handle_matrices(of.handles[0], &matrices) == UCS_ERR_EXCEEDS_LIMIT);
+}
+
+TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
+    const test::log_capture log;
+    job of({"a", "a", "b", "b"});
+    constexpr std::uint32_t most = 10;
+    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
+    std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
+    const auto args_of = [&](std::uint32_t rank) {
+        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
+        args.max_tokens = most;
+        args.topk = of.topk[rank].tensor();
+        args.x = of.x[rank].tensor();
+        args.out_x = out[rank].stack(job::local);
+        return args;
+    };
+    const auto with = [&](ucs_status_t wanted, const auto& spoil) {
+        expect_refused(of, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_low_latency_args_t args = args_of(rank);
+            if (rank == 2) spoil(args);
+            return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+        });
+    };
+    for (const wrong_tensor& each : wrong_tensors()) {
+        INFO(each.what);
+        with(each.status, [&](auto& args) { each.spoil(args.topk); });
+        with(each.status, [&](auto& args) { each.spoil(args.x); });
+        with(each.status, [&](auto& args) { each.spoil(args.out_x); });
+    }
+    with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.max_tokens = 0; });
+    with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.max_tokens = 3; });
+    with(UCS_ERR_BUFFER_TOO_SMALL, [](auto& args) { --args.out_x.dims[1]; });
+    with(UCS_ERR_INVALID_PARAM, [](auto& args) { --args.out_x.dims[0]; });
+    with(UCS_ERR_INVALID_PARAM,
+         [](auto& args) { args.scaling = static_cast<ucg_moe_scaling_t>(-3); });
+
+    std::vector<ucg_moe_slots_h> slots(of.ranks());
+    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_low_latency_args_t args = args_of(rank);
+        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+    });
+    REQUIRE(there.run());
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
+        REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
+    std::vector<table<float>> sums;
+    for (const auto& each : of.x)
+        sums.emplace_back(each.rows, job::hidden);
+    for (const wrong_tensor& each : wrong_tensors()) {
+        INFO(each.what);
+        for (unsigned which = 0; which < 3; ++which) {
+            expect_refused(of, each.status, [&](std::uint32_t rank, ucg_request_h* request_p) {
+                ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
+                args.x = out[rank].stack(job::local);
+                args.weights = of.weights[rank].tensor();
+                args.out_x = sums[rank].tensor();
+                ucg_moe_tensor_t* const all[] = {&args.x, &args.weights, &args.out_x};
+                if (rank == 2) each.spoil(*all[which]);
+                return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+            });
+        }
+    }
+    for (const ucg_moe_slots_h each : slots)
+        ucg_moe_slots_release(each);
+}
+
+TEST_CASE("moe in C: casts to fp8 and layouts that are refused") {
+    const test::log_capture log;
+    table<float> x(3, 256), scales(3, 2);
+    table<std::uint8_t> out(3, 256);
+    const auto cast = [&](const std::function<void(ucg_moe_tensor_t(&all)[3])>& spoil,
+                          ucg_moe_scaling_t scaling = UCG_MOE_SCALING_EXACT) {
+        ucg_moe_tensor_t all[3] = {x.tensor(), out.tensor(UCG_TYPE_FP8_E4M3), scales.tensor()};
+        spoil(all);
+        return ucg_moe_cast_fp8(&all[0], scaling, &all[1], &all[2]);
+    };
+    CHECK(cast([](auto&) {}) == UCS_OK);
+    for (const wrong_tensor& each : wrong_tensors()) {
+        INFO(each.what);
+        for (unsigned which = 0; which < 3; ++which) {
+            const ucs_status_t status = cast([&](auto& all) { each.spoil(all[which]); });
+            CHECK(status == each.status);
+        }
+    }
+    CHECK(cast([](auto& all) { all[0].dims[1] = 200; }) == UCS_ERR_INVALID_PARAM);
+    CHECK(cast([](auto& all) { all[1].dims[0] = 2; }) == UCS_ERR_BUFFER_TOO_SMALL);
+    CHECK(cast([](auto& all) { all[2].dims[0] = 2; }) == UCS_ERR_BUFFER_TOO_SMALL);
+    CHECK(cast([](auto&) {}, UCG_MOE_SCALING_EXPONENT) == UCS_ERR_INVALID_PARAM);
+    CHECK(cast([](auto&) {}, static_cast<ucg_moe_scaling_t>(3)) == UCS_ERR_INVALID_PARAM);
+
+    job of({"a", "a"});
+    ucg_moe_layout_t layout = UCG_MOE_LAYOUT_INIT;
+    for (const wrong_tensor& each : wrong_tensors()) {
+        INFO(each.what);
+        ucg_moe_tensor_t topk = of.topk[0].tensor();
+        each.spoil(topk);
+        CHECK(ucg_moe_get_layout(of.teams[0], &topk, &layout) == each.status);
+    }
+    const ucg_moe_tensor_t topk = of.topk[0].tensor();
+    CHECK(ucg_moe_get_layout(of.teams[0], &topk, &layout) == UCS_OK);
+    CHECK(ucg_moe_get_layout(of.teams[0], &topk, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_get_layout(nullptr, &topk, &layout) == UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("moe in C: without arguments or handles there is no request") {
+    const test::log_capture log;
+    job of({"a"});
+    of.notify();
+    const auto none = [](ucs_status_t status, ucg_request_h request) {
+        CHECK(status == UCS_ERR_INVALID_PARAM);
+        CHECK(request == nullptr);
+    };
+    ucg_request_h request = nullptr;
+    const ucg_moe_notify_args_t notify = of.routing(0);
+    const ucg_moe_dispatch_args_t dispatch = UCG_MOE_DISPATCH_ARGS_INIT;
+    none(ucg_moe_notify_init(of.teams[0], nullptr, &request), request);
+    none(ucg_moe_notify_init(nullptr, &notify, &request), request);
+    CHECK(ucg_moe_notify_init(of.teams[0], &notify, nullptr) == UCS_ERR_INVALID_PARAM);
+    ucg_moe_notify_args_t unset = notify;
+    unset.struct_size = 0;
+    none(ucg_moe_notify_init(of.teams[0], &unset, &request), request);
+    none(ucg_moe_notify_dispatch_init(of.teams[0], &notify, nullptr, 0, &request), request);
+    none(ucg_moe_notify_dispatch_init(of.teams[0], nullptr, &dispatch, 0, &request), request);
+    none(ucg_moe_dispatch_init(of.handles[0], nullptr, &request), request);
+    none(ucg_moe_dispatch_init(nullptr, &dispatch, &request), request);
+    none(ucg_moe_combine_init(of.handles[0], nullptr, &request), request);
+    none(ucg_moe_low_latency_dispatch_init(of.teams[0], nullptr, &request), request);
+    none(ucg_moe_low_latency_combine_init(nullptr, nullptr, &request), request);
+    CHECK(ucg_moe_handle_query(of.handles[0], nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_expand(nullptr, 1, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_expansion_query(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_slots_query(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_moe_handle_matrices(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
+
+    // An older program knows less of the struct.
+    ucg_moe_handle_attr_t attr = UCG_MOE_HANDLE_ATTR_INIT;
+    attr.struct_size = offsetof(ucg_moe_handle_attr_t, k);
+    attr.k = 77;
+    CHECK(ucg_moe_handle_query(of.handles[0], &attr) == UCS_OK);
+    CHECK(attr.tokens == of.x[0].rows);
+    CHECK(attr.k == 77);
+}

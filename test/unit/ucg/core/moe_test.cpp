@@ -1,0 +1,457 @@
+// MoE through the C interface, against plain loops, over shared memory, messages, and both.
+#include "test/unit/ucg/core/moe_job.hpp"
+
+using namespace test::moe;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+names some_nodes() {
+    return GENERATE(names{"a"}, names{"a", "a", "a"}, names{"a", "a", "b", "b"},
+                    names{"a", "b", "c"}, names{"a", "b", "a", "c", "b", "a"});
+}
+
+// Of the tables that each rank gives and gets; the experts' work is done on `out`.
+struct moved {
+    std::vector<table<float>> out, out_weights;
+    std::vector<table<std::int64_t>> out_topk;
+    std::vector<table<float>> sums, weight_sums, bias;
+
+    explicit moved(job& of) {
+        for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+            sums.emplace_back(of.x[rank].rows, job::hidden);
+            weight_sums.emplace_back(of.x[rank].rows, job::k);
+            bias.emplace_back(of.x[rank].rows, job::hidden, 0.5F);
+        }
+    }
+    // `rows` of each rank.
+    void make_room(job& of, const std::function<std::uint64_t(std::uint32_t)>& rows,
+                   std::uint32_t columns) {
+        for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+            const std::uint64_t count = of.lives(rank) ? rows(rank) : 0;
+            out.emplace_back(count, job::hidden, -7.0F);
+            out_weights.emplace_back(count, columns, -7.0F);
+            out_topk.emplace_back(count, job::k, -7);
+        }
+    }
+    ucg_moe_dispatch_args_t dispatch(job& of, std::uint32_t rank) {
+        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+        args.x = of.x[rank].tensor();
+        args.weights = of.weights[rank].tensor();
+        args.out_x = out[rank].tensor();
+        args.out_weights = out_weights[rank].tensor();
+        return args;
+    }
+    ucg_moe_combine_args_t combine(std::uint32_t rank) {
+        ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+        args.x = out[rank].tensor();
+        args.weights = out_weights[rank].tensor();
+        args.bias[1] = bias[rank].tensor();
+        args.out_x = sums[rank].tensor();
+        args.out_weights = weight_sums[rank].tensor();
+        return args;
+    }
+    // Of rows of one token each: what came, and what the experts make of it.
+    void check_rows_and_work(job& of, std::uint32_t rank) {
+        const auto wanted = of.arriving(rank);
+        REQUIRE(out[rank].rows >= wanted.size());
+        for (std::uint64_t row = 0; row < wanted.size(); ++row) {
+            const auto [source, token] = wanted[row];
+            float factor = 0;
+            for (std::uint32_t j = 0; j < job::k; ++j) {
+                const std::int64_t e = of.choice(source, token, j);
+                const bool mine = e >= 0 && e / job::local == rank;
+                REQUIRE(out_topk[rank].at(row, j) == (mine ? e % job::local : -1));
+                REQUIRE(out_weights[rank].at(row, j) ==
+                        (mine ? of.weights[source].at(token, j) : 0));
+                if (mine) factor += static_cast<float>(e + 1);
+            }
+            for (std::uint32_t h = 0; h < job::hidden; ++h) {
+                REQUIRE(out[rank].at(row, h) == of.x[source].at(token, h));
+                out[rank].at(row, h) *= factor;
+            }
+        }
+        for (std::uint64_t row = wanted.size(); row < out[rank].rows; ++row)
+            REQUIRE(out_topk[rank].at(row, 0) == -1);
+    }
+    void check_sums(job& of, std::uint32_t rank) {
+        for (std::uint64_t t = 0; t < of.x[rank].rows; ++t) {
+            for (std::uint32_t h = 0; h < job::hidden; ++h)
+                REQUIRE(sums[rank].at(t, h) == of.result(rank, t, h) + 0.5F);
+            for (std::uint32_t j = 0; j < job::k; ++j)
+                REQUIRE(weight_sums[rank].at(t, j) ==
+                        (of.choice(rank, t, j) >= 0 ? of.weights[rank].at(t, j) : 0));
+        }
+    }
+};
+
+// Notify, and dispatch and combine twice with other tokens; nothing but requests is kept.
+void run_flat(job& of) {
+    of.notify();
+    moved data(of);
+    data.make_room(
+        of, [&](std::uint32_t rank) { return of.attr(rank).rows + rank % 2; }, job::k);
+    batch there(
+        of.in,
+        [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_dispatch_args_t args = data.dispatch(of, rank);
+            args.out_topk = data.out_topk[rank].tensor();
+            return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+        },
+        of.masked);
+    batch back(
+        of.in,
+        [&](std::uint32_t rank, ucg_request_h* request_p) {
+            const ucg_moe_combine_args_t args = data.combine(rank);
+            return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+        },
+        of.masked);
+    for (ucg_moe_handle_h& each : of.handles)
+        ucg_moe_handle_release(std::exchange(each, nullptr));
+    of.destroy_teams();
+    for (unsigned start = 0; start < 2; ++start) {
+        for (auto& each : of.x)
+            for (float& number : each.all)
+                number += static_cast<float>(start);
+        REQUIRE(there.run());
+        for (const std::uint32_t rank : of.living())
+            data.check_rows_and_work(of, rank);
+        REQUIRE(back.run());
+        for (const std::uint32_t rank : of.living())
+            data.check_sums(of, rank);
+    }
+}
+
+// A row for each choice: what came, and what the experts make of it.
+void check_expanded_and_work(job& of, moved& data, std::uint32_t rank,
+                             ucg_moe_expansion_h expansion, std::uint32_t alignment,
+                             bool zero_padding) {
+    ucg_moe_expansion_attr_t attr = UCG_MOE_EXPANSION_ATTR_INIT;
+    REQUIRE(ucg_moe_expansion_query(expansion, &attr) == UCS_OK);
+    const auto wanted = of.arriving(rank);
+    std::uint32_t row = 0;
+    for (std::uint32_t e = 0; e < job::local; ++e) {
+        REQUIRE(attr.begins[e] == row);
+        for (std::uint64_t i = 0; i < wanted.size(); ++i) {
+            const auto [source, token] = wanted[i];
+            for (std::uint32_t j = 0; j < job::k; ++j) {
+                if (of.choice(source, token, j) != rank * job::local + e) continue;
+                REQUIRE(attr.row_of[i * job::k + j] == row);
+                REQUIRE(data.out_weights[rank].at(row, 0) == of.weights[source].at(token, j));
+                for (std::uint32_t h = 0; h < job::hidden; ++h) {
+                    REQUIRE(data.out[rank].at(row, h) == of.x[source].at(token, h));
+                    data.out[rank].at(row, h) *= static_cast<float>(rank * job::local + e + 1);
+                }
+                ++row;
+            }
+        }
+        REQUIRE(attr.counts[e] == row - attr.begins[e]);
+        for (; row % alignment != 0; ++row)
+            if (zero_padding) REQUIRE(data.out[rank].at(row, 5) == 0);
+    }
+    REQUIRE(attr.begins[job::local] == row);
+    REQUIRE(attr.rows == row);
+}
+
+}  // namespace
+
+TEST_CASE("moe in C: layout and handle are those of the choices") {
+    job of(some_nodes());
+    of.notify();
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        ucg_group_attr_t place = UCG_GROUP_ATTR_INIT;
+        REQUIRE(ucg_group_query(of.in.groups[rank], &place) == UCS_OK);
+        const std::uint64_t tokens = of.x[rank].rows;
+        std::vector<std::int32_t> per_rank(of.ranks()), per_node(place.nodes),
+            per_expert(of.experts());
+        std::vector<std::uint8_t> in_rank(tokens * of.ranks());
+        ucg_moe_layout_t layout = UCG_MOE_LAYOUT_INIT;
+        layout.per_rank = per_rank.data();
+        layout.per_node = per_node.data();
+        layout.per_expert = per_expert.data();
+        layout.in_rank = in_rank.data();
+        const ucg_moe_tensor_t topk = of.topk[rank].tensor();
+        REQUIRE(ucg_moe_get_layout(of.teams[rank], &topk, &layout) == UCS_OK);
+        std::vector<std::int32_t> ranks_wanted(of.ranks()), experts_wanted(of.experts());
+        for (std::uint64_t t = 0; t < tokens; ++t) {
+            for (std::uint32_t to = 0; to < of.ranks(); ++to) {
+                CHECK((in_rank[t * of.ranks() + to] != 0) == of.goes(rank, t, to));
+                ranks_wanted[to] += of.goes(rank, t, to) ? 1 : 0;
+            }
+            for (std::uint32_t j = 0; j < job::k; ++j)
+                if (of.choice(rank, t, j) >= 0)
+                    ++experts_wanted[static_cast<std::size_t>(of.choice(rank, t, j))];
+        }
+        CHECK(per_rank == ranks_wanted);
+        CHECK(per_expert == experts_wanted);
+
+        const ucg_moe_handle_attr_t attr = of.attr(rank);
+        const auto wanted = of.arriving(rank);
+        CHECK(attr.tokens == tokens);
+        CHECK(attr.k == job::k);
+        CHECK(attr.channels == 3);
+        CHECK(attr.local_experts == job::local);
+        REQUIRE(attr.rows == wanted.size());
+        std::vector<std::uint32_t> counts(job::local);
+        for (std::uint64_t row = 0; row < wanted.size(); ++row) {
+            CHECK(attr.origins[2 * row] == wanted[row].rank);
+            CHECK(attr.origins[2 * row + 1] == wanted[row].token);
+            for (std::uint32_t j = 0; j < job::k; ++j) {
+                const std::int64_t e = of.choice(wanted[row].rank, wanted[row].token, j);
+                const bool mine = e >= 0 && e / job::local == rank;
+                CHECK(attr.chosen[row * job::k + j] == (mine ? e % job::local : -1));
+                if (mine) ++counts[static_cast<std::size_t>(e % job::local)];
+            }
+        }
+        CHECK(std::equal(counts.begin(), counts.end(), attr.per_expert));
+
+        std::vector<std::int32_t> to_node(place.nodes * 3), to_rank(of.ranks() * 3),
+            relayed(place.nodes), by_channel(place.nodes * 3), received(of.ranks()),
+            begins(of.ranks() * 3), send_place(tokens * place.nodes),
+            relay_place(std::size_t{attr.relayed_rows} * place.node_size), rounded(job::local);
+        ucg_moe_matrices_t all = UCG_MOE_MATRICES_INIT;
+        all.alignment = 16;
+        all.sent_to_node = to_node.data();
+        all.sent_to_rank = to_rank.data();
+        all.relayed = relayed.data();
+        all.relayed_by_channel = by_channel.data();
+        all.received = received.data();
+        all.received_begin = begins.data();
+        all.send_place = send_place.data();
+        all.relay_place = relay_place.data();
+        all.per_expert = rounded.data();
+        REQUIRE(ucg_moe_handle_matrices(of.handles[rank], &all) == UCS_OK);
+        std::int32_t sum = 0;
+        for (std::uint32_t node = 0; node < place.nodes; ++node) {
+            CHECK(to_node[node * 3 + 2] == per_node[node]);
+            sum += by_channel[node * 3 + 2];
+            CHECK(relayed[node] == sum);
+            std::int32_t sent = 0;
+            for (std::uint64_t t = 0; t < tokens; ++t)
+                sent += send_place[t * place.nodes + node] >= 0 ? 1 : 0;
+            CHECK(sent == per_node[node]);
+        }
+        CHECK(attr.relayed_rows == static_cast<std::uint32_t>(sum));
+        for (std::uint32_t other = 0; other < of.ranks(); ++other) {
+            CHECK(to_rank[other * 3 + 2] == per_rank[other]);
+            CHECK(begins[other * 3] == (other == 0 ? 0 : received[other - 1]));
+        }
+        CHECK(received.back() == static_cast<std::int32_t>(attr.rows));
+        for (std::uint32_t e = 0; e < job::local; ++e)
+            CHECK(rounded[e] == static_cast<std::int32_t>((counts[e] + 15) / 16 * 16));
+        CHECK(ucg_moe_max_rows(of.teams[rank], job::k, 10, 0) == 10 * of.ranks());
+    }
+}
+
+TEST_CASE("moe in C: tokens go and come back, again, after handle and team are gone") {
+    job of(some_nodes());
+    of.route = GENERATE(UCG_MOE_ROUTE_CHOOSE, UCG_MOE_ROUTE_DIRECT, UCG_MOE_ROUTE_RELAYED);
+    run_flat(of);
+}
+
+TEST_CASE("moe in C: masked ranks get nothing and are not waited for") {
+    job of({"a", "a", "b", "b", "b"}, {0, 0, 0, 1, 0});
+    run_flat(of);
+}
+
+TEST_CASE("moe in C: a row for each choice") {
+    job of(some_nodes());
+    const std::uint32_t alignment = GENERATE(1U, 4U);
+    of.notify();
+    moved data(of);
+    std::vector<ucg_moe_expansion_h> expansions(of.ranks());
+    data.make_room(
+        of,
+        [&](std::uint32_t rank) {
+            REQUIRE(ucg_moe_expand(of.handles[rank], alignment, &expansions[rank]) == UCS_OK);
+            ucg_moe_expansion_attr_t attr = UCG_MOE_EXPANSION_ATTR_INIT;
+            REQUIRE(ucg_moe_expansion_query(expansions[rank], &attr) == UCS_OK);
+            return attr.rows;
+        },
+        1);
+    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_dispatch_args_t args = data.dispatch(of, rank);
+        args.flags = UCG_MOE_DISPATCH_ZERO_PADDING;
+        args.expansion = expansions[rank];
+        return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+    });
+    batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_combine_args_t args = data.combine(rank);
+        args.expansion = expansions[rank];
+        return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+    });
+    REQUIRE(there.run());
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        check_expanded_and_work(of, data, rank, expansions[rank], alignment, true);
+        ucg_moe_expansion_release(expansions[rank]);
+    }
+    REQUIRE(back.run());
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
+        data.check_sums(of, rank);
+}
+
+TEST_CASE("moe in C: notify and dispatch as one") {
+    job of(some_nodes());
+    const std::uint32_t alignment = GENERATE(0U, 4U);
+    moved data(of);
+    data.make_room(
+        of,
+        [&](std::uint32_t rank) { return ucg_moe_max_rows(of.teams[rank], job::k, 9, alignment); },
+        alignment == 0 ? job::k : 1);
+    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_notify_args_t routing = of.routing(rank);
+        ucg_moe_dispatch_args_t args = data.dispatch(of, rank);
+        if (alignment == 0) args.out_topk = data.out_topk[rank].tensor();
+        return ucg_moe_notify_dispatch_init(of.teams[rank], &routing, &args, alignment, request_p);
+    });
+    ucg_moe_handle_h none = nullptr;
+    CHECK(ucg_moe_notify_handle(there.of(0), &none) == UCS_ERR_NO_ELEM);
+    REQUIRE(there.run());
+    of.take_handles(there);
+    CHECK(ucg_request_start(there.of(0)) == UCS_ERR_INVALID_PARAM);
+    std::vector<ucg_moe_expansion_h> expansions(of.ranks());
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        if (alignment == 0) {
+            data.check_rows_and_work(of, rank);
+            continue;
+        }
+        REQUIRE(ucg_moe_expand(of.handles[rank], alignment, &expansions[rank]) == UCS_OK);
+        check_expanded_and_work(of, data, rank, expansions[rank], alignment, false);
+    }
+    batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_combine_args_t args = data.combine(rank);
+        args.expansion = expansions[rank];
+        return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+    });
+    for (const ucg_moe_expansion_h each : expansions)
+        ucg_moe_expansion_release(each);
+    REQUIRE(back.run());
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
+        data.check_sums(of, rank);
+}
+
+TEST_CASE("moe in C: low latency goes and comes back, again") {
+    const bool some_masked = GENERATE(false, true);
+    job of(some_masked ? names{"a", "a", "b", "b"} : some_nodes(),
+           some_masked ? std::vector<std::uint8_t>{0, 0, 1, 0} : std::vector<std::uint8_t>{});
+    constexpr std::uint32_t most = 10;
+    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
+    std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<std::int32_t>> tokens(of.ranks(), {job::local, capacity});
+    std::vector<ucg_moe_slots_h> slots(of.ranks());
+    batch there(
+        of.in,
+        [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
+            args.max_tokens = most;
+            args.topk = of.topk[rank].tensor();
+            args.x = of.x[rank].tensor();
+            args.out_x = out[rank].stack(job::local);
+            args.out_tokens = tokens[rank].tensor();
+            return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+        },
+        of.masked);
+    CHECK(ucg_moe_low_latency_handle(there.of(0), &slots[0]) == UCS_ERR_NO_ELEM);
+    for (unsigned start = 0; start < 2; ++start) {
+        REQUIRE(there.run());
+        for (const std::uint32_t rank : of.living()) {
+            REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
+            ucg_moe_slots_attr_t attr = UCG_MOE_SLOTS_ATTR_INIT;
+            REQUIRE(ucg_moe_slots_query(slots[rank], &attr) == UCS_OK);
+            for (std::uint32_t e = 0; e < job::local; ++e) {
+                std::uint32_t row = 0;
+                for (std::uint32_t source = 0; source < of.ranks(); ++source) {
+                    const ucg_moe_range_t range = attr.ranges[e * of.ranks() + source];
+                    REQUIRE(range.begin == row);
+                    for (std::uint64_t t = 0; of.lives(source) && t < of.x[source].rows; ++t) {
+                        for (std::uint32_t j = 0; j < job::k; ++j) {
+                            if (of.choice(source, t, j) != rank * job::local + e) continue;
+                            REQUIRE(tokens[rank].at(e, row) == static_cast<std::int32_t>(t));
+                            for (std::uint32_t h = 0; h < job::hidden; ++h) {
+                                float& number = out[rank].at(e * capacity + row, h);
+                                REQUIRE(number == of.x[source].at(t, h));
+                                number *= static_cast<float>(rank * job::local + e + 1);
+                            }
+                            ++row;
+                        }
+                    }
+                    REQUIRE(range.count == row - range.begin);
+                }
+                REQUIRE(attr.counts[e] == row);
+            }
+        }
+        std::vector<table<float>> sums;
+        for (const auto& each : of.x)
+            sums.emplace_back(each.rows, job::hidden);
+        batch back(
+            of.in,
+            [&](std::uint32_t rank, ucg_request_h* request_p) {
+                ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
+                args.x = out[rank].stack(job::local);
+                args.weights = of.weights[rank].tensor();
+                args.out_x = sums[rank].tensor();
+                return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+            },
+            of.masked);
+        for (ucg_moe_slots_h& each : slots)
+            ucg_moe_slots_release(std::exchange(each, nullptr));
+        REQUIRE(back.run());
+        for (const std::uint32_t rank : of.living())
+            for (std::uint64_t t = 0; t < of.x[rank].rows; ++t)
+                for (std::uint32_t h = 0; h < job::hidden; ++h)
+                    REQUIRE(sums[rank].at(t, h) == of.result(rank, t, h, true));
+    }
+}
+
+TEST_CASE("moe in C: low latency casts as ucg_moe_cast_fp8 does") {
+    job of({"a", "a", "b"});
+    const auto scaling = GENERATE(UCG_MOE_SCALING_EXACT, UCG_MOE_SCALING_EXPONENT);
+    const ucg_type_t scale_type = scaling == UCG_MOE_SCALING_EXACT ? UCG_TYPE_FP32 : UCG_TYPE_UINT8;
+    const std::uint64_t size = ucg_type_size(scale_type);
+    constexpr std::uint32_t most = 10;
+    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
+    std::vector<table<std::uint8_t>> out(of.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<float>> scales(of.ranks(), {job::local * capacity, 1});
+    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
+        args.max_tokens = most;
+        args.cast = 1;
+        args.scaling = scaling;
+        args.topk = of.topk[rank].tensor();
+        args.x = of.x[rank].tensor();
+        args.out_x = out[rank].stack(job::local, UCG_TYPE_FP8_E4M3);
+        args.out_scales = scales[rank].stack(job::local, scale_type);
+        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+    });
+    REQUIRE(there.run());
+    std::uint64_t compared = 0;
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        const auto* const found = reinterpret_cast<const std::byte*>(scales[rank].all.data());
+        for (std::uint32_t e = 0; e < job::local; ++e) {
+            std::uint64_t row = e * capacity;
+            for (std::uint32_t source = 0; source < of.ranks(); ++source) {
+                table<std::uint8_t> cast(of.x[source].rows, job::hidden);
+                table<float> cast_scales(of.x[source].rows, 1);
+                const ucg_moe_tensor_t x = of.x[source].tensor();
+                ucg_moe_tensor_t into = cast.tensor(UCG_TYPE_FP8_E4M3);
+                ucg_moe_tensor_t factors = cast_scales.tensor(scale_type);
+                REQUIRE(ucg_moe_cast_fp8(&x, scaling, &into, &factors) == UCS_OK);
+                const auto* const wanted =
+                    reinterpret_cast<const std::byte*>(cast_scales.all.data());
+                for (std::uint64_t t = 0; t < of.x[source].rows; ++t) {
+                    for (std::uint32_t j = 0; j < job::k; ++j) {
+                        if (of.choice(source, t, j) != rank * job::local + e) continue;
+                        REQUIRE(std::equal(&cast.at(t, 0), &cast.at(t, 0) + job::hidden,
+                                           &out[rank].at(row, 0)));
+                        REQUIRE(std::equal(wanted + t * size, wanted + (t + 1) * size,
+                                           found + row * size));
+                        ++row;
+                        ++compared;
+                    }
+                }
+            }
+        }
+    }
+    CHECK(compared > 20);
+}

@@ -1,0 +1,129 @@
+// ucg_moe_handle_h and ucg_moe_expansion_h: what a notify found out.
+#include <algorithm>
+#include <numeric>
+
+#include "ucg/capi/moe_handles.hpp"
+#include "ucg/moe/matrices.hpp"
+#include "ucg/moe/routed_dispatch.hpp"
+
+using namespace ucg;
+using namespace ucg::capi;
+
+namespace {
+
+// Pairs of numbers, which C callers see as twice as many numbers.
+using origin = moe::arriving::origin;
+static_assert(sizeof(origin) == 2 * sizeof(std::uint32_t) && offsetof(origin, token) == 4);
+static_assert(std::is_same_v<moe::rank_t, std::uint32_t>);
+
+std::shared_ptr<const moe::plan> plan_of(request& what) noexcept {
+    if (what.status() != UCS_OK) return nullptr;
+    if (auto* const alone = exchange_of<moe::notify>(what))
+        return alone->take_result() ? alone->what().take() : nullptr;
+    if (auto* const both = exchange_of<moe::routed_dispatch>(what))
+        return both->take_result() ? both->what().made() : nullptr;
+    return nullptr;
+}
+
+std::uint32_t relayed_rows(const moe::plan& by) noexcept {
+    return std::accumulate(by.through.counts.begin(), by.through.counts.end(), 0U);
+}
+
+bool fit_rounded_up(const std::vector<std::uint32_t>& counts, std::uint64_t alignment) noexcept {
+    return std::ranges::all_of(counts, [&](std::uint64_t count) {
+        return (count + alignment - 1) / alignment * alignment <= INT32_MAX;
+    });
+}
+
+}  // namespace
+
+ucs_status_t ucg_moe_notify_handle(ucg_request_h request, ucg_moe_handle_h* handle_p) {
+    constexpr const char* call = "ucg_moe_notify_handle";
+    if (request == nullptr || handle_p == nullptr)
+        return refuse(call, "the request or handle_p is NULL");
+    *handle_p = nullptr;
+    class request& of = from(request);
+    return guarded(of.of().of(), [&] {
+        auto made = std::make_unique<ucg_moe_handle>(ucg_moe_handle{of.of(), nullptr});
+        made->by = plan_of(of);
+        if (made->by == nullptr)
+            return refuse(call,
+                          "there is no handle: it was taken, or this is no notify that ended well",
+                          UCS_ERR_NO_ELEM);
+        *handle_p = made.release();
+        return UCS_OK;
+    });
+}
+
+void ucg_moe_handle_release(ucg_moe_handle_h handle) {
+    delete handle;
+}
+
+ucs_status_t ucg_moe_handle_query(ucg_moe_handle_h handle, ucg_moe_handle_attr_t* attr) {
+    if (handle == nullptr || attr == nullptr)
+        return refuse("ucg_moe_handle_query", "the handle or attr is NULL");
+    const moe::plan& by = *handle->by;
+    const auto* const origins = reinterpret_cast<const std::uint32_t*>(by.in.origins.data());
+    give(attr, {sizeof *attr, by.chosen.tokens(), by.chosen.k(), by.in.rows, relayed_rows(by),
+                by.by.channels, by.of->local_experts(), by.in.per_expert.data(),
+                by.in.chosen.data(), origins});
+    return UCS_OK;
+}
+
+ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t* matrices) {
+    constexpr const char* call = "ucg_moe_handle_matrices";
+    if (handle == nullptr) return refuse(call, "the handle is NULL");
+    ucg_moe_matrices_t all = UCG_MOE_MATRICES_INIT;
+    if (const ucs_status_t status = take<ucg_moe_matrices_t>(call, matrices, all); status != UCS_OK)
+        return status;
+    const std::uint32_t alignment = std::max(all.alignment, 1U);
+    if (all.per_expert != nullptr && !fit_rounded_up(handle->by->in.per_expert, alignment))
+        return refuse(call, "an expert has more rows than 2^31 - 1, rounded up to the alignment",
+                      UCS_ERR_EXCEEDS_LIMIT);
+    return guarded(handle->of.of(), [&] {
+        const moe::matrices made =
+            moe::matrices_of(*handle->by, all.per_expert != nullptr ? alignment : 1);
+        const auto copy = [](const std::vector<std::int32_t>& from, std::int32_t* into) {
+            if (into != nullptr) std::ranges::copy(from, into);
+        };
+        copy(made.sent_to_node, all.sent_to_node);
+        copy(made.sent_to_rank, all.sent_to_rank);
+        copy(made.relayed, all.relayed);
+        copy(made.relayed_by_channel, all.relayed_by_channel);
+        copy(made.received, all.received);
+        copy(made.received_begin, all.received_begin);
+        copy(made.send_place, all.send_place);
+        copy(made.relay_place, all.relay_place);
+        copy(made.per_expert, all.per_expert);
+        return UCS_OK;
+    });
+}
+
+ucs_status_t ucg_moe_expand(ucg_moe_handle_h handle, uint32_t alignment,
+                            ucg_moe_expansion_h* expansion_p) {
+    constexpr const char* call = "ucg_moe_expand";
+    if (handle == nullptr || expansion_p == nullptr)
+        return refuse(call, "the handle or expansion_p is NULL");
+    *expansion_p = nullptr;
+    return guarded(handle->of.of(), [&] {
+        ucs::result<moe::expansion> made = moe::expansion::make(handle->by->in, alignment);
+        if (!made) return made.status();
+        *expansion_p = new ucg_moe_expansion{
+            handle->by, std::make_shared<const moe::expansion>(*std::move(made))};
+        return UCS_OK;
+    });
+}
+
+void ucg_moe_expansion_release(ucg_moe_expansion_h expansion) {
+    delete expansion;
+}
+
+ucs_status_t ucg_moe_expansion_query(ucg_moe_expansion_h expansion,
+                                     ucg_moe_expansion_attr_t* attr) {
+    if (expansion == nullptr || attr == nullptr)
+        return refuse("ucg_moe_expansion_query", "the expansion or attr is NULL");
+    const moe::expansion& of = *expansion->rows;
+    give(attr,
+         {sizeof *attr, of.rows(), of.begins().data(), of.counts().data(), of.all_rows().data()});
+    return UCS_OK;
+}
