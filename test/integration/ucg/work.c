@@ -171,7 +171,8 @@ int main(int argc, char** argv) {
     const double seconds = atof(argv[3]);
     const int kills = argc > 4;
     const char* seed = getenv("UCG_WORK_SEED");
-    state = seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid();
+    state =
+        seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid();
     printf("UCG_WORK_SEED=%llu\n", (unsigned long long)state);
     fflush(stdout);
 
@@ -205,8 +206,7 @@ int main(int argc, char** argv) {
                                   : WIFEXITED(status) && WEXITSTATUS(status) == 0;
         if (right) continue;
         failed = 1;
-        fprintf(stderr, "rank %u ended with %s %d\n", rank,
-                WIFSIGNALED(status) ? "signal" : "code",
+        fprintf(stderr, "rank %u ended with %s %d\n", rank, WIFSIGNALED(status) ? "signal" : "code",
                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
     return failed;
