@@ -75,6 +75,8 @@ public:
     // What its init returned.
     [[nodiscard]] ucs_status_t said(std::uint32_t rank) const { return said_[rank]; }
 
+    // Rank 1, which has no tokens, may have all that it needs before another one fails.
+    void let_idle_rank_end() { idle_may_end_ = true; }
     // Whether all ranks that take part end with this status.
     [[nodiscard]] bool run(ucs_status_t wanted = UCS_OK) {
         for (const ucg_request_h each : all_)
@@ -85,9 +87,11 @@ public:
             return true;
         }));
         bool as_wanted = true;
-        for (const ucg_request_h each : all_) {
-            if (each == nullptr || ucg_request_test(each) == wanted) continue;
-            UNSCOPED_INFO("a rank ended with " << ucs_status_string(ucg_request_test(each)));
+        for (std::uint32_t rank = 0; rank < in_.size(); ++rank) {
+            if (all_[rank] == nullptr) continue;
+            const ucs_status_t end = ucg_request_test(all_[rank]);
+            if (end == wanted || (idle_may_end_ && rank == 1 && end == UCS_OK)) continue;
+            UNSCOPED_INFO("rank " << rank << " ended with " << ucs_status_string(end));
             as_wanted = false;
         }
         return as_wanted;
@@ -97,6 +101,7 @@ private:
     world& in_;
     std::vector<ucg_request_h> all_;
     std::vector<ucs_status_t> said_;
+    bool idle_may_end_ = false;
 };
 
 // Ranks with tokens of small whole numbers, so that sums are the same in any order. Expert e makes
@@ -213,11 +218,8 @@ public:
     }
     void take_handles(const batch& of) {
         handles.resize(ranks());
-        for (const std::uint32_t rank : living()) {
+        for (const std::uint32_t rank : living())
             REQUIRE(ucg_moe_notify_handle(of.of(rank), &handles[rank]) == UCS_OK);
-            ucg_moe_handle_h again = nullptr;
-            CHECK(ucg_moe_notify_handle(of.of(rank), &again) == UCS_ERR_NO_ELEM);
-        }
     }
     [[nodiscard]] ucg_moe_handle_attr_t attr(std::uint32_t rank) const {
         ucg_moe_handle_attr_t made = UCG_MOE_HANDLE_ATTR_INIT;

@@ -7,8 +7,10 @@ using namespace test::moe;
 namespace {
 
 // Rank 2 says something else than the others: its init returns the status, all end with it.
-void expect_refused(job& of, ucs_status_t wanted, const batch::init& make) {
+void expect_refused(job& of, ucs_status_t wanted, const batch::init& make,
+                    bool idle_may_end = false) {
     batch all(of.in, make);
+    if (idle_may_end) all.let_idle_rank_end();
     for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
         CHECK(all.said(rank) == (rank == 2 ? wanted : UCS_OK));
     CHECK(all.run(wanted));
@@ -131,6 +133,7 @@ TEST_CASE("moe in C: a notify is started once, and has one handle") {
     CHECK(ucg_request_start(all.of(0)) == UCS_ERR_INVALID_PARAM);
     CHECK(log.count("moe_notify can be started once") == 1);
     of.take_handles(all);  // what it found out is still there
+    CHECK(ucg_moe_notify_handle(all.of(0), &none) == UCS_ERR_NO_ELEM);
     ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
     REQUIRE(ucg_request_query(all.of(1), &attr) == UCS_OK);
     CHECK(std::string(attr.algorithm) == "moe_notify");
@@ -206,14 +209,17 @@ TEST_CASE("moe in C: a combine that is refused on one rank ends on all") {
             in.emplace_back(of.attr(rank).rows, job::hidden);
             out.emplace_back(of.x[rank].rows, job::hidden);
         }
-        expect_refused(of, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
-            args.x = in[rank].tensor();
-            args.out_x = out[rank].tensor();
-            args.bias[0] = of.x[rank].tensor();
-            if (rank == 2) spoil(args);
-            return ucg_moe_combine_init(of.handles[rank], &args, request_p);
-        });
+        expect_refused(
+            of, wanted,
+            [&](std::uint32_t rank, ucg_request_h* request_p) {
+                ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+                args.x = in[rank].tensor();
+                args.out_x = out[rank].tensor();
+                args.bias[0] = of.x[rank].tensor();
+                if (rank == 2) spoil(args);
+                return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+            },
+            true);
     };
     for (const wrong_tensor& each : wrong_tensors()) {
         INFO(each.what);
@@ -308,15 +314,18 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     for (const wrong_tensor& each : wrong_tensors()) {
         INFO(each.what);
         for (unsigned which = 0; which < 3; ++which) {
-            expect_refused(of, each.status, [&](std::uint32_t rank, ucg_request_h* request_p) {
-                ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
-                args.x = out[rank].stack(job::local);
-                args.weights = of.weights[rank].tensor();
-                args.out_x = sums[rank].tensor();
-                ucg_moe_tensor_t* const all[] = {&args.x, &args.weights, &args.out_x};
-                if (rank == 2) each.spoil(*all[which]);
-                return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
-            });
+            expect_refused(
+                of, each.status,
+                [&](std::uint32_t rank, ucg_request_h* request_p) {
+                    ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
+                    args.x = out[rank].stack(job::local);
+                    args.weights = of.weights[rank].tensor();
+                    args.out_x = sums[rank].tensor();
+                    ucg_moe_tensor_t* const all[] = {&args.x, &args.weights, &args.out_x};
+                    if (rank == 2) each.spoil(*all[which]);
+                    return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+                },
+                true);
         }
     }
     for (const ucg_moe_slots_h each : slots)
@@ -365,7 +374,7 @@ TEST_CASE("moe in C: without arguments or handles there is no request") {
     const test::log_capture log;
     job of({"a"});
     of.notify();
-    const auto none = [](ucs_status_t status, ucg_request_h request) {
+    const auto none = [](ucs_status_t status, const ucg_request_h& request) {
         CHECK(status == UCS_ERR_INVALID_PARAM);
         CHECK(request == nullptr);
     };

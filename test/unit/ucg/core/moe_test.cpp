@@ -1,4 +1,5 @@
 // MoE through the C interface, against plain loops, over shared memory, messages, and both.
+#include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/moe_job.hpp"
 
 using namespace test::moe;
@@ -292,6 +293,7 @@ TEST_CASE("moe in C: a row for each choice") {
 }
 
 TEST_CASE("moe in C: notify and dispatch as one") {
+    const test::log_capture log;
     job of(some_nodes());
     const std::uint32_t alignment = GENERATE(0U, 4U);
     moved data(of);
@@ -332,6 +334,7 @@ TEST_CASE("moe in C: notify and dispatch as one") {
 }
 
 TEST_CASE("moe in C: low latency goes and comes back, again") {
+    const test::log_capture log;
     const bool some_masked = GENERATE(false, true);
     job of(some_masked ? names{"a", "a", "b", "b"} : some_nodes(),
            some_masked ? std::vector<std::uint8_t>{0, 0, 1, 0} : std::vector<std::uint8_t>{});
