@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ["ucm/all", "ucs/all", "uct/all", "ucp/all", "ucg/all", "tools/all"]
 # What the sanitizer stages run, folders of test/.
 ASAN = ["unit", "conformance", "sim"]
-TSAN = ["unit/ucm", "unit/ucs", "unit/uct", "unit/ucp/threads", "unit/ucg/node", "conformance", "integration/api"]
+TSAN = ["unit/ucm", "unit/ucs", "unit/uct", "unit/ucp/threads", "conformance", "integration/api"]
+TSAN_LONG = ["unit/ucg/node"]  # with --long
 # A test that says nothing about its own limit ends after this many seconds.
 TEST_LIMIT = "300"
 SANITIZERS = {
@@ -226,7 +227,7 @@ class Run:
 
     def tsan(self):
         """What has threads; the rest would run on one and find nothing."""
-        for folder in TSAN:
+        for folder in TSAN + (TSAN_LONG if self.args.long else []):
             self.ctest("tsan", "tsan", folder, *(["-L", "sanitizer"] if folder == "integration/api" else []))
 
     def quickstart(self):
@@ -255,7 +256,7 @@ class Run:
 
     def stages(self):
         """Name and action of every stage, in order."""
-        mpi = ["-L", "mpi"] + (["-L", "short"] if self.args.quick else [])
+        mpi = ["-L", "mpi"] + (["-L", "short"] if self.args.quick else [] if self.args.long else ["-LE", "long"])
         return {
             "format": lambda: self.script("check-format"),
             "layers": lambda: self.script("check-layers"),

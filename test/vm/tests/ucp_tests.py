@@ -36,7 +36,7 @@ def programs_of_the_c_interface_run_on_rc_verbs(guest):
     run_programs(guest, "rc_verbs,self", FILES, NAMED)
 
 
-@on(DEVICES)
+@on(DEVICES, long=True)
 def more_programs_of_the_c_interface_run_on_rc_verbs(guest):
     run_programs(guest, "rc_verbs,self", MORE_FILES)
 
