@@ -41,7 +41,7 @@ void engine::begin() noexcept {
     write(mine_.entry, entry_);
     write(mine_.count, said.count());
     write(mine_.rest, said.rest());
-    tell(mine_.entered, number_ + 1);
+    publish(&control::entered, number_ + 1);
 }
 
 // The operation may be started again, or destroyed, before this returns.
