@@ -3,26 +3,27 @@
  *
  * Shape of a program:
  *
- *     ucg_context_create()                     once per process
- *     ucg_group_create(), ucg_group_test()     who takes part; needs a way to find each other
- * (ucg_oob.h) ucg_allreduce() ...                      blocking, or: ucg_request_init() chooses an
- * algorithm and gets all memory it needs ucg_request_start(), ucg_request_test()  as often as
- * wanted ucg_request_free() ucg_group_destroy(), ucg_context_destroy()
+ *     ucg_context_create()                      once per process
+ *     ucg_group_create(), ucg_group_test()      who takes part; ucg_oob.h: how they find each other
+ *     ucg_allreduce() ...                       blocking; or:
+ *     ucg_request_init()                        chooses an algorithm and gets all memory it needs
+ *     ucg_request_start(), ucg_request_test()   as often as wanted
+ *     ucg_request_free()
+ *     ucg_group_destroy(), ucg_context_destroy()
  *
  * Rules that hold for all functions:
  *
- *  - Every rank of a group starts the same operations with arguments that fit each other, and
- * creates its requests' operations in the same order of starts. Any number may be under way; they
- * may end in any order.
+ *  - Every rank of a group starts the same operations with arguments that fit each other, in the
+ *    same order of starts. Any number may be under way; they may end in any order.
  *  - Nothing moves by itself: ucg_progress() (or a function that waits) moves all groups of a
- * context on.
+ *    context on.
  *  - A struct's first member is its size, set by the macro that initialises it. What a newer
- * library knows and an older program does not is so seen to be absent. Zero and NULL mean "the
- * default" everywhere.
+ *    library knows and an older program does not is so seen to be absent. Zero and NULL mean
+ *    "the default" everywhere.
  *  - Functions return UCS_OK or a negative status and then log one line that says what is wrong.
- * They never abort.
+ *    They never abort.
  *  - Thread mode SINGLE and SERIALIZED: one call into a context and its groups at a time. MULTI:
- * any.
+ *    any.
  *  - After an operation failed on some rank it fails, within a bounded time, on every rank where it
  *    has not ended yet. A group of which an operation failed can be destroyed; whether it can be
  *    used on is not promised.
