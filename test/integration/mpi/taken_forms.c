@@ -4,6 +4,7 @@
  * communicators of all kinds. Also what it has to hand over. It is a plain MPI program: run with
  * and without.
  */
+#include <sched.h>
 #include <stdbool.h>
 
 #include "check.h"
@@ -108,9 +109,23 @@ static int expected(enum op_kind op, size_t i) {
 
 /* ---- forms ---- */
 
+/* How often each persistent operation is started. */
+static int starts;
+
+/* One rank's collectives are always the MPI's own, and MPICH 4.0's persistent ones take a reference
+   to a derived type once and drop it in each start: after the second one the type may be gone. */
+static int starts_on(int members) {
+#ifdef OPEN_MPI
+    (void)members;
+    return 3;
+#else
+    return members == 1 ? 1 : 3;
+#endif
+}
+
 static int finishing;
 
-/* The ways to find out that a request has ended, in turn. */
+/* The ways to find out that a request has ended, in turn; there may be more ranks than cores. */
 static void finish(void) {
     int flag = 0, index = 0, done = 0;
     MPI_Request many[3] = {MPI_REQUEST_NULL, request, MPI_REQUEST_NULL};
@@ -121,8 +136,10 @@ static void finish(void) {
             MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
             return;
         case 1:
-            while (!flag)
+            while (!flag) {
                 MPI_OK(MPI_Test(&request, &flag, &statuses[0]));
+                sched_yield();
+            }
             return;
         case 2:
             MPI_OK(MPI_Waitall(3, many, statuses));
@@ -137,22 +154,30 @@ static void finish(void) {
             break;
 #ifdef OPEN_MPI /* MPICH 4.0's fails for its own persistent collectives */
         case 5:
-            while (!flag)
+            while (!flag) {
                 MPI_OK(MPI_Testall(3, many, &flag, MPI_STATUSES_IGNORE));
+                sched_yield();
+            }
             break;
 #endif
         case 6:
-            while (!flag)
+            while (!flag) {
                 MPI_OK(MPI_Testany(3, many, &index, &flag, MPI_STATUS_IGNORE));
+                sched_yield();
+            }
             CHECK(index == 1, "index %d", index);
             break;
         case 7:
-            while (done == 0)
+            while (done == 0) {
                 MPI_OK(MPI_Testsome(3, many, &done, (int[3]){0}, MPI_STATUSES_IGNORE));
+                sched_yield();
+            }
             break;
         default:
-            while (!flag)
+            while (!flag) {
                 MPI_OK(MPI_Request_get_status(request, &flag, &statuses[0]));
+                sched_yield();
+            }
             MPI_OK(MPI_Wait(&many[1], MPI_STATUS_IGNORE));
             break;
     }
@@ -171,7 +196,7 @@ static void finish(void) {
         CHECK(request == MPI_REQUEST_NULL, "it has not ended");      \
         check;                                                       \
         MPI_OK(persistent);                                          \
-        for (int round_ = 0; round_ < 3; ++round_) {                 \
+        for (int round_ = 0; round_ < starts; ++round_) {            \
             prepare;                                                 \
             MPI_OK(MPI_Start(&request));                             \
             finish();                                                \
@@ -522,6 +547,7 @@ static void everything(MPI_Comm on, bool all) {
     comm = on;
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &size);
+    starts = starts_on(size);
     barriers();
     if (all) all_reductions();
     reductions(&(struct type){MPI_INT, sizeof(int), 'i'}, max, 77);
