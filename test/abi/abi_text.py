@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-PREFIX = re.compile(r"^(uc[pstm]_|UC[PSTM]_)")
+PREFIX = re.compile(r"^(uc[pstmg]_|UC[PSTMG]_)")
 UNNAMED = re.compile(r"\((unnamed|anonymous)")
 
 
