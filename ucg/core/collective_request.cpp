@@ -1,6 +1,7 @@
 #include "ucg/core/collective_request.hpp"
 
 #include "ucg/core/group.hpp"
+#include "ucs/sys/process.hpp"
 #include "ucs/sys/uuid.hpp"
 
 namespace ucg {
@@ -84,6 +85,7 @@ std::vector<rank_t> collective_request::awaited() const {
 signature collective_request::says() const noexcept {
     signature made{};
     made.what = static_cast<std::uint32_t>(args_.coll);
+    made.algorithm = ucs::sys::hash_text(algorithm());
     made.flags = args_.flags & UCG_COLL_DETERMINISTIC;
     made.type = static_cast<std::uint32_t>(args_.type);
     made.element = static_cast<std::uint32_t>(checked_.what.element);

@@ -42,6 +42,7 @@ context::context(config options, select::selector chooses, const ucg_context_par
       worker_(params.worker) {}
 
 context::~context() {
+    if (listens_) net::news::ignore(worker_);
     if (ucp_ == nullptr) return;
     if (worker_ != nullptr) ucp_worker_destroy(worker_);
     ucp_cleanup(ucp_);

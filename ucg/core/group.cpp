@@ -24,13 +24,14 @@ schedule::link_cost usual_links(bool one_node) noexcept {
 }  // namespace
 
 group::group(context& of, std::unique_ptr<exchange> by, const joining::wish& wish)
-    : context_(of), none_(wish.color == joining::no_color) {
+    : context_(of), deadline_(wish.deadline), none_(wish.color == joining::no_color) {
     context_.add(*this);
     joining_.emplace(of, std::move(by), wish);
 }
 
 group::~group() {
     kept_.clear();
+    if (measuring_) stop_measuring(UCS_ERR_CANCELED);
     close();
     if (has_id_) context_.ids().release(made_.id);
     context_.remove(*this);
@@ -40,11 +41,26 @@ void group::advance() noexcept {
     if (joining_) join();
     if (!measuring_) return;
     move();
+    if (measuring_->status() == UCS_INPROGRESS && ucs::time::now() >= deadline_) {
+        ucs::log::error(core_log,
+                        "the group of {} ranks was not made in time: rank {} measures the network "
+                        "and hears nothing",
+                        size(), rank());
+        measuring_->fail(UCS_ERR_TIMED_OUT);
+    }
     const ucs_status_t status = measuring_->status();
     if (status == UCS_INPROGRESS) return;
     if (status == UCS_OK) select::adopt(samples_, links_);
     measuring_.reset();
     state_ = status;
+}
+
+// Its memory is in use until it has ended.
+void group::stop_measuring(ucs_status_t why) noexcept {
+    measuring_->fail(why);
+    while (measuring_->status() == UCS_INPROGRESS)
+        static_cast<void>(context_.progress());
+    measuring_.reset();
 }
 
 void group::join() noexcept try {

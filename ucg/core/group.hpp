@@ -81,12 +81,14 @@ private:
     void join() noexcept;
     ucs_status_t build();
     ucs_status_t measure();
+    void stop_measuring(ucs_status_t why) noexcept;
     unsigned move() noexcept;
     void expire() noexcept;
     void close() noexcept;
 
     context& context_;
     std::optional<joining> joining_;
+    const ucs::time::nanoseconds deadline_;  // of its making
     ucs_status_t state_ = UCS_INPROGRESS;
     bool none_;
     membership made_;

@@ -17,7 +17,7 @@ bool can_be_kept(const ucg_coll_args_t& args) noexcept {
 bool alike(const ucg_coll_args_t& a, const ucg_coll_args_t& b) noexcept {
     return a.coll == b.coll && a.count == b.count && a.type == b.type && a.op == b.op &&
            a.flags == b.flags && a.root == b.root && a.element_size == b.element_size &&
-           a.timeout == b.timeout;
+           a.timeout == b.timeout && a.src_memory == b.src_memory && a.dst_memory == b.dst_memory;
 }
 
 }  // namespace

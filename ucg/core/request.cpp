@@ -61,13 +61,15 @@ void request::run() noexcept {
 
 void request::end(ucs_status_t status) noexcept {
     comparing_ = false;
-    status_ = status;
     if (deadline_ != 0) {
         deadline_ = 0;
         group_.forget(*this);
     }
+    // What follows may free it as soon as it is seen to have ended.
+    const listener told = told_;
     if (group_.checks()) group_.compare_next(*this);
-    if (told_.call != nullptr) told_.call(reinterpret_cast<ucg_request_h>(this), status, told_.arg);
+    status_ = status;
+    if (told.call != nullptr) told.call(reinterpret_cast<ucg_request_h>(this), status, told.arg);
 }
 
 void request::fail(ucs_status_t why) noexcept {
@@ -92,6 +94,7 @@ std::vector<rank_t> request::missing() const {
 }
 
 void request::expire() noexcept try {
+    group_.forget(*this);  // once
     missed_ = missing_now();
     ucs::log::error(
         core_log, "{} timed out after {:.3g} s on rank {} of {}: {}{}", name(),

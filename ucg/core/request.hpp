@@ -19,8 +19,9 @@ struct signature {
     static constexpr std::uint32_t program = 1000;  // of `what`, and above: no collective
 
     std::uint32_t what, flags, type, op, root, element;
-    std::uint64_t count;   // where that is the same on all
-    std::uint64_t counts;  // a hash of those that all have
+    std::uint64_t count;      // where that is the same on all
+    std::uint64_t counts;     // a hash of those that all have
+    std::uint64_t algorithm;  // a hash of its name
 
     bool operator==(const signature&) const = default;
 };

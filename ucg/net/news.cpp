@@ -16,6 +16,13 @@ ucs_status_t news::listen(ucp_worker_h worker) noexcept {
     return ucp_worker_set_am_recv_handler(worker, &param);
 }
 
+void news::ignore(ucp_worker_h worker) noexcept {
+    ucp_am_handler_param_t param{};
+    param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB;
+    param.id = am_id;
+    static_cast<void>(ucp_worker_set_am_recv_handler(worker, &param));
+}
+
 ucs_status_t news::on_message(void* arg, const void* header, std::size_t header_length, void*,
                               std::size_t, const ucp_am_recv_param_t*) {
     failure said;
@@ -25,7 +32,9 @@ ucs_status_t news::on_message(void* arg, const void* header, std::size_t header_
     const auto found = groups.find(said.group);
     // A group that is gone, or is not there yet: there a timeout tells.
     if (found == groups.end() || said.status >= 0) return UCS_OK;
-    found->second->hear(said.number, static_cast<ucs_status_t>(said.status));
+    const bool known = said.status > UCS_ERR_LAST;
+    found->second->hear(said.number,
+                        known ? static_cast<ucs_status_t>(said.status) : UCS_ERR_IO_ERROR);
     return UCS_OK;
 }
 

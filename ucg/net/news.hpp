@@ -30,6 +30,9 @@ public:
     // Takes the messages of this worker. UCS_OK, or what ucp says.
     [[nodiscard]] ucs_status_t listen(ucp_worker_h worker) noexcept;
 
+    // Takes none any more; the worker may live on.
+    static void ignore(ucp_worker_h worker) noexcept;
+
     // Those for a group go to its fabric. std::bad_alloc.
     void add(std::uint32_t group, ucp_fabric& fabric) { groups_[group] = &fabric; }
     void remove(std::uint32_t group) noexcept { groups_.erase(group); }

@@ -136,8 +136,10 @@ void ucp_fabric::leave(schedule::operation& what) noexcept {
 void ucp_fabric::on_lost(void* arg, rank_t lost, ucs_status_t why) {
     auto& self = *static_cast<ucp_fabric*>(arg);
     const std::vector<schedule::operation*> running = self.running_;
+    // What ends may let the program free others.
     for (schedule::operation* each : running)
-        if (each->waits_for(lost)) each->fail(why);
+        if (std::ranges::find(self.running_, each) != self.running_.end() && each->waits_for(lost))
+            each->fail(why);
 }
 
 void ucp_fabric::announce(schedule::operation& what, ucs_status_t why) noexcept {
