@@ -119,6 +119,7 @@ TEST_CASE("star: a rank 0 that does not take part answers nothing") {
 
 TEST_CASE("star: who has only connected when a round fails is told") {
     const test::log_capture log;
+    const test::virtual_time clock;
     star of(3, 40 * second);
     of.join(1);
     of.join(2);
@@ -140,6 +141,7 @@ TEST_CASE("star: who has only connected when a round fails is told") {
 
 TEST_CASE("star: who hears of a failed round only when rank 0 has left") {
     const test::log_capture log;
+    const test::virtual_time clock;
     star of(3, 40 * second);
     of.join(1);
     of.join(2);
@@ -165,6 +167,7 @@ TEST_CASE("star: who hears of a failed round only when rank 0 has left") {
 
 TEST_CASE("star: a rank that has left may come to the next store before this one has ended") {
     const test::log_capture log;
+    const test::virtual_time clock;
     star of(3, 40 * second);
     of.join(1);
     of.join(2);
