@@ -148,13 +148,19 @@ void tcp_root::drop_strangers() {
     const auto time = ucs::time::now();
     std::erase_if(strangers_, [&](const std::unique_ptr<guest>& each) {
         if (!each) return true;  // became a member
-        if (!each->is_gone && time >= each->until) {
+        const bool is_silent = !each->is_gone && time >= each->until;
+        if (is_silent)
             complaints_.warn(oob_log, "somebody who connected to rank 0 said nothing for {} s",
                              ucs::time::to_seconds(time_to_greet));
-            return true;
-        }
-        return each->is_gone;
+        if (!is_silent && !each->is_gone) return false;
+        // Closing alone does not end its events where a child of a fork has the socket, too.
+        ignore(*each);
+        return true;
     });
+}
+
+void tcp_root::ignore(const guest& which) noexcept {
+    static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, which.link.fd(), nullptr));
 }
 
 void tcp_root::serve(guest& from, std::uint32_t events) {
@@ -268,7 +274,7 @@ bool tcp_root::refuse(guest& from, ucs_status_t why, const char* text) {
 
 void tcp_root::lose(guest& which, const char* how) {
     which.is_gone = true;
-    static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, which.link.fd(), nullptr));
+    ignore(which);
     if (which.rank == 0) {
         complaints_.warn(oob_log, "somebody who connected to rank 0 is dropped: {}", how);
         return;

@@ -55,6 +55,7 @@ private:
     [[nodiscard]] bool greet(guest& from);
     [[nodiscard]] bool refuse(guest& from, ucs_status_t why, const char* text);
     void lose(guest& which, const char* how);
+    void ignore(const guest& which) noexcept;
     void watch(guest& which, std::uint32_t interest) noexcept;
     void share();
     void send_on(guest& to);

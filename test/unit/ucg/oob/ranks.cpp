@@ -18,7 +18,6 @@
 namespace test {
 namespace {
 
-constexpr unsigned patience = 60;  // seconds
 constexpr std::size_t longest_text = 252;
 
 struct note {
@@ -67,7 +66,7 @@ std::string run_as_processes(std::uint32_t ranks, const rank_body& body) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         processes.push_back(::fork());
         if (processes.back() != 0) continue;
-        ::alarm(patience);
+        ::alarm(static_cast<unsigned>(long_enough));
         const std::string wrong = body(rank);
         notes[rank].text[wrong.copy(notes[rank].text, longest_text)] = 0;
         ::_exit(0);

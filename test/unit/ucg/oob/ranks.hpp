@@ -18,8 +18,8 @@ using oob_handle = std::unique_ptr<ucg_oob_t, destroy_oob>;
 using rank_body = std::function<std::string(std::uint32_t rank)>;
 
 // Runs a body per rank, and gives the complaints of all: where one ends early, the others complain
-// only of what follows from it. A process that is still there after a minute is killed, which is a
-// complaint as well; one that kills itself by SIGKILL is not.
+// only of what follows from it. A process that is still there after long_enough is killed, which
+// is a complaint as well; one that kills itself by SIGKILL is not.
 [[nodiscard]] std::string run_as_threads(std::uint32_t ranks, const rank_body& body);
 [[nodiscard]] std::string run_as_processes(std::uint32_t ranks, const rank_body& body);
 
@@ -33,11 +33,16 @@ using rank_body = std::function<std::string(std::uint32_t rank)>;
 // A port of the loopback address that nobody listens at.
 [[nodiscard]] std::uint16_t free_port();
 
+// For rounds that are to end by themselves, in seconds. Little less than ctest gives a test case:
+// no rank gives up on a slow machine, and if nothing moves, the log still says who waited for whom.
+inline constexpr double long_enough = 100;
+
 // A rank of a store at the loopback address; none: creation failed.
 [[nodiscard]] oob_handle tcp_rank(std::uint32_t rank, std::uint32_t size, std::uint16_t port,
-                                  double timeout = 40, const char* job = nullptr);
+                                  double timeout = long_enough, const char* job = nullptr);
 // A rank that meets the others in a folder.
 [[nodiscard]] oob_handle folder_rank(std::uint32_t rank, std::uint32_t size,
-                                     const std::string& path, const char* job, double timeout = 40);
+                                     const std::string& path, const char* job,
+                                     double timeout = long_enough);
 
 }  // namespace test

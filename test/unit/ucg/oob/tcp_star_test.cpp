@@ -119,6 +119,7 @@ TEST_CASE("star: a rank 0 that does not take part answers nothing") {
 
 TEST_CASE("star: who has only connected when a round fails is told") {
     const test::log_capture log;
+    const test::virtual_time clock;
     star of(3, 40 * second);
     of.join(1);
     of.join(2);
@@ -140,6 +141,7 @@ TEST_CASE("star: who has only connected when a round fails is told") {
 
 TEST_CASE("star: who hears of a failed round only when rank 0 has left") {
     const test::log_capture log;
+    const test::virtual_time clock;
     star of(3, 40 * second);
     of.join(1);
     of.join(2);
@@ -165,6 +167,7 @@ TEST_CASE("star: who hears of a failed round only when rank 0 has left") {
 
 TEST_CASE("star: a rank that has left may come to the next store before this one has ended") {
     const test::log_capture log;
+    const test::virtual_time clock;
     star of(3, 40 * second);
     of.join(1);
     of.join(2);
@@ -192,4 +195,28 @@ TEST_CASE("star: a rank that has left may come to the next store before this one
     CHECK(of.all[2].me->test() == UCS_OK);
     INFO(log.text());
     CHECK(log.count("", ucs::log::level::error) == 0);
+}
+
+TEST_CASE("star: what a stranger says after it was refused is heard by nobody") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    star of(2, 40 * second);
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+    const ucs::unique_fd stranger(ends[1]);
+    // A child of a fork has the socket, too, so that it stays open.
+    const ucs::unique_fd of_child(::fcntl(ends[0], F_DUPFD_CLOEXEC, 0));
+    of.root->adopt(ucs::unique_fd(ends[0]));
+    REQUIRE(of.all[0].begin(8) == UCS_OK);
+    wire::header_bytes hello;
+    wire::pack({wire::kind::hello, 1, 5}, hello);
+    for (int i = 0; i < 3; ++i) {
+        CHECK(::send(stranger.get(), hello.data(), hello.size(), MSG_NOSIGNAL) ==
+              static_cast<ssize_t>(hello.size()));
+        CHECK(of.all[0].me->test() == UCS_INPROGRESS);
+        CHECK(of.all[0].me->test() == UCS_INPROGRESS);
+    }
+    INFO(log.text());
+    CHECK(log.count("of a job of another size") == 1);
+    CHECK(log.size() == 1);
 }

@@ -59,7 +59,7 @@ std::vector<std::byte> frame(const ucg::oob::wire::header& what) {
 }  // namespace
 
 TEST_CASE("tcp: threads give each other blocks of all sizes, again and again") {
-    const std::size_t blocks[] = {1, 0, 8, 300, 0, 70'000, 5};
+    const std::size_t blocks[] = {1, 0, 8, 300, 0, 20'000, 5};
     for (const std::uint32_t size : {1U, 2U, 3U, 16U, 64U}) {
         const std::uint16_t port = free_port();
         CHECK(test::run_as_threads(size, [&](std::uint32_t rank) {
@@ -113,7 +113,7 @@ TEST_CASE("tcp: a killed rank ends the round on all others, at whatever point it
         const auto tests = static_cast<unsigned>(random() % 40);
         INFO("victim " << victim << " after " << tests << " calls of test");
         CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
-                  const auto me = tcp_rank(rank, 4, port, 20);
+                  const auto me = tcp_rank(rank, 4, port);
                   if (!me) return "not created";
                   if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
                   if (rank != victim) return expect_failure(*me, UCS_ERR_CONNECTION_RESET, bytes);
@@ -156,17 +156,12 @@ TEST_CASE("tcp: a rank that leaves or gives up ends the round of the others") {
         }
 }
 
-TEST_CASE("tcp: nobody at the port, and a rank 0 that is elsewhere") {
+TEST_CASE("tcp: nobody at the port") {
     const test::log_capture log;
     const std::uint16_t port = free_port();
     CHECK(expect_failure(*tcp_rank(1, 2, port, 0.2), UCS_ERR_TIMED_OUT) == "");
     CHECK(log.count("rank 1 did not reach rank 0 at 127.0.0.1") == 1);
     CHECK(log.count("refused") >= 1);
-    // It listens, but does not take part.
-    const auto root = tcp_rank(0, 2, port);
-    REQUIRE(root);
-    CHECK(expect_failure(*tcp_rank(1, 2, port, 0.2), UCS_ERR_TIMED_OUT) == "");
-    CHECK(log.count("it does not answer") == 1);
 }
 
 TEST_CASE("tcp: a busy port and wrong arguments are told") {
@@ -209,7 +204,7 @@ TEST_CASE("tcp: names and addresses of both kinds") {
                   with.size = 2;
                   with.host = host;
                   with.port = port;
-                  with.timeout = 20;
+                  with.timeout = test::long_enough;
                   ucg_oob_t* made = nullptr;
                   const ucs_status_t status = ucg_oob_create_tcp(&with, &made);
                   // A host without IPv6.
