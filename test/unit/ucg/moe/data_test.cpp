@@ -34,19 +34,6 @@ struct variant {
     unsigned rounds = 1;
 };
 
-struct row {
-    rank_t source;
-    std::uint32_t token;
-};
-
-std::vector<row> rows_of(const world& all, rank_t rank) {
-    std::vector<row> made;
-    for (rank_t source = 0; source < all.of().ranks; ++source)
-        for (std::uint32_t token = 0; token < all.tokens(source); ++token)
-            if (all.goes(source, token, rank)) made.push_back({source, token});
-    return made;
-}
-
 // For each expert of a rank its rows of the expanded layout: which received row, which choice.
 struct expanded_row {
     std::uint32_t received, j;

@@ -14,20 +14,6 @@ using ucg::moe::team;
 
 namespace {
 
-struct row {
-    rank_t source;
-    std::uint32_t token;
-};
-
-// The rows that a rank gets, in order.
-std::vector<row> rows_of(const world& all, rank_t rank) {
-    std::vector<row> made;
-    for (rank_t source = 0; source < all.of().ranks; ++source)
-        for (std::uint32_t token = 0; token < all.tokens(source); ++token)
-            if (all.goes(source, token, rank)) made.push_back({source, token});
-    return made;
-}
-
 std::uint32_t channel_of(const world& all, rank_t source, std::uint32_t token) {
     const std::uint32_t channels = all.of().by.channels;
     const std::uint32_t length = std::max(

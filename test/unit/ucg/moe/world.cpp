@@ -257,4 +257,12 @@ void put_rounded(reduce::element type, float value, std::byte* into) {
     std::memcpy(into, &made, 2);
 }
 
+std::vector<row> rows_of(const world& all, rank_t rank) {
+    std::vector<row> made;
+    for (rank_t source = 0; source < all.of().ranks; ++source)
+        for (std::uint32_t token = 0; token < all.tokens(source); ++token)
+            if (all.goes(source, token, rank)) made.push_back({source, token});
+    return made;
+}
+
 }  // namespace test::moe

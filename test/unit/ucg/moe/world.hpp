@@ -123,4 +123,11 @@ private:
 [[nodiscard]] float widened(reduce::element type, const std::byte* from);
 void put_rounded(reduce::element type, float value, std::byte* into);
 
+// A row that a rank gets, and all of them in order.
+struct row {
+    rank_t source;
+    std::uint32_t token;
+};
+[[nodiscard]] std::vector<row> rows_of(const world& all, rank_t rank);
+
 }  // namespace test::moe
