@@ -62,7 +62,7 @@ private:
     event_inbox* told_;
     std::size_t count_ = 0;
     bool broken_ = false;
-    std::array<ibv_wc, 16> entries_;
+    std::array<ibv_wc, 16> entries_{};
 };
 
 }  // namespace uct::ib
