@@ -23,6 +23,4 @@ add_library(hawser_fmt STATIC "${PROJECT_SOURCE_DIR}/ucs/log/fmt.cpp")
 # Not fmt::fmt, which is the system's libfmt.so.
 target_include_directories(hawser_fmt SYSTEM PUBLIC
   "$<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>")
-if(HAWSER_LTO)
-  set_property(TARGET hawser_fmt PROPERTY INTERPROCEDURAL_OPTIMIZATION ON)
-endif()
+hawser_lto(hawser_fmt)
