@@ -23,7 +23,7 @@ void oob_exchange::release() noexcept {
 }
 
 group_exchange::group_exchange(group& parent)
-    : parent_(parent), round_(parent.over(), parent.frames()) {
+    : parent_(parent), round_(parent.over(), parent.frames(), schedule::series::splits) {
     ++parent_.splits();
 }
 
@@ -49,8 +49,10 @@ ucs_status_t group_exchange::begin(const void* own, void* all, std::size_t bytes
     what.from = own;
     what.into = all;
     what.count = bytes;
-    const schedule::algorithm& by =
-        algo::choose(what, parent_.shape_of(what), parent_.links(), false);
+    // Not by the engine of the node, which does everything in the order of the program's calls.
+    schedule::shape shape = parent_.shape_of(what);
+    shape.where = nullptr;
+    const schedule::algorithm& by = algo::choose(what, shape, parent_.links(), false);
     const ucs_status_t status = round_.init(by, what);
     if (status == UCS_OK) round_.start();
     return status;

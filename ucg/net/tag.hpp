@@ -1,7 +1,8 @@
 // How messages of collectives are told apart: layout of their tags.
 //
 //   bits 50..63  group, of the context    bits 20..31  channel
-//   bits 32..49  operation, going round   bits  0..19  rank of the source
+//   bit      49  series of the operation  bits  0..19  rank of the source
+//   bits 32..48  its number, going round
 #pragma once
 
 #include <cstdint>
@@ -12,24 +13,27 @@ namespace ucg::net {
 
 inline constexpr unsigned source_bits = 20;
 inline constexpr unsigned channel_bits = 12;
-inline constexpr unsigned sequence_bits = 18;
+inline constexpr unsigned series_bits = 1;
+inline constexpr unsigned sequence_bits = 17;
 inline constexpr unsigned group_bits = 14;
-static_assert(source_bits + channel_bits + sequence_bits + group_bits == 64);
+static_assert(source_bits + channel_bits + sequence_bits + series_bits + group_bits == 64);
 
 inline constexpr std::uint32_t most_ranks = 1U << source_bits;
 inline constexpr std::uint32_t most_groups = 1U << group_bits;
-// Operations of a group that may be under way on one rank before another has begun the first of
+// Operations of a series that may be under way on one rank before another has begun the first of
 // them; beyond that numbers would be mistaken for later ones.
 inline constexpr std::uint32_t most_ahead = 1U << (sequence_bits - 1);
 
-// Of every message of one operation.
+// Of every message of one group, and of one operation.
+inline constexpr std::uint64_t group_mask = ~std::uint64_t{0} << (64 - group_bits);
 inline constexpr std::uint64_t operation_mask = ~std::uint64_t{0} << (source_bits + channel_bits);
 
 [[nodiscard]] constexpr std::uint64_t operation_tag(std::uint32_t group,
                                                     schedule::sequence_t number) noexcept {
     const std::uint64_t place = number & ((1U << sequence_bits) - 1);
-    return std::uint64_t{group} << (sequence_bits + channel_bits + source_bits) |
-           place << (channel_bits + source_bits);
+    const auto series = static_cast<std::uint64_t>(schedule::numbering::series_of(number));
+    return std::uint64_t{group} << (64 - group_bits) | (series << sequence_bits | place)
+                                                           << (channel_bits + source_bits);
 }
 
 [[nodiscard]] constexpr std::uint64_t message_tag(std::uint32_t group, schedule::sequence_t number,

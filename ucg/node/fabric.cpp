@@ -58,7 +58,7 @@ void fabric::cancel(step& what) noexcept {
 }
 
 ucs_status_t fabric::enter(schedule::operation& what, schedule::sequence_t& number) noexcept {
-    number = next_number_++;
+    number = numbers_.take(what.numbered());
     running_.push_back({number, &what, false});
     for (const frame& each : told_)
         if (each.sequence == number)
@@ -111,7 +111,7 @@ void fabric::hear(const frame& said) noexcept {
         static_cast<ucs_status_t>(known ? -static_cast<int>(said.status) : int{UCS_ERR_IO_ERROR});
     if (running* const failed = find(said.sequence)) {
         failed->which->fail_as_told(why);
-    } else if (said.sequence >= next_number_ && told_.size() < 1024) {
+    } else if (numbers_.ahead(said.sequence) != 0 && told_.size() < 1024) {
         told_.push_back(said);
         told_.back().status = static_cast<std::uint64_t>(-int{why});
     }

@@ -116,7 +116,7 @@ private:
     const std::size_t early_bytes_;
     patience patience_;
     std::deque<peer> peers_;
-    schedule::sequence_t next_number_ = 0;
+    schedule::numbering numbers_;
     std::vector<running> running_;
     std::vector<frame> told_;
     unsigned fruitless_ = 0;

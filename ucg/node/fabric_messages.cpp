@@ -146,7 +146,7 @@ void fabric::receive_head(peer& from) {
         return;
     }
     // Of an operation that ended here, which failed: nobody wants it.
-    if (from.head.sequence < next_number_ && find(from.head.sequence) == nullptr) return;
+    if (numbers_.ahead(from.head.sequence) == 0 && find(from.head.sequence) == nullptr) return;
     from.aside = &from.early.emplace_back(early_message{from.head, {}, false});
     from.kept += from.aside->size();
 }

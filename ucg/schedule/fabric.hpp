@@ -37,8 +37,8 @@ public:
     // operation::complete(), and only when nobody touches its memory any more.
     virtual void cancel(step& what) noexcept = 0;
 
-    // An operation starts: gives it the next sequence number of the group, the same on every rank
-    // because all start their operations in the same order. An error: another rank reported already
+    // An operation starts: gives it the next sequence number of its series, the same on every
+    // rank because all start those of a series in the same order. An error: another rank reported already
     // that this operation failed there; it counts as started nevertheless.
     [[nodiscard]] virtual ucs_status_t enter(operation& what, sequence_t& number) noexcept = 0;
 

@@ -46,10 +46,10 @@ void operation::on_end(listener told, void* argument) noexcept {
     told_argument_ = argument;
 }
 
-std::vector<rank_t> operation::missing() const {
+std::vector<rank_t> operation::peers_of(action which) const {
     std::vector<rank_t> ranks;
     for (const step* each = under_way_; each != nullptr; each = each->next)
-        if (each->what == action::receive) ranks.push_back(each->peer);
+        if (each->what == which) ranks.push_back(each->peer);
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return ranks;

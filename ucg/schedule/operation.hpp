@@ -24,7 +24,8 @@ public:
     // Told when the operation ended; may start it again or destroy it.
     using listener = void (*)(operation& ended, void* argument);
 
-    operation(fabric& over, frame_pool& frames) noexcept : fabric_(over), frames_(frames) {}
+    operation(fabric& over, frame_pool& frames, series numbered = series::program) noexcept
+        : fabric_(over), frames_(frames), series_(numbered) {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
     ~operation() = default;
@@ -37,18 +38,21 @@ public:
     void init(program& what) noexcept;
     [[nodiscard]] call& arguments() noexcept { return call_; }
 
-    // Begins it. All ranks start their operations in the same order. Not while it runs.
+    // Begins it. All ranks start the operations of a series in the same order. Not while it runs.
     void start() noexcept;
 
     // UCS_INPROGRESS; else how the last start ended: UCS_OK, or the first error, after which the
     // content of the output is undefined.
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
     [[nodiscard]] sequence_t number() const noexcept { return number_; }
+    [[nodiscard]] series numbered() const noexcept { return series_; }
     void on_end(listener told, void* argument) noexcept;
 
     // The ranks that it waits for now, of which a message has not come: for who gives up waiting.
     // In the order of numbers, each once.
-    [[nodiscard]] std::vector<rank_t> missing() const;
+    [[nodiscard]] std::vector<rank_t> missing() const { return peers_of(action::receive); }
+    // The same of those that have not taken what this one sends.
+    [[nodiscard]] std::vector<rank_t> unsent() const { return peers_of(action::send); }
     [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
 
     // Ends it with an error on every rank: as soon as the fabric lets go of its memory. Nothing
@@ -71,12 +75,14 @@ public:
     [[nodiscard]] arena& scratch() noexcept { return scratch_; }
 
 private:
+    [[nodiscard]] std::vector<rank_t> peers_of(action which) const;
     void settle() noexcept;
     void link(step& what) noexcept;
     void unlink(step& what) noexcept;
 
     fabric& fabric_;
     frame_pool& frames_;
+    const series series_;
     const algorithm* by_ = nullptr;
     program* program_ = nullptr;  // instead of `by_`
     call call_;

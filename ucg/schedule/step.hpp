@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "ucg/schedule/numbering.hpp"
+
 namespace ucg::schedule {
 
 using rank_t = std::uint32_t;
 using channel_t = std::uint16_t;
-using sequence_t = std::uint64_t;  // which operation of a group: the first one started has 0
 
 class operation;
 class reducer;

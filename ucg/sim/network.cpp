@@ -229,7 +229,7 @@ void network::reach(message* m) {
             {trail_kind::message, {}, between, m->target, m->source, m->bytes, m->complete});
     }
     if (target.dead_ ||
-        (m->sequence < target.next_number_ && target.find(m->sequence) == nullptr)) {
+        (target.numbers_.ahead(m->sequence) == 0 && target.find(m->sequence) == nullptr)) {
         drop(m);
         return;
     }

@@ -86,7 +86,7 @@ private:
     schedule::step* posted_ = nullptr;  // receives that no message has matched, oldest first
     schedule::step* last_posted_ = nullptr;
     message_list unexpected_;
-    schedule::sequence_t next_number_ = 0;
+    schedule::numbering numbers_;
     std::vector<running> running_;
     std::vector<told> told_;
 };

@@ -189,7 +189,7 @@ void rank_fabric::cancel(schedule::step& what) noexcept {
 }
 
 ucs_status_t rank_fabric::enter(schedule::operation& what, schedule::sequence_t& number) noexcept {
-    number = next_number_++;
+    number = numbers_.take(what.numbered());
     running_.push_back({number, &what});
     for (const told& each : told_)
         if (each.number == number) return each.why;
@@ -220,7 +220,7 @@ void rank_fabric::hear(schedule::sequence_t number, ucs_status_t why) noexcept {
     if (schedule::operation* const failed = find(number)) {
         clock_ = std::max(clock_, net_.now_);
         failed->fail_as_told(why);
-    } else if (number >= next_number_) {
+    } else if (numbers_.ahead(number) != 0) {
         told_.push_back({number, why});
     }
 }

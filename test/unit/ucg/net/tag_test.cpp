@@ -13,6 +13,10 @@ TEST_CASE("tags of different messages differ, and those of one operation agree u
     CHECK((one & operation_mask) == operation_tag(3, 7));
     CHECK((message_tag(3, 7, 4095, most_ranks - 1) & operation_mask) == operation_tag(3, 7));
     CHECK((message_tag(most_groups - 1, 8, 0, 0) & operation_mask) != operation_tag(3, 7));
+    CHECK((operation_tag(3, 7) & group_mask) == (one & group_mask));
+    CHECK((operation_tag(2, 7) & group_mask) != (one & group_mask));
+    // The first of each series.
+    CHECK(operation_tag(3, 0) != operation_tag(3, ucg::schedule::numbering::series_bit));
     // Numbers go round.
     CHECK(operation_tag(3, 7) == operation_tag(3, 7 + (1U << sequence_bits)));
 }
