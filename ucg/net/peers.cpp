@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ucg/net/log.hpp"
+
 namespace ucg::net {
 
 peers::~peers() {
@@ -34,6 +36,18 @@ void peers::on_error(void* arg, ucp_ep_h, ucs_status_t why) {
     which.failure = why;
     peers& all = *which.of;
     all.lost_(all.lost_arg_, static_cast<schedule::rank_t>(&which - all.entries_.data()), why);
+}
+
+void peers::give_up(schedule::rank_t rank) noexcept {
+    entry& which = entries_[rank];
+    if (which.failure != UCS_OK || which.endpoint == nullptr) return;
+    ucs::log::error(net_log,
+                    "rank {} does not take what was sent to it for an operation that failed; it is "
+                    "given up in this group",
+                    rank);
+    which.failure = UCS_ERR_TIMED_OUT;
+    begin_close(which, UCP_EP_CLOSE_FLAG_FORCE);
+    lost_(lost_arg_, rank, which.failure);
 }
 
 void peers::begin_close(entry& which, unsigned flags) noexcept {

@@ -47,6 +47,9 @@ public:
         return entries_[rank].endpoint != nullptr;
     }
 
+    // Ends all that is under way to a rank, which counts as lost from now on.
+    void give_up(schedule::rank_t rank) noexcept;
+
     // UCS_OK, or why the peer was lost.
     [[nodiscard]] ucs_status_t failure(schedule::rank_t rank) const noexcept {
         return entries_[rank].failure;

@@ -1,6 +1,7 @@
 #include "ucg/net/ucp_fabric.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ucg/net/tag.hpp"
 #include "ucg/schedule/operation.hpp"
@@ -24,17 +25,21 @@ ucs_status_t status_of_length(const step& what, std::size_t length) noexcept {
 }  // namespace
 
 ucp_fabric::ucp_fabric(ucp_worker_h worker, news& told, std::uint32_t group, rank_t rank,
-                       std::vector<std::byte> addresses, std::size_t address_length)
+                       std::vector<std::byte> addresses, std::size_t address_length,
+                       ucs::time::nanoseconds patience)
     : worker_(worker),
       told_(told),
       group_(group),
       rank_(rank),
-      peers_(worker, std::move(addresses), address_length, on_lost, this) {
+      peers_(worker, std::move(addresses), address_length, on_lost, this),
+      patience_(patience) {
     told_.add(group, *this);
 }
 
+// What came for this group and was not wanted would be taken for the next one's with its number.
 ucp_fabric::~ucp_fabric() {
     told_.remove(group_);
+    static_cast<void>(drop_messages(operation_tag(group_, 0), group_mask));
 }
 
 void ucp_fabric::post(step& what) noexcept {
@@ -116,30 +121,38 @@ void ucp_fabric::cancel(step& what) noexcept {
 }
 
 ucs_status_t ucp_fabric::enter(schedule::operation& what, sequence_t& number) noexcept {
-    number = next_++;
+    number = numbers_.take(what.numbered());
     try {
         running_.push_back(&what);
     } catch (const std::bad_alloc&) {
         return UCS_ERR_NO_MEMORY;
     }
-    const failed* const already = find_failed(number);
-    return already == nullptr ? UCS_OK : already->why;
+    return failed(number).of(number);
 }
 
 void ucp_fabric::leave(schedule::operation& what) noexcept {
     std::erase(running_, &what);
-    if (what.status() != UCS_OK) static_cast<void>(drop_messages_of(what.number()));
+    std::erase_if(ending_, [&](const ending& each) { return each.which == &what; });
+    if (what.status() != UCS_OK)
+        static_cast<void>(drop_messages(operation_tag(group_, what.number()), operation_mask));
+}
+
+schedule::operation* ucp_fabric::find(sequence_t number) const noexcept {
+    const auto found = std::ranges::find(running_, number, &schedule::operation::number);
+    return found == running_.end() ? nullptr : *found;
 }
 
 // A rank that is lost ends what waits for it; and what comes to wait for it later (send, receive).
-// One that closed its group in order has done its part in all that others still work on.
+// One that closed its group in order has done its part in all that others still work on. What ends
+// may let the program free others, or start some: so one after the other.
 void ucp_fabric::on_lost(void* arg, rank_t lost, ucs_status_t why) {
     auto& self = *static_cast<ucp_fabric*>(arg);
-    const std::vector<schedule::operation*> running = self.running_;
-    // What ends may let the program free others.
-    for (schedule::operation* each : running)
-        if (std::ranges::find(self.running_, each) != self.running_.end() && each->waits_for(lost))
-            each->fail(why);
+    const auto hurt = [lost](const schedule::operation* each) {
+        return !each->failed() && each->waits_for(lost);
+    };
+    auto next = self.running_.begin();
+    while ((next = std::ranges::find_if(self.running_, hurt)) != self.running_.end())
+        (*next)->fail(why);
 }
 
 void ucp_fabric::announce(schedule::operation& what, ucs_status_t why) noexcept {
@@ -147,24 +160,18 @@ void ucp_fabric::announce(schedule::operation& what, ucs_status_t why) noexcept 
 }
 
 void ucp_fabric::hear(sequence_t number, ucs_status_t why) noexcept {
-    if (find_failed(number) != nullptr || number >= next_ + most_ahead) return;
+    if (failed(number).of(number) != UCS_OK || numbers_.ahead(number) > most_ahead) return;
+    schedule::operation* const running = find(number);
+    if (running == nullptr && failed(number).is_forgotten(number)) return;
     pass_on(number, why);
-    const auto running = std::ranges::find_if(
-        running_, [&](const schedule::operation* each) { return each->number() == number; });
-    if (running != running_.end()) (*running)->fail_as_told(why);
-}
-
-const ucp_fabric::failed* ucp_fabric::find_failed(sequence_t number) const noexcept {
-    const auto found = std::ranges::find(failed_, number, &failed::number);
-    return found == failed_.end() ? nullptr : &*found;
+    if (running != nullptr) running->fail_as_told(why);
 }
 
 // To the ranks at distances 1, 2, 4, …: whoever hears of it for the first time does the same, so
 // all have heard after a logarithm of steps, although some of those in between may be gone.
 void ucp_fabric::pass_on(sequence_t number, ucs_status_t why) noexcept {
     try {
-        failed_.push_back({number, why});
-        if (failed_.size() > most_failed) failed_.pop_front();
+        failed(number).add(number, why, numbers_.next(schedule::numbering::series_of(number)));
     } catch (const std::bad_alloc&) {
         // What comes for it is then matched by nobody, until the group ends.
     }
@@ -176,12 +183,11 @@ void ucp_fabric::pass_on(sequence_t number, ucs_status_t why) noexcept {
 }
 
 // By a receive of no bytes, which takes nothing but ends the send.
-unsigned ucp_fabric::drop_messages_of(sequence_t number) noexcept {
+unsigned ucp_fabric::drop_messages(std::uint64_t tag, std::uint64_t mask) noexcept {
     unsigned dropped = 0;
     for (;; ++dropped) {
         ucp_tag_recv_info_t info{};
-        ucp_tag_message_h const message =
-            ucp_tag_probe_nb(worker_, operation_tag(group_, number), operation_mask, 1, &info);
+        ucp_tag_message_h const message = ucp_tag_probe_nb(worker_, tag, mask, 1, &info);
         if (message == nullptr) return dropped;
         ucp_request_param_t param{};
         param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK;
@@ -192,39 +198,62 @@ unsigned ucp_fabric::drop_messages_of(sequence_t number) noexcept {
     }
 }
 
-unsigned ucp_fabric::progress() noexcept {
+unsigned ucp_fabric::progress() noexcept try {
     constexpr unsigned seldom = 64;
-    constexpr ucs::time::nanoseconds patience = 100'000'000;
+    constexpr ucs::time::nanoseconds between_calls = 100'000'000;
     if (++looks_ % seldom != 0) return 0;
     if (!running_.empty()) {
         const ucs::time::nanoseconds now = ucs::time::now();
         if (now >= next_call_) {
             if (next_call_ != 0) call_missing();
-            next_call_ = now + patience;
+            next_call_ = now + between_calls;
         }
+        give_up_sends(now);
     }
     return drop_failed();
+} catch (const std::bad_alloc&) {
+    return 0;  // the next time, perhaps
 }
 
 // Whoever only receives from a rank has no connection that would tell of its end.
-void ucp_fabric::call_missing() noexcept {
-    for (const schedule::operation* each : running_) {
-        for (const rank_t rank : each->missing()) {
-            if (!peers_.is_called(rank)) {
-                if (const auto to = peers_.to(rank); to) news::tell(*to, {group_, UCS_OK, 0});
-            }
-        }
+void ucp_fabric::call_missing() {
+    std::vector<rank_t> silent;
+    for (const schedule::operation* each : running_)
+        for (const rank_t rank : each->missing())
+            if (!peers_.is_called(rank)) silent.push_back(rank);
+    for (const rank_t rank : silent) {
+        if (const auto to = peers_.to(rank); to)
+            news::tell(*to, {group_, UCS_OK, 0});
+        else
+            on_lost(this, rank, to.status());
     }
 }
 
+// A rank that lives but does not look after its messages would keep an operation from ending whose
+// time is up: its memory may be read from there as long as there is a connection.
+void ucp_fabric::give_up_sends(ucs::time::nanoseconds now) {
+    std::vector<rank_t> late;
+    for (const schedule::operation* each : running_) {
+        if (!each->failed()) continue;
+        const auto known = std::ranges::find(ending_, each, &ending::which);
+        if (known == ending_.end())
+            ending_.push_back({each, now});
+        else if (now - known->since >= patience_)
+            std::ranges::copy(each->unsent(), std::back_inserter(late));
+    }
+    for (const rank_t rank : late)
+        peers_.give_up(rank);
+}
+
+// One that still runs here has receives of its own; one that was not started drops them at its end.
 unsigned ucp_fabric::drop_failed() noexcept {
     unsigned done = 0;
-    for (const failed& each : failed_) {
-        // One that still runs here has receives of its own.
-        const bool runs = std::ranges::any_of(running_, [&](const schedule::operation* other) {
-            return other->number() == each.number;
-        });
-        if (!runs) done += drop_messages_of(each.number);
+    for (const failures& of_series : failed_) {
+        for (const auto& [number, why] : of_series) {
+            if (numbers_.ahead(number) != 0) break;
+            if (find(number) == nullptr)
+                done += drop_messages(operation_tag(group_, number), operation_mask);
+        }
     }
     return done;
 }

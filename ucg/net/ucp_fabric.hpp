@@ -1,9 +1,10 @@
 // Schedules over ucp: any network, and processes of a host without the node engine.
 #pragma once
 
-#include <deque>
+#include <array>
 #include <vector>
 
+#include "ucg/net/failures.hpp"
 #include "ucg/net/news.hpp"
 #include "ucg/net/peers.hpp"
 #include "ucg/schedule/fabric.hpp"
@@ -16,9 +17,14 @@ namespace ucg::net {
 // context.
 class ucp_fabric final : public schedule::fabric {
 public:
-    // `group`: its number in the context, the same on every rank. std::bad_alloc.
+    static constexpr ucs::time::nanoseconds usual_patience = 10 * 1'000'000'000ULL;
+
+    // `group`: its number in the context, the same on every rank. `patience`: how long an operation
+    // that failed waits for a rank that lives but does not take what was sent to it; then the rank
+    // counts as lost. std::bad_alloc.
     ucp_fabric(ucp_worker_h worker, news& told, std::uint32_t group, schedule::rank_t rank,
-               std::vector<std::byte> addresses, std::size_t address_length);
+               std::vector<std::byte> addresses, std::size_t address_length,
+               ucs::time::nanoseconds patience = usual_patience);
     // No operation is under way.
     ~ucp_fabric() override;
 
@@ -41,9 +47,10 @@ public:
     void hear(schedule::sequence_t number, ucs_status_t why) noexcept;
 
 private:
-    struct failed {
-        schedule::sequence_t number;
-        ucs_status_t why;
+    // An operation that failed and still has steps under way.
+    struct ending {
+        const schedule::operation* which;
+        ucs::time::nanoseconds since;
     };
     static void on_lost(void* arg, schedule::rank_t lost, ucs_status_t why);
     static void on_sent(void* request, ucs_status_t status, void* arg);
@@ -51,22 +58,26 @@ private:
                             void* arg);
     void send(schedule::step& what) noexcept;
     void receive(schedule::step& what) noexcept;
-    [[nodiscard]] const failed* find_failed(schedule::sequence_t number) const noexcept;
+    [[nodiscard]] schedule::operation* find(schedule::sequence_t number) const noexcept;
+    [[nodiscard]] failures& failed(schedule::sequence_t number) noexcept {
+        return failed_[static_cast<std::size_t>(schedule::numbering::series_of(number))];
+    }
     void pass_on(schedule::sequence_t number, ucs_status_t why) noexcept;
-    [[nodiscard]] unsigned drop_messages_of(schedule::sequence_t number) noexcept;
+    [[nodiscard]] unsigned drop_messages(std::uint64_t tag, std::uint64_t mask) noexcept;
     [[nodiscard]] unsigned drop_failed() noexcept;
-    void call_missing() noexcept;
+    void call_missing();
+    void give_up_sends(ucs::time::nanoseconds now);
 
     const ucp_worker_h worker_;
     news& told_;
     const std::uint32_t group_;
     const schedule::rank_t rank_;
     peers peers_;
-    schedule::sequence_t next_ = 0;
+    schedule::numbering numbers_;
     std::vector<schedule::operation*> running_;
-    // What failed lately, the newest last: what comes for them is dropped, so that no sender waits.
-    static constexpr std::size_t most_failed = 64;
-    std::deque<failed> failed_;
+    std::array<failures, 2> failed_;  // by series
+    std::vector<ending> ending_;
+    const ucs::time::nanoseconds patience_;
     unsigned looks_ = 0;
     ucs::time::nanoseconds next_call_ = 0;
 };
