@@ -10,14 +10,19 @@ namespace {
 ucs_status_t run(const char* call, ucg_group_h handle, const ucg_coll_args_t& args) noexcept {
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     group& of = from(handle);
-    request* what = nullptr;
-    const ucs_status_t status = guarded(of.of(), [&] {
-        const auto kept = of.kept().get(of, args);
-        if (!kept) return kept.status();
-        what = *kept;
+    std::unique_ptr<collective_request> what;
+    ucs_status_t status = guarded(of.of(), [&] {
+        auto taken = of.kept().take(of, args);
+        if (!taken) return taken.status();
+        what = std::move(*taken);
         return what->start();
     });
-    return status == UCS_OK ? wait_for(*what) : status;
+    if (status == UCS_OK) status = wait_for(*what);
+    if (what != nullptr) {
+        const std::lock_guard guard(of.of().lock());
+        of.kept().give_back(std::move(what));
+    }
+    return status;
 }
 
 ucg_coll_args_t describe(ucg_coll_t coll, const void* src, void* dst, std::uint64_t count,

@@ -1,6 +1,7 @@
 // The ranks that do collectives together.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -30,8 +31,11 @@ public:
     group& operator=(const group&) = delete;
     ~group();
 
-    // UCS_INPROGRESS; UCS_OK: it can be used; else why it will never.
-    [[nodiscard]] ucs_status_t state() const noexcept { return state_; }
+    // UCS_INPROGRESS; UCS_OK: it can be used; else why it will never. From any thread; what is asked
+    // of one that can be used, too, if it says const.
+    [[nodiscard]] ucs_status_t state() const noexcept {
+        return state_.load(std::memory_order_acquire);
+    }
     // Whether this rank is in none of the groups that were made.
     [[nodiscard]] bool is_none() const noexcept { return none_; }
 
@@ -89,7 +93,7 @@ private:
     context& context_;
     std::optional<joining> joining_;
     const ucs::time::nanoseconds deadline_;  // of its making
-    ucs_status_t state_ = UCS_INPROGRESS;
+    std::atomic<ucs_status_t> state_ = UCS_INPROGRESS;
     bool none_;
     membership made_;
     bool has_id_ = false;

@@ -22,36 +22,31 @@ bool alike(const ucg_coll_args_t& a, const ucg_coll_args_t& b) noexcept {
 
 }  // namespace
 
-kept_requests::kept_requests() noexcept = default;
+kept_requests::kept_requests() {
+    all_.reserve(most);
+}
 kept_requests::~kept_requests() = default;
 
 void kept_requests::clear() noexcept {
     all_.clear();
 }
 
-ucs::result<collective_request*> kept_requests::get(group& of, const ucg_coll_args_t& args) {
-    const auto found = std::ranges::find_if(all_, [&](const auto& each) {
-        return can_be_kept(each->args()) && alike(each->args(), args) &&
-               each->status() != UCS_INPROGRESS;
-    });
-    if (found != all_.end() && can_be_kept(args)) {
-        std::rotate(all_.begin(), found, found + 1);
-        collective_request& kept = *all_.front();
-        if (const ucs_status_t status = kept.set_buffers(args.src, args.dst); status != UCS_OK)
-            return status;
-        return &kept;
-    }
-    auto made = collective_request::make(of, args);
-    if (!made) return made.status();
-    // The oldest that does not run makes room.
-    if (all_.size() >= most) {
-        const auto idle = std::find_if(all_.rbegin(), all_.rend(), [](const auto& each) {
-            return each->status() != UCS_INPROGRESS;
-        });
-        if (idle != all_.rend()) all_.erase(std::next(idle).base());
-    }
-    all_.insert(all_.begin(), std::move(*made));
-    return all_.front().get();
+ucs::result<std::unique_ptr<collective_request>> kept_requests::take(group& of,
+                                                                     const ucg_coll_args_t& args) {
+    const auto found = std::ranges::find_if(
+        all_, [&](const auto& each) { return alike(each->args(), args); });
+    if (found == all_.end() || !can_be_kept(args)) return collective_request::make(of, args);
+    if (const ucs_status_t status = (*found)->set_buffers(args.src, args.dst); status != UCS_OK)
+        return status;
+    auto taken = std::move(*found);
+    all_.erase(found);
+    return taken;
+}
+
+void kept_requests::give_back(std::unique_ptr<collective_request> what) noexcept {
+    if (!can_be_kept(what->args())) return;
+    if (all_.size() == most) all_.pop_back();
+    all_.insert(all_.begin(), std::move(what));
 }
 
 }  // namespace ucg

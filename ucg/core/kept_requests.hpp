@@ -13,19 +13,22 @@ namespace ucg {
 class group;
 class collective_request;
 
-// The last few, the newest first. Owned by a group. Owner context.
+// The last few, the newest first. None of them runs: a call has its own as long as it lasts, so that
+// other threads may call meanwhile. Owned by a group. Owner context.
 class kept_requests {
 public:
-    kept_requests() noexcept;
+    kept_requests();  // std::bad_alloc
     ~kept_requests();
 
-    // One for these arguments, which does not run. Belongs to this object until the next call.
-    ucs::result<collective_request*> get(group& of, const ucg_coll_args_t& args);
+    // One for these arguments.
+    ucs::result<std::unique_ptr<collective_request>> take(group& of, const ucg_coll_args_t& args);
+    // It ended; what no other call can use is destroyed.
+    void give_back(std::unique_ptr<collective_request> what) noexcept;
     void clear() noexcept;
 
 private:
     static constexpr std::size_t most = 16;
-    std::vector<std::unique_ptr<collective_request>> all_;
+    std::vector<std::unique_ptr<collective_request>> all_;  // has room for all
 };
 
 }  // namespace ucg
