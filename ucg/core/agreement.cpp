@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "ucg/algo/table.hpp"
@@ -14,7 +15,7 @@ using schedule::collective;
 
 void agreement::compare(request& what) noexcept {
     try {
-        queue_.push_back(&what);
+        queue_.push_back({&what});
     } catch (const std::bad_alloc&) {
         what.end(UCS_ERR_NO_MEMORY);
         return;
@@ -23,7 +24,7 @@ void agreement::compare(request& what) noexcept {
 }
 
 void agreement::begin() noexcept {
-    request& first = *queue_.front();
+    request& first = *queue_.front().which;
     ucs_status_t status = UCS_ERR_NO_MEMORY;
     try {
         mine_ = first.says();
@@ -48,7 +49,7 @@ void agreement::begin() noexcept {
 
 void agreement::on_end(schedule::operation& ended, void* self) noexcept {
     auto& of = *static_cast<agreement*>(self);
-    request& first = *of.queue_.front();
+    request& first = *of.queue_.front().which;
     ucs_status_t status = ended.status();
     try {
         if (status == UCS_OK) status = of.judge();
@@ -60,6 +61,10 @@ void agreement::on_end(schedule::operation& ended, void* self) noexcept {
         return;
     }
     first.run();
+    // The others run it, too, and hear that it failed.
+    if (of.queue_.empty() || of.queue_.front().which != &first) return;
+    if (const ucs_status_t stopped = of.queue_.front().stopped; stopped != UCS_OK)
+        first.fail(stopped);
 }
 
 // The same answer on every rank, since all see the same.
@@ -84,22 +89,18 @@ ucs_status_t agreement::judge() const {
 }
 
 void agreement::next(request& ended) noexcept {
-    if (queue_.empty() || queue_.front() != &ended) return;
+    if (queue_.empty() || queue_.front().which != &ended) return;
     queue_.pop_front();
     if (!queue_.empty()) begin();
 }
 
 void agreement::stop(request& what, ucs_status_t why) noexcept {
-    if (!queue_.empty() && queue_.front() == &what) {
+    const auto found = std::ranges::find(queue_, &what, &entry::which);
+    if (found == queue_.end()) return;
+    if (found == queue_.begin())
         round_->fail(why);
-    } else {
-        // The others will compare it, so it fails when its turn comes: by those before it.
-        for (request* const each : std::deque<request*>(queue_))
-            if (each != &what && each->status() == UCS_INPROGRESS) {
-                each->fail(why);
-                return;
-            }
-    }
+    else
+        found->stopped = why;
 }
 
 }  // namespace ucg

@@ -23,7 +23,7 @@ public:
     void compare(request& what) noexcept;
     // It ended: the next one's turn.
     void next(request& ended) noexcept;
-    // Ends one that has not run.
+    // Ends one that has not run: when its turn comes, because the others wait for it.
     void stop(request& what, ucs_status_t why) noexcept;
     [[nodiscard]] std::vector<schedule::rank_t> missing() const {
         return round_ ? round_->missing() : std::vector<schedule::rank_t>{};
@@ -35,7 +35,12 @@ private:
     [[nodiscard]] ucs_status_t judge() const;
 
     group& group_;
-    std::deque<request*> queue_;  // the first one is compared, or runs
+    struct entry {
+        request* which;
+        ucs_status_t stopped = UCS_OK;  // not UCS_OK: with what it is to end
+    };
+
+    std::deque<entry> queue_;  // the first one is compared, or runs
     signature mine_{};
     std::vector<signature> all_;
     std::optional<schedule::operation> round_;

@@ -82,6 +82,10 @@ ucs_status_t group_fabric::enter(schedule::operation& what, schedule::sequence_t
 void group_fabric::leave(schedule::operation& what) noexcept {
     std::erase(turns_, &what);
     messages_.leave(what);
+    // What one rank of the node left out another may have asked the engine for: from here on they
+    // would do different things together.
+    if (what.uses_nodes() && engine_ != nullptr && what.status() != UCS_OK)
+        engine_->fail(what.status());
     // Those of the next in turn, in the order in which it asked.
     while (!turns_.empty()) {
         const auto next = std::ranges::find(waiting_, turns_.front(), &schedule::step::owner);
