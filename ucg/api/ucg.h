@@ -24,9 +24,17 @@
  *    They never abort.
  *  - Thread mode SINGLE and SERIALIZED: one call into a context and its groups at a time. MULTI:
  *    any.
- *  - After an operation failed on some rank it fails, within a bounded time, on every rank where it
- *    has not ended yet. A group of which an operation failed can be destroyed; whether it can be
- *    used on is not promised.
+ *  - Options that ranks choose algorithms by (UCG_SEGMENT, UCG_LEADERS, UCG_ALLREDUCE, ...) are the
+ *    same on all ranks of a group; one whose ranks differ is not made.
+ *  - After an operation failed, timed out or was canceled on some rank it fails, within a bounded
+ *    time, on every rank where it has not ended yet; others may have ended it well. It lets go of
+ *    its buffers when the ranks that it sent to have taken or dropped what was sent; one that lives
+ *    but makes no progress for 10 seconds counts as lost to the group from then on.
+ *  - A group of which an operation failed can be destroyed, and a new one made. Whether it can be
+ *    used on is not promised: operations that use the memory of a node (algorithm shared_memory and
+ *    the hierarchical ones) fail from then on with the same status.
+ *  - Callbacks run in whatever call made progress. They may call ucg_request_start(), _test(),
+ *    _cancel(), _query() and _set_buffers(); nothing that waits, makes progress, frees or destroys.
  */
 #ifndef UCG_H_
 #define UCG_H_
@@ -111,8 +119,9 @@ ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* p
 
 /**
  * Begins to make groups of the ranks of another one; every rank of it calls this, in the same place
- * among its operations. No out-of-band exchange is needed. The new groups are independent of the
- * parent once they are made.
+ * among its splits; operations of the parent may be under way or be started meanwhile. No
+ * out-of-band exchange is needed. The new groups are independent of the parent once they are made;
+ * until then it cannot be split again.
  *
  * @param parent   Ready (ucg_group_test() returned UCS_OK); not destroyed before the new group is
  * ready.
@@ -121,6 +130,8 @@ ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* p
  * equal.
  * @param group_p  Gets the group; ucg_group_test() says when it can be used. With UCG_SPLIT_NONE it
  * is one that only ucg_group_test() and ucg_group_destroy() may be called for.
+ * @return UCS_OK: it has begun. UCS_ERR_BUSY: another split of the parent is not ready.
+ * UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
                              ucg_group_h* group_p);
@@ -137,13 +148,14 @@ ucs_status_t ucg_group_test(ucg_group_h group);
 ucs_status_t ucg_group_wait(ucg_group_h group);
 
 /**
- * Destroys a group. All its requests were freed. A call of one rank does not wait for the others
- * longer than it takes to hand over what they still need, at most a few seconds where some are
- * dead.
+ * Destroys a group. All its requests were freed, and no group is being made of it: otherwise it
+ * stays, and the log says so. A call of one rank does not wait for the others longer than it takes
+ * to hand over what they still need, at most a few seconds where some are dead.
  */
 void ucg_group_destroy(ucg_group_h group);
 
-/** Place of this process in the group, and how many there are; of a group that is ready. */
+/** Place of this process in the group, and how many there are; of one that is not ready UINT32_MAX
+ * and 0. */
 uint32_t ucg_group_rank(ucg_group_h group);
 uint32_t ucg_group_size(ucg_group_h group);
 
@@ -157,7 +169,11 @@ typedef struct ucg_group_attr {
 #define UCG_GROUP_ATTR_INIT \
     { sizeof(ucg_group_attr_t), 0, 0, 0, 0, 0, 0 }
 
-/** Fills what fits into attr->struct_size bytes. */
+/**
+ * Fills what fits into attr->struct_size bytes.
+ *
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM: attr was not initialised; UCS_ERR_BUSY: not ready.
+ */
 ucs_status_t ucg_group_query(ucg_group_h group, ucg_group_attr_t* attr);
 
 /* ------------------------------------------------------------------ what can be done */
@@ -310,7 +326,7 @@ typedef struct ucg_coll_args {
      * not set. */
     double timeout;
     /* Called when the operation ended, with what ucg_request_test() returns; may be NULL. It may
-     * start the request again, and may not free it. */
+     * start the request again, and may not free it (see the rules above). */
     void (*callback)(ucg_request_h request, ucs_status_t status, void* arg);
     void* callback_arg;
     /* Name of an algorithm that must be used, as ucg_request_query() gives it; NULL: the best. */
@@ -375,7 +391,11 @@ typedef struct ucg_request_attr {
 #define UCG_REQUEST_ATTR_INIT \
     { sizeof(ucg_request_attr_t), UCS_OK, NULL, NULL, NULL, 0, 0 }
 
-/** Fills what fits into attr->struct_size bytes. */
+/**
+ * Fills what fits into attr->struct_size bytes.
+ *
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM: attr was not initialised.
+ */
 ucs_status_t ucg_request_query(ucg_request_h request, ucg_request_attr_t* attr);
 
 /**

@@ -105,7 +105,6 @@ ucs_status_t ucg_group_query(ucg_group_h handle, ucg_group_attr_t* attr) {
     const group& of = from(handle);
     const schedule::placement& where = of.where();
     const schedule::rank_t node = where.node_of(of.rank());
-    give(attr, {sizeof(ucg_group_attr_t), of.rank(), of.size(), where.nodes(), node,
-                where.index_of(of.rank()), static_cast<uint32_t>(where.on(node).size())});
-    return UCS_OK;
+    return give(attr, {sizeof(ucg_group_attr_t), of.rank(), of.size(), where.nodes(), node,
+                       where.index_of(of.rank()), static_cast<uint32_t>(where.on(node).size())});
 }

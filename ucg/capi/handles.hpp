@@ -62,12 +62,14 @@ ucs_status_t guarded(context& of, Body&& body) noexcept try {
 
 // Copies what a struct that the caller's version knows has room for, the size itself excepted.
 template<class Struct>
-void give(Struct* into, const Struct& all) noexcept {
+ucs_status_t give(Struct* into, const Struct& all) noexcept {
     const std::size_t known = std::min(into->struct_size, sizeof all);
-    if (known <= sizeof into->struct_size) return;
+    if (known <= sizeof into->struct_size)
+        return refuse("query", "attr was not initialised by the macro of its type");
     std::memcpy(reinterpret_cast<char*>(into) + sizeof into->struct_size,
                 reinterpret_cast<const char*>(&all) + sizeof all.struct_size,
                 known - sizeof all.struct_size);
+    return UCS_OK;
 }
 
 // Makes progress until `done`; in thread mode MULTI other threads have their turns meanwhile.

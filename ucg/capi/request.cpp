@@ -90,8 +90,7 @@ ucs_status_t ucg_request_query(ucg_request_h handle, ucg_request_attr_t* attr) {
         all.status = of.status();
         all.algorithm = of.algorithm();
         all.reason = of.reason();
-        give(attr, all);
-        return UCS_OK;
+        return give(attr, all);
     });
 }
 

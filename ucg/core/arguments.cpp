@@ -159,7 +159,8 @@ ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
     if (args.op < 0 || args.op >= UCG_OP_LAST)
         return refuse(args, UCS_ERR_INVALID_PARAM, "{} is no operation", static_cast<int>(args.op));
     if (args.op == UCG_OP_USER) {
-        if (args.user_op == nullptr || args.user_op->function == nullptr)
+        if (args.user_op == nullptr || args.user_op->struct_size < sizeof(ucg_user_op_t) ||
+            args.user_op->function == nullptr)
             return refuse(args, UCS_ERR_INVALID_PARAM, "the user's operator is not given");
         return UCS_OK;
     }

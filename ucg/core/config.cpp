@@ -1,6 +1,11 @@
 #include "ucg/core/config.hpp"
 
+#include <bit>
+#include <cmath>
 #include <utility>
+
+#include "ucs/sys/process.hpp"
+#include "ucs/sys/uuid.hpp"
 
 namespace ucg {
 namespace {
@@ -111,6 +116,22 @@ const ucs::config::table& config::options() {
         return all;
     }();
     return made;
+}
+
+std::uint64_t config::common() const noexcept {
+    // All that is not a number has one bit pattern.
+    const auto bits = [](double value) {
+        return std::isnan(value) ? ~std::uint64_t{0} : std::bit_cast<std::uint64_t>(value);
+    };
+    std::uint64_t hash = 0;
+    for (const std::uint64_t each :
+         {std::uint64_t{slot_size.bytes}, std::uint64_t{slots}, std::uint64_t{segment.bytes},
+          std::uint64_t{leaders}, std::uint64_t{rails}, std::uint64_t{check}, bits(latency.seconds),
+          bits(bandwidth.bytes_per_second)})
+        hash = ucs::sys::mix(hash ^ each);
+    for (const std::string& each : algorithms)
+        hash = ucs::sys::mix(hash ^ ucs::sys::hash_text(each));
+    return hash;
 }
 
 ucs::result<config> config::read() {

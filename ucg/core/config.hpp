@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "ucg/schedule/call.hpp"
@@ -31,6 +32,9 @@ struct config {
     std::array<std::string, schedule::collective_count> algorithms;
 
     static const ucs::config::table& options();
+
+    // A hash of all that must be the same on every rank, because ranks choose algorithms by it.
+    [[nodiscard]] std::uint64_t common() const noexcept;
 
     // From the environment; what is unknown there is warned of.
     static ucs::result<config> read();

@@ -9,24 +9,31 @@
 namespace ucg {
 
 // A group has the same number on all its ranks, and none of them has it for another group. They
-// agree so: everyone proposes its lowest free one; the highest of these is taken if it is free
-// everywhere, else all propose again, above it. Owner context.
+// agree so: everyone proposes the first free one behind the last that it agreed on, so that a
+// number comes again as late as possible, because messages of its old group may still be under way.
+// The highest of these is taken if it is free everywhere, else all propose again, above it; where
+// that leads beyond the last one, all begin once more at 0. Owner context.
 class group_ids {
 public:
     static constexpr std::uint32_t none = net::most_groups;
 
-    // Reserves the lowest free one from `least` on; none: there is none.
-    [[nodiscard]] std::uint32_t propose(std::uint32_t least = 0) {
+    // Reserves the first free one where the search begins, or from `least` on; none: there is none.
+    [[nodiscard]] std::uint32_t propose() { return propose(next_); }
+    [[nodiscard]] std::uint32_t propose(std::uint32_t least) {
         std::uint32_t id = least;
         while (id < used_.size() && used_[id])
             ++id;
         return take(id) ? id : none;
     }
-    // Instead of the one that was proposed; false: it is not free, and nothing is reserved.
+    // The one that all agreed on, instead of what was proposed, which may be none. False: it is not
+    // free, and nothing is reserved.
     [[nodiscard]] bool settle(std::uint32_t proposed, std::uint32_t agreed) {
-        if (agreed == proposed) return true;
-        release(proposed);
-        return take(agreed);
+        if (agreed != proposed) {
+            release(proposed);
+            if (!take(agreed)) return false;
+        }
+        next_ = (agreed + 1) % none;
+        return true;
     }
     void release(std::uint32_t id) noexcept {
         if (id < used_.size()) used_[id] = false;
@@ -40,6 +47,7 @@ private:
         return true;
     }
     std::vector<bool> used_;
+    std::uint32_t next_ = 0;
 };
 
 }  // namespace ucg

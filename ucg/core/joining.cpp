@@ -23,7 +23,9 @@ constexpr std::size_t longest_address = 1 << 20;
 joining::joining(context& of, std::unique_ptr<exchange> by, const wish& what)
     : context_(of), by_(std::move(by)), wish_(what), proposal_(group_ids::none) {}
 
+// The round that is given up uses memory that goes before it.
 joining::~joining() {
+    by_.reset();
     if (reserved_) context_.ids().release(proposal_);
 }
 
@@ -110,7 +112,7 @@ ucs_status_t joining::say_who() {
     mine_.color = wish_.color;
     mine_.key = wish_.key;
     mine_.proposal = proposal_;
-    mine_.status = reserved_ ? UCS_OK : UCS_ERR_EXCEEDS_LIMIT;
+    mine_.options = context_.options().common();
     return send(mine_, people_, stage::who);
 }
 
@@ -121,12 +123,12 @@ ucs_status_t joining::hear_who() {
         std::ranges::stable_sort(members_, {}, [&](rank_t each) { return people_[each].key; });
         // Whoever cannot take part any more still goes through all rounds: members of other colors
         // do not fail with it.
-        own_failure_ = worst(people_, "has too many groups");
         std::vector<std::uint64_t> nodes;
         for (rank_t i = 0; i < members_.size(); ++i) {
             nodes.push_back(people_[members_[i]].node);
             if (members_[i] == by_->rank()) made_.rank = i;
         }
+        compare_options();
         made_.where = schedule::placement(nodes);
         for (const rank_t each : made_.where.on(made_.where.node_of(made_.rank)))
             made_.pids.push_back(static_cast<pid_t>(people_[members_[each]].pid));
@@ -147,6 +149,19 @@ ucs_status_t joining::hear_who() {
     }
     prepare_how();
     return say_how();
+}
+
+void joining::compare_options() {
+    const auto differs = std::ranges::find_if(members_, [&](rank_t each) {
+        return people_[each].options != people_[members_[0]].options;
+    });
+    if (differs == members_.end()) return;
+    own_failure_ = UCS_ERR_INVALID_PARAM;
+    if (made_.rank != 0 && members_[made_.rank] != *differs) return;  // those concerned say it
+    ucs::log::error(core_log,
+                    "the group cannot be made: rank {} has other UCG_ options than rank 0; sizes, "
+                    "leaders, rails, costs, algorithms and UCG_CHECK must be the same on all ranks",
+                    differs - members_.begin());
 }
 
 // Something is done together on a node where several ranks of any node are: also by a rank that is
@@ -175,23 +190,34 @@ node::geometry joining::geometry() const noexcept {
 
 // --- the number, and what each has to offer ---
 
-// The number that the highest proposal gives, if it is free here.
-void joining::prepare_how() {
+// Takes the number that the highest proposal gives. False: it is not free here, and another one is
+// proposed.
+bool joining::settle() {
     std::uint32_t highest = 0;
     const auto consider = [&](std::uint32_t proposal) { highest = std::max(highest, proposal); };
     for (const rank_t each : members_)
         consider(ways_.empty() ? people_[each].proposal : ways_[each].proposal);
-    bool agreed = true;
-    if (wish_.color != no_color && own_failure_ == UCS_OK) {
-        agreed = reserved_ && context_.ids().settle(proposal_, highest);
-        reserved_ = agreed;
-        proposal_ = highest;
-        if (!agreed) {
-            proposal_ = context_.ids().propose(highest + 1);
-            reserved_ = proposal_ != group_ids::none;
-            if (!reserved_) own_failure_ = UCS_ERR_EXCEEDS_LIMIT;
-        }
+    group_ids& ids = context_.ids();
+    if (highest < group_ids::none) {
+        const std::uint32_t before = reserved_ ? proposal_ : group_ids::none;
+        reserved_ = ids.settle(before, highest);
+        proposal_ = reserved_ ? highest : ids.propose(highest + 1);
+        if (reserved_) return true;
+    } else if (!from_zero_) {
+        from_zero_ = true;
+        if (reserved_) ids.release(proposal_);
+        proposal_ = ids.propose(0);
+    } else {
+        own_failure_ = UCS_ERR_EXCEEDS_LIMIT;
+        ucs::log::error(core_log, "the group cannot be made: its ranks have too many groups");
+        return true;  // there is nothing to agree on any more
     }
+    reserved_ = proposal_ != group_ids::none;
+    return false;
+}
+
+void joining::prepare_how() {
+    const bool agreed = wish_.color == no_color || own_failure_ != UCS_OK || settle();
     my_way_.agreed = agreed ? 1 : 0;
     my_way_.proposal = proposal_;
     my_way_.address_length = static_cast<std::uint32_t>(address_.size());

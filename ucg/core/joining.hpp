@@ -55,8 +55,9 @@ private:
         std::int64_t pid;
         std::uint32_t color;
         std::uint32_t key;
-        std::uint32_t proposal;  // of a number
-        std::int32_t status;     // an error of this rank's, which ends it for all of its color
+        std::uint32_t proposal;  // of a number; none: all are to begin at 0
+        std::uint32_t spare;
+        std::uint64_t options;  // a hash of those that must be the same
     };
     struct how {
         std::uint32_t agreed;    // 1: the number is free here
@@ -80,6 +81,8 @@ private:
     ucs_status_t hear_addresses();
     ucs_status_t say_ready();
     ucs_status_t hear_ready();
+    void compare_options();
+    [[nodiscard]] bool settle();
     void prepare_how();
     [[nodiscard]] ucs_status_t open_memory();
     [[nodiscard]] node::geometry geometry() const noexcept;
@@ -109,6 +112,7 @@ private:
     ucs::unique_fd own_memory_;
     std::uint32_t proposal_;
     bool reserved_ = false;
+    bool from_zero_ = false;  // the search for a number has begun anew
     membership made_;
 };
 

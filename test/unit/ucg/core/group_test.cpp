@@ -1,9 +1,12 @@
 // Groups: coming to be, splitting, ending; and what goes wrong in them.
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
@@ -92,6 +95,47 @@ TEST_CASE(
         CHECK(into[rank][9] == (rank == 1 ? 2.0F : 13.0F));
         CHECK(ucg_request_free(sums[rank]) == UCS_OK);
         ucg_group_destroy(parts[rank]);
+    }
+}
+
+TEST_CASE("a group is split while its operations run, in another order on each rank") {
+    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    std::vector<std::vector<float>> from(4), into(4);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        from[rank].assign(5000, static_cast<float>(1U << rank));
+        into[rank].resize(5000);
+    }
+    for (int round = 0; round < 8; ++round) {
+        CAPTURE(round);
+        std::vector<ucg_group_h> parts(4);
+        const auto split = [&](std::uint32_t rank) {
+            REQUIRE(ucg_group_split(in.groups[rank], 0, 0, &parts[rank]) == UCS_OK);
+        };
+        test::requests first(in), second(in);
+        for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            first.add(rank, sum_of(from[rank], into[rank]));
+            second.add(rank, barrier());
+        }
+        // Before, between and behind them; and the rounds of the split move on between starts.
+        for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            if (rank % 3 == 0) split(rank);
+            for (int turn = 0; turn < round; ++turn)
+                in.progress();
+            REQUIRE(ucg_request_start(first.all()[rank]) == UCS_OK);
+            if (rank % 3 == 1) split(rank);
+            in.progress();
+            REQUIRE(ucg_request_start(second.all()[rank]) == UCS_OK);
+            if (rank % 3 == 2) split(rank);
+        }
+        REQUIRE(test::world::wait(in, parts) == UCS_OK);
+        REQUIRE(in.run_until([&] { return first.over() && second.over(); }));
+        for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            CHECK(ucg_request_test(first.all()[rank]) == UCS_OK);
+            CHECK(ucg_request_test(second.all()[rank]) == UCS_OK);
+            CHECK(into[rank][4999] == 15.0F);
+            CHECK(ucg_group_size(parts[rank]) == 4);
+            ucg_group_destroy(parts[rank]);
+        }
     }
 }
 
@@ -206,6 +250,78 @@ TEST_CASE("ranks that disagree are named in the debug mode") {
     CHECK(all.run() == UCS_OK);
 }
 
+TEST_CASE("one of several compared operations is canceled, and the others are not") {
+    const test::env check("UCG_CHECK", "y");
+    test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));
+    std::vector<std::vector<float>> from(4, std::vector<float>(8)), into = from;
+    test::requests first(in), second(in);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        first.add(rank, sum_of(from[rank], into[rank]));
+        second.add(rank, barrier());
+    }
+    first.start();
+    second.start();
+    CHECK(ucg_request_cancel(second.all()[2]) == UCS_OK);
+    REQUIRE(in.run_until([&] { return first.over() && second.over(); }));
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        CHECK(ucg_request_test(first.all()[rank]) == UCS_OK);
+    CHECK(ucg_request_test(second.all()[2]) == UCS_ERR_CANCELED);
+}
+
+TEST_CASE("two threads call a group of one rank at the same time") {
+    ucg_context_params_t params = UCG_CONTEXT_PARAMS_INIT;
+    params.thread_mode = UCS_THREAD_MODE_MULTI;
+    ucg_context_h context = nullptr;
+    REQUIRE(ucg_context_create(&params, &context) == UCS_OK);
+    test::board board(1);
+    ucg_group_params_t how = UCG_GROUP_PARAMS_INIT;
+    how.oob = board.of(0);
+    ucg_group_h group = nullptr;
+    REQUIRE(ucg_group_create(context, &how, &group) == UCS_OK);
+    REQUIRE(ucg_group_wait(group) == UCS_OK);
+    std::atomic<unsigned> wrong = 0;
+    const auto work = [&] {
+        for (std::uint32_t i = 0; i < 3000; ++i) {
+            // More kinds than are kept.
+            std::vector<std::uint32_t> from(1 + i % 24, i), into(from.size());
+            const ucs_status_t status = ucg_allreduce(group, from.data(), into.data(), from.size(),
+                                                      UCG_TYPE_UINT32, UCG_OP_SUM);
+            if (status != UCS_OK || from != into || ucg_group_size(group) != 1) ++wrong;
+        }
+    };
+    std::thread other(work);
+    work();
+    other.join();
+    CHECK(wrong == 0);
+    ucg_group_destroy(group);
+    ucg_context_destroy(context);
+}
+
+TEST_CASE("ranks with different options become no group, and hear which one it is") {
+    test::log_capture captured;
+    test::board board(3);
+    std::vector<ucg_context_h> contexts(3);
+    std::vector<ucg_group_h> groups(3);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        const test::env segment("UCG_SEGMENT", rank == 1 ? "64k" : "128k");
+        const test::env time("UCG_TIMEOUT", rank == 2 ? "10s" : "20s");  // may differ
+        REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
+        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+        params.oob = board.of(rank);
+        REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
+    }
+    std::vector<ucs_status_t> ended(3, UCS_INPROGRESS);
+    for (int turns = 0; turns < 100000 && std::ranges::count(ended, UCS_INPROGRESS) != 0; ++turns)
+        for (std::uint32_t rank = 0; rank < 3; ++rank)
+            ended[rank] = ucg_group_test(groups[rank]);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        CHECK(ended[rank] == UCS_ERR_INVALID_PARAM);
+        ucg_group_destroy(groups[rank]);
+        ucg_context_destroy(contexts[rank]);
+    }
+    CHECK(captured.count("rank 1 has other UCG_ options than rank 0") == 2);
+}
+
 TEST_CASE("a group that nobody else joins is given up in time") {
     test::log_capture captured;
     test::board board(2);
@@ -222,6 +338,7 @@ TEST_CASE("a group that nobody else joins is given up in time") {
     CHECK(ucg_group_wait(group) == UCS_ERR_TIMED_OUT);
     CHECK(captured.count("was not made in time") == 1);
     CHECK(ucg_group_size(group) == 0);
+    CHECK(ucg_group_rank(group) == UINT32_MAX);
     ucg_group_destroy(group);
     ucg_context_destroy(context);
 }

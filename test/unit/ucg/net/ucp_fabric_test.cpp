@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "test/support/log_capture.hpp"
 #include "ucg/algo/table.hpp"
 #include "ucg/reduce/element.hpp"
 #include "ucg/schedule/operation.hpp"
@@ -56,8 +58,11 @@ struct context {
 };
 
 struct member {
+    // Sends that nobody takes are given up soon.
+    static constexpr ucs::time::nanoseconds patience = 50'000'000;
+
     member(context& at, rank_t rank, const std::vector<std::byte>& addresses, std::size_t length)
-        : fabric(at.worker, at.told, 5, rank, addresses, length) {}
+        : fabric(at.worker, at.told, 5, rank, addresses, length, patience) {}
 
     ucg::schedule::frame_pool frames;
     ucp_fabric fabric;
@@ -90,7 +95,7 @@ struct group {
         for (std::size_t turns = 0; turns < 200'000'000; ++turns) {
             if (done()) return true;
             for (std::size_t i = 0; i < contexts.size(); ++i) {
-                if (contexts[i] == nullptr) continue;
+                if (contexts[i] == nullptr || asleep == i) continue;
                 ucp_worker_progress(contexts[i]->worker);
                 members[i]->fabric.progress();
             }
@@ -105,6 +110,7 @@ struct group {
 
     std::vector<std::unique_ptr<context>> contexts;
     std::vector<std::unique_ptr<member>> members;
+    std::optional<rank_t> asleep;  // lives, but makes no progress
 };
 
 using operations = std::vector<std::unique_ptr<operation>>;
@@ -233,4 +239,79 @@ TEST_CASE("an operation that fails at one rank fails at all, and the group goes 
         CHECK(next[i]->status() == UCS_OK);
         CHECK(data[i] == data[2]);
     }
+}
+
+TEST_CASE("an operation that failed does not wait for ever for a rank that takes nothing") {
+    const char* const transports = GENERATE("sm,self", "tcp,self");
+    CAPTURE(transports);
+    test::log_capture captured;
+    group in(2, transports);
+    std::vector<std::vector<std::byte>> data(2, std::vector<std::byte>(4'000'000, std::byte{7}));
+    const auto bcast = [&](rank_t rank) {
+        call what;
+        what.what = collective::bcast;
+        what.into = data[rank].data();
+        what.count = data[rank].size();
+        auto made = std::make_unique<operation>(in.members[rank]->fabric, in.members[rank]->frames);
+        const auto rows = ucg::algo::algorithms(collective::bcast);
+        const auto binomial =
+            std::ranges::find(rows, std::string_view("binomial"), &ucg::schedule::algorithm::name);
+        REQUIRE(binomial != rows.end());
+        REQUIRE(made->init(*binomial, what) == UCS_OK);
+        return made;
+    };
+    // Once in order, so that there is a connection.
+    operations all;
+    for (rank_t i = 0; i < 2; ++i)
+        all.push_back(bcast(i));
+    start_all(all);
+    REQUIRE(in.run_until([&] { return all_ended(all); }));
+
+    in.asleep = 1;
+    all[0]->start();
+    all[0]->fail(UCS_ERR_TIMED_OUT);
+    CHECK(all[0]->status() == UCS_INPROGRESS);  // its memory may be read
+    REQUIRE(in.run_until([&] { return all[0]->status() != UCS_INPROGRESS; }));
+    CHECK(all[0]->status() == UCS_ERR_TIMED_OUT);
+    CHECK(captured.count("rank 1 does not take what was sent to it") == 1);
+    // Whoever is given up is lost.
+    all[0]->start();
+    REQUIRE(in.run_until([&] { return all[0]->status() != UCS_INPROGRESS; }));
+    CHECK(all[0]->status() == UCS_ERR_TIMED_OUT);
+    in.asleep.reset();
+}
+
+TEST_CASE("hundreds of operations that failed are announced once") {
+    group in(3, "sm,self");
+    const auto barrier = [&](rank_t rank) {
+        call what;
+        what.what = collective::barrier;
+        auto made = std::make_unique<operation>(in.members[rank]->fabric, in.members[rank]->frames);
+        REQUIRE(made->init(*ucg::algo::algorithms(collective::barrier).begin(), what) == UCS_OK);
+        return made;
+    };
+    operations all;
+    for (int i = 0; i < 300; ++i)
+        for (rank_t rank = 0; rank < 3; ++rank)
+            all.push_back(barrier(rank));
+    // Rank 0 gives up all of its own before the others have started any.
+    for (std::size_t i = 0; i < all.size(); i += 3) {
+        all[i]->start();
+        all[i]->fail(UCS_ERR_CANCELED);
+    }
+    for (int i = 0; i < 2000; ++i)
+        in.run_until([n = 0]() mutable { return ++n > 1; });
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (i % 3 != 0) all[i]->start();
+    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    for (const auto& each : all)
+        CHECK(each->status() == UCS_ERR_CANCELED);
+    // Silence: nothing moves any more.
+    unsigned moved = 0;
+    for (int i = 0; i < 20000; ++i) {
+        if (i == 10000) moved = 0;
+        for (std::size_t rank = 0; rank < 3; ++rank)
+            moved += ucp_worker_progress(in.contexts[rank]->worker);
+    }
+    CHECK(moved == 0);
 }
