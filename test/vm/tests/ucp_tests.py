@@ -48,9 +48,13 @@ for each in REST_OF_FILES:
 
 @on(DEVICES)
 def programs_of_the_c_interface_run_on_datagrams(guest):
-    """Alone, and where they carry the data by which others are connected: tcp is not even there."""
-    for transports, files in (("ud_verbs,self", ("rma", "am")), ("rc_verbs,ud_verbs,self", ("endpoint",))):
-        run_programs(guest, transports, files)
+    run_programs(guest, "ud_verbs,self", ("rma", "am"))
+
+
+@on(DEVICES, long=True)
+def endpoints_of_the_c_interface_are_connected_over_datagrams(guest):
+    """They carry the data by which others are connected: tcp is not even there."""
+    run_programs(guest, "rc_verbs,ud_verbs,self", ("endpoint",))
 
 
 # The cases of the suite whose clients are programs, not anybody with a TCP socket.
