@@ -63,6 +63,15 @@ const ucs::config::table& config::options() {
                                          "Slots of each process in the node's shared memory. The "
                                          "same in all processes of a group.",
                                          ucs::config::between("2", "1024")),
+             make_option<&config::single_copy>(
+                 "NODE_SINGLE_COPY", "256k",
+                 "From so many bytes of a block on, processes of a node read each other's buffers "
+                 "in "
+                 "alltoall, and two processes in allgather, instead of copying through shared "
+                 "memory. "
+                 "Needs the right to do so (process_vm_readv), which is found out when a group is "
+                 "made. inf: never.",
+                 ucs::config::at_least("1").or_inf()),
              make_option<&config::segment>(
                  "SEGMENT", "128k",
                  "Bytes of the pieces that long messages are cut into, so that one is worked on "
@@ -125,9 +134,9 @@ std::uint64_t config::common() const noexcept {
     };
     std::uint64_t hash = 0;
     for (const std::uint64_t each :
-         {std::uint64_t{slot_size.bytes}, std::uint64_t{slots}, std::uint64_t{segment.bytes},
-          std::uint64_t{leaders}, std::uint64_t{rails}, std::uint64_t{check}, bits(latency.seconds),
-          bits(bandwidth.bytes_per_second)})
+         {std::uint64_t{slot_size.bytes}, std::uint64_t{slots}, std::uint64_t{single_copy.bytes},
+          std::uint64_t{segment.bytes}, std::uint64_t{leaders}, std::uint64_t{rails},
+          std::uint64_t{check}, bits(latency.seconds), bits(bandwidth.bytes_per_second)})
         hash = ucs::sys::mix(hash ^ each);
     for (const std::string& each : algorithms)
         hash = ucs::sys::mix(hash ^ ucs::sys::hash_text(each));

@@ -16,6 +16,7 @@ struct config {
     bool node_engine = true;
     ucs::config::memunits slot_size;
     unsigned slots = 8;
+    ucs::config::memunits single_copy;
     ucs::config::memunits segment;
     unsigned leaders = 0;
     unsigned rails = 1;

@@ -81,8 +81,15 @@ ucs_status_t group::build() {
     const bool one_node = made_.where.nodes() == 1;
     const schedule::rank_t here = made_.where.index_of(made_.rank);
     if (made_.memory) {
-        lives_.emplace(made_.pids);
-        engine_.emplace(made_.memory, *lives_, here);
+        std::vector<pid_t> pids;
+        for (const node::process_mark& each : made_.processes)
+            pids.push_back(static_cast<pid_t>(each.pid));
+        lives_.emplace(pids);
+        node::tuning sizes;
+        sizes.read_bytes = context_.options().single_copy.bytes;
+        engine_.emplace(
+            made_.memory, *lives_, here, sizes,
+            made_.may_read ? node::neighbours(std::move(made_.processes)) : node::neighbours());
     }
     links_ = usual_links(one_node);
     if (one_node) {

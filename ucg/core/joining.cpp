@@ -108,7 +108,7 @@ ucs_status_t joining::say_who() {
     proposal_ = context_.ids().propose();
     reserved_ = proposal_ != group_ids::none;
     mine_.node = context_.node();
-    mine_.pid = ::getpid();
+    mine_.process = node::process_mark::own();
     mine_.color = wish_.color;
     mine_.key = wish_.key;
     mine_.proposal = proposal_;
@@ -131,7 +131,7 @@ ucs_status_t joining::hear_who() {
         compare_options();
         made_.where = schedule::placement(nodes);
         for (const rank_t each : made_.where.on(made_.where.node_of(made_.rank)))
-            made_.pids.push_back(static_cast<pid_t>(people_[members_[each]].pid));
+            made_.processes.push_back(people_[members_[each]].process);
         if (needs_addresses()) {
             auto address = context_.address();
             if (address && address->size() <= longest_address)
@@ -173,7 +173,7 @@ bool joining::shares_memory() const noexcept {
 node::geometry joining::geometry() const noexcept {
     const config& options = context_.options();
     node::geometry made;
-    made.ranks = static_cast<rank_t>(made_.pids.size());
+    made.ranks = static_cast<rank_t>(made_.processes.size());
     made.slots = options.slots;
     made.slot_bytes = static_cast<std::uint32_t>(options.slot_size.bytes);
     made.slot_bytes = static_cast<std::uint32_t>(std::max<std::size_t>(
@@ -271,6 +271,7 @@ ucs_status_t joining::say_ready() {
     if (own_failure_ == UCS_OK && wish_.color != no_color && shares_memory())
         own_failure_ = open_memory();
     my_end_.status = own_failure_;
+    my_end_.may_read = node::neighbours(made_.processes).can_read_all() ? 1 : 0;
     return send(my_end_, ends_, stage::ready);
 }
 
@@ -281,7 +282,7 @@ ucs_status_t joining::open_memory() {
     ucs::unique_fd opened;
     if (!is_owner) {
         const std::string path =
-            fmt::format("/proc/{}/fd/{}", people_[owner].pid, ways_[owner].memory);
+            fmt::format("/proc/{}/fd/{}", people_[owner].process.pid, ways_[owner].memory);
         opened.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC));
         if (!opened) {
             ucs::log::error(core_log,
@@ -305,6 +306,8 @@ ucs_status_t joining::hear_ready() {
         reserved_ = false;
         return UCS_OK;
     }
+    made_.may_read =
+        std::ranges::all_of(members_, [&](rank_t each) { return ends_[each].may_read == 1; });
     return worst(ends_, "is not ready");
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ucg/core/exchange.hpp"
+#include "ucg/node/neighbours.hpp"
 #include "ucg/node/segment.hpp"
 #include "ucg/schedule/placement.hpp"
 #include "ucs/time/clock.hpp"
@@ -22,8 +23,10 @@ struct membership {
     // Of all ranks' workers, each padded to the same length; empty where one node has them all.
     std::vector<std::byte> addresses;
     std::size_t address_length = 0;
-    node::segment memory;     // of this rank's node, where it does something together
-    std::vector<pid_t> pids;  // of the ranks of this node
+    node::segment memory;  // of this rank's node, where it does something together
+    std::vector<node::process_mark> processes;  // of the ranks of this node
+    // Whether all ranks of all nodes may read the memory of those that they share a node with.
+    bool may_read = false;
 
     [[nodiscard]] schedule::rank_t size() const noexcept { return where.ranks(); }
 };
@@ -52,7 +55,7 @@ private:
     // What ranks say; from others, so it may be anything.
     struct who {
         std::uint64_t node;
-        std::int64_t pid;
+        node::process_mark process;
         std::uint32_t color;
         std::uint32_t key;
         std::uint32_t proposal;  // of a number; none: all are to begin at 0
@@ -69,6 +72,7 @@ private:
     };
     struct ready {
         std::int32_t status;
+        std::uint32_t may_read;  // 1: the memory of all others of its node
     };
     enum class stage : std::uint8_t { begin, who, how, addresses, ready, over };
 

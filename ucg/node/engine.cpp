@@ -2,13 +2,16 @@
 
 #include <utility>
 
+#include "ucg/node/log.hpp"
+
 namespace ucg::node {
 
-engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by)
+engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by, neighbours others)
     : memory_(memory),
       lives_(lives),
       me_(me),
       sizes_(by),
+      others_(std::move(others)),
       mine_(memory.control_of(me)),
       patience_(memory, me, patience::usual(memory.ranks())) {
     for (counter* each : {&entered_by_, &given_by_, &worked_by_, &taken_by_})
@@ -159,7 +162,13 @@ bool engine::work() noexcept {
     if (!first_->pattern_->how().works || worked_ == given_) return false;
     const std::uint64_t next = base_ + worked_;
     if (!have(given_by_, next + 1, listens::to_all)) return false;
-    first_->pattern_->work(worked_++, {memory_, false, next});
+    const ucs_status_t status = first_->pattern_->work(worked_++, {memory_, false, next});
+    if (status != UCS_OK) {
+        ucs::log::error(node_log, "rank {} cannot read what the others gave: {}", me_,
+                        ucs_status_string(status));
+        fail(status);
+        return false;
+    }
     publish(&control::worked, next + 1);
     return true;
 }

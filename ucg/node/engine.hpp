@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "ucg/node/neighbours.hpp"
 #include "ucg/node/operation.hpp"
 #include "ucg/node/patience.hpp"
 #include "ucg/node/watch.hpp"
@@ -18,7 +19,9 @@ namespace ucg::node {
 // the group is given up: all operations end with an error on every rank, now and later.
 class engine {
 public:
-    engine(const segment& memory, watch& lives, rank_t me, const tuning& by = {});
+    // `others`: to read long blocks where they lie; empty, or all ranks allow it (can_read_all).
+    engine(const segment& memory, watch& lives, rank_t me, const tuning& by = {},
+           neighbours others = {});
     engine(const engine&) = delete;
     engine& operator=(const engine&) = delete;
     ~engine();
@@ -27,6 +30,7 @@ public:
     [[nodiscard]] rank_t size() const noexcept { return memory_.ranks(); }
     [[nodiscard]] const segment& memory() const noexcept { return memory_; }
     [[nodiscard]] const tuning& sizes() const noexcept { return sizes_; }
+    [[nodiscard]] const neighbours& others() const noexcept { return others_; }
 
     // Whether anything moved. Never blocks; while nothing moves it looks every millisecond whether
     // the others live.
@@ -78,6 +82,7 @@ private:
     watch& lives_;
     const rank_t me_;
     const tuning sizes_;
+    const neighbours others_;
     control& mine_;
     patience patience_;
 

@@ -38,7 +38,8 @@ ucs_status_t operation::init(const call& what) noexcept try {
     call_ = what;
     if (!has_counts(what.what)) call_.counts = nullptr;
     if (const ucs_status_t status = check(); status != UCS_OK) return status;
-    pattern_ = make_pattern(call_, engine_.rank(), engine_.memory().like(), engine_.sizes());
+    pattern_ = make_pattern(call_, engine_.rank(), engine_.memory().like(), engine_.sizes(),
+                            engine_.others());
     if (pattern_ == nullptr) return UCS_ERR_UNSUPPORTED;
     const flow& how = pattern_->how();
     in_mailbox_ =

@@ -2,6 +2,7 @@
 
 #include "ucg/node/dealing.hpp"
 #include "ucg/node/moving.hpp"
+#include "ucg/node/reading.hpp"
 #include "ucg/node/reducing.hpp"
 
 namespace ucg::node {
@@ -26,10 +27,11 @@ std::unique_ptr<pattern> make_reducing(const call& what, rank_t me, const geomet
 }  // namespace
 
 std::unique_ptr<pattern> make_pattern(const call& what, rank_t me, const geometry& like,
-                                      const tuning& by) {
+                                      const tuning& by, const neighbours& others) {
     if (what.element == 0 || what.element > std::min<std::size_t>(by.segment, like.slot_bytes))
         return nullptr;
     const bool deals = dealing::fits(what, like);
+    const bool reads = !others.empty() && reading::pays(what, like, by);
     switch (what.what) {
         case collective::barrier:
             return std::make_unique<meet>(what, me, like);
@@ -38,11 +40,14 @@ std::unique_ptr<pattern> make_pattern(const call& what, rank_t me, const geometr
         case collective::allreduce:
         case collective::reduce:
             return make_reducing(what, me, like, by);
-        case collective::gather:
         case collective::allgather:
         case collective::allgatherv:
+            if (reads) return std::make_unique<reading>(what, me, like, others);
+            [[fallthrough]];
+        case collective::gather:
             return std::make_unique<collect>(what, me, like, by);
         case collective::alltoall:
+            if (reads) return std::make_unique<reading>(what, me, like, others);
             if (deals) return std::make_unique<all_to_all>(what, me, like, by);
             break;
         case collective::reduce_scatter:

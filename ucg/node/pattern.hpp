@@ -8,9 +8,11 @@
 #include "ucg/node/segment.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucs/arch/copy.hpp"
+#include "ucs/type/status.h"
 
 namespace ucg::node {
 
+class neighbours;
 using schedule::call;
 
 // Where the ranks have put one segment: in their mailboxes or in their slots.
@@ -52,6 +54,8 @@ struct tuning {
     // From so many bytes on a result is written past the caches, which it would only sweep; from
     // fewer where a core's part of the cache is smaller.
     std::size_t streamed_bytes = 32 << 20;
+    // From so many bytes on a rank reads the block of another where it lies, if the system lets it.
+    std::size_t read_bytes = 256 * 1024;
     // Bytes of a segment; a message is cut into segments of this size at most, so that one is
     // copied while the others' processors see the one before. At most a slot.
     std::size_t segment = 128 * 1024;
@@ -75,8 +79,11 @@ public:
 
     // Puts the segment where others will look for it.
     virtual void give(std::uint64_t segment, const places& at) noexcept = 0;
-    // Of `works`: all have given; puts a part of the result into the own slot.
-    virtual void work(std::uint64_t, const places&) noexcept {}
+    // Of `works`: all have given; puts a part of the result into the own slot, or reads what others
+    // have not put into theirs. Not UCS_OK: there is no going on.
+    [[nodiscard]] virtual ucs_status_t work(std::uint64_t, const places&) noexcept {
+        return UCS_OK;
+    }
     // All whom this rank listens to have given, and worked.
     virtual void take(std::uint64_t segment, const places& at) noexcept = 0;
 
@@ -109,8 +116,9 @@ private:
 };
 
 // nullptr: the engine does not have it (the fabric does). The call stays where it is; its buffers
-// may be replaced. May throw std::bad_alloc.
+// may be replaced. `others` outlives it; empty: nobody's memory is read. May throw std::bad_alloc.
 [[nodiscard]] std::unique_ptr<pattern> make_pattern(const call& what, rank_t me,
-                                                    const geometry& like, const tuning& by);
+                                                    const geometry& like, const tuning& by,
+                                                    const neighbours& others);
 
 }  // namespace ucg::node

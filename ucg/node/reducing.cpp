@@ -69,7 +69,7 @@ void reduce_in_parts::give(std::uint64_t segment, const places& at) noexcept {
 }
 
 // In blocks that stay in the nearest cache, since the result goes to two places.
-void reduce_in_parts::work(std::uint64_t segment, const places& at) noexcept {
+ucs_status_t reduce_in_parts::work(std::uint64_t segment, const places& at) noexcept {
     const auto [first, last] = part(segment, me_);
     const std::size_t step = block_ * what_.element;
     for (std::size_t offset = first; offset < last; offset += step) {
@@ -78,6 +78,7 @@ void reduce_in_parts::work(std::uint64_t segment, const places& at) noexcept {
         reduce(segment, at, offset, size / what_.element, result);
         if (wants_result()) deliver(output() + begin(segment) + offset, result, size);
     }
+    return UCS_OK;
 }
 
 void reduce_in_parts::take(std::uint64_t segment, const places& at) noexcept {

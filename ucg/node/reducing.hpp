@@ -43,7 +43,7 @@ class reduce_in_parts final : public reducing {
 public:
     reduce_in_parts(const call& what, rank_t me, const geometry& like, const tuning& by);
     void give(std::uint64_t segment, const places& at) noexcept override;
-    void work(std::uint64_t segment, const places& at) noexcept override;
+    [[nodiscard]] ucs_status_t work(std::uint64_t segment, const places& at) noexcept override;
     void take(std::uint64_t segment, const places& at) noexcept override;
 
 private:

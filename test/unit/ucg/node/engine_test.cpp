@@ -41,6 +41,7 @@ node::tuning small_limits(std::size_t direct) {
     made.direct_ranks = direct == 0 ? 0 : 2;
     made.segment = 1024;
     made.block = 192;
+    made.read_bytes = 200;
     made.streamed_bytes = 4096;
     return made;
 }
@@ -68,7 +69,11 @@ std::vector<scenario> scenarios(rank_t ranks, std::uint64_t count) {
 
 // One after the other, each twice.
 std::string run_all(test::node_rank& me, const std::vector<scenario>& all, std::size_t direct) {
-    node::engine by(me.memory, me.lives, me.rank, small_limits(direct));
+    // Both ways to move long blocks.
+    const bool reads = direct == 0;
+    if (reads && !me.others.can_read_all()) return "the memory of others cannot be read";
+    node::engine by(me.memory, me.lives, me.rank, small_limits(direct),
+                    reads ? me.others : node::neighbours());
     for (const scenario& of : all) {
         test::reference data(of);
         node::operation operation(by);
@@ -274,7 +279,7 @@ TEST_CASE("a long vector is reduced in parts, also between two ranks") {
     what.how = &how;
     for (const bool longer : {false, true}) {
         what.count = limits.direct_ranks_bytes / 4 + (longer ? 1 : 0);
-        const auto made = node::make_pattern(what, 0, like, limits);
+        const auto made = node::make_pattern(what, 0, like, limits, {});
         REQUIRE(made != nullptr);
         CHECK(made->how().works == longer);
     }
@@ -289,7 +294,7 @@ TEST_CASE("one rank that has everything uses whole slots") {
     what.places = places;
     for (const auto which : {collective::reduce_scatter, collective::allgatherv}) {
         what.what = which;
-        const auto made = node::make_pattern(what, 1, like, {});
+        const auto made = node::make_pattern(what, 1, like, {}, {});
         REQUIRE(made != nullptr);
         CHECK(made->how().segments <= (1U << 20) / like.slot_bytes + 1);
         CHECK(made->how().bytes <= like.slot_bytes);

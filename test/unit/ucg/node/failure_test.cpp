@@ -262,3 +262,54 @@ TEST_CASE("whoever gives up waiting learns for whom, and the others learn of it"
     };
     CHECK(run_node(test::small_node(2), ranks_are::threads, body) == "");
 }
+
+TEST_CASE("a rank that is killed while others read its memory ends the operation on them") {
+    const auto body = [](test::node_rank& me) -> std::string {
+        node::tuning limits;
+        limits.read_bytes = 1;
+        node::engine by(me.memory, me.lives, me.rank, limits, me.others);
+        std::vector<std::uint64_t> from(3000, me.rank), into(3000);
+        schedule::call what;
+        what.what = collective::alltoall;
+        what.from = from.data();
+        what.into = into.data();
+        what.count = 1000;
+        what.element = 8;
+        node::operation operation(by);
+        if (operation.init(what) != UCS_OK) return "init";
+        ucs_status_t status = UCS_OK;
+        for (int round = 0; status == UCS_OK; ++round) {
+            operation.start();
+            // In the middle: its input is known, and it has not read others'.
+            if (me.rank == 2 && round == 20) ::kill(::getpid(), SIGKILL);
+            status = by.wait(operation);
+            for (rank_t rank = 0; status == UCS_OK && rank < 3; ++rank)
+                if (into[rank * 1000 + 999] != rank) return "content";
+        }
+        // Whoever finds out first: by reading, or by the watch.
+        const bool right = status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_ENDPOINT_TIMEOUT;
+        return right ? "" : fmt::format("ended with {}", ucs_status_string(status));
+    };
+    for (int i = 0; i < 5; ++i)
+        CHECK(run_node(test::small_node(3), ranks_are::processes, body) == "");
+}
+
+TEST_CASE("memory of a process that is another one, or has no such memory, is not read") {
+    const std::uint64_t mine = 77;
+    const auto address = reinterpret_cast<std::uintptr_t>(&mine);
+    std::uint64_t into = 0;
+    const node::process_mark own = node::process_mark::own();
+    node::process_mark stranger = own, nobody = own, moved = own;
+    ++stranger.cookie;
+    nobody.pid = 0x7ffffffe;
+    moved.cookie_at = 8;
+    const node::neighbours all({own, stranger, nobody, moved});
+    CHECK(all.read(0, address, &into, sizeof into) == UCS_OK);
+    CHECK(into == 77);
+    CHECK(all.read(0, 16, &into, sizeof into) == UCS_ERR_IO_ERROR);
+    CHECK(all.read(1, address, &into, sizeof into) == UCS_ERR_ENDPOINT_TIMEOUT);
+    CHECK(all.read(2, address, &into, sizeof into) == UCS_ERR_ENDPOINT_TIMEOUT);
+    CHECK(all.read(3, address, &into, sizeof into) == UCS_ERR_IO_ERROR);
+    CHECK_FALSE(all.can_read_all());
+    CHECK(node::neighbours({own, own}).can_read_all());
+}

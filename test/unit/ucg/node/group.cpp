@@ -22,7 +22,12 @@ constexpr unsigned patience_of_tests = instrumented ? 250 : 60;  // seconds
 std::string run_rank(const segment& memory, std::span<const pid_t> pids, rank_t rank,
                      const node_body& body) {
     watch lives(pids);
-    node_rank me{memory, lives, rank};
+    // Children have what their parent had, in the same place.
+    std::vector<process_mark> marks(pids.size(), process_mark::own());
+    for (std::size_t i = 0; i < pids.size(); ++i)
+        marks[i].pid = pids[i];
+    const neighbours others(marks);
+    node_rank me{memory, lives, rank, others};
     return body(me);
 }
 
@@ -87,6 +92,7 @@ std::string run_processes(int fd, const geometry& like, const node_body& body) {
     int gate[2];
     if (shared == MAP_FAILED || like.ranks > board::most || ::pipe(gate) != 0) return "no board";
     board& all = *static_cast<board*>(shared);
+    static_cast<void>(process_mark::own());  // before the first child
     for (rank_t rank = 0; rank < like.ranks; ++rank) {
         const pid_t pid = ::fork();
         if (pid == 0) {

@@ -14,6 +14,7 @@ struct node_rank {
     const ucg::node::segment& memory;
     ucg::node::watch& lives;
     ucg::node::rank_t rank;
+    const ucg::node::neighbours& others;
 };
 
 // Empty: all is right; else what is wrong.
