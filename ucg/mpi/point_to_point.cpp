@@ -1,9 +1,12 @@
 // Blocking messages: while something of ours is under way, the non-blocking form and a loop, since
 // a rank that waits here may be the one that others' collectives wait for.
+#include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "ucg/mpi/exported.hpp"
 #include "ucg/mpi/progress.hpp"
+#include "ucg/mpi/types.hpp"
 
 using namespace ucg::mpi;
 
@@ -111,18 +114,23 @@ int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, 
 
 int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int out_tag, int from,
                          int in_tag, MPI_Comm comm, MPI_Status* status) {
-    int bytes = 0, packed = 0;
-    if (is_mpi_alone() || PMPI_Pack_size(count, type, comm, &bytes) != MPI_SUCCESS)
+    // A copy of what is short and lies together is sent; for the rest MPI knows better, and another
+    // thread moves ucg.
+    constexpr std::uint64_t most = 1 << 20;
+    const auto mpis = [&] {
         return PMPI_Sendrecv_replace(data, count, type, to, out_tag, from, in_tag, comm, status);
-    std::vector<char> copy;
+    };
+    if (is_mpi_alone()) return mpis();
+    const layout where = count > 0 && type != MPI_DATATYPE_NULL ? layout_of(type) : layout{};
+    const std::uint64_t bytes = static_cast<std::uint64_t>(std::max(count, 0)) * where.size;
+    if (!where.dense || bytes == 0 || bytes > most) return away(mpis);
+    std::vector<std::byte> copy;
     try {
         copy.resize(static_cast<std::size_t>(bytes));
-    } catch (const std::bad_alloc&) {
-        PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-        return MPI_ERR_NO_MEM;
+    } catch (...) {
+        return away(mpis);
     }
-    const int status_of_pack = PMPI_Pack(data, count, type, copy.data(), bytes, &packed, comm);
-    if (status_of_pack != MPI_SUCCESS) return status_of_pack;
-    return MPI_Sendrecv(copy.data(), packed, MPI_PACKED, to, out_tag, data, count, type, from,
-                        in_tag, comm, status);
+    std::memcpy(copy.data(), data, copy.size());
+    return MPI_Sendrecv(copy.data(), count, type, to, out_tag, data, count, type, from, in_tag,
+                        comm, status);
 }
