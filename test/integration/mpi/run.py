@@ -203,8 +203,6 @@ TAKEN = {
 # Why one of these programs may have calls handed over: it makes them on communicators that are not served, and by
 # types and operators that are not.
 HANDED_OVER = {"taken_forms": {"one rank only", "intercommunicator", "datatype", "operator"}, "taken_progress": set()}
-# How many calls of a program with 1 rank in some of its communicators, and as few of other kinds, are handed over.
-MOST_HANDED_OVER = 0.75
 
 
 def not_taken(args, output):
@@ -219,7 +217,7 @@ def not_taken(args, output):
             return f"calls of {name} were handed over, for no group could be made"
     for name in TAKEN.get(args.program, []):
         taken, others, reasons = rows.get(name, (0, 0, set()))
-        if taken == 0 or others > MOST_HANDED_OVER * taken:
+        if taken == 0 or others > taken:
             return f"of {name} {taken} calls were taken and {others} handed over"
         if reasons - HANDED_OVER[args.program]:
             return f"calls of {name} were handed over: {', '.join(sorted(reasons - HANDED_OVER[args.program]))}"
