@@ -315,7 +315,7 @@ What is measured
 How
   -p COUNT    ranks to start here
   -C LIST     binds each rank to a processor of the list, "0,2-5", or of those allowed, auto; the
-              first rank of a node to the first, and so on around
+              first rank of a machine to the first, and so on around
   -n COUNT    iterations (as many as fit the time)
   -w COUNT    iterations that are not counted before (a tenth of -n, 2 at least)
   -t SECONDS  time for each row without -n (0.5)

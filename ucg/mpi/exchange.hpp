@@ -5,6 +5,8 @@
 #include <ucg/api/ucg_oob.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 
 namespace ucg::mpi {
 
