@@ -133,6 +133,8 @@ reason served::join_others() noexcept try {
                 "ucg_mpi: no group for a communicator of %u ranks (error %d): the MPI does its "
                 "collectives\n",
                 size_, static_cast<int>(status));
+        ucg_group_destroy(group_);
+        group_ = nullptr;
         return reason::no_group;
     }
     ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
