@@ -1,6 +1,13 @@
 #include "tools/ucg_perf/job.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <vector>
 
 #include "tools/common/failure.hpp"
 
@@ -9,6 +16,39 @@ namespace tools::ucg_perf {
 void check(ucs_status_t status, std::string_view what) {
     if (status == UCS_OK) return;
     throw failure(fmt::format("{}: {}", what, ucs_status_string(status)));
+}
+
+namespace {
+
+// Of the machine as it was started; all zero where it does not say.
+using machine_name = std::array<char, 36>;
+
+machine_name this_machine() noexcept {
+    machine_name made{};
+    const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return made;
+    if (::read(file, made.data(), made.size()) != static_cast<ssize_t>(made.size())) made.fill(0);
+    ::close(file);
+    return made;
+}
+
+}  // namespace
+
+std::uint32_t place_on_machine(const ucg_oob_t& over) {
+    const machine_name mine = this_machine();
+    std::vector<machine_name> all(over.size);
+    void* round = nullptr;
+    check(over.allgather(over.arg, mine.data(), all.data(), mine.size(), &round),
+          "asking where the ranks are");
+    ucs_status_t status = UCS_INPROGRESS;
+    while ((status = over.test(over.arg, round)) == UCS_INPROGRESS)
+        ::sched_yield();
+    over.release(over.arg, round);
+    check(status, "asking where the ranks are");
+    std::uint32_t before = 0;
+    for (std::uint32_t rank = 0; rank < over.rank; ++rank)
+        before += all[rank] == mine ? 1U : 0U;
+    return before;
 }
 
 job::job(ucg_oob_t* over) : over_(over) {
@@ -25,6 +65,26 @@ job::job(ucg_oob_t* over) : over_(over) {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
     args.coll = UCG_COLL_BARRIER;
     barrier_ = prepare(args);
+    if (about_.nodes == 1 && about_.size > 1) make_start_line();
+}
+
+void job::make_start_line() {
+    tools::start_line::address where;
+    if (rank() == 0 && start_.make(size())) where = start_.where();
+    check(ucg_bcast(group_.get(), &where, sizeof where, UCG_TYPE_UINT8, 0),
+          "telling where to start");
+    if (rank() != 0 && where.process != 0) (void)start_.join(where);
+    if (largest(start_.is_open() ? 0 : 1) != 0) start_.leave();
+}
+
+void job::line_up() const {
+    barrier();
+    if (!start_.is_open() || start_.meet([this] { (void)ucg_progress(context_.get()); })) return;
+    start_.leave();
+    fmt::print(stderr,
+               "ucg_perf: rank {}: another one did not come for seconds; from here on times "
+               "begin after a barrier\n",
+               rank());
 }
 
 request job::prepare(const ucg_coll_args_t& args) const {

@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "tools/common/start_line.hpp"
+
 namespace tools::ucg_perf {
 
 // Throws failure that names what was being done, unless the status is UCS_OK.
@@ -16,6 +18,9 @@ struct free_request {
     void operator()(ucg_request_h request) const noexcept { ucg_request_free(request); }
 };
 using request = std::unique_ptr<ucg_request, free_request>;
+
+// How many ranks before this one run on the same machine. All ranks ask at the same time.
+[[nodiscard]] std::uint32_t place_on_machine(const ucg_oob_t& over);
 
 // Context and group of a rank. Lives as long as the program measures.
 class job {
@@ -30,6 +35,8 @@ public:
 
     [[nodiscard]] request prepare(const ucg_coll_args_t& args) const;
     void barrier() const;
+    // A barrier that all ranks leave at the same moment, where they are on one machine.
+    void line_up() const;
     // Replaces each by the largest of all ranks.
     void largest(std::span<double> values) const;
     [[nodiscard]] double largest(double value) const {
@@ -47,7 +54,10 @@ private:
     std::unique_ptr<ucg_context, leave> context_;
     std::unique_ptr<ucg_group, leave> group_;
     ucg_group_attr_t about_ = UCG_GROUP_ATTR_INIT;
+    void make_start_line();
+
     request barrier_;
+    mutable tools::start_line start_;
 };
 
 }  // namespace tools::ucg_perf

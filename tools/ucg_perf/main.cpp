@@ -65,12 +65,13 @@ bool measure_all(const job& with, const options& wanted) {
 }
 
 int run_job(const options& wanted, ucg_oob_t* over) {
+    // Before the memory of the group is touched: it lies where the processor is.
+    if (wanted.ranks == 0 && wanted.processors) bind_rank(wanted, place_on_machine(*over));
     const job with(over);
     if (wanted.root >= with.size()) {
         throw tools::usage_error(
             fmt::format("-r: there is no rank {} of {}", wanted.root, with.size()));
     }
-    if (wanted.ranks == 0) bind_rank(wanted, with.about().node_rank);
     if (with.rank() == 0) {
         fmt::print("{}", header(wanted, with.about()));
         (void)std::fflush(stdout);

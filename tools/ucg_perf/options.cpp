@@ -186,6 +186,9 @@ void take_flag(options& into, char letter) {
         case 'V':
             into.validate = true;
             break;
+        case 'x':
+            into.validate_once = true;
+            break;
         case 'f':
             into.csv = true;
             break;
@@ -260,7 +263,7 @@ bool reduces(ucg_coll_t what) noexcept {
 
 options parse_options(std::span<const std::string> words) {
     options wanted;
-    constexpr std::string_view flags = "iDVfqvlh";
+    constexpr std::string_view flags = "iDVxfqvlh";
     option_scanner scanner(words, flags, "csanwtdormWbTpC");
     while (const auto found = scanner.next()) {
         if (flags.find(found->letter) != std::string_view::npos)
@@ -312,12 +315,13 @@ What is measured
 How
   -p COUNT    ranks to start here
   -C LIST     binds each rank to a processor of the list, "0,2-5", or of those allowed, auto; the
-              first rank of a node to the first, and so on around
+              first rank of a machine to the first, and so on around
   -n COUNT    iterations (as many as fit the time)
-  -w COUNT    iterations that are not counted before (a tenth of -n)
+  -w COUNT    iterations that are not counted before (a tenth of -n, 2 at least)
   -t SECONDS  time for each row without -n (0.5)
   -T SECONDS  after which an operation has failed (as UCG_TIMEOUT says)
   -V          compares each received element, of every iteration
+  -x          the same of one iteration before the others, which is not timed
 
 Output
   -f          comma-separated values

@@ -32,6 +32,7 @@ struct options {
     std::uint32_t in_flight = 1;                      // -W
     std::uint32_t buffers = 1;                        // -b, at least in_flight
     bool validate = false;                            // -V
+    bool validate_once = false;                       // -x
     double limit = 0;                                 // -T, seconds of an operation; 0: none
     std::uint32_t ranks = 0;                          // -p; 0: others start them
     std::optional<std::vector<unsigned>> processors;  // -C; empty: those this process may use

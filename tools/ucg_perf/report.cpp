@@ -23,7 +23,7 @@ double algorithm_rate(const result_row& of) noexcept {
 }
 
 std::string verdict(const options& by, const result_row& of) {
-    if (!by.validate) return "not compared";
+    if (!by.validate && !by.validate_once) return "not compared";
     return of.right ? "right" : "WRONG";
 }
 
@@ -86,7 +86,7 @@ std::string row(const options& by, const result_row& of) {
         ucg_coll_name(of.what), of.bytes, of.iterations, microseconds(of.times.least),
         microseconds(of.times.median), microseconds(of.times.p95), microseconds(of.times.p99),
         microseconds(of.times.most), rate, rate * of.bus_factor, of.algorithm,
-        by.validate ? of.right ? " (right)" : " (WRONG)" : "");
+        by.validate || by.validate_once ? of.right ? " (right)" : " (WRONG)" : "");
     if (by.verbose) text += fmt::format("    {}: {}\n", of.algorithm, of.reason);
     return text;
 }

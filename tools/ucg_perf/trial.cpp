@@ -45,6 +45,7 @@ trial::trial(const job& with, const options& by, const subject& what)
       numbers_(by.type, by.op, with.size()),
       content_(layout_, numbers_, with.rank()),
       args_(arguments_of(by, what, layout_)),
+      compares_(by.validate || by.validate_once),
       per_tick_(nanoseconds_per_tick() * 1e-9) {
     const std::size_t element = numbers_.element();
     check_memory(static_cast<double>(layout_.source_elements + layout_.target_elements) *
@@ -65,7 +66,7 @@ void trial::write() {
     for (std::uint64_t i = 0; i < by_.in_flight; ++i) {
         const std::uint64_t turn = turn_ + i;
         const buffers& at = of_turn(turn);
-        if (by_.validate)
+        if (compares_)
             content_.write(at.source.get(), at.target.get(), turn);
         else
             content_.write_anew(at.source.get(), at.target.get(), turn);
@@ -104,11 +105,11 @@ void trial::compare() {
 
 double trial::iterate() {
     write();
-    with_.barrier();
+    with_.line_up();
     const std::uint64_t begin = read_ticks();
     call();
     const std::uint64_t end = read_ticks();
-    if (by_.validate) compare();
+    if (compares_) compare();
     turn_ += by_.in_flight;
     return static_cast<double>(end - begin) * per_tick_ / by_.in_flight;
 }
@@ -137,6 +138,8 @@ std::uint64_t trial::iterations() {
 
 measurement trial::run() {
     std::uint64_t count = 0;
+    if (by_.validate_once) (void)iterate();
+    compares_ = by_.validate;
     if (by_.iterations) {
         count = *by_.iterations;
         warm_up(by_.warm_up.value_or(std::max<std::uint64_t>(count / 10, 2)));

@@ -58,6 +58,7 @@ private:
     std::vector<buffers> memory_;
     std::vector<request> requests_;
     std::uint64_t turn_ = 0;  // operations so far
+    bool compares_;           // each received element; then each given one has its own value
     double per_tick_;         // seconds
     std::optional<std::string> wrong_;
 };

@@ -81,6 +81,32 @@ int MPI_Intercomm_merge(MPI_Comm between, int high, MPI_Comm* made) {
     return made_by(made, [&] { return PMPI_Intercomm_merge(between, high, made); });
 }
 
+// The attribute goes first: what hangs on it is ours, and not for a time when another thread moves
+// ucg.
+int MPI_Comm_disconnect(MPI_Comm* comm) {
+    if (library().active && comm != nullptr && *comm != MPI_COMM_NULL &&
+        served::find(*comm) != nullptr)
+        PMPI_Comm_delete_attr(*comm, library().group_key);
+    return away([&] { return PMPI_Comm_disconnect(comm); });
+}
+
+#if MPI_VERSION >= 4
+int MPI_Comm_create_from_group(MPI_Group group, const char* tag, MPI_Info info,
+                               MPI_Errhandler handler, MPI_Comm* made) {
+    return made_by(made,
+                   [&] { return PMPI_Comm_create_from_group(group, tag, info, handler, made); });
+}
+
+int MPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group remote,
+                                     int remote_leader, const char* tag, MPI_Info info,
+                                     MPI_Errhandler handler, MPI_Comm* made) {
+    return away([&] {
+        return PMPI_Intercomm_create_from_groups(local, leader, remote, remote_leader, tag, info,
+                                                 handler, made);
+    });
+}
+#endif
+
 int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag,
                          MPI_Comm* made) {
     return away(

@@ -9,19 +9,22 @@ using namespace ucg::mpi;
 
 namespace {
 
-// Whether MPI's own function may be called with the program's arguments.
+// Whether MPI's own function may be called with the program's arguments. A persistent request of
+// ours that does not run is to MPI one of its own, and does not run either.
 bool is_mpi_alone() noexcept {
-    return !library().active || (!moving().needed() && persistent_requests().none());
+    return !library().active || (!moving().needed() && persistent_requests().none_active());
 }
 
 // Runs `all` on stand-ins; after a look at ucg if it is needed.
 template<class Call>
-int with_stand_ins(int count, MPI_Request* requests, const Call& call) noexcept try {
-    stand_ins these(count, requests);
-    return call(these.data());
-} catch (const std::bad_alloc&) {
-    PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    return MPI_ERR_NO_MEM;
+int with_stand_ins(int count, MPI_Request* requests, const Call& call) noexcept {
+    try {
+        stand_ins these(count, requests);
+        return call(these.data());
+    } catch (const std::bad_alloc&) {
+        PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+        return MPI_ERR_NO_MEM;
+    }
 }
 
 // One after the other: MPICH 4.0's MPI_Testall fails for persistent collectives of its own.

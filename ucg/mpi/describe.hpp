@@ -227,8 +227,9 @@ reason describe_alltoall(prepared& p, const served& of, const void* in, Count in
 
 template<class Count, class Place>
 reason describe_allgatherv(prepared& p, const served& of, const void* in, Count in_count,
-                           MPI_Datatype in_type, void* out,
-                           const blocks_of<Count, Place>& out_blocks, MPI_Datatype out_type) {
+                           MPI_Datatype in_type, void* out, const Count* counts,
+                           const Place* places, MPI_Datatype out_type) {
+    const blocks_of<Count, Place> out_blocks{counts, places};
     const bool in_place = in == MPI_IN_PLACE;
     if (!describing::are_counts(out_blocks.counts, of.size()) || out_blocks.places == nullptr ||
         out_type == MPI_DATATYPE_NULL ||
@@ -262,9 +263,11 @@ reason describe_allgatherv(prepared& p, const served& of, const void* in, Count 
 }
 
 template<class Count, class Place>
-reason describe_alltoallv(prepared& p, const served& of, const void* in,
-                          const blocks_of<Count, Place>& in_blocks, MPI_Datatype in_type, void* out,
-                          const blocks_of<Count, Place>& out_blocks, MPI_Datatype out_type) {
+reason describe_alltoallv(prepared& p, const served& of, const void* in, const Count* in_counts,
+                          const Place* in_places, MPI_Datatype in_type, void* out,
+                          const Count* out_counts, const Place* out_places, MPI_Datatype out_type) {
+    const blocks_of<Count, Place> in_blocks{in_counts, in_places},
+        out_blocks{out_counts, out_places};
     const bool in_place = in == MPI_IN_PLACE;
     if (!describing::are_counts(out_blocks.counts, of.size()) || out_blocks.places == nullptr ||
         out_type == MPI_DATATYPE_NULL ||

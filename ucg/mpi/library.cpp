@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ucg/mpi/exported.hpp"
+#include "ucg/mpi/persistent.hpp"
 #include "ucg/mpi/progress.hpp"
 #include "ucg/mpi/served.hpp"
 #include "ucg/mpi/stats.hpp"
@@ -90,6 +91,7 @@ void end() noexcept {
     if (library().active) {
         // What is still on its way to others leaves while all are here.
         end_helper();
+        persistent_requests().clear();
         served::destroy_all();
         library().active = false;
     }

@@ -5,7 +5,16 @@
 namespace ucg::mpi {
 
 int persistent::begin() {
-    return start(&active);
+    MPI_Request begun = MPI_REQUEST_NULL;
+    const int status = start(&begun);
+    if (status == MPI_SUCCESS) set_active(begun);
+    return status;
+}
+
+void persistent::set_active(MPI_Request now) noexcept {
+    if (active_ == MPI_REQUEST_NULL && now != MPI_REQUEST_NULL) persistent_requests().activated();
+    if (active_ != MPI_REQUEST_NULL && now == MPI_REQUEST_NULL) persistent_requests().deactivated();
+    active_ = now;
 }
 
 persistents& persistent_requests() noexcept {
@@ -31,6 +40,7 @@ int persistents::add(served& of, prepared&& what, MPI_Request* handle) {
         return of.fail(ucg_coll_name(coll), got);
     status = PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, 0, library().alone, handle);
     if (status != MPI_SUCCESS) return status;
+    made->handle = *handle;
     guard.lock();
     all_.insert_or_assign(number_of(*handle), std::move(made));
     count_.store(all_.size(), std::memory_order_release);
@@ -42,7 +52,9 @@ int persistents::remove(MPI_Request* handle) noexcept {
     patience waits;
     while (which->runs())
         waits.again(moving().advance() != 0);
-    if (which->active != MPI_REQUEST_NULL) PMPI_Wait(&which->active, MPI_STATUS_IGNORE);
+    MPI_Request left = which->active();
+    if (left != MPI_REQUEST_NULL) PMPI_Wait(&left, MPI_STATUS_IGNORE);
+    which->set_active(MPI_REQUEST_NULL);
     {
         const std::lock_guard guard(lock_);
         all_.erase(number_of(*handle));
@@ -51,8 +63,25 @@ int persistents::remove(MPI_Request* handle) noexcept {
     return PMPI_Request_free(handle);
 }
 
+// A program that ends while one runs is wrong, and nobody knows whether the others still come.
+void persistents::clear() noexcept {
+    const std::lock_guard guard(lock_);
+    for (auto each = all_.begin(); each != all_.end();) {
+        if (each->second->runs()) {
+            ++each;
+            continue;
+        }
+        MPI_Request left = each->second->active();
+        if (left != MPI_REQUEST_NULL) PMPI_Wait(&left, MPI_STATUS_IGNORE);
+        each->second->set_active(MPI_REQUEST_NULL);
+        PMPI_Request_free(&each->second->handle);
+        each = all_.erase(each);
+    }
+    count_.store(all_.size(), std::memory_order_release);
+}
+
 stand_ins::stand_ins(int count, MPI_Request* user) : user_(user) {
-    if (persistent_requests().none() || count <= 0 || user == nullptr) return;
+    if (persistent_requests().none_active() || count <= 0 || user == nullptr) return;
     const auto n = static_cast<std::size_t>(count);
     for (std::size_t i = 0; i < n; ++i) {
         persistent* const ours = persistent_requests().find(user[i]);
@@ -62,14 +91,14 @@ stand_ins::stand_ins(int count, MPI_Request* user) : user_(user) {
             ours_.resize(n);
         }
         ours_[i] = ours;
-        copy_[i] = ours->active;
+        copy_[i] = ours->active();
     }
 }
 
 stand_ins::~stand_ins() {
     for (std::size_t i = 0; i < copy_.size(); ++i) {
         if (ours_[i] != nullptr)
-            ours_[i]->active = copy_[i];
+            ours_[i]->set_active(copy_[i]);
         else
             user_[i] = copy_[i];
     }

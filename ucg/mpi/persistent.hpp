@@ -18,7 +18,11 @@ public:
 
     int begin();
     // What MPI is to wait for instead; MPI_REQUEST_NULL: it does not run.
-    MPI_Request active = MPI_REQUEST_NULL;
+    [[nodiscard]] MPI_Request active() const noexcept { return active_; }
+    // What became of it in a wait or a test.
+    void set_active(MPI_Request now) noexcept;
+    // What the program has.
+    MPI_Request handle = MPI_REQUEST_NULL;
     // Ranks make them in the same order, so starts of several at once are put in this order.
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
     [[nodiscard]] bool runs() const noexcept { return is_running(); }
@@ -28,6 +32,7 @@ protected:
 
 private:
     const std::uint64_t number_;
+    MPI_Request active_ = MPI_REQUEST_NULL;
 };
 
 // All of a process. Any thread.
@@ -40,11 +45,21 @@ public:
     int add(served& of, prepared&& what, MPI_Request* handle);
     // Waits until it does not run.
     int remove(MPI_Request* handle) noexcept;
+    // At the end, those that the program has not freed: they would keep their groups.
+    void clear() noexcept;
+
+    // Of starts that MPI has not seen the end of: only their handles need others in their place,
+    // for to MPI all of them are inactive.
+    [[nodiscard]] bool none_active() const noexcept {
+        return active_.load(std::memory_order_acquire) == 0;
+    }
+    void activated() noexcept { active_.fetch_add(1, std::memory_order_acq_rel); }
+    void deactivated() noexcept { active_.fetch_sub(1, std::memory_order_acq_rel); }
 
 private:
     std::mutex lock_;
     std::unordered_map<std::uint64_t, std::unique_ptr<persistent>> all_;
-    std::atomic<std::size_t> count_{0};
+    std::atomic<std::size_t> count_{0}, active_{0};
     std::uint64_t next_ = 0;
 };
 

@@ -1,9 +1,12 @@
 // Blocking messages: while something of ours is under way, the non-blocking form and a loop, since
 // a rank that waits here may be the one that others' collectives wait for.
+#include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "ucg/mpi/exported.hpp"
 #include "ucg/mpi/progress.hpp"
+#include "ucg/mpi/types.hpp"
 
 using namespace ucg::mpi;
 
@@ -24,50 +27,132 @@ int finish_both(MPI_Request out, MPI_Request in, MPI_Status* status) {
     return received != MPI_SUCCESS ? received : sent;
 }
 
-template<class Begin>
-int send_with(const Begin& begin) {
+// `blocking`: MPI's own function, for when nothing of ours is under way.
+template<class Blocking, class Begin>
+int send_with(const Blocking& blocking, const Begin& begin) {
+    if (is_mpi_alone()) return blocking();
     MPI_Request request = MPI_REQUEST_NULL;
     const int status = begin(&request);
     return status == MPI_SUCCESS ? finish(request, MPI_STATUS_IGNORE) : status;
 }
 
+template<class Blocking, class Begin>
+int receive_with(MPI_Status* status, const Blocking& blocking, const Begin& begin) {
+    if (is_mpi_alone()) return blocking();
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int begun = begin(&request);
+    return begun == MPI_SUCCESS ? finish(request, status) : begun;
+}
+
+template<class Send, class Receive>
+int exchange_with(MPI_Status* status, const Send& send, const Receive& receive) {
+    MPI_Request sends = MPI_REQUEST_NULL, receives = MPI_REQUEST_NULL;
+    int begun = receive(&receives);
+    if (begun != MPI_SUCCESS) return begun;
+    begun = send(&sends);
+    if (begun != MPI_SUCCESS) {
+        PMPI_Cancel(&receives);
+        PMPI_Request_free(&receives);
+        return begun;
+    }
+    return finish_both(sends, receives, status);
+}
+
+// A copy of what is short and lies together is sent by `exchange`; for the rest MPI knows better,
+// and another thread moves ucg.
+template<class Blocking, class Exchange>
+int replace_with(const void* data, MPI_Count count, MPI_Datatype type, const Blocking& blocking,
+                 const Exchange& exchange) {
+    constexpr std::uint64_t most = 1 << 20;
+    if (is_mpi_alone()) return blocking();
+    const layout where = count > 0 && type != MPI_DATATYPE_NULL ? layout_of(type) : layout{};
+    const auto elements = static_cast<std::uint64_t>(std::max<MPI_Count>(count, 0));
+    if (!where.dense || elements == 0 || where.size == 0 || elements > most / where.size)
+        return away(blocking);
+    std::vector<std::byte> copy;
+    try {
+        copy.resize(static_cast<std::size_t>(elements * where.size));
+    } catch (...) {
+        return away(blocking);
+    }
+    std::memcpy(copy.data(), data, copy.size());
+    return exchange(copy.data());
+}
+
 }  // namespace
 
-int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    if (is_mpi_alone()) return PMPI_Send(data, count, type, to, tag, comm);
-    return send_with([&](MPI_Request* request) {
-        return PMPI_Isend(data, count, type, to, tag, comm, request);
-    });
-}
+// The functions with counts of a type, their names ending with END.
+#define UCG_MPI_MESSAGES(END, COUNT)                                                               \
+    int MPI_Send##END(const void* data, COUNT count, MPI_Datatype type, int to, int tag,           \
+                      MPI_Comm comm) {                                                             \
+        return send_with([&] { return PMPI_Send##END(data, count, type, to, tag, comm); },         \
+                         [&](MPI_Request* request) {                                               \
+                             return PMPI_Isend##END(data, count, type, to, tag, comm, request);    \
+                         });                                                                       \
+    }                                                                                              \
+    int MPI_Ssend##END(const void* data, COUNT count, MPI_Datatype type, int to, int tag,          \
+                       MPI_Comm comm) {                                                            \
+        return send_with([&] { return PMPI_Ssend##END(data, count, type, to, tag, comm); },        \
+                         [&](MPI_Request* request) {                                               \
+                             return PMPI_Issend##END(data, count, type, to, tag, comm, request);   \
+                         });                                                                       \
+    }                                                                                              \
+    int MPI_Rsend##END(const void* data, COUNT count, MPI_Datatype type, int to, int tag,          \
+                       MPI_Comm comm) {                                                            \
+        return send_with([&] { return PMPI_Rsend##END(data, count, type, to, tag, comm); },        \
+                         [&](MPI_Request* request) {                                               \
+                             return PMPI_Irsend##END(data, count, type, to, tag, comm, request);   \
+                         });                                                                       \
+    }                                                                                              \
+    int MPI_Recv##END(void* data, COUNT count, MPI_Datatype type, int from, int tag,               \
+                      MPI_Comm comm, MPI_Status* status) {                                         \
+        return receive_with(                                                                       \
+            status, [&] { return PMPI_Recv##END(data, count, type, from, tag, comm, status); },    \
+            [&](MPI_Request* request) {                                                            \
+                return PMPI_Irecv##END(data, count, type, from, tag, comm, request);               \
+            });                                                                                    \
+    }                                                                                              \
+    int MPI_Mrecv##END(void* data, COUNT count, MPI_Datatype type, MPI_Message* message,           \
+                       MPI_Status* status) {                                                       \
+        return receive_with(                                                                       \
+            status, [&] { return PMPI_Mrecv##END(data, count, type, message, status); },           \
+            [&](MPI_Request* request) {                                                            \
+                return PMPI_Imrecv##END(data, count, type, message, request);                      \
+            });                                                                                    \
+    }                                                                                              \
+    int MPI_Sendrecv##END(const void* out, COUNT out_count, MPI_Datatype out_type, int to,         \
+                          int out_tag, void* in, COUNT in_count, MPI_Datatype in_type, int from,   \
+                          int in_tag, MPI_Comm comm, MPI_Status* status) {                         \
+        if (is_mpi_alone())                                                                        \
+            return PMPI_Sendrecv##END(out, out_count, out_type, to, out_tag, in, in_count,         \
+                                      in_type, from, in_tag, comm, status);                        \
+        return exchange_with(                                                                      \
+            status,                                                                                \
+            [&](MPI_Request* request) {                                                            \
+                return PMPI_Isend##END(out, out_count, out_type, to, out_tag, comm, request);      \
+            },                                                                                     \
+            [&](MPI_Request* request) {                                                            \
+                return PMPI_Irecv##END(in, in_count, in_type, from, in_tag, comm, request);        \
+            });                                                                                    \
+    }                                                                                              \
+    int MPI_Sendrecv_replace##END(void* data, COUNT count, MPI_Datatype type, int to, int out_tag, \
+                                  int from, int in_tag, MPI_Comm comm, MPI_Status* status) {       \
+        return replace_with(                                                                       \
+            data, count, type,                                                                     \
+            [&] {                                                                                  \
+                return PMPI_Sendrecv_replace##END(data, count, type, to, out_tag, from, in_tag,    \
+                                                  comm, status);                                   \
+            },                                                                                     \
+            [&](const void* copy) {                                                                \
+                return MPI_Sendrecv##END(copy, count, type, to, out_tag, data, count, type, from,  \
+                                         in_tag, comm, status);                                    \
+            });                                                                                    \
+    }
 
-int MPI_Ssend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    if (is_mpi_alone()) return PMPI_Ssend(data, count, type, to, tag, comm);
-    return send_with([&](MPI_Request* request) {
-        return PMPI_Issend(data, count, type, to, tag, comm, request);
-    });
-}
-
-int MPI_Rsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    if (is_mpi_alone()) return PMPI_Rsend(data, count, type, to, tag, comm);
-    return send_with([&](MPI_Request* request) {
-        return PMPI_Irsend(data, count, type, to, tag, comm, request);
-    });
-}
-
-int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-             MPI_Status* status) {
-    if (is_mpi_alone()) return PMPI_Recv(data, count, type, from, tag, comm, status);
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int begun = PMPI_Irecv(data, count, type, from, tag, comm, &request);
-    return begun == MPI_SUCCESS ? finish(request, status) : begun;
-}
-
-int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
-    if (is_mpi_alone()) return PMPI_Mrecv(data, count, type, message, status);
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int begun = PMPI_Imrecv(data, count, type, message, &request);
-    return begun == MPI_SUCCESS ? finish(request, status) : begun;
-}
+UCG_MPI_MESSAGES(, int)
+#if MPI_VERSION >= 4
+UCG_MPI_MESSAGES(_c, MPI_Count)
+#endif
 
 int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
     if (is_mpi_alone()) return PMPI_Probe(from, tag, comm, status);
@@ -91,38 +176,14 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* messag
     return PMPI_Improbe(from, tag, comm, flag, message, status);
 }
 
-int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag,
-                 void* in, int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
-                 MPI_Status* status) {
-    if (is_mpi_alone())
-        return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from,
-                             in_tag, comm, status);
-    MPI_Request sends = MPI_REQUEST_NULL, receives = MPI_REQUEST_NULL;
-    int begun = PMPI_Irecv(in, in_count, in_type, from, in_tag, comm, &receives);
-    if (begun != MPI_SUCCESS) return begun;
-    begun = PMPI_Isend(out, out_count, out_type, to, out_tag, comm, &sends);
-    if (begun != MPI_SUCCESS) {
-        PMPI_Cancel(&receives);
-        PMPI_Request_free(&receives);
-        return begun;
-    }
-    return finish_both(sends, receives, status);
+int MPI_Win_test(MPI_Win win, int* flag) {
+    if (!is_mpi_alone()) static_cast<void>(moving().advance());
+    return PMPI_Win_test(win, flag);
 }
 
-int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int out_tag, int from,
-                         int in_tag, MPI_Comm comm, MPI_Status* status) {
-    int bytes = 0, packed = 0;
-    if (is_mpi_alone() || PMPI_Pack_size(count, type, comm, &bytes) != MPI_SUCCESS)
-        return PMPI_Sendrecv_replace(data, count, type, to, out_tag, from, in_tag, comm, status);
-    std::vector<char> copy;
-    try {
-        copy.resize(static_cast<std::size_t>(bytes));
-    } catch (const std::bad_alloc&) {
-        PMPI_Comm_call_errhandler(comm, MPI_ERR_NO_MEM);
-        return MPI_ERR_NO_MEM;
-    }
-    const int status_of_pack = PMPI_Pack(data, count, type, copy.data(), bytes, &packed, comm);
-    if (status_of_pack != MPI_SUCCESS) return status_of_pack;
-    return MPI_Sendrecv(copy.data(), packed, MPI_PACKED, to, out_tag, data, count, type, from,
-                        in_tag, comm, status);
+#if MPI_VERSION >= 4
+int MPI_Parrived(MPI_Request request, int partition, int* flag) {
+    if (!is_mpi_alone()) static_cast<void>(moving().advance());
+    return PMPI_Parrived(request, partition, flag);
 }
+#endif

@@ -12,7 +12,7 @@
 namespace ucg::mpi {
 
 // An operation that ended is put here by ucg's callback, in whatever thread makes progress; what
-// remains to be done needs MPI and is done by the next thread that is in MPI (reap). It deletes
+// remains to be done needs MPI and is done by the next thread that is in MPI (advance). It deletes
 // nothing that others may still look at.
 class ending {
 public:
@@ -37,6 +37,12 @@ public:
     // A group over several nodes was made: what ended here may still have to leave this process.
     void reaches_others() noexcept { lingers_.store(true, std::memory_order_relaxed); }
 
+    // Some node has more ranks of a group than cores: who waits makes room for the others soon.
+    void crowded() noexcept { crowded_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] bool is_crowded() const noexcept {
+        return crowded_.load(std::memory_order_relaxed);
+    }
+
     // Whether a wait in MPI has to move ucg as well.
     [[nodiscard]] bool needed() const noexcept {
         return under_way_.load(std::memory_order_acquire) != 0 ||
@@ -53,7 +59,7 @@ public:
 
 private:
     std::atomic<unsigned> under_way_{0};
-    std::atomic<bool> lingers_{false};
+    std::atomic<bool> lingers_{false}, crowded_{false};
     std::atomic<ending*> ended_{nullptr};
 };
 
@@ -62,8 +68,7 @@ progress& moving() noexcept;
 // What loops do between two looks at something that has not come.
 class patience {
 public:
-    // `crowded`: more ranks than cores.
-    explicit patience(bool crowded = false) noexcept : spins_(crowded ? 2 : 1000) {}
+    patience() noexcept : spins_(moving().is_crowded() ? 2 : 1000) {}
     void again(bool moved) noexcept;
     // Whether it is time to look at what is looked at seldom.
     [[nodiscard]] bool seldom() noexcept { return ++turns_ % 32 == 0; }

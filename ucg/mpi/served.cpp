@@ -1,7 +1,5 @@
 #include "ucg/mpi/served.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <climits>
 #include <cstdio>
@@ -10,45 +8,10 @@
 #include <new>
 
 #include "ucg/mpi/types.hpp"
+#include "ucg/node/cores.hpp"
 
 namespace ucg::mpi {
 namespace {
-
-// --- the exchange that a group is made over: rounds on the communicator itself. All its ranks are
-// --- in the call that makes the group, so nothing else comes between.
-
-struct round_of {
-    MPI_Request request = MPI_REQUEST_NULL;
-    ucs_status_t status = UCS_INPROGRESS;
-};
-
-ucs_status_t begin_round(void* comm, const void* send, void* recv, size_t bytes, void** request) {
-    if (bytes > INT_MAX) return UCS_ERR_EXCEEDS_LIMIT;
-    auto* const made = new (std::nothrow) round_of;
-    if (made == nullptr) return UCS_ERR_NO_MEMORY;
-    if (PMPI_Iallgather(send, static_cast<int>(bytes), MPI_BYTE, recv, static_cast<int>(bytes),
-                        MPI_BYTE, *static_cast<MPI_Comm*>(comm), &made->request) != MPI_SUCCESS) {
-        delete made;
-        return UCS_ERR_IO_ERROR;
-    }
-    *request = made;
-    return UCS_OK;
-}
-
-ucs_status_t test_round(void*, void* request) {
-    auto* const round = static_cast<round_of*>(request);
-    if (round->status != UCS_INPROGRESS) return round->status;
-    int done = 0;
-    if (PMPI_Test(&round->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-        round->status = UCS_ERR_CONNECTION_RESET;
-    else if (done != 0)
-        round->status = UCS_OK;
-    return round->status;
-}
-
-void release_round(void*, void* request) {
-    delete static_cast<round_of*>(request);
-}
 
 // --- all that there are, and a fast way to them ---
 
@@ -76,11 +39,6 @@ remembered& place_of(MPI_Comm comm) noexcept {
 bool alike(const ucg_coll_args_t& a, const ucg_coll_args_t& b) noexcept {
     return a.coll == b.coll && a.count == b.count && a.type == b.type && a.op == b.op &&
            a.root == b.root && a.flags == b.flags;
-}
-
-int cores() noexcept {
-    cpu_set_t set;
-    return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : INT_MAX;
 }
 
 void on_end(ucg_request_h, ucs_status_t, void* arg) {
@@ -137,16 +95,32 @@ reason served::join() noexcept {
     return join_others();
 }
 
-reason served::join_others() noexcept {
-    const ucg_oob_t oob{sizeof(ucg_oob_t), rank_,         size_, begin_round,
-                        test_round,        release_round, &comm_};
+// Whether all ranks say yes. Others may be in collectives that need this rank before they come
+// here, so everything moves on meanwhile.
+bool served::agreed(bool mine) const noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int wish = mine ? 1 : 0, all = 0;
+    return PMPI_Iallreduce(&wish, &all, 1, MPI_INT, MPI_MIN, comm_, &request) == MPI_SUCCESS &&
+           until([&](int* flag) { return PMPI_Test(&request, flag, MPI_STATUS_IGNORE); }) ==
+               MPI_SUCCESS &&
+           all == 1;
+}
+
+reason served::join_others() noexcept try {
+    exchange_ = std::make_unique<exchange>(comm_);
+    const ucg_oob_t oob = exchange_->as_oob(rank_, size_);
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
     params.oob = &oob;
     params.timeout = 1e9;  // as long as MPI would wait
     ucs_status_t status = ucg_group_create(library().context, &params, &group_);
-    int agreed = status == UCS_OK ? 1 : 0, all_agreed = 0;
-    PMPI_Allreduce(&agreed, &all_agreed, 1, MPI_INT, MPI_MIN, comm_);
-    if (all_agreed != 1) return reason::no_group;
+    if (status != UCS_OK) group_ = nullptr;
+    if (!agreed(group_ != nullptr)) {
+        // It would stay among those that each call moves on.
+        ucg_group_destroy(group_);
+        group_ = nullptr;
+        return reason::no_group;
+    }
+    exchange_->open();
     patience waits;
     while ((status = ucg_group_test(group_)) == UCS_INPROGRESS) {
         static_cast<void>(moving().advance());
@@ -159,14 +133,20 @@ reason served::join_others() noexcept {
                 "ucg_mpi: no group for a communicator of %u ranks (error %d): the MPI does its "
                 "collectives\n",
                 size_, static_cast<int>(status));
+        ucg_group_destroy(group_);
+        group_ = nullptr;
         return reason::no_group;
     }
     ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
     if (ucg_group_query(group_, &attr) == UCS_OK) {
-        crowded_ = static_cast<long>(attr.node_size) > cores();
+        if (node::outnumber_cores(attr.node_size)) moving().crowded();
         if (attr.nodes > 1) moving().reaches_others();
     }
     return reason::none;
+} catch (const std::bad_alloc&) {
+    // The others must hear of it.
+    static_cast<void>(agreed(false));
+    return reason::no_group;
 }
 
 served::~served() {
@@ -254,7 +234,7 @@ ucs_status_t served::get(prepared& what, kept_request*& got) {
 // MPI is moved as well, but only when it takes long: messages of the program may be under way that
 // the others need in order to come here.
 ucs_status_t served::wait(ucg_request_h request) const noexcept {
-    patience waits(crowded_);
+    patience waits;
     ucs_status_t status = ucg_request_test(request);
     while (status == UCS_INPROGRESS) {
         const bool moved = ucg_progress(library().context) != 0;

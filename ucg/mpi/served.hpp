@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "ucg/mpi/exchange.hpp"
 #include "ucg/mpi/prepared.hpp"
 #include "ucg/mpi/progress.hpp"
 
@@ -48,10 +49,8 @@ public:
 
     // reason::none: it can be used; else why all its collectives go to MPI, for ever.
     [[nodiscard]] reason refused() const noexcept { return refused_; }
-    [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
     [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
     [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
-    [[nodiscard]] bool is_crowded() const noexcept { return crowded_; }
 
     // A request for this that does not run, with these buffers. std::bad_alloc.
     ucs_status_t get(prepared& what, kept_request*& got);
@@ -77,13 +76,14 @@ private:
     explicit served(MPI_Comm comm) noexcept : comm_(comm) {}
     [[nodiscard]] reason join() noexcept;
     [[nodiscard]] reason join_others() noexcept;
+    [[nodiscard]] bool agreed(bool mine) const noexcept;
     void forget_comm() noexcept;
 
     MPI_Comm comm_;  // MPI_COMM_NULL once it was freed
     reason refused_ = reason::no_group;
     ucg_group_h group_ = nullptr;
     std::uint32_t rank_ = 0, size_ = 0;
-    bool crowded_ = false;
+    std::unique_ptr<exchange> exchange_;  // goes after the group
     std::vector<std::unique_ptr<kept_request>> kept_;
     std::atomic<unsigned> users_{1};  // the communicator itself is one
 };

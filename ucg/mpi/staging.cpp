@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <mutex>
 
 #include "ucg/mpi/library.hpp"
 
@@ -93,6 +94,7 @@ int staging::move_elements(std::byte* user, std::byte* packed, std::uint64_t cou
     return MPI_SUCCESS;
 }
 
+// One at a time: messages of two threads would match each other's.
 int send_to_self(const void* from, void* into, MPI_Datatype type, std::uint64_t bytes, bool out) {
     // bytes as 1 MiB units and a rest, in one type
     constexpr std::uint64_t unit = 1 << 20;
@@ -105,6 +107,8 @@ int send_to_self(const void* from, void* into, MPI_Datatype type, std::uint64_t 
     status = PMPI_Type_create_struct(2, lengths, places, parts, &flat);
     if (status == MPI_SUCCESS) {
         PMPI_Type_commit(&flat);
+        static std::mutex one_at_a_time;
+        const std::lock_guard guard(one_at_a_time);
         status = PMPI_Sendrecv(from, 1, out ? flat : type, 0, 1, into, 1, out ? type : flat, 0, 1,
                                library().alone, MPI_STATUS_IGNORE);
         PMPI_Type_free(&flat);

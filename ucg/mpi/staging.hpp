@@ -26,7 +26,6 @@ public:
     // Copies piece `first` and the `count` - 1 behind it from the user's buffer; MPI_SUCCESS or
     // what MPI says.
     int gather(std::size_t first, std::size_t count);
-    int gather() { return gather(0, pieces_.size()); }
     // All of them into the user's buffer.
     int scatter();
 

@@ -90,24 +90,59 @@ void learn_pair(MPI_Datatype pair, ucg_type_t type) noexcept {
     types.add({where, kind::pair, same ? type : UCG_TYPE_LAST});
 }
 
+// What a type was made by, and of how many of each.
+struct envelope {
+#if MPI_VERSION >= 4
+    // What was made with large counts is told to the large functions only: the others fail.
+    MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+#else
+    int integers = 0, addresses = 0, types = 0;
+    static constexpr int counts = 0;
+#endif
+    int how = MPI_COMBINER_NAMED;
+
+    bool read(MPI_Datatype type) noexcept {
+#if MPI_VERSION >= 4
+        return PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &how) ==
+               MPI_SUCCESS;
+#else
+        return PMPI_Type_get_envelope(type, &integers, &addresses, &types, &how) == MPI_SUCCESS;
+#endif
+    }
+    // The MPI's own, which nobody frees.
+    [[nodiscard]] bool is_given() const noexcept {
+        return how == MPI_COMBINER_NAMED || how == MPI_COMBINER_F90_INTEGER ||
+               how == MPI_COMBINER_F90_REAL || how == MPI_COMBINER_F90_COMPLEX;
+    }
+    // One other type that follows itself, or another name of it.
+    [[nodiscard]] bool repeats() const noexcept {
+        return (how == MPI_COMBINER_CONTIGUOUS || how == MPI_COMBINER_DUP) && types == 1 &&
+               addresses == 0 && integers + counts <= 1;
+    }
+    // The type that repeats() is said of.
+    bool read_inner(MPI_Datatype type, MPI_Datatype& inner) const noexcept {
+        int integer = 0;
+        MPI_Aint no_address = 0;
+#if MPI_VERSION >= 4
+        MPI_Count count = 0;
+        return PMPI_Type_get_contents_c(type, integers, 0, counts, 1, &integer, &no_address, &count,
+                                        &inner) == MPI_SUCCESS;
+#else
+        return PMPI_Type_get_contents(type, integers, 0, 1, &integer, &no_address, &inner) ==
+               MPI_SUCCESS;
+#endif
+    }
+};
+
 // Whether a derived type only repeats or renames one that is dense.
 bool repeats_a_dense_one(MPI_Datatype type) noexcept {
-    int integers = 0, addresses = 0, inner = 0, how = 0;
-    if (PMPI_Type_get_envelope(type, &integers, &addresses, &inner, &how) != MPI_SUCCESS)
-        return false;
-    if (how == MPI_COMBINER_NAMED) return true;
-    if ((how != MPI_COMBINER_CONTIGUOUS && how != MPI_COMBINER_DUP) || inner != 1 ||
-        addresses != 0 || integers > 1)
-        return false;
-    int count = 0;
-    MPI_Aint no_address = 0;
-    MPI_Datatype of = MPI_DATATYPE_NULL;
-    if (PMPI_Type_get_contents(type, integers, 0, 1, &count, &no_address, &of) != MPI_SUCCESS)
-        return false;
-    const bool dense = layout_of(of).dense;
-    if (PMPI_Type_get_envelope(of, &integers, &addresses, &inner, &how) == MPI_SUCCESS &&
-        how != MPI_COMBINER_NAMED)
-        PMPI_Type_free(&of);
+    envelope made, inner_made;
+    MPI_Datatype inner = MPI_DATATYPE_NULL;
+    if (!made.read(type)) return false;
+    if (made.is_given()) return true;
+    if (!made.repeats() || !made.read_inner(type, inner)) return false;
+    const bool dense = layout_of(inner).dense;
+    if (inner_made.read(inner) && !inner_made.is_given()) PMPI_Type_free(&inner);
     return dense;
 }
 

@@ -1,13 +1,13 @@
 #include "ucg/node/patience.hpp"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <climits>
 #include <ctime>
 
+#include "ucg/node/cores.hpp"
 #include "ucs/arch/fence.hpp"
 #include "ucs/arch/pause.hpp"
 
@@ -18,22 +18,11 @@ long futex(std::uint32_t& word, int what, std::uint32_t value, const timespec* l
     return ::syscall(SYS_futex, &word, what, value, limit, nullptr, 0);
 }
 
-unsigned usable_processors() noexcept {
-    cpu_set_t set;
-    if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    return static_cast<unsigned>(CPU_COUNT(&set));
-}
-
 }  // namespace
 
-// A process that is bound to one core says nothing about the others': they are likely bound to
-// other cores, so then the machine's number counts.
 patience::limits patience::usual(rank_t ranks) noexcept {
-    const unsigned mine = usable_processors();
-    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-    const unsigned cores = mine > 1 ? mine : static_cast<unsigned>(online > 0 ? online : 1);
     limits chosen;
-    if (ranks > cores) chosen.spins = 0;
+    if (outnumber_cores(ranks)) chosen.spins = 0;
     return chosen;
 }
 

@@ -136,10 +136,22 @@ static inline long env_number(const char* name, long fallback) {
     return text != NULL && *text != '\0' ? strtol(text, NULL, 10) : fallback;
 }
 
+/* HAWSER_MPI_NODES=n: ranks are dealt to so many nodes, as far as collectives taken by another
+   library are concerned. The launcher's number, for there is no MPI yet. */
+static inline void deal_to_nodes(void) {
+    const long nodes = env_number("HAWSER_MPI_NODES", 0);
+    const long place = env_number("OMPI_COMM_WORLD_RANK", env_number("PMI_RANK", 0));
+    char name[32];
+    if (nodes == 0) return;
+    snprintf(name, sizeof(name), "node%ld", place % nodes);
+    setenv("UCG_NODE_ID", name, 1);
+}
+
 /* Starts MPI and proves who serves it, when the runner says who should. */
 static inline void test_begin(int* argc, char*** argv, const char* name, int threads) {
     int provided = MPI_THREAD_SINGLE;
     test_name = name;
+    deal_to_nodes();
     MPI_Init_thread(argc, argv, threads, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -189,12 +189,53 @@ def hpcc_result(folder):
     return None
 
 
+NO_GROUP = "no group could be made"
+
+
+def all_forms(names):
+    return [form for name in names for form in (f"MPI_{name}", f"MPI_I{name.lower()}", f"MPI_{name}_init")]
+
+
+# What must be among the statistics of a run that takes calls: of other programs, anything.
+TAKEN = {
+    "taken_forms": all_forms(["Barrier", "Bcast", "Reduce", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv",
+                              "Reduce_scatter", "Reduce_scatter_block"]),
+    "taken_progress": ["MPI_Barrier", "MPI_Ibarrier", "MPI_Reduce", "MPI_Allreduce", "MPI_Iallreduce",
+                       "MPI_Allreduce_init", "MPI_Iallgather"],
+    "taken_groups": ["MPI_Barrier", "MPI_Allreduce", "MPI_Iallreduce"],
+}
+# Why one of these programs may have calls handed over: it makes them on communicators that are not served, and by
+# types and operators that are not.
+HANDED_OVER = {"taken_forms": {"one rank only", "intercommunicator", "datatype", "operator"}, "taken_progress": set(),
+               "taken_groups": {NO_GROUP}}
+
+
+def not_taken(args, output):
+    """None when libucg_mpi took what it should, else what it did not take."""
+    rows = {name: (int(taken), int(others), set(re.findall(r"\d+ ([^,]+)", why or "")))
+            for name, taken, others, why in re.findall(
+                r"^# ucg_mpi: (MPI_\w+): (\d+) taken, (\d+) handed over(?:: (.*))?$", output, re.M)}
+    if not any(taken for taken, _, _ in rows.values()):
+        return "no call was taken by libucg_mpi"
+    for name, (_, _, reasons) in rows.items():
+        if NO_GROUP in reasons and NO_GROUP not in HANDED_OVER.get(args.program, ()):
+            return f"calls of {name} were handed over, for {NO_GROUP}"
+    for name in TAKEN.get(args.program, []):
+        taken, others, reasons = rows.get(name, (0, 0, set()))
+        if taken == 0 or others > taken:
+            return f"of {name} {taken} calls were taken and {others} handed over"
+        if reasons - HANDED_OVER[args.program]:
+            return f"calls of {name} were handed over: {', '.join(sorted(reasons - HANDED_OVER[args.program]))}"
+    return None
+
+
 def verdict(args, code, output, wanted, seen, strange, pattern, folder):
     """None when the run is good, else the reason."""
     if code != 0:
         return f"mpirun ended with {code}"
-    if args.taken and args.np > 1 and not re.search(r"^# ucg_mpi: MPI_\w+: [1-9]\d* taken", output, re.M):
-        return "no call was taken by libucg_mpi"
+    reason = not_taken(args, output) if args.taken and args.np > 1 else None
+    if reason:
+        return reason
     if strange:
         return f"ranks have mapped other libraries: {strange}"
     if args.program == "hpcc":

@@ -31,9 +31,36 @@ static void check_sum(void) {
         CHECK(out[i] == ranks_sum + (int64_t)i * ranks, "element %d is %lld", i, (long long)out[i]);
 }
 
+/* Two ints with a gap between them, to and from; with tag 3 both ways. */
+static void replace_with_gaps(int to, int from) {
+    MPI_Datatype type;
+    int data[3] = {rank, -7, rank + 1};
+    MPI_OK(MPI_Type_vector(2, 1, 2, MPI_INT, &type));
+    MPI_OK(MPI_Type_commit(&type));
+    MPI_OK(MPI_Sendrecv_replace(data, 1, type, to, 3, from, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    MPI_OK(MPI_Type_free(&type));
+    CHECK(data[0] == from && data[1] == -7 && data[2] == from + 1, "got %d %d %d", data[0], data[1],
+          data[2]);
+}
+
+static void buffered_send(int to) {
+    static char room[sizeof(message) + 4096 + MPI_BSEND_OVERHEAD];
+    void* back = NULL;
+    int size = 0;
+    MPI_OK(MPI_Buffer_attach(room, (int)sizeof(room)));
+    MPI_OK(MPI_Bsend(message, large, MPI_INT64_T, to, 2, MPI_COMM_WORLD));
+    MPI_OK(MPI_Buffer_detach((void*)&back, &size));
+    CHECK(back == room && size == (int)sizeof(room), "%d bytes come back", size);
+}
+
 /* Waits for a message inside each blocking call, while the others wait for its part of a
    collective before they send. */
+enum { first_of_mpi_4 = 10, ways = 14 };
+
 static void messages_while_a_collective_runs(int how) {
+    /* What the partner does: one int with tag 1, and one with tag 2. */
+    static const char sends[ways] = {1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1};
+    static const char receives[ways] = {0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0};
     MPI_Request request;
     MPI_Status status;
     MPI_Message got;
@@ -72,6 +99,35 @@ static void messages_while_a_collective_runs(int how) {
                 MPI_OK(MPI_Send(message, large, MPI_INT64_T, partner, 2, MPI_COMM_WORLD));
                 other = partner;
                 break;
+            case 7: /* nothing, and what does not lie together */
+                MPI_OK(MPI_Sendrecv_replace(NULL, 0, MPI_INT, partner, 2, partner, 1,
+                                            MPI_COMM_WORLD, &status));
+                replace_with_gaps(partner, partner);
+                other = partner;
+                break;
+            case 8: /* longer than is copied */
+                MPI_OK(MPI_Sendrecv_replace(message, large, MPI_INT64_T, partner, 2, partner, 1,
+                                            MPI_COMM_WORLD, &status));
+                CHECK(message[large - 1] == partner, "got %lld", (long long)message[large - 1]);
+                other = partner;
+                break;
+            case 9: /* waits until the message has left, which is longer than MPI sends at once */
+                buffered_send(partner);
+                other = partner;
+                break;
+#if MPI_VERSION >= 4
+            case 10:
+                MPI_OK(MPI_Recv_c(&other, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD, &status));
+                break;
+            case 11:
+                MPI_OK(MPI_Sendrecv_c(&one, 1, MPI_INT32_T, partner, 2, &other, 1, MPI_INT32_T,
+                                      partner, 1, MPI_COMM_WORLD, &status));
+                break;
+            case 12:
+                MPI_OK(MPI_Ssend_c(&one, 1, MPI_INT32_T, partner, 2, MPI_COMM_WORLD));
+                other = partner;
+                break;
+#endif
             default: {
                 MPI_Request receive;
                 MPI_OK(MPI_Irecv(&other, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD, &receive));
@@ -84,11 +140,18 @@ static void messages_while_a_collective_runs(int how) {
     MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
     check_sum();
     if (rank < last && rank % 2 == 1) { /* the collective first */
-        if (how != 5 && how != 6)
-            MPI_OK(MPI_Send(&one, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD));
-        if (how >= 3 && how <= 5)
+        if (sends[how]) MPI_OK(MPI_Send(&one, 1, MPI_INT32_T, partner, 1, MPI_COMM_WORLD));
+        if (receives[how])
             MPI_OK(MPI_Recv(&other, 1, MPI_INT32_T, partner, 2, MPI_COMM_WORLD, &status));
-        if (how == 6) {
+        if (how == 7) {
+            MPI_OK(MPI_Send(NULL, 0, MPI_INT, partner, 1, MPI_COMM_WORLD));
+            MPI_OK(MPI_Recv(NULL, 0, MPI_INT, partner, 2, MPI_COMM_WORLD, &status));
+            replace_with_gaps(partner, partner);
+        }
+        if (how == 8)
+            MPI_OK(MPI_Sendrecv_replace(message, large, MPI_INT64_T, partner, 1, partner, 2,
+                                        MPI_COMM_WORLD, &status));
+        if (how == 6 || how == 9) {
             MPI_OK(MPI_Recv(message, large, MPI_INT64_T, partner, 2, MPI_COMM_WORLD, &status));
             CHECK(message[large - 1] == partner, "got %lld", (long long)message[large - 1]);
         }
@@ -100,13 +163,21 @@ static void other_collectives_while_one_runs(void) {
     MPI_Request request;
     int one = rank, all[64];
     MPI_Comm made;
-    for (int what = 0; what < 3; ++what) {
+    for (int what = 0; what < 4; ++what) {
         prepare();
+        if (what == 3) {
+            MPI_OK(MPI_Comm_idup(MPI_COMM_WORLD, &made, &request));
+            MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
         MPI_OK(MPI_Iallreduce(in, out, large, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &request));
         if (rank % 2 == 1) MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
         if (what == 0) MPI_OK(MPI_Gather(&one, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD));
         if (what == 1) {
             MPI_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &made));
+            MPI_OK(MPI_Comm_free(&made));
+        }
+        if (what == 3) { /* its first one: it becomes a communicator that is served */
+            MPI_OK(MPI_Barrier(made));
             MPI_OK(MPI_Comm_free(&made));
         }
         if (what == 2) MPI_OK(MPI_Scan(&one, all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
@@ -182,22 +253,61 @@ static void mixed(void) {
 
 /* A communicator that is freed while its operations run, and one that is made after it. */
 static void freed_early(void) {
+    const char* eager = getenv("UCG_MPI_EAGER");
+    const int lazy = eager != NULL && *eager == 'n';
     for (int round = 0; round < 8; ++round) {
         MPI_Comm made;
         MPI_Request request[2];
         int mine = rank, sum = 0, again = 0;
         MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
+        /* Open MPI 4.1 would crash if these were its own. */
+        if (lazy) MPI_OK(MPI_Barrier(made));
         MPI_OK(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, made, &request[0]));
         MPI_OK(MPI_Iallreduce(&mine, &again, 1, MPI_INT, MPI_SUM, made, &request[1]));
         MPI_OK(MPI_Comm_free(&made));
         MPI_OK(MPI_Waitall(2, request, MPI_STATUSES_IGNORE));
         CHECK(sum == ranks * (ranks - 1) / 2 && again == sum, "%d %d", sum, again);
+        MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &made));
+        MPI_OK(MPI_Barrier(made));
+        MPI_OK(MPI_Comm_disconnect(&made));
+        CHECK(made == MPI_COMM_NULL, "it is not gone");
+    }
+}
+
+/* Nothing says that a persistent request must be freed. */
+static void never_freed(void) {
+    static int mine = 1, sum = 0;
+    static MPI_Request request;
+    MPI_OK(PERSISTENT(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                 &request));
+    for (int round = 0; round < 3; ++round) {
+        sum = -1;
+        MPI_OK(MPI_Start(&request));
+        MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(sum == ranks, "%d", sum);
     }
 }
 
 /* ---- threads ---- */
 
 static MPI_Comm own[threads];
+
+/* Threads that copy what does not lie together at the same time. */
+static void from_absolute_addresses(int number) {
+    int data[64];
+    MPI_Aint address;
+    MPI_Datatype type;
+    MPI_OK(MPI_Get_address(data, &address));
+    MPI_OK(MPI_Type_create_hindexed_block(1, 32, &address, MPI_INT, &type));
+    MPI_OK(MPI_Type_commit(&type));
+    for (int i = 0; i < 64; ++i)
+        data[i] = rank == 0 ? number * 100 + i : -1;
+    MPI_OK(MPI_Bcast(MPI_BOTTOM, 1, type, 0, own[number]));
+    MPI_OK(MPI_Type_free(&type));
+    for (int i = 0; i < 64; ++i)
+        CHECK(data[i] == (rank == 0 || i < 32 ? number * 100 + i : -1), "thread %d: int %d is %d",
+              number, i, data[i]);
+}
 
 static void* in_thread(void* arg) {
     const int number = (int)(intptr_t)arg;
@@ -211,6 +321,7 @@ static void* in_thread(void* arg) {
         MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
         CHECK(sum == ranks * (ranks - 1) / 2 + ranks * number, "%d", sum);
         CHECK(other == ranks - 1 + number, "%d", other);
+        from_absolute_addresses(number);
         MPI_Comm made;
         if (round % 10 == 0) {
             MPI_OK(MPI_Comm_dup(own[number], &made));
@@ -236,12 +347,14 @@ static void several_threads(void) {
 int main(int argc, char** argv) {
     const int level = env_number("HAWSER_MPI_THREADS", 0) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     test_begin(&argc, &argv, "taken_progress", level);
-    for (int how = 0; how < 8; ++how)
-        messages_while_a_collective_runs(how);
+    for (int how = 0; how < ways; ++how)
+        if (MPI_VERSION >= 4 || how < first_of_mpi_4 || how == ways - 1)
+            messages_while_a_collective_runs(how);
     other_collectives_while_one_runs();
     collective_while_a_message_goes();
     mixed();
     freed_early();
     if (level == MPI_THREAD_MULTIPLE) several_threads();
+    never_freed();
     return test_end();
 }

@@ -68,7 +68,7 @@ class Runs(unittest.TestCase):
 
     def test_ways_to_call(self):
         for more in (["-m", "blocking"], ["-m", "blocking", "-b", "3"], ["-W", "4"], ["-W", "2", "-b", "5"], ["-D"],
-                     ["-T", "60"], ["-C", "auto"]):
+                     ["-T", "60"], ["-C", "auto"], ["-x"]):
             with self.subTest(more=more):
                 self.measured("-p", "2", "-c", "allreduce,bcast,alltoallv", "-s", "8,40k", *more)
 
@@ -81,6 +81,12 @@ class Runs(unittest.TestCase):
         algorithm = 4 * 65536 / float(row["median_us"]) / 1e3
         self.assertAlmostEqual(float(row["algorithm_GBps"]), algorithm, delta=algorithm / 50)
         self.assertAlmostEqual(float(row["bus_GBps"]), algorithm * 0.75, delta=algorithm / 50)
+
+    def test_compared_once(self):
+        (row,) = rows(self.perf("-p", "2", "-s", "1k", "-n", "5", "-x", "-f"))
+        self.assertEqual(row["result"], "right")
+        (row,) = rows(self.perf("-p", "2", "-s", "1k", "-n", "5", "-f"))
+        self.assertEqual(row["result"], "not compared")
 
     def test_text(self):
         text = self.perf("-p", "2", "-s", "8:32", "-t", "0.05", "-v")
@@ -105,7 +111,7 @@ class Runs(unittest.TestCase):
         return said[0][0]
 
     def test_started_by_others(self):
-        arguments = ("-c", "allreduce,bcast", "-s", "8,64k", "-n", "5", "-V", "-f")
+        arguments = ("-c", "allreduce,bcast", "-s", "8,64k", "-n", "5", "-V", "-f", "-C", "auto")
         with tempfile.TemporaryDirectory() as folder:
             out = self.started(2, arguments, [
                 {"UCG_OOB_DIR": folder, "UCG_OOB_JOB": "one", "UCG_OOB_RANK": str(rank), "UCG_OOB_SIZE": "2"}

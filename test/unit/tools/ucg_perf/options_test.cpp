@@ -28,7 +28,7 @@ TEST_CASE("ucg_perf: options say what is measured and how") {
                                "1",
                                "-a",
                                "ring,double_tree",
-                               "-iDV",
+                               "-iDVx",
                                "-W",
                                "4",
                                "-n",
@@ -48,7 +48,7 @@ TEST_CASE("ucg_perf: options say what is measured and how") {
     CHECK(got.op == UCG_OP_MAX);
     CHECK(got.root == 1);
     CHECK(got.algorithms == std::vector<std::string>{"ring", "double_tree"});
-    CHECK((got.in_place && got.deterministic && got.validate));
+    CHECK((got.in_place && got.deterministic && got.validate && got.validate_once));
     CHECK(got.in_flight == 4);
     CHECK(got.buffers == 4);
     CHECK(got.iterations == 100U);
@@ -102,7 +102,7 @@ TEST_CASE("ucg_perf: wrong options are named") {
         {"-C", "1-2-3"},
         {"-C", "3-1"},
         {"-C", ""},
-        {"-x"},
+        {"-y"},
         {"-n"},
         {"allreduce"},
     };

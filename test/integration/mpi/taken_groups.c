@@ -1,0 +1,82 @@
+/*
+ * The making of groups for collectives that another library takes: what happens where one rank
+ * cannot make its group, and where something moves the group on before the ranks have agreed. The
+ * program stands between libucg_mpi and libucg for two functions. Without them it is a plain one.
+ */
+#include <dlfcn.h>
+#include <ucg/api/ucg.h>
+
+#include "check.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+static int made, destroyed, refuses, hurries;
+
+EXPORTED ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* params,
+                                       ucg_group_h* group) {
+    ucs_status_t (*create)(ucg_context_h, const ucg_group_params_t*, ucg_group_h*);
+    void* const found = dlsym(RTLD_NEXT, "ucg_group_create");
+    memcpy(&create, &found, sizeof(create));
+    ++made;
+    if (refuses) return UCS_ERR_NO_MEMORY;
+    const ucs_status_t status = create(context, params, group);
+    for (int i = 0; hurries && i < 1000; ++i) /* as another thread of the program might */
+        (void)ucg_progress(context);
+    return status;
+}
+
+EXPORTED void ucg_group_destroy(ucg_group_h group) {
+    void (*destroy)(ucg_group_h);
+    void* const found = dlsym(RTLD_NEXT, "ucg_group_destroy");
+    memcpy(&destroy, &found, sizeof(destroy));
+    destroyed += group != NULL;
+    destroy(group);
+}
+
+static void sums(MPI_Comm comm) {
+    int mine = rank + 1, sum = 0;
+    MPI_Request request;
+    MPI_OK(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm));
+    CHECK(sum == ranks * (ranks + 1) / 2, "%d", sum);
+    sum = 0;
+    MPI_OK(MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, &request));
+    MPI_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(sum == ranks * (ranks + 1) / 2, "%d", sum);
+}
+
+/* One rank cannot: nobody has a group of that communicator, and what there was is gone. */
+static void refused(int which) {
+    MPI_Comm copy;
+    const int taken = made, gone = destroyed;
+    refuses = rank == which;
+    MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+    refuses = 0;
+    if (taken > 0 && ranks > 1) {
+        CHECK(made == taken + 1, "%d groups", made - taken);
+        CHECK(destroyed == gone + (rank != which), "%d groups are gone", destroyed - gone);
+    }
+    sums(copy);
+    MPI_OK(MPI_Comm_free(&copy));
+    sums(MPI_COMM_WORLD);
+}
+
+/* One rank's rounds must not come before what the others have agreed by. */
+static void hurried(int which) {
+    MPI_Comm copy;
+    const int gone = destroyed;
+    hurries = rank == which;
+    MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+    hurries = 0;
+    sums(copy);
+    if (made > 0 && ranks > 1) CHECK(destroyed == gone, "the group is gone");
+    MPI_OK(MPI_Comm_free(&copy));
+}
+
+int main(int argc, char** argv) {
+    test_begin(&argc, &argv, "taken_groups", MPI_THREAD_SINGLE);
+    for (int which = 0; which < ranks; ++which) {
+        hurried(which);
+        refused(which);
+    }
+    return test_end();
+}

@@ -1,0 +1,89 @@
+"""test/bench/compare-collectives: what it makes of rows that others print, and a whole small run."""
+
+import importlib.machinery
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from processes import LIMIT
+
+SCRIPT = Path(__file__).resolve().parents[2] / "bench/compare-collectives"
+PROGRAMS = os.environ.get("BENCH_PROGRAMS", "")
+HEAD = "collective,bytes,min_us,median_us,result\n"
+
+
+def load():
+    loader = importlib.machinery.SourceFileLoader("compare_collectives", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def row(median):
+    return {("bcast", 8): {"median_us": str(median), "min_us": str(median / 2)}}
+
+
+class Reckoning(unittest.TestCase):
+    def setUp(self):
+        self.module = load()
+
+    def test_ratios_are_of_the_same_repeat(self):
+        samples = self.module.Samples()
+        for repeat, (ours, theirs) in enumerate([(1, 2), (8, None), (3, 4)]):
+            samples.add("ours", repeat, row(ours))
+            if theirs is not None:  # this side has failed in the second repeat
+                samples.add("sm", repeat, row(theirs))
+        self.assertEqual(samples.pairs(("bcast", 8), "ours", "sm"), [0.5, 0.75])
+        self.assertEqual(samples.spread(("bcast", 8), "ours", "sm"), "0.50 to 0.75")
+        self.assertEqual(samples.median(("bcast", 8), "ours"), 3)
+
+    def test_ours_is_no_peer(self):
+        samples = self.module.Samples()
+        for side, time in (("ours", 3), ("ours_mpi", 1), ("sm", 5), ("tuned", 4)):
+            samples.add(side, 0, row(time))
+        self.assertEqual(samples.best(("bcast", 8)), "tuned")
+
+    def test_each_side_is_first(self):
+        names = ["ours", "ours_mpi", "sm"]
+        orders = [self.module.in_turn(names, repeat) for repeat in range(4)]
+        self.assertEqual([order[0] for order in orders], ["ours", "ours_mpi", "sm", "ours"])
+        for order in orders:
+            self.assertEqual(sorted(order), sorted(names))
+
+    def test_a_wrong_result_is_no_measurement(self):
+        self.assertEqual(list(self.module.rows_of(HEAD + "bcast,8,1,2,right\n")), [("bcast", 8)])
+        for result in ("WRONG", "not compared"):
+            with self.assertRaisesRegex(RuntimeError, result):
+                self.module.rows_of(HEAD + f"bcast,8,1,2,{result}\n")
+
+    def test_what_was_not_taken_is_not_ours(self):
+        self.module.check_taken("# ucg_mpi: MPI_Reduce: 7 taken, 0 handed over\n", "reduce")
+        for text in ("", "# ucg_mpi: MPI_Reduce: 7 taken, 1 handed over: 1 datatype\n",
+                     "# ucg_mpi: MPI_Reduce_scatter_block: 7 taken, 0 handed over\n"):
+            with self.assertRaisesRegex(RuntimeError, "has not taken reduce"):
+                self.module.check_taken(text, "reduce")
+
+
+class Run(unittest.TestCase):
+    def test_all_sides(self):
+        perf, taken = Path(os.environ["COLLECTIVES_PROGRAM"]), Path(os.environ.get("TAKEN_LIBRARY", ""))
+        if not (shutil.which("mpirun.openmpi") and (Path(PROGRAMS) / "mpi_collectives").exists() and taken.is_file()):
+            self.skipTest("no Open MPI")
+        peers = "tuned" + (",mpich" if (Path(PROGRAMS) / "mpich_collectives").exists() else "")
+        done = subprocess.run(
+            [sys.executable, str(SCRIPT), "--perf", str(perf), "--bin", PROGRAMS, "--taken", str(taken), "--peers", peers,
+             "--groups", "allreduce,alltoall", "--largest", "64", "--repeats", "1", "--seconds", "0.01"],
+            capture_output=True, text=True, timeout=4 * LIMIT, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("not measured", done.stdout)
+        for name in ("ours/best", "ours_mpi/best", *peers.split(",")):
+            self.assertIn(name, done.stdout)
+        self.assertRegex(done.stdout, r"\| alltoall 64 B \| [\d.]")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,77 @@
+// The collectives that ucg serves, each said once. Every one is three functions of MPI, and three
+// more with large counts, which differ in the types of counts and displacements only; functions
+// of C have no templates, hence the macros.
+#pragma once
+
+#include "ucg/mpi/call.hpp"
+#include "ucg/mpi/exported.hpp"
+
+// The arguments, if there are any, and the comma behind them.
+#define UCG_MPI_BEFORE(...) __VA_ARGS__ __VA_OPT__(, )
+
+// MPI_NAME, MPI_INAME and MPI_NAME_init, their names ending with END. KIND: our name of it;
+// PARAMETERS in brackets, without the communicator and what comes behind it; then their names, as
+// describe_KIND takes them too.
+#define UCG_MPI_TAKE(END, NAME, INAME, KIND, PARAMETERS, ...)                                    \
+    int MPI_##NAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm) {                               \
+        return do_blocking(                                                                      \
+            function::KIND, comm,                                                                \
+            [&](prepared& call, served& of) {                                                    \
+                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);                     \
+            },                                                                                   \
+            [&] { return PMPI_##NAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm); });                 \
+    }                                                                                            \
+    int MPI_##INAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Request* request) {        \
+        return do_nonblocking(                                                                   \
+            function::KIND, comm, request,                                                       \
+            [&](prepared& call, served& of) {                                                    \
+                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);                     \
+            },                                                                                   \
+            [&] { return PMPI_##INAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm, request); });       \
+    }                                                                                            \
+    int MPI_##NAME##_init##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Info info,           \
+                               MPI_Request* request) {                                           \
+        return do_persistent(                                                                    \
+            function::KIND, comm, request,                                                       \
+            [&](prepared& call, served& of) {                                                    \
+                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);                     \
+            },                                                                                   \
+            [&] {                                                                                \
+                return PMPI_##NAME##_init##END(UCG_MPI_BEFORE(__VA_ARGS__) comm, info, request); \
+            });                                                                                  \
+    }
+
+// All that have counts; of the types COUNT and PLACE.
+#define UCG_MPI_TAKE_ALL(END, COUNT, PLACE)                                                        \
+    UCG_MPI_TAKE(END, Bcast, Ibcast, bcast,                                                        \
+                 (void* buffer, COUNT count, MPI_Datatype type, int root), buffer, count, type,    \
+                 root)                                                                             \
+    UCG_MPI_TAKE(END, Reduce, Ireduce, reduce,                                                     \
+                 (const void* in, void* out, COUNT count, MPI_Datatype type, MPI_Op op, int root), \
+                 in, out, count, type, op, root)                                                   \
+    UCG_MPI_TAKE(END, Allreduce, Iallreduce, allreduce,                                            \
+                 (const void* in, void* out, COUNT count, MPI_Datatype type, MPI_Op op), in, out,  \
+                 count, type, op)                                                                  \
+    UCG_MPI_TAKE(END, Allgather, Iallgather, allgather,                                            \
+                 (const void* in, COUNT in_count, MPI_Datatype in_type, void* out,                 \
+                  COUNT out_count, MPI_Datatype out_type),                                         \
+                 in, in_count, in_type, out, out_count, out_type)                                  \
+    UCG_MPI_TAKE(END, Allgatherv, Iallgatherv, allgatherv,                                         \
+                 (const void* in, COUNT in_count, MPI_Datatype in_type, void* out,                 \
+                  const COUNT* counts, const PLACE* places, MPI_Datatype out_type),                \
+                 in, in_count, in_type, out, counts, places, out_type)                             \
+    UCG_MPI_TAKE(END, Alltoall, Ialltoall, alltoall,                                               \
+                 (const void* in, COUNT in_count, MPI_Datatype in_type, void* out,                 \
+                  COUNT out_count, MPI_Datatype out_type),                                         \
+                 in, in_count, in_type, out, out_count, out_type)                                  \
+    UCG_MPI_TAKE(                                                                                  \
+        END, Alltoallv, Ialltoallv, alltoallv,                                                     \
+        (const void* in, const COUNT* in_counts, const PLACE* in_places, MPI_Datatype in_type,     \
+         void* out, const COUNT* out_counts, const PLACE* out_places, MPI_Datatype out_type),      \
+        in, in_counts, in_places, in_type, out, out_counts, out_places, out_type)                  \
+    UCG_MPI_TAKE(END, Reduce_scatter, Ireduce_scatter, reduce_scatter,                             \
+                 (const void* in, void* out, const COUNT* counts, MPI_Datatype type, MPI_Op op),   \
+                 in, out, counts, type, op)                                                        \
+    UCG_MPI_TAKE(END, Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block,           \
+                 (const void* in, void* out, COUNT count, MPI_Datatype type, MPI_Op op), in, out,  \
+                 count, type, op)
