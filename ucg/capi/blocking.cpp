@@ -112,9 +112,8 @@ ucs_status_t ucg_exscan(ucg_group_h group, const void* src, void* dst, uint64_t 
 }
 
 ucs_status_t ucg_collective(ucg_group_h group, const ucg_coll_args_t* args) {
-    const auto all = arguments::copy(args);
+    auto all = arguments::copy(args);
     if (!all) return all.status();
-    ucg_coll_args_t own = *all;
-    own.callback = nullptr;
-    return run("ucg_collective", group, own);
+    all->callback = nullptr;
+    return run("ucg_collective", group, *all);
 }

@@ -36,8 +36,11 @@ ucs::result<std::unique_ptr<collective_request>> kept_requests::take(group& of,
     const auto found =
         std::ranges::find_if(all_, [&](const auto& each) { return alike(each->args(), args); });
     if (found == all_.end() || !can_be_kept(args)) return collective_request::make(of, args);
-    if (const ucs_status_t status = (*found)->set_buffers(args.src, args.dst); status != UCS_OK)
-        return status;
+    const ucg_coll_args_t& last = (*found)->args();
+    if (last.src != args.src || last.dst != args.dst) {
+        const ucs_status_t status = (*found)->set_buffers(args.src, args.dst);
+        if (status != UCS_OK) return status;
+    }
     auto taken = std::move(*found);
     all_.erase(found);
     return taken;

@@ -56,7 +56,7 @@ dealing::dealing(const call& what, rank_t me, const geometry& like, const tuning
         how_.bytes += how.piece(rank, how_.segments);
     }
     const bool gets_all = what.what == schedule::collective::alltoall;
-    expect(what.count * what.element * (gets_all ? ranks_ : 1), by);
+    expect(what.count * what.element * (gets_all ? ranks_ : 1), by.streamed_bytes);
 }
 
 void dealing::give_others(const std::byte* all, std::uint64_t segment, const places& at) noexcept {

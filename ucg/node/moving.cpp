@@ -22,7 +22,7 @@ broadcast::broadcast(const call& what, rank_t me, const geometry& like, const tu
     how_.bytes = cut_.longest() * what.element;
     how_.root = what.root;
     how_.to = me == what.root ? listens::to_nobody : listens::to_root;
-    expect(what.count * what.element, by);
+    expect(what.count * what.element, by.streamed_bytes);
 }
 
 void broadcast::give(std::uint64_t segment, const places& at) noexcept {
@@ -47,7 +47,7 @@ collect::collect(const call& what, rank_t me, const geometry& like, const tuning
     std::uint64_t all = 0;
     for (const portion& each : blocks_)
         all += each.begin(how_.segments);
-    expect(all * what.element, by);
+    expect(all * what.element, by.streamed_bytes);
 }
 
 void collect::give(std::uint64_t segment, const places& at) noexcept {

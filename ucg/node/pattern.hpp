@@ -52,10 +52,14 @@ struct tuning {
     rank_t direct_ranks = 2;
     std::size_t direct_ranks_bytes = 4 << 20;
     // From so many bytes on a result is written past the caches, which it would only sweep; from
-    // fewer where a core's part of the cache is smaller.
+    // fewer where a core's part of the cache is smaller. Of a reduction earlier: its inputs sweep
+    // them as well.
     std::size_t streamed_bytes = 32 << 20;
-    // From so many bytes on a rank reads the block of another where it lies, if the system lets it.
+    std::size_t streamed_sum_bytes = 8 << 20;
+    // From so many bytes on a rank reads the block of another where it lies, if the system lets it;
+    // but above so many of all blocks copying past the caches is faster.
     std::size_t read_bytes = 256 * 1024;
+    std::size_t most_read_bytes = 32 << 20;
     // Bytes of a segment; a message is cut into segments of this size at most, so that one is
     // copied while the others' processors see the one before. At most a slot.
     std::size_t segment = 128 * 1024;
@@ -93,9 +97,9 @@ protected:
     }
     [[nodiscard]] std::byte* output() const noexcept { return static_cast<std::byte*>(what_.into); }
 
-    // Says how long the result is; before deliver().
-    void expect(std::size_t bytes, const tuning& by) noexcept {
-        streams_ = bytes >= by.streamed_bytes || bytes >= ucs::arch::nontemporal_threshold();
+    // Says how long the result is, and from which length on it is streamed; before deliver().
+    void expect(std::size_t bytes, std::size_t streamed) noexcept {
+        streams_ = bytes >= streamed || bytes >= ucs::arch::nontemporal_threshold();
     }
     // Copies into the result.
     void deliver(std::byte* into, const std::byte* from, std::size_t bytes) const noexcept {

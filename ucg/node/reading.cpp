@@ -12,7 +12,7 @@ bool reading::pays(const call& what, const geometry& like, const tuning& by) noe
         shortest = std::min(shortest, block_count(what, rank));
         all += block_count(what, rank);
     }
-    return shortest * what.element >= by.read_bytes && all * what.element < by.streamed_bytes;
+    return shortest * what.element >= by.read_bytes && all * what.element < by.most_read_bytes;
 }
 
 reading::reading(const call& what, rank_t me, const geometry& like, const neighbours& others)

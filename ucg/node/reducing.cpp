@@ -48,7 +48,7 @@ reduce_in_parts::reduce_in_parts(const call& what, rank_t me, const geometry& li
       grain_(line % what.element == 0 ? line / what.element : 1),
       block_(std::max<std::size_t>(by.block / what.element, 1)) {
     how_.works = true;
-    expect(what.count * what.element, by);
+    expect(what.count * what.element, by.streamed_sum_bytes);
 }
 
 reduce_in_parts::span reduce_in_parts::part(std::uint64_t segment, rank_t of) const noexcept {
