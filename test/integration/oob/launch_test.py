@@ -110,6 +110,10 @@ class Mpi(Ranks):
             code, output = run([*mpirun(ranks), MPI_PROGRAM, "mpi", "rounds"])
             self.assert_all_end(code, output, ranks)
 
+    def test_a_round_that_is_given_up_writes_nothing_more(self):
+        code, output = run([*mpirun(3), MPI_PROGRAM, "mpi", "giveup"])
+        self.assert_all_end(code, output, 3)
+
     def test_pmix_beside_mpi(self):
         if not HAS_PMIX:
             self.skipTest("built without PMIx (package libpmix-dev)")
