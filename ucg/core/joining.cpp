@@ -23,7 +23,9 @@ constexpr std::size_t longest_address = 1 << 20;
 joining::joining(context& of, std::unique_ptr<exchange> by, const wish& what)
     : context_(of), by_(std::move(by)), wish_(what), proposal_(group_ids::none) {}
 
+// A round under way writes into what is declared after the exchange: it is given up first.
 joining::~joining() {
+    by_.reset();
     if (reserved_) context_.ids().release(proposal_);
 }
 
