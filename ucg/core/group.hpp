@@ -31,8 +31,8 @@ public:
     group& operator=(const group&) = delete;
     ~group();
 
-    // UCS_INPROGRESS; UCS_OK: it can be used; else why it will never. From any thread; what is asked
-    // of one that can be used, too, if it says const.
+    // UCS_INPROGRESS; UCS_OK: it can be used; else why it will never. From any thread; what is
+    // asked of one that can be used, too, if it says const.
     [[nodiscard]] ucs_status_t state() const noexcept {
         return state_.load(std::memory_order_acquire);
     }

@@ -33,8 +33,8 @@ void kept_requests::clear() noexcept {
 
 ucs::result<std::unique_ptr<collective_request>> kept_requests::take(group& of,
                                                                      const ucg_coll_args_t& args) {
-    const auto found = std::ranges::find_if(
-        all_, [&](const auto& each) { return alike(each->args(), args); });
+    const auto found =
+        std::ranges::find_if(all_, [&](const auto& each) { return alike(each->args(), args); });
     if (found == all_.end() || !can_be_kept(args)) return collective_request::make(of, args);
     if (const ucs_status_t status = (*found)->set_buffers(args.src, args.dst); status != UCS_OK)
         return status;

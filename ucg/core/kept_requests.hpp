@@ -13,8 +13,8 @@ namespace ucg {
 class group;
 class collective_request;
 
-// The last few, the newest first. None of them runs: a call has its own as long as it lasts, so that
-// other threads may call meanwhile. Owned by a group. Owner context.
+// The last few, the newest first. None of them runs: a call has its own as long as it lasts, so
+// that other threads may call meanwhile. Owned by a group. Owner context.
 class kept_requests {
 public:
     kept_requests();  // std::bad_alloc
