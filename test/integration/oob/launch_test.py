@@ -95,7 +95,7 @@ class Pmix(Ranks):
         for rank in (0, 1):
             self.assertIn(f"END rank {rank} of 3: Operation timed out\n", output)
         self.assertEqual(output.count("round 1: rank 2 did not take part within 1 s"), 2, output)
-        self.assertEqual(output.count("THEN Operation was canceled\n"), 2, output)
+        self.assertEqual(output.count("THEN Request canceled\n"), 2, output)
         self.assertEqual(output.count("THEN Success\n"), 1, output)
 
     def test_a_killed_rank_hangs_nobody(self):
