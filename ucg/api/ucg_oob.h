@@ -37,7 +37,8 @@ typedef struct ucg_oob {
      * @param arg      the member `arg`.
      * @param send     `bytes` bytes of this rank.
      * @param recv     room for size * bytes bytes, which come in the order of ranks. Both stay
-     * where they are, and `send` stays as it is, until the request was released.
+     *                 where they are, and `send` stays as it is, until the request was released.
+     *                 `send` may be this rank's place in `recv`; else they do not overlap.
      * @param bytes    the same on all ranks; 0: a barrier.
      * @param request  what `test` and `release` take; set only with UCS_OK.
      * @return UCS_OK: begun, possibly ended already. UCS_ERR_BUSY: another round is under way. Any
@@ -48,6 +49,9 @@ typedef struct ucg_oob {
 
     /**
      * Moves a round on; never waits.
+     *
+     * A round may end well on some ranks and fail on others, of which one died or was late after
+     * these had all blocks; it is the next round that fails on all.
      *
      * @return UCS_OK: `recv` is complete. UCS_INPROGRESS: call it again. An error: the round has
      *         failed, and further rounds over this object fail as well: UCS_ERR_TIMED_OUT when
@@ -72,9 +76,14 @@ typedef struct ucg_oob {
  * What they share: a member that is not there in time, dies, or leaves ends the round on all others
  * with a status, and one line of the log (component ucg.oob) says who it was as far as that can be
  * known. `timeout` is how long a round may take, in seconds from its begin on this rank: 0 is 300,
- * HUGE_VAL (of math.h) waits for ever. They start no threads and install no signal handlers.
+ * HUGE_VAL (of math.h) waits for ever. When it is over, ranks of a store ask rank 0 and ranks of
+ * PMIx their server who is missing, which may take 3 and 2 seconds more. They install no signal
+ * handlers, and start no threads, but libpmix has threads of its own.
  *
- * A child process may not use an object that its parent has used before the fork().
+ * An object belongs to the process that begins the first round over it; one of a folder or of PMIx
+ * to the process that creates it. In a child that this process forks its copy may be destroyed,
+ * which frees what the child has of it and disturbs nobody; a round over it fails with
+ * UCS_ERR_INVALID_PARAM.
  */
 
 /** What ucg_oob_create_tcp takes. Start with UCG_OOB_TCP_PARAMS_INIT. */
@@ -98,6 +107,10 @@ typedef struct ucg_oob_tcp_params {
  *
  * There is no secret: who reaches the port and knows size and job can take the place of a rank.
  *
+ * Stores may follow each other at one port. After one that failed, best under another name of the
+ * job: ranks of the same name that have not come to the failed one take its failure for theirs as
+ * long as its rank 0 is there.
+ *
  * @param params  read during the call.
  * @param oob_p   the object, set only with UCS_OK.
  * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_BUSY (rank 0: somebody listens at the port),
@@ -120,26 +133,30 @@ typedef struct ucg_oob_directory_params {
 
 /**
  * Files in a folder. Everything is in a folder ucg-JOB below `path` that only this user may enter
- * and that is removed when all members have left. The calls do input and output, which may block as
- * long as the file system does.
+ * and that is removed when all members have left. The file system must have hard links. The calls
+ * do input and output, which may block as long as the file system does.
  *
  * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_ALREADY_EXISTS (files of an older job of this
- * name, or this rank is there already), UCS_ERR_REJECTED (the folder is of another user or open to
- *         others), UCS_ERR_IO_ERROR (a file cannot be written; the log says why),
- * UCS_ERR_NO_MEMORY.
+ *         name, or this rank is there already), UCS_ERR_REJECTED (the folder is of another user or
+ *         open to others), UCS_ERR_IO_ERROR (a file cannot be written; the log says why),
+ *         UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucg_oob_create_directory(const ucg_oob_directory_params_t* params, ucg_oob_t** oob_p);
 
 /**
  * The processes of this one's PMIx name space: what mpirun, prterun or srun --mpi=pmix started
- * together. They all create their objects of this kind in the same order. The first connects to the
- * launcher's server, which may block, and stays connected until the process ends. libpmix.so.2 is
- * loaded when it is needed.
+ * together. All of them take part, so there is one object of this kind at a time: all processes
+ * create their objects, and go through the rounds over them, in the same order. The first connects
+ * to the launcher's server, which may block, and stays connected until the process ends.
+ * libpmix.so.2 is loaded when it is needed.
+ *
+ * A round that this process gives up, or whose time is over, cannot be taken back from the server:
+ * no further one is possible in this process, over whatever object of this kind.
  *
  * @param timeout  seconds for a round; 0: 300.
  * @return UCS_OK, UCS_ERR_UNSUPPORTED (no PMIx library here, or not in this build),
- *         UCS_ERR_UNREACHABLE (no launcher that speaks PMIx), UCS_ERR_INVALID_PARAM,
- *         UCS_ERR_NO_MEMORY.
+ *         UCS_ERR_UNREACHABLE (no launcher that speaks PMIx), UCS_ERR_CANCELED (an earlier round
+ *         did not end), UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucg_oob_create_pmix(double timeout, ucg_oob_t** oob_p);
 
@@ -147,12 +164,12 @@ ucs_status_t ucg_oob_create_pmix(double timeout, ucg_oob_t** oob_p);
  * What the environment says. UCG_OOB is pmix, tcp, directory, or single (this process alone); when
  * it is not set, the first of these that is there:
  *   - PMIX_NAMESPACE and PMIX_RANK: PMIx;
+ *   - UCG_OOB_DIR, where MASTER_ADDR is not set, with UCG_OOB_RANK and UCG_OOB_SIZE (or RANK and
+ *     WORLD_SIZE) and UCG_OOB_JOB: files;
  *   - RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, as torchrun sets them: TCP, at the port
- * UCG_OOB_PORT if set, else MASTER_PORT, else the port above it where torchrun itself listens at
- * MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE);
- *   - UCG_OOB_DIR, with UCG_OOB_RANK and UCG_OOB_SIZE (or RANK and WORLD_SIZE) and UCG_OOB_JOB:
- * files;
- *   - none: this process alone.
+ *     UCG_OOB_PORT if set, else MASTER_PORT, or the port above it where torchrun itself listens at
+ *     MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE);
+ *   - none of them: this process alone. Some of them is an error, which names what is missing.
  * UCG_OOB_JOB is the job's name for TCP as well, UCG_OOB_TIMEOUT the time for a round ("90s",
  * "10m").
  *
@@ -162,11 +179,14 @@ ucs_status_t ucg_oob_create_env(ucg_oob_t** oob_p);
 
 /**
  * A board in memory, for processes forked after this call, and for threads. Tests are its main use.
+ * A round may take 300 seconds.
  *
  * @param size  number of ranks, at least 1.
  * @param all   room for `size` pointers. Rank r uses all[r] only, and destroys it; destroying
- * others in a process that does not use them is allowed and disturbs nobody.
- * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
+ *              others in a process that does not use them is allowed and disturbs nobody.
+ * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY, or why there is no shared memory, with
+ *         a line in the log. That two processes are one rank is found by the first round:
+ *         UCS_ERR_ALREADY_EXISTS.
  */
 ucs_status_t ucg_oob_create_local(uint32_t size, ucg_oob_t** all);
 

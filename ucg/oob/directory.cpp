@@ -16,7 +16,7 @@ namespace {
 constexpr ucs::time::nanoseconds shortest_rest = ucs::time::millisecond;
 constexpr ucs::time::nanoseconds longest_rest = 100 * ucs::time::millisecond;
 constexpr ucs::time::nanoseconds time_between_patrols = 200 * ucs::time::millisecond;
-// Files looked for in one call, so that a call is short.
+// Files of ranks looked for in one call, so that a call is short.
 constexpr std::size_t most_looks = 256;
 constexpr const char* failed_file = "failed";
 
@@ -29,8 +29,12 @@ std::string block_file(std::uint64_t round, rank_t rank) {
 class directory final : public exchange {
 public:
     directory(const membership& who, job_folder folder, std::uint64_t job)
-        : exchange(who), folder_(std::move(folder)), job_(job) {}
-    ~directory() override { folder_.leave(rank(), size()); }
+        : exchange(who), folder_(std::move(folder)), job_(job) {
+        own();  // the others see which process has come
+    }
+    ~directory() override {
+        if (!is_copy()) folder_.leave(rank(), size());
+    }
 
 private:
     ucs_status_t start() override {
@@ -40,7 +44,7 @@ private:
             if (of != rank()) missing_.push_back(of);
         rest_ = shortest_rest;
         next_look_ = 0;
-        next_ = 0;
+        next_ = next_to_check_ = 0;
         wire::header_bytes head;
         wire::pack({wire::kind::block, rank(), size(), job_, now().number, now().bytes}, head);
         return folder_.write(block_file(now().number, rank()), rank(), head, block(rank()));
@@ -64,8 +68,9 @@ private:
 
     void finish(ucs_status_t why) noexcept override {
         if (why == UCS_OK || is_told_) return;
+        // Giving up is as leaving to the others.
         const rank_t me = rank();
-        tell(why, {&me, 1});
+        tell(why == UCS_ERR_CANCELED ? UCS_ERR_CONNECTION_RESET : why, {&me, 1});
     }
 
     // Takes what has come of some of those that are missing.
@@ -86,85 +91,78 @@ private:
 
     // UCS_INPROGRESS: not there.
     ucs_status_t take(rank_t from) {
-        const ucs::unique_fd file = folder_.find(block_file(now().number, from));
-        if (!file) return UCS_INPROGRESS;
+        const std::string name = block_file(now().number, from);
         wire::header_bytes bytes;
-        // The file of a network's file system may vanish from under us.
-        if (!read_all(file.get(), bytes)) return UCS_INPROGRESS;
+        const auto count = folder_.read(name, bytes, block(from));
+        if (!count) return count.status();
+        if (*count < bytes.size()) return UCS_INPROGRESS;
         const auto head = wire::parse(bytes);
         if (!head || head->what != wire::kind::block || head->from != from ||
             head->ranks != size() || head->job != job_ || head->round != now().number) {
-            ucs::log::error(oob_log, "{}/{} is not what rank {} of {} writes", folder_.path(),
-                            block_file(now().number, from), from, size());
-            return UCS_ERR_INVALID_PARAM;
+            ucs::log::error(oob_log, "{}/{} is not what rank {} of {} writes", folder_.path(), name,
+                            from, size());
+            return blame(UCS_ERR_INVALID_PARAM, from);
         }
-        if (head->content != now().bytes) {
-            ucs::log::error(oob_log, "round {}: rank {} gives {} bytes and rank {} {}",
-                            now().number, from, head->content, rank(), now().bytes);
-            return UCS_ERR_INVALID_PARAM;
-        }
-        return read_all(file.get(), block(from)) ? UCS_OK : UCS_INPROGRESS;
+        if (head->content != now().bytes) return blame(differs(from, head->content), from);
+        // It appeared whole, so the rest is only not seen yet.
+        return *count == bytes.size() + now().bytes ? UCS_OK : UCS_INPROGRESS;
     }
 
     // Is there still hope?
     ucs_status_t patrol() {
-        if (const auto bytes = folder_.read(failed_file, wire::failure::most_bytes)) {
-            if (const auto why = wire::parse_failure(*bytes, size())) return told(*why);
+        std::array<std::byte, wire::failure::most_bytes> bytes;
+        const auto count = folder_.read(failed_file, bytes);
+        if (!count) return count.status();
+        if (const auto why = wire::parse_failure(std::span(bytes).first(*count), size())) {
+            is_told_ = true;
+            return told("another rank", *why);
         }
-        for (std::size_t i = 0; i < missing_.size(); ++i) {
-            const rank_t who = missing_[i];
-            const auto presence = folder_.look_for(who);
-            const bool is_gone =
-                presence == job_folder::presence::left || presence == job_folder::presence::dead;
-            // What it gave before it went away counts.
-            if (!is_gone) continue;
-            const ucs_status_t status = take(who);
-            if (status == UCS_OK)
-                missing_.erase(missing_.begin() + static_cast<std::ptrdiff_t>(i--));
+        for (std::size_t i = std::min(most_looks, missing_.size()); i != 0; --i) {
+            if (next_to_check_ >= missing_.size()) next_to_check_ = 0;
+            const ucs_status_t status = check(missing_[next_to_check_]);
+            if (status == UCS_INPROGRESS)
+                ++next_to_check_;
+            else if (status == UCS_OK)
+                missing_.erase(missing_.begin() + static_cast<std::ptrdiff_t>(next_to_check_));
             else
-                return status == UCS_INPROGRESS ? lost(who, presence) : status;
+                return status;
         }
         return UCS_OK;
     }
 
-    ucs_status_t told(const wire::failure& why) {
-        is_told_ = true;
-        ucs::log::error(
-            oob_log, "round {}: another rank says that {} failed it: {}", now().number,
-            why.count == 0 ? "something" : rank_list(why.first, why.count - why.first.size()),
-            ucs_status_string(why.why));
-        return why.why;
-    }
-
-    ucs_status_t lost(rank_t who, job_folder::presence how) {
-        ucs::log::error(oob_log, "round {}: rank {} {}", now().number, who,
-                        how == job_folder::presence::left ? "left" : "died");
-        tell(UCS_ERR_CONNECTION_RESET, {&who, 1});
-        return UCS_ERR_CONNECTION_RESET;
+    // UCS_INPROGRESS: it may still give its block; UCS_OK: it has, and was there no longer.
+    ucs_status_t check(rank_t who) {
+        const auto presence = folder_.look_for(who);
+        if (!presence) return presence.status();
+        const bool left = *presence == job_folder::presence::left;
+        if (!left && *presence != job_folder::presence::dead) return UCS_INPROGRESS;
+        // What it gave before it went away counts.
+        const ucs_status_t status = take(who);
+        if (status != UCS_INPROGRESS) return status;
+        ucs::log::error(oob_log, "round {}: rank {} {}", now().number, who, left ? "left" : "died");
+        return blame(UCS_ERR_CONNECTION_RESET, who);
     }
 
     ucs_status_t too_late() {
         std::vector<rank_t> absent;
-        for (const rank_t who : missing_)
-            if (folder_.look_for(who) == job_folder::presence::absent) absent.push_back(who);
-        const bool all = absent.size() == missing_.size();
-        ucs::log::error(oob_log, "round {}: {} did not {} within {} s in {}{}{}", now().number,
-                        rank_list(missing_), all ? "come" : "take part", timeout_seconds(),
-                        folder_.path(), all || absent.empty() ? "" : "; never here: ",
-                        all || absent.empty() ? "" : rank_list(absent));
+        for (const rank_t who : missing_) {
+            const auto presence = folder_.look_for(who);
+            if (presence && *presence == job_folder::presence::absent) absent.push_back(who);
+        }
         tell(UCS_ERR_TIMED_OUT, missing_);
-        return UCS_ERR_TIMED_OUT;
+        return late(missing_, absent, "take part", folder_.path());
+    }
+
+    ucs_status_t blame(ucs_status_t why, rank_t culprit) noexcept {
+        tell(why, {&culprit, 1});
+        return why;
     }
 
     void tell(ucs_status_t why, std::span<const rank_t> culprits) noexcept {
         is_told_ = true;
         try {
-            wire::failure text{.why = why, .count = static_cast<std::uint32_t>(culprits.size())};
-            const std::size_t listed = std::min(culprits.size(), wire::failure::most_listed);
-            text.first.assign(culprits.begin(),
-                              culprits.begin() + static_cast<std::ptrdiff_t>(listed));
             std::array<std::byte, wire::failure::most_bytes> bytes;
-            const std::size_t count = wire::pack(text, bytes);
+            const std::size_t count = wire::pack(wire::blame(why, culprits), bytes);
             static_cast<void>(folder_.write(failed_file, rank(), std::span(bytes).first(count)));
         } catch (const std::bad_alloc&) {  // then they find out by themselves
         }
@@ -173,7 +171,8 @@ private:
     const job_folder folder_;
     const std::uint64_t job_;
     std::vector<rank_t> missing_;
-    std::size_t next_ = 0;
+    std::size_t next_ = 0;           // of them, to look for its block
+    std::size_t next_to_check_ = 0;  // to see whether it lives
     bool is_told_ = false;
     ucs::time::nanoseconds rest_ = shortest_rest;
     ucs::time::nanoseconds next_look_ = 0;

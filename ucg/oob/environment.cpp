@@ -1,8 +1,10 @@
 #include "ucg/oob/environment.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -114,13 +116,34 @@ made of_pmix() {
     return make_pmix(timeout);
 }
 
-// What UCG_OOB leaves open. Half of a launcher's variables are a mistake: ranks that each take
-// themselves to be alone would be worse.
+bool is_any_set(std::initializer_list<const char*> names) noexcept {
+    return std::ranges::any_of(names, is_set);
+}
+
+// What UCG_OOB leaves open.
 std::string_view guess() noexcept {
     if (is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK")) return "pmix";
     if (is_set("UCG_OOB_DIR") && !is_set("MASTER_ADDR")) return "directory";
-    if (is_set("MASTER_ADDR") || is_set("RANK") || is_set("WORLD_SIZE")) return "tcp";
+    if (is_any_set({"MASTER_ADDR", "MASTER_PORT", "UCG_OOB_PORT", "RANK", "WORLD_SIZE"}))
+        return "tcp";
     return "single";
+}
+
+// Half of a launcher's variables are a mistake: ranks that each take themselves to be alone would
+// be worse. The half that guess() makes nothing of:
+ucs_status_t refuse_halves() noexcept {
+    if (is_set("PMIX_NAMESPACE") != is_set("PMIX_RANK"))
+        return is_set("PMIX_RANK") ? wrong("PMIX_NAMESPACE",
+                                           "this job's name, as PMIX_RANK is set (or "
+                                           "UCG_OOB=single if this process is alone)")
+                                   : wrong("PMIX_RANK",
+                                           "this process's rank, as PMIX_NAMESPACE is set (or "
+                                           "UCG_OOB=single if this process is alone)");
+    if (is_any_set({"UCG_OOB_RANK", "UCG_OOB_SIZE"}))
+        return wrong("UCG_OOB_DIR",
+                     "the folder in which the ranks meet, as UCG_OOB_RANK or UCG_OOB_SIZE is set "
+                     "(or MASTER_ADDR and MASTER_PORT, where rank 0 listens)");
+    return UCS_OK;
 }
 
 // Started with others by a launcher whose protocol is not spoken here.
@@ -137,7 +160,9 @@ ucs::result<std::unique_ptr<exchange>> make_of_environment() {
     if (how == "tcp") return of_tcp();
     if (how == "directory") return of_directory();
     if (how != "single") return wrong("UCG_OOB", "one of pmix, tcp, directory and single");
-    if (!is_told && is_one_of_many()) {
+    if (is_told) return make_single();
+    if (const ucs_status_t status = refuse_halves(); status != UCS_OK) return status;
+    if (is_one_of_many()) {
         ucs::log::error(
             oob_log,
             "the launcher speaks PMI (PMI_SIZE={}), which is not spoken here: start by one "

@@ -1,5 +1,7 @@
 #include "ucg/oob/exchange.hpp"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -55,7 +57,22 @@ ucs_status_t exchange::guarded(const Body& body) noexcept {
     }
 }
 
+void exchange::own() noexcept {
+    owner_ = ::getpid();
+}
+
+bool exchange::is_copy() const noexcept {
+    return owner_ != 0 && owner_ != ::getpid();
+}
+
+ucs_status_t exchange::refuse_copy() const noexcept {
+    ucs::log::error(
+        oob_log, "process {} uses this object: a child that it forks makes one of its own", owner_);
+    return UCS_ERR_INVALID_PARAM;
+}
+
 ucs_status_t exchange::begin(const void* send, void* recv, std::size_t bytes) noexcept {
+    if (is_copy()) return refuse_copy();
     if (failure_ != UCS_OK) return failure_;
     if (state_ != state::idle) return UCS_ERR_BUSY;
     if (bytes > std::numeric_limits<std::size_t>::max() / 2 / size() ||
@@ -64,6 +81,7 @@ ucs_status_t exchange::begin(const void* send, void* recv, std::size_t bytes) no
                         send, recv);
         return UCS_ERR_INVALID_PARAM;
     }
+    if (owner_ == 0) own();
     const auto time = ucs::time::now();
     constexpr auto never = std::numeric_limits<ucs::time::nanoseconds>::max();
     now_ = {next_round_++, bytes, static_cast<std::byte*>(recv),
@@ -82,6 +100,7 @@ ucs_status_t exchange::begin(const void* send, void* recv, std::size_t bytes) no
 
 ucs_status_t exchange::test() noexcept {
     if (state_ == state::under_way) {
+        if (is_copy()) return refuse_copy();
         const ucs_status_t status = guarded([this] { return advance(); });
         if (status == UCS_INPROGRESS) return status;
         end(status);
@@ -95,10 +114,37 @@ void exchange::release() noexcept {
 }
 
 void exchange::end(ucs_status_t how) noexcept {
-    finish(how);
+    if (!is_copy()) finish(how);
     failure_ = how;
     state_ = state::ended;
     now_.into = nullptr;
+}
+
+ucs_status_t exchange::differs(rank_t who, std::uint64_t its_bytes) const {
+    ucs::log::error(oob_log, "round {}: rank {} gives {} bytes and rank {} {}: they must agree",
+                    now_.number, who, its_bytes, rank(), now_.bytes);
+    return UCS_ERR_INVALID_PARAM;
+}
+
+ucs_status_t exchange::told(const char* by, const wire::failure& why) const {
+    ucs::log::error(
+        oob_log, "round {}: {} says that {} failed it: {}", now_.number, by,
+        why.count == 0 ? "something" : rank_list(why.first, why.count - why.first.size()),
+        why.why == UCS_ERR_TIMED_OUT          ? "not there in time"
+        : why.why == UCS_ERR_CONNECTION_RESET ? "died or left"
+                                              : ucs_status_string(why.why));
+    return why.why;
+}
+
+ucs_status_t exchange::late(std::span<const rank_t> who, std::span<const rank_t> absent,
+                            const char* what, std::string_view where) const {
+    const bool all = !who.empty() && absent.size() == who.size();
+    const bool some = !absent.empty() && !all;
+    ucs::log::error(oob_log, "round {}: {} did not {} within {} s{}{}{}{}", now_.number,
+                    who.empty() ? "some rank" : rank_list(who), all ? "come" : what,
+                    timeout_seconds(), where.empty() ? "" : " in ", where,
+                    some ? "; never here: " : "", some ? rank_list(absent) : "");
+    return UCS_ERR_TIMED_OUT;
 }
 
 }  // namespace ucg::oob

@@ -1,11 +1,14 @@
 // What all bundled objects of ucg_oob.h share.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 
-#include "ucg/oob/rank_list.hpp"
+#include "ucg/oob/tcp_wire.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/status.h"
 
@@ -25,7 +28,9 @@ struct membership {
 };
 
 // One allgather at a time among the members. After a failure all further ones fail in the same way:
-// the members no longer agree on what comes next. Owner context; owned by the C object around it.
+// the members no longer agree on what comes next. It belongs to the process that uses it first: a
+// copy that a fork() made elsewhere disturbs nobody. Owner context; owned by the C object around
+// it.
 class exchange {
 public:
     exchange(const exchange&) = delete;
@@ -62,6 +67,19 @@ protected:
         return ucs::time::to_seconds(who_.timeout);
     }
 
+    // The object belongs to this process from here on, as the others may see of it already.
+    void own() noexcept;
+    // Whether it belongs to another process: then this one closes descriptors, and does no more.
+    [[nodiscard]] bool is_copy() const noexcept;
+
+    // A line in the log, and the status that it means.
+    [[nodiscard]] ucs_status_t differs(rank_t who, std::uint64_t its_bytes) const;
+    [[nodiscard]] ucs_status_t told(const char* by, const wire::failure& why) const;
+    // `absent` are those of `who` that were never here, as far as that is known.
+    [[nodiscard]] ucs_status_t late(std::span<const rank_t> who, std::span<const rank_t> absent,
+                                    const char* what = "take part",
+                                    std::string_view where = {}) const;
+
     // A round begins: this rank's block is in its place already. An error fails the object.
     [[nodiscard]] virtual ucs_status_t start() = 0;
     // Moves it on: UCS_OK, UCS_INPROGRESS or an error, which was logged.
@@ -76,12 +94,14 @@ private:
     void end(ucs_status_t how) noexcept;
     template<class Body>
     ucs_status_t guarded(const Body& body) noexcept;
+    [[nodiscard]] ucs_status_t refuse_copy() const noexcept;
 
     const membership who_;
     round now_;
     std::uint64_t next_round_ = 0;
     state state_ = state::idle;
     ucs_status_t failure_ = UCS_OK;
+    pid_t owner_ = 0;
 };
 
 // A rank alone.

@@ -3,14 +3,19 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <memory>
 
 #include "ucg/oob/log.hpp"
 #include "ucs/config/text.hpp"
@@ -35,6 +40,11 @@ std::string here_file(rank_t rank) {
 }
 std::string left_file(rank_t rank) {
     return fmt::format("left.{}", rank);
+}
+
+// A file of a network's file system may vanish from under us.
+bool is_not_there() noexcept {
+    return errno == ENOENT || errno == ESTALE;
 }
 
 ucs_status_t cannot(const char* what, const std::string& path) {
@@ -82,8 +92,10 @@ bool is_gone(std::string_view text) {
     const auto space = number<std::uint64_t>(parts[1]);
     if (!pid || *pid <= 0 || !start || *start == 0) return false;
     if (host != ucs::sys::host_id() || space != ucs::sys::pid_namespace()) return false;
+    if (::kill(*pid, 0) != 0 && errno == ESRCH) return true;
+    // It may be another one of the same number, or have ended meanwhile; or /proc may not show it.
     const auto stat = ucs::sys::read_text(fmt::format("/proc/{}/stat", *pid));
-    if (!stat) return ::access("/proc/self/stat", R_OK) == 0;
+    if (!stat) return false;
     const std::size_t name_end = stat->rfind(") ");
     if (name_end != stat->npos && name_end + 2 < stat->size() &&
         ((*stat)[name_end + 2] == 'Z' || (*stat)[name_end + 2] == 'X'))
@@ -93,16 +105,6 @@ bool is_gone(std::string_view text) {
 }
 
 }  // namespace
-
-bool read_all(int fd, std::span<std::byte> into) noexcept {
-    while (!into.empty()) {
-        const ssize_t count = ::read(fd, into.data(), into.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return false;
-        into = into.subspan(static_cast<std::size_t>(count));
-    }
-    return true;
-}
 
 ucs::result<job_folder> job_folder::open(std::string_view path, std::string_view job) {
     if (path.empty() || !is_good_name(job)) {
@@ -127,93 +129,133 @@ ucs::result<job_folder> job_folder::open(std::string_view path, std::string_view
             whole, facts.st_uid, facts.st_mode & 07777, ::geteuid());
         return UCS_ERR_REJECTED;
     }
+    // The process may go to another folder before it leaves this one.
+    if (whole.front() != '/') {
+        std::error_code why;
+        const auto here = std::filesystem::current_path(why);
+        if (why) {
+            errno = why.value();
+            return cannot("find the folder of", whole);
+        }
+        whole = (here / whole).string();
+    }
     return job_folder(std::move(whole), std::move(folder));
 }
 
 ucs_status_t job_folder::enter(rank_t rank) const {
+    // Whole from the beginning, and never twice: a link is both. Processes that are the same rank
+    // by mistake must not write the same temporary file.
+    static std::atomic<unsigned> count{0};
+    const std::string first = fmt::format("temporary.{}.{:x}.{:x}.{}.{}", rank, ucs::sys::host_id(),
+                                          ucs::sys::pid_namespace(), ::getpid(), ++count);
     const std::string name = here_file(rank);
-    const bool has_left = ::faccessat(folder_.get(), left_file(rank).c_str(), F_OK, 0) == 0;
-    ucs::unique_fd file;
-    if (!has_left)
-        file = ucs::unique_fd(::openat(folder_.get(), name.c_str(),
-                                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (has_left || (!file && errno == EEXIST)) {
-        ucs::log::error(
-            oob_log,
-            "{} has files of rank {} already: each start of a job needs a name of its own "
-            "(UCG_OOB_JOB), and each process a rank of its own",
-            path_, rank);
-        return UCS_ERR_ALREADY_EXISTS;
-    }
-    if (!file) return cannot("make", path_ + "/" + name);
+    const int fd = folder_.get();
     const std::string text = here_text();
-    if (!write_all(file.get(), std::as_bytes(std::span(text))) || !close_good(std::move(file)))
-        return cannot("write", path_ + "/" + name);
-    return UCS_OK;
-}
-
-void job_folder::leave(rank_t rank, rank_t size) const noexcept {
-    try {
-        const auto fd = folder_.get();
-        if (::renameat(fd, here_file(rank).c_str(), fd, left_file(rank).c_str()) != 0) return;
-        rank_t gone = 0;
-        for (const std::string& name : ucs::sys::list_folder(path_))
-            if (name.starts_with("left.")) ++gone;
-        if (gone == size) clean();
-    } catch (const std::bad_alloc&) {  // the files stay
+    const ucs_status_t written = make(first, std::as_bytes(std::span(text)), {});
+    if (written != UCS_OK) return written;
+    const bool has_left = ::faccessat(fd, left_file(rank).c_str(), F_OK, 0) == 0;
+    const bool is_in = !has_left && ::linkat(fd, first.c_str(), fd, name.c_str(), 0) == 0;
+    const int why = has_left ? EEXIST : errno;
+    remove(first);
+    if (is_in) return UCS_OK;
+    if (why != EEXIST) {
+        errno = why;
+        return cannot("make", at(name));
     }
+    ucs::log::error(oob_log,
+                    "{} has files of rank {} already: each start of a job needs a name of its own "
+                    "(UCG_OOB_JOB), and each process a rank of its own",
+                    path_, rank);
+    return UCS_ERR_ALREADY_EXISTS;
 }
 
-void job_folder::clean() const noexcept {
-    for (const std::string& name : ucs::sys::list_folder(path_))
+void job_folder::leave(rank_t rank, rank_t size) const noexcept try {
+    const auto fd = folder_.get();
+    if (::renameat(fd, here_file(rank).c_str(), fd, left_file(rank).c_str()) != 0) return;
+    const auto names = list();
+    const auto gone =
+        std::ranges::count_if(names, [](const auto& name) { return name.starts_with("left."); });
+    if (static_cast<rank_t>(gone) != size) return;
+    for (const std::string& name : names)
         remove(name);
     static_cast<void>(::rmdir(path_.c_str()));
+} catch (const std::bad_alloc&) {  // the files stay
+}
+
+// By its descriptor: the path may mean another folder by now.
+std::vector<std::string> job_folder::list() const {
+    std::vector<std::string> names;
+    ucs::unique_fd again(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!again) return names;
+    struct close {
+        void operator()(DIR* open) const noexcept { ::closedir(open); }
+    };
+    const std::unique_ptr<DIR, close> listing(::fdopendir(again.get()));
+    if (!listing) return names;
+    static_cast<void>(again.release());
+    while (const dirent* each = ::readdir(listing.get()))
+        if (const std::string_view name = each->d_name; name != "." && name != "..")
+            names.emplace_back(name);
+    return names;
+}
+
+ucs_status_t job_folder::make(const std::string& name, std::span<const std::byte> head,
+                              std::span<const std::byte> body) const {
+    ucs::unique_fd file(::openat(folder_.get(), name.c_str(),
+                                 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file) return cannot("make", at(name));
+    if (write_all(file.get(), head) && write_all(file.get(), body) && close_good(std::move(file)))
+        return UCS_OK;
+    const ucs_status_t status = cannot("write", at(name));
+    remove(name);
+    return status;
 }
 
 ucs_status_t job_folder::write(const std::string& name, rank_t by, std::span<const std::byte> head,
                                std::span<const std::byte> body) const {
     const std::string first = fmt::format("temporary.{}", by);
-    ucs::unique_fd file(::openat(folder_.get(), first.c_str(),
-                                 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file) return cannot("make", path_ + "/" + first);
-    if (!write_all(file.get(), head) || !write_all(file.get(), body) ||
-        !close_good(std::move(file)) ||
-        ::renameat(folder_.get(), first.c_str(), folder_.get(), name.c_str()) != 0) {
-        const ucs_status_t status = cannot("write", path_ + "/" + name);
-        remove(first);
-        return status;
-    }
-    return UCS_OK;
+    if (const ucs_status_t status = make(first, head, body); status != UCS_OK) return status;
+    if (::renameat(folder_.get(), first.c_str(), folder_.get(), name.c_str()) == 0) return UCS_OK;
+    const ucs_status_t status = cannot("write", at(name));
+    remove(first);
+    return status;
 }
 
 void job_folder::remove(const std::string& name) const noexcept {
     static_cast<void>(::unlinkat(folder_.get(), name.c_str(), 0));
 }
 
-ucs::unique_fd job_folder::find(const std::string& name) const noexcept {
-    return ucs::unique_fd(
+ucs::result<std::size_t> job_folder::read(const std::string& name, std::span<std::byte> head,
+                                          std::span<std::byte> body) const {
+    const ucs::unique_fd file(
         ::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file) return is_not_there() ? ucs::result<std::size_t>(0) : cannot("open", at(name));
+    std::size_t count = 0;
+    for (const std::span<std::byte> into : {head, body}) {
+        for (std::size_t done = 0; done < into.size();) {
+            const ssize_t got = ::read(file.get(), into.data() + done, into.size() - done);
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0)
+                return is_not_there() ? ucs::result<std::size_t>(0) : cannot("read", at(name));
+            if (got == 0) return count;
+            done += static_cast<std::size_t>(got);
+            count += static_cast<std::size_t>(got);
+        }
+    }
+    return count;
 }
 
-std::optional<std::vector<std::byte>> job_folder::read(const std::string& name,
-                                                       std::size_t most) const {
-    const ucs::unique_fd file = find(name);
-    if (!file) return {};
-    std::vector<std::byte> content(most);
-    ssize_t count = 0;
-    do {
-        count = ::read(file.get(), content.data(), content.size());
-    } while (count < 0 && errno == EINTR);
-    if (count < 0) return {};
-    content.resize(static_cast<std::size_t>(count));
-    return content;
-}
-
-job_folder::presence job_folder::look_for(rank_t rank) const {
-    const auto text = read(here_file(rank), 256);
-    if (!text) return find(left_file(rank)) ? presence::left : presence::absent;
-    const bool gone = is_gone({reinterpret_cast<const char*>(text->data()), text->size()});
-    return gone ? presence::dead : presence::here;
+ucs::result<job_folder::presence> job_folder::look_for(rank_t rank) const {
+    std::array<std::byte, 256> text;
+    const auto count = read(here_file(rank), text);
+    if (!count) return count.status();
+    if (*count != 0) {
+        const bool gone = is_gone({reinterpret_cast<const char*>(text.data()), *count});
+        return gone ? presence::dead : presence::here;
+    }
+    if (::faccessat(folder_.get(), left_file(rank).c_str(), F_OK, 0) == 0) return presence::left;
+    if (is_not_there()) return presence::absent;
+    return cannot("open", at(left_file(rank)));
 }
 
 }  // namespace ucg::oob

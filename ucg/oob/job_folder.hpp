@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,9 +19,9 @@ namespace ucg::oob {
 //   left.RANK         the same when it has left
 //   round.NUMBER.RANK the rank's block of a round, after a header of tcp_wire.hpp
 //   failed            why the group failed, as a failure of tcp_wire.hpp
-//   temporary.RANK    of any of these, while it is written
+//   temporary.RANK... of any of these, while it is written
 //
-// Files appear whole, by renaming; what is in them may be anything. Any thread.
+// Files appear whole, by renaming or linking; what is in them may be anything. Any thread.
 class job_folder {
 public:
     // Makes it if this is the first. Errors as ucg_oob_create_directory, with a line in the log.
@@ -39,28 +38,28 @@ public:
                                      std::span<const std::byte> body = {}) const;
     void remove(const std::string& name) const noexcept;
 
-    // A file that is there, or none.
-    [[nodiscard]] ucs::unique_fd find(const std::string& name) const noexcept;
-    // At most so many bytes of it.
-    [[nodiscard]] std::optional<std::vector<std::byte>> read(const std::string& name,
-                                                             std::size_t most) const;
+    // As much of a file as there is, up to the sizes of both. 0: it is not there, or empty.
+    // UCS_ERR_IO_ERROR with a line in the log.
+    [[nodiscard]] ucs::result<std::size_t> read(const std::string& name, std::span<std::byte> head,
+                                                std::span<std::byte> body = {}) const;
 
     enum class presence { absent, here, left, dead };
     // Whether a process of this host lives, the kernel says; of others nobody knows.
-    [[nodiscard]] presence look_for(rank_t rank) const;
+    // UCS_ERR_IO_ERROR with a line in the log.
+    [[nodiscard]] ucs::result<presence> look_for(rank_t rank) const;
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
 private:
     job_folder(std::string path, ucs::unique_fd folder) noexcept
         : path_(std::move(path)), folder_(std::move(folder)) {}
-    void clean() const noexcept;
+    [[nodiscard]] std::string at(const std::string& name) const { return path_ + "/" + name; }
+    [[nodiscard]] std::vector<std::string> list() const;
+    [[nodiscard]] ucs_status_t make(const std::string& name, std::span<const std::byte> head,
+                                    std::span<const std::byte> body) const;
 
-    std::string path_;
+    std::string path_;  // from the root
     ucs::unique_fd folder_;
 };
-
-// Reads until `into` is full. False: it is shorter, or cannot be read.
-[[nodiscard]] bool read_all(int fd, std::span<std::byte> into) noexcept;
 
 }  // namespace ucg::oob

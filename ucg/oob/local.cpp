@@ -20,7 +20,7 @@ public:
         : exchange(who), board_(std::move(board)) {}
     ~local() override {
         // An object that nobody used here belongs to a process that has yet to come.
-        if (has_entered_) leave(has_left);
+        if (has_entered_ && !is_copy()) leave(has_left);
     }
 
 private:
@@ -69,11 +69,7 @@ private:
             const local_note& from = board_->of(first_);
             if (from.given.load(std::memory_order_acquire) <= pieces_) return UCS_INPROGRESS;
             const std::uint64_t whole = from.whole.load(std::memory_order_relaxed);
-            if (whole != now().bytes) {
-                ucs::log::error(oob_log, "round {}: rank {} gives {} bytes and rank {} {}",
-                                now().number, first_, whole, rank(), now().bytes);
-                return UCS_ERR_INVALID_PARAM;
-            }
+            if (whole != now().bytes) return differs(first_, whole);
             if (piece_size() != 0)
                 std::memcpy(block(first_).data() + done_, from.piece, piece_size());
         }
@@ -120,9 +116,7 @@ private:
             if (is_waiting_for(who)) missing.push_back(who);
         // They may have come since the look above.
         if (missing.empty()) return UCS_INPROGRESS;
-        ucs::log::error(oob_log, "round {}: {} did not take part within {} s", now().number,
-                        rank_list(missing), timeout_seconds());
-        return UCS_ERR_TIMED_OUT;
+        return late(missing, {});
     }
 
     void leave(std::uint32_t how) noexcept {

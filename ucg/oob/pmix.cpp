@@ -93,6 +93,7 @@ void block_came(pmix_status_t status, pmix_value_t* value, void* arg) {
 // without that for a failed one.
 class session {
 public:
+    // UCS_ERR_UNSUPPORTED, UCS_ERR_UNREACHABLE, with a line in the log.
     static ucs::result<const session*> get() {
         static std::mutex lock;
         static std::unique_ptr<session> only;
@@ -102,6 +103,7 @@ public:
             if (!opened) return opened.status();
             only = std::move(*opened);
         }
+        if (only->known_ != UCS_OK) return only->known_;
         if (only->process_ == ::getpid()) return only.get();
         ucs::log::error(oob_log, "PMIx knows the parent of this process, not this process itself");
         return UCS_ERR_UNREACHABLE;
@@ -110,6 +112,10 @@ public:
     ~session() {
         if (is_open_ && process_ == ::getpid()) static_cast<void>(library_.finalize(nullptr, 0));
     }
+
+    // A fence that was given up still waits for the others, who would take the next one for it.
+    static void spoil() noexcept { spoiled_.store(true, std::memory_order_relaxed); }
+    static bool is_spoiled() noexcept { return spoiled_.load(std::memory_order_relaxed); }
 
     [[nodiscard]] const pmix_library& library() const noexcept { return library_; }
     [[nodiscard]] rank_t rank() const noexcept { return me_.rank; }
@@ -143,8 +149,8 @@ private:
             return UCS_ERR_UNREACHABLE;
         }
         made->is_open_ = true;
-        const ucs_status_t known = made->learn_size();
-        if (known != UCS_OK) return known;
+        // Also where it does not: see above.
+        made->known_ = made->learn_size();
         return made;
     }
 
@@ -168,16 +174,29 @@ private:
     pmix_proc_t me_{};
     rank_t size_ = 0;
     bool is_open_ = false;
+    ucs_status_t known_ = UCS_OK;  // whether it says who we are
+    static inline std::atomic<bool> spoiled_{false};
 };
+
+ucs_status_t refuse_after_abandoned() noexcept {
+    ucs::log::error(oob_log,
+                    "a round over PMIx did not end in this process: no other one can follow it; "
+                    "start the job again, or choose another way by UCG_OOB=tcp or directory");
+    return UCS_ERR_CANCELED;
+}
 
 // Each rank gives its block to its server; a fence collects them on all. Owner context.
 class pmix final : public exchange {
 public:
     pmix(const membership& who, const session& launcher, unsigned instance) noexcept
-        : exchange(who), launcher_(launcher), instance_(instance) {}
+        : exchange(who), launcher_(launcher), instance_(instance) {
+        own();  // the launcher knows which process this is
+    }
 
 private:
     ucs_status_t start() override {
+        if (size() == 1) return UCS_OK;  // the round ends here, and a fence would not yet
+        if (session::is_spoiled()) return refuse_after_abandoned();
         // An own block is there always: it says that this rank has come.
         key_ = fmt::format("hawser.oob.{}.{}", instance_, now().number);
         state_ = std::make_shared<answers>(size());
@@ -202,6 +221,7 @@ private:
             launcher_.library().fence(nullptr, 0, &collect(), 1, fence_ended, asked.get());
         if (status == PMIX_SUCCESS) {
             static_cast<void>(asked.release());  // the answer frees it
+            is_fencing_ = true;
             return UCS_OK;
         }
         if (status != PMIX_OPERATION_SUCCEEDED) return cannot("PMIx_Fence", status);
@@ -254,11 +274,8 @@ private:
         if (state_->count < size()) return is_late() ? late_answers() : UCS_INPROGRESS;
         for (rank_t from = 0; from < size(); ++from) {
             const auto& came = state_->blocks[from];
-            if (came.size() != std::max<std::size_t>(now().bytes, 1)) {
-                ucs::log::error(oob_log, "round {}: rank {} gives {} bytes and rank {} {}",
-                                now().number, from, came.size(), rank(), now().bytes);
-                return UCS_ERR_INVALID_PARAM;
-            }
+            if (came.size() != std::max<std::size_t>(now().bytes, 1))
+                return differs(from, came.size());
             if (now().bytes != 0) std::memcpy(block(from).data(), came.data(), came.size());
         }
         return UCS_OK;
@@ -276,9 +293,7 @@ private:
         std::vector<rank_t> missing;
         for (rank_t who = 0; who < size(); ++who)
             if (!state_->came[who]) missing.push_back(who);
-        ucs::log::error(oob_log, "round {}: {} did not take part within {} s", now().number,
-                        missing.empty() ? "some rank" : rank_list(missing), timeout_seconds());
-        return UCS_ERR_TIMED_OUT;
+        return late(missing, {});
     }
 
     ucs_status_t cannot(const char* call, pmix_status_t why) {
@@ -287,13 +302,18 @@ private:
         return status_of(why);
     }
 
-    void finish(ucs_status_t) noexcept override { state_.reset(); }
+    void finish(ucs_status_t) noexcept override {
+        if (is_fencing_ && !state_->fence_ended.load(std::memory_order_acquire)) session::spoil();
+        is_fencing_ = false;
+        state_.reset();
+    }
 
     const session& launcher_;
     const unsigned instance_;
     std::string key_;
     std::shared_ptr<answers> state_;
     rank_t asked_ = 0;
+    bool is_fencing_ = false;
     bool is_asking_who_ = false;
     ucs::time::nanoseconds answer_until_ = 0;
 };
@@ -304,6 +324,7 @@ ucs::result<std::unique_ptr<exchange>> make_pmix(double timeout) {
     static std::atomic<unsigned> instances{0};
     const auto launcher = session::get();
     if (!launcher) return launcher.status();
+    if (session::is_spoiled()) return refuse_after_abandoned();
     membership who{(*launcher)->rank(), (*launcher)->size(), 0};
     if (const ucs_status_t status = who.check("ucg_oob_create_pmix", timeout); status != UCS_OK)
         return status;

@@ -34,7 +34,8 @@ struct loaded {
 }  // namespace
 
 const pmix_library* pmix_library::load(std::string& why_not) {
-    static const loaded once;
+    // For ever: what ends PMIx when the process ends uses it, too.
+    static const loaded& once = *new loaded;
     if (once.good) return &once.functions;
     why_not = once.why_not;
     return nullptr;

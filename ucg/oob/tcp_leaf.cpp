@@ -47,8 +47,13 @@ ucs_status_t tcp_leaf::advance() {
 }
 
 void tcp_leaf::finish(ucs_status_t why) noexcept {
-    if (link_ && (!link_->forget_body() || why != UCS_OK)) link_.reset();
-    if (why != UCS_OK) connecting_.reset();
+    if (why == UCS_OK) {
+        // Rank 0 has all blocks, so it has this one: the frame is whole.
+        if (link_) link_->forget_body();
+        return;
+    }
+    link_.reset();
+    connecting_.reset();
 }
 
 // UCS_OK: joined.
@@ -62,7 +67,9 @@ ucs_status_t tcp_leaf::join() {
                     "round {}: rank {} did not reach rank 0 at {} within {} s ({}); see whether it "
                     "was started, and whether the port is open",
                     now().number, rank(), root_.text(), timeout_seconds(),
-                    state_ == state::greeting ? "it does not answer" : last_trouble_);
+                    state_ == state::greeting ? "it does not answer"
+                    : last_trouble_.empty()   ? "no connection yet"
+                                              : last_trouble_);
     return UCS_ERR_TIMED_OUT;
 }
 
@@ -139,8 +146,8 @@ ucs_status_t tcp_leaf::see_welcome() {
         }
         // It came to nothing there before this rank came.
         if (status == UCS_OK && why.why != UCS_ERR_BUSY && link_->header().job == job_)
-            return tell(why);
-        try_again("another job has its rank 0 there");
+            return told("rank 0", why);
+        try_again("another job, or an older start of this one, has its rank 0 there");
         return UCS_INPROGRESS;
     }
     if (link_->header().what != kind::welcome) {
@@ -173,7 +180,8 @@ ucs_status_t tcp_leaf::take_part() {
     if (!is_deaf_ && link_->is_sending()) is_deaf_ = link_->flush() == UCS_ERR_CONNECTION_RESET;
     if (!link_->in_frame()) {
         const ucs_status_t status = link_->read_header();
-        if (status == UCS_INPROGRESS) return status;
+        if (status == UCS_INPROGRESS)
+            return link_->is_silent() ? lost("does not answer any more") : status;
         if (status != UCS_OK)
             return lost(status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
     }
@@ -200,17 +208,7 @@ ucs_status_t tcp_leaf::take_failure() {
     if (status == UCS_INPROGRESS) return status;
     if (status != UCS_OK)
         return lost(status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
-    return tell(why);
-}
-
-ucs_status_t tcp_leaf::tell(const wire::failure& why) const {
-    ucs::log::error(
-        oob_log, "round {}: rank 0 says that {} failed it: {}", now().number,
-        why.count == 0 ? "something" : rank_list(why.first, why.count - why.first.size()),
-        why.why == UCS_ERR_TIMED_OUT          ? "not there in time"
-        : why.why == UCS_ERR_CONNECTION_RESET ? "died or left"
-                                              : ucs_status_string(why.why));
-    return why.why;
+    return told("rank 0", why);
 }
 
 ucs_status_t tcp_leaf::see_deadline() {
@@ -226,9 +224,8 @@ ucs_status_t tcp_leaf::see_deadline() {
         }
     }
     if (ucs::time::now() < answer_until_) return UCS_INPROGRESS;
-    ucs::log::error(oob_log, "round {}: rank 0 did not take part within {} s", now().number,
-                    timeout_seconds());
-    return UCS_ERR_TIMED_OUT;
+    const rank_t root = 0;
+    return late({&root, 1}, {});
 }
 
 ucs_status_t tcp_leaf::lost(const char* how) {

@@ -38,7 +38,6 @@ private:
     [[nodiscard]] ucs_status_t take_part();
     [[nodiscard]] ucs_status_t take_frame();
     [[nodiscard]] ucs_status_t take_failure();
-    [[nodiscard]] ucs_status_t tell(const wire::failure& why) const;
     [[nodiscard]] ucs_status_t see_deadline();
     [[nodiscard]] ucs_status_t lost(const char* how);
     [[nodiscard]] wire::header frame(wire::kind what) const noexcept {

@@ -8,8 +8,12 @@
 #include <cassert>
 #include <cerrno>
 
+#include "ucs/net/answers.hpp"
+
 namespace ucg::oob {
 namespace {
+
+constexpr ucs::time::nanoseconds time_between_looks = 8 * ucs::time::second;
 
 bool would_wait() noexcept {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -30,17 +34,28 @@ void tune_socket(int fd) noexcept {
     set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-tcp_link::tcp_link(ucs::unique_fd socket) noexcept : socket_(std::move(socket)) {
+tcp_link::tcp_link(ucs::unique_fd socket) noexcept
+    : socket_(std::move(socket)), process_(::getpid()) {
     tune_socket(socket_.get());
 }
 
-tcp_link::~tcp_link() {
-    if (!socket_) return;
-    ::shutdown(socket_.get(), SHUT_WR);
+void tcp_link::close() noexcept {
+    const ucs::unique_fd socket = std::move(socket_);
+    if (!socket || process_ != ::getpid()) return;
+    ::shutdown(socket.get(), SHUT_WR);
+    // What the other end sent and nobody read would make the kernel throw away what was sent to it.
     // As much as a socket's buffer holds: a peer that goes on sending does not keep us.
     std::array<std::byte, 65536> none;
     for (int i = 0; i < 256; ++i)
-        if (::recv(socket_.get(), none.data(), none.size(), MSG_DONTWAIT) <= 0) break;
+        if (::recv(socket.get(), none.data(), none.size(), MSG_DONTWAIT) <= 0) break;
+}
+
+bool tcp_link::is_silent() noexcept {
+    const auto now = ucs::time::now();
+    if (now < next_look_) return false;
+    next_look_ = now + time_between_looks;
+    const auto said = ucs::net::answers_of(socket_.get(), now);
+    return silence_.look(said.owed, said.heard, now);
 }
 
 void tcp_link::put(wire::header what, std::span<const std::byte> body) noexcept {

@@ -1,7 +1,10 @@
 // One connection between rank 0 and another rank.
 #pragma once
 
+#include <sys/types.h>
+
 #include "ucg/oob/tcp_wire.hpp"
+#include "ucs/net/silence_watch.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace ucg::oob {
@@ -12,12 +15,18 @@ namespace ucg::oob {
 class tcp_link {
 public:
     explicit tcp_link(ucs::unique_fd socket) noexcept;
-    // What the other end sent and nobody read would make the kernel throw away what was sent to it.
-    ~tcp_link();
+    ~tcp_link() { close(); }
     tcp_link(const tcp_link&) = delete;
     tcp_link& operator=(const tcp_link&) = delete;
 
     [[nodiscard]] int fd() const noexcept { return socket_.get(); }
+    // Ends the connection; nothing more may be sent or read. In a child that a fork() made it goes
+    // on, as it is the parent's.
+    void close() noexcept;
+
+    // Whether the other side's host owes an answer and says nothing, for half a minute of calls.
+    // Keep-alive alone does not see this while something is on the way.
+    [[nodiscard]] bool is_silent() noexcept;
 
     // Begins to send; only when all before was sent. `body` stays until flush() says UCS_OK; the
     // contents of a failure are copied.
@@ -44,6 +53,9 @@ private:
     [[nodiscard]] ucs_status_t read_some(std::span<std::byte> into, std::size_t& count) noexcept;
 
     ucs::unique_fd socket_;
+    pid_t process_;
+    ucs::net::silence_watch silence_;
+    ucs::time::nanoseconds next_look_ = 0;
     // Out.
     std::array<std::byte, wire::header::size + wire::failure::most_bytes> head_;
     std::size_t head_size_ = 0;

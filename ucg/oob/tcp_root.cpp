@@ -47,10 +47,7 @@ tcp_root::tcp_root(const membership& who, std::uint64_t job, ucs::unique_fd list
 
 // Ranks that came after the failure need not wait for a rank 0 that will not be there.
 tcp_root::~tcp_root() {
-    if (failed_ == UCS_OK) return;
-    accept_all();
-    for (const auto& each : strangers_)
-        if (each) tell(*each);
+    if (failed_ != UCS_OK && !is_copy()) dismiss_strangers(true);
 }
 
 ucs_status_t tcp_root::start() {
@@ -78,6 +75,7 @@ ucs_status_t tcp_root::start() {
 ucs_status_t tcp_root::advance() {
     poll();
     drop_strangers();
+    look_for_silent();
     if (failed_ == UCS_OK && wanted_ == 0 && !is_sharing_) share();
     if (failed_ == UCS_OK && is_sharing_ && sending_ == 0) return UCS_OK;
     if (failed_ == UCS_OK && is_late()) fail_late();
@@ -111,36 +109,74 @@ void tcp_root::poll() {
 }
 
 void tcp_root::accept_all() {
-    while (strangers_.size() < size() + most_strangers) {
+    const std::size_t most = size() + most_strangers;
+    for (std::size_t turn = 0; turn < most && strangers_.size() < most; ++turn) {
         ucs::unique_fd socket(
             ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (socket) {
             adopt(std::move(socket));
             continue;
         }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            ucs::log::error(oob_log,
-                            "rank 0 cannot take a connection of each of {} ranks: {}; raise the "
-                            "limit of open files (ulimit -n)",
-                            size(), std::strerror(errno));
-            const rank_t me = 0;
-            fail(UCS_ERR_EXCEEDS_LIMIT, {&me, 1});
-        }
-        return;  // no more, or one that is gone again
+        const int why = errno;
+        if (why != EMFILE && why != ENFILE && why != ENOBUFS && why != ENOMEM)
+            return;  // no more, or one that is gone again
+        if (!make_room()) return cannot_accept(why);
     }
 }
 
-void tcp_root::adopt(ucs::unique_fd socket) {
-    auto someone = std::make_unique<guest>(std::move(socket));
-    someone->until = ucs::time::now() + time_to_greet;
-    epoll_event event{};
-    event.events = someone->interest = EPOLLIN;
-    event.data.ptr = someone.get();
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, someone->link.fd(), &event) != 0) {
-        complaints_.warn(oob_log, "a connection is dropped: {}", std::strerror(errno));
+// Connections that nobody of ours has come over cost no rank its place: the oldest goes. Whether
+// one was closed.
+bool tcp_root::make_room() {
+    for (std::size_t i = 0; i < strangers_.size() && failed_ == UCS_OK; ++i) {
+        if (strangers_[i] && !strangers_[i]->is_gone) read(*strangers_[i]);
+        guest* const who = strangers_[i].get();  // none: it has become a member
+        if (who == nullptr || who->link.fd() < 0) continue;
+        if (!who->is_gone)
+            complaints_.warn(oob_log,
+                             "somebody who connected to rank 0 and says nothing is dropped: no "
+                             "more connections are possible");
+        ignore(*who);
+        who->is_gone = true;
+        who->link.close();
+        return true;
+    }
+    return false;
+}
+
+void tcp_root::cannot_accept(int why) {
+    if (failed_ != UCS_OK) return;
+    if (why != EMFILE) {  // others of this host, which may end before our time does
+        complaints_.warn(oob_log, "rank 0 cannot take a connection now: {}", std::strerror(why));
         return;
     }
-    strangers_.push_back(std::move(someone));
+    ucs::log::error(oob_log,
+                    "rank 0 cannot take a connection of each of {} ranks: {}; raise the limit of "
+                    "open files (ulimit -n)",
+                    size(), std::strerror(why));
+    const rank_t me = 0;
+    fail(UCS_ERR_EXCEEDS_LIMIT, {&me, 1});
+}
+
+void tcp_root::adopt(ucs::unique_fd socket) {
+    strangers_.push_back(std::make_unique<guest>(std::move(socket)));
+    guest& someone = *strangers_.back();
+    someone.until = ucs::time::now() + time_to_greet;
+    epoll_event event{};
+    event.events = someone.interest = EPOLLIN;
+    event.data.ptr = &someone;
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, someone.link.fd(), &event) == 0) return;
+    complaints_.warn(oob_log, "a connection is dropped: {}", std::strerror(errno));
+    strangers_.pop_back();
+}
+
+// Hosts that vanished while they owe an answer.
+void tcp_root::look_for_silent() {
+    const auto time = ucs::time::now();
+    if (time < next_look_) return;
+    next_look_ = time + ucs::time::second;
+    for (const auto& each : members_)
+        if (each && failed_ == UCS_OK && !each->is_gone && each->link.is_silent())
+            lose(*each, "does not answer any more");
 }
 
 // Not while events are served, which may be about them.
@@ -199,7 +235,8 @@ bool tcp_root::take_frame(guest& from) {
         if (what.what == kind::block) return take_block(from);
         if (what.what == kind::late) {
             static_cast<void>(from.link.read_body({}));
-            if (what.round == now().number && !is_sharing_) fail_late();
+            // With the last block here nobody is missing: the result is on its way.
+            if (what.round == now().number && wanted_ != 0) fail_late();
             return true;
         }
     }
@@ -219,9 +256,7 @@ bool tcp_root::take_block(guest& from) {
         return false;
     }
     if (what.content != now().bytes) {
-        ucs::log::error(oob_log, "round {}: rank {} gives {} bytes and rank 0 {}: they must agree",
-                        now().number, from.rank, what.content, now().bytes);
-        fail(UCS_ERR_INVALID_PARAM, {&from.rank, 1});
+        fail(differs(from.rank, what.content), {&from.rank, 1});
         return false;
     }
     const ucs_status_t status = from.link.read_body(block(from.rank));
@@ -241,21 +276,27 @@ bool tcp_root::greet(guest& from) {
         return false;
     }
     static_cast<void>(from.link.read_body({}));
+    from.has_said_who = true;
     // A rank of another job may find its own rank 0 here later.
     if (what.job != job_) return refuse(from, UCS_ERR_BUSY, "of another job");
     if (what.ranks != size()) return refuse(from, UCS_ERR_REJECTED, "of a job of another size");
-    if (what.from != 0 && members_[what.from]) {
-        // Who has its result may have left, and be here for the store that follows at this port.
-        read(*members_[what.from]);
-        if (from.is_gone) return false;  // that has failed the round, and it was told
-        if (members_[what.from]->is_gone) return refuse(from, UCS_ERR_BUSY, "it has left already");
-    }
-    if (what.from == 0 || members_[what.from])
+    if (what.from == 0) return refuse(from, UCS_ERR_REJECTED, "a rank that is here already");
+    if (const auto& known = members_[what.from]) {
+        // Who has its result, or has heard that there is none, may have left, and be here for the
+        // store that follows at this port.
+        read(*known);
+        if (known->is_gone || failed_ != UCS_OK)
+            return refuse(from, UCS_ERR_BUSY, "it has left already");
         return refuse(from, UCS_ERR_REJECTED, "a rank that is here already");
+    }
     const auto place = std::find_if(strangers_.begin(), strangers_.end(),
                                     [&](const auto& each) { return each.get() == &from; });
     from.rank = what.from;
     members_[what.from] = std::move(*place);
+    if (failed_ != UCS_OK) {
+        tell(from);
+        return false;
+    }
     from.link.put({kind::welcome, 0, size(), job_});
     // It fits into an empty socket.
     if (from.link.flush() != UCS_OK) lose(from, "died or left");
@@ -266,8 +307,10 @@ bool tcp_root::refuse(guest& from, ucs_status_t why, const char* text) {
     const wire::header& what = from.link.header();
     complaints_.warn(oob_log, "rank {} of {} wants to join and is refused: {} ({} ranks here)",
                      what.from, what.ranks, text, size());
-    from.link.put({kind::failure, 0, size(), job_}, wire::failure{.why = why});
-    static_cast<void>(from.link.flush());
+    if (!from.is_told) {
+        from.link.put({kind::failure, 0, size(), job_}, wire::failure{.why = why});
+        static_cast<void>(from.link.flush());
+    }
     from.is_gone = true;
     return false;
 }
@@ -326,44 +369,45 @@ void tcp_root::fail_late() {
     std::vector<rank_t> absent;
     for (const rank_t rank : who)
         if (!members_[rank]) absent.push_back(rank);
-    const char* const how = is_sharing_                   ? "did not take the result"
-                            : who.size() == absent.size() ? "did not come"
-                                                          : "did not take part";
-    ucs::log::error(oob_log, "round {}: {} {} within {} s{}{}", now().number, rank_list(who), how,
-                    timeout_seconds(),
-                    absent.empty() || absent.size() == who.size() ? "" : "; never here: ",
-                    absent.empty() || absent.size() == who.size() ? "" : rank_list(absent));
-    fail(UCS_ERR_TIMED_OUT, who);
+    fail(late(who, absent, is_sharing_ ? "take the result" : "take part"), who);
 }
 
-void tcp_root::fail(ucs_status_t why, std::span<const rank_t> culprits) {
+void tcp_root::fail(ucs_status_t why, std::span<const rank_t> culprits) noexcept {
     if (failed_ != UCS_OK) return;
     failed_ = why;
-    accept_all();
-    tell(why, culprits);
-}
-
-void tcp_root::tell(ucs_status_t why, std::span<const rank_t> culprits) noexcept {
-    said_.why = why;
-    said_.count = static_cast<std::uint32_t>(culprits.size());
-    const std::size_t listed = std::min(culprits.size(), wire::failure::most_listed);
     try {
-        said_.first.assign(culprits.begin(),
-                           culprits.begin() + static_cast<std::ptrdiff_t>(listed));
+        said_ = wire::blame(why, culprits);
     } catch (const std::bad_alloc&) {  // then without names
+        said_ = {.why = why, .count = static_cast<std::uint32_t>(culprits.size())};
     }
+    dismiss_strangers(false);
     for (const auto& each : members_)
         if (each) tell(*each);
-    for (const auto& each : strangers_)
-        if (each) tell(*each);
+}
+
+// Who is not here yet is told of the failure. Whoever was here, or was told, knows of it and comes
+// to the store that follows at this port; who has not said which rank it is may do so as well, if
+// it has come since.
+void tcp_root::dismiss_strangers(bool may_know) noexcept try {
+    accept_all();
+    for (std::size_t i = 0; i < strangers_.size(); ++i) {
+        if (!strangers_[i] || strangers_[i]->is_gone || strangers_[i]->has_said_who) continue;
+        guest& who = *strangers_[i];
+        const ucs_status_t status = who.link.read_header();
+        if (status == UCS_OK)
+            static_cast<void>(greet(who));
+        else if (status == UCS_INPROGRESS && !may_know)
+            tell(who);
+    }
+} catch (const std::bad_alloc&) {  // then they find out when their time is over
 }
 
 // The socket stays open, as one that is closed too early loses what was sent last.
 void tcp_root::tell(guest& whom) noexcept {
-    if (whom.is_gone || whom.link.is_sending()) return;
+    if (whom.is_gone || whom.is_told || whom.link.is_sending()) return;
     whom.link.put({kind::failure, 0, size(), job_, now().number}, said_);
     static_cast<void>(whom.link.flush());
-    if (whom.rank == 0) whom.is_gone = true;
+    whom.is_told = true;
 }
 
 }  // namespace ucg::oob

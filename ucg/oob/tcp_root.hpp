@@ -33,8 +33,10 @@ private:
         rank_t rank = 0;  // 0: a stranger
         ucs::time::nanoseconds until = 0;
         std::uint32_t interest = 0;
+        bool has_said_who = false;
         bool has_given = false;
         bool is_ahead = false;  // its block for the next round waits in the socket
+        bool is_told = false;   // of the failure
         bool is_gone = false;
     };
 
@@ -47,7 +49,10 @@ private:
 
     void poll();
     void accept_all();
+    [[nodiscard]] bool make_room();
+    void cannot_accept(int why);
     void drop_strangers();
+    void look_for_silent();
     void serve(guest& from, std::uint32_t events);
     void read(guest& from);
     [[nodiscard]] bool take_frame(guest& from);
@@ -61,8 +66,8 @@ private:
     void send_on(guest& to);
     [[nodiscard]] std::vector<rank_t> missing() const;
     void fail_late();
-    void fail(ucs_status_t why, std::span<const rank_t> culprits);
-    void tell(ucs_status_t why, std::span<const rank_t> culprits) noexcept;
+    void fail(ucs_status_t why, std::span<const rank_t> culprits) noexcept;
+    void dismiss_strangers(bool may_know) noexcept;
     void tell(guest& whom) noexcept;
 
     const std::uint64_t job_;
@@ -75,6 +80,7 @@ private:
     rank_t wanted_ = 0;   // blocks that are missing
     rank_t sending_ = 0;  // members that have not got the whole result
     bool is_sharing_ = false;
+    ucs::time::nanoseconds next_look_ = 0;
     ucs_status_t failed_ = UCS_OK;
     wire::failure said_;
     ucs::log::throttle complaints_;

@@ -40,6 +40,11 @@ bool fits(const header& what) noexcept {
 
 }  // namespace
 
+failure blame(ucs_status_t why, std::span<const rank_t> culprits) {
+    const auto first = culprits.first(std::min(culprits.size(), failure::most_listed));
+    return {why, static_cast<std::uint32_t>(culprits.size()), {first.begin(), first.end()}};
+}
+
 void pack(const header& from, std::span<std::byte, header::size> into) noexcept {
     put(&into[0], magic);
     put(&into[4], version);

@@ -57,6 +57,9 @@ struct failure {
     std::vector<rank_t> first{};
 };
 
+// All of the culprits are counted, and the first ones named.
+[[nodiscard]] failure blame(ucs_status_t why, std::span<const rank_t> culprits);
+
 void pack(const header& from, std::span<std::byte, header::size> into) noexcept;
 // Nothing: not a frame of ours, or lengths that do not fit its kind.
 [[nodiscard]] std::optional<header> parse(std::span<const std::byte, header::size> bytes) noexcept;

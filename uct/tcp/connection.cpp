@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "ucs/net/answers.hpp"
 #include "uct/tcp/iface.hpp"
 
 namespace uct::tcp {
@@ -230,7 +231,7 @@ void connection::look_for_answer() noexcept {
     if (state_ != state::greeting && state_ != state::established && state_ != state::parting)
         return;
     const ucs::time::nanoseconds now = ucs::time::now();
-    const answer_state said = answers_of(fd_.get(), now);
+    const ucs::net::answer_state said = ucs::net::answers_of(fd_.get(), now);
     if (!silence_.look(said.owed, said.heard, now)) return;
     ucs::log::diag(log, "{} does not answer any more", peer_name());
     fail(UCS_ERR_ENDPOINT_TIMEOUT);

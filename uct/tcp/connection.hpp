@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ucs/datastruct/intrusive.hpp"
+#include "ucs/net/silence_watch.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/unique_fd.hpp"
 #include "uct/tcp/connection_state.hpp"
@@ -13,7 +14,6 @@
 #include "uct/tcp/receiver.hpp"
 #include "uct/tcp/route.hpp"
 #include "uct/tcp/send_queue.hpp"
-#include "uct/tcp/silence_watch.hpp"
 
 namespace uct::tcp {
 
@@ -146,7 +146,7 @@ private:
     bool waits_for_memory_ = false;         // to receive into
     std::optional<wire::frame_kind> owed_;  // control frame to send behind what is under way
     std::size_t answered_ = 0;
-    silence_watch silence_;
+    ucs::net::silence_watch silence_;
     std::array<std::byte, wire::greeting_size> answer_{};
     std::optional<socket_address> connected_to_;  // for people
 };

@@ -1,7 +1,6 @@
 #include "uct/tcp/socket.hpp"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -111,28 +110,6 @@ ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& opti
         return error == EADDRINUSE ? UCS_ERR_BUSY : UCS_ERR_IO_ERROR;
     }
     return fd;
-}
-
-answer_state answers_in(const tcp_info& info, bool unsent, ucs::time::nanoseconds now) noexcept {
-    // A full receive window is no silence: the kernel asks, and the peer's answers. Nothing else is
-    // on the way then, so one probe that is lost is nothing yet: the next may come minutes later.
-    constexpr unsigned probes_needed = 3;
-    // Data that the kernel cannot even send, as with a link that is down, leaves one probe for
-    // ever, and without the backing off that follows those that were sent.
-    const bool stuck = unsent && info.tcpi_probes > 0 && info.tcpi_backoff == 0;
-    const auto ago = std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv);
-    return {info.tcpi_unacked > 0 || info.tcpi_probes >= probes_needed || stuck,
-            now - ago * ucs::time::millisecond};
-}
-
-answer_state answers_of(int fd, ucs::time::nanoseconds now) noexcept {
-    tcp_info info{};
-    socklen_t size = sizeof info;
-    int unsent = 0;
-    if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
-        ::ioctl(fd, SIOCOUTQNSD, &unsent) != 0)
-        return {};
-    return answers_in(info, unsent > 0, now);
 }
 
 ucs_status_t status_of_loss(int error) noexcept {

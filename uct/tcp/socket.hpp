@@ -1,8 +1,6 @@
 // Making sockets the way this transport uses them.
 #pragma once
 
-#include <netinet/tcp.h>
-
 #include "ucs/log/log.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/result.hpp"
@@ -26,15 +24,6 @@ void tune(int fd, const settings& options, bool loopback) noexcept;
 
 // A socket that listens on `ip`, at a port of the configured range. Errors are logged.
 [[nodiscard]] ucs::result<ucs::unique_fd> listen_on(const ip_address& ip, const settings& options);
-
-// What the kernel knows of a connection's other side.
-struct answer_state {
-    bool owed = false;                 // by the peer's host
-    ucs::time::nanoseconds heard = 0;  // when it last said anything
-};
-[[nodiscard]] answer_state answers_in(const tcp_info& info, bool unsent,
-                                      ucs::time::nanoseconds now) noexcept;
-[[nodiscard]] answer_state answers_of(int fd, ucs::time::nanoseconds now) noexcept;
 
 // How an endpoint ends whose connection broke with this errno.
 [[nodiscard]] ucs_status_t status_of_loss(int error) noexcept;

@@ -63,8 +63,7 @@ def prterun(ranks):
 
 
 class Ranks(unittest.TestCase):
-    def assert_all_end(self, code, output, ranks, how="Success", times=1):
-        self.assertEqual(code, 0, output)
+    def assert_all_end(self, output, ranks, how="Success", times=1):
         for rank in range(ranks):
             self.assertEqual(output.count(f"END rank {rank} of {ranks}: {how}\n"), times, output)
 
@@ -77,15 +76,18 @@ class Pmix(Ranks):
     def test_mpirun(self):
         for ranks in (1, 3, 8):
             code, output = run([*mpirun(ranks), PROGRAM, "env", "rounds"])
-            self.assert_all_end(code, output, ranks)
+            self.assertEqual(code, 0, output)
+            self.assert_all_end(output, ranks)
 
     def test_prterun(self):
         code, output = run([*prterun(3), PROGRAM, "env", "rounds"])
-        self.assert_all_end(code, output, 3)
+        self.assertEqual(code, 0, output)
+        self.assert_all_end(output, 3)
 
     def test_one_object_after_the_other(self):
         code, output = run([*mpirun(2), PROGRAM, "env", "again"])
-        self.assert_all_end(code, output, 2, times=2)
+        self.assertEqual(code, 0, output)
+        self.assert_all_end(output, 2, times=2)
 
     def test_a_rank_that_does_not_come_is_named(self):
         code, output = run([*mpirun(3), PROGRAM, "env", "absent"], {"UCG_OOB_TIMEOUT": "1s"})
@@ -93,6 +95,8 @@ class Pmix(Ranks):
         for rank in (0, 1):
             self.assertIn(f"END rank {rank} of 3: Operation timed out\n", output)
         self.assertEqual(output.count("round 1: rank 2 did not take part within 1 s"), 2, output)
+        self.assertEqual(output.count("THEN Request canceled\n"), 2, output)
+        self.assertEqual(output.count("THEN Success\n"), 1, output)
 
     def test_a_killed_rank_hangs_nobody(self):
         code, output = run([*mpirun(3), PROGRAM, "env", "die"])
@@ -108,13 +112,20 @@ class Mpi(Ranks):
     def test_rounds(self):
         for ranks in (1, 4):
             code, output = run([*mpirun(ranks), MPI_PROGRAM, "mpi", "rounds"])
-            self.assert_all_end(code, output, ranks)
+            self.assertEqual(code, 0, output)
+            self.assert_all_end(output, ranks)
+
+    def test_a_round_that_is_given_up_writes_nothing_more(self):
+        code, output = run([*mpirun(3), MPI_PROGRAM, "mpi", "giveup"])
+        self.assertEqual(code, 0, output)
+        self.assert_all_end(output, 3)
 
     def test_pmix_beside_mpi(self):
         if not HAS_PMIX:
             self.skipTest("built without PMIx (package libpmix-dev)")
         code, output = run([*mpirun(2), MPI_PROGRAM, "mpi", "again"])
-        self.assert_all_end(code, output, 2, times=2)
+        self.assertEqual(code, 0, output)
+        self.assert_all_end(output, 2, times=2)
 
 
 class Variables(Ranks):
@@ -142,7 +153,8 @@ class Variables(Ranks):
     def test_what_torchrun_sets(self):
         settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
         codes, output = self.launch(4, "again", settings)
-        self.assert_all_end(max(codes), output, 4, times=2)
+        self.assertEqual(codes, [0] * 4, output)
+        self.assert_all_end(output, 4, times=2)
 
     def test_a_killed_rank_is_named(self):
         settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
@@ -156,12 +168,14 @@ class Variables(Ranks):
         with tempfile.TemporaryDirectory() as folder:
             settings = {"UCG_OOB_DIR": folder, "UCG_OOB_JOB": "of-the-test"}
             codes, output = self.launch(3, "rounds", settings, ("UCG_OOB_RANK", "UCG_OOB_SIZE"))
-            self.assert_all_end(max(codes), output, 3)
+            self.assertEqual(codes, [0] * 3, output)
+            self.assert_all_end(output, 3)
             self.assertEqual(os.listdir(folder), [])
 
     def test_alone(self):
         code, output = run([PROGRAM, "env", "rounds"])
-        self.assert_all_end(code, output, 1)
+        self.assertEqual(code, 0, output)
+        self.assert_all_end(output, 1)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 /* A rank that meets the others as the environment says, or over MPI. Prints one line: how it ended.
-   usage: meet env|mpi rounds | absent | again | die
+   usage: meet env|mpi rounds | absent | again | die | giveup
      rounds  exchanges blocks of several sizes and checks them
      again   the same over two objects, one after the other
      absent  the last rank does not take part in the second round; the others end with a timeout
-     die     rank 1 kills itself before the second round; the others say how that ended */
+     die     rank 1 kills itself before the second round; the others say how that ended
+     giveup  over MPI: rank 0 gives up the second round, which then ends for the others */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,18 +94,63 @@ static int meet_env(const char* what) {
 
     for (; times != 0; --times) {
         ucg_oob_t* oob = NULL;
-        const ucs_status_t status = ucg_oob_create_env(&oob);
+        ucs_status_t status = ucg_oob_create_env(&oob);
         if (status != UCS_OK) {
             printf("NONE: %s\n", ucs_status_string(status));
             return 2;
         }
         say(oob, act(oob, what));
         ucg_oob_destroy(oob);
+        if (strcmp(what, "absent") != 0) continue;
+        /* What was not ended there would be mixed up with what begins here. */
+        status = ucg_oob_create_env(&oob);
+        printf("THEN %s\n", ucs_status_string(status));
+        if (status == UCS_OK) ucg_oob_destroy(oob);
     }
     return 0;
 }
 
 #ifdef MEET_OVER_MPI
+/* The memory of a round that was given up is the caller's again, whatever comes later. */
+static ucs_status_t give_up(ucg_oob_mpi_t* over) {
+    const ucg_oob_t* oob = &over->oob;
+    const size_t bytes = 1000;
+    unsigned char* all = malloc(oob->size * bytes);
+    unsigned char* own = malloc(bytes);
+    void *request = NULL, *second = NULL;
+    ucs_status_t status = check_round(oob, 0, 100);
+    size_t at, wrong = 0;
+
+    if (all == NULL || own == NULL) exit(3);
+    memset(own, 1, bytes);
+    memset(all, 7, oob->size * bytes);
+    if (status == UCS_OK && oob->rank != 0) {
+        MPI_Barrier(MPI_COMM_WORLD); /* rank 0 has given up */
+        status = exchange(oob, own, all, bytes);
+        for (at = 0; at < oob->size * bytes; ++at)
+            wrong += all[at] != 1;
+    } else if (status == UCS_OK) {
+        if (oob->allgather(oob->arg, own, all, bytes, &request) != UCS_OK) exit(5);
+        if (oob->allgather(oob->arg, own, all, bytes, &second) != UCS_ERR_BUSY) exit(6);
+        if (oob->test(oob->arg, request) != UCS_INPROGRESS) exit(7);
+        oob->release(oob->arg, request);
+        memset(own, 7, bytes);
+        if (oob->allgather(oob->arg, own, all, bytes, &request) != UCS_ERR_CANCELED) exit(8);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Barrier(MPI_COMM_WORLD); /* its messages have come */
+    if (oob->rank == 0)
+        for (at = 0; at < oob->size * bytes; ++at)
+            wrong += all[at] != 7;
+    if (wrong != 0) {
+        printf("WRONG rank %u: %zu bytes\n", oob->rank, wrong);
+        exit(4);
+    }
+    free(own);
+    free(all);
+    return status;
+}
+
 static int meet_mpi(const char* what) {
     ucg_oob_mpi_t* oob = NULL;
     void* request = NULL;
@@ -114,7 +160,7 @@ static int meet_mpi(const char* what) {
     if (oob->oob.allgather(oob->oob.arg, NULL, NULL, (size_t)INT_MAX + 1, &request) !=
         UCS_ERR_EXCEEDS_LIMIT)
         return 5;
-    say(&oob->oob, act(&oob->oob, what));
+    say(&oob->oob, strcmp(what, "giveup") == 0 ? give_up(oob) : act(&oob->oob, what));
     if (strcmp(what, "again") == 0) meet_env("rounds"); /* beside MPI, which may use PMIx itself */
     ucg_oob_mpi_destroy(oob);
     return MPI_Finalize() == MPI_SUCCESS ? 0 : 2;
@@ -126,6 +172,6 @@ int main(int argc, char** argv) {
 #ifdef MEET_OVER_MPI
     if (argc == 3 && strcmp(argv[1], "mpi") == 0) return meet_mpi(argv[2]);
 #endif
-    fprintf(stderr, "usage: %s env|mpi rounds|again|absent|die\n", argv[0]);
+    fprintf(stderr, "usage: %s env|mpi rounds|again|absent|die|giveup\n", argv[0]);
     return 2;
 }

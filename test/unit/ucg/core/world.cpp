@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "test/support/environment.hpp"
 
@@ -11,8 +12,7 @@ namespace test {
 board::board(std::uint32_t size) : seats_(size), members_(size) {
     for (std::uint32_t rank = 0; rank < size; ++rank) {
         seats_[rank] = {this, rank};
-        members_[rank] = {sizeof(ucg_oob_t),   rank,         size, allgather, test,
-                          [](void*, void*) {}, &seats_[rank]};
+        members_[rank] = {sizeof(ucg_oob_t), rank, size, allgather, test, release, &seats_[rank]};
     }
 }
 
@@ -37,12 +37,19 @@ ucs_status_t board::test(void* arg, void*) {
     const auto& said = self.of->said_[self.rounds - 1];
     for (const auto& each : said)
         if (each.size() != self.bytes) return UCS_INPROGRESS;
-    auto* into = static_cast<std::byte*>(self.recv);
+    auto* into = static_cast<std::byte*>(std::exchange(self.recv, nullptr));
+    if (into == nullptr) return UCS_OK;  // it has ended before
     for (const auto& each : said) {
         std::memcpy(into, each.data(), each.size());
         into += each.size();
     }
     return UCS_OK;
+}
+
+// The memory of a round that has not ended is the exchange's until here.
+void board::release(void* arg, void*) {
+    const seat& self = *static_cast<seat*>(arg);
+    if (self.recv != nullptr) std::memset(self.recv, 0, self.of->seats_.size() * self.bytes);
 }
 
 world::world(const std::vector<std::string>& nodes, const char* transports)

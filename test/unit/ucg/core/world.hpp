@@ -34,6 +34,7 @@ private:
     static ucs_status_t allgather(void* arg, const void* send, void* recv, std::size_t bytes,
                                   void** request);
     static ucs_status_t test(void* arg, void* request);
+    static void release(void* arg, void* request);
 
     std::vector<seat> seats_;
     std::vector<ucg_oob_t> members_;

@@ -11,6 +11,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"
+#include "test/support/virtual_time.hpp"
 #include "test/unit/ucg/oob/ranks.hpp"
 
 using test::check_round;
@@ -70,6 +71,15 @@ TEST_CASE("folder: files of an older job of the same name are noticed") {
     // It left, and rank 0 never came.
     CHECK_FALSE(folder_rank(1, 2, folder.path(), "again"));
     CHECK(log.count("has files of rank 1 already") == 2);
+}
+
+TEST_CASE("folder: a child that destroys its copy of an object disturbs nobody") {
+    const test::temp_dir folder;
+    CHECK(test::run_as_processes(3, [&](std::uint32_t rank) -> std::string {
+              auto me = folder_rank(rank, 3, folder.path(), "children");
+              return me ? test::rounds_around_children(me) : "not created";
+          }) == "");
+    CHECK(std::filesystem::is_empty(folder.path()));
 }
 
 TEST_CASE("folder: a killed rank ends the round on all others, at whatever point it dies") {
@@ -181,4 +191,104 @@ TEST_CASE("folder: a full file system ends the round") {
                   return "another status";
               return log.count("File too large") == 1 ? "" : "not told: " + log.text();
           }) == "");
+}
+
+TEST_CASE("folder: a rank that cannot write when it comes leaves nothing behind") {
+    const test::temp_dir folder;
+    CHECK(test::run_as_processes(1, [&](std::uint32_t) -> std::string {
+              const test::log_capture log;
+              ::signal(SIGXFSZ, SIG_IGN);
+              rlimit small{};
+              if (::getrlimit(RLIMIT_FSIZE, &small) != 0) return "no limit";
+              small.rlim_cur = 1;
+              if (::setrlimit(RLIMIT_FSIZE, &small) != 0) return "no limit";
+              if (folder_rank(0, 1, folder.path(), "full")) return "created";
+              if (log.count("File too large") != 1) return "not told: " + log.text();
+              small.rlim_cur = small.rlim_max;
+              if (::setrlimit(RLIMIT_FSIZE, &small) != 0) return "no limit";
+              if (!std::filesystem::is_empty(folder / "ucg-full")) return "a file is left";
+              return folder_rank(0, 1, folder.path(), "full") ? "" : "not created";
+          }) == "");
+}
+
+TEST_CASE("folder: who is told of a failure hears which rank is to blame") {
+    const test::temp_dir folder;
+    const test::log_capture log;
+    char mine[8] = {}, all[24];
+    void* request = nullptr;
+    const auto begin = [&](const test::oob_handle& rank) {
+        REQUIRE(rank);
+        REQUIRE(rank->allgather(rank->arg, mine, all, 8, &request) == UCS_OK);
+    };
+    const auto end = [&](const test::oob_handle& rank) {
+        ucs_status_t status = UCS_INPROGRESS;
+        while (status == UCS_INPROGRESS)
+            status = rank->test(rank->arg, request);
+        return status;
+    };
+    {
+        const auto first = folder_rank(0, 3, folder.path(), "blame");
+        const auto last = folder_rank(2, 3, folder.path(), "blame");
+        begin(first);
+        begin(last);
+        folder.write("ucg-blame/round.0.1", std::string(100, 'x'));
+        CHECK(end(first) == UCS_ERR_INVALID_PARAM);
+        // The wrong file is seen before the failure: without it, only the failure is.
+        std::filesystem::remove(folder / "ucg-blame/round.0.1");
+        CHECK(end(last) == UCS_ERR_INVALID_PARAM);
+        CHECK(log.count("another rank says that rank 1 failed it") == 1);
+    }
+    const auto first = folder_rank(0, 2, folder.path(), "gives-up");
+    const auto last = folder_rank(1, 2, folder.path(), "gives-up");
+    begin(last);
+    void* const others = request;
+    REQUIRE(first->allgather(first->arg, mine, all, 8, &request) == UCS_OK);
+    first->release(first->arg, request);
+    std::filesystem::remove(folder / "ucg-gives-up/round.0.0");
+    request = others;
+    CHECK(end(last) == UCS_ERR_CONNECTION_RESET);
+    CHECK(log.count("another rank says that rank 0 failed it: died or left") == 1);
+}
+
+TEST_CASE("folder: what cannot be read is told, and not waited for") {
+    const test::temp_dir folder;
+    const test::log_capture log;
+    const auto me = folder_rank(0, 2, folder.path(), "odd");
+    REQUIRE(me);
+    folder.link("ucg-odd/round.0.1", "/etc/hostname");
+    CHECK(expect_failure(*me, UCS_ERR_IO_ERROR) == "");
+    CHECK(log.count("round.0.1: Too many levels of symbolic links") == 1);
+}
+
+TEST_CASE("folder: a process may go elsewhere meanwhile") {
+    const test::temp_dir folder;
+    CHECK(test::run_as_processes(1, [&](std::uint32_t) -> std::string {
+              if (::chdir(folder.path().c_str()) != 0) return "chdir";
+              const auto me = folder_rank(0, 1, ".", "moves");
+              if (!me) return "not created";
+              return ::chdir("/") != 0 ? "chdir" : check_round(*me, 0, 10);
+          }) == "");
+    CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("folder: of many ranks the one that left is found, a few in each call") {
+    const test::temp_dir folder;
+    const test::log_capture log;
+    const test::virtual_time clock;
+    const auto me = folder_rank(0, 1000, folder.path(), "many");
+    REQUIRE(me);
+    folder.write("ucg-many/left.999", "");
+    char mine = 0, all[1000];
+    void* request = nullptr;
+    REQUIRE(me->allgather(me->arg, &mine, all, 1, &request) == UCS_OK);
+    ucs_status_t status = UCS_INPROGRESS;
+    int calls = 0;
+    for (; calls < 20 && status == UCS_INPROGRESS; ++calls) {
+        test::virtual_time::now += ucs::time::second;
+        status = me->test(me->arg, request);
+    }
+    CHECK(status == UCS_ERR_CONNECTION_RESET);
+    CHECK(calls == 4);
+    CHECK(log.count("rank 999 left") == 1);
+    me->release(me->arg, request);
 }

@@ -139,6 +139,18 @@ TEST_CASE("environment: half of it, and nonsense, are refused and named") {
             {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "x"}, {"MASTER_PORT", "65536"}}) ==
         UCS_ERR_INVALID_PARAM);
     CHECK(log.count("MASTER_PORT=65536 is not") == 1);
+    CHECK(create({{"MASTER_PORT", "7"}}) == UCS_ERR_INVALID_PARAM);
+    CHECK(create({{"UCG_OOB_PORT", "7"}}) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("WORLD_SIZE is not set") == 3);
+    CHECK(create({{"UCG_OOB_RANK", "0"}, {"UCG_OOB_SIZE", "2"}}) == UCS_ERR_INVALID_PARAM);
+    CHECK(create({{"UCG_OOB_SIZE", "2"}}) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("UCG_OOB_DIR is not set") == 2);
+    CHECK(create({{"PMIX_RANK", "0"}}) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("PMIX_NAMESPACE is not set") == 1);
+    CHECK(create({{"PMIX_NAMESPACE", "job"}}) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("PMIX_RANK is not set") == 1);
+    CHECK(create({{"PMIX_RANK", "0"}, {"UCG_OOB", "single"}}) == UCS_OK);
+    CHECK(create({{"UCG_OOB_JOB", "name"}, {"UCG_OOB_TIMEOUT", "9s"}}) == UCS_OK);
     CHECK(create({{"UCG_OOB", "smoke"}}) == UCS_ERR_INVALID_PARAM);
     CHECK(create({{"UCG_OOB", "directory"}, {"UCG_OOB_RANK", "0"}, {"UCG_OOB_SIZE", "1"}}) ==
           UCS_ERR_INVALID_PARAM);

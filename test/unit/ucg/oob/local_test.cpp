@@ -57,6 +57,28 @@ TEST_CASE(
           }) == "");
 }
 
+TEST_CASE("board: a child that destroys its copy of an object disturbs nobody") {
+    auto all = board(3);
+    CHECK(test::run_as_processes(3, [&](std::uint32_t rank) {
+              return test::rounds_around_children(all[rank]);
+          }) == "");
+}
+
+TEST_CASE("board: a child cannot use an object that its parent uses") {
+    const test::log_capture log;
+    auto all = board(1);
+    REQUIRE(check_round(*all[0], 0, 10) == "");
+    CHECK(test::run_as_processes(1, [&](std::uint32_t) -> std::string {
+              char mine = 0, got = 0;
+              void* request = nullptr;
+              return all[0]->allgather(all[0]->arg, &mine, &got, 1, &request) ==
+                             UCS_ERR_INVALID_PARAM
+                         ? ""
+                         : "another status";
+          }) == "");
+    CHECK(check_round(*all[0], 1, 10) == "");
+}
+
 TEST_CASE("board: a killed rank ends the round on all others, at whatever point it dies") {
     std::mt19937 random(5);
     for (std::uint32_t run = 0; run < 12; ++run) {

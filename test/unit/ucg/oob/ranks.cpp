@@ -91,6 +91,31 @@ std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes)
     return {};
 }
 
+std::string rounds_around_children(oob_handle& oob) {
+    const auto fork_one = [&] {
+        const pid_t child = ::fork();
+        if (child != 0) return child;
+        oob.reset();
+        ::_exit(0);
+    };
+    if (auto wrong = check_round(*oob, 0, 100); !wrong.empty()) return wrong;
+    if (auto wrong = end_of(fork_one(), {}); !wrong.empty()) return "child: " + wrong;
+    if (auto wrong = check_round(*oob, 1, 100); !wrong.empty()) return wrong;
+    std::vector<std::uint32_t> all(oob->size, ~0U);
+    void* request = nullptr;
+    if (oob->allgather(oob->arg, &oob->rank, all.data(), 4, &request) != UCS_OK) return "allgather";
+    const pid_t child = fork_one();
+    ucs_status_t status = UCS_INPROGRESS;
+    while (status == UCS_INPROGRESS)
+        status = oob->test(oob->arg, request);
+    oob->release(oob->arg, request);
+    if (auto wrong = end_of(child, {}); !wrong.empty()) return "child: " + wrong;
+    if (status != UCS_OK) return fmt::format("round 2: {}", ucs_status_string(status));
+    for (std::uint32_t rank = 0; rank < oob->size; ++rank)
+        if (all[rank] != rank) return "round 2: a wrong block";
+    return check_round(*oob, 3, 100);
+}
+
 std::string expect_failure(const ucg_oob_t& oob, ucs_status_t expected, std::size_t bytes) {
     std::vector<std::byte> mine(bytes), all(bytes * oob.size);
     ucs_status_t status = UCS_OK;

@@ -26,6 +26,10 @@ using rank_body = std::function<std::string(std::uint32_t rank)>;
 // A round of `bytes` bytes of a pattern of rank and round; complains of a wrong status or content.
 [[nodiscard]] std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes);
 
+// Rounds before, around and after forks of children that destroy their copies of the object, one of
+// them while a round is under way. All ranks do so.
+[[nodiscard]] std::string rounds_around_children(oob_handle& oob);
+
 // Begins rounds until one ends with another status than UCS_OK, which must be `expected`.
 [[nodiscard]] std::string expect_failure(const ucg_oob_t& oob, ucs_status_t expected,
                                          std::size_t bytes = 8);

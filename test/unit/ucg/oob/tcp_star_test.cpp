@@ -220,3 +220,61 @@ TEST_CASE("star: what a stranger says after it was refused is heard by nobody") 
     CHECK(log.count("of a job of another size") == 1);
     CHECK(log.size() == 1);
 }
+
+TEST_CASE("star: the failure of one store is not told to ranks of the next one at its port") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    star of(4, second);
+    of.join(1);
+    of.join(2);
+    for (party& each : of.all)
+        REQUIRE(each.begin(8) == UCS_OK);
+    turn(of.all);
+    test::virtual_time::now += second;
+    for (party& each : of.all)
+        REQUIRE(each.me->test() == UCS_ERR_TIMED_OUT);
+    // Ranks 1 and 2 have heard of it, and try again: one has said who it is, the other has not.
+    // Rank 3 comes for the first time.
+    const auto again = [&](rank_t rank) {
+        party made{connect(*of.root, rank), {}};
+        REQUIRE(made.begin(8) == UCS_OK);
+        return made;
+    };
+    const party first = again(1);
+    const party silent = again(2);
+    const party late = again(3);
+    CHECK(first.me->test() == UCS_INPROGRESS);
+    CHECK(late.me->test() == UCS_INPROGRESS);
+    of.all[0].me.reset();
+    CHECK(late.me->test() == UCS_ERR_TIMED_OUT);
+    for (int i = 0; i < 4; ++i) {
+        CHECK(first.me->test() == UCS_INPROGRESS);
+        CHECK(silent.me->test() == UCS_INPROGRESS);
+    }
+    INFO(log.text());
+    CHECK(log.count("it has left already") == 1);
+}
+
+TEST_CASE("star: a rank whose time is over when the last block comes gets its result") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    star of(3, 40 * second);
+    of.join(1, second);
+    of.join(2);
+    for (party& each : of.all)
+        REQUIRE(each.begin(8) == UCS_OK);
+    const auto step = [&](std::size_t rank) { return of.all[rank].me->test(); };
+    CHECK(step(1) == UCS_INPROGRESS);  // its greeting
+    CHECK(step(2) == UCS_INPROGRESS);
+    CHECK(step(0) == UCS_INPROGRESS);
+    CHECK(step(0) == UCS_INPROGRESS);  // and the kernel forgets which of them came first
+    CHECK(step(2) == UCS_INPROGRESS);  // its block
+    CHECK(step(1) == UCS_INPROGRESS);
+    test::virtual_time::now += second;
+    CHECK(step(1) == UCS_INPROGRESS);  // and asks who is missing
+    CHECK(step(0) == UCS_OK);
+    CHECK(step(1) == UCS_OK);
+    CHECK(step(2) == UCS_OK);
+    INFO(log.text());
+    CHECK(log.size() == 0);
+}

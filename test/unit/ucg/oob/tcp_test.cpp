@@ -1,10 +1,14 @@
 // Ranks that meet at rank 0's port, and what may go wrong there.
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -169,29 +173,33 @@ TEST_CASE("tcp: a busy port and wrong arguments are told") {
     const std::uint16_t port = free_port();
     const auto first = tcp_rank(0, 2, port);
     REQUIRE(first);
-    ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
-    with.size = 2;
-    with.host = "localhost";
-    with.port = port;
     ucg_oob_t* made = nullptr;
-    with.host = "127.0.0.1";
-    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_BUSY);
-    CHECK(log.count(fmt::format("port {}", port)) == 1);
-    with.rank = 2;
-    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
-    with.rank = 1;
-    with.timeout = std::nan("");
-    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
-    with.timeout = -1;
-    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
-    with.timeout = 1;
-    with.port = 0;
-    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
-    with.struct_size = 8;
-    CHECK(ucg_oob_create_tcp(&with, &made) == UCS_ERR_INVALID_PARAM);
+    // What is wrong is the only thing that is, and is told.
+    const auto refused = [&](ucs_status_t expected, const std::string& text, const auto& change) {
+        ucg_oob_tcp_params_t with = UCG_OOB_TCP_PARAMS_INIT;
+        with.rank = 1;
+        with.size = 2;
+        with.host = "127.0.0.1";
+        with.port = port;
+        change(with);
+        const std::size_t before = log.count(text);
+        CHECK(ucg_oob_create_tcp(&with, &made) == expected);
+        CHECK(log.count(text) == before + 1);
+        CHECK(made == nullptr);
+    };
+    constexpr auto wrong = UCS_ERR_INVALID_PARAM;
+    refused(UCS_ERR_BUSY, fmt::format("port {}", port), [](auto& with) { with.rank = 0; });
+    refused(wrong, "no rank 2 among 2", [](auto& with) { with.rank = 2; });
+    refused(wrong, "no rank 1 among 0", [](auto& with) { with.size = 0; });
+    refused(wrong, "timeout nan", [](auto& with) { with.timeout = std::nan(""); });
+    refused(wrong, "timeout -1", [](auto& with) { with.timeout = -1; });
+    refused(wrong, "port (0)", [](auto& with) { with.port = 0; });
+    refused(wrong, "host (\"\")", [](auto& with) { with.host = nullptr; });
+    refused(wrong, "params->struct_size", [](auto& with) { with.struct_size = 8; });
+    const ucg_oob_tcp_params_t good = UCG_OOB_TCP_PARAMS_INIT;
     CHECK(ucg_oob_create_tcp(nullptr, &made) == UCS_ERR_INVALID_PARAM);
-    CHECK(ucg_oob_create_tcp(&with, nullptr) == UCS_ERR_INVALID_PARAM);
-    CHECK(made == nullptr);
+    CHECK(ucg_oob_create_tcp(&good, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("params or oob_p is NULL") == 2);
     ucg_oob_destroy(nullptr);
 }
 
@@ -277,7 +285,6 @@ TEST_CASE("tcp: strangers at the port disturb nobody") {
     CHECK(has_come);
     INFO(log.text());
     CHECK(log.count("nonsense") >= 1);
-    CHECK(log.count("ucg.oob", ucs::log::level::error) == 0);
     CHECK(log.count("", ucs::log::level::error) == 0);
 }
 
@@ -344,21 +351,56 @@ TEST_CASE("tcp: a rank that comes after the failure is told") {
     auto root = tcp_rank(0, 3, port, 0.01);
     REQUIRE(root);
     CHECK(expect_failure(*root, UCS_ERR_TIMED_OUT) == "");
-    const auto late = tcp_rank(1, 3, port);
-    char mine[4] = {}, all[12];
-    void* request = nullptr;
-    REQUIRE(late->allgather(late->arg, mine, all, 4, &request) == UCS_OK);
-    for (int i = 0; i < 100; ++i)
-        REQUIRE(late->test(late->arg, request) == UCS_INPROGRESS);
-    // Connections are made in turn: with this one, the one above is there.
-    REQUIRE(connect_to(port));
+    using namespace ucg::oob;
+    const auto late = connect_to(port);
+    REQUIRE(late);
+    say(late, frame({wire::kind::hello, 1, 3}));
+    // It is at rank 0's host when the kernel there has said so.
+    for (int unheard = 1; unheard != 0; std::this_thread::yield())
+        REQUIRE(::ioctl(late.get(), SIOCOUTQ, &unheard) == 0);
     root.reset();
-    ucs_status_t status = UCS_INPROGRESS;
-    while (status == UCS_INPROGRESS)
-        status = late->test(late->arg, request);
-    CHECK(status == UCS_ERR_TIMED_OUT);
-    CHECK(log.count("rank 0 says that ranks 1-2 failed it") == 1);
-    late->release(late->arg, request);
+    wire::header_bytes head;
+    std::array<std::byte, 16> told;
+    REQUIRE(::recv(late.get(), head.data(), head.size(), MSG_WAITALL) == 40);
+    REQUIRE(::recv(late.get(), told.data(), told.size(), MSG_WAITALL) == 16);
+    const auto why = wire::parse_failure(told, 3);
+    REQUIRE(why);
+    CHECK(why->why == UCS_ERR_TIMED_OUT);
+    CHECK(why->first == std::vector<rank_t>{1, 2});
+}
+
+TEST_CASE("tcp: a child that destroys its copy of an object disturbs nobody") {
+    const std::uint16_t port = free_port();
+    CHECK(test::run_as_processes(3, [&](std::uint32_t rank) -> std::string {
+              auto me = tcp_rank(rank, 3, port);
+              if (!me) return "not created";
+              return test::rounds_around_children(me);
+          }) == "");
+}
+
+TEST_CASE("tcp: strangers that take all descriptors are dropped, and the ranks come") {
+    const std::uint16_t port = free_port();
+    CHECK(test::run_as_processes(2, [&](std::uint32_t rank) -> std::string {
+              const test::log_capture log;
+              if (rank == 1) {
+                  std::vector<ucs::unique_fd> silent;
+                  while (silent.size() < 30)
+                      if (auto socket = connect_to(port)) silent.push_back(std::move(socket));
+                  const auto me = tcp_rank(1, 2, port);
+                  return me ? check_round(*me, 0, 50) : "not created";
+              }
+              // Only a few more than are open.
+              std::vector<ucs::unique_fd> open;
+              for (int highest = 100; open.empty() || open.back().get() < highest;)
+                  open.emplace_back(::dup(2));
+              const auto most = static_cast<rlim_t>(open.back().get() + 6);
+              const rlimit few{most, most};
+              if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return "no limit";
+              const auto me = tcp_rank(0, 2, port);
+              if (!me) return "not created";
+              if (auto wrong = check_round(*me, 0, 50); !wrong.empty()) return wrong;
+              return log.count("no more connections are possible") != 0 ? "" : "none was dropped";
+          }) == "");
 }
 
 TEST_CASE("tcp: a rank 0 that sends garbage ends the round") {

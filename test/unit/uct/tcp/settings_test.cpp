@@ -37,22 +37,3 @@ TEST_CASE("no number of pieces is more than a message can be sent from") {
     from.set("TCP_MAX_IOV", "inf");
     CHECK(ucs::config::load<settings>(from)->max_pieces == max_zcopy_pieces);
 }
-
-TEST_CASE("a probe of a full window that is lost is no answer owed, three are") {
-    tcp_info seen{};
-    bool unsent = false;
-    const auto owed = [&] { return answers_in(seen, unsent, 0).owed; };
-    CHECK_FALSE(owed());
-    seen.tcpi_probes = 1;
-    CHECK_FALSE(owed());
-    unsent = true;
-    seen.tcpi_backoff = 1;
-    CHECK_FALSE(owed());
-    seen.tcpi_backoff = 0;  // the kernel could not send it: there is no way out
-    CHECK(owed());
-    seen.tcpi_probes = 3;
-    CHECK(owed());
-    seen.tcpi_probes = 0;
-    seen.tcpi_unacked = 1;
-    CHECK(owed());
-}

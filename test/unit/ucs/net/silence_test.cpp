@@ -1,8 +1,11 @@
-#include "uct/tcp/silence_watch.hpp"
+#include <netinet/tcp.h>
 
 #include <catch2/catch.hpp>
 
-using uct::tcp::silence_watch;
+#include "ucs/net/answers.hpp"
+#include "ucs/net/silence_watch.hpp"
+
+using namespace ucs::net;
 
 TEST_CASE("a peer that owes an answer at several looks in a row is lost") {
     silence_watch watch;
@@ -36,4 +39,23 @@ TEST_CASE("one look after a long pause is one look") {
     silence_watch watch;
     CHECK_FALSE(watch.look(true, 50, 100));
     CHECK_FALSE(watch.look(true, 50, 1'000'000'000));
+}
+
+TEST_CASE("a probe of a full window that is lost is no answer owed, three are") {
+    tcp_info seen{};
+    bool unsent = false;
+    const auto owed = [&] { return answers_in(seen, unsent, 0).owed; };
+    CHECK_FALSE(owed());
+    seen.tcpi_probes = 1;
+    CHECK_FALSE(owed());
+    unsent = true;
+    seen.tcpi_backoff = 1;
+    CHECK_FALSE(owed());
+    seen.tcpi_backoff = 0;  // the kernel could not send it: there is no way out
+    CHECK(owed());
+    seen.tcpi_probes = 3;
+    CHECK(owed());
+    seen.tcpi_probes = 0;
+    seen.tcpi_unacked = 1;
+    CHECK(owed());
 }

@@ -3,7 +3,7 @@
 
 #include "ucs/time/clock.hpp"
 
-namespace uct::tcp {
+namespace ucs::net {
 
 // Counts looks in a row at which something was unanswered and nothing had come since the look
 // before. Looks are counted, not time: after a pause of this process there has been one look, and
@@ -26,4 +26,4 @@ private:
     ucs::time::nanoseconds last_look_ = 0;
 };
 
-}  // namespace uct::tcp
+}  // namespace ucs::net
