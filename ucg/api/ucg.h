@@ -26,7 +26,8 @@
  *    any.
  *  - After an operation failed on some rank it fails, within a bounded time, on every rank where it
  *    has not ended yet. A group of which an operation failed can be destroyed; whether it can be
- *    used on is not promised.
+ *    used on is not promised, but for the exchanges of ucg_moe.h: there it stands what serves after
+ *    arguments were refused, a time was up, or ranks died.
  */
 #ifndef UCG_H_
 #define UCG_H_
