@@ -24,11 +24,24 @@ using namespace tools::ucg_sim;
 using ucg::schedule::algorithm;
 using ucg::schedule::collective;
 
+struct named_route {
+    std::string_view name;
+    ucg::moe::route by;
+};
+constexpr named_route routes[] = {{"direct", ucg::moe::route::direct},
+                                  {"relayed", ucg::moe::route::relayed}};
+
 void list() {
     for (std::size_t i = 0; i < ucg::schedule::collective_count; ++i) {
         const auto what = static_cast<collective>(i);
         fmt::print("{:<20}", name(what));
         for (const algorithm& each : ucg::algo::algorithms(what))
+            fmt::print(" {}", each.name);
+        fmt::print("\n");
+    }
+    for (std::size_t i = 0; i < ucg::sim::exchange_count; ++i) {
+        fmt::print("{:<20}", name(static_cast<ucg::sim::exchange>(i)));
+        for (const named_route& each : routes)
             fmt::print(" {}", each.name);
         fmt::print("\n");
     }
@@ -95,6 +108,45 @@ bool run(const options& wanted, collective what, double bytes, const ucg::sim::m
     return right;
 }
 
+// The same of an exchange, by the routes that -a names.
+bool run(const options& wanted, ucg::sim::exchange what, double bytes, const ucg::sim::machine& on,
+         sweep& into) {
+    ucg::sim::moe_experiment experiment = wanted.moe;
+    experiment.what = what;
+    experiment.row_bytes = bytes;
+    std::vector<named_route> chosen(std::begin(routes), std::end(routes));
+    if (wanted.algorithm == "auto") chosen = {{"auto", ucg::moe::route::choose}};
+    const std::vector<std::string_view> names = tools::split(wanted.algorithm, ',');
+    if (wanted.algorithm != "all" && wanted.algorithm != "auto")
+        std::erase_if(chosen, [&](const named_route& each) {
+            return std::ranges::find(names, each.name) == names.end();
+        });
+    std::vector<ucg::sim::moe_outcome> all;
+    for (const named_route& each : chosen) {
+        experiment.how = each.by;
+        auto found = measure(on, experiment);
+        if (!found.ok())
+            throw tools::failure(fmt::format("{} of rows of {} bytes: {}", name(what), bytes,
+                                             ucs_status_string(found.status())));
+        all.push_back(*std::move(found));
+    }
+    const auto best = std::ranges::min_element(all, {}, &ucg::sim::moe_outcome::predicted);
+    bool right = true;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        ucg::sim::outcome& found = all[i].found;
+        right = right && found.wrong.empty();
+        into.add(wanted.groups.size() > 1 ? on.ranks : bytes, std::string(chosen[i].name),
+                 found.seconds, &all[i] == &*best);
+        if (wanted.table && found.wrong.empty()) continue;
+        const std::string steps = steps_text(found.steps, found.weight);
+        const result_row line{name(what), chosen[i].name, bytes, all[i].predicted,
+                              std::move(found)};
+        fmt::print("{}{}", row(line, wanted.csv), wanted.csv ? "" : steps);
+        std::fflush(stdout);
+    }
+    return right;
+}
+
 void save(const std::string& path, const std::string& text) {
     std::FILE* const file = std::fopen(path.c_str(), "w");
     const bool written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
@@ -102,41 +154,53 @@ void save(const std::string& path, const std::string& text) {
         throw tools::failure(fmt::format("cannot write {}", path));
 }
 
-std::string title_of(const options& wanted, collective what) {
+std::string title_of(const options& wanted, std::string_view what) {
     const std::string size = wanted.sizes.size() == 1 || wanted.groups.size() > 1
                                  ? fmt::format(", {:.0f} bytes", wanted.sizes.front())
                                  : "";
     const std::string ranks =
         wanted.groups.size() == 1 ? fmt::format(", {} ranks", wanted.groups.front()) : "";
-    return fmt::format("{}{}{}, {} ranks to a node", name(what), ranks, size,
-                       wanted.on.ranks_per_node);
+    return fmt::format("{}{}{}, {} ranks to a node", what, ranks, size, wanted.on.ranks_per_node);
+}
+
+// A collective or an exchange, of all sizes or on all numbers of ranks.
+template<class What>
+bool run_over_all(const options& wanted, What what, bool one_size) {
+    bool right = true;
+    const bool over_ranks = wanted.groups.size() > 1;
+    sweep all(over_ranks);
+    for (const auto ranks : wanted.groups) {
+        const ucg::sim::machine on = machine_of(wanted, ranks);
+        for (const double bytes : wanted.sizes) {
+            right = run(wanted, what, bytes, on, all) && right;
+            if (one_size || over_ranks) break;
+        }
+    }
+    const std::string title = title_of(wanted, name(what));
+    if (wanted.table) fmt::print("{}:\n\n{}\n", title, all.table());
+    if (!wanted.svg.empty()) save(wanted.svg, svg_text(all.figure(title)));
+    return right;
 }
 
 bool run_all(const options& wanted) {
     bool right = true;
-    const bool over_ranks = wanted.groups.size() > 1;
     if (!wanted.table) fmt::print("{}", header(machine_of(wanted, wanted.groups[0]), wanted.csv));
-    for (const collective what : wanted.collectives) {
-        sweep all(over_ranks);
-        for (const auto ranks : wanted.groups) {
-            const ucg::sim::machine on = machine_of(wanted, ranks);
-            for (const double bytes : wanted.sizes) {
-                right = run(wanted, what, bytes, on, all) && right;
-                if (what == collective::barrier || over_ranks) break;
-            }
-        }
-        if (wanted.table) fmt::print("{}:\n\n{}\n", title_of(wanted, what), all.table());
-        if (!wanted.svg.empty()) save(wanted.svg, svg_text(all.figure(title_of(wanted, what))));
-    }
+    for (const collective what : wanted.collectives)
+        right = run_over_all(wanted, what, what == collective::barrier) && right;
+    for (const ucg::sim::exchange what : wanted.exchanges)
+        right = run_over_all(wanted, what, what == ucg::sim::exchange::moe_notify) && right;
     return right;
 }
 
 void check_algorithm(const options& wanted) {
     if (wanted.algorithm == "all" || wanted.algorithm == "auto") return;
     for (const std::string_view each : tools::split(wanted.algorithm, ',')) {
-        const bool known = std::ranges::any_of(wanted.collectives, [&](collective what) {
-            return ucg::algo::find(what, each) != nullptr;
-        });
+        const bool known =
+            std::ranges::any_of(
+                wanted.collectives,
+                [&](collective what) { return ucg::algo::find(what, each) != nullptr; }) ||
+            (!wanted.exchanges.empty() &&
+             std::ranges::find(routes, each, &named_route::name) != std::end(routes));
         if (known) continue;
         throw tools::usage_error(
             fmt::format("-a: there is no algorithm \"{}\" (-l lists them)", each));

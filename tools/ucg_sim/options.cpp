@@ -18,6 +18,7 @@ using ucg::schedule::collective;
 using ucg::schedule::collective_count;
 
 constexpr ucg::schedule::rank_t max_ranks = 16384;
+constexpr ucg::schedule::rank_t max_exchanging = 2048;  // each has tables of all others
 
 std::uint64_t count_of(char letter, const std::string& text, std::uint64_t least,
                        std::uint64_t most) {
@@ -103,10 +104,19 @@ std::vector<collective> collectives_of(const std::string& text) {
     for (std::size_t i = 0; i < collective_count; ++i)
         if (text == "all" || text == name(static_cast<collective>(i)))
             made.push_back(static_cast<collective>(i));
-    if (made.empty()) {
+    return made;
+}
+
+// What -c names.
+void name_work(const std::string& text, options& into) {
+    into.collectives = collectives_of(text);
+    into.exchanges.clear();
+    for (std::size_t i = 0; i < ucg::sim::exchange_count; ++i)
+        if (text == "moe" || text == name(static_cast<ucg::sim::exchange>(i)))
+            into.exchanges.push_back(static_cast<ucg::sim::exchange>(i));
+    if (into.collectives.empty() && into.exchanges.empty()) {
         throw usage_error(fmt::format("-c: there is no collective \"{}\" (-l lists them)", text));
     }
-    return made;
 }
 
 // "flag:look"
@@ -139,7 +149,7 @@ void take(options& into, const found_option& found) {
     const std::string& text = found.value;
     switch (found.letter) {
         case 'c':
-            into.collectives = collectives_of(text);
+            name_work(text, into);
             break;
         case 'a':
             into.algorithm = text;
@@ -173,6 +183,15 @@ void take(options& into, const found_option& found) {
             break;
         case 's':
             into.sizes = sizes_of(text);
+            break;
+        case 'T':
+            into.moe.tokens = static_cast<std::uint32_t>(count_of('T', text, 1, 1U << 20U));
+            break;
+        case 'K':
+            into.moe.k = static_cast<std::uint32_t>(count_of('K', text, 1, 1024));
+            break;
+        case 'E':
+            into.moe.experts = static_cast<std::uint32_t>(count_of('E', text, 1, 4096));
             break;
         case 'r':
             into.root = static_cast<ucg::schedule::rank_t>(count_of('r', text, 0, max_ranks - 1));
@@ -218,8 +237,9 @@ void take(options& into, const found_option& found) {
 // Long names of some.
 std::vector<std::string> in_letters(std::span<const std::string> words) {
     static constexpr std::pair<std::string_view, const char*> names[] = {
-        {"--csv", "-v"},     {"--table", "-t"}, {"--svg", "-G"},  {"--steps", "-k"},
-        {"--leaders", "-L"}, {"--nodes", "-N"}, {"--help", "-h"}, {"--list", "-l"}};
+        {"--csv", "-v"},     {"--table", "-t"}, {"--svg", "-G"},    {"--steps", "-k"},
+        {"--leaders", "-L"}, {"--nodes", "-N"}, {"--help", "-h"},   {"--list", "-l"},
+        {"--tokens", "-T"},  {"--topk", "-K"},  {"--experts", "-E"}};
     std::vector<std::string> made(words.begin(), words.end());
     for (std::string& word : made)
         for (const auto& [name, letter] : names)
@@ -244,7 +264,7 @@ ucg::sim::machine machine_of(const options& wanted, ucg::schedule::rank_t ranks)
 options parse_options(std::span<const std::string> words) {
     options wanted;
     const std::vector<std::string> letters = in_letters(words);
-    option_scanner scanner(letters, "Dvlhtk", "canpsrieRCgmdSNLfG");
+    option_scanner scanner(letters, "Dvlhtk", "canpsrieRCgmdSNLfGTKE");
     while (const auto found = scanner.next())
         take(wanted, *found);
     if (!scanner.operands().empty()) {
@@ -255,8 +275,13 @@ options parse_options(std::span<const std::string> words) {
                                          ucg::schedule::rank_t{0})};
     }
     wanted.on.ranks = wanted.groups.front();
-    if (wanted.root >= *std::ranges::min_element(wanted.groups))
-        throw usage_error("-r: there is no such rank");
+    const ucg::schedule::rank_t most = *std::ranges::max_element(wanted.groups);
+    const ucg::schedule::rank_t least = *std::ranges::min_element(wanted.groups);
+    if (!wanted.exchanges.empty() && most > max_exchanging)
+        throw usage_error(fmt::format("-n: moe is simulated up to {} ranks", max_exchanging));
+    if (!wanted.exchanges.empty() && wanted.moe.k > std::uint64_t{least} * wanted.moe.experts)
+        throw usage_error("-K: there are fewer experts than a token is to choose");
+    if (wanted.root >= least) throw usage_error("-r: there is no such rank");
     return wanted;
 }
 
@@ -265,9 +290,14 @@ std::string help_text() {
 Runs collectives in virtual time on a machine that is described, with the code of the real ones,
 and checks every result.
 
-  -c NAME     the collective, or all (allreduce)
-  -a NAMES    algorithms, "ring,hierarchical"; all of them; or auto, the one that is predicted to be the fastest (all)
+  -c NAME     the collective, or all (allreduce); or moe_notify, moe_dispatch, moe_combine, or moe for
+              these three
+  -a NAMES    algorithms, "ring,hierarchical", for moe routes: "direct,relayed"; all of them; or auto, the one that is predicted to be the fastest (all)
   -s SIZES    bytes, of a block where each rank has one for each other: "8,64k", "8-1m" for doublings
+              moe: of a token's row
+  -T COUNT    --tokens: of each rank, for moe (128)
+  -K COUNT    --topk: experts that a token chooses by chance (8)
+  -E COUNT    --experts: of each rank (8)
   -n COUNTS   ranks, up to 16384: "64", "16-4096" for doublings (64)
   -p COUNT    ranks on a node (1)
   -N SIZES    --nodes: ranks of each node, "8,8,4", instead of -n and -p; or "cyclic", which puts

@@ -7,6 +7,7 @@
 
 #include "ucg/schedule/call.hpp"
 #include "ucg/sim/machine.hpp"
+#include "ucg/sim/moe_experiment.hpp"
 
 namespace tools::ucg_sim {
 
@@ -21,19 +22,21 @@ struct options {
     bool list = false;                                                                         // -l
     bool csv = false;                                                                          // -v
     std::vector<ucg::schedule::collective> collectives{ucg::schedule::collective::allreduce};  // -c
-    std::string algorithm = "all";                                                             // -a
-    std::vector<double> sizes{8, 1024, 65536, 1 << 20, 16 << 20};                              // -s
-    ucg::schedule::rank_t root = 0;                                                            // -r
-    ucg::schedule::tuning cutting;                  // -g -L
-    std::uint64_t carried = 4096;                   // -m
-    bool deterministic = false;                     // -D
-    bool table = false;                             // -t
-    bool steps = false;                             // -k
-    std::string svg;                                // -G
-    std::vector<ucg::schedule::rank_t> groups{64};  // -n
-    std::vector<ucg::schedule::rank_t> node_sizes;  // -N
-    bool cyclic = false;                            // -N
-    ucg::sim::machine on = default_machine();       // -p -i -e -f -R -C -d -S; -n: the first one
+    std::vector<ucg::sim::exchange> exchanges;                     // -c as well
+    ucg::sim::moe_experiment moe;                                  // -T -K -E
+    std::string algorithm = "all";                                 // -a
+    std::vector<double> sizes{8, 1024, 65536, 1 << 20, 16 << 20};  // -s
+    ucg::schedule::rank_t root = 0;                                // -r
+    ucg::schedule::tuning cutting;                                 // -g -L
+    std::uint64_t carried = 4096;                                  // -m
+    bool deterministic = false;                                    // -D
+    bool table = false;                                            // -t
+    bool steps = false;                                            // -k
+    std::string svg;                                               // -G
+    std::vector<ucg::schedule::rank_t> groups{64};                 // -n
+    std::vector<ucg::schedule::rank_t> node_sizes;                 // -N
+    bool cyclic = false;                                           // -N
+    ucg::sim::machine on = default_machine();  // -p -i -e -f -R -C -d -S; -n: the first one
 };
 
 // The machine with another number of ranks, placed as the options say.

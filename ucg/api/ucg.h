@@ -32,7 +32,8 @@
  *    but makes no progress for 10 seconds counts as lost to the group from then on.
  *  - A group of which an operation failed can be destroyed, and a new one made. Whether it can be
  *    used on is not promised: operations that use the memory of a node (algorithm shared_memory and
- *    the hierarchical ones) fail from then on with the same status.
+ *    the hierarchical ones) fail from then on with the same status. What serves after an exchange
+ * of ucg_moe.h failed stands there.
  *  - Callbacks run in whatever call made progress. They may call ucg_request_start(), _test(),
  *    _cancel(), _query() and _set_buffers(); nothing that waits, makes progress, frees or destroys.
  */

@@ -25,8 +25,19 @@
  *  - Expert e of E lies on rank e / (E / ranks); E is a multiple of the number of ranks. Numbers of
  * experts are those of all, or, in what is received, from 0 on this rank.
  *  - An init that returns an error because of what its arguments say still gives a request: start
- * it, so that the other ranks, which cannot know, end with this rank's error and do not wait. There
- * is none, and *request_p is NULL, where a handle or the arguments are NULL, or without memory.
+ * it, so that the other ranks, which cannot know, do not wait: the operation ends with this rank's
+ * error wherever it has not ended yet. There is none, and *request_p is NULL, where a handle or the
+ * arguments are NULL, or without memory.
+ *  - So when an operation failed the statuses of ranks may differ: one that needed nothing more of
+ * the others has ended well. Agree before the next exchange, for example by ucg_allreduce() of the
+ * status with UCG_OP_MIN: UCS_OK is 0 and errors are negative. That needs all ranks of the group;
+ * what to do when some died stands with ucg_moe_team_params_t.
+ *  - Every struct of arguments has a time limit and a callback, which are those of ucg_coll_args_t:
+ * timeout in seconds from each start, 0: as UCG_TIMEOUT says; callback may be NULL.
+ *  - Limits: 1024 choices of a token, 2^30 tokens of a rank, 1 GiB of a row, 1024 channels, and
+ * INT32_MAX rows that come to a rank.
+ *  - Outputs overlap neither each other nor inputs, and the rows of an output do not overlap.
+ * Strides are multiples of the element's size.
  *  - Rows are always in the order of (source rank, token of the source): no result depends on when
  * messages come.
  */
@@ -73,7 +84,22 @@ typedef struct ucg_moe_team_params {
     uint32_t experts; /* of all ranks together */
     /* An entry for each rank, not 0: it is dead or left out. Nothing is sent to it or awaited from
      * it, and choices of its experts count as none. NULL: nobody. The same on every rank that is
-     * left; is copied. */
+     * left; is copied.
+     *
+     * Going on without ranks that died:
+     *  1. Every living rank lets its operations of the group end: by their time limits, by the
+     *     errors that the death leads to, or by ucg_request_cancel().
+     *  2. They find out who lives and where operations failed, by other means than the group: its
+     *     collectives need all ranks.
+     *  3. Every living rank starts equally many operations of the group. One that has not started
+     *     an operation that failed starts it now; it ends with the same error. Where that cannot be
+     *     said, make a new group of those that live instead.
+     *  4. They make teams with this mask. The group serves these teams only, and can be destroyed.
+     *
+     * A masked rank that lives takes no part in what the others start, so it does not know how many
+     * operations there were, and can start nothing in this group any more: neither a collective nor
+     * an exchange of a team that has it back. To leave out ranks that live, or for a while, use
+     * ucg_group_split() and a team of the part. */
     const uint8_t* masked;
 } ucg_moe_team_params_t;
 #define UCG_MOE_TEAM_PARAMS_INIT \
@@ -119,7 +145,7 @@ typedef struct ucg_moe_layout {
 /**
  * Counts where this rank's tokens go. Local.
  *
- * @param topk  [tokens, k] int32 or int64: experts, or -1 for none.
+ * @param topk  [tokens, k] int32 or int64: experts, or -1 for none; k is 1 to 1024.
  * @return UCS_OK; UCS_ERR_INVALID_PARAM, also for an expert that does not exist;
  *         UCS_ERR_UNSUPPORTED: a memory type; UCS_ERR_NO_MEMORY.
  */
@@ -138,16 +164,25 @@ typedef enum ucg_moe_route {
 
 typedef struct ucg_moe_notify_args {
     size_t struct_size;
-    ucg_moe_tensor_t topk; /* [tokens, k] int32 or int64; is copied */
+    ucg_moe_tensor_t topk; /* [tokens, k] int32 or int64; k is 1 to 1024; is copied */
     /* Pieces that each rank's tokens are cut into, of which one travels while another is worked on;
-     * 0: 8. The same on every rank. */
+     * 0: 8; at most 1024. The same on every rank. */
     uint32_t channels;
     uint32_t channel_tokens; /* that a piece has at least, if others follow; 0: 32 */
+    /* UCG_MOE_ROUTE_CHOOSE predicts with UCG_LATENCY, UCG_BANDWIDTH and UCG_RAILS, or else with
+     * fixed numbers, not with what the group measured: so the same choices take the same routes in
+     * every run, and the bits of ucg_moe_combine_init(), which depend on routes, are the same. */
     ucg_moe_route_t route;
     uint64_t token_bytes; /* of what will be dispatched, for the choice of routes; 0: 8192 */
+    double timeout;       /* these three as in ucg_coll_args_t */
+    void (*callback)(ucg_request_h request, ucs_status_t status, void* arg);
+    void* callback_arg;
 } ucg_moe_notify_args_t;
-#define UCG_MOE_NOTIFY_ARGS_INIT \
-    { sizeof(ucg_moe_notify_args_t), UCG_MOE_TENSOR_INIT, 0, 0, UCG_MOE_ROUTE_CHOOSE, 0 }
+#define UCG_MOE_NOTIFY_ARGS_INIT                                                              \
+    {                                                                                         \
+        sizeof(ucg_moe_notify_args_t), UCG_MOE_TENSOR_INIT, 0, 0, UCG_MOE_ROUTE_CHOOSE, 0, 0, \
+            NULL, NULL                                                                        \
+    }
 
 /**
  * Prepares the exchange that tells every rank what it will get. The request can be started once: a
@@ -156,9 +191,9 @@ typedef struct ucg_moe_notify_args {
  * @param request_p  Gets the request, also with an error of the tensor or the numbers: start it.
  * @return UCS_OK. UCS_ERR_INVALID_PARAM: also an expert that does not exist, which the log names.
  * UCS_ERR_UNSUPPORTED: a memory type. UCS_ERR_NO_MEMORY. The request ends with
- * UCS_ERR_INVALID_PARAM or UCS_ERR_MESSAGE_TRUNCATED on every rank where ranks disagree about
- * experts, k or channels; with UCS_ERR_EXCEEDS_LIMIT where more than 2^31 - 1 rows would come to a
- * rank. Ranks that disagree about masks may wait for each other until the operation's time is up.
+ * UCS_ERR_INVALID_PARAM or UCS_ERR_MESSAGE_TRUNCATED where ranks disagree about experts, k or
+ * channels; with UCS_ERR_EXCEEDS_LIMIT where more than 2^31 - 1 rows would come to a rank. Ranks
+ * that disagree about masks may wait for each other until the operation's time is up.
  */
 ucs_status_t ucg_moe_notify_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* args,
                                  ucg_request_h* request_p);
@@ -262,8 +297,8 @@ enum ucg_moe_dispatch_flags {
 };
 
 /*
- * All ranks give the same optional tensors, with the same types and last dimensions. Outputs may
- * have more rows than come.
+ * All ranks give the same optional tensors, with the same types and last dimensions; with UCG_CHECK
+ * that is compared. Outputs may have more rows than come.
  */
 typedef struct ucg_moe_dispatch_args {
     size_t struct_size;
@@ -279,12 +314,15 @@ typedef struct ucg_moe_dispatch_args {
     /* Optional, not expanded: [rows, k] int32 or int64: experts of this rank, or -1; -1 in rows
      * behind the last. */
     ucg_moe_tensor_t out_topk;
+    double timeout; /* these three as in ucg_coll_args_t */
+    void (*callback)(ucg_request_h request, ucs_status_t status, void* arg);
+    void* callback_arg;
 } ucg_moe_dispatch_args_t;
 #define UCG_MOE_DISPATCH_ARGS_INIT                                                    \
     {                                                                                 \
         sizeof(ucg_moe_dispatch_args_t), 0, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, \
             UCG_MOE_TENSOR_INIT, NULL, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT,      \
-            UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT                                  \
+            UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, 0, NULL, NULL                   \
     }
 
 /**
@@ -304,13 +342,20 @@ ucs_status_t ucg_moe_dispatch_init(ucg_moe_handle_h handle, const ucg_moe_dispat
  * Prepares notify and dispatch as one operation, so that nobody waits for counts in between. The
  * request can be started once; then ucg_moe_notify_handle() has what came.
  *
- * @param args       As ucg_moe_dispatch_init() has it, without an expansion; outputs have as many
- *                   rows as can come (ucg_moe_max_rows()) or as are known to be enough: where one
- *                   has too few the operation ends with UCS_ERR_BUFFER_TOO_SMALL.
+ * @param choices    As ucg_moe_notify_init() has them; timeout and callback are not looked at.
+ * @param args       As ucg_moe_dispatch_init() has them, without an expansion; timeout and callback
+ *                   are those of the operation. Outputs have as many rows as can come
+ *                   (ucg_moe_max_rows()) or as are known to be enough.
  * @param alignment  0: a row for each token; else the expanded layout, which ucg_moe_expand() with
  *                   the handle and this alignment describes afterwards.
+ * @param request_p  Gets the request, also with an error: start it where the other ranks start
+ *                   theirs.
+ * @return as ucg_moe_notify_init() and ucg_moe_dispatch_init(): all that can be seen without the
+ * other ranks, also UCS_ERR_BUFFER_TOO_SMALL where inputs have fewer rows than there are tokens.
+ * The request ends as that of ucg_moe_notify_init() can, and with UCS_ERR_BUFFER_TOO_SMALL where an
+ * output turns out to have too few rows for what comes.
  */
-ucs_status_t ucg_moe_notify_dispatch_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* routing,
+ucs_status_t ucg_moe_notify_dispatch_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* choices,
                                           const ucg_moe_dispatch_args_t* args, uint32_t alignment,
                                           ucg_request_h* request_p);
 
@@ -322,18 +367,23 @@ ucs_status_t ucg_moe_notify_dispatch_init(ucg_moe_team_h team, const ucg_moe_not
 typedef struct ucg_moe_combine_args {
     size_t struct_size;
     /* [rows, hidden] bf16, fp16 or fp32: for each received token what this rank's experts made of
-     * it; expanded: for each choice, which are then added up first. Rows are dense. */
+     * it; expanded: for each choice, which are then added up first. Rows of all tensors here are
+     * dense. */
     ucg_moe_tensor_t x;
     ucg_moe_tensor_t weights;      /* optional: [rows, k] fp32, or expanded [rows, 1] */
     ucg_moe_expansion_h expansion; /* NULL: a row for each token */
     ucg_moe_tensor_t bias[2];      /* optional: [tokens, hidden], added last */
     ucg_moe_tensor_t out_x;        /* [tokens, hidden] */
     ucg_moe_tensor_t out_weights;  /* with weights: [tokens, k] their sums */
+    double timeout;                /* these three as in ucg_coll_args_t */
+    void (*callback)(ucg_request_h request, ucs_status_t status, void* arg);
+    void* callback_arg;
 } ucg_moe_combine_args_t;
-#define UCG_MOE_COMBINE_ARGS_INIT                                                                \
-    {                                                                                            \
-        sizeof(ucg_moe_combine_args_t), UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, NULL,          \
-            {UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT}, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT \
+#define UCG_MOE_COMBINE_ARGS_INIT                                                                 \
+    {                                                                                             \
+        sizeof(ucg_moe_combine_args_t), UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, NULL,           \
+            {UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT}, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, \
+            0, NULL, NULL                                                                         \
     }
 
 /** As ucg_moe_dispatch_init(). */
@@ -345,14 +395,16 @@ ucs_status_t ucg_moe_combine_init(ucg_moe_handle_h handle, const ucg_moe_combine
 typedef enum ucg_moe_scaling {
     UCG_MOE_SCALING_EXACT, /* fp32: the largest magnitude of 128 elements, at least 1e-4, divided by
                               448 */
-    UCG_MOE_SCALING_POWER_OF_TWO, /* fp32: the next power of two above */
-    UCG_MOE_SCALING_EXPONENT,     /* uint8: its exponent, biased by 127 */
+    UCG_MOE_SCALING_POWER_OF_TWO, /* fp32: the smallest power of two that is not below that */
+    UCG_MOE_SCALING_EXPONENT,     /* uint8: the exponent of this power, biased by 127 */
     UCG_MOE_SCALING_ANY_INT =
         -0x7fffffff - 1 /* not used: lets wrong numbers be passed and refused */
 } ucg_moe_scaling_t;
 
 /**
- * Casts rows to fp8_e4m3 with a scale for each 128 elements. Local.
+ * Casts rows to fp8_e4m3 with a scale for each 128 elements. Local. Infinities and what is no
+ * number do not count for the scale: they become the largest number of their sign, and what is no
+ * number.
  *
  * @param x       [rows, hidden] bf16, fp16 or fp32, of dense rows; hidden is a multiple of 128.
  * @param out     [rows, hidden] fp8_e4m3.
@@ -363,24 +415,31 @@ typedef enum ucg_moe_scaling {
 ucs_status_t ucg_moe_cast_fp8(const ucg_moe_tensor_t* x, ucg_moe_scaling_t scaling,
                               ucg_moe_tensor_t* out, ucg_moe_tensor_t* scales);
 
-/* max_tokens, cast, scaling, and type and last dimension of x are the same on every rank. */
+/* max_tokens, cast, scaling, and type and last dimension of x are the same on every rank. The
+ * experts of a token differ: one that is there twice is refused. */
 typedef struct ucg_moe_low_latency_args {
     size_t struct_size;
-    uint32_t max_tokens; /* that a rank has at most; this one may have fewer */
+    uint32_t max_tokens; /* that a rank has at most; this one may have fewer. From 1, and
+                            max_tokens * ranks is at most 2^31 - 1 */
     int cast;            /* not 0: x is cast to fp8_e4m3 before it is sent */
     ucg_moe_scaling_t scaling;
-    ucg_moe_tensor_t topk;  /* [tokens, k] int32 or int64; is copied */
-    ucg_moe_tensor_t x;     /* [tokens, hidden] bf16, fp16 or fp32 */
+    ucg_moe_tensor_t topk; /* [tokens, k] int32 or int64; is copied */
+    /* [tokens, hidden] bf16, fp16 or fp32; with cast: of dense rows, a multiple of 128. */
+    ucg_moe_tensor_t x;
     ucg_moe_tensor_t out_x; /* [local experts, max_tokens * ranks, hidden] */
     ucg_moe_tensor_t
         out_scales; /* with cast: [local experts, max_tokens * ranks, hidden / 128]; any strides */
-    ucg_moe_tensor_t out_tokens; /* optional: [local experts, max_tokens * ranks] int32: the row's
-                                    token at its source */
+    ucg_moe_tensor_t out_tokens; /* optional: [local experts, max_tokens * ranks] int32 or int64:
+                                    the row's token at its source */
+    double timeout;              /* these three as in ucg_coll_args_t */
+    void (*callback)(ucg_request_h request, ucs_status_t status, void* arg);
+    void* callback_arg;
 } ucg_moe_low_latency_args_t;
-#define UCG_MOE_LOW_LATENCY_ARGS_INIT                                                          \
-    {                                                                                          \
-        sizeof(ucg_moe_low_latency_args_t), 0, 0, UCG_MOE_SCALING_EXACT, UCG_MOE_TENSOR_INIT,  \
-            UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT \
+#define UCG_MOE_LOW_LATENCY_ARGS_INIT                                                              \
+    {                                                                                              \
+        sizeof(ucg_moe_low_latency_args_t), 0, 0, UCG_MOE_SCALING_EXACT, UCG_MOE_TENSOR_INIT,      \
+            UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, 0, \
+            NULL, NULL                                                                             \
     }
 
 /**
@@ -389,7 +448,8 @@ typedef struct ucg_moe_low_latency_args {
  *
  * @param request_p  As of ucg_moe_dispatch_init().
  * @return UCS_OK; UCS_ERR_INVALID_PARAM: also more than max_tokens tokens;
- * UCS_ERR_BUFFER_TOO_SMALL; UCS_ERR_UNSUPPORTED; UCS_ERR_NO_MEMORY.
+ * or an expert that a token chose twice; UCS_ERR_BUFFER_TOO_SMALL; UCS_ERR_UNSUPPORTED;
+ * UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucg_moe_low_latency_dispatch_init(ucg_moe_team_h team,
                                                const ucg_moe_low_latency_args_t* args,
@@ -426,12 +486,15 @@ typedef struct ucg_moe_low_latency_combine_args {
     ucg_moe_tensor_t
         x; /* [local experts, max_tokens * ranks, hidden] bf16, fp16 or fp32: at the same places */
     ucg_moe_tensor_t weights; /* [tokens, k] fp32 */
-    ucg_moe_tensor_t out_x;   /* [tokens, hidden] */
+    ucg_moe_tensor_t out_x;   /* [tokens, hidden], of dense rows */
+    double timeout;           /* these three as in ucg_coll_args_t */
+    void (*callback)(ucg_request_h request, ucs_status_t status, void* arg);
+    void* callback_arg;
 } ucg_moe_low_latency_combine_args_t;
 #define UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT                                                 \
     {                                                                                         \
         sizeof(ucg_moe_low_latency_combine_args_t), UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, \
-            UCG_MOE_TENSOR_INIT                                                               \
+            UCG_MOE_TENSOR_INIT, 0, NULL, NULL                                                \
     }
 
 /** As ucg_moe_dispatch_init(). */

@@ -1,5 +1,6 @@
 // Requests of notify, dispatch and combine.
 #include <algorithm>
+#include <cmath>
 
 #include "ucg/capi/moe_handles.hpp"
 #include "ucg/capi/moe_tensor.hpp"
@@ -15,16 +16,16 @@ static_assert(UCG_MOE_ROUTE_RELAYED == static_cast<int>(moe::route::relayed));
 
 namespace {
 
-// What the group knows of its links, for the choice of routes.
+// For the choice of routes: what is always taken for the cost of links, or what the user says that
+// it is. Not what the group measured: which route tokens take, and so how often sums are rounded,
+// must not depend on how busy the machine was.
 moe::link_costs costs_of(const group& of) noexcept {
+    const config& options = of.of().options();
     moe::link_costs made;
-    made.between = of.links();
-    made.inside = of.links();
-    made.inside.latency = of.links().inside.latency;
-    made.inside.per_byte = of.links().inside.per_byte;
-    made.inside.per_message = of.links().inside.per_message;
-    made.inside.gap = of.links().inside.gap;
-    made.ports = std::max(of.of().options().rails, 1U);
+    if (!std::isnan(options.latency.seconds)) made.between.latency = options.latency.seconds;
+    if (!std::isnan(options.bandwidth.bytes_per_second))
+        made.between.per_byte = 1 / options.bandwidth.bytes_per_second;
+    made.ports = std::max(options.rails, 1U);
     return made;
 }
 
@@ -90,88 +91,63 @@ ucs_status_t expand(const char* call, ucg_moe_handle_h handle, ucg_moe_expansion
 ucs_status_t ucg_moe_notify_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* args,
                                  ucg_request_h* request_p) {
     constexpr const char* call = "ucg_moe_notify_init";
-    if (team == nullptr || request_p == nullptr)
-        return refuse(call, "the team or request_p is NULL");
-    *request_p = nullptr;
-    ucg_moe_notify_args_t all = UCG_MOE_NOTIFY_ARGS_INIT;
-    if (const ucs_status_t status = take(call, args, all); status != UCS_OK) return status;
-    const auto prepare = [&](kept_exchange<moe::notify>& made) {
-        routing by;
-        const ucs_status_t status = by.read(call, team->of, all);
-        return status != UCS_OK ? status : made.what().init(team->who, by.topk, by.by);
-    };
-    return guarded(team->of.of(), [&] {
-        return make_request<moe::notify>(team->of, exchange_kind::notify, "moe_notify",
-                                         program_starts::one, request_p, prepare);
-    });
+    const asked<ucg_moe_team, ucg_moe_notify_args_t> by{
+        call, program_kind::moe_notify, program_starts::one, team, args, request_p};
+    return make_request<moe::notify>(
+        by, UCG_MOE_NOTIFY_ARGS_INIT, [&](auto& made, const auto& all) {
+            routing wanted;
+            const ucs_status_t status = wanted.read(call, team->of, all);
+            return status != UCS_OK ? status : made.what().init(team->who, wanted.topk, wanted.by);
+        });
 }
 
-ucs_status_t ucg_moe_notify_dispatch_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* args,
-                                          const ucg_moe_dispatch_args_t* tensors,
-                                          uint32_t alignment, ucg_request_h* request_p) {
+ucs_status_t ucg_moe_notify_dispatch_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* choices,
+                                          const ucg_moe_dispatch_args_t* args, uint32_t alignment,
+                                          ucg_request_h* request_p) {
     constexpr const char* call = "ucg_moe_notify_dispatch_init";
-    if (team == nullptr || request_p == nullptr)
-        return refuse(call, "the team or request_p is NULL");
-    *request_p = nullptr;
-    ucg_moe_notify_args_t all = UCG_MOE_NOTIFY_ARGS_INIT;
-    ucg_moe_dispatch_args_t what = UCG_MOE_DISPATCH_ARGS_INIT;
-    ucs_status_t status = take(call, args, all);
-    if (status == UCS_OK) status = take(call, tensors, what);
-    if (status != UCS_OK) return status;
-    const auto prepare = [&](kept_exchange<moe::routed_dispatch>& made) {
-        if (what.expansion != nullptr)
-            return refuse(call, "there is no expansion yet: give the alignment instead of one");
-        routing by;
-        moe::dispatch_tensors moved;
-        ucs_status_t read_well = by.read(call, team->of, all);
-        if (read_well == UCS_OK) read_well = read(call, what, moved);
-        if (read_well != UCS_OK) return read_well;
-        return made.what().init(team->who, by.topk, by.by, moved, alignment);
-    };
-    return guarded(team->of.of(), [&] {
-        return make_request<moe::routed_dispatch>(team->of, exchange_kind::notify_dispatch,
-                                                  "moe_notify_dispatch", program_starts::one,
-                                                  request_p, prepare);
-    });
+    if (request_p != nullptr) *request_p = nullptr;
+    ucg_moe_notify_args_t how = UCG_MOE_NOTIFY_ARGS_INIT;
+    if (const ucs_status_t status = take(call, choices, how); status != UCS_OK) return status;
+    const asked<ucg_moe_team, ucg_moe_dispatch_args_t> by{
+        call, program_kind::moe_notify_dispatch, program_starts::one, team, args, request_p};
+    return make_request<moe::routed_dispatch>(
+        by, UCG_MOE_DISPATCH_ARGS_INIT, [&](auto& made, const auto& all) {
+            if (all.expansion != nullptr)
+                return refuse(call, "there is no expansion yet: give the alignment instead of one");
+            routing wanted;
+            moe::dispatch_tensors moved;
+            ucs_status_t status = wanted.read(call, team->of, how);
+            if (status == UCS_OK) status = read(call, all, moved);
+            if (status != UCS_OK) return status;
+            return made.what().init(team->who, wanted.topk, wanted.by, moved, alignment);
+        });
 }
 
 ucs_status_t ucg_moe_dispatch_init(ucg_moe_handle_h handle, const ucg_moe_dispatch_args_t* args,
                                    ucg_request_h* request_p) {
     constexpr const char* call = "ucg_moe_dispatch_init";
-    if (handle == nullptr || request_p == nullptr)
-        return refuse(call, "the handle or request_p is NULL");
-    *request_p = nullptr;
-    ucg_moe_dispatch_args_t all = UCG_MOE_DISPATCH_ARGS_INIT;
-    if (const ucs_status_t status = take(call, args, all); status != UCS_OK) return status;
-    const auto prepare = [&](kept_exchange<moe::dispatch>& made) {
-        moe::dispatch_tensors what;
-        ucs_status_t status = read(call, all, what);
-        if (status == UCS_OK)
-            status = expand(call, handle, all.expansion, made, what.into.expanded);
-        return status != UCS_OK ? status : made.what().init(handle->by, what);
-    };
-    return guarded(handle->of.of(), [&] {
-        return make_request<moe::dispatch>(handle->of, exchange_kind::dispatch, "moe_dispatch",
-                                           program_starts::any_number, request_p, prepare);
-    });
+    const asked<ucg_moe_handle, ucg_moe_dispatch_args_t> by{
+        call, program_kind::moe_dispatch, program_starts::any_number, handle, args, request_p};
+    return make_request<moe::dispatch>(
+        by, UCG_MOE_DISPATCH_ARGS_INIT, [&](auto& made, const auto& all) {
+            moe::dispatch_tensors what;
+            ucs_status_t status = read(call, all, what);
+            if (status == UCS_OK)
+                status = expand(call, handle, all.expansion, made, what.into.expanded);
+            return status != UCS_OK ? status : made.what().init(handle->by, what);
+        });
 }
 
 ucs_status_t ucg_moe_combine_init(ucg_moe_handle_h handle, const ucg_moe_combine_args_t* args,
                                   ucg_request_h* request_p) {
     constexpr const char* call = "ucg_moe_combine_init";
-    if (handle == nullptr || request_p == nullptr)
-        return refuse(call, "the handle or request_p is NULL");
-    *request_p = nullptr;
-    ucg_moe_combine_args_t all = UCG_MOE_COMBINE_ARGS_INIT;
-    if (const ucs_status_t status = take(call, args, all); status != UCS_OK) return status;
-    const auto prepare = [&](kept_exchange<moe::combine>& made) {
-        moe::combine_tensors what;
-        ucs_status_t status = read(call, all, what);
-        if (status == UCS_OK) status = expand(call, handle, all.expansion, made, what.expanded);
-        return status != UCS_OK ? status : made.what().init(handle->by, what);
-    };
-    return guarded(handle->of.of(), [&] {
-        return make_request<moe::combine>(handle->of, exchange_kind::combine, "moe_combine",
-                                          program_starts::any_number, request_p, prepare);
-    });
+    const asked<ucg_moe_handle, ucg_moe_combine_args_t> by{
+        call, program_kind::moe_combine, program_starts::any_number, handle, args, request_p};
+    return make_request<moe::combine>(
+        by, UCG_MOE_COMBINE_ARGS_INIT, [&](auto& made, const auto& all) {
+            moe::combine_tensors what;
+            ucs_status_t status = read(call, all, what);
+            if (status == UCS_OK) status = expand(call, handle, all.expansion, made, what.expanded);
+            return status != UCS_OK ? status : made.what().init(handle->by, what);
+        });
 }

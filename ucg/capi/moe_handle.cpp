@@ -81,20 +81,20 @@ ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t
         return refuse(call, "an expert has more rows than 2^31 - 1, rounded up to the alignment",
                       UCS_ERR_EXCEEDS_LIMIT);
     return guarded(handle->of.of(), [&] {
-        const moe::matrices made =
-            moe::matrices_of(*handle->by, all.per_expert != nullptr ? alignment : 1);
-        const auto copy = [](const std::vector<std::int32_t>& from, std::int32_t* into) {
-            if (into != nullptr) std::ranges::copy(from, into);
+        const moe::plan& by = *handle->by;
+        const auto fill = [&](std::int32_t* into, moe::table (*make)(const moe::plan&)) {
+            if (into != nullptr) std::ranges::copy(make(by), into);
         };
-        copy(made.sent_to_node, all.sent_to_node);
-        copy(made.sent_to_rank, all.sent_to_rank);
-        copy(made.relayed, all.relayed);
-        copy(made.relayed_by_channel, all.relayed_by_channel);
-        copy(made.received, all.received);
-        copy(made.received_begin, all.received_begin);
-        copy(made.send_place, all.send_place);
-        copy(made.relay_place, all.relay_place);
-        copy(made.per_expert, all.per_expert);
+        fill(all.sent_to_node, moe::sent_to_node);
+        fill(all.sent_to_rank, moe::sent_to_rank);
+        fill(all.relayed, moe::relayed);
+        fill(all.relayed_by_channel, moe::relayed_by_channel);
+        fill(all.received, moe::received);
+        fill(all.received_begin, moe::received_begin);
+        fill(all.send_place, moe::send_place);
+        fill(all.relay_place, moe::relay_place);
+        if (all.per_expert != nullptr)
+            std::ranges::copy(moe::per_expert(by, alignment), all.per_expert);
         return UCS_OK;
     });
 }

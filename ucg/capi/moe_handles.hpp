@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "ucg/capi/handles.hpp"
 #include "ucg/core/program_request.hpp"
@@ -33,20 +32,9 @@ struct ucg_moe_expansion {
 struct ucg_moe_slots {
     ucg::group& of;
     std::shared_ptr<const ucg::moe::slots> by;
-    std::vector<ucg_moe_range_t> ranges;
 };
 
 namespace ucg::capi {
-
-// What ranks compare where they check that they call the same (signature).
-enum class exchange_kind : std::uint32_t {
-    notify,
-    notify_dispatch,
-    dispatch,
-    combine,
-    low_latency_dispatch,
-    low_latency_combine,
-};
 
 // An exchange with what it points to, and with what is wrong about how it was asked for. Owned by
 // its request. Owner context.
@@ -62,6 +50,9 @@ public:
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override {
         return run_checked(me, *this);
+    }
+    [[nodiscard]] std::uint64_t form() const noexcept override {
+        return refused_ != UCS_OK ? 0 : what_.form();
     }
 
 private:
@@ -79,21 +70,6 @@ private:
     bool result_ = false;
 };
 
-// Makes the request of an exchange that `init` prepares. There is a request also where `init`
-// returns an error, with which it ends on every rank when it is started.
-template<class Exchange, class Init>
-ucs_status_t make_request(group& of, exchange_kind kind, const char* name, program_starts starts,
-                          ucg_request_h* request_p, Init&& init) {
-    auto made = std::make_unique<kept_exchange<Exchange>>();
-    const ucs_status_t status = init(*made);
-    made->refuse(status);
-    auto request = std::make_unique<program_request>(of, std::move(made), name,
-                                                     static_cast<std::uint32_t>(kind), starts);
-    ++of.requests();
-    *request_p = handle(*request.release());
-    return status;
-}
-
 // The exchange of a request; nullptr: it is of another kind.
 template<class Exchange>
 kept_exchange<Exchange>* exchange_of(request& what) noexcept {
@@ -110,6 +86,40 @@ ucs_status_t take(const char* call, const Struct* given, Struct& all) noexcept {
     std::memcpy(&all, given, std::min(given->struct_size, sizeof all));
     all.struct_size = sizeof all;
     return UCS_OK;
+}
+
+// What an init makes a request of.
+template<class Handle, class Args>
+struct asked {
+    const char* call;
+    program_kind kind;
+    program_starts starts;
+    Handle* from;  // has the group
+    const Args* args;
+    ucg_request_h* request_p;
+};
+
+// What all inits do. `all`: the defaults of the arguments; `prepare(made, all)` makes the exchange.
+// There is a request also where that returns an error, with which it ends on every rank when it is
+// started; there is none where something is NULL.
+template<class Exchange, class Handle, class Args, class Prepare>
+ucs_status_t make_request(const asked<Handle, Args>& by, Args all, Prepare&& prepare) {
+    if (by.request_p == nullptr) return refuse(by.call, "request_p is NULL");
+    *by.request_p = nullptr;
+    if (by.from == nullptr) return refuse(by.call, "what the request is to be made of is NULL");
+    if (const ucs_status_t status = take(by.call, by.args, all); status != UCS_OK) return status;
+    group& of = by.from->of;
+    return guarded(of.of(), [&] {
+        auto made = std::make_unique<kept_exchange<Exchange>>();
+        const ucs_status_t status = prepare(*made, all);
+        made->refuse(status);
+        auto request =
+            std::make_unique<program_request>(of, std::move(made), by.kind, by.starts, all.timeout,
+                                              request::listener{all.callback, all.callback_arg});
+        ++of.requests();
+        *by.request_p = handle(*request.release());
+        return status;
+    });
 }
 
 }  // namespace ucg::capi

@@ -11,6 +11,9 @@ using namespace ucg::capi;
 
 namespace {
 
+static_assert(sizeof(moe::slots::range) == sizeof(ucg_moe_range_t) &&
+              offsetof(moe::slots::range, count) == offsetof(ucg_moe_range_t, count));
+
 ucs_status_t read(const char* call, const ucg_moe_low_latency_args_t& args,
                   std::uint32_t local_experts, moe::slot_settings& by, moe::const_matrix& topk,
                   moe::low_latency_tensors& into) {
@@ -32,23 +35,18 @@ ucs_status_t ucg_moe_low_latency_dispatch_init(ucg_moe_team_h team,
                                                const ucg_moe_low_latency_args_t* args,
                                                ucg_request_h* request_p) {
     constexpr const char* call = "ucg_moe_low_latency_dispatch_init";
-    if (team == nullptr || request_p == nullptr)
-        return refuse(call, "the team or request_p is NULL");
-    *request_p = nullptr;
-    ucg_moe_low_latency_args_t all = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-    if (const ucs_status_t status = take(call, args, all); status != UCS_OK) return status;
-    const auto prepare = [&](kept_exchange<moe::low_latency_dispatch>& made) {
-        moe::slot_settings by;
-        moe::const_matrix topk;
-        moe::low_latency_tensors what;
-        const ucs_status_t status = read(call, all, team->who->local_experts(), by, topk, what);
-        return status != UCS_OK ? status : made.what().init(team->who, by, topk, what);
-    };
-    return guarded(team->of.of(), [&] {
-        return make_request<moe::low_latency_dispatch>(
-            team->of, exchange_kind::low_latency_dispatch, "moe_low_latency_dispatch",
-            program_starts::any_number, request_p, prepare);
-    });
+    const asked<ucg_moe_team, ucg_moe_low_latency_args_t> by{
+        call,     program_kind::moe_low_latency_dispatch, program_starts::any_number, team, args,
+        request_p};
+    return make_request<moe::low_latency_dispatch>(
+        by, UCG_MOE_LOW_LATENCY_ARGS_INIT, [&](auto& made, const auto& all) {
+            moe::slot_settings agreed;
+            moe::const_matrix topk;
+            moe::low_latency_tensors what;
+            const ucs_status_t status =
+                read(call, all, team->who->local_experts(), agreed, topk, what);
+            return status != UCS_OK ? status : made.what().init(team->who, agreed, topk, what);
+        });
 }
 
 ucs_status_t ucg_moe_low_latency_handle(ucg_request_h request, ucg_moe_slots_h* slots_p) {
@@ -62,24 +60,23 @@ ucs_status_t ucg_moe_low_latency_handle(ucg_request_h request, ucg_moe_slots_h* 
         if (made == nullptr || of.status() != UCS_OK || !made->has_result())
             return refuse(call, "there is no handle: this is no dispatch that ended well",
                           UCS_ERR_NO_ELEM);
-        auto slots =
-            std::make_unique<ucg_moe_slots>(ucg_moe_slots{of.of(), made->what().made(), {}});
-        slots->ranges.reserve(slots->by->ranges.size());
-        for (const moe::slots::range& each : slots->by->ranges)
-            slots->ranges.push_back({each.begin, each.count});
-        *slots_p = slots.release();
+        *slots_p = new ucg_moe_slots{of.of(), made->what().made()};
         return UCS_OK;
     });
 }
 
+// The dispatch looks whether anybody has what its starts found out.
 void ucg_moe_slots_release(ucg_moe_slots_h slots) {
+    if (slots == nullptr) return;
+    const std::lock_guard guard(slots->of.of().lock());
     delete slots;
 }
 
 ucs_status_t ucg_moe_slots_query(ucg_moe_slots_h slots, ucg_moe_slots_attr_t* attr) {
     if (slots == nullptr || attr == nullptr)
         return refuse("ucg_moe_slots_query", "the slots or attr is NULL");
-    give(attr, {sizeof *attr, slots->by->counts.data(), slots->ranges.data()});
+    give(attr, {sizeof *attr, slots->by->counts.data(),
+                reinterpret_cast<const ucg_moe_range_t*>(slots->by->ranges.data())});
     return UCS_OK;
 }
 
@@ -87,23 +84,17 @@ ucs_status_t ucg_moe_low_latency_combine_init(ucg_moe_slots_h slots,
                                               const ucg_moe_low_latency_combine_args_t* args,
                                               ucg_request_h* request_p) {
     constexpr const char* call = "ucg_moe_low_latency_combine_init";
-    if (slots == nullptr || request_p == nullptr)
-        return refuse(call, "the slots or request_p is NULL");
-    *request_p = nullptr;
-    ucg_moe_low_latency_combine_args_t all = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
-    if (const ucs_status_t status = take(call, args, all); status != UCS_OK) return status;
-    const auto prepare = [&](kept_exchange<moe::low_latency_combine>& made) {
-        tensor_reader tensors(call);
-        moe::low_latency_sums what;
-        what.values = constant(tensors.stack("x", all.x, slots->by->of->local_experts()));
-        what.weights = tensors.matrix("weights", all.weights);
-        what.into = tensors.matrix("out_x", all.out_x);
-        if (tensors.status() != UCS_OK) return tensors.status();
-        return made.what().init(slots->by, what);
-    };
-    return guarded(slots->of.of(), [&] {
-        return make_request<moe::low_latency_combine>(
-            slots->of, exchange_kind::low_latency_combine, "moe_low_latency_combine",
-            program_starts::any_number, request_p, prepare);
-    });
+    const asked<ucg_moe_slots, ucg_moe_low_latency_combine_args_t> by{
+        call,     program_kind::moe_low_latency_combine, program_starts::any_number, slots, args,
+        request_p};
+    return make_request<moe::low_latency_combine>(
+        by, UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT, [&](auto& made, const auto& all) {
+            tensor_reader tensors(call);
+            moe::low_latency_sums what;
+            what.values = tensors.stack("x", all.x, slots->by->plan->of->local_experts());
+            what.weights = tensors.matrix("weights", all.weights);
+            what.into = tensors.matrix("out_x", all.out_x);
+            if (tensors.status() != UCS_OK) return tensors.status();
+            return made.what().init(slots->by, what);
+        });
 }

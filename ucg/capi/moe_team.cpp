@@ -61,7 +61,7 @@ ucs_status_t ucg_moe_get_layout(ucg_moe_team_h team, const ucg_moe_tensor_t* top
         if (tensors.status() != UCS_OK) return tensors.status();
         const ucs::result<moe::choices> chosen = moe::choices::make(*team->who, choices);
         if (!chosen) return chosen.status();
-        const moe::layout made = moe::layout_of(*team->who, *chosen);
+        const moe::layout made = moe::layout_of(*team->who, *chosen, all.in_rank != nullptr);
         const auto copy = [](const auto& from, auto* into) {
             if (into != nullptr) std::ranges::copy(from, into);
         };
@@ -90,7 +90,7 @@ ucs_status_t ucg_moe_cast_fp8(const ucg_moe_tensor_t* x, ucg_moe_scaling_t scali
     fits.shape("x", source, source.rows, source.elements);
     fits.of_type("x", source, "bf16, fp16 or fp32",
                  {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
-    fits.dense_rows("rows of x", source);
+    fits.dense_rows("x", source);
     fits.multiple("x", source, moe::scaled_group);
     fits.shape("output", into, source.rows, source.elements);
     fits.of_type("output", into, "fp8_e4m3", {reduce::element::fp8_e4m3});

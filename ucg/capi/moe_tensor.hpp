@@ -3,7 +3,6 @@
 
 #include <ucg/api/ucg_moe.h>
 
-#include "ucg/moe/slots.hpp"
 #include "ucg/moe/tensor.hpp"
 
 namespace ucg::capi {
@@ -32,9 +31,5 @@ private:
     const char* const call_;
     ucs_status_t status_ = UCS_OK;
 };
-
-[[nodiscard]] inline moe::const_stack constant(const moe::stack& what) noexcept {
-    return {what.first, what.expert_stride};
-}
 
 }  // namespace ucg::capi

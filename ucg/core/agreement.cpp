@@ -8,10 +8,22 @@
 #include "ucg/algo/table.hpp"
 #include "ucg/core/group.hpp"
 #include "ucg/core/log.hpp"
+#include "ucg/core/program_kind.hpp"
 
 namespace ucg {
 
 using schedule::collective;
+
+namespace {
+
+const char* difference(const signature& one, const signature& other) noexcept {
+    if (one.counts == other.counts) return "";
+    return one.what >= signature::program && one.what == other.what
+               ? " with other tensors, types or numbers"
+               : " with other counts";
+}
+
+}  // namespace
 
 void agreement::compare(request& what) noexcept {
     try {
@@ -70,7 +82,8 @@ void agreement::on_end(schedule::operation& ended, void* self) noexcept {
 // The same answer on every rank, since all see the same.
 ucs_status_t agreement::judge() const {
     const auto text = [](const signature& of) {
-        if (of.what >= signature::program) return std::string("something of MoE");
+        if (of.what >= signature::program)
+            return std::string(name(static_cast<program_kind>(of.what - signature::program)));
         return fmt::format("{} of {} {} with {}, root {}",
                            ucg_coll_name(static_cast<ucg_coll_t>(of.what)), of.count,
                            ucg_type_name(static_cast<ucg_type_t>(of.type)),
@@ -78,12 +91,11 @@ ucs_status_t agreement::judge() const {
     };
     ucs_status_t status = UCS_OK;
     for (std::size_t rank = 1; rank < all_.size(); ++rank) {
-        if (all_[rank] == all_[0]) continue;
+        if (all_[rank].fits(all_[0])) continue;
         status = UCS_ERR_INVALID_PARAM;
         if (group_.rank() != 0 && group_.rank() != rank) continue;  // those concerned say it
         ucs::log::error(core_log, "rank {} calls {}, rank 0 calls {}{}", rank, text(all_[rank]),
-                        text(all_[0]),
-                        all_[rank].counts != all_[0].counts ? " with other counts" : "");
+                        text(all_[0]), difference(all_[rank], all_[0]));
     }
     return status;
 }

@@ -6,9 +6,9 @@
 namespace ucg {
 
 program_request::program_request(group& of, std::unique_ptr<schedule::program> what,
-                                 const char* name, std::uint32_t kind, program_starts starts)
-    : request(of, 0, {}),
-      name_(name),
+                                 program_kind kind, program_starts starts, double timeout,
+                                 const listener& told)
+    : request(of, timeout, told),
       kind_(kind),
       starts_(starts),
       what_(std::move(what)),
@@ -21,7 +21,7 @@ program_request::program_request(group& of, std::unique_ptr<schedule::program> w
 
 ucs_status_t program_request::may_start() noexcept {
     if (started_ && starts_ == program_starts::one) {
-        ucs::log::error(core_log, "{} can be started once: make another request", name_);
+        ucs::log::error(core_log, "{} can be started once: make another request", name());
         return UCS_ERR_INVALID_PARAM;
     }
     started_ = true;
@@ -30,7 +30,8 @@ ucs_status_t program_request::may_start() noexcept {
 
 signature program_request::says() const noexcept {
     signature made{};
-    made.what = signature::program + kind_;
+    made.what = signature::program + static_cast<std::uint32_t>(kind_);
+    made.counts = what_->form();
     return made;
 }
 

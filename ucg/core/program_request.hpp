@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "ucg/core/program_kind.hpp"
 #include "ucg/core/request.hpp"
 #include "ucg/schedule/operation.hpp"
 #include "ucg/schedule/program.hpp"
@@ -15,13 +16,14 @@ enum class program_starts : std::uint8_t { any_number, one };
 // Owns the program. Owner context.
 class program_request final : public request {
 public:
-    // `kind`: a number of this sort of program, for comparing what ranks call. std::bad_alloc.
-    program_request(group& of, std::unique_ptr<schedule::program> what, const char* name,
-                    std::uint32_t kind, program_starts starts = program_starts::any_number);
+    // `timeout`, `told`: as of request. std::bad_alloc.
+    program_request(group& of, std::unique_ptr<schedule::program> what, program_kind kind,
+                    program_starts starts = program_starts::any_number, double timeout = 0,
+                    const listener& told = {});
 
     [[nodiscard]] schedule::program& what() noexcept { return *what_; }
-    [[nodiscard]] const char* name() const noexcept override { return name_; }
-    [[nodiscard]] const char* algorithm() const noexcept override { return name_; }
+    [[nodiscard]] const char* name() const noexcept override { return ucg::name(kind_); }
+    [[nodiscard]] const char* algorithm() const noexcept override { return name(); }
     [[nodiscard]] const char* reason() const noexcept override { return "the only one there is"; }
     [[nodiscard]] signature says() const noexcept override;
 
@@ -31,8 +33,7 @@ private:
     void abort(ucs_status_t why) noexcept override { work_.fail(why); }
     [[nodiscard]] std::vector<schedule::rank_t> awaited() const override;
 
-    const char* const name_;
-    const std::uint32_t kind_;
+    const program_kind kind_;
     const program_starts starts_;
     bool started_ = false;
     const std::unique_ptr<schedule::program> what_;

@@ -20,10 +20,17 @@ struct signature {
 
     std::uint32_t what, flags, type, op, root, element;
     std::uint64_t count;      // where that is the same on all
-    std::uint64_t counts;     // a hash of those that all have
+    std::uint64_t counts;     // a hash of those that all have; of a program: its form
     std::uint64_t algorithm;  // a hash of its name
 
     bool operator==(const signature&) const = default;
+    // Whether one with these can run together with the other. A program whose arguments a rank
+    // refused has no form: it runs, and ends with that rank's error everywhere.
+    [[nodiscard]] bool fits(const signature& other) const noexcept {
+        signature same = other;
+        if (what >= program && (counts == 0 || other.counts == 0)) same.counts = counts;
+        return *this == same;
+    }
 };
 
 // What all kinds have in common: state, time limit, callback. Owned by the program, or by the group

@@ -28,6 +28,10 @@ struct arriving {
     // more rows than can be numbered. std::bad_alloc.
     [[nodiscard]] ucs_status_t make(const team& of, std::span<const routes> all,
                                     std::uint32_t channels, std::uint32_t choices_per_token);
+    [[nodiscard]] std::span<const std::uint32_t> counts_of(rank_t source,
+                                                           std::uint32_t channels) const noexcept {
+        return std::span(counts).subspan(std::size_t{source} * channels, channels);
+    }
 
 private:
     void take(const team& of, const routes& each, std::uint32_t channels);

@@ -1,20 +1,21 @@
 #include "ucg/moe/check.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "ucg/moe/log.hpp"
 
 namespace ucg::moe {
 namespace {
 
+// Sizes are powers of two.
+bool is_multiple(std::ptrdiff_t stride, std::size_t of) noexcept {
+    return static_cast<std::size_t>(stride) % of == 0;
+}
+
 bool is_aligned(const const_matrix& what) noexcept {
     const std::size_t size = what.element_bytes();
-    const auto fits = [&](std::ptrdiff_t stride) {
-        return static_cast<std::size_t>(std::abs(stride)) % size == 0;
-    };
-    return reinterpret_cast<std::uintptr_t>(what.data) % size == 0 && fits(what.row_stride) &&
-           fits(what.element_stride);
+    return reinterpret_cast<std::uintptr_t>(what.data) % size == 0 &&
+           is_multiple(what.row_stride, size) && is_multiple(what.element_stride, size);
 }
 
 }  // namespace
@@ -45,6 +46,17 @@ void checking::shape(const char* which, const const_matrix& what, std::uint64_t 
     }
 }
 
+void checking::stacked(const char* which, const const_stack& what, std::uint64_t least_rows,
+                       std::uint32_t elements) noexcept {
+    shape(which, what.first, least_rows, elements);
+    if (status_ != UCS_OK || is_multiple(what.expert_stride, what.first.element_bytes())) return;
+    ucs::log::error(moe_log,
+                    "{}: the {} has experts at distances of {} bytes: give a multiple of the {} of "
+                    "an element",
+                    operation_, which, what.expert_stride, what.first.element_bytes());
+    refuse(UCS_ERR_INVALID_PARAM);
+}
+
 void checking::of_type(const char* which, const const_matrix& what, const char* wanted,
                        std::initializer_list<reduce::element> among) noexcept {
     if (status_ != UCS_OK || std::ranges::find(among, what.type) != among.end()) return;
@@ -63,7 +75,7 @@ void checking::multiple(const char* which, const const_matrix& what, std::uint32
 void checking::dense_rows(const char* which, const const_matrix& what) noexcept {
     if (status_ != UCS_OK || what.elements <= 1 || what.rows == 0 || what.dense_rows()) return;
     ucs::log::error(moe_log,
-                    "{}: {} have elements at distances of {} bytes: give rows that are dense",
+                    "{}: the {} has elements at distances of {} bytes: give rows that are dense",
                     operation_, which, what.element_stride);
     refuse(UCS_ERR_INVALID_PARAM);
 }

@@ -20,6 +20,9 @@ public:
     // there are any, aligned for its elements.
     void shape(const char* which, const const_matrix& what, std::uint64_t least_rows,
                std::uint32_t elements) noexcept;
+    // A matrix for each expert, all of them so.
+    void stacked(const char* which, const const_stack& what, std::uint64_t least_rows,
+                 std::uint32_t elements) noexcept;
     void of_type(const char* which, const const_matrix& what, const char* wanted,
                  std::initializer_list<reduce::element> among) noexcept;
     // So many elements in a row, or twice as many, ...

@@ -37,10 +37,12 @@ ucs_status_t combine::check() const noexcept {
     all.output_weights(what_.into[weights], what_.from[weights].elements != 0, tokens, k);
     for (const const_matrix& bias : what_.bias)
         if (bias.elements != 0) all.alike("bias", bias, what_.from[values], tokens);
-    for (const const_matrix& each :
-         {what_.from[values], what_.from[weights], const_matrix(what_.into[values]),
-          const_matrix(what_.into[weights]), what_.bias[0], what_.bias[1]})
-        all.dense_rows("matrices", each);
+    all.dense_rows("x", what_.from[values]);
+    all.dense_rows("weights", what_.from[weights]);
+    all.dense_rows("output", what_.into[values]);
+    all.dense_rows("weights of the output", what_.into[weights]);
+    for (const const_matrix& bias : what_.bias)
+        all.dense_rows("bias", bias);
     return all.status();
 }
 
@@ -119,6 +121,10 @@ void combine::prepare_collection() {
     collection_.own_sums = memory_for_folding();
 }
 
+std::uint64_t combine::form() const noexcept {
+    return refused_ != UCS_OK ? 0 : form_.mixed_into(by_->agreed()).not_zero();
+}
+
 task combine::run(member& me) noexcept {
     return run_all(me, *this);
 }
@@ -185,28 +191,19 @@ task combine::relay(member& me, combine& of, relaying& what) {
         return by.through.forwards.of(
             by.through.forward(group, what.stream, static_cast<rank_t>(i)), c);
     };
-    const auto count = [&](std::uint32_t c) {
-        return by.through.counts[what.stream * by.by.channels + c];
-    };
-    const auto next = [&](std::uint32_t c) {
-        while (c < by.by.channels && count(c) == 0)
-            ++c;
-        return c;
-    };
-    const auto listen = [&](std::uint32_t c, unsigned turn) {
-        for (std::size_t i = 0; c != by.by.channels && i < here.size(); ++i) {
-            const std::size_t bytes = places(i, c).size() * row_bytes;
+    const auto listen = [&](const channel_walk::stop& at) {
+        for (std::size_t i = 0; at.count != 0 && i < here.size(); ++i) {
+            const std::size_t bytes = places(i, at.channel).size() * row_bytes;
             if (here[i] == group.self() || bytes == 0) continue;
-            coming[2 * i + turn].receive(inside, here[i], of.space_.at(what.coming[i][turn]),
-                                         bytes);
+            coming[2 * i + at.turn].receive(inside, here[i], of.space_.at(what.coming[i][at.turn]),
+                                            bytes);
         }
     };
-    unsigned turn = 0;
-    std::uint32_t c = next(0);
-    listen(c, turn);
-    while (c < by.by.channels) {
-        const std::uint32_t after = next(c + 1);
-        listen(after, turn ^ 1U);
+    channel_walk walk(by.through.counts_of(what.stream, by.by.channels));
+    listen(walk.now());
+    for (; walk; ++walk) {
+        listen(walk.next());
+        const auto [c, count, turn] = walk.now();
         std::size_t rows_in = 0;
         for (std::size_t i = 0; i < here.size(); ++i) {
             const std::span<const std::uint32_t> these = places(i, c);
@@ -227,11 +224,9 @@ task combine::relay(member& me, combine& of, relaying& what) {
         }
         co_await going[turn];
         std::byte* const result = of.space_.at(what.results[turn]);
-        const summing work(of.form_.view(result, count(c)), what.sums, here.size(), 0, count(c));
+        const summing work(of.form_.view(result, count), what.sums, here.size(), 0, count);
         co_await work.begin(me, rows_in * row_bytes);
-        going[turn].send(me, source, result, count(c) * row_bytes);
-        turn ^= 1U;
-        c = after;
+        going[turn].send(me, source, result, count * row_bytes);
     }
     for (flight& each : going)
         co_await each;

@@ -45,9 +45,7 @@ public:
     ucs_status_t init(std::shared_ptr<const plan> by, const combine_tensors& what) noexcept;
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
-
-    // Bytes of memory that messages need here.
-    [[nodiscard]] std::size_t memory() const noexcept { return space_.size(); }
+    [[nodiscard]] std::uint64_t form() const noexcept override;
 
 private:
     using pair = std::array<workspace::place, 2>;

@@ -25,24 +25,40 @@ ucs_status_t dispatch::init(std::shared_ptr<const plan> by, const dispatch_tenso
     return refused_;
 }
 
-ucs_status_t dispatch::check() const noexcept {
-    const const_parts& from = what_.from;
+ucs_status_t dispatch::check_room() const noexcept {
     const destination& into = what_.into;
-    const bool expanded = into.expanded != nullptr;
-    const std::uint32_t rows = expanded ? into.expanded->rows() : by_->in.rows;
+    const std::uint32_t rows = into.expanded != nullptr ? into.expanded->rows() : by_->in.rows;
+    return check(what_, by_->chosen, into.expanded != nullptr,
+                 [rows](const matrix&) -> std::uint64_t { return rows; });
+}
+
+ucs_status_t dispatch::check_form(const dispatch_tensors& what, const choices& chosen,
+                                  bool expanded) noexcept {
+    return check(what, chosen, expanded,
+                 [](const matrix& each) { return std::min<std::uint64_t>(each.rows, 1); });
+}
+
+template<class Rows>
+ucs_status_t dispatch::check(const dispatch_tensors& what, const choices& chosen, bool expanded,
+                             Rows rows) noexcept {
+    const const_parts& from = what.from;
+    const destination& into = what.into;
     checking all("dispatch");
-    all.input(from, by_->chosen.tokens(), by_->chosen.k());
+    all.input(from, chosen.tokens(), chosen.k());
     all.of_type("x", from[values], "bf16, fp16, fp32 or fp8_e4m3",
                 {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32,
                  reduce::element::fp8_e4m3});
     for (const std::size_t p : {scales, values})
-        all.alike(p == scales ? "scales of the output" : "output", into.into[p], from[p], rows);
-    const std::uint32_t columns = expanded ? 1 : by_->chosen.k();
-    all.output_weights(into.into[weights], from[weights].elements != 0, rows, columns);
+        all.alike(p == scales ? "scales of the output" : "output", into.into[p], from[p],
+                  rows(into.into[p]));
+    const std::uint32_t columns = expanded ? 1 : chosen.k();
+    all.output_weights(into.into[weights], from[weights].elements != 0, rows(into.into[weights]),
+                       columns);
     if (into.chosen.elements != 0) {
         all.of_type("chosen experts of the output", into.chosen, "int32 or int64",
                     {reduce::element::int32, reduce::element::int64});
-        all.shape("chosen experts of the output", into.chosen, rows, expanded ? 0 : columns);
+        all.shape("chosen experts of the output", into.chosen, rows(into.chosen),
+                  expanded ? 0 : columns);
     }
     return all.status();
 }
@@ -54,7 +70,7 @@ dispatch::pair dispatch::take_two(std::uint32_t most_rows) noexcept {
 
 ucs_status_t dispatch::prepare() {
     if (by_ == nullptr) return UCS_ERR_INVALID_PARAM;
-    if (const ucs_status_t status = check(); status != UCS_OK) return status;
+    if (const ucs_status_t status = check_room(); status != UCS_OK) return status;
     const team& of = *by_->of;
     form_ = record(what_.from);
     space_ = {};
@@ -100,6 +116,10 @@ void dispatch::add_receivers() {
         if (longest == 0) continue;
         receives_.push_back({source, in_place, take_two(in_place ? 0 : longest)});
     }
+}
+
+std::uint64_t dispatch::form() const noexcept {
+    return refused_ != UCS_OK ? 0 : form_.mixed_into(by_->agreed()).not_zero();
 }
 
 task dispatch::run(member& me) noexcept {
@@ -188,27 +208,19 @@ task dispatch::relay(member& me, const dispatch& of, const relaying& what) {
     std::array<flight, 2> coming;
     flights going(2 * here.size());
     co_await require(me, going.status());
-    const auto count = [&](std::uint32_t c) {
-        return by.through.counts[what.stream * by.by.channels + c];
+    const auto listen = [&](const channel_walk::stop& at) {
+        if (at.count == 0) return;
+        coming[at.turn].receive(me, source, of.space_.at(what.messages[at.turn]),
+                                at.count * row_bytes);
     };
-    const auto next = [&](std::uint32_t c) {
-        while (c < by.by.channels && count(c) == 0)
-            ++c;
-        return c;
-    };
-    const auto listen = [&](std::uint32_t c, unsigned turn) {
-        if (c == by.by.channels) return;
-        coming[turn].receive(me, source, of.space_.at(what.messages[turn]), count(c) * row_bytes);
-    };
-    unsigned turn = 0;
-    std::uint32_t c = next(0);
-    listen(c, turn);
-    while (c < by.by.channels) {
-        const std::uint32_t after = next(c + 1);
-        listen(after, turn ^ 1U);
+    channel_walk walk(by.through.counts_of(what.stream, by.by.channels));
+    listen(walk.now());
+    for (; walk; ++walk) {
+        listen(walk.next());
+        const auto [c, count, turn] = walk.now();
         co_await coming[turn];
         const std::byte* const message = of.space_.at(what.messages[turn]);
-        const const_parts from = of.form_.view(message, count(c));
+        const const_parts from = of.form_.view(message, count);
         for (std::size_t i = 0; i < here.size(); ++i) {
             const std::span<const std::uint32_t> places = by.through.forwards.of(
                 by.through.forward(group, what.stream, static_cast<rank_t>(i)), c);
@@ -229,8 +241,6 @@ task dispatch::relay(member& me, const dispatch& of, const relaying& what) {
             co_await work.begin(me, bytes);
             move.send(inside, here[i], forward, bytes);
         }
-        turn ^= 1U;
-        c = after;
     }
     for (std::size_t i = 0; i < 2 * here.size(); ++i)
         co_await going[i];
@@ -247,32 +257,21 @@ task dispatch::receive(member& me, const dispatch& of, const receiving& what) {
         return what.in_place ? of.what_.into.into[values].row(by.in.begins[list + c])
                              : of.space_.at(what.messages[turn]);
     };
-    const auto next = [&](std::uint32_t c) {
-        while (c < by.by.channels && by.in.counts[list + c] == 0)
-            ++c;
-        return c;
+    const auto listen = [&](const channel_walk::stop& at) {
+        if (at.count == 0) return;
+        moves[at.turn].receive(on, from, message(at.channel, at.turn),
+                               at.count * of.form_.row_bytes());
     };
-    const auto listen = [&](std::uint32_t c, unsigned turn) {
-        if (c == by.by.channels) return;
-        moves[turn].receive(on, from, message(c, turn),
-                            by.in.counts[list + c] * of.form_.row_bytes());
-    };
-    unsigned turn = 0;
-    std::uint32_t c = next(0);
-    listen(c, turn);
-    while (c < by.by.channels) {
-        const std::uint32_t after = next(c + 1);
-        listen(after, turn ^ 1U);
+    channel_walk walk(by.in.counts_of(what.source, by.by.channels));
+    listen(walk.now());
+    for (; walk; ++walk) {
+        listen(walk.next());
+        const auto [c, count, turn] = walk.now();
         co_await moves[turn];
-        const std::uint32_t count = by.in.counts[list + c];
-        if (!what.in_place) {
-            const const_parts come = constant(of.form_.view(message(c, turn), count));
-            const placing work(of.what_.into, by.in, by.in.begins[list + c], come,
-                               selection(count));
-            co_await work.begin(me, count * of.form_.row_bytes());
-        }
-        turn ^= 1U;
-        c = after;
+        if (what.in_place) continue;
+        const const_parts come = constant(of.form_.view(message(c, turn), count));
+        const placing work(of.what_.into, by.in, by.in.begins[list + c], come, selection(count));
+        co_await work.begin(me, count * of.form_.row_bytes());
     }
 }
 

@@ -38,10 +38,13 @@ public:
     // UCS_ERR_NO_MEMORY.
     ucs_status_t init(std::shared_ptr<const plan> by, const dispatch_tensors& what) noexcept;
 
-    [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    // What can be seen before it is known how many rows come: everything but whether there is room
+    // for them. Logged.
+    [[nodiscard]] static ucs_status_t check_form(const dispatch_tensors& what,
+                                                 const choices& chosen, bool expanded) noexcept;
 
-    // Bytes of memory that messages need here.
-    [[nodiscard]] std::size_t memory() const noexcept { return space_.size(); }
+    [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] std::uint64_t form() const noexcept override;
 
 private:
     // Two messages of each kind: one is worked on while the other is under way.
@@ -62,7 +65,10 @@ private:
     };
 
     [[nodiscard]] ucs_status_t prepare();
-    [[nodiscard]] ucs_status_t check() const noexcept;
+    [[nodiscard]] ucs_status_t check_room() const noexcept;
+    template<class Rows>
+    [[nodiscard]] static ucs_status_t check(const dispatch_tensors& what, const choices& chosen,
+                                            bool expanded, Rows rows) noexcept;
     [[nodiscard]] pair take_two(std::uint32_t most_rows) noexcept;
     void fill() const noexcept;
     void add_receivers();

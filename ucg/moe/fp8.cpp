@@ -1,6 +1,7 @@
 #include "ucg/moe/fp8.hpp"
 
 #include <bit>
+#include <cfloat>
 #include <cmath>
 
 #include "ucg/reduce/narrow_float.hpp"
@@ -46,7 +47,8 @@ void cast_row(const matrix& into, const matrix& scales, std::uint64_t to,
             each = number(source, in);
             in += size;
             const float magnitude = std::fabs(each);
-            most = magnitude > most ? magnitude : most;
+            // What is not finite must not spoil the others.
+            if (magnitude > most && magnitude <= FLT_MAX) most = magnitude;
         }
         float factor = largest / most;
         float scale = most / largest;
@@ -64,22 +66,6 @@ void cast_row(const matrix& into, const matrix& scales, std::uint64_t to,
                 static_cast<std::byte>(exponent + 127);
         else
             put_float(scales, to, group, scale);
-    }
-}
-
-void widen_row(float* into, const const_matrix& source, const const_matrix& scales,
-               std::uint64_t from) noexcept {
-    const std::byte* at = source.row(from);
-    for (std::uint32_t i = 0; i < source.elements; ++i, at += source.element_stride) {
-        const std::uint32_t group = i / scaled_group;
-        const float scale =
-            scales.type == reduce::element::fp32
-                ? float_at(scales, from, group)
-                : std::ldexp(
-                      1.0F, static_cast<int>(scales.row(
-                                from)[static_cast<std::ptrdiff_t>(group) * scales.element_stride]) -
-                                127);
-        into[i] = reduce::widen<reduce::e4m3_format>(static_cast<std::uint8_t>(*at)) * scale;
     }
 }
 

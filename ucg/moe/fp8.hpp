@@ -11,7 +11,8 @@ namespace ucg::moe {
 // multiplied by it to get them back.
 enum class scaling : std::uint8_t {
     exact,         // fp32: the largest magnitude of the group, at least 1e-4, divided by 448
-    power_of_two,  // fp32: the next power of two above, so that only the rounding loses anything
+    power_of_two,  // fp32: the smallest power of two not below, so that only the rounding loses
+                   // anything
     exponent,      // the same as 8 bits: its exponent, biased by 127
 };
 
@@ -23,11 +24,9 @@ inline constexpr std::uint32_t scaled_group = 128;  // elements
 
 // Casts one row of bf16, fp16 or fp32, dense and of a multiple of 128 elements. `into`: fp8_e4m3,
 // as many; `scales`: a matrix of scale_type() elements, one for each group. Any strides of those.
+// Infinities and what is no number do not count for the scale. They become the largest number of
+// their sign, and what is no number.
 void cast_row(const matrix& into, const matrix& scales, std::uint64_t to,
               const const_matrix& source, std::uint64_t from, scaling how) noexcept;
-
-// The values of a row, as fp32.
-void widen_row(float* into, const const_matrix& source, const const_matrix& scales,
-               std::uint64_t from) noexcept;
 
 }  // namespace ucg::moe

@@ -16,7 +16,7 @@ struct layout {
     std::vector<std::uint8_t> in_rank;     // [tokens, ranks] 1 where the token goes to the rank
 };
 
-// std::bad_alloc.
-[[nodiscard]] layout layout_of(const team& of, const choices& chosen);
+// `with_ranks`: whether in_rank is wanted, the only long one. std::bad_alloc.
+[[nodiscard]] layout layout_of(const team& of, const choices& chosen, bool with_ranks = true);
 
 }  // namespace ucg::moe

@@ -49,9 +49,6 @@ public:
             most = size(owner, c) > most ? size(owner, c) : most;
         return most;
     }
-    [[nodiscard]] std::uint64_t total(std::size_t owner) const noexcept {
-        return ends_[(owner + 1) * channels_] - ends_[owner * channels_];
-    }
 
 private:
     [[nodiscard]] std::size_t at(std::size_t owner, std::uint32_t channel) const noexcept {

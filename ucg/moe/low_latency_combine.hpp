@@ -32,6 +32,7 @@ public:
     ucs_status_t init(std::shared_ptr<const slots> by, const low_latency_sums& what) noexcept;
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] std::uint64_t form() const noexcept override;
 
 private:
     struct exchange_with {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "ucg/moe/check.hpp"
 #include "ucg/moe/chore.hpp"
 #include "ucg/moe/copying.hpp"
+#include "ucg/moe/header.hpp"
 #include "ucg/moe/log.hpp"
-#include "ucg/moe/wire.hpp"
 
 namespace ucg::moe {
 
@@ -38,7 +39,7 @@ public:
 
 private:
     void work() const noexcept override {
-        const slots& plan = *of_.plan_;
+        const slot_plan& plan = *of_.plan_;
         const parts into = of_.rows_at(of_.space_.at(to_.out), to_.rows_out);
         const const_matrix from = of_.by_.cast ? const_matrix(of_.cast_values()) : of_.what_.x;
         std::uint32_t row = 0;
@@ -65,7 +66,7 @@ public:
 private:
     void work() const noexcept override {
         std::uint32_t row = 0;
-        for (std::uint32_t e = 0; e < of_.coming_->of->local_experts(); ++e) {
+        for (std::uint32_t e = 0; e < of_.plan_->of->local_experts(); ++e) {
             const slots::range range = of_.coming_->range_of(e, from_.rank);
             const matrix into = of_.what_.values.of(e);
             for (std::uint32_t at = range.begin; at < range.begin + range.count; ++at, ++row) {
@@ -103,7 +104,7 @@ ucs_status_t low_latency_dispatch::check(const choices& chosen) const noexcept {
     all.shape("x", what_.x, chosen.tokens(), hidden);
     all.of_type("x", what_.x, "bf16, fp16 or fp32",
                 {reduce::element::bf16, reduce::element::fp16, reduce::element::fp32});
-    all.shape("output", what_.values.first, capacity, hidden);
+    all.stacked("output", what_.values, capacity, hidden);
     if (what_.tokens_of.elements != 0) {
         all.of_type("tokens of the output", what_.tokens_of, "int32 or int64",
                     {reduce::element::int32, reduce::element::int64});
@@ -119,7 +120,7 @@ ucs_status_t low_latency_dispatch::check(const choices& chosen) const noexcept {
     all.of_type("output", what_.values.first, "fp8_e4m3", {reduce::element::fp8_e4m3});
     all.of_type("scales of the output", what_.scales.first, "what was agreed on",
                 {scale_type(by_.how)});
-    all.shape("scales of the output", what_.scales.first, capacity, hidden / scaled_group);
+    all.stacked("scales of the output", what_.scales, capacity, hidden / scaled_group);
     return all.status();
 }
 
@@ -137,20 +138,18 @@ ucs_status_t low_latency_dispatch::prepare(std::shared_ptr<const team> of,
     }
     ucs::result<choices> chosen = choices::make(*of, topk);
     if (!chosen) return chosen.status();
-    auto plan = std::make_shared<slots>();
+    auto plan = std::make_shared<slot_plan>();
     plan->of = std::move(of);
     plan->by = by_;
     plan->chosen = *std::move(chosen);
     const team& group = *plan->of;
-    if (const ucs_status_t status = plan->plan_sends(); status != UCS_OK) return status;
+    if (const ucs_status_t status = plan->make(); status != UCS_OK) return status;
     plan_ = plan;
     if (const ucs_status_t status = check(plan->chosen); status != UCS_OK) return status;
 
-    fingerprint_ = group.fingerprint();
-    for (const std::uint64_t value :
-         {std::uint64_t{by_.most_tokens}, std::uint64_t{by_.cast}, std::uint64_t{what_.x.elements},
-          static_cast<std::uint64_t>(by_.how), static_cast<std::uint64_t>(what_.x.type)})
-        fingerprint_ = (fingerprint_ ^ value) * 0x100000001b3;
+    agreed_ = group.agreed()
+                  .with(by_.most_tokens, by_.cast, what_.x.elements, by_.how, what_.x.type)
+                  .value();
     const_parts like;
     like[tokens_part].elements = 1;
     like[tokens_part].type = reduce::element::int32;
@@ -175,7 +174,12 @@ ucs_status_t low_latency_dispatch::prepare(std::shared_ptr<const team> of,
                            space_.take(header_length()), space_.take(count * form_.row_bytes()),
                            0});
     }
-    return space_.allocate();
+    if (const ucs_status_t status = space_.allocate(); status != UCS_OK) return status;
+    for (const exchange_with& each : others_)
+        put_header(each);
+    // One for those who look at the last start, one for the next.
+    results_ = {std::make_shared<slots>(plan_), std::make_shared<slots>(plan_)};
+    return UCS_OK;
 }
 
 matrix low_latency_dispatch::cast_values() const noexcept {
@@ -195,8 +199,7 @@ parts low_latency_dispatch::rows_at(std::byte* message, std::uint32_t count) con
 void low_latency_dispatch::put_header(const exchange_with& to) const noexcept {
     const team& of = *plan_->of;
     std::byte* const at = space_.at(to.header_out);
-    const route_header head{route_header::version, of.self(), fingerprint_, plan_->chosen.tokens(),
-                            0};
+    const route_header head{route_header::version, of.self(), agreed_, plan_->chosen.tokens(), 0};
     std::memcpy(at, &head, sizeof head);
     for (std::uint32_t e = 0; e < of.local_experts(); ++e) {
         const std::uint32_t count =
@@ -210,21 +213,9 @@ ucs_status_t low_latency_dispatch::take_header(exchange_with& from) noexcept {
         space_.at(from.rank == plan_->of->self() ? from.header_out : from.header_in);
     route_header head;
     std::memcpy(&head, at, sizeof head);
+    if (const ucs_status_t status = moe::check(head, from.rank, agreed_); status != UCS_OK)
+        return status;
     from.tokens_there = head.tokens;
-    if (head.form != route_header::version || head.source != from.rank) {
-        ucs::log::error(moe_log,
-                        "of rank {} came a header that cannot be: look whether all ranks run the "
-                        "same version of the library",
-                        from.rank);
-        return UCS_ERR_IO_ERROR;
-    }
-    if (head.fingerprint != fingerprint_) {
-        ucs::log::error(moe_log,
-                        "rank {} has other experts, sizes, types or masks than this rank: give the "
-                        "same on all ranks",
-                        from.rank);
-        return UCS_ERR_INVALID_PARAM;
-    }
     from.rows_in = 0;
     for (std::uint32_t e = 0; e < plan_->of->local_experts(); ++e) {
         std::uint32_t count;
@@ -240,13 +231,15 @@ ucs_status_t low_latency_dispatch::take_header(exchange_with& from) noexcept {
     return UCS_OK;
 }
 
+// A place for what this start finds out that nobody looks at any more.
 ucs_status_t low_latency_dispatch::begin() noexcept try {
-    coming_ = std::make_shared<slots>(*plan_);
-    coming_->ranges.resize(std::size_t{plan_->of->local_experts()} * plan_->of->ranks());
-    coming_->counts.resize(plan_->of->local_experts());
     made_.reset();
-    for (const exchange_with& each : others_)
-        put_header(each);
+    coming_.reset();
+    const auto free = std::ranges::find_if(
+        results_, [](const std::shared_ptr<slots>& each) { return each.use_count() == 1; });
+    coming_ =
+        free != results_.end() ? *free : results_.emplace_back(std::make_shared<slots>(plan_));
+    std::ranges::fill(coming_->counts, 0U);
     return UCS_OK;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
@@ -289,6 +282,10 @@ ucs_status_t low_latency_dispatch::check_tokens(const exchange_with& from,
         return UCS_ERR_IO_ERROR;
     }
     return UCS_OK;
+}
+
+std::uint64_t low_latency_dispatch::form() const noexcept {
+    return refused_ != UCS_OK ? 0 : form_hash().with(agreed_).not_zero();
 }
 
 task low_latency_dispatch::run(member& me) noexcept {
@@ -343,7 +340,7 @@ task low_latency_dispatch::run_all(member& me, low_latency_dispatch& of) {
     }
     for (std::size_t i = 0; i < 2 * peers; ++i)
         co_await going[i];
-    of.made_ = of.coming_;
+    of.made_ = std::exchange(of.coming_, nullptr);
 }
 
 }  // namespace ucg::moe

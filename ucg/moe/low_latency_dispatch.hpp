@@ -40,8 +40,10 @@ public:
                       const const_matrix& topk, const low_latency_tensors& what) noexcept;
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] std::uint64_t form() const noexcept override;
 
-    // Of the last start, after it ended well.
+    // Of the last start, after it ended well. Whoever keeps a copy makes and drops it in the
+    // owner's context: the memory of those that nobody has is used again.
     [[nodiscard]] const std::shared_ptr<const slots>& made() const noexcept { return made_; }
 
 private:
@@ -76,11 +78,12 @@ private:
     slot_settings by_;
     low_latency_tensors what_;
     record form_;
-    std::uint64_t fingerprint_ = 0;
+    std::uint64_t agreed_ = 0;
     workspace space_;
     workspace::place cast_values_ = 0, cast_scales_ = 0;
     std::vector<exchange_with> others_;  // and this rank, last
-    std::shared_ptr<const slots> plan_;  // what is sent
+    std::shared_ptr<const slot_plan> plan_;
+    std::vector<std::shared_ptr<slots>> results_;  // of starts
     std::shared_ptr<slots> coming_;
     std::shared_ptr<const slots> made_;
     std::unique_ptr<std::byte[]> received_;

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace ucg::moe {
 namespace {
-
-using table = std::vector<std::int32_t>;
 
 // Sums along each row.
 table sums(const std::vector<std::uint32_t>& counts, std::uint32_t channels) {
@@ -16,7 +15,61 @@ table sums(const std::vector<std::uint32_t>& counts, std::uint32_t channels) {
     return made;
 }
 
-table send_places(const plan& what) {
+// [nodes, channels] tokens for this node that this rank is the relay of, in each channel
+std::vector<std::uint32_t> by_node(const plan& what) {
+    const team& of = *what.of;
+    const std::uint32_t channels = what.by.channels;
+    std::vector<std::uint32_t> made(std::size_t{of.nodes()} * channels);
+    for (std::size_t s = 0; s < what.through.streams.size(); ++s) {
+        const std::size_t node = of.node_of(what.through.streams[s].source);
+        for (std::uint32_t c = 0; c < channels; ++c)
+            made[node * channels + c] += what.through.counts[s * channels + c];
+    }
+    return made;
+}
+
+// Sums over rows of so many counts, each row with those before it.
+table totals(std::span<const std::uint32_t> counts, std::uint32_t channels) {
+    table made(counts.size() / channels);
+    std::int32_t sum = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        sum += static_cast<std::int32_t>(counts[i]);
+        made[i / channels] = sum;
+    }
+    return made;
+}
+
+std::uint64_t rounded_up(std::uint64_t count, std::uint64_t to) noexcept {
+    return (count + to - 1) / to * to;
+}
+
+}  // namespace
+
+table sent_to_node(const plan& what) {
+    return sums(what.out.to_node, what.by.channels);
+}
+
+table sent_to_rank(const plan& what) {
+    return sums(what.out.to_rank, what.by.channels);
+}
+
+table relayed(const plan& what) {
+    return totals(by_node(what), what.by.channels);
+}
+
+table relayed_by_channel(const plan& what) {
+    return sums(by_node(what), what.by.channels);
+}
+
+table received(const plan& what) {
+    return totals(what.in.counts, what.by.channels);
+}
+
+table received_begin(const plan& what) {
+    return {what.in.begins.begin(), what.in.begins.end()};
+}
+
+table send_place(const plan& what) {
     const team& of = *what.of;
     table made(std::size_t{what.chosen.tokens()} * of.nodes(), -1);
     std::vector<std::int32_t> next(of.nodes());
@@ -31,7 +84,7 @@ table send_places(const plan& what) {
     return made;
 }
 
-table relay_places(const plan& what) {
+table relay_place(const plan& what) {
     const team& of = *what.of;
     const std::uint32_t channels = what.by.channels;
     const std::size_t here = of.on(of.node()).size();
@@ -51,37 +104,10 @@ table relay_places(const plan& what) {
     return made;
 }
 
-std::uint64_t rounded_up(std::uint64_t count, std::uint64_t to) noexcept {
-    return (count + to - 1) / to * to;
-}
-
-}  // namespace
-
-matrices matrices_of(const plan& what, std::uint32_t alignment) {
-    const team& of = *what.of;
-    const std::uint32_t channels = what.by.channels;
-    matrices made;
-    made.sent_to_node = sums(what.out.to_node, channels);
-    made.sent_to_rank = sums(what.out.to_rank, channels);
-    std::vector<std::uint32_t> by_node(std::size_t{of.nodes()} * channels);
-    for (std::size_t s = 0; s < what.through.streams.size(); ++s) {
-        const std::size_t node = of.node_of(what.through.streams[s].source);
-        for (std::uint32_t c = 0; c < channels; ++c)
-            by_node[node * channels + c] += what.through.counts[s * channels + c];
-    }
-    made.relayed_by_channel = sums(by_node, channels);
-    for (rank_t node = 0; node < of.nodes(); ++node)
-        made.relayed.push_back((node != 0 ? made.relayed.back() : 0) +
-                               made.relayed_by_channel[(std::size_t{node} + 1) * channels - 1]);
-    const table by_rank = sums(what.in.counts, channels);
-    for (rank_t rank = 0; rank < of.ranks(); ++rank)
-        made.received.push_back((rank != 0 ? made.received.back() : 0) +
-                                by_rank[(std::size_t{rank} + 1) * channels - 1]);
-    made.received_begin.assign(what.in.begins.begin(), what.in.begins.end());
-    made.send_place = send_places(what);
-    made.relay_place = relay_places(what);
+table per_expert(const plan& what, std::uint32_t alignment) {
+    table made;
     for (const std::uint32_t count : what.in.per_expert)
-        made.per_expert.push_back(static_cast<std::int32_t>(rounded_up(count, alignment)));
+        made.push_back(static_cast<std::int32_t>(rounded_up(count, alignment)));
     return made;
 }
 

@@ -13,13 +13,6 @@ using schedule::task;
 
 namespace {
 
-std::uint64_t fingerprint_of(const plan& made) noexcept {
-    std::uint64_t hash = made.of->fingerprint();
-    for (const std::uint64_t value : {made.by.channels, made.chosen.k()})
-        hash = (hash ^ value) * 0x100000001b3;
-    return hash;
-}
-
 std::span<const std::uint32_t> row(const std::vector<std::uint32_t>& of, std::size_t i,
                                    std::uint32_t channels) noexcept {
     return std::span(of).subspan(i * channels, channels);
@@ -81,7 +74,7 @@ void notify::pack_for_nodes() {
         std::vector<parcel>& list = i == 0 ? first_.own : first_.out;
         list.emplace_back(of.relay(self, node), std::span(&self, 1), channels, k);
         to[node] = &list.back();
-        const route_header head{route_header::version, self, fingerprint_of(*made_),
+        const route_header head{route_header::version, self, made_->agreed().value(),
                                 made_->chosen.tokens(), made_->out.relayed[node]};
         to[node]->put_header(0, head, row(made_->out.to_node, node, channels));
         to[node]->make_room();
@@ -168,6 +161,10 @@ ucs_status_t notify::finish() noexcept try {
     return UCS_ERR_NO_MEMORY;
 }
 
+std::uint64_t notify::form() const noexcept {
+    return refused_ != UCS_OK || made_ == nullptr ? 0 : made_->agreed().not_zero();
+}
+
 task notify::run(member& me) noexcept {
     return run_both(me, *this);
 }
@@ -176,7 +173,7 @@ task notify::run_both(member& me, notify& what) {
     // What is sent is used up: a second start would have nothing to say.
     const ucs_status_t refused = std::exchange(what.refused_, UCS_ERR_INVALID_PARAM);
     co_await require(me, refused);
-    const std::uint64_t fingerprint = fingerprint_of(*what.made_);
+    const std::uint64_t fingerprint = what.made_->agreed().value();
     co_await exchange(me, what.first_, fingerprint);
     co_await require(me, what.pass_on());
     co_await exchange(me, what.second_, fingerprint);

@@ -21,7 +21,10 @@ public:
                       const settings& by) noexcept;
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] std::uint64_t form() const noexcept override;
 
+    // After an init that refused nothing, until take().
+    [[nodiscard]] const choices& chosen() const noexcept { return made_->chosen; }
     // Once, after the operation ended well.
     [[nodiscard]] std::shared_ptr<const plan> take() noexcept { return std::move(made_); }
 

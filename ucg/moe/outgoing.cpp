@@ -44,26 +44,31 @@ void outgoing::count(const team& of, const choices& chosen, std::uint32_t channe
     }
 }
 
-void outgoing::choose_routes(const team& of, const settings& by) {
+traffic outgoing::traffic_to(const team& of, const settings& by, rank_t node) const noexcept {
     const auto sum = [&](const std::vector<std::uint32_t>& counts, std::size_t row) {
         const auto begin = counts.begin() + static_cast<std::ptrdiff_t>(row * by.channels);
         return std::accumulate(begin, begin + by.channels, std::uint64_t{0});
     };
+    traffic to{sum(to_node, node)};
+    to.targets = 0;
+    for (const rank_t rank : of.on(node)) {
+        const std::uint64_t copies = sum(to_rank, rank);
+        to.copies += copies;
+        to.targets += copies != 0 ? 1U : 0U;
+    }
+    to.ranks_here = static_cast<std::uint32_t>(of.on(of.node()).size());
+    to.messages = 0;
+    for (std::uint32_t channel = 0; channel < by.channels; ++channel)
+        to.messages += to_node[std::size_t{node} * by.channels + channel] != 0 ? 1U : 0U;
+    to.token_bytes = by.token_bytes;
+    return to;
+}
+
+void outgoing::choose_routes(const team& of, const settings& by) {
     relayed.resize(of.nodes());
     for (rank_t node = 0; node < of.nodes(); ++node) {
         if (node == of.node() || of.on(node).size() < 2 || by.how == route::direct) continue;
-        traffic to{sum(to_node, node)};
-        to.targets = 0;
-        for (const rank_t rank : of.on(node)) {
-            const std::uint64_t copies = sum(to_rank, rank);
-            to.copies += copies;
-            to.targets += copies != 0 ? 1U : 0U;
-        }
-        to.ranks_here = static_cast<std::uint32_t>(of.on(of.node()).size());
-        to.messages = 0;
-        for (std::uint32_t channel = 0; channel < by.channels; ++channel)
-            to.messages += to_node[std::size_t{node} * by.channels + channel] != 0 ? 1U : 0U;
-        to.token_bytes = by.token_bytes;
+        const traffic to = traffic_to(of, by, node);
         relayed[node] =
             by.how == route::relayed || relayed_time(to, by.costs) < direct_time(to, by.costs);
     }

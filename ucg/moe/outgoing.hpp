@@ -31,6 +31,9 @@ struct outgoing {
 
     // std::bad_alloc.
     [[nodiscard]] static outgoing make(const team& of, const choices& chosen, const settings& by);
+    // For predictions.
+    [[nodiscard]] traffic traffic_to(const team& of, const settings& by,
+                                     rank_t node) const noexcept;
 
 private:
     void count(const team& of, const choices& chosen, std::uint32_t channels);

@@ -18,7 +18,6 @@ public:
     parcel(rank_t with, std::span<const rank_t> sources, std::uint32_t channels, std::uint32_t k);
 
     [[nodiscard]] rank_t with() const noexcept { return with_; }
-    [[nodiscard]] std::span<const rank_t> sources() const noexcept { return sources_; }
 
     // Of one to send: all headers are put, then room is made, then all records, source by source.
     void put_header(std::size_t source, const route_header& what,

@@ -28,6 +28,10 @@ struct passing {
     // std::bad_alloc.
     [[nodiscard]] ucs_status_t make(const team& of, std::span<const routes> from,
                                     std::uint32_t channels);
+    [[nodiscard]] std::span<const std::uint32_t> counts_of(std::size_t of_stream,
+                                                           std::uint32_t channels) const noexcept {
+        return std::span(counts).subspan(of_stream * channels, channels);
+    }
     [[nodiscard]] std::size_t forward(const team& of, std::size_t of_stream,
                                       rank_t index) const noexcept {
         return of_stream * of.on(of.node()).size() + index;

@@ -18,6 +18,10 @@ struct plan {
     outgoing out;
     passing through;
     arriving in;
+
+    [[nodiscard]] form_hash agreed() const noexcept {
+        return of->agreed().with(by.channels, chosen.k());
+    }
 };
 
 }  // namespace ucg::moe

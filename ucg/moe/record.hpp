@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ucg/moe/form_hash.hpp"
 #include "ucg/moe/tensor.hpp"
 
 namespace ucg::moe {
@@ -44,6 +45,12 @@ public:
     }
     [[nodiscard]] bool only_values() const noexcept {
         return elements_[weights] == 0 && elements_[scales] == 0;
+    }
+
+    [[nodiscard]] form_hash mixed_into(form_hash before) const noexcept {
+        for (std::size_t i = 0; i < part_count; ++i)
+            before = before.with(elements_[i], elements_[i] != 0 ? types_[i] : reduce::element{});
+        return before;
     }
 
     // A message of so many rows.

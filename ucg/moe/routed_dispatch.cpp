@@ -15,7 +15,15 @@ ucs_status_t routed_dispatch::init(std::shared_ptr<const team> of, const const_m
                                    std::uint32_t alignment) noexcept {
     what_ = what;
     alignment_ = alignment;
-    return routing_.init(std::move(of), topk, by);
+    refused_ = routing_.init(std::move(of), topk, by);
+    if (refused_ == UCS_OK)
+        refused_ = dispatch::check_form(what_, routing_.chosen(), alignment_ != 0);
+    return refused_;
+}
+
+std::uint64_t routed_dispatch::form() const noexcept {
+    if (refused_ != UCS_OK) return 0;
+    return record(what_.from).mixed_into(form_hash().with(routing_.form())).not_zero();
 }
 
 void routed_dispatch::prepare() noexcept {
@@ -35,6 +43,7 @@ task routed_dispatch::run(member& me) noexcept {
 }
 
 task routed_dispatch::run_both(member& me, routed_dispatch& of) {
+    co_await require(me, of.refused_);
     task first = of.routing_.run(me);
     co_await first;
     of.prepare();

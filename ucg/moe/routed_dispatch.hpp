@@ -14,12 +14,14 @@ namespace ucg::moe {
 // to be enough; UCS_ERR_BUFFER_TOO_SMALL where it does not. Owner context.
 class routed_dispatch final : public schedule::program {
 public:
-    // As notify::init(); `what` is looked at when the rows are known. `alignment`: not 0 for the
-    // expanded layout; what.into.expanded is set here.
+    // As notify::init(), and dispatch::check_form() of `what`; whether outputs have room for what
+    // comes is seen when that is known. `alignment`: not 0 for the expanded layout;
+    // what.into.expanded is set here.
     ucs_status_t init(std::shared_ptr<const team> of, const const_matrix& topk, const settings& by,
                       const dispatch_tensors& what, std::uint32_t alignment) noexcept;
 
     [[nodiscard]] schedule::task run(schedule::member& me) noexcept override;
+    [[nodiscard]] std::uint64_t form() const noexcept override;
 
     // After the operation ended well; the expansion lives as long as this.
     [[nodiscard]] const std::shared_ptr<const plan>& made() const noexcept { return made_; }
@@ -37,7 +39,7 @@ private:
     std::uint32_t alignment_ = 0;
     std::shared_ptr<const plan> made_;
     std::optional<expansion> expanded_;
-    ucs_status_t refused_ = UCS_OK;
+    ucs_status_t refused_ = UCS_ERR_NOT_CONNECTED;
 };
 
 }  // namespace ucg::moe

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "ucg/moe/choices.hpp"
-#include "ucg/moe/wire.hpp"
+#include "ucg/moe/header.hpp"
 #include "ucs/type/status.h"
 
 namespace ucg::moe {
@@ -55,8 +55,6 @@ public:
     }
 
 private:
-    void report(const char* what) const noexcept;
-
     std::uint32_t channels_ = 0;
     std::uint32_t k_ = 0;
     const std::uint32_t* counts_ = nullptr;
@@ -80,8 +78,7 @@ ucs_status_t routes::check_records(const team& of, const std::uint32_t* records,
             has_target = has_target || wanted(of.rank_of(expert));
         }
         if (fits && has_target) continue;
-        report("a token that cannot be");
-        return UCS_ERR_IO_ERROR;
+        return refuse_from(source(), "a token that cannot be");
     }
     return UCS_OK;
 }

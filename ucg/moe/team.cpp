@@ -38,7 +38,7 @@ ucs::result<team> team::make(const schedule::placement& where, rank_t self, std:
                         max_streams);
         return UCS_ERR_EXCEEDS_LIMIT;
     }
-    made.mix_fingerprint();
+    made.mix_agreed();
     return made;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
@@ -78,17 +78,11 @@ bool team::find_sources() {
     return true;
 }
 
-void team::mix_fingerprint() noexcept {
-    std::uint64_t hash = 0xcbf29ce484222325;
-    const auto mix = [&](std::uint64_t value) {
-        hash = (hash ^ value) * 0x100000001b3;
-        hash ^= hash >> 29U;
-    };
-    mix(experts_);
-    mix(ranks());
+void team::mix_agreed() noexcept {
+    form_hash made = form_hash().with(experts_, ranks());
     for (rank_t rank = 0; rank < ranks(); ++rank)
-        mix((std::uint64_t{node_of(rank)} << 1U) | (lives(rank) ? 1U : 0U));
-    fingerprint_ = hash;
+        made = made.with((std::uint64_t{node_of(rank)} << 1U) | (lives(rank) ? 1U : 0U));
+    agreed_ = made;
 }
 
 }  // namespace ucg::moe

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "ucg/moe/form_hash.hpp"
 #include "ucg/schedule/placement.hpp"
 #include "ucs/type/result.hpp"
 
@@ -68,7 +69,7 @@ public:
         return static_cast<expert_t>(static_cast<std::uint32_t>(expert) % local_experts_);
     }
     // Of everything that ranks must agree on.
-    [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+    [[nodiscard]] const form_hash& agreed() const noexcept { return agreed_; }
 
     static constexpr std::size_t max_streams = 4096;  // what a fabric has channels for
 
@@ -76,7 +77,7 @@ private:
     team() = default;
     void seat(const schedule::placement& where, std::span<const std::uint8_t> masked);
     [[nodiscard]] bool find_sources();
-    void mix_fingerprint() noexcept;
+    void mix_agreed() noexcept;
 
     struct place {
         rank_t node = 0;
@@ -91,7 +92,7 @@ private:
     std::vector<std::size_t> begins_;
     std::vector<rank_t> firsts_;
     std::vector<rank_t> sources_;
-    std::uint64_t fingerprint_ = 0;
+    form_hash agreed_;
 };
 
 }  // namespace ucg::moe

@@ -47,6 +47,24 @@ struct basic_matrix {
 using matrix = basic_matrix<std::byte>;
 using const_matrix = basic_matrix<const std::byte>;
 
+// A matrix for each expert of a rank, at equal distances.
+template<class Byte>
+struct basic_stack {
+    basic_matrix<Byte> first;          // of expert 0
+    std::ptrdiff_t expert_stride = 0;  // bytes
+
+    [[nodiscard]] basic_matrix<Byte> of(std::uint32_t expert) const noexcept {
+        basic_matrix<Byte> made = first;
+        made.data += static_cast<std::ptrdiff_t>(expert) * expert_stride;
+        return made;
+    }
+    operator basic_stack<const std::byte>() const noexcept requires(!std::is_const_v<Byte>) {
+        return {first, expert_stride};
+    }
+};
+using stack = basic_stack<std::byte>;
+using const_stack = basic_stack<const std::byte>;
+
 // Rows one after the other.
 template<class Byte>
 [[nodiscard]] basic_matrix<Byte> dense_matrix(Byte* data, std::uint64_t count,

@@ -26,7 +26,6 @@ public:
         return memory_ == nullptr ? UCS_ERR_NO_MEMORY : UCS_OK;
     }
     [[nodiscard]] std::byte* at(place where) const noexcept { return memory_.get() + where; }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
 private:
     static constexpr std::size_t alignment = alignof(std::max_align_t);

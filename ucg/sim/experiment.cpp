@@ -6,6 +6,7 @@
 #include <new>
 
 #include "ucg/schedule/operation.hpp"
+#include "ucg/sim/judging.hpp"
 #include "ucg/sim/network.hpp"
 #include "ucg/sim/samples.hpp"
 
@@ -61,41 +62,6 @@ ucs_status_t begin(all_ranks& of, const experiment& what, const schedule::algori
     return UCS_OK;
 }
 
-// What became of the ranks.
-void judge(all_ranks& of, outcome& result) {
-    for (rank_t rank = 0; rank < of.net.like().ranks; ++rank) {
-        const rank_fabric& at = of.net.of(rank);
-        if (at.dead()) continue;
-        const ucs_status_t status = of.operations[rank].status();
-        if (status != UCS_OK)
-            result.status = status;
-        else if (result.wrong.empty())
-            result.wrong = of.data.wrong(rank);
-        const double end = static_cast<double>(at.clock()) / per_second;
-        if (end < result.seconds) continue;
-        result.seconds = end;
-        result.last = rank;
-        result.why = at.how();
-    }
-    result.steps = result.why.steps.steps();
-    if (result.status != UCS_OK && result.wrong.empty())
-        result.wrong = ucs_status_string(result.status);
-}
-
-void count_traffic(const all_ranks& of, outcome& result) {
-    const auto charged = [&](std::uint64_t bytes) {
-        return static_cast<double>(bytes) * result.weight;
-    };
-    for (rank_t node = 0; node < of.net.nodes(); ++node) {
-        result.nodes.push_back(
-            {charged(of.net.node_out(node).bytes), charged(of.net.node_in(node).bytes)});
-        result.messages += of.net.node_out(node).messages;
-    }
-    result.inside = charged(of.net.bytes_inside());
-    result.messages += of.net.messages_inside();
-    result.events = of.net.events();
-}
-
 }  // namespace
 
 schedule::shape shape_of(const experiment& what, const schedule::placement& where) noexcept {
@@ -119,8 +85,10 @@ ucs::result<outcome> measure(const machine& on, const experiment& what,
     here.net.run();
     outcome result;
     result.weight = scaled.weight;
-    judge(here, result);
-    count_traffic(here, result);
+    judge(here.net, here.operations, result);
+    for (rank_t rank = 0; rank < on.ranks && result.wrong.empty(); ++rank)
+        if (!here.net.of(rank).dead()) result.wrong = here.data.wrong(rank);
+    count_traffic(here.net, result);
     return result;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;

@@ -44,14 +44,46 @@ TEST_CASE("ucg_sim: ranks are placed on nodes as options say") {
     CHECK(parse({"-f", ":7"}).on.look == 7);
 }
 
+TEST_CASE("ucg_sim: exchanges of a mixture of experts") {
+    const options one = parse({"-c", "moe_combine", "--tokens", "64", "-K4", "--experts", "2"});
+    CHECK(one.collectives.empty());
+    CHECK(one.exchanges == std::vector{ucg::sim::exchange::moe_combine});
+    CHECK(one.moe.tokens == 64);
+    CHECK(one.moe.k == 4);
+    CHECK(one.moe.experts == 2);
+    CHECK(parse({"-c", "moe"}).exchanges.size() == ucg::sim::exchange_count);
+    CHECK(parse({"-c", "all"}).exchanges.empty());
+    CHECK(parse({}).exchanges.empty());
+}
+
 TEST_CASE("ucg_sim: wrong options are named") {
     const std::vector<std::vector<std::string>> wrong = {
-        {"-n", "0"},           {"-n", "16385"}, {"-c", "gossip"}, {"-s", "8-"},
-        {"-s", "64-8"},        {"-s", "1-2-3"}, {"-e", "a"},      {"-e", "1:0"},
-        {"-i", "1:2:3:4:5:6"}, {"-R", "0"},     {"-r", "64"},     {"-d", "-1"},
-        {"allreduce"},         {"-s", "0-8"},   {"-n", "8-4"},    {"-n", "1-2-3"},
-        {"-N", "8,0"},         {"-N", "round"}, {"-L", "0"},      {"-f", "1:2:3"},
+        {"-n", "0"},
+        {"-n", "16385"},
+        {"-c", "gossip"},
+        {"-s", "8-"},
+        {"-s", "64-8"},
+        {"-s", "1-2-3"},
+        {"-e", "a"},
+        {"-e", "1:0"},
+        {"-i", "1:2:3:4:5:6"},
+        {"-R", "0"},
+        {"-r", "64"},
+        {"-d", "-1"},
+        {"allreduce"},
+        {"-s", "0-8"},
+        {"-n", "8-4"},
+        {"-n", "1-2-3"},
+        {"-N", "8,0"},
+        {"-N", "round"},
+        {"-L", "0"},
+        {"-f", "1:2:3"},
         {"-N", "16384,1"},
+        {"-T", "0"},
+        {"-K", "1025"},
+        {"-E", "0"},
+        {"-c", "moe", "-n", "4096"},
+        {"-c", "moe", "-n", "2", "-E", "1"},
     };
     for (const auto& words : wrong) {
         INFO(words.back());

@@ -3,6 +3,7 @@
 
 #include <ucg/api/ucg_moe.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <type_traits>
@@ -77,15 +78,21 @@ public:
 
     // Rank 1, which has no tokens, may have all that it needs before another one fails.
     void let_idle_rank_end() { idle_may_end_ = true; }
-    // Whether all ranks that take part end with this status.
-    [[nodiscard]] bool run(ucs_status_t wanted = UCS_OK) {
+    void start() {
         for (const ucg_request_h each : all_)
             if (each != nullptr) REQUIRE(ucg_request_start(each) == UCS_OK);
+    }
+    void finish() {
         REQUIRE(in_.run_until([this] {
             for (const ucg_request_h each : all_)
                 if (each != nullptr && ucg_request_test(each) == UCS_INPROGRESS) return false;
             return true;
         }));
+    }
+    // Whether all ranks that take part end with this status.
+    [[nodiscard]] bool run(ucs_status_t wanted = UCS_OK) {
+        start();
+        finish();
         bool as_wanted = true;
         for (std::uint32_t rank = 0; rank < in_.size(); ++rank) {
             if (all_[rank] == nullptr) continue;
@@ -127,25 +134,35 @@ public:
                     weights[rank].at(t, j) = static_cast<float>(1 + (rank + t + j) % 4);
                     // Different ones, and now and then none.
                     const std::uint64_t e = (rank + t * 3 + j * (t % 2 + 1)) % experts();
-                    if ((t + j + rank) % 5 != 0) topk[rank].at(t, j) = static_cast<int64_t>(e);
+                    const std::int64_t* const mine = &topk[rank].at(t, 0);
+                    const bool taken =
+                        std::find(mine, mine + j, static_cast<std::int64_t>(e)) != mine + j;
+                    if ((t + j + rank) % 5 != 0 && !taken)
+                        topk[rank].at(t, j) = static_cast<std::int64_t>(e);
                 }
             }
-            ucg_moe_team_h team = nullptr;
-            if (lives(rank)) {
-                ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
-                params.experts = experts();
-                params.masked = masked.empty() ? nullptr : masked.data();
-                REQUIRE(ucg_moe_team_create(in.groups[rank], &params, &team) == UCS_OK);
-            }
-            teams.push_back(team);
         }
+        make_teams();
     }
     job(const job&) = delete;
     job& operator=(const job&) = delete;
     ~job() {
-        for (const ucg_moe_handle_h each : handles)
-            ucg_moe_handle_release(each);
+        release_handles();
         destroy_teams();
+    }
+    // Of those that live, by `masked`.
+    void make_teams() {
+        teams.assign(ranks(), nullptr);
+        for (const std::uint32_t rank : living()) {
+            ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
+            params.experts = experts();
+            params.masked = masked.empty() ? nullptr : masked.data();
+            REQUIRE(ucg_moe_team_create(in.groups[rank], &params, &teams[rank]) == UCS_OK);
+        }
+    }
+    void release_handles() {
+        for (ucg_moe_handle_h& each : handles)
+            ucg_moe_handle_release(std::exchange(each, nullptr));
     }
     void destroy_teams() {
         for (ucg_moe_team_h& each : teams)

@@ -270,6 +270,63 @@ TEST_CASE("moe: combine refuses what it cannot add up", "[moe]") {
     CHECK(expansion::make(plans[0]->in, 1U << 31U).status() == UCS_ERR_EXCEEDS_LIMIT);
 }
 
+// Such a request could be made, and ended with an error in each start.
+TEST_CASE("moe: notify and dispatch at once refuse what cannot be before they know rows", "[moe]") {
+    const test::log_capture log;
+    world all(small());
+    enum {
+        right,
+        no_x,
+        few_tokens,
+        other_type,
+        no_output,
+        other_length,
+        odd_scales,
+        chosen,
+        wrongs
+    };
+    for (int which = 0; which < wrongs; ++which) {
+        INFO("case " << which);
+        own_matrix x(all.tokens(0), 16, element::bf16), out(100, 16, element::bf16);
+        own_matrix experts(100, 2, element::int64);
+        ucg::moe::dispatch_tensors what;
+        what.from[values] = x.view();
+        what.into.into[values] = out.view();
+        if (which == no_x) what.from[values].data = nullptr;
+        if (which == few_tokens) --what.from[values].rows;
+        if (which == other_type) what.into.into[values].type = element::fp16;
+        if (which == no_output) what.into.into[values].data = nullptr;
+        if (which == other_length) --what.into.into[values].elements;
+        if (which == odd_scales) what.from[scales] = x.view();
+        if (which == chosen) what.into.chosen = experts.view();
+        ucg::moe::routed_dispatch one;
+        const ucs_status_t wanted = which == right        ? UCS_OK
+                                    : which == few_tokens ? UCS_ERR_BUFFER_TOO_SMALL
+                                                          : UCS_ERR_INVALID_PARAM;
+        // Experts are not told where each choice has a row of its own.
+        CHECK(one.init(all.team(0), all.topk(0), all.of().by, what, which == chosen ? 4 : 0) ==
+              wanted);
+    }
+}
+
+TEST_CASE("moe: distances between experts that would put elements astray", "[moe]") {
+    const test::log_capture log;
+    world all(small());
+    own_matrix x(all.tokens(0), 8, element::bf16), out(2 * 6 * 20 + 1, 8, element::bf16);
+    ucg::moe::low_latency_tensors what{x.view(), {out.view(), 6 * 20 * 16}, {}, {}};
+    what.values.first.rows = 6 * 20;
+    const auto init = [&] {
+        low_latency_dispatch one;
+        return one.init(all.team(0), {20, false, ucg::moe::scaling::exact}, all.topk(0), what);
+    };
+    CHECK(init() == UCS_OK);
+    what.values.expert_stride += 1;
+    CHECK(init() == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("the output has experts at distances of 1921 bytes") == 1);
+    what.values.expert_stride += 1;
+    CHECK(init() == UCS_OK);
+}
+
 TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
     const test::log_capture log;
     world all(small());
@@ -289,7 +346,26 @@ TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
     expect_all(all.run(programs), UCS_ERR_INVALID_PARAM);
 }
 
-TEST_CASE("moe: whatever a rank says, nobody crashes and nobody hangs", "[moe]") {
+// Runs a program of each rank, of which rank 1 lies. How many ended with an error.
+unsigned run_with_liar(world& all, const std::vector<program*>& programs, std::uint64_t seed) {
+    lying_fabric liar(all.net().of(1), seed);
+    std::deque<ucg::schedule::operation> operations;
+    for (rank_t rank = 0; rank < all.of().ranks; ++rank) {
+        ucg::schedule::fabric& by = all.net().of(rank);
+        operations.emplace_back(rank == 1 ? liar : by, all.net().frames()).init(*programs[rank]);
+    }
+    for (ucg::schedule::operation& one : operations)
+        one.start();
+    all.net().run();
+    unsigned refused = 0;
+    for (const ucg::schedule::operation& one : operations) {
+        CHECK(one.status() != UCS_INPROGRESS);
+        refused += one.status() != UCS_OK ? 1U : 0U;
+    }
+    return refused;
+}
+
+TEST_CASE("moe: whatever a rank says in notify, nobody crashes and nobody hangs", "[moe]") {
     const test::log_capture log;
     unsigned refused = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -299,22 +375,64 @@ TEST_CASE("moe: whatever a rank says, nobody crashes and nobody hangs", "[moe]")
         of.seed = seed;
         world all(of);
         std::deque<notify> each(of.ranks);
-        lying_fabric liar(all.net().of(1), seed);
-        std::deque<ucg::schedule::operation> operations;
+        std::vector<program*> programs;
         for (rank_t rank = 0; rank < of.ranks; ++rank) {
             REQUIRE(each[rank].init(all.team(rank), all.topk(rank), of.by) == UCS_OK);
-            ucg::schedule::fabric& by = all.net().of(rank);
-            operations.emplace_back(rank == 1 ? liar : by, all.net().frames()).init(each[rank]);
+            programs.push_back(&each[rank]);
         }
-        for (ucg::schedule::operation& one : operations)
-            one.start();
-        all.net().run();
-        for (const ucg::schedule::operation& one : operations) {
-            CHECK(one.status() != UCS_INPROGRESS);
-            refused += one.status() != UCS_OK ? 1U : 0U;
+        refused += run_with_liar(all, programs, seed);
+    }
+    CHECK(refused > 300);
+}
+
+// What it says of its tokens are numbers that callers may use as places.
+TEST_CASE("moe: whatever a rank says in low latency, nobody crashes and nobody hangs", "[moe]") {
+    const test::log_capture log;
+    constexpr std::uint32_t most = 20;
+    unsigned refused = 0, told = 0;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        INFO("seed " << seed);
+        scenario of = small();
+        of.how = gate::with_holes;
+        of.seed = seed;
+        of.hidden = seed % 2 == 0 ? 8 : 128;
+        world all(of);
+        const std::uint32_t capacity = most * of.ranks;
+        std::deque<low_latency_dispatch> each(of.ranks);
+        std::deque<own_matrix> memory;
+        std::vector<own_matrix*> tokens_of;
+        std::vector<program*> programs;
+        const ucg::moe::slot_settings by{most, of.hidden == 128, ucg::moe::scaling::exact};
+        const auto stacked = [&](std::uint32_t elements, element type) {
+            ucg::moe::stack made{memory.emplace_back(2 * capacity, elements, type).view(), 0};
+            made.first.rows = capacity;
+            made.expert_stride = made.first.row_stride * std::ptrdiff_t{capacity};
+            return made;
+        };
+        for (rank_t rank = 0; rank < of.ranks; ++rank) {
+            ucg::moe::low_latency_tensors what;
+            what.x = memory.emplace_back(all.tokens(rank), of.hidden, element::bf16).view();
+            what.values = stacked(of.hidden, by.cast ? element::fp8_e4m3 : element::bf16);
+            if (by.cast) what.scales = stacked(1, element::fp32);
+            tokens_of.push_back(&memory.emplace_back(2, capacity, element::int32));
+            what.tokens_of = tokens_of.back()->view();
+            REQUIRE(each[rank].init(all.team(rank), by, all.topk(rank), what) == UCS_OK);
+            programs.push_back(&each[rank]);
+        }
+        refused += run_with_liar(all, programs, seed);
+        for (rank_t rank = 0; rank < of.ranks; ++rank) {
+            const auto made = each[rank].made();
+            for (std::uint32_t e = 0; made != nullptr && e < 2; ++e) {
+                REQUIRE(made->counts[e] <= capacity);
+                for (std::uint32_t row = 0; row < made->counts[e]; ++row, ++told) {
+                    const auto token = integer_at(tokens_of[rank]->view(), e, row);
+                    REQUIRE((token >= 0 && token < most));
+                }
+            }
         }
     }
     CHECK(refused > 300);
+    CHECK(told > 300);
 }
 
 TEST_CASE("moe: a rank dies, is masked, and the others go on", "[moe]") {

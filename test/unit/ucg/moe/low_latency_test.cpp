@@ -3,7 +3,10 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <limits>
+#include <utility>
 
+#include "test/support/log_capture.hpp"
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/low_latency_combine.hpp"
 #include "ucg/moe/low_latency_dispatch.hpp"
@@ -80,7 +83,6 @@ public:
             rank_data& at = data_.emplace_back();
             const std::uint32_t tokens = all_.tokens(rank);
             at.x = own_matrix(tokens, of.hidden, type);
-            at.x.fill(mix(of.seed, rank));
             at.values = own_matrix(std::uint64_t{local_} * capacity_, of.hidden,
                                    by.cast ? element::fp8_e4m3 : type);
             if (by.cast)
@@ -88,9 +90,7 @@ public:
                                        ucg::moe::scale_type(by.how));
             at.tokens_of = own_matrix(local_, capacity_, element::int32);
             at.y = own_matrix(std::uint64_t{local_} * capacity_, of.hidden, type);
-            at.y.fill(mix(of.seed, rank, 1));
             at.weights = own_matrix(tokens, of.k, element::fp32);
-            at.weights.fill(mix(of.seed, rank, 2));
             at.sum = own_matrix(tokens, of.hidden, type);
         }
     }
@@ -112,12 +112,23 @@ public:
             REQUIRE(all[rank].init(all_.team(rank), by_, all_.topk(rank), what) == UCS_OK);
             programs[rank] = &all[rank];
         }
-        all_.run_well(programs);
-        for (rank_t rank = 0; rank < all_.of().ranks; ++rank)
-            handles_[rank] = all[rank].made();
-        all_.run_well(programs);  // once more: the same
-        for (rank_t rank = 0; rank < all_.of().ranks; ++rank)
-            if (all_.lives(rank)) check_dispatch(rank);
+        for (std::uint64_t start = 0; start < 4; ++start) {  // with other tokens each time
+            for (rank_t rank = 0; rank < all_.of().ranks; ++rank) {
+                rank_data& at = data_[rank];
+                at.x.fill(mix(all_.of().seed, rank, 3 * start));
+                at.values.spoil();
+                at.scales.spoil();
+                at.tokens_of.spoil();
+            }
+            all_.run_well(programs);
+            for (rank_t rank = 0; rank < all_.of().ranks; ++rank) {
+                if (!all_.lives(rank)) continue;
+                // Who keeps the handle of one start has other memory than the next one.
+                const auto before = std::exchange(handles_[rank], all[rank].made());
+                CHECK(before != handles_[rank]);
+                check_dispatch(rank);
+            }
+        }
         combine();
     }
 
@@ -135,9 +146,17 @@ private:
                     UCS_OK);
             programs[rank] = &all[rank];
         }
-        all_.run_well(programs);
-        for (rank_t rank = 0; rank < all_.of().ranks; ++rank)
-            if (all_.lives(rank)) check_combine(rank);
+        for (std::uint64_t start = 0; start < 2; ++start) {
+            for (rank_t rank = 0; rank < all_.of().ranks; ++rank) {
+                rank_data& at = data_[rank];
+                at.y.fill(mix(all_.of().seed, rank, 3 * start + 1));
+                at.weights.fill(mix(all_.of().seed, rank, 3 * start + 2));
+                at.sum.spoil();
+            }
+            all_.run_well(programs);
+            for (rank_t rank = 0; rank < all_.of().ranks; ++rank)
+                if (all_.lives(rank)) check_combine(rank);
+        }
     }
 
     // Which row of its expert's each choice of all ranks is.
@@ -299,10 +318,89 @@ TEST_CASE("moe: casting a row of zeros, of tiny and of huge numbers", "[moe]") {
     cast_row(into.view(), scales.view(), 0, from.view(), 0, scaling::exact);
     CHECK(scales.real(0, 0) == 1e-4F / 448.0F);
     CHECK(scales.real(0, 1) == 1e-4F / 448.0F);
-    std::vector<float> back(384);
-    widen_row(back.data(), into.view(), scales.view(), 0);
-    CHECK(back[5] == 0);
-    CHECK(back[128] == Approx(1e-7F).epsilon(0.1));
-    CHECK(back[256 + 127] == Approx(127e36F).epsilon(1e-6));
-    CHECK(back[256 + 64] == Approx(64e36F).epsilon(0.07));
+    const auto back = [&](std::uint32_t i) {
+        const auto bits = static_cast<std::uint8_t>(into.row(0)[i]);
+        return e4m3(bits) * static_cast<double>(scales.real(0, i / 128));
+    };
+    CHECK(back(5) == 0);
+    CHECK(back(128) == Approx(1e-7).epsilon(0.1));
+    CHECK(back(256 + 127) == Approx(127e36).epsilon(1e-6));
+    CHECK(back(256 + 64) == Approx(64e36).epsilon(0.07));
+}
+
+// One infinity made the scale of its group infinite, and all of its numbers none.
+TEST_CASE("moe: what is not finite spoils no other number of its group", "[moe]") {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    constexpr float largest = std::numeric_limits<float>::max();
+    own_matrix from(1, 384, element::fp32), into(1, 384, element::fp8_e4m3);
+    for (const scaling how : {scaling::exact, scaling::power_of_two, scaling::exponent}) {
+        own_matrix scales(1, 3, ucg::moe::scale_type(how));
+        for (std::uint32_t i = 0; i < 384; ++i)
+            put_float(from.view(), 0, i, i < 256 ? 1.0F : largest);
+        put_float(from.view(), 0, 3, infinity);
+        put_float(from.view(), 0, 4, -infinity);
+        put_float(from.view(), 0, 128 + 7, std::numeric_limits<float>::quiet_NaN());
+        put_float(from.view(), 0, 256 + 9, infinity);
+        cast_row(into.view(), scales.view(), 0, from.view(), 0, how);
+        const std::vector<std::byte> made = into.row(0);
+        const auto bits = [&](std::uint32_t i) { return std::to_integer<unsigned>(made[i]); };
+        const std::vector<float> ones(128, 1.0F), largest_ones(128, largest);
+        const cast_group one = cast(ones, how), large = cast(largest_ones, how);
+        for (std::uint32_t i = 0; i < 384; ++i) {
+            if (i == 3 || i == 256 + 9)
+                CHECK(bits(i) == 0x7e);  // 448, the largest
+            else if (i == 4)
+                CHECK(bits(i) == 0xfe);
+            else if (i == 128 + 7)
+                CHECK((bits(i) & 0x7f) == 0x7f);  // no number
+            else
+                CHECK(bits(i) == (i < 256 ? one : large).numbers[0]);
+        }
+        for (std::uint32_t group = 0; group < 3; ++group) {
+            const cast_group& wanted = group < 2 ? one : large;
+            if (how == scaling::exponent)
+                CHECK(std::ldexp(1.0F, std::to_integer<int>(scales.row(0)[group]) - 127) ==
+                      wanted.scale);
+            else
+                CHECK(scales.real(0, group) == wanted.scale);
+        }
+    }
+}
+
+TEST_CASE("moe: casting to powers of two takes the smallest that is not below", "[moe]") {
+    own_matrix from(1, 128, element::fp32), into(1, 128, element::fp8_e4m3);
+    own_matrix scales(1, 1, element::fp32);
+    for (const auto& [most, wanted] :
+         {std::pair{448.0F, 1.0F}, {449.0F, 2.0F}, {447.0F, 1.0F}, {224.0F, 0.5F}}) {
+        for (std::uint32_t i = 0; i < 128; ++i)
+            put_float(from.view(), 0, i, i == 50 ? -most : 1.0F);
+        cast_row(into.view(), scales.view(), 0, from.view(), 0, scaling::power_of_two);
+        CHECK(scales.real(0, 0) == wanted);
+    }
+}
+
+TEST_CASE("moe: an expert that a token chose twice is refused, however few chose it", "[moe]") {
+    const test::log_capture log;
+    scenario of;
+    of.tokens = 6;
+    world all(of);
+    std::vector<std::int64_t> topk = {0, 1, 2, 3, -1, -1};
+    own_matrix x(3, of.hidden, element::bf16);
+    own_matrix values(std::uint64_t{2} * 16 * of.ranks, of.hidden, element::bf16);
+    const auto init = [&] {
+        low_latency_dispatch one;
+        ucg::moe::stack into{values.view(), 0};
+        into.first.rows = std::uint64_t{16} * of.ranks;
+        into.expert_stride = into.first.row_stride * static_cast<std::ptrdiff_t>(into.first.rows);
+        const const_matrix choices = ucg::moe::dense_matrix(
+            reinterpret_cast<const std::byte*>(topk.data()), 3, 2, element::int64);
+        return one.init(all.team(0), {16, false, scaling::exact}, choices,
+                        {x.view(), into, {}, {}});
+    };
+    CHECK(init() == UCS_OK);
+    topk[3] = 2;
+    CHECK(init() == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("token 1 chose expert 2 twice") == 1);
+    topk[3] = 0;  // as another token
+    CHECK(init() == UCS_OK);
 }

@@ -13,7 +13,6 @@
 #include "ucg/moe/layout.hpp"
 
 using namespace test::moe;
-using ucg::moe::matrices;
 
 namespace {
 
@@ -39,7 +38,6 @@ std::vector<std::int32_t> numbers(const std::vector<T>& from) {
 
 // One line for each matrix, as the page has them.
 std::vector<std::string> lines_of(rank_t rank, const ucg::moe::plan& plan) {
-    const matrices all = ucg::moe::matrices_of(plan);
     const ucg::moe::layout local = ucg::moe::layout_of(*plan.of, plan.chosen);
     const auto line = [&](const char* name, const std::vector<std::int32_t>& values,
                           std::size_t columns) {
@@ -54,17 +52,17 @@ std::vector<std::string> lines_of(rank_t rank, const ucg::moe::plan& plan) {
             line("per_node", local.per_node, 2),
             line("per_expert", local.per_expert, 8),
             line("in_rank", numbers(local.in_rank), 4),
-            line("sent_to_node", all.sent_to_node, 2),
-            line("sent_to_rank", all.sent_to_rank, 2),
-            line("relayed", all.relayed, 2),
-            line("relayed_by_channel", all.relayed_by_channel, 2),
-            line("received", all.received, 4),
-            line("received_begin", all.received_begin, 2),
-            line("send_place", all.send_place, 2),
-            line("relay_place", all.relay_place, 2),
+            line("sent_to_node", ucg::moe::sent_to_node(plan), 2),
+            line("sent_to_rank", ucg::moe::sent_to_rank(plan), 2),
+            line("relayed", ucg::moe::relayed(plan), 2),
+            line("relayed_by_channel", ucg::moe::relayed_by_channel(plan), 2),
+            line("received", ucg::moe::received(plan), 4),
+            line("received_begin", ucg::moe::received_begin(plan), 2),
+            line("send_place", ucg::moe::send_place(plan), 2),
+            line("relay_place", ucg::moe::relay_place(plan), 2),
             line("origins", origins, 2),
             line("chosen", numbers(plan.in.chosen), 2),
-            line("per_expert_received", all.per_expert, 2)};
+            line("per_expert_received", ucg::moe::per_expert(plan), 2)};
 }
 
 std::vector<std::shared_ptr<const ucg::moe::plan>> plans_of_example(world& all) {
@@ -119,25 +117,31 @@ TEST_CASE("moe: matrices of many groups are made of the counts of the choices", 
         const auto plans = all.plans();
         const rank_t nodes = all.where().nodes();
         for (rank_t rank = 0; rank < 8; ++rank) {
-            const matrices made = ucg::moe::matrices_of(*plans[rank], 8);
+            const ucg::moe::plan& plan = *plans[rank];
+            const auto to_node = ucg::moe::sent_to_node(plan);
+            const auto to_rank = ucg::moe::sent_to_rank(plan);
+            const auto received = ucg::moe::received(plan);
+            const auto begins = ucg::moe::received_begin(plan);
+            const auto experts = ucg::moe::per_expert(plan, 8);
             const std::uint32_t c = of.by.channels;
             // The last channel of what is sent is the layout's count.
             const ucg::moe::layout local =
                 ucg::moe::layout_of(*all.team(rank), plans[rank]->chosen);
             for (rank_t node = 0; node < nodes; ++node)
-                CHECK(made.sent_to_node[node * c + c - 1] == local.per_node[node]);
+                CHECK(to_node[node * c + c - 1] == local.per_node[node]);
             for (rank_t to = 0; to < 8; ++to)
-                CHECK(made.sent_to_rank[to * c + c - 1] == local.per_rank[to]);
-            CHECK(made.received.back() == static_cast<std::int32_t>(plans[rank]->in.rows));
+                CHECK(to_rank[to * c + c - 1] == local.per_rank[to]);
+            CHECK(received.back() == static_cast<std::int32_t>(plans[rank]->in.rows));
             for (rank_t from = 1; from < 8; ++from)
-                CHECK(made.received_begin[from * c] == made.received[from - 1]);
-            CHECK(made.relayed.back() ==
-                  static_cast<std::int32_t>(made.relay_place.size() / per_node));
-            for (std::size_t e = 0; e < made.per_expert.size(); ++e) {
-                CHECK(made.per_expert[e] % 8 == 0);
-                CHECK(made.per_expert[e] -
-                          static_cast<std::int32_t>(plans[rank]->in.per_expert[e]) <
-                      8);
+                CHECK(begins[from * c] == received[from - 1]);
+            CHECK(ucg::moe::relayed(plan).back() ==
+                  static_cast<std::int32_t>(ucg::moe::relay_place(plan).size() / per_node));
+            REQUIRE(experts.size() == plan.in.per_expert.size());
+            for (std::size_t e = 0; e < experts.size(); ++e) {
+                const auto count = static_cast<std::int32_t>(plan.in.per_expert[e]);
+                CHECK(experts[e] % 8 == 0);
+                CHECK(experts[e] >= count);
+                CHECK(experts[e] - count < 8);
             }
             CHECK(ucg::moe::most_rows(*all.team(rank), of.k, of.tokens) >= plans[rank]->in.rows);
         }

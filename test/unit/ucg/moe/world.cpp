@@ -176,6 +176,10 @@ void own_matrix::fill(std::uint64_t seed) {
     }
 }
 
+void own_matrix::spoil() {
+    std::ranges::fill(memory_, std::byte{0xa5});
+}
+
 matrix own_matrix::view() noexcept {
     const auto size = static_cast<std::ptrdiff_t>(reduce::size_of(type_));
     return {memory_.data(),

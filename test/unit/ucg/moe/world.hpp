@@ -105,6 +105,8 @@ public:
                std::uint32_t gap = 0, std::uint32_t apart = 1);
     // Every byte by its place; floating point of moderate size.
     void fill(std::uint64_t seed);
+    // What nobody would write there.
+    void spoil();
     [[nodiscard]] matrix view() noexcept;
     [[nodiscard]] const_matrix view() const noexcept;
     // The bytes of a row, one element after the other.

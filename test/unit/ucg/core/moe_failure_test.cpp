@@ -1,0 +1,375 @@
+// MoE through the C interface when ranks die, do not come, fail, or are left out.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucg/core/moe_moved.hpp"
+
+using namespace test::moe;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+names three() {
+    return GENERATE(names{"a", "a", "a"}, names{"a", "b", "b"}, names{"a", "b", "c"});
+}
+
+names four() {
+    return GENERATE(names{"a", "a", "a", "a"}, names{"a", "a", "b", "b"},
+                    names{"a", "b", "c", "d"});
+}
+
+batch notify_of(job& of, double timeout, const std::vector<std::uint8_t>& left_out = {}) {
+    return {of.in,
+            [&of, timeout](std::uint32_t rank, ucg_request_h* request_p) {
+                ucg_moe_notify_args_t args = of.routing(rank);
+                args.timeout = timeout;
+                return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+            },
+            left_out};
+}
+
+// Of all ranks, the worst.
+std::vector<std::int32_t> agree(test::world& in, std::vector<std::int32_t> statuses) {
+    std::vector<std::int32_t> worst(statuses.size());
+    test::requests all(in);
+    for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
+        ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+        args.coll = UCG_COLL_ALLREDUCE;
+        args.src = &statuses[rank];
+        args.dst = &worst[rank];
+        args.count = 1;
+        args.type = UCG_TYPE_INT32;
+        args.op = UCG_OP_MIN;
+        all.add(rank, args);
+    }
+    REQUIRE(all.run() == UCS_OK);
+    return worst;
+}
+
+}  // namespace
+
+// The page said that all ranks end with the error of one. Rank 1 has no tokens and gets none: it
+// needs nobody, and has ended well before rank 2 fails.
+TEST_CASE("moe in C: ranks that needed nothing more end well where others fail, and all agree") {
+    const test::log_capture log;
+    job of(three());
+    for (const std::uint32_t rank : {0U, 2U})
+        for (std::uint64_t t = 0; t < of.x[rank].rows; ++t)
+            for (std::uint32_t j = 0; j < job::k; ++j)
+                of.topk[rank].at(t, j) = static_cast<std::int64_t>((2 - rank) * job::local);
+    of.notify();
+    std::vector<table<float>> in, out;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        in.emplace_back(of.attr(rank).rows, job::hidden);
+        out.emplace_back(of.x[rank].rows, job::hidden);
+    }
+    REQUIRE(in[1].rows == 0);
+    {
+        batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+            args.x = in[rank].tensor();
+            args.out_x = out[rank].tensor();
+            if (rank == 2) --args.out_x.dims[0];
+            return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+        });
+        CHECK(back.said(2) == UCS_ERR_BUFFER_TOO_SMALL);
+        back.start();
+        back.finish();
+        CHECK(ucg_request_test(back.of(0)) == UCS_ERR_BUFFER_TOO_SMALL);
+        CHECK(ucg_request_test(back.of(1)) == UCS_OK);
+        CHECK(ucg_request_test(back.of(2)) == UCS_ERR_BUFFER_TOO_SMALL);
+        std::vector<std::int32_t> statuses;
+        for (std::uint32_t rank = 0; rank < 3; ++rank)
+            statuses.push_back(ucg_request_test(back.of(rank)));
+        for (const std::int32_t worst : agree(of.in, statuses))
+            CHECK(worst == UCS_ERR_BUFFER_TOO_SMALL);
+    }
+    run_flat(of);  // the group serves on
+}
+
+TEST_CASE("moe in C: the living go on in the same group without a rank that died") {
+    const test::log_capture log;
+    job of(four());
+    of.in.freeze(2);
+    {
+        batch first = notify_of(of, 0.2, {0, 0, 1, 1});
+        ucg_moe_notify_args_t args = of.routing(3);
+        ucg_request_h late = nullptr;
+        REQUIRE(ucg_moe_notify_init(of.teams[3], &args, &late) == UCS_OK);
+        CHECK(first.run(UCS_ERR_TIMED_OUT));
+        CHECK(log.count("moe_notify timed out after 0.2 s") >= 1);
+        // Rank 3 had not come to this operation: as many starts as the others.
+        REQUIRE(ucg_request_start(late) == UCS_OK);
+        REQUIRE(of.in.run_until([&] { return ucg_request_test(late) != UCS_INPROGRESS; }));
+        CHECK(ucg_request_test(late) == UCS_ERR_TIMED_OUT);
+        CHECK(ucg_request_free(late) == UCS_OK);
+    }
+    of.destroy_teams();
+    of.masked = {0, 0, 1, 0};
+    of.make_teams();
+    run_flat(of);
+}
+
+TEST_CASE("moe in C: to leave out ranks that live a group is split") {
+    test::world whole({"a", "a", "b", "b"});
+    std::vector<ucg_group_h> parts(4);
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        REQUIRE(ucg_group_split(whole.groups[rank], rank == 1 ? UCG_SPLIT_NONE : 0, 0,
+                                &parts[rank]) == UCS_OK);
+    REQUIRE(test::world::wait(whole, parts) == UCS_OK);
+    const std::int64_t chosen[] = {0, 1, 2};
+    std::vector<ucg_request_h> all(4);
+    for (const std::uint32_t rank : {0U, 2U, 3U}) {
+        ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
+        params.experts = 3;
+        ucg_moe_team_h team = nullptr;
+        REQUIRE(ucg_moe_team_create(parts[rank], &params, &team) == UCS_OK);
+        ucg_moe_notify_args_t args = UCG_MOE_NOTIFY_ARGS_INIT;
+        args.topk = UCG_MOE_TENSOR_INIT;
+        args.topk.data = const_cast<std::int64_t*>(chosen);
+        args.topk.type = UCG_TYPE_INT64;
+        args.topk.ndims = 2;
+        args.topk.dims[0] = 1;
+        args.topk.dims[1] = 3;
+        REQUIRE(ucg_moe_notify_init(team, &args, &all[rank]) == UCS_OK);
+        REQUIRE(ucg_request_start(all[rank]) == UCS_OK);
+        ucg_moe_team_destroy(team);
+    }
+    REQUIRE(whole.run_until([&] {
+        return std::ranges::all_of(all, [](ucg_request_h each) {
+            return each == nullptr || ucg_request_test(each) != UCS_INPROGRESS;
+        });
+    }));
+    for (const std::uint32_t rank : {0U, 2U, 3U}) {
+        ucg_moe_handle_h handle = nullptr;
+        REQUIRE(ucg_moe_notify_handle(all[rank], &handle) == UCS_OK);
+        ucg_moe_handle_attr_t attr = UCG_MOE_HANDLE_ATTR_INIT;
+        REQUIRE(ucg_moe_handle_query(handle, &attr) == UCS_OK);
+        CHECK(attr.rows == 3);
+        ucg_moe_handle_release(handle);
+        CHECK(ucg_request_free(all[rank]) == UCS_OK);
+    }
+    CHECK(agree(whole, {3, 1, 2, 4}) == std::vector<std::int32_t>(4, 1));  // all are in it still
+    for (const ucg_group_h each : parts)
+        ucg_group_destroy(each);
+}
+
+TEST_CASE("moe in C: time limits of all exchanges") {
+    const test::log_capture log;
+    job of({"a", "a", "b"});
+    of.notify();
+    std::vector<table<float>> rows, sums;
+    constexpr std::uint32_t most = 10;
+    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
+    std::vector<table<float>> slots_of(3, {job::local * capacity, job::hidden});
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        rows.emplace_back(of.attr(rank).rows, job::hidden);
+        sums.emplace_back(of.x[rank].rows, job::hidden);
+    }
+    const auto low_latency = [&](std::uint32_t rank, double timeout, ucg_request_h* request_p) {
+        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
+        args.max_tokens = most;
+        args.topk = of.topk[rank].tensor();
+        args.x = of.x[rank].tensor();
+        args.out_x = slots_of[rank].stack(job::local);
+        args.timeout = timeout;
+        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+    };
+    std::vector<ucg_moe_slots_h> slots(3);
+    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        return low_latency(rank, 0, request_p);
+    });
+    REQUIRE(there.run());
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+        REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
+
+    const std::vector<std::pair<std::string, batch::init>> inits = {
+        {"moe_notify",
+         [&](std::uint32_t rank, ucg_request_h* request_p) {
+             ucg_moe_notify_args_t args = of.routing(rank);
+             args.timeout = 0.1;
+             return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+         }},
+        {"moe_notify_dispatch",
+         [&](std::uint32_t rank, ucg_request_h* request_p) {
+             const ucg_moe_notify_args_t choices = of.routing(rank);
+             ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+             args.x = of.x[rank].tensor();
+             args.out_x = rows[rank].tensor();
+             args.timeout = 0.1;
+             return ucg_moe_notify_dispatch_init(of.teams[rank], &choices, &args, 0, request_p);
+         }},
+        {"moe_dispatch",
+         [&](std::uint32_t rank, ucg_request_h* request_p) {
+             ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+             args.x = of.x[rank].tensor();
+             args.out_x = rows[rank].tensor();
+             args.timeout = 0.1;
+             return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+         }},
+        {"moe_combine",
+         [&](std::uint32_t rank, ucg_request_h* request_p) {
+             ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+             args.x = rows[rank].tensor();
+             args.out_x = sums[rank].tensor();
+             args.timeout = 0.1;
+             return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+         }},
+        {"moe_low_latency_dispatch",
+         [&](std::uint32_t rank, ucg_request_h* request_p) {
+             return low_latency(rank, 0.1, request_p);
+         }},
+        {"moe_low_latency_combine",
+         [&](std::uint32_t rank, ucg_request_h* request_p) {
+             ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
+             args.x = slots_of[rank].stack(job::local);
+             args.weights = of.weights[rank].tensor();
+             args.out_x = sums[rank].tensor();
+             args.timeout = 0.1;
+             return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+         }},
+    };
+    for (const auto& [name, make] : inits) {
+        INFO(name);
+        batch all(of.in, make);
+        // Rank 2 does not come, and rank 0 needs it.
+        REQUIRE(ucg_request_start(all.of(0)) == UCS_OK);
+        REQUIRE(of.in.run_until([&] { return ucg_request_test(all.of(0)) != UCS_INPROGRESS; }));
+        CHECK(ucg_request_test(all.of(0)) == UCS_ERR_TIMED_OUT);
+        CHECK(log.count(name + " timed out after 0.1 s on rank 0 of 3") == 1);
+        for (const std::uint32_t rank : {1U, 2U})
+            REQUIRE(ucg_request_start(all.of(rank)) == UCS_OK);
+        all.finish();
+    }
+    for (const ucg_moe_slots_h each : slots)
+        ucg_moe_slots_release(each);
+}
+
+TEST_CASE("moe in C: callbacks, and arguments of a program that knows neither") {
+    const test::log_capture log;
+    job of({"a", "b"});
+    struct told {
+        ucg_request_h who = nullptr;
+        ucs_status_t status = UCS_INPROGRESS;
+        unsigned times = 0;
+    };
+    std::array<told, 2> heard;
+    const auto hear = [](ucg_request_h request, ucs_status_t status, void* arg) {
+        told& by = *static_cast<told*>(arg);
+        by = {request, status, by.times + 1};
+    };
+    const bool older = GENERATE(false, true);
+    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_notify_args_t args = of.routing(rank);
+        args.timeout = older ? 1e-9 : 0;
+        args.callback = hear;
+        args.callback_arg = &heard[rank];
+        if (older) args.struct_size = offsetof(ucg_moe_notify_args_t, timeout);
+        return ucg_moe_notify_init(of.teams[rank], &args, request_p);
+    });
+    CHECK(all.run());
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        CHECK(heard[rank].times == (older ? 0 : 1));
+        CHECK(heard[rank].who == (older ? nullptr : all.of(rank)));
+        CHECK(heard[rank].status == (older ? UCS_INPROGRESS : UCS_OK));
+    }
+}
+
+TEST_CASE("moe in C: ranks that disagree are named in the debug mode") {
+    const test::env check("UCG_CHECK", "y");
+    const test::log_capture log;
+    job of(four());
+    of.notify();
+    std::vector<table<float>> out;
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        out.emplace_back(of.attr(rank).rows, job::hidden);
+    // Rank 2's, where `spoil` makes it another one.
+    const auto run = [&](ucs_status_t wanted, const auto& spoil) {
+        batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+            args.x = of.x[rank].tensor();
+            args.out_x = out[rank].tensor();
+            args.x.type = args.out_x.type = UCG_TYPE_BF16;
+            if (rank == 2) spoil(args);
+            return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+        });
+        CHECK(all.run(wanted));
+    };
+    run(UCS_OK, [](auto&) {});
+    // Types of the same size, which nothing else tells apart.
+    run(UCS_ERR_INVALID_PARAM, [](auto& args) { args.x.type = args.out_x.type = UCG_TYPE_FP16; });
+    const char* const said =
+        "rank 2 calls moe_dispatch, rank 0 calls moe_dispatch with other tensors, types or numbers";
+    CHECK(log.count(said) == 2);
+    run(UCS_ERR_INVALID_PARAM, [](auto& args) { args.x.dims[1] = args.out_x.dims[1] = 64; });
+    CHECK(log.count(said) == 4);
+    // What one refused is not compared: all end with its error.
+    run(UCS_ERR_UNSUPPORTED, [](auto& args) { args.flags = 2; });
+    CHECK(log.count(said) == 4);
+    {
+        batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_dispatch_args_t there = UCG_MOE_DISPATCH_ARGS_INIT;
+            ucg_moe_combine_args_t back = UCG_MOE_COMBINE_ARGS_INIT;
+            there.x = back.out_x = of.x[rank].tensor();
+            there.out_x = back.x = out[rank].tensor();
+            return rank == 2 ? ucg_moe_combine_init(of.handles[rank], &back, request_p)
+                             : ucg_moe_dispatch_init(of.handles[rank], &there, request_p);
+        });
+        CHECK(all.run(UCS_ERR_INVALID_PARAM));
+        CHECK(log.count("rank 2 calls moe_combine, rank 0 calls moe_dispatch") == 2);
+    }
+    batch again = notify_of(of, 0);
+    CHECK(again.run());
+}
+
+// What the group measured decided about the route, and so about the bits of sums.
+TEST_CASE("moe in C: what the user says of the network decides about the route") {
+    const bool slow = GENERATE(false, true);
+    const test::env latency("UCG_LATENCY", "0");
+    const test::env bandwidth("UCG_BANDWIDTH", slow ? "1" : "100g");
+    test::world in({"a", "a", "b", "b"});
+    // One token of rank 0, which has 1 of rank 0, 256 of rank 2 and 1 of rank 3 in bf16: together
+    // 258, but 256 and 1 are 256 where a relay adds them up.
+    std::int64_t chosen[] = {0, 2, 3};
+    std::uint16_t rows[] = {0x3f80, 0, 0x4380, 0x3f80};
+    std::uint16_t sum = 0;
+    const auto tensor = [](void* data, ucg_type_t type, std::uint64_t count,
+                           std::uint64_t columns) {
+        ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
+        made.data = data;
+        made.type = type;
+        made.ndims = 2;
+        made.dims[0] = count;
+        made.dims[1] = columns;
+        return made;
+    };
+    std::vector<ucg_moe_handle_h> handles(4);
+    batch routing(in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
+        params.experts = 4;
+        ucg_moe_team_h team = nullptr;
+        REQUIRE(ucg_moe_team_create(in.groups[rank], &params, &team) == UCS_OK);
+        ucg_moe_notify_args_t args = UCG_MOE_NOTIFY_ARGS_INIT;
+        args.topk = tensor(chosen, UCG_TYPE_INT64, rank == 0 ? 1 : 0, 3);
+        const ucs_status_t status = ucg_moe_notify_init(team, &args, request_p);
+        ucg_moe_team_destroy(team);
+        return status;
+    });
+    REQUIRE(routing.run());
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        REQUIRE(ucg_moe_notify_handle(routing.of(rank), &handles[rank]) == UCS_OK);
+    batch back(in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+        args.x = tensor(&rows[rank], UCG_TYPE_BF16, rank == 1 ? 0 : 1, 1);
+        args.out_x = tensor(&sum, UCG_TYPE_BF16, rank == 0 ? 1 : 0, 1);
+        return ucg_moe_combine_init(handles[rank], &args, request_p);
+    });
+    REQUIRE(back.run());
+    CHECK(sum == (slow ? 0x4380 : 0x4381));
+    for (const ucg_moe_handle_h each : handles)
+        ucg_moe_handle_release(each);
+}

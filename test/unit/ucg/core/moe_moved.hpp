@@ -1,0 +1,129 @@
+// Dispatch and combine by the C interface, and what has to come of it.
+#pragma once
+
+#include <algorithm>
+
+#include "test/unit/ucg/core/moe_job.hpp"
+
+namespace test::moe {
+
+// Of the tables that each rank gives and gets; the experts' work is done on `out`.
+struct moved {
+    std::vector<table<float>> out, out_weights;
+    std::vector<table<std::int64_t>> out_topk;
+    std::vector<table<float>> sums, weight_sums, bias;
+
+    explicit moved(job& of) {
+        for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+            sums.emplace_back(of.x[rank].rows, job::hidden);
+            weight_sums.emplace_back(of.x[rank].rows, job::k);
+            bias.emplace_back(of.x[rank].rows, job::hidden, 0.5F);
+        }
+    }
+    // `rows` of each rank.
+    void make_room(job& of, const std::function<std::uint64_t(std::uint32_t)>& rows,
+                   std::uint32_t columns) {
+        for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+            const std::uint64_t count = of.lives(rank) ? rows(rank) : 0;
+            out.emplace_back(count, job::hidden, -7.0F);
+            out_weights.emplace_back(count, columns, -7.0F);
+            out_topk.emplace_back(count, job::k, -7);
+        }
+    }
+    // What no start may leave as it was.
+    void poison() {
+        for (auto* const all : {&out, &out_weights, &sums, &weight_sums})
+            for (table<float>& each : *all)
+                std::ranges::fill(each.all, -9.0F);
+        for (table<std::int64_t>& each : out_topk)
+            std::ranges::fill(each.all, -9);
+    }
+    ucg_moe_dispatch_args_t dispatch(job& of, std::uint32_t rank) {
+        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+        args.x = of.x[rank].tensor();
+        args.weights = of.weights[rank].tensor();
+        args.out_x = out[rank].tensor();
+        args.out_weights = out_weights[rank].tensor();
+        return args;
+    }
+    ucg_moe_combine_args_t combine(std::uint32_t rank) {
+        ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
+        args.x = out[rank].tensor();
+        args.weights = out_weights[rank].tensor();
+        args.bias[1] = bias[rank].tensor();
+        args.out_x = sums[rank].tensor();
+        args.out_weights = weight_sums[rank].tensor();
+        return args;
+    }
+    // Of rows of one token each: what came, and what the experts make of it.
+    void check_rows_and_work(job& of, std::uint32_t rank) {
+        const auto wanted = of.arriving(rank);
+        REQUIRE(out[rank].rows >= wanted.size());
+        for (std::uint64_t row = 0; row < wanted.size(); ++row) {
+            const auto [source, token] = wanted[row];
+            float factor = 0;
+            for (std::uint32_t j = 0; j < job::k; ++j) {
+                const std::int64_t e = of.choice(source, token, j);
+                const bool mine = e >= 0 && e / job::local == rank;
+                REQUIRE(out_topk[rank].at(row, j) == (mine ? e % job::local : -1));
+                REQUIRE(out_weights[rank].at(row, j) ==
+                        (mine ? of.weights[source].at(token, j) : 0));
+                if (mine) factor += static_cast<float>(e + 1);
+            }
+            for (std::uint32_t h = 0; h < job::hidden; ++h) {
+                REQUIRE(out[rank].at(row, h) == of.x[source].at(token, h));
+                out[rank].at(row, h) *= factor;
+            }
+        }
+        for (std::uint64_t row = wanted.size(); row < out[rank].rows; ++row)
+            REQUIRE(out_topk[rank].at(row, 0) == -1);
+    }
+    void check_sums(job& of, std::uint32_t rank) {
+        for (std::uint64_t t = 0; t < of.x[rank].rows; ++t) {
+            for (std::uint32_t h = 0; h < job::hidden; ++h)
+                REQUIRE(sums[rank].at(t, h) == of.result(rank, t, h) + 0.5F);
+            for (std::uint32_t j = 0; j < job::k; ++j)
+                REQUIRE(weight_sums[rank].at(t, j) ==
+                        (of.choice(rank, t, j) >= 0 ? of.weights[rank].at(t, j) : 0));
+        }
+    }
+};
+
+// Notify, and dispatch and combine twice with other tokens; nothing but requests is kept.
+inline void run_flat(job& of) {
+    of.notify();
+    moved data(of);
+    data.make_room(
+        of, [&](std::uint32_t rank) { return of.attr(rank).rows + rank % 2; }, job::k);
+    batch there(
+        of.in,
+        [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_dispatch_args_t args = data.dispatch(of, rank);
+            args.out_topk = data.out_topk[rank].tensor();
+            return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+        },
+        of.masked);
+    batch back(
+        of.in,
+        [&](std::uint32_t rank, ucg_request_h* request_p) {
+            const ucg_moe_combine_args_t args = data.combine(rank);
+            return ucg_moe_combine_init(of.handles[rank], &args, request_p);
+        },
+        of.masked);
+    of.release_handles();
+    of.destroy_teams();
+    for (unsigned start = 0; start < 2; ++start) {
+        for (auto& each : of.x)
+            for (float& number : each.all)
+                number += static_cast<float>(start);
+        data.poison();
+        REQUIRE(there.run());
+        for (const std::uint32_t rank : of.living())
+            data.check_rows_and_work(of, rank);
+        REQUIRE(back.run());
+        for (const std::uint32_t rank : of.living())
+            data.check_sums(of, rank);
+    }
+}
+
+}  // namespace test::moe

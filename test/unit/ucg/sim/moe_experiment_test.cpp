@@ -1,0 +1,104 @@
+// Exchanges of a mixture of experts in the simulator: what they move, and how long that takes.
+#include "ucg/sim/moe_experiment.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace ucg;
+using sim::exchange;
+using sim::moe_outcome;
+
+namespace {
+
+sim::machine nodes_of(sim::rank_t ranks, sim::rank_t per_node) {
+    sim::machine made;
+    made.ranks = ranks;
+    made.ranks_per_node = per_node;
+    return made;
+}
+
+moe_outcome outcome_of(const sim::machine& on, const sim::moe_experiment& what) {
+    auto found = measure(on, what);
+    REQUIRE(found.ok());
+    CHECK(found->found.wrong == "");
+    CHECK(found->found.seconds > 0);
+    return *std::move(found);
+}
+
+double between(const moe_outcome& of) {
+    double sum = 0;
+    for (const sim::traffic& each : of.found.nodes)
+        sum += each.out;
+    return sum;
+}
+
+double busiest(const moe_outcome& of) {
+    double most = 0;
+    for (const sim::traffic& each : of.found.nodes)
+        most = std::max({most, each.out, each.in});
+    return most;
+}
+
+}  // namespace
+
+TEST_CASE("moe in the simulator: every exchange by every route, checked") {
+    const sim::rank_t per_node = GENERATE(1U, 3U, 4U);
+    const sim::machine on = nodes_of(12, per_node);
+    for (const exchange what :
+         {exchange::moe_notify, exchange::moe_dispatch, exchange::moe_combine}) {
+        for (const moe::route how : {moe::route::direct, moe::route::relayed, moe::route::choose}) {
+            sim::moe_experiment one;
+            one.what = what;
+            one.how = how;
+            one.tokens = 20;
+            const moe_outcome got = outcome_of(on, one);
+            CHECK(got.relayed + got.direct == 12 * (12 / per_node - 1));
+            if (how != moe::route::choose)
+                CHECK((how == moe::route::direct || per_node == 1 ? got.relayed : got.direct) == 0);
+        }
+    }
+}
+
+TEST_CASE("moe in the simulator: bytes between nodes are those of the rows") {
+    sim::moe_experiment one;
+    one.tokens = 32;
+    one.k = 16;
+    one.experts = 1;  // a token chooses every rank
+    one.row_bytes = 4096;
+    const sim::machine on = nodes_of(16, 4);
+    for (const exchange what : {exchange::moe_dispatch, exchange::moe_combine}) {
+        one.what = what;
+        one.how = moe::route::direct;
+        CHECK(between(outcome_of(on, one)) == 16.0 * 32 * 12 * 4096);
+        one.how = moe::route::relayed;
+        CHECK(between(outcome_of(on, one)) == 16.0 * 32 * 3 * 4096);
+    }
+}
+
+// What is predicted to decide about routes is what the simulator finds, where ports are the limit.
+TEST_CASE("moe in the simulator: times of large rows are those of the busiest port") {
+    sim::moe_experiment one;
+    one.tokens = 256;
+    const sim::machine on = nodes_of(32, 8);
+    for (const moe::route how : {moe::route::direct, moe::route::relayed}) {
+        one.how = how;
+        const moe_outcome got = outcome_of(on, one);
+        const double port = busiest(got) / on.between.bandwidth;
+        INFO(got.found.seconds << " s, port " << port << " s, predicted " << got.predicted << " s");
+        CHECK(got.found.seconds > port);
+        CHECK(got.found.seconds < 1.6 * port);
+        CHECK(got.predicted > 0.6 * got.found.seconds);
+        CHECK(got.predicted < 1.6 * got.found.seconds);
+    }
+    one.how = moe::route::choose;
+    CHECK(outcome_of(on, one).direct == 0);  // as 8 choices of 256 experts on 4 nodes are worth it
+}
+
+TEST_CASE("moe in the simulator: what cannot be") {
+    sim::moe_experiment one;
+    one.k = 9;
+    CHECK(measure(nodes_of(1, 1), one).status() == UCS_ERR_INVALID_PARAM);
+    one.k = 8;
+    CHECK(measure(nodes_of(1, 1), one).ok());
+    one.tokens = 0;
+    CHECK(measure(nodes_of(1, 1), one).status() == UCS_ERR_INVALID_PARAM);
+}
