@@ -14,8 +14,9 @@ class Namespace:
     """A network namespace that lives as long as the process in it."""
 
     def __init__(self):
-        self.keeper = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec sleep 1000"],
-                                       stdout=subprocess.PIPE)
+        # It ends with this process at the latest, whose end of the pipe is the only one.
+        self.keeper = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec cat"],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         if not self.keeper.stdout.readline():  # unshare said why
             self.__exit__()
             raise OSError("unshare -n failed")
@@ -27,6 +28,7 @@ class Namespace:
     def __exit__(self, *unused):
         self.keeper.kill()
         self.keeper.wait()
+        self.keeper.stdin.close()
         self.keeper.stdout.close()
 
     def do(self, *lines):

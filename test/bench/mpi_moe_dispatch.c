@@ -1,0 +1,92 @@
+/*
+ * The other side of moe_dispatch.c: what a program does that has only MPI. It sends one copy of a
+ * token's row for each chosen expert by MPI_Alltoallv. Counts are known, as they are to who has the
+ * handle of a notify. The options are those of moe_bench.h.
+ *
+ * Rows of the output:
+ *   copies           rows are put side by side in what is timed, for every program has to: a token
+ *                    goes to several experts, and comes from one place
+ *   copies in place  of rows that lie side by side already, for comparison
+ *
+ * What is received lies by source first and by expert second, and is left so: a program would have
+ * to bring the rows of an expert together, which is not counted.
+ */
+#include <limits.h>
+#include <mpi.h>
+
+#include "test/bench/moe_bench.h"
+
+static struct moe_bench bench;
+static struct moe_copies copies;
+static int *send_counts, *send_places, *receive_counts, *receive_places;
+
+static void barrier(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void largest(double* values, int count) {
+    MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+}
+
+static void exchange(void) {
+    MPI_Alltoallv(copies.from, send_counts, send_places, MPI_UINT16_T, copies.into, receive_counts,
+                  receive_places, MPI_UINT16_T, MPI_COMM_WORLD);
+}
+
+static void pack_and_exchange(void) {
+    moe_copies_pack(&bench, &copies);
+    exchange();
+}
+
+static void clear(void) {
+    memset(copies.into, 0xff, copies.receives * bench.hidden * sizeof *copies.into);
+}
+
+static int right(void) {
+    return moe_rows_are(&bench, copies.into, copies.received, copies.receives);
+}
+
+/* Of rows, into elements. */
+static void place(const uint64_t* rows, int** counts, int** places) {
+    uint64_t at = 0;
+    *counts = moe_memory(bench.ranks * sizeof **counts);
+    *places = moe_memory(bench.ranks * sizeof **places);
+    for (uint32_t i = 0; i < bench.ranks; ++i) {
+        const uint64_t count = rows[i] * bench.hidden;
+        if (at + count > INT_MAX) {
+            fprintf(stderr, "rank %u: more elements than MPI counts\n", bench.rank);
+            MPI_Abort(MPI_COMM_WORLD, 2);
+        }
+        (*counts)[i] = (int)count;
+        (*places)[i] = (int)at;
+        at += count;
+    }
+}
+
+int main(int argc, char** argv) {
+    int rank, ranks;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    moe_read_options(&bench, argc, argv);
+    bench.rank = (uint32_t)rank;
+    bench.ranks = (uint32_t)ranks;
+    bench.barrier = barrier;
+    bench.largest = largest;
+    moe_begin(&bench);
+    moe_copies_make(&bench, &copies);
+    place(copies.send_counts, &send_counts, &send_places);
+    place(copies.receive_counts, &receive_counts, &receive_places);
+    moe_print_header(&bench);
+    const double crossing = moe_crossing(&bench, 1);
+    moe_measure(&bench, &(struct moe_case){"copies", crossing, pack_and_exchange, clear, right});
+    moe_measure(&bench, &(struct moe_case){"copies in place", crossing, exchange, clear, right});
+    moe_copies_free(&copies);
+    moe_end(&bench);
+    free(send_counts);
+    free(send_places);
+    free(receive_counts);
+    free(receive_places);
+    MPI_Finalize();
+    return 0;
+}
