@@ -118,7 +118,7 @@ const ucs::config::table& config::options() {
                  "found. auto: it is measured when a group is made.",
                  ucs::config::at_least("1").or_auto())}};
         for (const char* const name :
-             {"OOB_DIR", "OOB_JOB", "OOB_RANK", "OOB_SIZE", "OOB_PORT", "OOB_TIMEOUT"})
+             {"OOB", "OOB_DIR", "OOB_JOB", "OOB_RANK", "OOB_SIZE", "OOB_PORT", "OOB_TIMEOUT"})
             all.options.push_back(make_option<&config::bootstrap>(
                 name, "", "How processes find each other: see docs/bootstrap.md.", {}, true));
         add_algorithm_options(all.options, std::make_index_sequence<schedule::collective_count>());
