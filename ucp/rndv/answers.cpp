@@ -14,6 +14,11 @@ void reject(worker& owner, const char* what, std::uint64_t send, const char* why
     owner.rejected().warn(proto_log, "{} names send {:x}, which {}: dropped", what, send, why);
 }
 
+// It waits for room on its lane: neither its end nor a second beginning may come between.
+bool is_queued(const request& send) noexcept {
+    return send.pending.pending_hook.is_linked();
+}
+
 // A receive that waits for an answer of a send that is gone has to hear so. It names the endpoint
 // of the send, which may be gone as well: then it hears that.
 void answer_for_gone(worker& owner, std::uint64_t ep_id, std::uint64_t reply) {
@@ -52,8 +57,9 @@ void on_rtr(void* arg, void* data, std::size_t length) {
     }
     if (send->via != owner.find_ep(header.ep) || !send->state.send.proto->rendezvous) {
         reject(owner, "a request for data", header.request, "was not announced on that endpoint");
-    } else if (send->state.send.parts.count != 0) {
-        reject(owner, "a request for data", header.request, "is being written already");
+    } else if (send->state.send.parts.count != 0 || is_queued(*send)) {
+        reject(owner, "a request for data", header.request,
+               "was not announced yet, or is being written already");
     } else {
         peer& by = send->via->remote();
         const bool more = by.announcement_answered(*send);
@@ -77,15 +83,16 @@ void on_ats(worker& owner, const wire::ats_header& header) {
     uct::completion& parts = send->state.send.parts;
     peer& by = send->via->remote();
     const bool more = by.announcement_answered(*send);
-    if (!send->state.send.proto->rendezvous) {
+    const bool is_writing = parts.count != 0 || says_last_word(*send);
+    if (!send->state.send.proto->rendezvous || (is_queued(*send) && !is_writing)) {
         reject(owner, "the end of a transfer", header.request, "was not announced");
-    } else if (parts.count == 0) {
+    } else if (!is_writing) {
         if (header.reply != 0) answer_receive(send->via->remote(), header.reply, UCS_OK);
         finish_send(*send, status);
     } else if (status == UCS_OK) {
         reject(owner, "the end of a transfer", header.request, "is still being written");
     } else {
-        // The receiver gave it up; the send ends when our part is written.
+        // The receiver gave it up; the send ends when our part is written, and the last word said.
         release_id(*send);
         if (parts.status == UCS_OK) parts.status = status;
     }

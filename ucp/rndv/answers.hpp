@@ -17,6 +17,9 @@ void rndv_stream_data(request& send, std::uint64_t reply);
 // request does not fit the send (it is dropped) or the connection failed before.
 void rndv_write_part(request& send, const wire::rtr_header& where, std::span<const std::byte> key);
 
+// Whether everything is written, and the send only has to tell the receiver so.
+[[nodiscard]] bool says_last_word(const request& send) noexcept;
+
 // Tells the receive `reply` of the peer how writing a part of it ended, or whether the send still
 // ran when it had been read.
 void answer_receive(peer& to, std::uint64_t reply, ucs_status_t status);

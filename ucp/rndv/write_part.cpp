@@ -26,7 +26,9 @@ std::size_t pack_last_word(void* arg, void* into, std::size_t) {
 ucs_status_t say_last_word(request& send) {
     const ssize_t said = send.via->lane().am_bcopy(wire::rndv_atp, pack_last_word, &send);
     if (said == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
-    finish_send(send, said < 0 ? static_cast<ucs_status_t>(said) : UCS_OK);
+    // Not UCS_OK: the receiver gave it up meanwhile.
+    const ucs_status_t written = send.state.send.parts.status;
+    finish_send(send, said < 0 ? static_cast<ucs_status_t>(said) : written);
     return UCS_OK;
 }
 
@@ -195,6 +197,10 @@ bool take_target(request& send, std::span<const std::byte> keys) {
 }
 
 }  // namespace
+
+bool says_last_word(const request& send) noexcept {
+    return send.state.send.proto == &last_word_phase;
+}
 
 void answer_receive(peer& to, std::uint64_t reply, ucs_status_t status) {
     const wire::atp_header header{reply, status};
