@@ -5,7 +5,7 @@ import socket
 import unittest
 
 from harness import Case, Peer
-from stranger_test import tcp_ports
+from sockets import tcp_ports
 
 CROWD = 10000
 
@@ -58,7 +58,7 @@ class Crowds(Case):
         with Peer("tcp,self") as server, Peer("tcp,self") as client:
             server.init()
             client.init()
-            points, _ = tcp_ports(server.pid)
+            points = tcp_ports(server.pid)
 
             def meet():
                 client.connect(0, server)

@@ -5,38 +5,10 @@ import socket
 import unittest
 
 from harness import Case, Peer
+from sockets import abstract_names, tcp_ports
 
 NONSENSE = (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n" * 3, b"\0" * 100, b"HWSRTCP1" + b"\xff" * 100,
             b"HSWR" + b"\xff" * 36, b"")
-
-
-def tcp_ports(pid):
-    """Listening sockets of the process, from /proc."""
-    import os
-    inodes = set()
-    for name in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            target = os.readlink(f"/proc/{pid}/fd/{name}")
-        except OSError:
-            continue
-        if target.startswith("socket:["):
-            inodes.add(target[8:-1])
-    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as table:
-        rows = [line.split() for line in table.readlines()[1:]]
-    found = []
-    for row in rows:
-        if row[3] == "0A" and row[9] in inodes:
-            address, port = row[1].split(":")
-            found.append((socket.inet_ntoa(bytes.fromhex(address)[::-1]), int(port, 16)))
-    return found, inodes
-
-
-def abstract_names(inodes):
-    """Their names, each once: a connection that the process accepted has the listening socket's."""
-    with open("/proc/net/unix", encoding="ascii") as table:
-        rows = [line.split() for line in table.readlines()[1:]]
-    return sorted({row[7] for row in rows
-                   if len(row) > 7 and row[6] in inodes and row[7].startswith("@")})
 
 
 class Strangers(Case):
@@ -70,7 +42,7 @@ class Strangers(Case):
     def test_tcp_port(self):
         def attack(peer):
             visits = 0
-            points, _ = tcp_ports(peer.pid)
+            points = tcp_ports(peer.pid)
             self.assertGreater(len(points), 0)
             for point in points:
                 for text in (*NONSENSE, random.Random(3).randbytes(100000)):
@@ -89,8 +61,7 @@ class Strangers(Case):
 
     def talk_nonsense_at(self, beginning):
         def attack(peer):
-            _, inodes = tcp_ports(peer.pid)
-            names = [name for name in abstract_names(inodes) if name.startswith(beginning)]
+            names = abstract_names(peer.pid, beginning)
             self.assertEqual(len(names), 1)
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as wrong_kind:
                 self.assertRaises(OSError, wrong_kind.connect, "\0" + names[0][1:])
@@ -113,10 +84,10 @@ class Strangers(Case):
         return attack
 
     def test_abstract_socket(self):
-        self.pair_under_attack("posix,self", self.talk_nonsense_at("@hawser-posix-"))
+        self.pair_under_attack("posix,self", self.talk_nonsense_at("hawser-posix-"))
 
     def test_socket_for_ucx_vfs(self):
-        self.pair_under_attack("posix,self", self.talk_nonsense_at("@hawser-vfs-"), False)
+        self.pair_under_attack("posix,self", self.talk_nonsense_at("hawser-vfs-"), False)
 
 
 if __name__ == "__main__":
