@@ -63,6 +63,18 @@ const ucs::config::table& config::options() {
                                          "Slots of each process in the node's shared memory. The "
                                          "same in all processes of a group.",
                                          ucs::config::between("2", "1024")),
+             make_option<&config::numa_id>(
+                 "NUMA_ID", "auto",
+                 "Name of the NUMA node that this process is on: processes of a node that give the "
+                 "same name are on the same one. auto: the one that has all CPUs which the process "
+                 "may run on, so bind processes. Empty: none."),
+             make_option<&config::numa_level>("NUMA_LEVEL", "16k",
+                                              "From so many bytes of a vector on, processes of one "
+                                              "node that are on several NUMA "
+                                              "nodes combine and copy it in each of these first, "
+                                              "so that it crosses between them "
+                                              "once and not for every process. inf: never.",
+                                              ucs::config::at_least("1").or_inf()),
              make_option<&config::single_copy>(
                  "NODE_SINGLE_COPY", "256k",
                  "From so many bytes of a block on, processes of a node read each other's buffers "
@@ -135,8 +147,9 @@ std::uint64_t config::common() const noexcept {
     std::uint64_t hash = 0;
     for (const std::uint64_t each :
          {std::uint64_t{slot_size.bytes}, std::uint64_t{slots}, std::uint64_t{single_copy.bytes},
-          std::uint64_t{segment.bytes}, std::uint64_t{leaders}, std::uint64_t{rails},
-          std::uint64_t{check}, bits(latency.seconds), bits(bandwidth.bytes_per_second)})
+          std::uint64_t{numa_level.bytes}, std::uint64_t{segment.bytes}, std::uint64_t{leaders},
+          std::uint64_t{rails}, std::uint64_t{check}, bits(latency.seconds),
+          bits(bandwidth.bytes_per_second)})
         hash = ucs::sys::mix(hash ^ each);
     for (const std::string& each : algorithms)
         hash = ucs::sys::mix(hash ^ ucs::sys::hash_text(each));

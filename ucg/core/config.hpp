@@ -16,6 +16,8 @@ struct config {
     bool node_engine = true;
     ucs::config::memunits slot_size;
     unsigned slots = 8;
+    std::string numa_id;
+    ucs::config::memunits numa_level;
     ucs::config::memunits single_copy;
     ucs::config::memunits segment;
     unsigned leaders = 0;

@@ -1,9 +1,13 @@
 #include "ucg/core/context.hpp"
 
+#include <fmt/format.h>
+
 #include "ucg/core/group.hpp"
 #include "ucg/core/log.hpp"
+#include "ucg/node/domains.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/uuid.hpp"
+#include "ucs/topology/machine.hpp"
 
 namespace ucg {
 namespace {
@@ -16,6 +20,20 @@ std::uint64_t node_of(const config& options) {
     const std::uint64_t within =
         options.node_id.empty() ? sys::net_namespace() : sys::hash_text(options.node_id);
     return sys::mix(host ^ within);
+}
+
+// A process that may run on several NUMA nodes is at home on none.
+std::uint32_t numa_of(const config& options) {
+    std::string name = options.numa_id;
+    if (name == "auto") {
+        cpu_set_t affinity;
+        CPU_ZERO(&affinity);
+        if (::sched_getaffinity(0, sizeof affinity, &affinity) != 0) return node::domains::unknown;
+        const int only = ucs::topology::machine::read().node_of_cpus(affinity);
+        name = only < 0 ? "" : fmt::to_string(only);
+    }
+    if (name.empty()) return node::domains::unknown;
+    return static_cast<std::uint32_t>(ucs::sys::hash_text(name)) >> 1;  // never `unknown`
 }
 
 }  // namespace
@@ -39,6 +57,7 @@ context::context(config options, select::selector chooses, const ucg_context_par
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       thread_mode_(params.thread_mode),
       node_(node_of(options_)),
+      numa_(numa_of(options_)),
       worker_(params.worker) {}
 
 context::~context() {

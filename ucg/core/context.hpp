@@ -37,6 +37,8 @@ public:
 
     // Which node this process is on; equal for all of a node.
     [[nodiscard]] std::uint64_t node() const noexcept { return node_; }
+    // Which NUMA node of it this process is bound to, or node::domains::unknown.
+    [[nodiscard]] std::uint32_t numa() const noexcept { return numa_; }
 
     // Whether nothing can come from a network.
     [[nodiscard]] bool is_local() const noexcept { return worker_ == nullptr; }
@@ -62,6 +64,7 @@ private:
     ucs::sys::optional_lock lock_;
     const ucs_thread_mode_t thread_mode_;
     const std::uint64_t node_;
+    const std::uint32_t numa_;
     group_ids ids_;
     ucp_context_h ucp_ = nullptr;  // of the own worker
     ucp_worker_h worker_ = nullptr;

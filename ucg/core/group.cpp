@@ -87,9 +87,13 @@ ucs_status_t group::build() {
         lives_.emplace(pids);
         node::tuning sizes;
         sizes.read_bytes = context_.options().single_copy.bytes;
+        sizes.domain_bytes = context_.options().numa_level.bytes;
         engine_.emplace(
             made_.memory, *lives_, here, sizes,
-            made_.may_read ? node::neighbours(std::move(made_.processes)) : node::neighbours());
+            made_.may_read ? node::neighbours(std::move(made_.processes)) : node::neighbours(),
+            made_.numa);
+        ucs::log::debug(core_log, "group {}: {} ranks of {} on this node, on {} of its NUMA nodes",
+                        made_.id, made_.memory.ranks(), size(), engine_->who().count());
     }
     links_ = usual_links(one_node);
     if (one_node) {

@@ -108,6 +108,7 @@ ucs_status_t joining::say_who() {
     proposal_ = context_.ids().propose();
     reserved_ = proposal_ != group_ids::none;
     mine_.node = context_.node();
+    mine_.numa = context_.numa();
     mine_.process = node::process_mark::own();
     mine_.color = wish_.color;
     mine_.key = wish_.key;
@@ -130,8 +131,10 @@ ucs_status_t joining::hear_who() {
         }
         compare_options();
         made_.where = schedule::placement(nodes);
-        for (const rank_t each : made_.where.on(made_.where.node_of(made_.rank)))
+        for (const rank_t each : made_.where.on(made_.where.node_of(made_.rank))) {
             made_.processes.push_back(people_[members_[each]].process);
+            made_.numa.push_back(people_[members_[each]].numa);
+        }
         if (needs_addresses()) {
             auto address = context_.address();
             if (address && address->size() <= longest_address)

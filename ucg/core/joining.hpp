@@ -25,6 +25,7 @@ struct membership {
     std::size_t address_length = 0;
     node::segment memory;  // of this rank's node, where it does something together
     std::vector<node::process_mark> processes;  // of the ranks of this node
+    std::vector<std::uint32_t> numa;            // and the numbers of their domains
     // Whether all ranks of all nodes may read the memory of those that they share a node with.
     bool may_read = false;
 
@@ -59,8 +60,8 @@ private:
         std::uint32_t color;
         std::uint32_t key;
         std::uint32_t proposal;  // of a number; none: all are to begin at 0
-        std::uint32_t spare;
-        std::uint64_t options;  // a hash of those that must be the same
+        std::uint32_t numa;      // of the domain that it runs on (node/domains.hpp)
+        std::uint64_t options;   // a hash of those that must be the same
     };
     struct how {
         std::uint32_t agreed;    // 1: the number is free here

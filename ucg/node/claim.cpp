@@ -43,7 +43,7 @@ claim::claim(const call& what, const flow& how, rank_t ranks) noexcept {
         hash = mix(hash, what.counts[rank]);
     for (const std::uint64_t each : {rest_, how.segments, std::uint64_t{how.bytes}})
         hash = mix(hash, each);
-    hash = mix(hash, how.works ? 1 : 0);
+    hash = mix(hash, how.works);
     entry_ = hash << 24 | static_cast<std::uint64_t>(what.what) << 16;
 }
 

@@ -42,13 +42,13 @@ bool dealing::fits(const call& what, const geometry& like) noexcept {
     return round_up(what.element, line) <= like.slot_bytes / like.ranks;
 }
 
-dealing::dealing(const call& what, rank_t me, const geometry& like, const tuning& by)
-    : pattern(what, me, like.ranks) {
+dealing::dealing(const call& what, const domains& who, const geometry& like, const tuning& by)
+    : pattern(what, who) {
     const std::size_t most = std::min<std::size_t>(by.segment, like.slot_bytes);
     packing how{what, like, true};
     how.tight = how.all(1) <= std::min<std::size_t>(most, like.mailbox_bytes);
     how_.segments = segments_for(how, most);
-    how_.root = what.root;
+    hear_all();
     blocks_ = portions_of(what, ranks_, how_.segments);
     offsets_.reserve(ranks_);
     for (rank_t rank = 0; rank < ranks_; ++rank) {
@@ -79,37 +79,43 @@ void all_to_all::give(std::uint64_t segment, const places& at) noexcept {
 
 void all_to_all::take(std::uint64_t segment, const places& at) noexcept {
     if (bytes(me_, segment) == 0) return;
-    for (rank_t step = 1; step < ranks_; ++step) {
-        const rank_t of = (me_ + step) % ranks_;  // not all from the same one at a time
+    for (const rank_t of : who_.others())
         deliver(output() + within_all(of, segment), from(of, at), bytes(of, segment));
-    }
 }
 
 // In place the result overwrites the beginning of the input. That was given before, in the same
 // segment, where the first block is at least as long as the own one; and so it does not reach the
 // own one.
-reduce_and_deal::reduce_and_deal(const call& what, rank_t me, const geometry& like,
+reduce_and_deal::reduce_and_deal(const call& what, const domains& who, const geometry& like,
                                  const tuning& by)
-    : dealing(what, me, like, by), sources_(like.ranks) {
-    if (block_count(what, me) == 0) how_.to = listens::to_nobody;
-    if (what.in_place && me != 0 && block_count(what, me) > block_count(what, 0))
-        spare_.reset(new std::byte[block_count(what, me) * what.element]);
+    : dealing(what, who, like, by) {
+    sources_.reserve(like.ranks);
+    if (block_count(what, me_) == 0) hear_nobody();
+    if (what.in_place && me_ != 0 && block_count(what, me_) > block_count(what, 0))
+        spare_.reset(new std::byte[block_count(what, me_) * what.element]);
 }
 
 void reduce_and_deal::take(std::uint64_t segment, const places& at) noexcept {
+    sources_.clear();
     for (rank_t rank = 0; rank < ranks_; ++rank)
-        sources_[rank] = from(rank, at);
-    sources_[me_] = input() + within_all(me_, segment);
+        sources_.push_back(rank == me_ ? input() + within_all(me_, segment) : from(rank, at));
+    reduce_sources(segment);
+}
+
+void reduce_and_deal::reduce_sources(std::uint64_t segment) noexcept {
     std::byte* const into = spare_ != nullptr ? spare_.get() : output();
-    what_.how->combine(into + within_block(me_, segment), sources_.data(), ranks_,
+    what_.how->combine(into + within_block(me_, segment), sources_.data(), sources_.size(),
                        bytes(me_, segment) / what_.element, true);
     if (spare_ != nullptr && segment + 1 == how_.segments)
         std::memcpy(output(), spare_.get(), within_block(me_, how_.segments));
 }
 
-deal::deal(const call& what, rank_t me, const geometry& like, const tuning& by)
-    : dealing(what, me, like, by) {
-    how_.to = me == what.root ? listens::to_nobody : listens::to_root;
+deal::deal(const call& what, const domains& who, const geometry& like, const tuning& by)
+    : dealing(what, who, like, by) {
+    if (me_ == what.root)
+        hear_nobody();
+    else
+        how_.awaits[0] = root();
 }
 
 void deal::give(std::uint64_t segment, const places& at) noexcept {
@@ -122,7 +128,7 @@ void deal::give(std::uint64_t segment, const places& at) noexcept {
 }
 
 void deal::take(std::uint64_t segment, const places& at) noexcept {
-    deliver(output() + within_block(me_, segment), from(how_.root, at), bytes(me_, segment));
+    deliver(output() + within_block(me_, segment), from(what_.root, at), bytes(me_, segment));
 }
 
 }  // namespace ucg::node

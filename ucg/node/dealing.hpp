@@ -11,7 +11,7 @@ namespace ucg::node {
 // A segment is a piece of every block; the pieces lie one after the other in a slot.
 class dealing : public pattern {
 public:
-    dealing(const call& what, rank_t me, const geometry& like, const tuning& by);
+    dealing(const call& what, const domains& who, const geometry& like, const tuning& by);
 
     // Whether a slot holds an element for each rank.
     [[nodiscard]] static bool fits(const call& what, const geometry& like) noexcept;
@@ -30,6 +30,8 @@ protected:
     [[nodiscard]] std::size_t within_all(rank_t of, std::uint64_t segment) const noexcept {
         return blocks_[of].place() * what_.element + within_block(of, segment);
     }
+    // Of a piece in a slot.
+    [[nodiscard]] std::size_t offset(rank_t of) const noexcept { return offsets_[of]; }
     // Puts everything but the own piece of `all` into the own slot.
     void give_others(const std::byte* all, std::uint64_t segment, const places& at) noexcept;
     // What another rank gave this one.
@@ -50,20 +52,25 @@ public:
 };
 
 // The result may lie where the own block of the input does, also without being called in place.
-class reduce_and_deal final : public dealing {
+class reduce_and_deal : public dealing {
 public:
-    reduce_and_deal(const call& what, rank_t me, const geometry& like, const tuning& by);
+    reduce_and_deal(const call& what, const domains& who, const geometry& like, const tuning& by);
     void take(std::uint64_t segment, const places& at) noexcept override;
 
-private:
+protected:
+    // Reduces the own piece from what sources_ has, which has room for all ranks.
+    void reduce_sources(std::uint64_t segment) noexcept;
+
     std::vector<const void*> sources_;
+
+private:
     // Where results wait until all of the input is given, where they would overwrite it before.
     std::unique_ptr<std::byte[]> spare_;
 };
 
 class deal final : public dealing {
 public:
-    deal(const call& what, rank_t me, const geometry& like, const tuning& by);
+    deal(const call& what, const domains& who, const geometry& like, const tuning& by);
     void give(std::uint64_t segment, const places& at) noexcept override;
     void take(std::uint64_t segment, const places& at) noexcept override;
 };

@@ -6,16 +6,20 @@
 
 namespace ucg::node {
 
-engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by, neighbours others)
+engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by, neighbours others,
+               std::span<const std::uint32_t> numa)
     : memory_(memory),
       lives_(lives),
       me_(me),
+      who_(numa.empty() ? domains(memory.ranks(), me) : domains(numa, me)),
       sizes_(by),
       others_(std::move(others)),
       mine_(memory.control_of(me)),
       patience_(memory, me, patience::usual(memory.ranks())) {
-    for (counter* each : {&entered_by_, &given_by_, &worked_by_, &taken_by_})
-        each->known.resize(memory.ranks());
+    entered_by_.known.resize(memory.ranks());
+    taken_by_.known.resize(memory.ranks());
+    for (counter& each : passed_by_)
+        each.known.resize(memory.ranks());
 }
 
 // Others that still wait for this rank are not to wait for ever.
@@ -36,7 +40,8 @@ void engine::start(operation& what) noexcept {
 }
 
 void engine::begin() noexcept {
-    given_ = worked_ = taken_ = 0;
+    passed_ = {};
+    taken_ = 0;
     arrived_ = 0;
     posted_ = false;
     const claim& said = *first_->claim_;
@@ -99,12 +104,10 @@ void engine::publish(std::uint64_t control::*where, std::uint64_t value) noexcep
 
 bool engine::step_in_mailbox() noexcept {
     if (!posted_ && !post()) return false;
-    const listens to = first_->pattern_->how().to;
-    for (; arrived_ < size(); ++arrived_) {
-        if (!listens_to(arrived_, to)) continue;
-        if (!has_posted(arrived_)) return false;
-    }
-    if (to != listens::to_nobody) first_->pattern_->take(0, {memory_, true, number_});
+    const flow& how = first_->pattern_->how();
+    for (; arrived_ < how.awaits[0].size(); ++arrived_)
+        if (!has_posted(how.awaits[0][arrived_])) return false;
+    if (how.takes) first_->pattern_->take(0, {memory_, true, number_});
     finish();
     return true;
 }
@@ -114,8 +117,7 @@ bool engine::step_in_mailbox() noexcept {
 // when all have begun the one after that.
 bool engine::post() noexcept {
     const std::uint64_t boxes = memory_.like().mailboxes;
-    if (number_ + 2 > boxes && !have(entered_by_, number_ + 2 - boxes, listens::to_all))
-        return false;
+    if (number_ + 2 > boxes && !have(entered_by_, number_ + 2 - boxes, who_.others())) return false;
     first_->pattern_->give(0, {memory_, true, number_});
     mailbox_head& box = memory_.mailbox(me_, number_);
     write(box.entry, entry_);
@@ -140,45 +142,50 @@ bool engine::has_posted(rank_t rank) noexcept {
 // --- what goes through the slots ---
 
 bool engine::step_in_slots() noexcept {
-    const bool gave = give();
-    const bool worked = failure_ == UCS_OK && work();
-    const bool took = failure_ == UCS_OK && take();
+    const flow& how = first_->pattern_->how();
+    bool moved = give();
+    for (unsigned turn = 0; turn < how.works && failure_ == UCS_OK; ++turn)
+        moved |= work(turn);
+    if (failure_ == UCS_OK) moved |= take();
     if (failure_ != UCS_OK) return false;
-    if (taken_ == first_->pattern_->how().segments) finish();
-    return gave || worked || took;
+    if (taken_ == how.segments) finish();
+    return moved;
 }
 
 bool engine::give() noexcept {
     const std::uint64_t slots = memory_.like().slots;
-    const std::uint64_t next = base_ + given_;
-    if (given_ == first_->pattern_->how().segments || given_ == taken_ + slots) return false;
-    if (next >= slots && !have(taken_by_, next + 1 - slots, listens::to_all)) return false;
-    first_->pattern_->give(given_++, {memory_, false, next});
+    std::uint64_t& given = passed_[0];
+    const std::uint64_t next = base_ + given;
+    if (given == first_->pattern_->how().segments || given == taken_ + slots) return false;
+    if (next >= slots && !have(taken_by_, next + 1 - slots, who_.others())) return false;
+    first_->pattern_->give(given++, {memory_, false, next});
     publish(&control::given, next + 1);
     return true;
 }
 
-bool engine::work() noexcept {
-    if (!first_->pattern_->how().works || worked_ == given_) return false;
-    const std::uint64_t next = base_ + worked_;
-    if (!have(given_by_, next + 1, listens::to_all)) return false;
-    const ucs_status_t status = first_->pattern_->work(worked_++, {memory_, false, next});
+bool engine::work(unsigned turn) noexcept {
+    const flow& how = first_->pattern_->how();
+    std::uint64_t& worked = passed_[turn + 1];
+    if (worked == passed_[turn]) return false;
+    const std::uint64_t next = base_ + worked;
+    if (!have(passed_by_[turn], next + 1, how.awaits[turn])) return false;
+    const ucs_status_t status = first_->pattern_->work(turn, worked++, {memory_, false, next});
     if (status != UCS_OK) {
         ucs::log::error(node_log, "rank {} cannot read what the others gave: {}", me_,
                         ucs_status_string(status));
         fail(status);
         return false;
     }
-    publish(&control::worked, next + 1);
+    publish(passed_by_[turn + 1].where, next + 1);
     return true;
 }
 
 bool engine::take() noexcept {
     const flow& how = first_->pattern_->how();
-    if (taken_ == (how.works ? worked_ : given_)) return false;
+    if (taken_ == passed_[how.works]) return false;
     const std::uint64_t next = base_ + taken_;
-    if (how.to != listens::to_nobody) {
-        if (!have(how.works ? worked_by_ : given_by_, next + 1, how.to)) return false;
+    if (how.takes) {
+        if (!have(passed_by_[how.works], next + 1, how.awaits[how.works])) return false;
         if (taken_ == 0)
             for (rank_t rank = 0; rank < size(); ++rank)
                 if (!agrees(rank, peek(memory_.control_of(rank).entry))) return false;

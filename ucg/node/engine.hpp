@@ -1,6 +1,8 @@
 // Runs the collectives of one rank over the memory that the ranks of a node share.
 #pragma once
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "ucg/node/neighbours.hpp"
@@ -20,8 +22,9 @@ namespace ucg::node {
 class engine {
 public:
     // `others`: to read long blocks where they lie; empty, or all ranks allow it (can_read_all).
+    // `numa`: for each rank a number of its domain; empty: there is one.
     engine(const segment& memory, watch& lives, rank_t me, const tuning& by = {},
-           neighbours others = {});
+           neighbours others = {}, std::span<const std::uint32_t> numa = {});
     engine(const engine&) = delete;
     engine& operator=(const engine&) = delete;
     ~engine();
@@ -30,6 +33,7 @@ public:
     [[nodiscard]] rank_t size() const noexcept { return memory_.ranks(); }
     [[nodiscard]] const segment& memory() const noexcept { return memory_; }
     [[nodiscard]] const tuning& sizes() const noexcept { return sizes_; }
+    [[nodiscard]] const domains& who() const noexcept { return who_; }
     [[nodiscard]] const neighbours& others() const noexcept { return others_; }
 
     // Whether anything moved. Never blocks; while nothing moves it looks every millisecond whether
@@ -64,13 +68,12 @@ private:
     bool post() noexcept;
     bool step_in_slots() noexcept;
     bool give() noexcept;
-    bool work() noexcept;
+    bool work(unsigned turn) noexcept;
     bool take() noexcept;
     void publish(std::uint64_t control::*where, std::uint64_t value) noexcept;
-    [[nodiscard]] bool have(counter& all, std::uint64_t value, listens to) noexcept;
+    [[nodiscard]] bool have(counter& all, std::uint64_t value, std::span<const rank_t> of) noexcept;
     [[nodiscard]] seen look_at(counter& all, rank_t rank, std::uint64_t value) noexcept;
     [[nodiscard]] bool has_posted(rank_t rank) noexcept;
-    [[nodiscard]] bool listens_to(rank_t rank, listens to) const noexcept;
     [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
     [[nodiscard]] bool agrees(rank_t rank, std::uint64_t entry) noexcept;
     void log_disagreement(rank_t rank, std::uint64_t entry) const noexcept;
@@ -81,6 +84,7 @@ private:
     const segment& memory_;
     watch& lives_;
     const rank_t me_;
+    const domains who_;
     const tuning sizes_;
     const neighbours others_;
     control& mine_;
@@ -92,13 +96,15 @@ private:
     std::uint64_t base_ = 0;    // segments of those that ended
     std::uint64_t entry_ = 0;
     bool posted_ = false;
-    std::uint64_t given_ = 0, worked_ = 0, taken_ = 0;  // segments of this one
-    rank_t arrived_ = 0;                                // ranks before it have posted
-    bool running_ = false;  // its stages, which must not begin again below
+    // Segments of this one: through giving and the stages between, and through all.
+    std::array<std::uint64_t, 1 + flow::most_works> passed_{};
+    std::uint64_t taken_ = 0;
+    std::size_t arrived_ = 0;  // so many of those that it waits for have posted
+    bool running_ = false;     // its stages, which must not begin again below
 
     counter entered_by_{&control::entered, {}};
-    counter given_by_{&control::given, {}};
-    counter worked_by_{&control::worked, {}};
+    std::array<counter, 1 + flow::most_works> passed_by_{
+        {{&control::given, {}}, {&control::worked, {}}, {&control::worked_again, {}}}};
     counter taken_by_{&control::taken, {}};
 
     ucs_status_t failure_ = UCS_OK;

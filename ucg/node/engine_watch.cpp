@@ -1,4 +1,5 @@
 // How the engine looks at other ranks, and what it does about those that are gone or talk nonsense.
+#include <algorithm>
 #include <new>
 
 #include "ucg/node/engine.hpp"
@@ -14,11 +15,6 @@ constexpr std::uint64_t far_ahead = std::uint64_t{1} << 40;
 
 }  // namespace
 
-bool engine::listens_to(rank_t rank, listens to) const noexcept {
-    if (rank == me_ || to == listens::to_nobody) return false;
-    return to == listens::to_all || rank == first_->pattern_->how().root;
-}
-
 engine::seen engine::look_at(counter& all, rank_t rank, std::uint64_t value) noexcept {
     std::uint64_t& known = all.known[rank];
     if (known >= value) return seen::yes;
@@ -28,9 +24,8 @@ engine::seen engine::look_at(counter& all, rank_t rank, std::uint64_t value) noe
     return found >= value ? seen::yes : seen::no;
 }
 
-bool engine::have(counter& all, std::uint64_t value, listens to) noexcept {
-    for (rank_t rank = 0; rank < size(); ++rank) {
-        if (!listens_to(rank, to)) continue;
+bool engine::have(counter& all, std::uint64_t value, std::span<const rank_t> of) noexcept {
+    for (const rank_t rank : of) {
         const seen found = look_at(all, rank, value);
         if (found == seen::yes) continue;
         if (found == seen::nonsense) give_up(rank, UCS_ERR_IO_ERROR, "wrote nonsense");
@@ -69,18 +64,25 @@ bool engine::waits_for(rank_t rank) const noexcept {
     const auto below = [](const std::uint64_t& word, std::uint64_t value) {
         return peek(const_cast<std::uint64_t&>(word)) < value;
     };
+    const auto awaits = [&](unsigned stage) {
+        return std::ranges::find(how.awaits[stage], rank) != how.awaits[stage].end();
+    };
     if (rank == me_) return false;
     if (first_->in_mailbox_) {
         if (!posted_) return below(its.entered, number_ + 2 - memory_.like().mailboxes);
-        return listens_to(rank, how.to) &&
-               below(memory_.mailbox(rank, number_).number, number_ + 1);
+        return awaits(0) && below(memory_.mailbox(rank, number_).number, number_ + 1);
     }
     const std::uint64_t slots = memory_.like().slots;
-    const std::uint64_t next = base_ + given_;
-    if (given_ != how.segments && next >= slots && below(its.taken, next + 1 - slots)) return true;
-    if (how.works && worked_ != given_ && below(its.given, base_ + worked_ + 1)) return true;
-    const std::uint64_t& last = how.works ? its.worked : its.given;
-    return taken_ != given_ && listens_to(rank, how.to) && below(last, base_ + taken_ + 1);
+    const std::uint64_t next = base_ + passed_[0];
+    if (passed_[0] != how.segments && next >= slots && below(its.taken, next + 1 - slots))
+        return true;
+    for (unsigned stage = 0; stage <= how.works; ++stage) {
+        const std::uint64_t done = stage < how.works ? passed_[stage + 1] : taken_;
+        if (done != passed_[stage] && awaits(stage) &&
+            below(its.*passed_by_[stage].where, base_ + done + 1))
+            return true;
+    }
+    return false;
 }
 
 std::vector<rank_t> engine::missing() const {

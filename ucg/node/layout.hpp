@@ -37,9 +37,10 @@ struct control {
     std::uint64_t entry;                       // which one is the last, and with what arguments:
     std::uint64_t count, rest;                 // three words of a claim
     std::uint64_t given;                       // segments: its input lies in its slot
-    std::uint64_t worked;                      // its part of the result lies in its slot
+    std::uint64_t worked;                      // it is through the first stage between
     std::uint64_t taken;                       // it looks at nobody's slot any more
-    std::uint64_t failed;  // 0, or why it gave the group up (a status, negated), or has_left
+    std::uint64_t failed;        // 0, or why it gave the group up (a status, negated), or has_left
+    std::uint64_t worked_again;  // as `worked`, of the second stage
     alignas(line_pair) std::uint32_t sleeps;  // set by it, cleared by whoever wakes it
 };
 

@@ -16,12 +16,15 @@ void put(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
 
 }  // namespace
 
-broadcast::broadcast(const call& what, rank_t me, const geometry& like, const tuning& by) noexcept
-    : pattern(what, me, like.ranks), cut_(cut_of(what.count, what.element, like, by)) {
+broadcast::broadcast(const call& what, const domains& who, const geometry& like,
+                     const tuning& by) noexcept
+    : pattern(what, who), cut_(cut_of(what.count, what.element, like, by)) {
     how_.segments = cut_.pieces;
     how_.bytes = cut_.longest() * what.element;
-    how_.root = what.root;
-    how_.to = me == what.root ? listens::to_nobody : listens::to_root;
+    if (me_ == what.root)
+        hear_nobody();
+    else
+        how_.awaits[0] = root();
     expect(what.count * what.element, by.streamed_bytes);
 }
 
@@ -36,14 +39,16 @@ void broadcast::take(std::uint64_t segment, const places& at) noexcept {
             cut_.size(segment) * what_.element);
 }
 
-collect::collect(const call& what, rank_t me, const geometry& like, const tuning& by)
-    : pattern(what, me, like.ranks) {
+collect::collect(const call& what, const domains& who, const geometry& like, const tuning& by)
+    : pattern(what, who) {
     const algo::cut longest = cut_of(longest_block(what, ranks_), what.element, like, by);
     blocks_ = portions_of(what, ranks_, longest.pieces);
     how_.segments = longest.pieces;
     how_.bytes = longest.longest() * what.element;
-    how_.root = what.root;
-    if (what.what == schedule::collective::gather && me != what.root) how_.to = listens::to_nobody;
+    if (what.what == schedule::collective::gather && me_ != what.root)
+        hear_nobody();
+    else
+        hear_all();
     std::uint64_t all = 0;
     for (const portion& each : blocks_)
         all += each.begin(how_.segments);
@@ -60,10 +65,8 @@ void collect::give(std::uint64_t segment, const places& at) noexcept {
 }
 
 void collect::take(std::uint64_t segment, const places& at) noexcept {
-    for (rank_t step = 1; step < ranks_; ++step) {
-        const rank_t of = (me_ + step) % ranks_;  // not all from the same one at a time
+    for (const rank_t of : who_.others())
         deliver(piece(of, segment), at.of(of), bytes(of, segment));
-    }
 }
 
 }  // namespace ucg::node

@@ -9,15 +9,15 @@ namespace ucg::node {
 // Nobody gives anything, and everyone waits for that.
 class meet final : public pattern {
 public:
-    meet(const call& what, rank_t me, const geometry& like) noexcept
-        : pattern(what, me, like.ranks) {}
+    meet(const call& what, const domains& who) noexcept : pattern(what, who) { hear_all(); }
     void give(std::uint64_t, const places&) noexcept override {}
     void take(std::uint64_t, const places&) noexcept override {}
 };
 
 class broadcast final : public pattern {
 public:
-    broadcast(const call& what, rank_t me, const geometry& like, const tuning& by) noexcept;
+    broadcast(const call& what, const domains& who, const geometry& like,
+              const tuning& by) noexcept;
     void give(std::uint64_t segment, const places& at) noexcept override;
     void take(std::uint64_t segment, const places& at) noexcept override;
 
@@ -28,7 +28,7 @@ private:
 // Gather, allgather and allgatherv.
 class collect final : public pattern {
 public:
-    collect(const call& what, rank_t me, const geometry& like, const tuning& by);
+    collect(const call& what, const domains& who, const geometry& like, const tuning& by);
     void give(std::uint64_t segment, const places& at) noexcept override;
     void take(std::uint64_t segment, const places& at) noexcept override;
 
@@ -40,7 +40,7 @@ private:
     [[nodiscard]] std::byte* piece(rank_t of, std::uint64_t segment) const noexcept {
         return output() + (blocks_[of].place() + blocks_[of].begin(segment)) * what_.element;
     }
-    [[nodiscard]] bool gets() const noexcept { return how_.to == listens::to_all; }
+    [[nodiscard]] bool gets() const noexcept { return how_.takes; }
 
     std::vector<portion> blocks_;
 };

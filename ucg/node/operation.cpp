@@ -38,12 +38,12 @@ ucs_status_t operation::init(const call& what) noexcept try {
     call_ = what;
     if (!has_counts(what.what)) call_.counts = nullptr;
     if (const ucs_status_t status = check(); status != UCS_OK) return status;
-    pattern_ = make_pattern(call_, engine_.rank(), engine_.memory().like(), engine_.sizes(),
+    pattern_ = make_pattern(call_, engine_.who(), engine_.memory().like(), engine_.sizes(),
                             engine_.others());
     if (pattern_ == nullptr) return UCS_ERR_UNSUPPORTED;
     const flow& how = pattern_->how();
     in_mailbox_ =
-        how.segments == 1 && !how.works && how.bytes <= engine_.memory().like().mailbox_bytes;
+        how.segments == 1 && how.works == 0 && how.bytes <= engine_.memory().like().mailbox_bytes;
     claim_.emplace(call_, how, engine_.size());
     return UCS_OK;
 } catch (const std::bad_alloc&) {

@@ -1,5 +1,6 @@
 #include "ucg/node/pattern.hpp"
 
+#include "ucg/node/by_domain.hpp"
 #include "ucg/node/dealing.hpp"
 #include "ucg/node/moving.hpp"
 #include "ucg/node/reading.hpp"
@@ -17,45 +18,50 @@ bool reduces_directly(const call& what, const geometry& like, const tuning& by) 
     return bytes * static_cast<double>(like.ranks - 1) <= static_cast<double>(by.direct_bytes);
 }
 
-std::unique_ptr<pattern> make_reducing(const call& what, rank_t me, const geometry& like,
+std::unique_ptr<pattern> make_reducing(const call& what, const domains& who, const geometry& like,
                                        const tuning& by) {
     if (reduces_directly(what, like, by))
-        return std::make_unique<reduce_directly>(what, me, like, by);
-    return std::make_unique<reduce_in_parts>(what, me, like, by);
+        return std::make_unique<reduce_directly>(what, who, like, by);
+    return std::make_unique<reduce_in_parts>(what, who, like, by);
 }
 
 }  // namespace
 
-std::unique_ptr<pattern> make_pattern(const call& what, rank_t me, const geometry& like,
+std::unique_ptr<pattern> make_pattern(const call& what, const domains& who, const geometry& like,
                                       const tuning& by, const neighbours& others) {
     if (what.element == 0 || what.element > std::min<std::size_t>(by.segment, like.slot_bytes))
         return nullptr;
     const bool deals = dealing::fits(what, like);
     const bool reads = !others.empty() && reading::pays(what, like, by);
+    const bool by_domain = pays_by_domain(what, who, like, by);
     switch (what.what) {
         case collective::barrier:
-            return std::make_unique<meet>(what, me, like);
+            return std::make_unique<meet>(what, who);
         case collective::bcast:
-            return std::make_unique<broadcast>(what, me, like, by);
+            if (by_domain) return std::make_unique<broadcast_by_domain>(what, who, like, by);
+            return std::make_unique<broadcast>(what, who, like, by);
         case collective::allreduce:
         case collective::reduce:
-            return make_reducing(what, me, like, by);
+            if (by_domain) return std::make_unique<reduce_by_domain>(what, who, like, by);
+            return make_reducing(what, who, like, by);
         case collective::allgather:
         case collective::allgatherv:
-            if (reads) return std::make_unique<reading>(what, me, like, others);
+            if (reads) return std::make_unique<reading>(what, who, others);
+            if (by_domain) return std::make_unique<collect_by_domain>(what, who, like, by);
             [[fallthrough]];
         case collective::gather:
-            return std::make_unique<collect>(what, me, like, by);
+            return std::make_unique<collect>(what, who, like, by);
         case collective::alltoall:
-            if (reads) return std::make_unique<reading>(what, me, like, others);
-            if (deals) return std::make_unique<all_to_all>(what, me, like, by);
+            if (reads) return std::make_unique<reading>(what, who, others);
+            if (deals) return std::make_unique<all_to_all>(what, who, like, by);
             break;
         case collective::reduce_scatter:
         case collective::reduce_scatter_block:
-            if (deals) return std::make_unique<reduce_and_deal>(what, me, like, by);
+            if (by_domain) return std::make_unique<reduce_and_deal_by_domain>(what, who, like, by);
+            if (deals) return std::make_unique<reduce_and_deal>(what, who, like, by);
             break;
         case collective::scatter:
-            if (deals) return std::make_unique<deal>(what, me, like, by);
+            if (deals) return std::make_unique<deal>(what, who, like, by);
             break;
         default:
             break;

@@ -1,10 +1,13 @@
 // What a collective does with the slots of all ranks, segment by segment.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "ucg/node/domains.hpp"
 #include "ucg/node/segment.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucs/arch/copy.hpp"
@@ -31,15 +34,18 @@ private:
     std::uint64_t number_;
 };
 
-enum class listens : std::uint8_t { to_nobody, to_root, to_all };
-
-// The same on every rank, but for `to`: that says whose segments this rank needs.
+// A segment passes these stages: give, so many times work, take. All but the last two are the same
+// on every rank.
 struct flow {
+    static constexpr unsigned most_works = 2;
+
     std::uint64_t segments = 1;
     std::size_t bytes = 0;  // that a rank puts into a slot, at most
-    bool works = false;     // there is a stage between giving and taking
-    listens to = listens::to_all;
-    rank_t root = 0;
+    unsigned works = 0;
+    // For each stage after giving, those who have to be through the stage before. Valid as long as
+    // the pattern.
+    std::array<std::span<const rank_t>, 1 + most_works> awaits;
+    bool takes = true;  // else there is nothing to take here
 };
 
 struct tuning {
@@ -60,6 +66,8 @@ struct tuning {
     // but above so many of all blocks copying past the caches is faster.
     std::size_t read_bytes = 256 * 1024;
     std::size_t most_read_bytes = 32 << 20;
+    // From so many bytes of a vector (of all blocks) on, each domain has a level of its own.
+    std::size_t domain_bytes = 16 * 1024;
     // Bytes of a segment; a message is cut into segments of this size at most, so that one is
     // copied while the others' processors see the one before. At most a slot.
     std::size_t segment = 128 * 1024;
@@ -73,8 +81,8 @@ struct tuning {
 // them is used as a length or a place. Owned by an operation. Owner context.
 class pattern {
 public:
-    explicit pattern(const call& what, rank_t me, rank_t ranks) noexcept
-        : what_(what), me_(me), ranks_(ranks) {}
+    pattern(const call& what, const domains& who) noexcept
+        : what_(what), who_(who), me_(who.me()), ranks_(who.ranks()) {}
     pattern(const pattern&) = delete;
     pattern& operator=(const pattern&) = delete;
     virtual ~pattern() = default;
@@ -83,15 +91,23 @@ public:
 
     // Puts the segment where others will look for it.
     virtual void give(std::uint64_t segment, const places& at) noexcept = 0;
-    // Of `works`: all have given; puts a part of the result into the own slot, or reads what others
-    // have not put into theirs. Not UCS_OK: there is no going on.
-    [[nodiscard]] virtual ucs_status_t work(std::uint64_t, const places&) noexcept {
+    // Puts a part of the result into the own slot, or reads what others have not put into theirs.
+    // `turn` counts the stages of this kind from 0. Not UCS_OK: there is no going on.
+    [[nodiscard]] virtual ucs_status_t work(unsigned /*turn*/, std::uint64_t /*segment*/,
+                                            const places&) noexcept {
         return UCS_OK;
     }
-    // All whom this rank listens to have given, and worked.
     virtual void take(std::uint64_t segment, const places& at) noexcept = 0;
 
 protected:
+    [[nodiscard]] std::span<const rank_t> root() const noexcept { return {&what_.root, 1}; }
+    // Takes what all others give, or what nobody does.
+    void hear_all() noexcept { how_.awaits[how_.works] = who_.others(); }
+    void hear_nobody() noexcept {
+        how_.awaits[how_.works] = {};
+        how_.takes = false;
+    }
+
     [[nodiscard]] const std::byte* input() const noexcept {
         return static_cast<const std::byte*>(what_.in_place ? what_.into : what_.from);
     }
@@ -111,6 +127,7 @@ protected:
     }
 
     const call& what_;
+    const domains& who_;
     const rank_t me_;
     const rank_t ranks_;
     flow how_;
@@ -120,8 +137,9 @@ private:
 };
 
 // nullptr: the engine does not have it (the fabric does). The call stays where it is; its buffers
-// may be replaced. `others` outlives it; empty: nobody's memory is read. May throw std::bad_alloc.
-[[nodiscard]] std::unique_ptr<pattern> make_pattern(const call& what, rank_t me,
+// may be replaced. `who` and `others` outlive it; nobody in `others`: nobody's memory is read. May
+// throw std::bad_alloc.
+[[nodiscard]] std::unique_ptr<pattern> make_pattern(const call& what, const domains& who,
                                                     const geometry& like, const tuning& by,
                                                     const neighbours& others);
 

@@ -15,10 +15,11 @@ bool reading::pays(const call& what, const geometry& like, const tuning& by) noe
     return shortest * what.element >= by.read_bytes && all * what.element < by.most_read_bytes;
 }
 
-reading::reading(const call& what, rank_t me, const geometry& like, const neighbours& others)
-    : pattern(what, me, like.ranks), others_(others), blocks_(portions_of(what, like.ranks, 1)) {
+reading::reading(const call& what, const domains& who, const neighbours& others)
+    : pattern(what, who), others_(others), blocks_(portions_of(what, who.ranks(), 1)) {
     how_.bytes = sizeof(std::uint64_t);
-    how_.works = true;
+    how_.works = 1;
+    how_.awaits = {who.others(), who.others()};
     if (what.in_place && deals()) spare_.reset(new std::byte[place(ranks_ - 1) + bytes(0)]);
 }
 
@@ -36,9 +37,8 @@ void reading::give(std::uint64_t, const places& at) noexcept {
     std::memcpy(at.of(me_), &address, sizeof address);
 }
 
-ucs_status_t reading::work(std::uint64_t, const places& at) noexcept {
-    for (rank_t step = 1; step < ranks_; ++step) {
-        const rank_t of = (me_ + step) % ranks_;  // not all from the same one at a time
+ucs_status_t reading::work(unsigned, std::uint64_t, const places& at) noexcept {
+    for (const rank_t of : who_.others()) {
         std::uint64_t address = 0;
         std::memcpy(&address, at.of(of), sizeof address);
         if (deals()) address += place(me_);

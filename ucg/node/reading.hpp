@@ -14,7 +14,7 @@ namespace ucg::node {
 // are known (work), and buffers belong to their owners again when all have read (take).
 class reading final : public pattern {
 public:
-    reading(const call& what, rank_t me, const geometry& like, const neighbours& others);
+    reading(const call& what, const domains& who, const neighbours& others);
 
     // Whether nobody else needs the same block, each is as long as the tuning asks for, and results
     // are not so long that copying them past the caches is faster.
@@ -22,7 +22,7 @@ public:
                                    const tuning& by) noexcept;
 
     void give(std::uint64_t segment, const places& at) noexcept override;
-    [[nodiscard]] ucs_status_t work(std::uint64_t segment, const places& at) noexcept override;
+    [[nodiscard]] ucs_status_t work(unsigned, std::uint64_t, const places& at) noexcept override;
     void take(std::uint64_t, const places&) noexcept override {}
 
 private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ucg/algo/common/blocks.hpp"
+#include "ucg/node/part.hpp"
 #include "ucg/node/pattern.hpp"
 
 namespace ucg::node {
@@ -10,7 +11,7 @@ namespace ucg::node {
 // that the bits depend neither on the way nor on segments or arrival.
 class reducing : public pattern {
 public:
-    reducing(const call& what, rank_t me, const geometry& like, const tuning& by);
+    reducing(const call& what, const domains& who, const geometry& like, const tuning& by);
 
 protected:
     [[nodiscard]] std::size_t begin(std::uint64_t segment) const noexcept {
@@ -18,6 +19,9 @@ protected:
     }
     [[nodiscard]] std::size_t bytes(std::uint64_t segment) const noexcept {
         return cut_.size(segment) * what_.element;
+    }
+    [[nodiscard]] bool wants_result() const noexcept {
+        return what_.what == schedule::collective::allreduce || me_ == what_.root;
     }
     // Reduces `count` elements that lie at `offset` of the segment.
     void reduce(std::uint64_t segment, const places& at, std::size_t offset, std::size_t count,
@@ -32,7 +36,7 @@ private:
 // Everyone gives all; whoever wants the result reduces it straight into its place.
 class reduce_directly final : public reducing {
 public:
-    reduce_directly(const call& what, rank_t me, const geometry& like, const tuning& by);
+    reduce_directly(const call& what, const domains& who, const geometry& like, const tuning& by);
     void give(std::uint64_t segment, const places& at) noexcept override;
     void take(std::uint64_t segment, const places& at) noexcept override;
 };
@@ -41,22 +45,17 @@ public:
 // own part is never given: it is read where it lies.
 class reduce_in_parts final : public reducing {
 public:
-    reduce_in_parts(const call& what, rank_t me, const geometry& like, const tuning& by);
+    reduce_in_parts(const call& what, const domains& who, const geometry& like, const tuning& by);
     void give(std::uint64_t segment, const places& at) noexcept override;
-    [[nodiscard]] ucs_status_t work(std::uint64_t segment, const places& at) noexcept override;
+    [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
+                                    const places& at) noexcept override;
     void take(std::uint64_t segment, const places& at) noexcept override;
 
 private:
-    struct span {
-        std::size_t begin, end;  // bytes within the segment
-    };
-    // Parts begin at whole lines where elements do.
-    [[nodiscard]] span part(std::uint64_t segment, rank_t of) const noexcept;
-    [[nodiscard]] bool wants_result() const noexcept {
-        return what_.what == schedule::collective::allreduce || me_ == what_.root;
+    [[nodiscard]] part part_of(std::uint64_t segment, rank_t rank) const noexcept {
+        return part::of(cut_.size(segment), what_.element, rank, ranks_);
     }
 
-    std::size_t grain_;  // elements that stay together
     std::size_t block_;  // elements reduced at a time
 };
 

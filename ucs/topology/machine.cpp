@@ -65,6 +65,17 @@ int machine::node_of_cpu(unsigned cpu) const noexcept {
     return -1;
 }
 
+int machine::node_of_cpus(const cpu_set_t& affinity) const noexcept {
+    int only = -1;
+    for (const unsigned cpu : online_) {
+        if (!CPU_ISSET(cpu, &affinity)) continue;
+        const int its = node_of_cpu(cpu);
+        if (its < 0 || (only >= 0 && its != only)) return -1;
+        only = its;
+    }
+    return only;
+}
+
 unsigned machine::distance(int from, int to) const noexcept {
     const node* start = find(from);
     const node* end = find(to);

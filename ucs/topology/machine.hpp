@@ -1,6 +1,8 @@
 // NUMA nodes and processors of this machine.
 #pragma once
 
+#include <sched.h>
+
 #include <string>
 #include <vector>
 
@@ -24,6 +26,10 @@ public:
 
     // -1: unknown CPU.
     [[nodiscard]] int node_of_cpu(unsigned cpu) const noexcept;
+
+    // The only node of all CPUs that a thread with this affinity may run on; -1: there are several,
+    // or it is unknown.
+    [[nodiscard]] int node_of_cpus(const cpu_set_t& affinity) const noexcept;
 
     // The firmware's relative distance of two nodes by id: 10 local, 0 unknown.
     [[nodiscard]] unsigned distance(int from, int to) const noexcept;

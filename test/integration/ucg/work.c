@@ -188,6 +188,7 @@ int main(int argc, char** argv) {
         char name[32];
         snprintf(name, sizeof name, "node%u", rank / per_node);
         setenv("UCG_NODE_ID", name, 1);
+        setenv("UCG_NUMA_ID", rank % per_node < per_node / 2 ? "0" : "1", 1);
         if (kills && rank == victim) {
             /* SIGALRM kills it, wherever it is then. */
             const struct itimerval timer = {{0, 0}, {after_us / 1000000, after_us % 1000000 + 1}};

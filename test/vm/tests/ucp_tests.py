@@ -162,6 +162,15 @@ def device_near_memory_carries_messages(guest):
         assert f"rxe{node}:1" in lane, lane
 
 
+@on(NUMA)
+def collectives_have_a_level_for_numa_nodes(guest):
+    """Ranks that are bound to a node each, in turn; who may run on both is at home on none."""
+    everything = f"{tool(guest, 'bin/ucg_perf')} -p 4 -V -c reduce,allreduce,bcast,allgatherv,reduce_scatter -s 200k -n 1"
+    for binding, nodes in (("-C 0,1", 2), ("", 1)):
+        said = guest.check(f"UCX_LOG_LEVEL=debug {everything} {binding} 2>&1", LIMIT)
+        assert f"4 ranks of 4 on this node, on {nodes} of its NUMA nodes" in said, said
+
+
 @on(DEVICES)
 def datagrams_carry_messages_where_many_peers_are_expected(guest):
     for peers, transport in ((256, "rc_verbs"), (257, "ud_verbs")):

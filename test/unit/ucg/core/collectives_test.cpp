@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
+#include "test/support/environment.hpp"
 #include "test/unit/ucg/algo/scene.hpp"
 #include "test/unit/ucg/core/world.hpp"
 
@@ -100,6 +101,17 @@ TEST_CASE("all collectives are right on one node") {
     const auto nodes = GENERATE(std::vector<std::string>{"a"}, std::vector<std::string>{"a", "a"},
                                 std::vector<std::string>{"a", "a", "a", "a", "a"});
     test::world in(nodes);
+    run_all(in);
+}
+
+// In order and mixed, and as a third level below that of hosts.
+TEST_CASE("all collectives are right on several NUMA nodes") {
+    const auto nodes =
+        GENERATE(std::vector<std::string>{"a/0", "a/0", "a/1", "a/1"},
+                 std::vector<std::string>{"a/0", "a/1", "a/2", "a/1", "a/0", "a/2"},
+                 std::vector<std::string>{"a/0", "b/x", "a/1", "b/x", "a/1", "b/y", "a/0", "b/y"});
+    const test::env from("UCG_NUMA_LEVEL", GENERATE("1", "16k"));
+    test::world in(nodes, "tcp,self");
     run_all(in);
 }
 

@@ -1,5 +1,6 @@
 #include "test/unit/ucg/core/world.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
@@ -59,7 +60,10 @@ world::world(const std::vector<std::string>& nodes, const char* transports)
       board_(std::make_unique<board>(static_cast<std::uint32_t>(nodes.size()))) {
     const test::env by("UCX_TLS", transports);
     for (std::uint32_t rank = 0; rank < size(); ++rank) {
-        const test::env node("UCG_NODE_ID", nodes[rank].c_str());
+        const std::size_t end = std::min(nodes[rank].find('/'), nodes[rank].size());
+        const test::env node("UCG_NODE_ID", nodes[rank].substr(0, end).c_str());
+        const test::env numa("UCG_NUMA_ID",
+                             end < nodes[rank].size() ? nodes[rank].substr(end + 1).c_str() : "");
         REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
         params.oob = board_->of(rank);

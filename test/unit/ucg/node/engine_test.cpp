@@ -42,6 +42,7 @@ node::tuning small_limits(std::size_t direct) {
     made.segment = 1024;
     made.block = 192;
     made.read_bytes = 200;
+    made.domain_bytes = 100;
     made.streamed_bytes = 4096;
     return made;
 }
@@ -67,13 +68,16 @@ std::vector<scenario> scenarios(rank_t ranks, std::uint64_t count) {
     return all;
 }
 
+using numbers = std::vector<std::uint32_t>;
+
 // One after the other, each twice.
-std::string run_all(test::node_rank& me, const std::vector<scenario>& all, std::size_t direct) {
+std::string run_all(test::node_rank& me, const std::vector<scenario>& all, std::size_t direct,
+                    const numbers& numa) {
     // Both ways to move long blocks.
     const bool reads = direct == 0;
     if (reads && !me.others.can_read_all()) return "the memory of others cannot be read";
     node::engine by(me.memory, me.lives, me.rank, small_limits(direct),
-                    reads ? me.others : node::neighbours());
+                    reads ? me.others : node::neighbours(), numa);
     for (const scenario& of : all) {
         test::reference data(of);
         node::operation operation(by);
@@ -109,14 +113,16 @@ std::string run_together(test::node_rank& me, const std::vector<scenario>& all) 
     return {};
 }
 
-void check(rank_t ranks, ranks_are what, const std::vector<std::uint64_t>& counts) {
+void check(rank_t ranks, ranks_are what, const std::vector<std::uint64_t>& counts,
+           const numbers& numa = {}) {
     for (const std::size_t direct : {std::size_t{0}, std::size_t{1} << 30}) {
         std::vector<scenario> all;
         for (const std::uint64_t count : counts)
             for (const scenario& of : scenarios(ranks, count))
                 all.push_back(of);
-        const std::string wrong = run_node(test::small_node(ranks), what,
-                                           [&](auto& me) { return run_all(me, all, direct); });
+        const std::string wrong = run_node(test::small_node(ranks), what, [&](auto& me) {
+            return run_all(me, all, direct, numa);
+        });
         INFO(ranks << " ranks, direct " << direct);
         CHECK(wrong.empty());
         if (!wrong.empty()) FAIL(wrong);
@@ -138,6 +144,19 @@ TEST_CASE("processes: every collective of the node's engine is right") {
 
 TEST_CASE("many more ranks than cores") {
     check(19, ranks_are::processes, {5, 130});
+}
+
+// In order and mixed, even and uneven; the last is no level at all.
+TEST_CASE("every collective of the node's engine is right on several domains", "[threads]") {
+    const numbers divisions[] = {{0, 0, 1, 1},    {7, 3, 7, 3},          {0, 0, 1, 1, 1},
+                                 {2, 2, 2, 9, 9}, {1, 2, 3, 3, 2, 1, 3}, {0, 0, 1, 1, 2, 2, 3, 3},
+                                 {0, 1, 2, 3}};
+    for (const numbers& numa : divisions) {
+        const auto ranks = static_cast<rank_t>(numa.size());
+        if (ranks <= 5 || !test::instrumented)
+            check(ranks, ranks_are::threads, {0, 1, 31, 1021, 2500}, numa);
+        if (!test::instrumented || ranks == 5) check(ranks, ranks_are::processes, {7, 2500}, numa);
+    }
 }
 
 TEST_CASE("many operations of the node's engine under way at the same time", "[threads]") {
@@ -279,14 +298,16 @@ TEST_CASE("a long vector is reduced in parts, also between two ranks") {
     what.how = &how;
     for (const bool longer : {false, true}) {
         what.count = limits.direct_ranks_bytes / 4 + (longer ? 1 : 0);
-        const auto made = node::make_pattern(what, 0, like, limits, {});
+        const node::domains who(2, 0);
+        const auto made = node::make_pattern(what, who, like, limits, {});
         REQUIRE(made != nullptr);
-        CHECK(made->how().works == longer);
+        CHECK(made->how().works == (longer ? 1 : 0));
     }
 }
 
 TEST_CASE("one rank that has everything uses whole slots") {
     const node::geometry like = test::small_node(4);
+    const node::domains who(4, 1);
     const std::uint64_t everything[] = {0, 0, 1 << 20, 0};
     const std::uint64_t places[] = {0, 0, 0, 0};
     schedule::call what;
@@ -294,7 +315,7 @@ TEST_CASE("one rank that has everything uses whole slots") {
     what.places = places;
     for (const auto which : {collective::reduce_scatter, collective::allgatherv}) {
         what.what = which;
-        const auto made = node::make_pattern(what, 1, like, {}, {});
+        const auto made = node::make_pattern(what, who, like, {}, {});
         REQUIRE(made != nullptr);
         CHECK(made->how().segments <= (1U << 20) / like.slot_bytes + 1);
         CHECK(made->how().bytes <= like.slot_bytes);

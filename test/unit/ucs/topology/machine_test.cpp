@@ -26,6 +26,16 @@ TEST_CASE("nodes, processors and distances of a machine with two sockets") {
     CHECK(found.distance(0, 2) == 21);
     CHECK(found.distance(2, 2) == 10);
     CHECK(found.distance(0, 1) == 0);
+    cpu_set_t affinity;
+    CPU_ZERO(&affinity);
+    CHECK(found.node_of_cpus(affinity) == -1);
+    for (const unsigned cpu : {4U, 6U})
+        CPU_SET(cpu, &affinity);
+    CHECK(found.node_of_cpus(affinity) == 2);
+    CPU_SET(99, &affinity);  // not there
+    CHECK(found.node_of_cpus(affinity) == 2);
+    CPU_SET(3, &affinity);
+    CHECK(found.node_of_cpus(affinity) == -1);
 }
 
 TEST_CASE("a kernel without NUMA is one node") {
