@@ -44,7 +44,8 @@ private:
 // A group, and its ranks' contexts.
 class world {
 public:
-    // `nodes[i]`: name of the node of rank i, with /NAME behind it that of its NUMA node; transports: UCX_TLS.
+    // `nodes[i]`: name of the node of rank i, with /NAME behind it that of its NUMA node;
+    // transports: UCX_TLS.
     world(const std::vector<std::string>& nodes, const char* transports = "sm,self");
     ~world();
 
