@@ -10,17 +10,17 @@ namespace {
 ucs_status_t run(const char* call, ucg_group_h handle, const ucg_coll_args_t& args) noexcept {
     if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
     group& of = from(handle);
-    std::unique_ptr<collective_request> what;
+    collective_request* what = nullptr;
     ucs_status_t status = guarded(of.of(), [&] {
         auto taken = of.kept().take(of, args);
         if (!taken) return taken.status();
-        what = std::move(*taken);
+        what = *taken;
         return what->start();
     });
     if (status == UCS_OK) status = wait_for(*what);
     if (what != nullptr) {
         const std::lock_guard guard(of.of().lock());
-        of.kept().give_back(std::move(what));
+        of.kept().give_back(*what);
     }
     return status;
 }
@@ -40,6 +40,7 @@ ucg_coll_args_t describe(ucg_coll_t coll, const void* src, void* dst, std::uint6
 }  // namespace
 
 ucs_status_t ucg_barrier(ucg_group_h group) {
+    if (group != nullptr && from(group).meets()) return from(group).meet();
     return run("ucg_barrier", group,
                describe(UCG_COLL_BARRIER, nullptr, nullptr, 0, UCG_TYPE_UINT8));
 }

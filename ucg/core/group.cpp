@@ -109,7 +109,20 @@ ucs_status_t group::build() {
     schedule::fabric& messages =
         one_node ? static_cast<schedule::fabric&>(*near_) : static_cast<schedule::fabric&>(*far_);
     over_.emplace(messages, engine(), made_.where);
-    return one_node ? UCS_OK : measure();
+    return one_node ? prepare_meeting() : measure();
+}
+
+ucs_status_t group::prepare_meeting() {
+    const config& options = context_.options();
+    if (!engine_ || options.check || context_.lock().enabled() ||
+        !std::isinf(options.timeout.seconds))
+        return UCS_OK;
+    const schedule::call barrier;
+    const auto chosen = context_.selector().choose(
+        {barrier, shape_of(barrier), links_, false, true, std::string()});
+    if (!chosen || chosen->by != nullptr) return UCS_OK;
+    meeting_.emplace(*engine_);
+    return meeting_->init(barrier);
 }
 
 // Where the user does not say what messages cost.
@@ -167,14 +180,14 @@ unsigned group::move() noexcept {
 
 // What runs on the engine alone is looked at more often than all else. Where nothing comes from a
 // network, this may sleep until somebody on the node calls.
-ucs_status_t group::wait(const request& until) noexcept {
+template<class Done>
+void group::wait_until(const Done& done, bool by_engine) noexcept {
     constexpr unsigned others_every = 16;
     unsigned turns = 0;
     const auto move = [&] {
-        if (until.uses_engine() && ++turns % others_every != 0) return engine_->progress();
+        if (by_engine && ++turns % others_every != 0) return engine_->progress();
         return context_.progress() != 0;
     };
-    const auto done = [&] { return until.status() != UCS_INPROGRESS; };
     if (patience_ && context_.is_local()) {
         patience_->wait_for(done, move, [&] {
             static_cast<void>(context_.progress());
@@ -183,7 +196,17 @@ ucs_status_t group::wait(const request& until) noexcept {
     } else {
         wait_politely(done, move);
     }
+}
+
+ucs_status_t group::wait(const request& until) noexcept {
+    wait_until([&] { return until.status() != UCS_INPROGRESS; }, until.uses_engine());
     return until.status();
+}
+
+ucs_status_t group::meet() noexcept {
+    meeting_->start();
+    wait_until([&] { return meeting_->status() != UCS_INPROGRESS; }, true);
+    return meeting_->status();
 }
 
 std::vector<schedule::rank_t> group::missing(const schedule::operation& what) const {

@@ -64,6 +64,11 @@ public:
     // Moves everything on until the request ended; gives up the processor meanwhile.
     ucs_status_t wait(const request& until) noexcept;
 
+    // A barrier by the node's engine without a request: no time limit, no comparing, one thread.
+    // Only where meets(), else a request does it.
+    [[nodiscard]] bool meets() const noexcept { return meeting_.has_value(); }
+    ucs_status_t meet() noexcept;
+
     // The ranks that an operation of this group waits for, those of the node included.
     [[nodiscard]] std::vector<schedule::rank_t> missing(const schedule::operation& what) const;
 
@@ -84,6 +89,9 @@ private:
     void advance() noexcept;
     void join() noexcept;
     ucs_status_t build();
+    ucs_status_t prepare_meeting();
+    template<class Done>
+    void wait_until(const Done& done, bool by_engine) noexcept;
     ucs_status_t measure();
     void stop_measuring(ucs_status_t why) noexcept;
     unsigned move() noexcept;
@@ -113,6 +121,7 @@ private:
     unsigned requests_ = 0;
     agreement agreement_{*this};
     kept_requests kept_;
+    std::optional<node::operation> meeting_;
 };
 
 }  // namespace ucg

@@ -31,25 +31,36 @@ void kept_requests::clear() noexcept {
     all_.clear();
 }
 
-ucs::result<std::unique_ptr<collective_request>> kept_requests::take(group& of,
-                                                                     const ucg_coll_args_t& args) {
-    const auto found =
-        std::ranges::find_if(all_, [&](const auto& each) { return alike(each->args(), args); });
-    if (found == all_.end() || !can_be_kept(args)) return collective_request::make(of, args);
-    const ucg_coll_args_t& last = (*found)->args();
-    if (last.src != args.src || last.dst != args.dst) {
-        const ucs_status_t status = (*found)->set_buffers(args.src, args.dst);
-        if (status != UCS_OK) return status;
+ucs::result<collective_request*> kept_requests::take(group& of, const ucg_coll_args_t& args) {
+    const bool may_be_kept = can_be_kept(args);
+    for (std::size_t i = 0; may_be_kept && i < all_.size(); ++i) {
+        collective_request& found = *all_[i].what;
+        if (all_[i].taken || !alike(found.args(), args)) continue;
+        if (found.args().src != args.src || found.args().dst != args.dst) {
+            const ucs_status_t status = found.set_buffers(args.src, args.dst);
+            if (status != UCS_OK) return status;
+        }
+        all_[i].taken = true;
+        if (i != 0) std::swap(all_[i], all_[i / 2]);
+        return &found;
     }
-    auto taken = std::move(*found);
-    all_.erase(found);
-    return taken;
+    auto made = collective_request::make(of, args);
+    if (!made) return made.status();
+    all_.emplace_back(std::move(*made));
+    return all_.back().what.get();
 }
 
-void kept_requests::give_back(std::unique_ptr<collective_request> what) noexcept {
-    if (!can_be_kept(what->args())) return;
-    if (all_.size() == most) all_.pop_back();
-    all_.insert(all_.begin(), std::move(what));
+void kept_requests::give_back(collective_request& what) noexcept {
+    const auto its =
+        std::ranges::find_if(all_, [&](const seat& each) { return each.what.get() == &what; });
+    its->taken = false;
+    if (!can_be_kept(what.args())) {
+        all_.erase(its);
+    } else if (all_.size() > most) [[unlikely]] {
+        const auto last = std::ranges::find_if(all_.rbegin(), all_.rend(),
+                                               [](const seat& each) { return !each.taken; });
+        all_.erase(std::next(last).base());
+    }
 }
 
 }  // namespace ucg

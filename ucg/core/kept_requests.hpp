@@ -13,22 +13,27 @@ namespace ucg {
 class group;
 class collective_request;
 
-// The last few, the newest first. None of them runs: a call has its own as long as it lasts, so
-// that other threads may call meanwhile. Owned by a group. Owner context.
+// A call has one for itself as long as it lasts, so that other threads may call meanwhile. Owned by
+// a group. Owner context.
 class kept_requests {
 public:
     kept_requests();  // std::bad_alloc
     ~kept_requests();
 
-    // One for these arguments.
-    ucs::result<std::unique_ptr<collective_request>> take(group& of, const ucg_coll_args_t& args);
+    // One for these arguments, to be given back.
+    ucs::result<collective_request*> take(group& of, const ucg_coll_args_t& args);
     // It ended; what no other call can use is destroyed.
-    void give_back(std::unique_ptr<collective_request> what) noexcept;
+    void give_back(collective_request& what) noexcept;
     void clear() noexcept;
 
 private:
+    // Of those that no call has, so many are kept.
     static constexpr std::size_t most = 16;
-    std::vector<std::unique_ptr<collective_request>> all_;  // has room for all
+    struct seat {
+        std::unique_ptr<collective_request> what;
+        bool taken = true;
+    };
+    std::vector<seat> all_;  // those that are often taken are near the front
 };
 
 }  // namespace ucg

@@ -9,6 +9,7 @@
 // Nothing but the sleep mark and a count of sleepers has two writers.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -67,7 +68,7 @@ static_assert(sizeof(mailbox_head) == 16 && sizeof(header) <= page);
 // All ranks must agree on it. Plain value; any number of ranks that memory suffices for.
 struct geometry {
     std::uint32_t ranks = 1;
-    std::uint32_t mailboxes = 4;
+    std::uint32_t mailboxes = 4;         // a power of two: nothing is divided on the way to one
     std::uint32_t mailbox_bytes = 4096;  // of content
     std::uint32_t slots = 8;
     std::uint32_t slot_bytes = 128 * 1024;
@@ -79,9 +80,10 @@ struct geometry {
     // others still read. A slot has a line for each rank, so that every collective makes progress.
     [[nodiscard]] constexpr bool valid() const noexcept {
         return ranks >= 1 && ranks <= max_ranks && mailboxes >= 2 && mailboxes <= 1024 &&
-               mailbox_bytes >= 48 && mailbox_bytes <= 1U << 20 && slots >= 2 && slots <= 1024 &&
-               slot_bytes % page == 0 && slot_bytes / line >= ranks && slot_bytes <= 1U << 26 &&
-               ring_bytes % line == 0 && ring_bytes >= 512 && ring_bytes <= 1U << 24;
+               std::has_single_bit(mailboxes) && mailbox_bytes >= 48 && mailbox_bytes <= 1U << 20 &&
+               slots >= 2 && slots <= 1024 && slot_bytes % page == 0 &&
+               slot_bytes / line >= ranks && slot_bytes <= 1U << 26 && ring_bytes % line == 0 &&
+               ring_bytes >= 512 && ring_bytes <= 1U << 24;
     }
 
     [[nodiscard]] constexpr std::size_t mailbox_stride() const noexcept {
@@ -97,7 +99,7 @@ struct geometry {
     [[nodiscard]] constexpr std::size_t mailbox_at(rank_t rank,
                                                    std::uint64_t number) const noexcept {
         return round_up(control_at(ranks), page) +
-               (std::size_t{rank} * mailboxes + number % mailboxes) * mailbox_stride();
+               (std::size_t{rank} * mailboxes + (number & (mailboxes - 1))) * mailbox_stride();
     }
     [[nodiscard]] constexpr std::size_t slot_at(rank_t rank, std::uint64_t number) const noexcept {
         return round_up(mailbox_at(ranks, 0), page) +
