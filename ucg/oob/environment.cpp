@@ -146,9 +146,27 @@ ucs_status_t refuse_halves() noexcept {
     return UCS_OK;
 }
 
-// Started with others by a launcher whose protocol is not spoken here.
-bool is_one_of_many() noexcept {
-    return number<rank_t>("PMI_SIZE").value_or(1) > 1;
+// Started with others by a launcher that does not speak PMIx: ranks that each take themselves to be
+// alone would be worse than none.
+ucs_status_t refuse_launchers() noexcept {
+    const auto are_many = [](const char* name) { return number<rank_t>(name).value_or(1) > 1; };
+    if (are_many("PMI_SIZE")) {
+        ucs::log::error(
+            oob_log,
+            "the launcher speaks PMI (PMI_SIZE={}), which is not spoken here: start by one "
+            "with PMIx, make the group over MPI (ucg_oob_mpi.h), or set RANK, WORLD_SIZE, "
+            "MASTER_ADDR and MASTER_PORT; UCG_OOB=single if each is alone",
+            variable("PMI_SIZE"));
+        return UCS_ERR_UNSUPPORTED;
+    }
+    if (are_many("SLURM_STEP_NUM_TASKS")) {
+        ucs::log::error(oob_log,
+                        "srun started {} processes that cannot find each other: start them by "
+                        "srun --mpi=pmix; UCG_OOB=single if each is alone",
+                        variable("SLURM_STEP_NUM_TASKS"));
+        return UCS_ERR_UNSUPPORTED;
+    }
+    return UCS_OK;
 }
 
 }  // namespace
@@ -162,15 +180,7 @@ ucs::result<std::unique_ptr<exchange>> make_of_environment() {
     if (how != "single") return wrong("UCG_OOB", "one of pmix, tcp, directory and single");
     if (is_told) return make_single();
     if (const ucs_status_t status = refuse_halves(); status != UCS_OK) return status;
-    if (is_one_of_many()) {
-        ucs::log::error(
-            oob_log,
-            "the launcher speaks PMI (PMI_SIZE={}), which is not spoken here: start by one "
-            "with PMIx, make the group over MPI (ucg_oob_mpi.h), or set RANK, WORLD_SIZE, "
-            "MASTER_ADDR and MASTER_PORT; UCG_OOB=single if each is alone",
-            variable("PMI_SIZE"));
-        return UCS_ERR_UNSUPPORTED;
-    }
+    if (const ucs_status_t status = refuse_launchers(); status != UCS_OK) return status;
     return make_single();
 }
 

@@ -62,6 +62,14 @@ def prterun(ranks):
     return [path, "-n", str(ranks), "--allow-run-as-root", "--map-by", ":oversubscribe"]
 
 
+def srun(ranks, *options):
+    """Of the cluster that this machine belongs to, if there is one: no test makes its own."""
+    path = shutil.which("srun")
+    if path is None or subprocess.run(["scontrol", "ping"], capture_output=True, check=False).returncode != 0:
+        raise unittest.SkipTest("this machine belongs to no cluster of Slurm")
+    return [path, *options, "-n", str(ranks), "--oversubscribe"]
+
+
 class Ranks(unittest.TestCase):
     def assert_all_end(self, output, ranks, how="Success", times=1):
         for rank in range(ranks):
@@ -83,6 +91,16 @@ class Pmix(Ranks):
         code, output = run([*prterun(3), PROGRAM, "env", "rounds"])
         self.assertEqual(code, 0, output)
         self.assert_all_end(output, 3)
+
+    def test_srun(self):
+        code, output = run([*srun(2, "--mpi=pmix"), PROGRAM, "env", "rounds"])
+        self.assertEqual(code, 0, output)
+        self.assert_all_end(output, 2)
+
+    def test_srun_without_pmix_is_refused(self):
+        code, output = run([*srun(2, "--mpi=none"), PROGRAM, "env", "rounds"])
+        self.assertNotEqual(code, 0, output)
+        self.assertEqual(output.count("srun --mpi=pmix"), 2, output)
 
     def test_one_object_after_the_other(self):
         code, output = run([*mpirun(2), PROGRAM, "env", "again"])

@@ -20,7 +20,8 @@ public:
         for (const char* name :
              {"UCG_OOB", "UCG_OOB_DIR", "UCG_OOB_RANK", "UCG_OOB_SIZE", "UCG_OOB_JOB",
               "UCG_OOB_PORT", "UCG_OOB_TIMEOUT", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
-              "PMIX_RANK", "PMIX_NAMESPACE", "PMI_SIZE", "TORCHELASTIC_USE_AGENT_STORE"})
+              "PMIX_RANK", "PMIX_NAMESPACE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
+              "TORCHELASTIC_USE_AGENT_STORE"})
             kept_.emplace_back(name, nullptr);
         for (const auto& [name, value] : wanted)
             kept_.emplace_back(name, value.c_str());
@@ -159,6 +160,9 @@ TEST_CASE("environment: half of it, and nonsense, are refused and named") {
     CHECK(log.count("UCG_OOB_TIMEOUT=soon") == 1);
     CHECK(create({{"PMI_SIZE", "4"}}) == UCS_ERR_UNSUPPORTED);
     CHECK(create({{"PMI_SIZE", "4"}, {"UCG_OOB", "single"}}) == UCS_OK);
+    CHECK(create({{"SLURM_STEP_NUM_TASKS", "2"}}) == UCS_ERR_UNSUPPORTED);
+    CHECK(create({{"SLURM_STEP_NUM_TASKS", "2"}, {"UCG_OOB", "single"}}) == UCS_OK);
+    CHECK(create({{"SLURM_STEP_NUM_TASKS", "1"}}) == UCS_OK);
     CHECK(ucg_oob_create_env(nullptr) == UCS_ERR_INVALID_PARAM);
 }
 
