@@ -368,6 +368,15 @@ ucs_status_t ucg_request_set_buffers(ucg_request_h request, const void* src, voi
 /** UCS_INPROGRESS, or how the last start ended; UCS_OK before the first. Makes no progress. */
 ucs_status_t ucg_request_test(ucg_request_h request);
 
+/**
+ * Moves on what this operation waits for: the least work of all that makes progress, for loops that
+ * do other things as well. Such a loop calls ucg_progress() now and then, too, for everything else
+ * and for time limits.
+ *
+ * @return How much happened; 0: nothing.
+ */
+unsigned ucg_request_progress(ucg_request_h request);
+
 /** Makes progress until it ended; gives up the processor while nothing happens. */
 ucs_status_t ucg_request_wait(ucg_request_h request);
 

@@ -59,6 +59,12 @@ ucs_status_t ucg_request_test(ucg_request_h request) {
     return from(request).status();
 }
 
+unsigned ucg_request_progress(ucg_request_h request) {
+    if (request == nullptr) return 0;
+    const std::lock_guard guard(from(request).of().of().lock());
+    return from(request).of().progress(from(request));
+}
+
 ucs_status_t ucg_request_wait(ucg_request_h request) {
     if (request == nullptr) return refuse("ucg_request_wait", "the request is NULL");
     return wait_for(from(request));

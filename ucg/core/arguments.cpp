@@ -269,7 +269,8 @@ ucs_status_t arguments::check_buffers(const ucg_coll_args_t& args, rank_t rank, 
     const extents all(args, rank, size);
     const auto source = source_is_in_target(args, rank) ? 0 : all.source();
     const auto target = target_is_in_source(args, rank) ? 0 : all.target();
-    if (!source || !target || *source > most_bytes / element || *target > most_bytes / element)
+    const std::uint64_t most = most_bytes / element;
+    if (!source || !target || *source > most || *target > most)
         return refuse(args, UCS_ERR_OUT_OF_RANGE, "more bytes than an address can have");
     if (*source != 0 && args.src == nullptr)
         return refuse(args, UCS_ERR_INVALID_PARAM, "src is NULL, for {} elements", *source);

@@ -1,5 +1,7 @@
 #include "ucg/core/collective_request.hpp"
 
+#include <utility>
+
 #include "ucg/core/group.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/uuid.hpp"
@@ -66,15 +68,17 @@ void collective_request::abort(ucs_status_t why) noexcept {
 
 ucs_status_t collective_request::set_buffers(const void* from, void* into) noexcept {
     if (status() == UCS_INPROGRESS) return UCS_ERR_BUSY;
-    ucg_coll_args_t changed = args_;
-    changed.src = from;
-    changed.dst = into;
-    const ucs_status_t status = arguments::check_buffers(changed, of().rank(), of().size());
-    if (status != UCS_OK) return status;
-    args_ = changed;
+    from = std::exchange(args_.src, from);
+    into = std::exchange(args_.dst, into);
+    const ucs_status_t status = arguments::check_buffers(args_, of().rank(), of().size());
+    if (status != UCS_OK) {
+        args_.src = from;
+        args_.dst = into;
+        return status;
+    }
     schedule::call& what = near_ ? near_->arguments() : spread_->arguments();
-    what.from = from;
-    what.into = into;
+    what.from = args_.src;
+    what.into = args_.dst;
     return UCS_OK;
 }
 

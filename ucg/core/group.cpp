@@ -170,6 +170,10 @@ unsigned group::progress() noexcept {
     return done;
 }
 
+unsigned group::progress(const request& of) noexcept {
+    return of.uses_engine() ? unsigned{engine_->progress()} : context_.progress();
+}
+
 unsigned group::move() noexcept {
     unsigned done = 0;
     if (engine_ && engine_->progress()) ++done;

@@ -61,6 +61,8 @@ public:
 
     // Everything of this group but what its worker does. How much happened.
     unsigned progress() noexcept;
+    // What this request waits for. How much happened.
+    unsigned progress(const request& of) noexcept;
     // Moves everything on until the request ended; gives up the processor meanwhile.
     ucs_status_t wait(const request& until) noexcept;
 

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "ucs/arch/pause.hpp"
+
 namespace ucg::mpi {
 namespace {
 
@@ -128,7 +130,10 @@ void progress::move_mpi() noexcept {
 
 void patience::again(bool moved) noexcept {
     idle_ = moved ? 0 : idle_ + 1;
-    if (idle_ > spins_) ::sched_yield();
+    if (idle_ > spins_)
+        ::sched_yield();
+    else if (!moved)
+        ucs::arch::pause();
 }
 
 elsewhere::elsewhere() noexcept : helped_(moving().needed() && other_thread().enter()) {}

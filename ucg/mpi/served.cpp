@@ -213,7 +213,13 @@ ucs_status_t served::get(prepared& what, kept_request*& got) {
             continue;
         if (i != 0) std::swap(kept_[i], kept_[i / 2]);
         got = &each;
-        return ucg_request_set_buffers(each.request, what.args.src, what.args.dst);
+        if (each.args.src == what.args.src && each.args.dst == what.args.dst) return UCS_OK;
+        const ucs_status_t status =
+            ucg_request_set_buffers(each.request, what.args.src, what.args.dst);
+        if (status != UCS_OK) return status;
+        each.args.src = what.args.src;
+        each.args.dst = what.args.dst;
+        return UCS_OK;
     }
     std::unique_ptr<kept_request> made;
     const ucs_status_t status = make_request(what, made);
@@ -231,16 +237,19 @@ ucs_status_t served::get(prepared& what, kept_request*& got) {
     return UCS_OK;
 }
 
-// MPI is moved as well, but only when it takes long: messages of the program may be under way that
-// the others need in order to come here.
+// All else is moved as well, but only when it takes long: messages of the program may be under way,
+// or other operations, that the others need in order to come here.
 ucs_status_t served::wait(ucg_request_h request) const noexcept {
     patience waits;
     ucs_status_t status = ucg_request_test(request);
     while (status == UCS_INPROGRESS) {
-        const bool moved = ucg_progress(library().context) != 0;
+        const bool moved = ucg_request_progress(request) != 0;
         status = ucg_request_test(request);
         if (status != UCS_INPROGRESS) break;
-        if (waits.seldom()) progress::move_mpi();
+        if (waits.seldom()) {
+            static_cast<void>(ucg_progress(library().context));
+            progress::move_mpi();
+        }
         waits.again(moved);
     }
     return status;

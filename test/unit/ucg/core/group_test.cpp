@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -37,6 +38,36 @@ std::vector<std::string> layout(const char* which) {
 }
 
 }  // namespace
+
+TEST_CASE("a request's own progress suffices for it, on a node and between nodes") {
+    const auto nodes =
+        GENERATE(std::vector<std::string>{"a", "a", "a"}, std::vector<std::string>{"a", "b", "b"});
+    test::world in(nodes);
+    CHECK(ucg_request_progress(nullptr) == 0);
+    for (const std::uint64_t count : {1U, 100'000U}) {
+        std::vector<std::vector<std::int64_t>> data(in.size(), std::vector<std::int64_t>(count, 1));
+        test::requests sums(in);
+        for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
+            ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+            args.coll = UCG_COLL_ALLREDUCE;
+            args.flags = UCG_COLL_IN_PLACE;
+            args.dst = data[rank].data();
+            args.count = count;
+            args.type = UCG_TYPE_INT64;
+            sums.add(rank, args);
+        }
+        sums.start();
+        unsigned moved = 0;
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+        while (!sums.over() && std::chrono::steady_clock::now() < limit)
+            for (const ucg_request_h each : sums.all())
+                moved += ucg_request_progress(each);
+        REQUIRE(sums.over());
+        CHECK(moved > 0);
+        for (const auto& each : data)
+            CHECK(std::ranges::count(each, 3) == static_cast<std::ptrdiff_t>(count));
+    }
+}
 
 TEST_CASE("a group knows its ranks and nodes") {
     test::world in({"a", "b", "a"});
