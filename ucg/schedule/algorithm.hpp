@@ -34,6 +34,9 @@ enum class condition : std::uint8_t {
     order_by_place = 4,
     // Several nodes, several ranks on one of them, and a fabric that does collectives of a node.
     nodes = 8,
+    // Other bits than those that the rows without this mark and the two above have in common; each
+    // collective that reduces has such a row.
+    own_order = 16,
 };
 [[nodiscard]] constexpr condition operator|(condition a, condition b) noexcept {
     return static_cast<condition>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

@@ -25,7 +25,7 @@ UCG_ALGORITHM_ON_NODES(hierarchical);
 inline constexpr schedule::algorithm rows[] = {
     row<binomial>(collective::reduce, "binomial",
                   condition::commutative | condition::order_by_place),
-    row<ordered_binomial>(collective::reduce, "ordered_binomial"),
+    row<ordered_binomial>(collective::reduce, "ordered_binomial", condition::own_order),
     row<rabenseifner>(collective::reduce, "rabenseifner"),
     row_on_nodes<hierarchical>(collective::reduce, "hierarchical"),
 };

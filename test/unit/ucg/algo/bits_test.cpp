@@ -122,6 +122,34 @@ TEST_CASE("recursive doubling and Rabenseifner's algorithm give the same bits") 
     }
 }
 
+// The test above holds the two of allreduce together; the others are alone.
+TEST_CASE("of deterministic reductions one order is left, whoever shares a node with whom") {
+    const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, 6);
+    const std::pair<collective, std::vector<std::string>> left[] = {
+        {collective::allreduce, {"recursive_doubling", "rabenseifner"}},
+        {collective::reduce, {"rabenseifner"}},
+        {collective::reduce_scatter, {"recursive_halving"}},
+        {collective::reduce_scatter_block, {"recursive_halving"}},
+        {collective::scan, {"recursive_doubling"}},
+        {collective::exscan, {"recursive_doubling"}},
+    };
+    for (const std::vector<std::uint64_t>& nodes :
+         {std::vector<std::uint64_t>{1, 1, 1, 1, 1, 1}, {1, 1, 2, 2, 3, 3}, {1, 2, 1, 2, 1, 2}}) {
+        const schedule::placement where(nodes);
+        for (const auto& [what, names] : left) {
+            schedule::call call;
+            call.what = what;
+            call.how = &how;
+            std::vector<std::string> found;
+            for (const schedule::algorithm& by : algo::algorithms(what))
+                if (fits(by, call, {.ranks = 6, .where = &where}, true))
+                    found.emplace_back(by.name);
+            INFO(schedule::name(what));
+            CHECK(found == names);
+        }
+    }
+}
+
 TEST_CASE("every algorithm divides an average exactly once") {
     for (const schedule::algorithm& by : algo::algorithms(collective::allreduce)) {
         for (const rank_t ranks : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 16U, 17U}) {
