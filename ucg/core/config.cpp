@@ -25,7 +25,7 @@ option algorithm_option() {
         "Which algorithm serves this collective: rules, separated by commas, of which the first "
         "that fits counts; where none does, the cheapest one is taken. A rule is a name, or "
         "SIZES:NAME, or SIZES@RANKS:NAME, such as 4k-1m@8-inf:ring. Sizes are in bytes, and both "
-        "ends of a range belong to it. ucg_sim -L lists the names; shared_memory is the node's "
+        "ends of a range belong to it. ucg_sim -l lists the names; shared_memory is the node's "
         "engine.";
     option made = make_option<&config::node_id>(algorithm_names[Which], "", help);
     made.field = [](void* settings) -> void* {
@@ -68,7 +68,7 @@ const ucs::config::table& config::options() {
                  "Name of the NUMA node that this process is on: processes of a node that give the "
                  "same name are on the same one. auto: the one that has all CPUs which the process "
                  "may run on, so bind processes. Empty: none."),
-             make_option<&config::numa_level>("NUMA_LEVEL", "16k",
+             make_option<&config::numa_level>("NUMA_LEVEL", "64k",
                                               "From so many bytes of a vector on, processes of one "
                                               "node that are on several NUMA "
                                               "nodes combine and copy it in each of these first, "

@@ -26,10 +26,8 @@ std::uint64_t node_of(const config& options) {
 std::uint32_t numa_of(const config& options) {
     std::string name = options.numa_id;
     if (name == "auto") {
-        cpu_set_t affinity;
-        CPU_ZERO(&affinity);
-        if (::sched_getaffinity(0, sizeof affinity, &affinity) != 0) return node::domains::unknown;
-        const int only = ucs::topology::machine::read().node_of_cpus(affinity);
+        namespace topology = ucs::topology;
+        const int only = topology::machine::read().node_of_cpus(topology::allowed_cpus());
         name = only < 0 ? "" : fmt::to_string(only);
     }
     if (name.empty()) return node::domains::unknown;

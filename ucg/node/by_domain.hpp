@@ -3,14 +3,13 @@
 #pragma once
 
 #include "ucg/algo/common/blocks.hpp"
-#include "ucg/algo/common/partial_reducer.hpp"
 #include "ucg/node/dealing.hpp"
 #include "ucg/node/part.hpp"
 
 namespace ucg::node {
 
 // Whether there are several domains, the vector is long enough, and its operator may be applied
-// domain after domain.
+// domain after domain, with results between that are stored as elements.
 [[nodiscard]] bool pays_by_domain(const call& what, const domains& who, const geometry& like,
                                   const tuning& by) noexcept;
 

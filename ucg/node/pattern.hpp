@@ -67,7 +67,7 @@ struct tuning {
     std::size_t read_bytes = 256 * 1024;
     std::size_t most_read_bytes = 32 << 20;
     // From so many bytes of a vector (of all blocks) on, each domain has a level of its own.
-    std::size_t domain_bytes = 16 * 1024;
+    std::size_t domain_bytes = 64 * 1024;
     // Bytes of a segment; a message is cut into segments of this size at most, so that one is
     // copied while the others' processors see the one before. At most a slot.
     std::size_t segment = 128 * 1024;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <optional>
 
@@ -65,12 +66,12 @@ int machine::node_of_cpu(unsigned cpu) const noexcept {
     return -1;
 }
 
-int machine::node_of_cpus(const cpu_set_t& affinity) const noexcept {
+int machine::node_of_cpus(std::span<const unsigned> cpus) const noexcept {
     int only = -1;
-    for (const unsigned cpu : online_) {
-        if (!CPU_ISSET(cpu, &affinity)) continue;
+    for (const unsigned cpu : cpus) {
         const int its = node_of_cpu(cpu);
-        if (its < 0 || (only >= 0 && its != only)) return -1;
+        if (its < 0 || its == only) continue;
+        if (only >= 0) return -1;
         only = its;
     }
     return only;
@@ -82,6 +83,24 @@ unsigned machine::distance(int from, int to) const noexcept {
     if (start == nullptr || end == nullptr) return 0;
     const auto index = static_cast<std::size_t>(end - nodes_.data());
     return index < start->distances.size() ? start->distances[index] : 0;
+}
+
+// The set has to have room for all that the kernel was configured for, which nobody tells.
+std::vector<unsigned> allowed_cpus() {
+    constexpr std::size_t word_bits = sizeof(unsigned long) * 8;
+    constexpr std::size_t most_words = 1 << 14;
+    for (std::size_t words = 16; words <= most_words; words *= 2) {
+        std::vector<unsigned long> set(words);
+        const long bytes =
+            ::syscall(SYS_sched_getaffinity, 0, words * sizeof(unsigned long), set.data());
+        if (bytes < 0 && errno == EINVAL) continue;
+        std::vector<unsigned> cpus;
+        for (std::size_t i = 0; bytes > 0 && i < words * word_bits; ++i)
+            if ((set[i / word_bits] >> i % word_bits & 1) != 0)
+                cpus.push_back(static_cast<unsigned>(i));
+        return cpus;
+    }
+    return {};
 }
 
 int current_node() noexcept {

@@ -1,8 +1,7 @@
 // NUMA nodes and processors of this machine.
 #pragma once
 
-#include <sched.h>
-
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,9 +26,9 @@ public:
     // -1: unknown CPU.
     [[nodiscard]] int node_of_cpu(unsigned cpu) const noexcept;
 
-    // The only node of all CPUs that a thread with this affinity may run on; -1: there are several,
-    // or it is unknown.
-    [[nodiscard]] int node_of_cpus(const cpu_set_t& affinity) const noexcept;
+    // The only node of all these CPUs, of which the unknown ones do not count; -1: there are
+    // several, or none.
+    [[nodiscard]] int node_of_cpus(std::span<const unsigned> cpus) const noexcept;
 
     // The firmware's relative distance of two nodes by id: 10 local, 0 unknown.
     [[nodiscard]] unsigned distance(int from, int to) const noexcept;
@@ -40,6 +39,9 @@ private:
     std::vector<node> nodes_;
     std::vector<unsigned> online_;
 };
+
+// Those that this thread may run on, however many the kernel knows; empty: it does not say.
+[[nodiscard]] std::vector<unsigned> allowed_cpus();
 
 // NUMA node of the CPU that this thread runs on; -1: unknown. A hint: the thread may move.
 [[nodiscard]] int current_node() noexcept;

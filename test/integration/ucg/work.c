@@ -178,6 +178,7 @@ int main(int argc, char** argv) {
 
     const uint32_t victim = next(size);
     const long after_us = 1000 * (long)next((uint32_t)(seconds * 1000));
+    const int in_domains = (int)next(2);
     /* Each rank ends its own; copies of the others' stay reachable, which is no leak. */
     static ucg_oob_t* oobs[64];
     if (size == 0 || size > 64 || ucg_oob_create_local(size, oobs) != UCS_OK) return 1;
@@ -188,7 +189,7 @@ int main(int argc, char** argv) {
         char name[32];
         snprintf(name, sizeof name, "node%u", rank / per_node);
         setenv("UCG_NODE_ID", name, 1);
-        setenv("UCG_NUMA_ID", rank % per_node < per_node / 2 ? "0" : "1", 1);
+        if (in_domains) setenv("UCG_NUMA_ID", rank % per_node < per_node / 2 ? "0" : "1", 1);
         if (kills && rank == victim) {
             /* SIGALRM kills it, wherever it is then. */
             const struct itimerval timer = {{0, 0}, {after_us / 1000000, after_us % 1000000 + 1}};

@@ -105,6 +105,15 @@ TEST_CASE("of each other domain a rank reads what one rank has, not what all hav
         // Of eight ranks of allgather it fetches two; the root's segment is fetched from it.
         CHECK(most == (what == collective::bcast ? 1 : 2));
     }
+    // Sums of a type that overflows early are not stored before the last rank's value is in them.
+    const schedule::kernel_reducer half(reduce::element::fp16, reduce::operation::sum, ranks);
+    schedule::call narrow;
+    narrow.what = collective::allreduce;
+    narrow.element = 2;
+    narrow.count = 6000;
+    narrow.how = &half;
+    const domains first(of_ranks, 0);
+    CHECK(node::make_pattern(narrow, first, like, limits, {})->how().works == 1);
     // Short vectors, and operators that are applied in another order than that of the ranks.
     schedule::call asked;
     asked.what = collective::allreduce;

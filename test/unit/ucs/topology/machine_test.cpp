@@ -1,6 +1,7 @@
 #include "ucs/topology/machine.hpp"
 
 #include <linux/mempolicy.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,16 +27,12 @@ TEST_CASE("nodes, processors and distances of a machine with two sockets") {
     CHECK(found.distance(0, 2) == 21);
     CHECK(found.distance(2, 2) == 10);
     CHECK(found.distance(0, 1) == 0);
-    cpu_set_t affinity;
-    CPU_ZERO(&affinity);
-    CHECK(found.node_of_cpus(affinity) == -1);
-    for (const unsigned cpu : {4U, 6U})
-        CPU_SET(cpu, &affinity);
-    CHECK(found.node_of_cpus(affinity) == 2);
-    CPU_SET(99, &affinity);  // not there
-    CHECK(found.node_of_cpus(affinity) == 2);
-    CPU_SET(3, &affinity);
-    CHECK(found.node_of_cpus(affinity) == -1);
+    std::vector<unsigned> cpus;
+    CHECK(found.node_of_cpus(cpus) == -1);
+    cpus = {4, 6, 99};  // the last one is not there
+    CHECK(found.node_of_cpus(cpus) == 2);
+    cpus.push_back(3);
+    CHECK(found.node_of_cpus(cpus) == -1);
 }
 
 TEST_CASE("a kernel without NUMA is one node") {
@@ -44,6 +41,12 @@ TEST_CASE("a kernel without NUMA is one node") {
     const machine found = machine::read(root.path());
     REQUIRE(found.nodes().size() == 1);
     CHECK(found.node_of_cpu(1) == 0);
+    const std::vector<unsigned> allowed = ucs::topology::allowed_cpus();
+    cpu_set_t set;
+    REQUIRE(::sched_getaffinity(0, sizeof set, &set) == 0);
+    CHECK(allowed.size() == static_cast<std::size_t>(CPU_COUNT(&set)));
+    for (const unsigned cpu : allowed)
+        CHECK(CPU_ISSET(cpu, &set));
     CHECK(found.distance(0, 0) == 10);
 }
 
