@@ -122,7 +122,9 @@ ucs_status_t group::prepare_meeting() {
         {barrier, shape_of(barrier), links_, false, true, std::string()});
     if (!chosen || chosen->by != nullptr) return UCS_OK;
     meeting_.emplace(*engine_);
-    return meeting_->init(barrier);
+    const ucs_status_t status = meeting_->init(barrier);
+    if (status != UCS_OK) meeting_.reset();
+    return status;
 }
 
 // Where the user does not say what messages cost.

@@ -14,6 +14,12 @@ bool can_be_kept(const ucg_coll_args_t& args) noexcept {
            args.algorithm == nullptr;
 }
 
+// Whose schedule may hold as much memory as the program's data: one of them is kept.
+bool is_long(const ucg_coll_args_t& args) noexcept {
+    constexpr std::uint64_t most_elements = 1 << 18;
+    return args.count > most_elements;
+}
+
 bool alike(const ucg_coll_args_t& a, const ucg_coll_args_t& b) noexcept {
     return a.coll == b.coll && a.count == b.count && a.type == b.type && a.op == b.op &&
            a.flags == b.flags && a.root == b.root && a.element_size == b.element_size &&
@@ -41,12 +47,13 @@ ucs::result<collective_request*> kept_requests::take(group& of, const ucg_coll_a
             if (status != UCS_OK) return status;
         }
         all_[i].taken = true;
+        // What is often asked for comes to the front, and what is not to the end.
         if (i != 0) std::swap(all_[i], all_[i / 2]);
         return &found;
     }
     auto made = collective_request::make(of, args);
     if (!made) return made.status();
-    all_.emplace_back(std::move(*made));
+    all_.push_back({std::move(*made), true});
     return all_.back().what.get();
 }
 
@@ -56,6 +63,10 @@ void kept_requests::give_back(collective_request& what) noexcept {
     its->taken = false;
     if (!can_be_kept(what.args())) {
         all_.erase(its);
+    } else if (is_long(what.args())) {
+        std::erase_if(all_, [&](const seat& each) {
+            return !each.taken && each.what.get() != &what && is_long(each.what->args());
+        });
     } else if (all_.size() > most) [[unlikely]] {
         const auto last = std::ranges::find_if(all_.rbegin(), all_.rend(),
                                                [](const seat& each) { return !each.taken; });

@@ -211,6 +211,7 @@ ucs_status_t served::get(prepared& what, kept_request*& got) {
         if (!alike(each.args, what.args) || each.busy.load(std::memory_order_acquire) ||
             !(what.blocks == each.blocks))
             continue;
+        // What is often asked for comes to the front, and what is not to the end.
         if (i != 0) std::swap(kept_[i], kept_[i / 2]);
         got = &each;
         if (each.args.src == what.args.src && each.args.dst == what.args.dst) return UCS_OK;
@@ -224,6 +225,12 @@ ucs_status_t served::get(prepared& what, kept_request*& got) {
     std::unique_ptr<kept_request> made;
     const ucs_status_t status = make_request(what, made);
     if (status != UCS_OK) return status;
+    // Requests for long vectors may hold as much memory as the program's data: one is kept.
+    constexpr std::uint64_t long_count = 1 << 18;
+    if (what.args.count > long_count)
+        std::erase_if(kept_, [](const auto& each) {
+            return each->args.count > long_count && !each->busy.load(std::memory_order_acquire);
+        });
     constexpr std::size_t most = 32;
     while (kept_.size() >= most) {
         const auto idle = std::find_if(kept_.rbegin(), kept_.rend(), [](const auto& each) {
