@@ -104,13 +104,12 @@ TEST_CASE("all collectives are right on one node") {
     run_all(in);
 }
 
-// In order and mixed, and as a third level below that of hosts.
+// In order, and mixed as a third level below that of hosts.
 TEST_CASE("all collectives are right on several NUMA nodes") {
     const auto nodes =
         GENERATE(std::vector<std::string>{"a/0", "a/0", "a/1", "a/1"},
-                 std::vector<std::string>{"a/0", "a/1", "a/2", "a/1", "a/0", "a/2"},
                  std::vector<std::string>{"a/0", "b/x", "a/1", "b/x", "a/1", "b/y", "a/0", "b/y"});
-    const test::env from("UCG_NUMA_LEVEL", GENERATE("1", "16k"));
+    const test::env from("UCG_NUMA_LEVEL", "1");
     test::world in(nodes, "tcp,self");
     run_all(in);
 }
