@@ -36,8 +36,10 @@
  * timeout in seconds from each start, 0: as UCG_TIMEOUT says; callback may be NULL.
  *  - Limits: 1024 choices of a token, 2^30 tokens of a rank, 1 GiB of a row, 1024 channels, and
  * INT32_MAX rows that come to a rank.
- *  - Outputs overlap neither each other nor inputs, and the rows of an output do not overlap.
- * Strides are multiples of the element's size.
+ *  - Outputs overlap neither each other nor inputs, those that are copied excepted: an init refuses
+ * them with UCS_ERR_INVALID_PARAM. Rows may lie in the gaps between the rows of another tensor
+ * where both have the same stride. The rows of an output do not overlap.
+ *  - Strides are multiples of the element's size.
  *  - Rows are always in the order of (source rank, token of the source): no result depends on when
  * messages come.
  */

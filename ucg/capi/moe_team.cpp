@@ -96,6 +96,8 @@ ucs_status_t ucg_moe_cast_fp8(const ucg_moe_tensor_t* x, ucg_moe_scaling_t scali
     fits.of_type("output", into, "fp8_e4m3", {reduce::element::fp8_e4m3});
     fits.shape("scales", factors, source.rows, source.elements / moe::scaled_group);
     fits.of_type("scales", factors, "what the scaling says", {moe::scale_type(how)});
+    fits.apart(
+        {moe::reads("x", source), moe::writes("output", into), moe::writes("scales", factors)});
     if (fits.status() != UCS_OK) return fits.status();
     for (std::uint64_t row = 0; row < source.rows; ++row)
         moe::cast_row(into, factors, row, source, row, how);

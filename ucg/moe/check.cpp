@@ -107,4 +107,17 @@ void checking::output_weights(const const_matrix& what, bool wanted, std::uint64
     of_type("weights of the output", what, "fp32", {reduce::element::fp32});
 }
 
+void checking::apart(std::initializer_list<used> all) noexcept {
+    if (status_ != UCS_OK) return;
+    for (const used* a = all.begin(); a != all.end(); ++a) {
+        for (const used* b = a + 1; b != all.end(); ++b) {
+            if ((!a->is_written && !b->is_written) || !a->where.meets(b->where)) continue;
+            ucs::log::error(moe_log,
+                            "{}: the {} and the {} overlap: give what is written memory of its own",
+                            operation_, a->which, b->which);
+            return refuse(UCS_ERR_INVALID_PARAM);
+        }
+    }
+}
+
 }  // namespace ucg::moe

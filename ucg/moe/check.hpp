@@ -4,10 +4,24 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "ucg/moe/occupied.hpp"
 #include "ucg/moe/record.hpp"
 #include "ucs/type/status.h"
 
 namespace ucg::moe {
+
+// A tensor of a call, and what the call does with it.
+struct used {
+    const char* which;
+    occupied where;
+    bool is_written;
+};
+[[nodiscard]] inline used reads(const char* which, const const_matrix& what) noexcept {
+    return {which, occupied(what), false};
+}
+[[nodiscard]] inline used writes(const char* which, const const_matrix& what) noexcept {
+    return {which, occupied(what), true};
+}
 
 // Keeps the first thing that is wrong, which it logs. Lies on the stack.
 class checking {
@@ -36,6 +50,8 @@ public:
     void input(const const_parts& what, std::uint64_t rows, std::uint32_t k) noexcept;
     void output_weights(const const_matrix& what, bool wanted, std::uint64_t least_rows,
                         std::uint32_t elements) noexcept;
+    // What is written lies over nothing else that the call uses.
+    void apart(std::initializer_list<used> all) noexcept;
 
 private:
     void refuse(ucs_status_t why) noexcept;

@@ -43,6 +43,10 @@ ucs_status_t combine::check() const noexcept {
     all.dense_rows("weights of the output", what_.into[weights]);
     for (const const_matrix& bias : what_.bias)
         all.dense_rows("bias", bias);
+    all.apart({reads("x", what_.from[values]), reads("weights", what_.from[weights]),
+               reads("bias", what_.bias[0]), reads("bias", what_.bias[1]),
+               writes("output", what_.into[values]),
+               writes("weights of the output", what_.into[weights])});
     return all.status();
 }
 

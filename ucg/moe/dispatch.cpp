@@ -60,6 +60,11 @@ ucs_status_t dispatch::check(const dispatch_tensors& what, const choices& chosen
         all.shape("chosen experts of the output", into.chosen, rows(into.chosen),
                   expanded ? 0 : columns);
     }
+    all.apart({reads("x", from[values]), reads("scales", from[scales]),
+               reads("weights", from[weights]), writes("output", into.into[values]),
+               writes("scales of the output", into.into[scales]),
+               writes("weights of the output", into.into[weights]),
+               writes("chosen experts of the output", into.chosen)});
     return all.status();
 }
 

@@ -88,6 +88,10 @@ ucs_status_t low_latency_combine::check() const noexcept {
     all.dense_rows("output", what_.into);
     all.shape("weights", what_.weights, chosen.tokens(), chosen.k());
     all.of_type("weights", what_.weights, "fp32", {reduce::element::fp32});
+    const std::uint32_t experts = by_->plan->of->local_experts();
+    all.apart({{"x", occupied(what_.values, experts), false},
+               reads("weights", what_.weights),
+               writes("output", what_.into)});
     return all.status();
 }
 

@@ -111,8 +111,11 @@ ucs_status_t low_latency_dispatch::check(const choices& chosen) const noexcept {
         all.shape("tokens of the output", what_.tokens_of, plan_->of->local_experts(),
                   static_cast<std::uint32_t>(capacity));
     }
+    const std::uint32_t experts = plan_->of->local_experts();
+    const used output{"output", occupied(what_.values, experts), true};
     if (!by_.cast) {
         all.of_type("output", what_.values.first, "the type of x", {what_.x.type});
+        all.apart({reads("x", what_.x), output, writes("tokens of the output", what_.tokens_of)});
         return all.status();
     }
     all.dense_rows("x that is cast", what_.x);
@@ -121,6 +124,10 @@ ucs_status_t low_latency_dispatch::check(const choices& chosen) const noexcept {
     all.of_type("scales of the output", what_.scales.first, "what was agreed on",
                 {scale_type(by_.how)});
     all.stacked("scales of the output", what_.scales, capacity, hidden / scaled_group);
+    all.apart({reads("x", what_.x),
+               output,
+               {"scales of the output", occupied(what_.scales, experts), true},
+               writes("tokens of the output", what_.tokens_of)});
     return all.status();
 }
 

@@ -47,6 +47,68 @@ std::vector<wrong_tensor> wrong_tensors() {
     };
 }
 
+struct named {
+    const char* name;  // in the log
+    ucg_moe_tensor_t* tensor;
+    bool is_output;
+};
+
+std::uint64_t bytes_of(const ucg_moe_tensor_t& what) {
+    std::uint64_t bytes = what.type == UCG_TYPE_FP8_E4M3 ? 1 : 4;
+    for (std::uint32_t d = 0; d < what.ndims; ++d)
+        bytes *= what.dims[d];
+    return bytes;
+}
+
+// Dense tensors of which no two share a byte, then each two of them that share the first or the
+// last word of one. Nothing is started, so nothing is written. `init()` looks at `all`.
+void expect_apart(const test::log_capture& log, const char* operation, std::vector<named> all,
+                  const std::function<ucs_status_t(ucg_request_h*)>& init) {
+    std::uint64_t total = 0;
+    for (const named& each : all)
+        total += bytes_of(*each.tensor);
+    // Twice as much, for one that begins at the end of the last.
+    std::vector<std::uint32_t> memory(total / 4 * 2 + 2);
+    const auto lay_out = [&] {
+        auto* next = reinterpret_cast<char*>(memory.data());
+        for (const named& each : all) {
+            each.tensor->data = next;
+            next += bytes_of(*each.tensor);
+        }
+    };
+    const auto said = [&] {
+        ucg_request_h request = nullptr;
+        const ucs_status_t status = init(&request);
+        CHECK(ucg_request_free(request) == UCS_OK);
+        return status;
+    };
+    lay_out();
+    CHECK(said() == UCS_OK);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (std::size_t j = 0; j < all.size(); ++j) {
+            if (i == j) continue;
+            INFO("the " << all[j].name << " in the last word of the " << all[i].name);
+            lay_out();
+            all[j].tensor->data = static_cast<char*>(all[i].tensor->data) +
+                                  (bytes_of(*all[i].tensor) - sizeof(float));
+            // The others have to be out of the way, so that the log names these two.
+            std::vector<std::uint32_t> elsewhere(total / 4 + 1);
+            auto* next = reinterpret_cast<char*>(elsewhere.data());
+            for (std::size_t other = 0; other < all.size(); ++other) {
+                if (other == i || other == j) continue;
+                all[other].tensor->data = next;
+                next += bytes_of(*all[other].tensor);
+            }
+            const bool wrong = all[i].is_output || all[j].is_output;
+            const std::string line = std::string(operation) + ": the " + all[std::min(i, j)].name +
+                                     " and the " + all[std::max(i, j)].name + " overlap";
+            const std::size_t before = log.count(line);
+            CHECK(said() == (wrong ? UCS_ERR_INVALID_PARAM : UCS_OK));
+            CHECK(log.count(line) == before + (wrong ? 1 : 0));
+        }
+    }
+}
+
 }  // namespace
 
 TEST_CASE("moe in C: teams that cannot be") {
@@ -407,4 +469,193 @@ TEST_CASE("moe in C: without arguments or handles there is no request") {
     CHECK(ucg_moe_handle_query(of.handles[0], &attr) == UCS_OK);
     CHECK(attr.tokens == of.x[0].rows);
     CHECK(attr.k == 77);
+}
+
+TEST_CASE("moe in C: tensors of one call that overlap") {
+    const test::log_capture log;
+    job of({"a", "a", "b", "b"});
+    of.notify();
+    constexpr std::uint32_t me = 2;
+    const std::uint64_t tokens = of.x[me].rows;
+    const std::uint64_t rows = of.attr(me).rows;
+    REQUIRE(tokens > 1);
+    REQUIRE(rows > 1);
+    const auto shaped = [](ucg_type_t type, std::uint64_t r, std::uint64_t c) {
+        ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
+        made.type = type;
+        made.ndims = 2;
+        made.dims[0] = r;
+        made.dims[1] = c;
+        return made;
+    };
+    const auto stacked = [](ucg_type_t type, std::uint64_t r, std::uint64_t c) {
+        ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
+        made.type = type;
+        made.ndims = 3;
+        made.dims[0] = job::local;
+        made.dims[1] = r;
+        made.dims[2] = c;
+        return made;
+    };
+    ucg_moe_dispatch_args_t there = UCG_MOE_DISPATCH_ARGS_INIT;
+    there.x = shaped(UCG_TYPE_FP8_E4M3, tokens, job::hidden);
+    there.scales = shaped(UCG_TYPE_FP32, tokens, 1);
+    there.weights = shaped(UCG_TYPE_FP32, tokens, job::k);
+    there.out_x = shaped(UCG_TYPE_FP8_E4M3, rows, job::hidden);
+    there.out_scales = shaped(UCG_TYPE_FP32, rows, 1);
+    there.out_weights = shaped(UCG_TYPE_FP32, rows, job::k);
+    there.out_topk = shaped(UCG_TYPE_INT32, rows, job::k);
+    const std::vector<named> all_there = {
+        {"x", &there.x, false},
+        {"scales", &there.scales, false},
+        {"weights", &there.weights, false},
+        {"output", &there.out_x, true},
+        {"scales of the output", &there.out_scales, true},
+        {"weights of the output", &there.out_weights, true},
+        {"chosen experts of the output", &there.out_topk, true},
+    };
+    SECTION("dispatch") {
+        expect_apart(log, "dispatch", all_there, [&](ucg_request_h* request_p) {
+            return ucg_moe_dispatch_init(of.handles[me], &there, request_p);
+        });
+    }
+    SECTION("notify and dispatch") {
+        expect_apart(log, "dispatch", all_there, [&](ucg_request_h* request_p) {
+            const ucg_moe_notify_args_t routing = of.routing(me);
+            return ucg_moe_notify_dispatch_init(of.teams[me], &routing, &there, 0, request_p);
+        });
+    }
+    SECTION("combine") {
+        ucg_moe_combine_args_t back = UCG_MOE_COMBINE_ARGS_INIT;
+        back.x = shaped(UCG_TYPE_FP32, rows, job::hidden);
+        back.weights = shaped(UCG_TYPE_FP32, rows, job::k);
+        back.bias[0] = back.bias[1] = shaped(UCG_TYPE_FP32, tokens, job::hidden);
+        back.out_x = shaped(UCG_TYPE_FP32, tokens, job::hidden);
+        back.out_weights = shaped(UCG_TYPE_FP32, tokens, job::k);
+        expect_apart(log, "combine",
+                     {{"x", &back.x, false},
+                      {"weights", &back.weights, false},
+                      {"bias", &back.bias[0], false},
+                      {"bias", &back.bias[1], false},
+                      {"output", &back.out_x, true},
+                      {"weights of the output", &back.out_weights, true}},
+                     [&](ucg_request_h* request_p) {
+                         return ucg_moe_combine_init(of.handles[me], &back, request_p);
+                     });
+    }
+    constexpr std::uint32_t most = 10;
+    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
+    SECTION("low-latency dispatch") {
+        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
+        args.max_tokens = most;
+        args.topk = of.topk[me].tensor();
+        args.x = shaped(UCG_TYPE_FP32, tokens, job::hidden);
+        args.out_x = stacked(UCG_TYPE_FP32, capacity, job::hidden);
+        args.out_tokens = shaped(UCG_TYPE_INT32, job::local, capacity);
+        std::vector<named> all = {{"x", &args.x, false},
+                                  {"output", &args.out_x, true},
+                                  {"tokens of the output", &args.out_tokens, true}};
+        const auto init = [&](ucg_request_h* request_p) {
+            return ucg_moe_low_latency_dispatch_init(of.teams[me], &args, request_p);
+        };
+        expect_apart(log, "low-latency dispatch", all, init);
+        args.cast = 1;
+        args.out_x.type = UCG_TYPE_FP8_E4M3;
+        args.out_scales = stacked(UCG_TYPE_FP32, capacity, 1);
+        all.insert(all.end() - 1, {"scales of the output", &args.out_scales, true});
+        expect_apart(log, "low-latency dispatch", all, init);
+    }
+    SECTION("low-latency combine") {
+        std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
+        batch ran(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+            ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
+            args.max_tokens = most;
+            args.topk = of.topk[rank].tensor();
+            args.x = of.x[rank].tensor();
+            args.out_x = out[rank].stack(job::local);
+            return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+        });
+        REQUIRE(ran.run());
+        ucg_moe_slots_h slots = nullptr;
+        REQUIRE(ucg_moe_low_latency_handle(ran.of(me), &slots) == UCS_OK);
+        ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
+        args.x = stacked(UCG_TYPE_FP32, capacity, job::hidden);
+        args.weights = shaped(UCG_TYPE_FP32, tokens, job::k);
+        args.out_x = shaped(UCG_TYPE_FP32, tokens, job::hidden);
+        expect_apart(log, "low-latency combine",
+                     {{"x", &args.x, false},
+                      {"weights", &args.weights, false},
+                      {"output", &args.out_x, true}},
+                     [&](ucg_request_h* request_p) {
+                         return ucg_moe_low_latency_combine_init(slots, &args, request_p);
+                     });
+        ucg_moe_slots_release(slots);
+    }
+    SECTION("a cast") {
+        table<float> x(3, 256), scales(3, 2);
+        ucg_moe_tensor_t from = x.tensor(), factors = scales.tensor();
+        ucg_moe_tensor_t into = shaped(UCG_TYPE_FP8_E4M3, 3, 256);
+        into.data = x.all.data();
+        CHECK(ucg_moe_cast_fp8(&from, UCG_MOE_SCALING_EXACT, &into, &factors) ==
+              UCS_ERR_INVALID_PARAM);
+        CHECK(log.count("ucg_moe_cast_fp8: the x and the output overlap") == 1);
+    }
+}
+
+TEST_CASE("moe in C: tensors with rows in each other's gaps are apart") {
+    const test::log_capture log;
+    job of({"a", "a", "b", "b"});
+    of.notify();
+    // Columns of one table: a token on the left, what comes on the right, its weights behind it.
+    constexpr std::uint64_t width = 2 * job::hidden + job::k;
+    std::vector<table<float>> both;
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        both.emplace_back(std::max<std::uint64_t>(of.attr(rank).rows, of.x[rank].rows), width);
+        for (std::uint64_t t = 0; t < of.x[rank].rows; ++t)
+            std::copy_n(&of.x[rank].at(t, 0), job::hidden, &both[rank].at(t, 0));
+    }
+    const auto columns = [&](std::uint32_t rank, std::uint64_t from, std::uint64_t rows,
+                             std::uint64_t count) {
+        ucg_moe_tensor_t made = both[rank].tensor();
+        made.data = both[rank].all.data() + from;
+        made.dims[0] = rows;
+        made.dims[1] = count;
+        made.strides[0] = width * sizeof(float);
+        made.strides[1] = sizeof(float);
+        return made;
+    };
+    const auto args_of = [&](std::uint32_t rank) {
+        ucg_moe_dispatch_args_t args = UCG_MOE_DISPATCH_ARGS_INIT;
+        args.x = columns(rank, 0, of.x[rank].rows, job::hidden);
+        args.out_x = columns(rank, job::hidden, of.attr(rank).rows, job::hidden);
+        args.weights = of.weights[rank].tensor();
+        args.out_weights = columns(rank, 2 * job::hidden, of.attr(rank).rows, job::k);
+        return args;
+    };
+    batch all(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        const ucg_moe_dispatch_args_t args = args_of(rank);
+        return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+    });
+    REQUIRE(all.run());
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        const std::vector<job::origin> came = of.arriving(rank);
+        for (std::uint64_t row = 0; row < came.size(); ++row)
+            CHECK(std::equal(&both[rank].at(row, job::hidden),
+                             &both[rank].at(row, job::hidden) + job::hidden,
+                             &of.x[came[row].rank].at(came[row].token, 0)));
+    }
+
+    // One column too far to the left, and one that goes round into the next row.
+    expect_refused(of, UCS_ERR_INVALID_PARAM, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_dispatch_args_t args = args_of(rank);
+        if (rank == 2) args.out_x.data = static_cast<float*>(args.out_x.data) - 1;
+        return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+    });
+    CHECK(log.count("dispatch: the x and the output overlap") == 1);
+    expect_refused(of, UCS_ERR_INVALID_PARAM, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_dispatch_args_t args = args_of(rank);
+        if (rank == 2) args.out_weights.data = static_cast<float*>(args.out_weights.data) + 1;
+        return ucg_moe_dispatch_init(of.handles[rank], &args, request_p);
+    });
+    CHECK(log.count("dispatch: the x and the weights of the output overlap") == 1);
 }
