@@ -62,7 +62,7 @@ ucs_status_t guarded(context& of, Body&& body) noexcept try {
 
 // Copies what a struct that the caller's version knows has room for, the size itself excepted.
 template<class Struct>
-ucs_status_t give(Struct* into, const Struct& all) noexcept {
+[[nodiscard]] ucs_status_t give(Struct* into, const Struct& all) noexcept {
     const std::size_t known = std::min(into->struct_size, sizeof all);
     if (known <= sizeof into->struct_size)
         return refuse("query", "attr was not initialised by the macro of its type");

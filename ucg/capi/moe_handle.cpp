@@ -64,10 +64,9 @@ ucs_status_t ucg_moe_handle_query(ucg_moe_handle_h handle, ucg_moe_handle_attr_t
         return refuse("ucg_moe_handle_query", "the handle or attr is NULL");
     const moe::plan& by = *handle->by;
     const auto* const origins = reinterpret_cast<const std::uint32_t*>(by.in.origins.data());
-    give(attr, {sizeof *attr, by.chosen.tokens(), by.chosen.k(), by.in.rows, relayed_rows(by),
-                by.by.channels, by.of->local_experts(), by.in.per_expert.data(),
-                by.in.chosen.data(), origins});
-    return UCS_OK;
+    return give(attr, {sizeof *attr, by.chosen.tokens(), by.chosen.k(), by.in.rows,
+                       relayed_rows(by), by.by.channels, by.of->local_experts(),
+                       by.in.per_expert.data(), by.in.chosen.data(), origins});
 }
 
 ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t* matrices) {
@@ -123,7 +122,6 @@ ucs_status_t ucg_moe_expansion_query(ucg_moe_expansion_h expansion,
     if (expansion == nullptr || attr == nullptr)
         return refuse("ucg_moe_expansion_query", "the expansion or attr is NULL");
     const moe::expansion& of = *expansion->rows;
-    give(attr,
-         {sizeof *attr, of.rows(), of.begins().data(), of.counts().data(), of.all_rows().data()});
-    return UCS_OK;
+    return give(attr, {sizeof *attr, of.rows(), of.begins().data(), of.counts().data(),
+                       of.all_rows().data()});
 }

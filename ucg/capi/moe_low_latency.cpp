@@ -75,9 +75,8 @@ void ucg_moe_slots_release(ucg_moe_slots_h slots) {
 ucs_status_t ucg_moe_slots_query(ucg_moe_slots_h slots, ucg_moe_slots_attr_t* attr) {
     if (slots == nullptr || attr == nullptr)
         return refuse("ucg_moe_slots_query", "the slots or attr is NULL");
-    give(attr, {sizeof *attr, slots->by->counts.data(),
-                reinterpret_cast<const ucg_moe_range_t*>(slots->by->ranges.data())});
-    return UCS_OK;
+    return give(attr, {sizeof *attr, slots->by->counts.data(),
+                       reinterpret_cast<const ucg_moe_range_t*>(slots->by->ranges.data())});
 }
 
 ucs_status_t ucg_moe_low_latency_combine_init(ucg_moe_slots_h slots,

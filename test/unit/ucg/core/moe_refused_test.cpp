@@ -390,6 +390,13 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
                 true);
         }
     }
+    ucg_moe_slots_attr_t attr = UCG_MOE_SLOTS_ATTR_INIT;
+    CHECK(ucg_moe_slots_query(slots[0], &attr) == UCS_OK);
+    CHECK(attr.counts != nullptr);
+    attr = UCG_MOE_SLOTS_ATTR_INIT;
+    attr.struct_size = 0;
+    CHECK(ucg_moe_slots_query(slots[0], &attr) == UCS_ERR_INVALID_PARAM);
+    CHECK(attr.counts == nullptr);
     for (const ucg_moe_slots_h each : slots)
         ucg_moe_slots_release(each);
 }
@@ -461,6 +468,22 @@ TEST_CASE("moe in C: without arguments or handles there is no request") {
     CHECK(ucg_moe_expansion_query(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_moe_slots_query(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
     CHECK(ucg_moe_handle_matrices(nullptr, nullptr) == UCS_ERR_INVALID_PARAM);
+
+    // Structs that nobody initialised stay as they are.
+    ucg_moe_handle_attr_t no_attr = UCG_MOE_HANDLE_ATTR_INIT;
+    no_attr.struct_size = 0;
+    no_attr.k = 77;
+    CHECK(ucg_moe_handle_query(of.handles[0], &no_attr) == UCS_ERR_INVALID_PARAM);
+    CHECK(no_attr.k == 77);
+    ucg_moe_expansion_h expansion = nullptr;
+    REQUIRE(ucg_moe_expand(of.handles[0], 1, &expansion) == UCS_OK);
+    ucg_moe_expansion_attr_t no_rows = UCG_MOE_EXPANSION_ATTR_INIT;
+    no_rows.struct_size = 0;
+    no_rows.rows = 77;
+    CHECK(ucg_moe_expansion_query(expansion, &no_rows) == UCS_ERR_INVALID_PARAM);
+    CHECK(no_rows.rows == 77);
+    ucg_moe_expansion_release(expansion);
+    CHECK(log.count("attr was not initialised by the macro of its type") == 2);
 
     // An older program knows less of the struct.
     ucg_moe_handle_attr_t attr = UCG_MOE_HANDLE_ATTR_INIT;
