@@ -301,7 +301,7 @@ enum ucg_coll_flags {
  *
  * src_displs and dst_displs say where each block begins; NULL: they follow each other. Arrays are
  * read until the request is freed and may not change. Buffers that a rank has no use for may be
- * NULL. src and dst may not overlap.
+ * NULL. src and dst may not overlap, and neither may blocks of dst; blocks of src may.
  */
 typedef struct ucg_coll_args {
     size_t struct_size;

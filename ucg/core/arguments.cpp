@@ -225,6 +225,32 @@ bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t 
     return a_bytes != 0 && b_bytes != 0 && first < second + b_bytes && second < first + a_bytes;
 }
 
+// Whether blocks that are written overlap, as the last of two that come into the same place would
+// win by chance. check_buffers() has found that their ends do not overflow.
+ucs_status_t check_targets(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
+    const auto what = static_cast<collective>(args.coll);
+    const bool has_blocks = what == collective::allgatherv || what == collective::alltoallv ||
+                            (what == collective::gatherv && rank == args.root);
+    if (!has_blocks || args.dst_displs == nullptr) return UCS_OK;
+    std::vector<rank_t> filled;
+    filled.reserve(size);
+    for (rank_t i = 0; i < size; ++i)
+        if (args.dst_counts[i] != 0) filled.push_back(i);
+    const auto place = [&](rank_t i) { return args.dst_displs[i]; };
+    if (!std::ranges::is_sorted(filled, {}, place)) std::ranges::sort(filled, {}, place);
+    for (std::size_t i = 1; i < filled.size(); ++i) {
+        const rank_t low = filled[i - 1];
+        const rank_t high = filled[i];
+        if (place(low) + args.dst_counts[low] > place(high))
+            return refuse(
+                args, UCS_ERR_INVALID_PARAM,
+                "the blocks of ranks {} and {} in dst overlap: {} elements from {} on and "
+                "{} from {} on",
+                low, high, args.dst_counts[low], place(low), args.dst_counts[high], place(high));
+    }
+    return UCS_OK;
+}
+
 // The same in memory: `counts` of the call, with places that are made where none were given.
 const std::uint64_t* places_of(const std::uint64_t* counts, const std::uint64_t* given, rank_t size,
                                std::vector<std::uint64_t>& made) {
@@ -286,6 +312,8 @@ ucs::result<arguments> arguments::check(const ucg_coll_args_t& args, rank_t rank
     if (const ucs_status_t status = check_names(args, size); status != UCS_OK) return status;
     if (const ucs_status_t status = check_arrays(args, rank); status != UCS_OK) return status;
     if (const ucs_status_t status = check_buffers(args, rank, size); status != UCS_OK)
+        return status;
+    if (const ucs_status_t status = check_targets(args, rank, size); status != UCS_OK)
         return status;
 
     arguments made;

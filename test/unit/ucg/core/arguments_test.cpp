@@ -106,6 +106,48 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         args.dst_counts = counts;
         CHECK(init() == UCS_ERR_OUT_OF_RANGE);
     }
+    SECTION("blocks that come to the same place") {
+        const std::uint64_t counts[] = {3, 2}, same[] = {0, 0}, by_one[] = {1, 0};
+        args.dst_counts = args.src_counts = counts;
+        for (const ucg_coll_t each : {UCG_COLL_ALLGATHERV, UCG_COLL_GATHERV, UCG_COLL_ALLTOALLV}) {
+            INFO(ucg_coll_name(each));
+            args.coll = each;
+            args.count = 3;
+            args.dst_displs = same;
+            CHECK(init() == UCS_ERR_INVALID_PARAM);
+            args.dst_displs = by_one;
+            CHECK(init() == UCS_ERR_INVALID_PARAM);
+        }
+        CHECK(captured.count("the blocks of ranks 0 and 1 in dst overlap: 3 elements from 0 on and "
+                             "2 from 0 on") == 3);
+        CHECK(captured.count("allgatherv: the blocks of ranks 1 and 0 in dst overlap: 2 elements "
+                             "from 0 on and 3 from 1 on") == 1);
+    }
+    SECTION("blocks that come to other places, in any order, and such as are only read") {
+        const std::uint64_t counts[] = {3, 2}, turned[] = {2, 0}, same[] = {0, 0};
+        const std::uint64_t one_empty[] = {3, 0}, inside[] = {0, 1};
+        args.count = 3;
+        args.src_counts = counts;
+        args.src_displs = same;
+        for (const ucg_coll_t each : {UCG_COLL_ALLGATHERV, UCG_COLL_GATHERV, UCG_COLL_ALLTOALLV}) {
+            INFO(ucg_coll_name(each));
+            args.coll = each;
+            args.dst_counts = counts;
+            args.dst_displs = turned;
+            CHECK(init() == UCS_OK);
+            args.dst_counts = one_empty;
+            args.dst_displs = inside;
+            CHECK(init() == UCS_OK);
+        }
+        args.coll = UCG_COLL_SCATTERV;
+        CHECK(init() == UCS_OK);
+        args.coll = UCG_COLL_GATHERV;
+        args.root = 1;  // this rank has no use for places
+        args.dst_counts = counts;
+        args.dst_displs = same;
+        CHECK(init() == UCS_OK);
+        return;
+    }
     SECTION("no counts") {
         args.coll = UCG_COLL_REDUCE_SCATTER;
         CHECK(init() == UCS_ERR_INVALID_PARAM);
