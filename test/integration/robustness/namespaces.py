@@ -39,10 +39,15 @@ class Namespace:
                               text=True).stdout
 
 
-def join(one, other, device="hw0", network="10.99.77"):
-    """A veth pair of this name; the ends have the addresses 1 and 2 of the network."""
+def join(one, other, device="hw0", network="10.99.77", link_local=True):
+    """A veth pair of this name; the ends have the addresses 1 and 2 of the network.
+
+    They get addresses of IPv6 as well, which cannot be used for seconds, or none of them.
+    """
     one.do(f"ip link add {device} type veth peer name {device} netns {other.keeper.pid}")
     for number, each in enumerate((one, other), 1):
+        if not link_local:
+            each.do(f"ip link set {device} addrgenmode none")
         each.do(f"ip addr add {network}.{number}/24 dev {device}", f"ip link set {device} up")
     await_carrier(device, one, other)
 

@@ -1,0 +1,78 @@
+"""ucg_perf in two network namespaces that are joined by a veth pair: without UCG_NODE_ID, each is a node of its own."""
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "robustness"))
+from namespaces import Namespace, join, skip_without_namespaces  # noqa: E402
+
+PERF = os.environ["COLLECTIVES_PROGRAM"]
+LIMIT = 120  # seconds that a run may take
+PER_NODE = 2
+# What would tell nodes apart instead of the namespaces, or start the ranks in another way.
+KEPT_OUT = ("UCG_", "UCX_", "PMIX_", "RANK", "WORLD_SIZE", "MASTER_", "TORCHELASTIC_")
+COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
+               "allgatherv", "reduce_scatter", "reduce_scatter_block", "alltoall", "alltoallv", "scan", "exscan")
+
+
+class Hosts(unittest.TestCase):
+    def setUp(self):
+        skip_without_namespaces(self)
+        self.nodes = []
+        for _ in range(2):
+            self.nodes.append(Namespace())
+            self.addCleanup(self.nodes[-1].__exit__)
+        join(*self.nodes, network="10.99.79", link_local=False)
+        for each in self.nodes:
+            each.do("ip link set lo up")  # by which a host reaches its own address
+
+    def perf(self, *arguments):
+        """What rank 0 printed; the others print nothing, and nobody complains."""
+        base = {name: value for name, value in os.environ.items() if not name.startswith(KEPT_OUT)}
+        base.update(UCX_TLS="tcp,self", WORLD_SIZE=str(PER_NODE * len(self.nodes)), MASTER_ADDR="10.99.79.1",
+                    MASTER_PORT="29499")  # free: nobody else is in the namespace
+        ranks = []
+        with tempfile.TemporaryFile("w+") as complaints:
+            try:
+                for node in self.nodes:
+                    for _ in range(PER_NODE):
+                        ranks.append(subprocess.Popen([*node.inside, PERF, *arguments], stdout=subprocess.PIPE,
+                                                      stderr=complaints, text=True,
+                                                      env={**base, "RANK": str(len(ranks))}))
+                said = [each.communicate(timeout=LIMIT)[0] for each in ranks]
+            finally:
+                for each in ranks:
+                    each.kill()
+                    each.communicate()
+                complaints.seek(0)
+                complained = complaints.read()
+        self.assertEqual([each.returncode for each in ranks], [0] * len(ranks), complained)
+        self.assertEqual(complained, "")
+        self.assertEqual(said[1:], [""] * (len(ranks) - 1))
+        return said[0]
+
+    def test_every_collective(self):
+        text = self.perf("-V", "-c", "all", "-s", "8,100k", "-n", "2")
+        self.assertTrue(text.startswith("# 4 ranks on 2 nodes, "), text)
+        rows = [line for line in text.splitlines() if line.split()[0] in COLLECTIVES]
+        self.assertEqual([line.split()[0] for line in rows],
+                         ["barrier"] + [name for name in COLLECTIVES[1:] for _ in range(2)], text)
+        for line in rows:
+            self.assertTrue(line.endswith("(right)"), line)
+
+    def test_the_allreduce_that_knows_nodes(self):
+        text = self.perf("-V", "-f", "-a", "hierarchical", "-c", "allreduce", "-s", "8,100k", "-n", "2")
+        self.assertEqual([(row["algorithm"], row["ranks"], row["result"]) for row in csv.DictReader(text.splitlines())],
+                         [("hierarchical", "4", "right")] * 2, text)
+
+
+if __name__ == "__main__":
+    result = unittest.main(verbosity=2, exit=False).result
+    for _, why in result.skipped:
+        print(f"SKIP: {why}")
+    sys.exit(1 if not result.wasSuccessful() else 77 if result.skipped else 0)
