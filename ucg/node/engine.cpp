@@ -132,7 +132,7 @@ bool engine::has_posted(rank_t rank) noexcept {
     const std::uint64_t found = look(box.number);
     if (found <= number_) return false;
     if (found != number_ + 1) {
-        give_up(rank, UCS_ERR_IO_ERROR, "wrote nonsense into its mailbox");
+        give_up_as(rank);
         return false;
     }
     entered_by_.known[rank] = number_ + 1;

@@ -77,6 +77,7 @@ private:
     [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
     [[nodiscard]] bool agrees(rank_t rank, std::uint64_t entry) noexcept;
     void log_disagreement(rank_t rank, std::uint64_t entry) const noexcept;
+    void give_up_as(rank_t other) noexcept;
     void give_up(rank_t because_of, ucs_status_t why, const char* what) noexcept;
     void patrol() noexcept;
     [[nodiscard]] bool is_gone(rank_t rank, bool ask) noexcept;

@@ -28,7 +28,7 @@ bool engine::have(counter& all, std::uint64_t value, std::span<const rank_t> of)
     for (const rank_t rank : of) {
         const seen found = look_at(all, rank, value);
         if (found == seen::yes) continue;
-        if (found == seen::nonsense) give_up(rank, UCS_ERR_IO_ERROR, "wrote nonsense");
+        if (found == seen::nonsense) give_up_as(rank);
         return false;
     }
     return true;
@@ -109,15 +109,25 @@ void engine::patrol() noexcept {
         const std::uint64_t failed = peek(its.failed);
         if (rank == me_) continue;
         if (failed != 0 && failed != has_left) {
-            const bool known = failed <= static_cast<std::uint64_t>(-int{UCS_ERR_LAST});
-            const int why = known ? -static_cast<int>(failed) : int{UCS_ERR_IO_ERROR};
-            give_up(rank, static_cast<ucs_status_t>(why), "gave up");
+            give_up_as(rank);
         } else if (waits_for(rank)) {
             if (!agrees(rank, peek(its.entry))) return;
             if (is_gone(rank, ask) && waits_for(rank))
                 give_up(rank, UCS_ERR_CONNECTION_RESET, "is gone");
         }
     }
+}
+
+// It says why, or else wrote what cannot be.
+void engine::give_up_as(rank_t other) noexcept {
+    const std::uint64_t failed = peek(memory_.control_of(other).failed);
+    if (failed == 0 || failed == has_left) {
+        give_up(other, UCS_ERR_IO_ERROR, "wrote nonsense");
+        return;
+    }
+    const bool known = failed <= static_cast<std::uint64_t>(-int{UCS_ERR_LAST});
+    const int why = known ? -static_cast<int>(failed) : int{UCS_ERR_IO_ERROR};
+    give_up(other, static_cast<ucs_status_t>(why), "gave up");
 }
 
 void engine::give_up(rank_t because_of, ucs_status_t why, const char* what) noexcept {
@@ -130,7 +140,14 @@ void engine::give_up(rank_t because_of, ucs_status_t why, const char* what) noex
 void engine::fail(ucs_status_t why) noexcept {
     if (failure_ != UCS_OK) return;
     failure_ = why;
-    publish(&control::failed, static_cast<std::uint64_t>(-int{why}));
+    // Whoever comes later must not find that this rank has done its part.
+    tell(mine_.failed, static_cast<std::uint64_t>(-int{why}));
+    for (const auto where : {&control::given, &control::worked, &control::worked_again,
+                             &control::taken, &control::entered})
+        tell(mine_.*where, gave_up);
+    if (first_ != nullptr && first_->in_mailbox_ && posted_)
+        tell(memory_.mailbox(me_, number_).number, gave_up);
+    call_sleepers(memory_, me_);
     while (first_ != nullptr) {
         operation* const ended = first_;
         first_ = ended->next_;

@@ -46,6 +46,8 @@ struct control {
 };
 
 inline constexpr std::uint64_t has_left = 1000;  // of `failed`: in order
+// Of the counters of a rank that gave up, and of its mailbox: what it began nobody else completes.
+inline constexpr std::uint64_t gave_up = ~std::uint64_t{0};
 
 // Before the content of a mailbox, in the same line as its first 48 bytes.
 struct mailbox_head {

@@ -3,7 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <thread>
 #include <vector>
 
 #include "test/support/log_capture.hpp"
@@ -312,4 +314,40 @@ TEST_CASE("memory of a process that is another one, or has no such memory, is no
     CHECK(all.read(3, address, &into, sizeof into) == UCS_ERR_IO_ERROR);
     CHECK_FALSE(all.can_read_all());
     CHECK(node::neighbours({own, own}).can_read_all());
+}
+
+namespace {
+
+// Rank 0 gives an operation up that rank 1 begins only then.
+std::string come_late(test::node_rank& me, std::uint64_t count, std::atomic<bool>& over) {
+    node::engine by(me.memory, me.lives, me.rank);
+    const schedule::kernel_reducer how(reduce::element::int64, reduce::operation::sum, by.size());
+    std::vector<std::int64_t> from(count, 1), into(count);
+    schedule::call what;
+    what.what = schedule::collective::allreduce;
+    what.from = from.data();
+    what.into = into.data();
+    what.count = count;
+    what.element = 8;
+    what.how = &how;
+    node::operation operation(by);
+    if (operation.init(what) != UCS_OK) return "init";
+    while (me.rank == 1 && !over)
+        std::this_thread::yield();
+    operation.start();
+    if (me.rank == 0) {
+        by.fail(UCS_ERR_TIMED_OUT);
+        over = true;
+    }
+    return by.wait(operation) == UCS_ERR_TIMED_OUT ? "" : fmt::format("rank {}", me.rank);
+}
+
+}  // namespace
+
+TEST_CASE("who comes after another rank gave up does not take its part for done", "[threads]") {
+    for (const std::uint64_t count : {1U, 100U, 20'000U}) {
+        std::atomic<bool> over = false;
+        CHECK(run_node(test::small_node(2), ranks_are::threads,
+                       [&](auto& me) { return come_late(me, count, over); }) == "");
+    }
 }
