@@ -11,6 +11,7 @@
 #include "tools/common/failure.hpp"
 #include "tools/common/text.hpp"
 #include "tools/ucg_sim/options.hpp"
+#include "tools/ucg_sim/ports.hpp"
 #include "tools/ucg_sim/report.hpp"
 #include "tools/ucg_sim/steps.hpp"
 #include "tools/ucg_sim/svg.hpp"
@@ -82,6 +83,12 @@ std::vector<const algorithm*> chosen(const options& wanted, const ucg::sim::expe
     return made;
 }
 
+// What is printed below a row.
+std::string details(const options& wanted, const ucg::sim::outcome& found) {
+    if (wanted.csv) return {};
+    return (wanted.ports ? ports_text(found.nodes) : "") + steps_text(found.steps, found.weight);
+}
+
 // Whether all results were right.
 bool run(const options& wanted, collective what, double bytes, const ucg::sim::machine& on,
          sweep& into) {
@@ -89,7 +96,11 @@ bool run(const options& wanted, collective what, double bytes, const ucg::sim::m
     const ucg::schedule::placement where = placement_of(on);
     const algorithm& best = best_by_prediction(wanted, experiment, on);
     bool right = true;
-    for (const algorithm* by : chosen(wanted, experiment, on)) {
+    const std::vector<const algorithm*> all = chosen(wanted, experiment, on);
+    if (all.empty() && bytes == wanted.sizes.front())
+        fmt::print(stderr, "ucg_sim: {} of {} ranks, {} nodes: none of -a {} can serve it\n",
+                   name(what), on.ranks, where.nodes(), wanted.algorithm);
+    for (const algorithm* by : all) {
         auto found = measure(on, experiment, *by);
         if (!found.ok()) {
             throw tools::failure(fmt::format("{} of {} bytes: {}", name(what), bytes,
@@ -100,9 +111,9 @@ bool run(const options& wanted, collective what, double bytes, const ucg::sim::m
                  by == &best);
         if (wanted.table && found->wrong.empty()) continue;
         const double predicted = by->cost(shape_of(experiment, where), costs_of(on));
-        const std::string steps = steps_text(found->steps, found->weight);
+        const std::string more = details(wanted, *found);
         const result_row line{name(what), by->name, experiment.bytes, predicted, std::move(*found)};
-        fmt::print("{}{}", row(line, wanted.csv), wanted.csv ? "" : steps);
+        fmt::print("{}{}", row(line, wanted.csv), more);
         std::fflush(stdout);
     }
     return right;
@@ -138,10 +149,10 @@ bool run(const options& wanted, ucg::sim::exchange what, double bytes, const ucg
         into.add(wanted.groups.size() > 1 ? on.ranks : bytes, std::string(chosen[i].name),
                  found.seconds, &all[i] == &*best);
         if (wanted.table && found.wrong.empty()) continue;
-        const std::string steps = steps_text(found.steps, found.weight);
+        const std::string more = details(wanted, found);
         const result_row line{name(what), chosen[i].name, bytes, all[i].predicted,
                               std::move(found)};
-        fmt::print("{}{}", row(line, wanted.csv), wanted.csv ? "" : steps);
+        fmt::print("{}{}", row(line, wanted.csv), more);
         std::fflush(stdout);
     }
     return right;

@@ -178,6 +178,9 @@ void take(options& into, const found_option& found) {
         case 'k':
             into.steps = true;
             break;
+        case 'P':
+            into.ports = true;
+            break;
         case 'G':
             into.svg = text;
             break;
@@ -237,9 +240,9 @@ void take(options& into, const found_option& found) {
 // Long names of some.
 std::vector<std::string> in_letters(std::span<const std::string> words) {
     static constexpr std::pair<std::string_view, const char*> names[] = {
-        {"--csv", "-v"},     {"--table", "-t"}, {"--svg", "-G"},    {"--steps", "-k"},
-        {"--leaders", "-L"}, {"--nodes", "-N"}, {"--help", "-h"},   {"--list", "-l"},
-        {"--tokens", "-T"},  {"--topk", "-K"},  {"--experts", "-E"}};
+        {"--csv", "-v"},   {"--table", "-t"},   {"--svg", "-G"},   {"--steps", "-k"},
+        {"--ports", "-P"}, {"--leaders", "-L"}, {"--nodes", "-N"}, {"--help", "-h"},
+        {"--list", "-l"},  {"--tokens", "-T"},  {"--topk", "-K"},  {"--experts", "-E"}};
     std::vector<std::string> made(words.begin(), words.end());
     for (std::string& word : made)
         for (const auto& [name, letter] : names)
@@ -264,7 +267,7 @@ ucg::sim::machine machine_of(const options& wanted, ucg::schedule::rank_t ranks)
 options parse_options(std::span<const std::string> words) {
     options wanted;
     const std::vector<std::string> letters = in_letters(words);
-    option_scanner scanner(letters, "Dvlhtk", "canpsrieRCgmdSNLfGTKE");
+    option_scanner scanner(letters, "DvlhtkP", "canpsrieRCgmdSNLfGTKE");
     while (const auto found = scanner.next())
         take(wanted, *found);
     if (!scanner.operands().empty()) {
@@ -310,6 +313,7 @@ and checks every result.
   -t          --table: one line for each size (or number of ranks), one column for each algorithm
   -G FILE     --svg: a plot of the same
   -k          --steps: the steps of the critical path, those that repeat in one line
+  -P          --ports: bytes that passed the port of each node, nodes that have the same in one line
   -h          this text
 
 The machine. A link is LATENCY:BANDWIDTH:SEND:RECEIVE:GAP, in ns and GB/s: SEND and RECEIVE are

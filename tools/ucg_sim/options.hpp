@@ -32,6 +32,7 @@ struct options {
     bool deterministic = false;                                    // -D
     bool table = false;                                            // -t
     bool steps = false;                                            // -k
+    bool ports = false;                                            // -P
     std::string svg;                                               // -G
     std::vector<ucg::schedule::rank_t> groups{64};                 // -n
     std::vector<ucg::schedule::rank_t> node_sizes;                 // -N

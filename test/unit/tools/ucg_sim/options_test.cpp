@@ -31,7 +31,8 @@ TEST_CASE("ucg_sim: options describe the machine and what runs on it") {
 }
 
 TEST_CASE("ucg_sim: ranks are placed on nodes as options say") {
-    const options sizes = parse({"--nodes", "3,1,2", "--leaders", "2", "--steps"});
+    const options sizes = parse({"--nodes", "3,1,2", "--leaders", "2", "--steps", "--ports"});
+    CHECK(sizes.ports);
     CHECK(sizes.on.ranks == 6);
     CHECK(sizes.cutting.leaders == 2);
     const auto uneven = machine_of(sizes, 6);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tools/ucg_sim/ports.hpp"
 #include "tools/ucg_sim/steps.hpp"
 
 using namespace tools::ucg_sim;
@@ -49,6 +50,16 @@ TEST_CASE("ucg_sim: a plot has a line and a name for each algorithm, inside the 
     CHECK(count_of(text, "nan") == 0);
     CHECK(text.find("</svg>") != std::string::npos);
     CHECK(count_of(svg_text({}), "<path") == 0);
+}
+
+TEST_CASE("ucg_sim: ports of neighbours with the same traffic take one line") {
+    const ucg::sim::traffic nodes[] = {{5, 7}, {5, 7}, {5, 7}, {5, 8}, {0, 1e12}};
+    const std::string text = ports_text(nodes);
+    CHECK(count_of(text, "\n") == 4);
+    CHECK(count_of(text, "    0-2                            5               7\n") == 1);
+    CHECK(count_of(text, "    3                              5               8\n") == 1);
+    CHECK(count_of(text, "    4                              0   1000000000000\n") == 1);
+    CHECK(ports_text({}).empty());
 }
 
 TEST_CASE("ucg_sim: steps that repeat take one line") {
