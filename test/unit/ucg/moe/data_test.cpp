@@ -581,6 +581,21 @@ TEST_CASE("moe: rows of 7168 elements, 256 experts, 8 choices", "[moe]") {
     check(of, with);
 }
 
+// DeepEP's own shape, for fewer ranks: gigabytes.
+TEST_CASE("moe: 4096 tokens of 7168 elements, 256 experts, 8 choices", "[moe]") {
+    if (!has_time()) return;
+    scenario of;
+    of.ranks = 4;
+    of.ranks_per_node = 2;
+    of.experts = 256;
+    of.k = 8;
+    of.hidden = 7168;
+    of.tokens = 4096;
+    variant with;
+    with.with_weights = true;
+    check(of, with);
+}
+
 TEST_CASE("moe: one copy passes the network for each token and node", "[moe]") {
     scenario of;
     of.ranks = 16;

@@ -3,16 +3,25 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "test/support/sanitizer.hpp"
 #include "ucg/moe/notify.hpp"
 #include "ucg/schedule/operation.hpp"
 #include "ucg/sim/network.hpp"
 
 namespace test::moe {
+
+// Whether minutes may be spent: contrib/run-tests --long, and no sanitizer that multiplies them.
+[[nodiscard]] inline bool has_time() noexcept {
+    constexpr int seeds_of_long_runs = 100;
+    const char* const seeds = std::getenv("HAWSER_SEEDS");
+    return !instrumented && seeds != nullptr && std::atoi(seeds) >= seeds_of_long_runs;
+}
 
 using ucg::moe::choices;
 using ucg::moe::const_matrix;
