@@ -35,20 +35,6 @@ ucs_status_t refuse(const ucg_coll_args_t& args, ucs_status_t status,
     return status;
 }
 
-bool reduces(collective what) noexcept {
-    switch (what) {
-        case collective::reduce:
-        case collective::allreduce:
-        case collective::reduce_scatter:
-        case collective::reduce_scatter_block:
-        case collective::scan:
-        case collective::exscan:
-            return true;
-        default:
-            return false;
-    }
-}
-
 bool has_root(collective what) noexcept {
     switch (what) {
         case collective::bcast:
@@ -155,7 +141,7 @@ ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
         return refuse(args, UCS_ERR_INVALID_PARAM, "a timeout of {} s", args.timeout);
     if (what == collective::bcast && (args.flags & UCG_COLL_IN_PLACE) != 0)
         return refuse(args, UCS_ERR_INVALID_PARAM, "is in place as it is");
-    if (!reduces(what)) return UCS_OK;
+    if (!takes_operator(what)) return UCS_OK;
     if (args.op < 0 || args.op >= UCG_OP_LAST)
         return refuse(args, UCS_ERR_INVALID_PARAM, "{} is no operation", static_cast<int>(args.op));
     if (args.op == UCG_OP_USER) {
@@ -329,7 +315,7 @@ ucs::result<arguments> arguments::check(const ucg_coll_args_t& args, rank_t rank
     // All ranks may set the flag, but only the root of a gather, a reduction or a scatter is in
     // place.
     call.in_place = source_is_in_target(args, rank) || target_is_in_source(args, rank);
-    if (reduces(what)) {
+    if (takes_operator(what)) {
         made.how = make_reducer(args, call.element, size);
         call.how = made.how.get();
     }

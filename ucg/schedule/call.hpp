@@ -31,6 +31,13 @@ inline constexpr std::size_t collective_count = 16;
 
 [[nodiscard]] const char* name(collective which) noexcept;
 
+// Whether it combines what ranks give by an operator.
+[[nodiscard]] constexpr bool takes_operator(collective which) noexcept {
+    return which == collective::reduce || which == collective::allreduce ||
+           which == collective::reduce_scatter || which == collective::reduce_scatter_block ||
+           which == collective::scan || which == collective::exscan;
+}
+
 // Sizes that algorithms cut their data and their messages by.
 struct tuning {
     std::size_t segment = 128 * 1024;  // bytes of a piece that travels while another is worked on

@@ -134,16 +134,6 @@ void operation::unlink(step& what) noexcept {
     if (what.next != nullptr) what.next->previous = what.previous;
 }
 
-namespace {
-
-bool reduces(collective what) noexcept {
-    return what == collective::reduce || what == collective::allreduce ||
-           what == collective::reduce_scatter || what == collective::reduce_scatter_block ||
-           what == collective::scan || what == collective::exscan;
-}
-
-}  // namespace
-
 bool fits(const algorithm& which, const call& what, const shape& of, bool deterministic) noexcept {
     if (which.what != what.what) return false;
     const bool ordered = what.how != nullptr && !what.how->commutative();
@@ -152,7 +142,8 @@ bool fits(const algorithm& which, const call& what, const shape& of, bool determ
     // Bits must neither depend on which row the costs choose, nor on who shares a node with whom.
     constexpr condition bits_of_its_own =
         condition::order_by_place | condition::own_order | condition::nodes;
-    if (deterministic && reduces(what.what) && has(which.needs, bits_of_its_own)) return false;
+    if (deterministic && takes_operator(what.what) && has(which.needs, bits_of_its_own))
+        return false;
     if (has(which.needs, condition::nodes)) {
         const placement* const at = of.where;
         if (at == nullptr || at->nodes() == 1 || at->most() == 1) return false;

@@ -65,10 +65,6 @@ bool gathers(collective what) noexcept {
     return what == collective::gather || what == collective::allgather ||
            what == collective::allgatherv;
 }
-bool reduces(collective what) noexcept {
-    return what == collective::reduce || what == collective::allreduce ||
-           what == collective::reduce_scatter || what == collective::reduce_scatter_block;
-}
 bool only_root_gets(collective what) noexcept {
     return what == collective::reduce || what == collective::gather;
 }
@@ -157,7 +153,7 @@ void meeting::read() {
         const range in = input_of(call_of(place), place, ranks());
         inputs_[place].assign(in.begin, in.begin + in.bytes);
     }
-    if (reduces(call_of(0).what)) reduce();
+    if (takes_operator(call_of(0).what)) reduce();
 }
 
 // As the engine does: all of it is complete, an average is divided.
@@ -188,7 +184,7 @@ void meeting::write(rank_t place) const noexcept {
     if (output_of(what, place, ranks()).bytes == 0) return;
     const std::size_t begin = begin_of(what, place) * what.element;
     const std::size_t bytes = count_of(what, place) * what.element;
-    if (reduces(what.what)) {
+    if (takes_operator(what.what)) {
         const bool all = what.what == collective::reduce || what.what == collective::allreduce;
         put(place, 0, std::span(reduced_).subspan(all ? 0 : begin, bytes));
     } else if (what.what == collective::bcast) {
