@@ -1,7 +1,5 @@
 #include "ucg/node/by_domain.hpp"
 
-#include <cstring>
-
 namespace ucg::node {
 namespace {
 
@@ -9,10 +7,6 @@ using schedule::collective;
 
 std::size_t slot_of(const geometry& like, const tuning& by) noexcept {
     return std::min<std::size_t>(by.segment, like.slot_bytes);
-}
-
-void put(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
-    if (bytes != 0) std::memcpy(into, from, bytes);
 }
 
 bool has_level(collective what) noexcept {

@@ -1,17 +1,11 @@
 #include "ucg/node/moving.hpp"
 
-#include <cstring>
-
 namespace ucg::node {
 namespace {
 
 algo::cut cut_of(std::uint64_t count, std::size_t element, const geometry& like,
                  const tuning& by) noexcept {
     return algo::segments_of(count, element, std::min<std::size_t>(by.segment, like.slot_bytes));
-}
-
-void put(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
-    if (bytes != 0) std::memcpy(into, from, bytes);
 }
 
 }  // namespace

@@ -113,6 +113,10 @@ protected:
     }
     [[nodiscard]] std::byte* output() const noexcept { return static_cast<std::byte*>(what_.into); }
 
+    // Copies into a slot, where others read it soon; the source of nothing may be null.
+    static void put(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
+        if (bytes != 0) std::memcpy(into, from, bytes);
+    }
     // Says how long the result is, and from which length on it is streamed; before deliver().
     void expect(std::size_t bytes, std::size_t streamed) noexcept {
         streams_ = bytes >= streamed || bytes >= ucs::arch::nontemporal_threshold();

@@ -36,7 +36,7 @@ reduce_directly::reduce_directly(const call& what, const domains& who, const geo
 // The only one who reduces is the one who does not need it.
 void reduce_directly::give(std::uint64_t segment, const places& at) noexcept {
     if (what_.what == schedule::collective::reduce && me_ == what_.root) return;
-    if (bytes(segment) != 0) std::memcpy(at.of(me_), input() + begin(segment), bytes(segment));
+    put(at.of(me_), input() + begin(segment), bytes(segment));
 }
 
 void reduce_directly::take(std::uint64_t segment, const places& at) noexcept {
