@@ -122,7 +122,8 @@ const ucs::config::table& config::options() {
              make_option<&config::latency>(
                  "LATENCY", "auto",
                  "Time of a short message between two nodes, from which the cheapest algorithms "
-                 "are found. auto: it is measured when a group is made.",
+                 "are found. auto: it is measured when a group is made, as is all else that these "
+                 "are found from unless BANDWIDTH is given, too.",
                  ucs::config::at_least("0").or_auto()),
              make_option<&config::bandwidth>(
                  "BANDWIDTH", "auto",

@@ -50,7 +50,11 @@ void group::advance() noexcept {
     }
     const ucs_status_t status = measuring_->status();
     if (status == UCS_INPROGRESS) return;
-    if (status == UCS_OK) select::adopt(samples_, links_);
+    if (status == UCS_OK) {
+        select::adopt(samples_, links_);
+        use_links_of_user();
+        ucs::log::debug(core_log, "group {}: {}", made_.id, select::text_of(links_));
+    }
     measuring_.reset();
     state_ = status;
 }
@@ -118,8 +122,8 @@ ucs_status_t group::prepare_meeting() {
         !std::isinf(options.timeout.seconds))
         return UCS_OK;
     const schedule::call barrier;
-    const auto chosen = context_.selector().choose(
-        {barrier, shape_of(barrier), links_, false, true, std::string()});
+    const auto chosen =
+        context_.selector().choose({barrier, shape_of(barrier), links_, false, true, {}});
     if (!chosen || chosen->by != nullptr) return UCS_OK;
     meeting_.emplace(*engine_);
     const ucs_status_t status = meeting_->init(barrier);
@@ -127,17 +131,24 @@ ucs_status_t group::prepare_meeting() {
     return status;
 }
 
-// Where the user does not say what messages cost.
-ucs_status_t group::measure() {
+// What the user says counts more than what was measured.
+void group::use_links_of_user() noexcept {
     const config& options = context_.options();
-    const bool latency_known = !std::isnan(options.latency.seconds);
-    const bool bandwidth_known = !std::isnan(options.bandwidth.bytes_per_second);
-    if (latency_known) links_.latency = options.latency.seconds;
-    if (bandwidth_known) links_.per_byte = 1 / options.bandwidth.bytes_per_second;
-    if (latency_known && bandwidth_known) return UCS_OK;
+    if (!std::isnan(options.latency.seconds)) links_.latency = options.latency.seconds;
+    if (!std::isnan(options.bandwidth.bytes_per_second))
+        links_.per_byte = 1 / options.bandwidth.bytes_per_second;
+}
+
+// Where the user does not say what messages between nodes cost. With both figures nothing is
+// measured at all, so that every run makes the same choices.
+ucs_status_t group::measure() {
+    use_links_of_user();
+    const config& options = context_.options();
+    if (!std::isnan(options.latency.seconds) && !std::isnan(options.bandwidth.bytes_per_second))
+        return UCS_OK;
     measuring_.emplace(*over_, frames_);
-    const ucs_status_t status =
-        measuring_->init(select::measure_links, select::measuring(made_.where, samples_));
+    const ucs_status_t status = measuring_->init(select::measurement(made_.where),
+                                                 select::measuring(made_.where, samples_));
     if (status != UCS_OK) return status;
     measuring_->start();
     return UCS_INPROGRESS;

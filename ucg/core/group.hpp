@@ -95,6 +95,7 @@ private:
     template<class Done>
     void wait_until(const Done& done, bool by_engine) noexcept;
     ucs_status_t measure();
+    void use_links_of_user() noexcept;
     void stop_measuring(ucs_status_t why) noexcept;
     unsigned move() noexcept;
     void expire() noexcept;
@@ -115,7 +116,7 @@ private:
     std::unique_ptr<net::ucp_fabric> far_;  // these two
     std::optional<group_fabric> over_;
     schedule::link_cost links_;
-    std::vector<select::link_sample> samples_;
+    std::vector<select::price_sample> samples_;
     std::optional<schedule::operation> measuring_;  // while the group is being made
     std::vector<request*> timed_;
     unsigned looks_ = 0;

@@ -1,16 +1,22 @@
 #include "ucg/select/measure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "ucg/algo/allgather/allgather.hpp"
+#include "ucg/algo/common/row.hpp"
+#include "ucg/node/cost.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucg::select {
 namespace {
 
 using schedule::call;
+using schedule::collective;
 using schedule::member;
 using schedule::placement;
 using schedule::rank_t;
@@ -21,91 +27,287 @@ constexpr std::size_t long_message = 64 * 1024;
 constexpr unsigned rounds_before = 4;  // connections are made, caches filled
 constexpr unsigned short_rounds = 16;
 constexpr unsigned long_rounds = 3;
+constexpr unsigned in_a_row = 16;
+constexpr unsigned times = 3;
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+constexpr message_sample no_messages{nothing, nothing, nothing};
+constexpr work_sample no_work{nothing, nothing};
+constexpr price_sample no_sample{no_messages, no_messages, no_work, no_work, nothing};
 
-// The first rank of a node and that of the next one; no partner: the rank itself.
-rank_t partner_of(const placement& where, rank_t rank) noexcept {
-    const rank_t node = where.node_of(rank);
-    const rank_t other = node ^ 1U;
-    if (where.index_of(rank) != 0 || other >= where.nodes()) return rank;
-    return where.at(other, 0);
+// Times one thing after the other, and keeps the best.
+class stopwatch {
+public:
+    void begin() noexcept { begin_ = ucs::time::now(); }
+    void end() noexcept {
+        best_ = std::min(best_, static_cast<double>(ucs::time::now() - begin_) * 1e-9);
+    }
+    [[nodiscard]] double best() const noexcept { return best_; }
+
+private:
+    ucs::time::nanoseconds begin_ = 0;
+    double best_ = std::numeric_limits<double>::infinity();
+};
+
+// --- messages of two ranks, of which one begins ---
+
+struct pair {
+    rank_t with;
+    bool first;
+};
+
+// A message there and one back.
+task ping_pong(member& me, pair of, std::byte* data, std::size_t bytes, unsigned rounds,
+               double& best) {
+    stopwatch time;
+    for (unsigned i = 0; i < rounds; ++i) {
+        time.begin();
+        if (of.first) co_await me.send(of.with, data, bytes);
+        co_await me.receive(of.with, data, bytes);
+        if (!of.first) co_await me.send(of.with, data, bytes);
+        time.end();
+    }
+    best = time.best();
 }
 
-// The best of several times, of a message there and one back.
-task ping_pong(member& me, rank_t with, bool first, std::byte* data, std::size_t bytes,
-               unsigned rounds, double& best) {
-    best = std::numeric_limits<double>::infinity();
+// Several messages there, and one back.
+task burst(member& me, pair of, std::byte* data, unsigned rounds, double& best) {
+    std::array<schedule::flight, in_a_row> all;
+    stopwatch time;
     for (unsigned i = 0; i < rounds; ++i) {
-        const ucs::time::nanoseconds begin = ucs::time::now();
-        if (first) co_await me.send(with, data, bytes);
-        co_await me.receive(with, data, bytes);
-        if (!first) co_await me.send(with, data, bytes);
-        best = std::min(best, static_cast<double>(ucs::time::now() - begin) * 1e-9);
+        time.begin();
+        std::byte* place = data;
+        for (schedule::flight& each : all) {
+            if (of.first)
+                each.send(me, of.with, place, short_message);
+            else
+                each.receive(me, of.with, place, short_message);
+            place += short_message;
+        }
+        for (schedule::flight& each : all)
+            co_await each;
+        if (of.first)
+            co_await me.receive(of.with, data, short_message);
+        else
+            co_await me.send(of.with, data, short_message);
+        time.end();
     }
+    best = time.best();
+}
+
+task messages(member& me, rank_t with, std::byte* data, message_sample& found) {
+    const pair of{with, me.rank() < with};
+    double waste = 0, quick = 0, slow = 0, many = 0;
+    co_await ping_pong(me, of, data, long_message, 1, waste);
+    co_await ping_pong(me, of, data, short_message, rounds_before, waste);
+    co_await ping_pong(me, of, data, short_message, short_rounds, quick);
+    co_await burst(me, of, data, short_rounds, many);
+    co_await ping_pong(me, of, data, long_message, long_rounds, slow);
+    found.latency = quick / 2;
+    found.per_byte = std::max(slow - quick, 0.0) / (2.0 * (long_message - short_message));
+    found.per_message = std::max(many - quick, 0.0) / (in_a_row - 1);
+}
+
+// --- the work of one rank ---
+
+task own_work(member& me, const schedule::reducer& sum, std::byte* data, std::byte* other,
+              work_sample& found) {
+    stopwatch copied, reduced;
+    for (unsigned i = 0; i <= long_rounds; ++i) {
+        copied.begin();
+        co_await me.copy(other, data, long_message);
+        copied.end();
+        reduced.begin();
+        co_await me.reduce(sum, data, data, other, long_message / sum.element(), false);
+        reduced.end();
+    }
+    found.copy_byte = copied.best() / long_message;
+    found.reduce_byte = reduced.best() / long_message;
+}
+
+// --- collectives of a node ---
+
+// Some rounds between two barriers, since a rank by itself may find that all others have done their
+// part, or go on before they have.
+task together(member& me, const call& what, unsigned rounds, double& each) {
+    const call barrier;
+    stopwatch time;
+    for (unsigned i = 0; i < times; ++i) {
+        co_await me.together(barrier);
+        time.begin();
+        for (unsigned round = 0; round < rounds; ++round)
+            co_await me.together(what);
+        co_await me.together(barrier);
+        time.end();
+    }
+    each = time.best() / rounds;
+}
+
+// How often a price is paid in a collective of the node, by the formula that predicts.
+double share(collective what, rank_t ranks, double schedule::node_price::*of) {
+    schedule::node_price one;
+    one.flag = one.look = one.copy_byte = one.reduce_byte = 0;
+    one.*of = 1;
+    constexpr double size = long_message;
+    return node::cost_of({what, ranks, size, size * ranks, size}, one).total();
+}
+
+task node_work(member& me, rank_t ranks, const schedule::reducer& sum, std::byte* data,
+               price_sample& found) {
+    using price = schedule::node_price;
+    const call barrier;
+    call bcast;
+    bcast.what = collective::bcast;
+    bcast.into = data;
+    bcast.count = long_message;
+    call allreduce;
+    allreduce.what = collective::allreduce;
+    allreduce.into = data;
+    allreduce.in_place = true;
+    allreduce.how = &sum;
+    allreduce.element = sum.element();
+    allreduce.count = long_message / sum.element();
+
+    double met = 0, copied = 0, reduced = 0;
+    co_await together(me, barrier, short_rounds, met);
+    met *= short_rounds / (short_rounds + 1.0);
+    co_await together(me, bcast, long_rounds, copied);
+    copied -= met / long_rounds;
+    co_await together(me, allreduce, long_rounds, reduced);
+    reduced -= met / long_rounds;
+
+    const auto paid = [&](collective what, double price::*of) { return share(what, ranks, of); };
+    found.flag = met - (ranks - 1) * price{}.look;
+    work_sample& work = found.node;
+    work.copy_byte = (copied - met) / paid(collective::bcast, &price::copy_byte);
+    work.reduce_byte = (reduced - paid(collective::allreduce, &price::flag) * met -
+                        paid(collective::allreduce, &price::copy_byte) * work.copy_byte) /
+                       paid(collective::allreduce, &price::reduce_byte);
+}
+
+// --- all of it ---
+
+// The first rank of a node and that of the next one; no partner: the rank itself.
+rank_t partner_between(const placement& where, rank_t rank) noexcept {
+    const rank_t other = where.node_of(rank) ^ 1U;
+    return where.index_of(rank) == 0 && other < where.nodes() ? where.at(other, 0) : rank;
+}
+
+rank_t partner_inside(const placement& where, rank_t rank) noexcept {
+    const auto here = where.on(where.node_of(rank));
+    const rank_t index = where.index_of(rank);
+    return index < 2 && here.size() > 1 ? here[index ^ 1U] : rank;
 }
 
 task run(member& me, const call& what) {
     // The placement comes as input; see measuring().
     const auto& where = *static_cast<const placement*>(what.from);
-    const rank_t with = partner_of(where, me.rank());
-    auto* const own = reinterpret_cast<link_sample*>(me.scratch(sizeof(link_sample)));
+    auto& own = *reinterpret_cast<price_sample*>(me.scratch(sizeof(price_sample)));
     std::byte* const data = me.scratch(long_message);
-    *own = {nothing, nothing};
-    if (with != me.rank()) {
-        std::fill_n(data, long_message, std::byte{0});
-        const bool first = me.rank() < with;
-        double waste = 0, quick = 0, slow = 0;
-        co_await ping_pong(me, with, first, data, long_message, 1, waste);
-        co_await ping_pong(me, with, first, data, short_message, rounds_before, waste);
-        co_await ping_pong(me, with, first, data, short_message, short_rounds, quick);
-        co_await ping_pong(me, with, first, data, long_message, long_rounds, slow);
-        own->latency = quick / 2;
-        own->per_byte = std::max(slow - quick, 0.0) / (2.0 * (long_message - short_message));
-    }
+    std::byte* const other = me.scratch(long_message);
+    own = no_sample;
+    std::fill_n(data, long_message, std::byte{0});
+    const schedule::kernel_reducer sum(reduce::element::fp32, reduce::operation::sum, me.size());
+    const rank_t near = partner_inside(where, me.rank());
+    const rank_t far = partner_between(where, me.rank());
+    const auto here = static_cast<rank_t>(where.on(where.node_of(me.rank())).size());
+    co_await own_work(me, sum, data, other, own.alone);
+    if (far != me.rank()) co_await messages(me, far, data, own.between);
+    if (near != me.rank()) co_await messages(me, near, data, own.inside);
+    if (here > 1) co_await node_work(me, here, sum, data, own);
     call all = what;
-    all.from = own;
+    all.from = &own;
     co_await algo::allgather::bruck::run(me, all);
 }
 
 std::size_t scratch(const call& what, rank_t rank, rank_t size) {
-    return sizeof(link_sample) + long_message + algo::allgather::bruck::scratch(what, rank, size);
+    return sizeof(price_sample) + 2 * long_message +
+           algo::allgather::bruck::scratch(what, rank, size);
 }
 
-double median(std::vector<double> of) {
-    const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
-    std::nth_element(of.begin(), middle, of.end());
-    return *middle;
+std::size_t scratch_on_nodes(const call& what, rank_t rank, const placement& where) {
+    return scratch(what, rank, where.ranks());
+}
+
+double no_cost(const schedule::shape&, const schedule::link_cost&) {
+    return 0;
+}
+
+const schedule::algorithm between_single_ranks{
+    collective::allgather, "measure_links", &run, &scratch, schedule::condition::none, &no_cost};
+const schedule::algorithm with_nodes{
+    collective::allgather, "measure_nodes", &run, &scratch, schedule::condition::nodes, &no_cost,
+    &scratch_on_nodes};
+
+// They came from other ranks, so they may be anything.
+template<class Read>
+void take_median(const std::vector<price_sample>& measured, double& into, Read read) {
+    std::vector<double> all;
+    for (const price_sample& each : measured)
+        if (const double value = read(each); value > 0 && std::isfinite(value))
+            all.push_back(value);
+    if (all.empty()) return;
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    into = *middle;
+}
+
+template<class Links>
+void adopt_messages(const std::vector<price_sample>& measured, Links& links,
+                    message_sample price_sample::*which) {
+    const auto take = [&](double& into, double message_sample::*what) {
+        take_median(measured, into, [&](const price_sample& of) { return of.*which.*what; });
+    };
+    take(links.latency, &message_sample::latency);
+    take(links.per_byte, &message_sample::per_byte);
+    take(links.per_message, &message_sample::per_message);
+}
+
+template<class Prices>
+void adopt_work(const std::vector<price_sample>& measured, Prices& prices,
+                work_sample price_sample::*which) {
+    const auto take = [&](double& into, double work_sample::*what) {
+        take_median(measured, into, [&](const price_sample& of) { return of.*which.*what; });
+    };
+    take(prices.copy_byte, &work_sample::copy_byte);
+    take(prices.reduce_byte, &work_sample::reduce_byte);
 }
 
 }  // namespace
 
-const schedule::algorithm measure_links{
-    schedule::collective::allgather,
-    "measure_links",
-    &run,
-    &scratch,
-    schedule::condition::none,
-    [](const schedule::shape&, const schedule::link_cost&) { return 0.0; }};
+const schedule::algorithm& measurement(const placement& where) noexcept {
+    return where.most() > 1 ? with_nodes : between_single_ranks;
+}
 
-call measuring(const placement& where, std::vector<link_sample>& into) {
-    into.assign(where.ranks(), {nothing, nothing});
+call measuring(const placement& where, std::vector<price_sample>& into) {
+    into.assign(where.ranks(), no_sample);
     call what;
-    what.what = schedule::collective::allgather;
-    what.count = sizeof(link_sample);
+    what.what = collective::allgather;
+    what.count = sizeof(price_sample);
     what.from = &where;
     what.into = into.data();
     return what;
 }
 
-void adopt(const std::vector<link_sample>& measured, schedule::link_cost& links) {
-    std::vector<double> latencies, per_bytes;
-    for (const link_sample& each : measured) {
-        // They came from other ranks.
-        if (each.latency > 0 && std::isfinite(each.latency)) latencies.push_back(each.latency);
-        if (each.per_byte > 0 && std::isfinite(each.per_byte)) per_bytes.push_back(each.per_byte);
-    }
-    if (!latencies.empty()) links.latency = median(latencies);
-    if (!per_bytes.empty()) links.per_byte = median(per_bytes);
+void adopt(const std::vector<price_sample>& measured, schedule::link_cost& links) {
+    adopt_messages(measured, links, &price_sample::between);
+    adopt_messages(measured, links.inside, &price_sample::inside);
+    adopt_work(measured, links, &price_sample::alone);
+    adopt_work(measured, links.node, &price_sample::node);
+    take_median(measured, links.node.flag, [](const price_sample& of) { return of.flag; });
+}
+
+std::string text_of(const schedule::link_cost& links) {
+    const auto messages = [](const auto& of) {
+        return fmt::format("{:.2f} us and {:.0f} MB/s, {:.2f} us for one more message",
+                           of.latency * 1e6, 1e-6 / of.per_byte, of.per_message * 1e6);
+    };
+    const auto work = [](const auto& of) {
+        return fmt::format("copies {:.0f} MB/s, reduces {:.0f} MB/s", 1e-6 / of.copy_byte,
+                           1e-6 / of.reduce_byte);
+    };
+    return fmt::format("between nodes {}; inside {}; a rank {}; a node {}, a flag in {:.2f} us",
+                       messages(links), messages(links.inside), work(links), work(links.node),
+                       links.node.flag * 1e6);
 }
 
 }  // namespace ucg::select

@@ -294,6 +294,7 @@ void network::finish(schedule::step& of, rank_t rank) {
     const bool is_dead = ranks_[rank].dead_;
     if (agreed && !is_dead) ended.write(where_.index_of(rank));
     leave(ended, rank);
+    active_ = rank;
     if (!is_dead) of.owner->complete(of, agreed ? UCS_OK : UCS_ERR_INVALID_PARAM);
 }
 

@@ -16,6 +16,7 @@
 #include "ucg/sim/meeting.hpp"
 #include "ucg/sim/message.hpp"
 #include "ucg/sim/path.hpp"
+#include "ucs/time/clock.hpp"
 #include "uct/sim/random.hpp"
 
 namespace ucg::sim {
@@ -70,6 +71,7 @@ private:
     schedule::step* match_posted(const message& with) noexcept;
     void take_in(message* what, schedule::step& into) noexcept;
     void end(schedule::step& which) noexcept;
+    void succeed(schedule::step& which) noexcept;
     [[nodiscard]] schedule::operation* find(schedule::sequence_t number) const noexcept;
     void hear(schedule::sequence_t number, ucs_status_t why) noexcept;
     void notice_death(rank_t of) noexcept;
@@ -112,6 +114,12 @@ public:
 
     // Lets everything happen, until nothing is left to happen.
     void run();
+
+    // What a clock of the rank says that has asked for something last or goes on now. ns.
+    [[nodiscard]] ucs::time::nanoseconds now() const noexcept {
+        constexpr time_t per_nanosecond = 1000;
+        return ranks_[active_].clock() / per_nanosecond;
+    }
 
     // The rank dies at that time (ns of virtual time); its operations never end.
     void kill(rank_t rank, double when);
@@ -171,6 +179,7 @@ private:
     std::unordered_map<std::uint64_t, time_t> last_reach_;  // by pair of ranks, for delays in order
     std::unordered_set<schedule::sequence_t> announced_;
     time_t now_ = 0;
+    rank_t active_ = 0;
     std::uint64_t order_ = 0;
 };
 

@@ -26,6 +26,7 @@ const schedule::placement* rank_fabric::where() const noexcept {
 }
 
 void rank_fabric::post(schedule::step& what) noexcept {
+    net_.active_ = rank_;
     switch (what.what) {
         case schedule::action::send:
             send(what);
@@ -64,7 +65,7 @@ void rank_fabric::work(schedule::step& what) noexcept {
                         what.bytes,
                         clock_});
     }
-    what.owner->complete(what, UCS_OK);
+    succeed(what);
 }
 
 // Asks for a collective of the node. Those of all ranks belong together in the order in which each
@@ -166,7 +167,7 @@ void rank_fabric::take_in(message* m, schedule::step& into) noexcept {
     } else if (into.of->open == 1 && into.of->time > clock_) {
         net_.add(happening::end, into.of->time, rank_, nullptr, &into);
     } else {
-        into.owner->complete(into, UCS_OK);
+        succeed(into);
     }
 }
 
@@ -176,6 +177,11 @@ void rank_fabric::end(schedule::step& which) noexcept {
         how_.transfer += until - clock_;
         clock_ = until;
     }
+    succeed(which);
+}
+
+void rank_fabric::succeed(schedule::step& which) noexcept {
+    net_.active_ = rank_;
     which.owner->complete(which, UCS_OK);
 }
 
@@ -189,6 +195,7 @@ void rank_fabric::cancel(schedule::step& what) noexcept {
 }
 
 ucs_status_t rank_fabric::enter(schedule::operation& what, schedule::sequence_t& number) noexcept {
+    net_.active_ = rank_;
     number = numbers_.take(what.numbered());
     running_.push_back({number, &what});
     for (const told& each : told_)
