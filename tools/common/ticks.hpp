@@ -15,7 +15,11 @@ namespace tools {
 // The processor's counter where one instruction reads it, otherwise CLOCK_MONOTONIC.
 [[nodiscard]] inline std::uint64_t read_ticks() noexcept {
 #if defined(__x86_64__)
-    return __rdtsc();
+    // Neither before the end of what stands before it, nor after the begin of what follows.
+    _mm_lfence();
+    const std::uint64_t now = __rdtsc();
+    _mm_lfence();
+    return now;
 #elif defined(__aarch64__)
     std::uint64_t value = 0;
     asm volatile("mrs %0, cntvct_el0" : "=r"(value));

@@ -37,10 +37,19 @@ ucg_coll_args_t describe(ucg_coll_t coll, const void* src, void* dst, std::uint6
     return args;
 }
 
+bool meets(ucg_group_h group) noexcept {
+    return group != nullptr && from(group).meets();
+}
+
+bool is_plain_barrier(const ucg_coll_args_t& args) noexcept {
+    return args.coll == UCG_COLL_BARRIER && args.flags == 0 && args.timeout == 0 &&
+           args.algorithm == nullptr;
+}
+
 }  // namespace
 
 ucs_status_t ucg_barrier(ucg_group_h group) {
-    if (group != nullptr && from(group).meets()) return from(group).meet();
+    if (meets(group)) return from(group).meet();
     return run("ucg_barrier", group,
                describe(UCG_COLL_BARRIER, nullptr, nullptr, 0, UCG_TYPE_UINT8));
 }
@@ -112,7 +121,12 @@ ucs_status_t ucg_exscan(ucg_group_h group, const void* src, void* dst, uint64_t 
     return run("ucg_exscan", group, args);
 }
 
+// Short operations feel a copy of the arguments.
 ucs_status_t ucg_collective(ucg_group_h group, const ucg_coll_args_t* args) {
+    if (arguments::are_whole(args) && args->callback == nullptr) {
+        if (is_plain_barrier(*args) && meets(group)) return from(group).meet();
+        return run("ucg_collective", group, *args);
+    }
     auto all = arguments::copy(args);
     if (!all) return all.status();
     all->callback = nullptr;

@@ -25,6 +25,11 @@ struct arguments {
     // What the program said in `args`, as far as its version has it; the rest is default.
     // UCS_ERR_INVALID_PARAM.
     static ucs::result<ucg_coll_args_t> copy(const ucg_coll_args_t* args);
+    // Whether they can be read where they are.
+    static bool are_whole(const ucg_coll_args_t* args) noexcept {
+        return args != nullptr && args->struct_size == sizeof *args && args->coll >= 0 &&
+               args->coll < UCG_COLL_LAST;
+    }
 
     // Statuses as ucg_request_init(), each with a line in the log. std::bad_alloc.
     static ucs::result<arguments> check(const ucg_coll_args_t& args, schedule::rank_t rank,

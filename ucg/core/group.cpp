@@ -221,8 +221,9 @@ ucs_status_t group::wait(const request& until) noexcept {
 }
 
 ucs_status_t group::meet() noexcept {
-    meeting_->start();
-    wait_until([&] { return meeting_->status() != UCS_INPROGRESS; }, true);
+    engine_->run(*meeting_);
+    if (meeting_->status() == UCS_INPROGRESS)
+        wait_until([&] { return meeting_->status() != UCS_INPROGRESS; }, true);
     return meeting_->status();
 }
 

@@ -2,9 +2,16 @@
 
 #include <utility>
 
+#include "ucg/node/cores.hpp"
 #include "ucg/node/log.hpp"
 
 namespace ucg::node {
+namespace {
+
+// A few hundred nanoseconds: what is late is better waited for with the patience of others.
+constexpr unsigned most_looks = 200;
+
+}  // namespace
 
 engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by, neighbours others,
                std::span<const std::uint32_t> numa)
@@ -15,7 +22,8 @@ engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by,
       sizes_(by),
       others_(std::move(others)),
       mine_(memory.control_of(me)),
-      patience_(memory, me, patience::usual(memory.ranks())) {
+      patience_(memory, me, patience::usual(memory.ranks())),
+      looks_(outnumber_cores(memory.ranks()) ? 1 : most_looks) {
     entered_by_.known.resize(memory.ranks());
     taken_by_.known.resize(memory.ranks());
     for (counter& each : passed_by_)
@@ -37,6 +45,15 @@ void engine::start(operation& what) noexcept {
     if (first_ != &what || running_) return;
     begin();
     (void)step();
+}
+
+void engine::run(operation& what) noexcept {
+    if (first_ != nullptr || failure_ != UCS_OK || !what.in_mailbox_) return what.start();
+    what.status_ = UCS_INPROGRESS;
+    what.next_ = nullptr;
+    first_ = last_ = &what;
+    begin();
+    (void)step_in_mailbox(looks_);
 }
 
 void engine::begin() noexcept {
@@ -83,7 +100,7 @@ bool engine::step() noexcept {
     if (running_) return false;
     bool moved = false;
     while (first_ != nullptr) {
-        if (!(first_->in_mailbox_ ? step_in_mailbox() : step_in_slots())) break;
+        if (!(first_->in_mailbox_ ? step_in_mailbox(1) : step_in_slots())) break;
         moved = true;
     }
     return moved;
@@ -102,11 +119,11 @@ void engine::publish(std::uint64_t control::*where, std::uint64_t value) noexcep
 
 // --- what fits a mailbox: one look at each rank ---
 
-bool engine::step_in_mailbox() noexcept {
+bool engine::step_in_mailbox(unsigned looks) noexcept {
     if (!posted_ && !post()) return false;
     const flow& how = first_->pattern_->how();
     for (; arrived_ < how.awaits[0].size(); ++arrived_)
-        if (!has_posted(how.awaits[0][arrived_])) return false;
+        if (!has_posted(how.awaits[0][arrived_], looks)) return false;
     if (how.takes) first_->pattern_->take(0, {memory_, true, number_});
     finish();
     return true;
@@ -127,9 +144,11 @@ bool engine::post() noexcept {
     return true;
 }
 
-bool engine::has_posted(rank_t rank) noexcept {
+bool engine::has_posted(rank_t rank, unsigned looks) noexcept {
     mailbox_head& box = memory_.mailbox(rank, number_);
-    const std::uint64_t found = look(box.number);
+    std::uint64_t found = look(box.number);
+    while (found <= number_ && --looks != 0)
+        found = look(box.number);
     if (found <= number_) return false;
     if (found != number_ + 1) {
         give_up_as(rank);

@@ -40,6 +40,10 @@ public:
     // the others live.
     bool progress() noexcept;
 
+    // Starts the operation for somebody who has nothing to do before it ends: what fits a mailbox
+    // is done in one go here, if the others come soon. Else it is under way as after start().
+    void run(operation& what) noexcept;
+
     // Drives the group until the operation has ended; gives the processor to others meanwhile.
     ucs_status_t wait(operation& until) noexcept;
 
@@ -64,7 +68,7 @@ private:
     void begin() noexcept;
     void finish() noexcept;
     bool step() noexcept;
-    bool step_in_mailbox() noexcept;
+    bool step_in_mailbox(unsigned looks) noexcept;
     bool post() noexcept;
     bool step_in_slots() noexcept;
     bool give() noexcept;
@@ -73,7 +77,7 @@ private:
     void publish(std::uint64_t control::*where, std::uint64_t value) noexcept;
     [[nodiscard]] bool have(counter& all, std::uint64_t value, std::span<const rank_t> of) noexcept;
     [[nodiscard]] seen look_at(counter& all, rank_t rank, std::uint64_t value) noexcept;
-    [[nodiscard]] bool has_posted(rank_t rank) noexcept;
+    [[nodiscard]] bool has_posted(rank_t rank, unsigned looks) noexcept;
     [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
     [[nodiscard]] bool agrees(rank_t rank, std::uint64_t entry) noexcept;
     void log_disagreement(rank_t rank, std::uint64_t entry) const noexcept;
@@ -102,6 +106,7 @@ private:
     std::uint64_t taken_ = 0;
     std::size_t arrived_ = 0;  // so many of those that it waits for have posted
     bool running_ = false;     // its stages, which must not begin again below
+    const unsigned looks_;     // of run(), at each rank
 
     counter entered_by_{&control::entered, {}};
     std::array<counter, 1 + flow::most_works> passed_by_{

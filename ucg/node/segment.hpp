@@ -49,10 +49,10 @@ public:
         return *reinterpret_cast<control*>(base_ + like_.control_at(rank));
     }
     [[nodiscard]] mailbox_head& mailbox(rank_t rank, std::uint64_t number) const noexcept {
-        return *reinterpret_cast<mailbox_head*>(base_ + like_.mailbox_at(rank, number));
+        return *reinterpret_cast<mailbox_head*>(mailbox_place(rank, number));
     }
     [[nodiscard]] std::byte* mailbox_content(rank_t rank, std::uint64_t number) const noexcept {
-        return base_ + like_.mailbox_at(rank, number) + sizeof(mailbox_head);
+        return mailbox_place(rank, number) + sizeof(mailbox_head);
     }
     [[nodiscard]] std::byte* slot(rank_t rank, std::uint64_t number) const noexcept {
         return base_ + like_.slot_at(rank, number);
@@ -69,11 +69,23 @@ public:
 
 private:
     segment(ucs::memory::mapped memory, const geometry& like) noexcept
-        : memory_(std::move(memory)), like_(like), base_(memory_.data()) {}
+        : memory_(std::move(memory)),
+          like_(like),
+          base_(memory_.data()),
+          mailboxes_(base_ + like.mailbox_at(0, 0)),
+          mailbox_stride_(like.mailbox_stride()) {}
+
+    // As geometry::mailbox_at, without adding up what lies before: short operations feel it.
+    [[nodiscard]] std::byte* mailbox_place(rank_t rank, std::uint64_t number) const noexcept {
+        const std::uint64_t box = number & (like_.mailboxes - 1);
+        return mailboxes_ + (std::size_t{rank} * like_.mailboxes + box) * mailbox_stride_;
+    }
 
     ucs::memory::mapped memory_;
     geometry like_;
     std::byte* base_ = nullptr;
+    std::byte* mailboxes_ = nullptr;
+    std::size_t mailbox_stride_ = 0;
 };
 
 }  // namespace ucg::node
