@@ -164,6 +164,16 @@ typedef enum ucg_moe_route {
     UCG_MOE_ROUTE_ANY_INT = -0x7fffffff - 1 /* not used: lets wrong numbers be passed and refused */
 } ucg_moe_route_t;
 
+enum ucg_moe_notify_flags {
+    /* Every rank learns how many tokens go from any rank to any other, for
+     * ucg_moe_matrices_t::received_by_all: 4 bytes for each rank are added to what a rank says to
+     * each node, and 4 for each pair of ranks come to each rank. The same on every rank. */
+    UCG_MOE_NOTIFY_ALL_COUNTS = 1u << 0,
+    /* The handle keeps which ranks of the node get a row's token, for ucg_moe_matrices_t::holders:
+     * a byte for each row and rank of the node. This rank's own affair. */
+    UCG_MOE_NOTIFY_HOLDERS = 1u << 1
+};
+
 typedef struct ucg_moe_notify_args {
     size_t struct_size;
     ucg_moe_tensor_t topk; /* [tokens, k] int32 or int64; k is 1 to 1024; is copied */
@@ -179,11 +189,12 @@ typedef struct ucg_moe_notify_args {
     double timeout;       /* these three as in ucg_coll_args_t */
     void (*callback)(ucg_request_h request, ucs_status_t status, void* arg);
     void* callback_arg;
+    uint32_t flags; /* of ucg_moe_notify_flags */
 } ucg_moe_notify_args_t;
 #define UCG_MOE_NOTIFY_ARGS_INIT                                                              \
     {                                                                                         \
         sizeof(ucg_moe_notify_args_t), UCG_MOE_TENSOR_INIT, 0, 0, UCG_MOE_ROUTE_CHOOSE, 0, 0, \
-            NULL, NULL                                                                        \
+            NULL, NULL, 0                                                                     \
     }
 
 /**
@@ -192,10 +203,11 @@ typedef struct ucg_moe_notify_args {
  *
  * @param request_p  Gets the request, also with an error of the tensor or the numbers: start it.
  * @return UCS_OK. UCS_ERR_INVALID_PARAM: also an expert that does not exist, which the log names.
- * UCS_ERR_UNSUPPORTED: a memory type. UCS_ERR_NO_MEMORY. The request ends with
- * UCS_ERR_INVALID_PARAM or UCS_ERR_MESSAGE_TRUNCATED where ranks disagree about experts, k or
- * channels; with UCS_ERR_EXCEEDS_LIMIT where more than 2^31 - 1 rows would come to a rank. Ranks
- * that disagree about masks may wait for each other until the operation's time is up.
+ * UCS_ERR_UNSUPPORTED: a memory type, an unknown flag. UCS_ERR_NO_MEMORY. The request ends with
+ * UCS_ERR_INVALID_PARAM or UCS_ERR_MESSAGE_TRUNCATED where ranks disagree about experts, k,
+ * channels or UCG_MOE_NOTIFY_ALL_COUNTS; with UCS_ERR_EXCEEDS_LIMIT where more than 2^31 - 1 rows
+ * would come to a rank. Ranks that disagree about masks may wait for each other until the
+ * operation's time is up.
  */
 ucs_status_t ucg_moe_notify_init(ucg_moe_team_h team, const ucg_moe_notify_args_t* args,
                                  ucg_request_h* request_p);
@@ -247,13 +259,29 @@ typedef struct ucg_moe_matrices {
     int32_t* relay_place; /* [relayed_rows, ranks of the node] place of a token in what is passed
                              on, or -1 */
     int32_t* per_expert;  /* [local_experts] rows, rounded up */
+    int32_t* rank_place;  /* [tokens, ranks] place of a token in its channel to the rank, or -1 */
+    int32_t* received_before; /* [ranks, channels] rows of the rank's channels before this one */
+    /* [ranks, ranks]: entry (i, j) is what `received` says of i on rank j. Of a notify with
+     * UCG_MOE_NOTIFY_ALL_COUNTS. */
+    int32_t* received_by_all;
+    int32_t* source_token; /* [rows] which of its source's tokens a row is */
+    int32_t* source_node;  /* [rows] the node of its source */
+    /* [rows, ranks of the node]: 1: this rank gets the row's token as well. Of a notify with
+     * UCG_MOE_NOTIFY_HOLDERS. */
+    int32_t* holders;
 } ucg_moe_matrices_t;
-#define UCG_MOE_MATRICES_INIT \
-    { sizeof(ucg_moe_matrices_t), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+#define UCG_MOE_MATRICES_INIT                                                                      \
+    {                                                                                              \
+        sizeof(ucg_moe_matrices_t), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+            NULL, NULL, NULL, NULL, NULL                                                           \
+    }
 
 /**
- * Fills the arrays that are there. UCS_ERR_EXCEEDS_LIMIT: per_expert, rounded up, is above 2^31 -
- * 1; UCS_ERR_NO_MEMORY.
+ * Fills the arrays that are there. Local. Ranks of the node are those that are not masked.
+ *
+ * @return UCS_OK. With nothing filled: UCS_ERR_EXCEEDS_LIMIT: per_expert, rounded up, is above 2^31
+ * - 1; UCS_ERR_NO_ELEM: the notify had no flag for received_by_all or holders. UCS_ERR_NO_MEMORY:
+ * some may be filled.
  */
 ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t* matrices);
 

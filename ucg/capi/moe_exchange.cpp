@@ -37,6 +37,8 @@ struct routing {
     ucs_status_t read(const char* call, const group& of, const ucg_moe_notify_args_t& args) {
         if (args.route < UCG_MOE_ROUTE_CHOOSE || args.route > UCG_MOE_ROUTE_RELAYED)
             return refuse(call, "the route is none of ucg_moe_route_t");
+        constexpr unsigned known = UCG_MOE_NOTIFY_ALL_COUNTS | UCG_MOE_NOTIFY_HOLDERS;
+        if ((args.flags & ~known) != 0) return refuse(call, "unknown flags", UCS_ERR_UNSUPPORTED);
         tensor_reader tensors(call);
         topk = tensors.matrix("topk", args.topk);
         if (args.channels != 0) by.channels = args.channels;
@@ -44,6 +46,8 @@ struct routing {
         if (args.token_bytes != 0) by.token_bytes = static_cast<double>(args.token_bytes);
         by.how = static_cast<moe::route>(args.route);
         by.costs = costs_of(of);
+        by.all_counts = (args.flags & UCG_MOE_NOTIFY_ALL_COUNTS) != 0;
+        by.holders = (args.flags & UCG_MOE_NOTIFY_HOLDERS) != 0;
         return tensors.status();
     }
 };

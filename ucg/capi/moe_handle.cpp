@@ -79,6 +79,11 @@ ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t
     if (all.per_expert != nullptr && !fit_rounded_up(handle->by->in.per_expert, alignment))
         return refuse(call, "an expert has more rows than 2^31 - 1, rounded up to the alignment",
                       UCS_ERR_EXCEEDS_LIMIT);
+    const moe::settings& asked = handle->by->by;
+    if ((all.received_by_all != nullptr && !asked.all_counts) ||
+        (all.holders != nullptr && !asked.holders))
+        return refuse(call, "the notify had no flag for received_by_all or holders",
+                      UCS_ERR_NO_ELEM);
     return guarded(handle->of.of(), [&] {
         const moe::plan& by = *handle->by;
         const auto fill = [&](std::int32_t* into, moe::table (*make)(const moe::plan&)) {
@@ -92,6 +97,12 @@ ucs_status_t ucg_moe_handle_matrices(ucg_moe_handle_h handle, ucg_moe_matrices_t
         fill(all.received_begin, moe::received_begin);
         fill(all.send_place, moe::send_place);
         fill(all.relay_place, moe::relay_place);
+        fill(all.rank_place, moe::rank_place);
+        fill(all.received_before, moe::received_before);
+        fill(all.received_by_all, moe::received_by_all);
+        fill(all.source_token, moe::source_token);
+        fill(all.source_node, moe::source_node);
+        fill(all.holders, moe::holders);
         if (all.per_expert != nullptr)
             std::ranges::copy(moe::per_expert(by, alignment), all.per_expert);
         return UCS_OK;

@@ -30,6 +30,19 @@ ucs_status_t arriving::make(const team& of, std::span<const routes> all, std::ui
     return UCS_OK;
 }
 
+void arriving::find_holders(const team& of, std::span<const routes> all, std::uint32_t channels) {
+    const std::size_t here = of.on(of.node()).size();
+    holders.resize(std::size_t{rows} * here);
+    for (const routes& each : all) {
+        const std::size_t first = begins[std::size_t{each.source()} * channels];
+        for (std::uint64_t i = 0; i < each.total(); ++i)
+            for_each_rank(of, each.experts(i), [&](rank_t rank) {
+                if (of.node_of(rank) == of.node())
+                    holders[(first + i) * here + of.index_of(rank)] = 1;
+            });
+    }
+}
+
 void arriving::take(const team& of, const routes& each, std::uint32_t channels) {
     std::size_t row = begins[std::size_t{each.source()} * channels];
     for (std::uint64_t i = 0; i < each.total(); ++i, ++row) {

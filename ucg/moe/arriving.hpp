@@ -23,11 +23,16 @@ struct arriving {
     std::vector<origin> origins;        // [rows]
     std::vector<expert_t> chosen;       // [rows, k] this rank's experts, or none
     std::vector<std::uint32_t> per_expert;  // [local experts] choices
+    // [rows, living ranks of this node] 1: the rank gets the row's token as well; empty: not asked
+    // for.
+    std::vector<std::uint8_t> holders;
 
     // Of routes that were checked, in any order; one of each living rank. UCS_ERR_EXCEEDS_LIMIT:
     // more rows than can be numbered. std::bad_alloc.
     [[nodiscard]] ucs_status_t make(const team& of, std::span<const routes> all,
                                     std::uint32_t channels, std::uint32_t choices_per_token);
+    // Also who else of this node has the rows.
+    void find_holders(const team& of, std::span<const routes> all, std::uint32_t channels);
     [[nodiscard]] std::span<const std::uint32_t> counts_of(rank_t source,
                                                            std::uint32_t channels) const noexcept {
         return std::span(counts).subspan(std::size_t{source} * channels, channels);

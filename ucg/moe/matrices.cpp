@@ -104,6 +104,55 @@ table relay_place(const plan& what) {
     return made;
 }
 
+table rank_place(const plan& what) {
+    const team& of = *what.of;
+    table made(std::size_t{what.chosen.tokens()} * of.ranks(), -1);
+    std::vector<std::int32_t> next(of.ranks());
+    for (std::uint32_t token = 0; token < what.chosen.tokens(); ++token) {
+        const bool is_first = token == what.out.ranges.begin(what.out.ranges.of(token));
+        if (is_first) std::ranges::fill(next, 0);
+        for_each_rank(of, what.chosen.of(token), [&](rank_t rank) {
+            made[std::size_t{token} * of.ranks() + rank] = next[rank]++;
+        });
+    }
+    return made;
+}
+
+table received_before(const plan& what) {
+    const std::size_t channels = what.by.channels;
+    table made = received_begin(what);
+    for (std::size_t first = 0; first < made.size(); first += channels)
+        for (std::size_t c = channels; c-- > 0;)
+            made[first + c] -= made[first];
+    return made;
+}
+
+table received_by_all(const plan& what) {
+    const std::size_t ranks = what.of->ranks();
+    table made(what.among.counts.begin(), what.among.counts.end());
+    for (std::size_t i = ranks; i < made.size(); ++i)
+        made[i] += made[i - ranks];
+    return made;
+}
+
+table source_token(const plan& what) {
+    table made;
+    for (const arriving::origin& each : what.in.origins)
+        made.push_back(static_cast<std::int32_t>(each.token));
+    return made;
+}
+
+table source_node(const plan& what) {
+    table made;
+    for (const arriving::origin& each : what.in.origins)
+        made.push_back(static_cast<std::int32_t>(what.of->node_of(each.source)));
+    return made;
+}
+
+table holders(const plan& what) {
+    return {what.in.holders.begin(), what.in.holders.end()};
+}
+
 table per_expert(const plan& what, std::uint32_t alignment) {
     table made;
     for (const std::uint32_t count : what.in.per_expert)

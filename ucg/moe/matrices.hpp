@@ -32,6 +32,18 @@ using table = std::vector<std::int32_t>;
 // [relayed tokens, ranks of this node] place of a token among those of its source and channel to
 // the rank; -1: not sent. In the order of (source, channel, place).
 [[nodiscard]] table relay_place(const plan& what);
+// [tokens, ranks] place of a token among those of its channel to the rank; -1: not sent
+[[nodiscard]] table rank_place(const plan& what);
+// [ranks, channels] rows of the rank's channels before this one
+[[nodiscard]] table received_before(const plan& what);
+// [ranks, ranks] sums over source ranks, as received() is on each rank; of plans with a census
+[[nodiscard]] table received_by_all(const plan& what);
+// [rows] the token at its source
+[[nodiscard]] table source_token(const plan& what);
+// [rows] the source's node
+[[nodiscard]] table source_node(const plan& what);
+// [rows, ranks of this node] 1: this rank gets the token as well; of plans that have holders
+[[nodiscard]] table holders(const plan& what);
 // [local experts] rows, rounded up to the alignment
 [[nodiscard]] table per_expert(const plan& what, std::uint32_t alignment = 1);
 

@@ -57,14 +57,28 @@ ucs_status_t notify::prepare(std::shared_ptr<const team> of, const const_matrix&
     return UCS_OK;
 }
 
+route_form notify::lengths() const noexcept {
+    return {made_->by.channels, made_->chosen.k(), made_->by.all_counts ? made_->of->ranks() : 0};
+}
+
+// Tokens to each rank, where ranks tell each other.
+std::vector<std::uint32_t> notify::targets() const {
+    std::vector<std::uint32_t> made(lengths().targets);
+    for (rank_t rank = 0; rank < made.size(); ++rank)
+        for (const std::uint32_t count : row(made_->out.to_rank, rank, made_->by.channels))
+            made[rank] += count;
+    return made;
+}
+
 void notify::pack_for_nodes() {
     const team& of = *made_->of;
     const std::uint32_t channels = made_->by.channels;
-    const std::uint32_t k = made_->chosen.k();
+    const route_form form = lengths();
+    const std::vector<std::uint32_t> to_all = targets();
     first_ = {};
     for (const rank_t source : of.sources())
         if (of.node_of(source) != of.node())
-            first_.in.emplace_back(source, std::span(&source, 1), channels, k);
+            first_.in.emplace_back(source, std::span(&source, 1), form);
     const rank_t self = of.self();
     first_.out.reserve(of.nodes());
     std::vector<parcel*> to(of.nodes());
@@ -72,11 +86,11 @@ void notify::pack_for_nodes() {
         const rank_t node = (of.node() + i) % of.nodes();  // so that not all begin with the same
         if (of.on(node).empty()) continue;
         std::vector<parcel>& list = i == 0 ? first_.own : first_.out;
-        list.emplace_back(of.relay(self, node), std::span(&self, 1), channels, k);
+        list.emplace_back(of.relay(self, node), std::span(&self, 1), form);
         to[node] = &list.back();
-        const route_header head{route_header::version, self, made_->agreed().value(),
+        const route_header head{route_header::version, self, agreed().value(),
                                 made_->chosen.tokens(), made_->out.relayed[node]};
-        to[node]->put_header(0, head, row(made_->out.to_node, node, channels));
+        to[node]->put_header(0, head, row(made_->out.to_node, node, channels), to_all);
         to[node]->make_room();
     }
     std::vector<std::uint32_t> last(of.nodes());  // the last token put, plus 1
@@ -121,13 +135,13 @@ void notify::pack_for_ranks(std::span<const routes> all) {
     for (rank_t i = 0; i < here; ++i) {
         const rank_t index = (of.index_of(of.self()) + i) % here;
         const rank_t with = of.on(of.node())[index];
-        if (i != 0) second_.in.emplace_back(with, sources[index], channels, made_->chosen.k());
+        if (i != 0) second_.in.emplace_back(with, sources[index], lengths());
         std::vector<parcel>& list = i == 0 ? second_.own : second_.out;
-        parcel& out = list.emplace_back(with, of.sources(), channels, made_->chosen.k());
+        parcel& out = list.emplace_back(with, of.sources(), lengths());
         for (std::size_t s = 0; s < all.size(); ++s) {
             for (std::uint32_t c = 0; c < channels; ++c)
                 counts[c] = through.forwards.size(through.forward(of, s, index), c);
-            out.put_header(s, all[s].header(), counts);
+            out.put_header(s, all[s].header(), counts, all[s].targets());
         }
         out.make_room();
         for (std::size_t s = 0; s < all.size(); ++s) {
@@ -154,6 +168,8 @@ ucs_status_t notify::finish() noexcept try {
         status = take(second_.in[i]);
     if (status != UCS_OK) return status;
     status = made_->in.make(of, all, made_->by.channels, made_->chosen.k());
+    if (status == UCS_OK && made_->by.holders) made_->in.find_holders(of, all, made_->by.channels);
+    if (status == UCS_OK && made_->by.all_counts) status = made_->among.make(of, all);
     first_ = {};
     second_ = {};
     return status;
@@ -162,7 +178,7 @@ ucs_status_t notify::finish() noexcept try {
 }
 
 std::uint64_t notify::form() const noexcept {
-    return refused_ != UCS_OK || made_ == nullptr ? 0 : made_->agreed().not_zero();
+    return refused_ != UCS_OK || made_ == nullptr ? 0 : agreed().not_zero();
 }
 
 task notify::run(member& me) noexcept {
@@ -173,7 +189,7 @@ task notify::run_both(member& me, notify& what) {
     // What is sent is used up: a second start would have nothing to say.
     const ucs_status_t refused = std::exchange(what.refused_, UCS_ERR_INVALID_PARAM);
     co_await require(me, refused);
-    const std::uint64_t fingerprint = what.made_->agreed().value();
+    const std::uint64_t fingerprint = what.agreed().value();
     co_await exchange(me, what.first_, fingerprint);
     co_await require(me, what.pass_on());
     co_await exchange(me, what.second_, fingerprint);

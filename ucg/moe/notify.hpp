@@ -36,6 +36,11 @@ private:
     [[nodiscard]] ucs_status_t pass_on() noexcept;
     void pack_for_ranks(std::span<const routes> all);
     [[nodiscard]] ucs_status_t finish() noexcept;
+    [[nodiscard]] std::vector<std::uint32_t> targets() const;
+    [[nodiscard]] route_form lengths() const noexcept;
+    [[nodiscard]] form_hash agreed() const noexcept {
+        return made_->agreed().with(made_->by.all_counts);
+    }
 
     ucs_status_t refused_ = UCS_ERR_NOT_CONNECTED;
     std::shared_ptr<plan> made_;

@@ -10,21 +10,21 @@ using schedule::member;
 using schedule::require;
 using schedule::task;
 
-parcel::parcel(rank_t with, std::span<const rank_t> sources, std::uint32_t channels,
-               std::uint32_t k)
+parcel::parcel(rank_t with, std::span<const rank_t> sources, const route_form& form)
     : with_(with),
-      channels_(channels),
-      k_(k),
+      form_(form),
       sources_(sources.begin(), sources.end()),
-      headers_(new std::uint32_t[sources.size() * header_bytes(channels) / 4]),
+      headers_(new std::uint32_t[sources.size() * header_bytes(form) / 4]),
       said_(sources.size()) {}
 
 void parcel::put_header(std::size_t source, const route_header& what,
-                        std::span<const std::uint32_t> counts) noexcept {
-    std::uint32_t* const at = headers_.get() + source * header_bytes(channels_) / 4;
+                        std::span<const std::uint32_t> counts,
+                        std::span<const std::uint32_t> targets) noexcept {
+    std::uint32_t* const at = headers_.get() + source * header_bytes(form_) / 4;
     std::memcpy(at, &what, sizeof what);
     std::ranges::copy(counts, at + sizeof what / 4);
-    said_[source] = routes(at, channels_, k_);
+    std::ranges::copy(targets, at + sizeof what / 4 + form_.channels);
+    said_[source] = routes(at, form_);
     records_bytes_ += said_[source].records_length() * 4;
 }
 
@@ -41,7 +41,7 @@ void parcel::put_record(std::uint32_t token, std::span<const expert_t> experts) 
 ucs_status_t parcel::take_headers(std::uint64_t fingerprint) noexcept {
     records_bytes_ = 0;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-        said_[i] = routes(header(i), channels_, k_);
+        said_[i] = routes(header(i), form_);
         const ucs_status_t status = said_[i].check_header(sources_[i], fingerprint);
         if (status != UCS_OK) return status;
         records_bytes_ += said_[i].records_length() * 4;

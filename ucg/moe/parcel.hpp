@@ -15,13 +15,14 @@ namespace ucg::moe {
 class parcel {
 public:
     // Between this rank and `with`. std::bad_alloc.
-    parcel(rank_t with, std::span<const rank_t> sources, std::uint32_t channels, std::uint32_t k);
+    parcel(rank_t with, std::span<const rank_t> sources, const route_form& form);
 
     [[nodiscard]] rank_t with() const noexcept { return with_; }
 
     // Of one to send: all headers are put, then room is made, then all records, source by source.
     void put_header(std::size_t source, const route_header& what,
-                    std::span<const std::uint32_t> counts) noexcept;
+                    std::span<const std::uint32_t> counts,
+                    std::span<const std::uint32_t> targets) noexcept;
     void make_room();
     void put_record(std::uint32_t token, std::span<const expert_t> experts) noexcept;
 
@@ -43,16 +44,16 @@ public:
     [[nodiscard]] std::uint32_t* headers() noexcept { return headers_.get(); }
     [[nodiscard]] std::uint32_t* records() noexcept { return records_.get(); }
     [[nodiscard]] std::size_t headers_bytes() const noexcept {
-        return sources_.size() * header_bytes(channels_);
+        return sources_.size() * header_bytes(form_);
     }
     [[nodiscard]] std::size_t records_bytes() const noexcept { return records_bytes_; }
 
 private:
     [[nodiscard]] const std::uint32_t* header(std::size_t source) const noexcept {
-        return headers_.get() + source * header_bytes(channels_) / 4;
+        return headers_.get() + source * header_bytes(form_) / 4;
     }
     rank_t with_;
-    std::uint32_t channels_, k_;
+    route_form form_;
     std::vector<rank_t> sources_;
     std::unique_ptr<std::uint32_t[]> headers_, records_;
     std::size_t records_bytes_ = 0;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ucg/moe/arriving.hpp"
+#include "ucg/moe/census.hpp"
 #include "ucg/moe/outgoing.hpp"
 #include "ucg/moe/passing.hpp"
 
@@ -18,6 +19,7 @@ struct plan {
     outgoing out;
     passing through;
     arriving in;
+    census among;
 
     [[nodiscard]] form_hash agreed() const noexcept {
         return of->agreed().with(by.channels, chosen.k());

@@ -16,13 +16,13 @@ namespace ucg::moe {
 class routes {
 public:
     routes() = default;
-    routes(const std::uint32_t* header, std::uint32_t channels, std::uint32_t k) noexcept
-        : channels_(channels), k_(k), counts_(header + sizeof(route_header) / 4) {
+    routes(const std::uint32_t* header, const route_form& form) noexcept
+        : form_(form), counts_(header + sizeof(route_header) / 4) {
         std::memcpy(&header_, header, sizeof header_);
     }
 
-    // UCS_ERR_INVALID_PARAM: the ranks do not agree about experts, channels, k or masks.
-    // UCS_ERR_IO_ERROR: it cannot be what `source` says. Logged.
+    // UCS_ERR_INVALID_PARAM: the ranks do not agree about experts, channels, k, masks or whether
+    // targets are counted. UCS_ERR_IO_ERROR: it cannot be what `source` says. Logged.
     [[nodiscard]] ucs_status_t check_header(rank_t source,
                                             std::uint64_t fingerprint) const noexcept;
     // Takes the records, as many as total(). Each must have an expert on one of the ranks that
@@ -37,26 +37,30 @@ public:
     [[nodiscard]] std::uint32_t count(std::uint32_t channel) const noexcept {
         return counts_[channel];
     }
+    // Of channels.
     [[nodiscard]] std::uint64_t total() const noexcept {
         std::uint64_t sum = 0;
-        for (std::uint32_t c = 0; c < channels_; ++c)
+        for (std::uint32_t c = 0; c < form_.channels; ++c)
             sum += counts_[c];
         return sum;
     }
+    // Tokens to each rank, or nothing, as the form says.
+    [[nodiscard]] std::span<const std::uint32_t> targets() const noexcept {
+        return {counts_ + form_.channels, form_.targets};
+    }
     [[nodiscard]] std::size_t records_length() const noexcept {  // in numbers of 4 bytes
-        return static_cast<std::size_t>(total()) * (k_ + 1);
+        return static_cast<std::size_t>(total()) * (form_.k + 1);
     }
     [[nodiscard]] const std::uint32_t* record(std::uint64_t i) const noexcept {
-        return records_ + i * (k_ + 1);
+        return records_ + i * (form_.k + 1);
     }
     [[nodiscard]] std::uint32_t token(std::uint64_t i) const noexcept { return *record(i); }
     [[nodiscard]] std::span<const expert_t> experts(std::uint64_t i) const noexcept {
-        return {reinterpret_cast<const expert_t*>(record(i) + 1), k_};
+        return {reinterpret_cast<const expert_t*>(record(i) + 1), form_.k};
     }
 
 private:
-    std::uint32_t channels_ = 0;
-    std::uint32_t k_ = 0;
+    route_form form_;
     const std::uint32_t* counts_ = nullptr;
     const std::uint32_t* records_ = nullptr;
     route_header header_{};

@@ -13,7 +13,7 @@ enum class route : std::uint8_t {
     relayed,  // one for each node, wherever several ranks of it could get any
 };
 
-// `channels` must be the same on every rank; the others may differ.
+// `channels` and `all_counts` must be the same on every rank; the others may differ.
 struct settings {
     static constexpr std::uint32_t most_channels = 1024;
 
@@ -22,6 +22,8 @@ struct settings {
     route how = route::choose;
     double token_bytes = 8192;  // expected, for the choice
     link_costs costs;
+    bool all_counts = false;  // every rank learns how much goes from any rank to any other
+    bool holders = false;     // and which ranks of its node have the rows that it receives as well
 };
 
 }  // namespace ucg::moe

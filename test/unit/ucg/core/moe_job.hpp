@@ -220,6 +220,7 @@ public:
         args.channels = 3;
         args.channel_tokens = 1;
         args.route = route;
+        args.flags = flags;
         return args;
     }
     void notify() {
@@ -251,6 +252,7 @@ public:
     std::vector<ucg_moe_team_h> teams;
     std::vector<ucg_moe_handle_h> handles;
     ucg_moe_route_t route = UCG_MOE_ROUTE_CHOOSE;
+    std::uint32_t flags = 0;  // of notify
 };
 
 }  // namespace test::moe

@@ -156,6 +156,7 @@ TEST_CASE("moe in C: a notify that is refused on one rank ends on all") {
     }
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.route = static_cast<ucg_moe_route_t>(7); });
     with(UCS_ERR_INVALID_PARAM, [](auto& args) { args.channels = 100'000; });
+    with(UCS_ERR_UNSUPPORTED, [](auto& args) { args.flags = 1U << 20U; });
     table<std::int64_t> unknown(4, job::k, of.experts());
     with(UCS_ERR_INVALID_PARAM, [&](auto& args) { args.topk = unknown.tensor(); });
     CHECK(log.count("token 0 chose expert 8 at place 0") == 1);

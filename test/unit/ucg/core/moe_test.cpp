@@ -48,6 +48,7 @@ void check_expanded_and_work(job& of, moved& data, std::uint32_t rank,
 
 TEST_CASE("moe in C: layout and handle are those of the choices") {
     job of(some_nodes());
+    of.flags = UCG_MOE_NOTIFY_ALL_COUNTS | UCG_MOE_NOTIFY_HOLDERS;
     of.notify();
     for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
         ucg_group_attr_t place = UCG_GROUP_ATTR_INIT;
@@ -99,7 +100,10 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
         std::vector<std::int32_t> to_node(place.nodes * 3), to_rank(of.ranks() * 3),
             relayed(place.nodes), by_channel(place.nodes * 3), received(of.ranks()),
             begins(of.ranks() * 3), send_place(tokens * place.nodes),
-            relay_place(std::size_t{attr.relayed_rows} * place.node_size), rounded(job::local);
+            relay_place(std::size_t{attr.relayed_rows} * place.node_size), rounded(job::local),
+            rank_place(tokens * of.ranks()), before(of.ranks() * 3),
+            by_all(of.ranks() * of.ranks()), source_token(attr.rows), source_node(attr.rows),
+            holders(attr.rows * place.node_size);
         ucg_moe_matrices_t all = UCG_MOE_MATRICES_INIT;
         all.alignment = 16;
         all.sent_to_node = to_node.data();
@@ -111,6 +115,12 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
         all.send_place = send_place.data();
         all.relay_place = relay_place.data();
         all.per_expert = rounded.data();
+        all.rank_place = rank_place.data();
+        all.received_before = before.data();
+        all.received_by_all = by_all.data();
+        all.source_token = source_token.data();
+        all.source_node = source_node.data();
+        all.holders = holders.data();
         REQUIRE(ucg_moe_handle_matrices(of.handles[rank], &all) == UCS_OK);
         std::int32_t sum = 0;
         for (std::uint32_t node = 0; node < place.nodes; ++node) {
@@ -126,11 +136,61 @@ TEST_CASE("moe in C: layout and handle are those of the choices") {
         for (std::uint32_t other = 0; other < of.ranks(); ++other) {
             CHECK(to_rank[other * 3 + 2] == per_rank[other]);
             CHECK(begins[other * 3] == (other == 0 ? 0 : received[other - 1]));
+            for (std::uint32_t c = 0; c < 3; ++c)
+                CHECK(before[other * 3 + c] == begins[other * 3 + c] - begins[other * 3]);
+            for (std::uint64_t t = 0; t < tokens; ++t)
+                CHECK((rank_place[t * of.ranks() + other] >= 0) == of.goes(rank, t, other));
+            std::int32_t came = 0;
+            for (std::uint32_t source = 0; source < of.ranks(); ++source) {
+                for (std::uint64_t t = 0; t < of.x[source].rows; ++t)
+                    came += of.goes(source, t, other) ? 1 : 0;
+                CHECK(by_all[source * of.ranks() + other] == came);
+            }
+        }
+        for (std::uint64_t row = 0; row < wanted.size(); ++row) {
+            CHECK(source_token[row] == static_cast<std::int32_t>(wanted[row].token));
+            ucg_group_attr_t source = UCG_GROUP_ATTR_INIT;
+            REQUIRE(ucg_group_query(of.in.groups[wanted[row].rank], &source) == UCS_OK);
+            CHECK(source_node[row] == static_cast<std::int32_t>(source.node));
+            for (std::uint32_t other = 0; other < of.ranks(); ++other) {
+                ucg_group_attr_t there = UCG_GROUP_ATTR_INIT;
+                REQUIRE(ucg_group_query(of.in.groups[other], &there) == UCS_OK);
+                if (there.node != place.node) continue;
+                CHECK((holders[row * place.node_size + there.node_rank] != 0) ==
+                      of.goes(wanted[row].rank, wanted[row].token, other));
+            }
         }
         CHECK(received.back() == static_cast<std::int32_t>(attr.rows));
         for (std::uint32_t e = 0; e < job::local; ++e)
             CHECK(rounded[e] == static_cast<std::int32_t>((counts[e] + 15) / 16 * 16));
         CHECK(ucg_moe_max_rows(of.teams[rank], job::k, 10, 0) == 10 * of.ranks());
+    }
+}
+
+TEST_CASE("moe in C: matrices that notify was not asked for are refused") {
+    const test::log_capture log;
+    job of({"a", "a", "b"});
+    of.flags = GENERATE(0U, 1U, 2U);
+    of.notify();
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        const auto query = [&](auto with) {
+            std::vector<std::int32_t> received(of.ranks(), -7), more(1000);
+            ucg_moe_matrices_t all = UCG_MOE_MATRICES_INIT;
+            all.received = received.data();
+            with(all, more.data());
+            const ucs_status_t status = ucg_moe_handle_matrices(of.handles[rank], &all);
+            CHECK((received[0] == -7) == (status != UCS_OK));  // all or nothing
+            return status;
+        };
+        CHECK(query([](auto& all, std::int32_t* more) { all.received_by_all = more; }) ==
+              ((of.flags & UCG_MOE_NOTIFY_ALL_COUNTS) != 0 ? UCS_OK : UCS_ERR_NO_ELEM));
+        CHECK(query([](auto& all, std::int32_t* more) { all.holders = more; }) ==
+              ((of.flags & UCG_MOE_NOTIFY_HOLDERS) != 0 ? UCS_OK : UCS_ERR_NO_ELEM));
+        // A program that was built before these were there.
+        CHECK(query([](auto& all, std::int32_t* more) {
+                  all.struct_size = offsetof(ucg_moe_matrices_t, rank_place);
+                  all.holders = more;
+              }) == UCS_OK);
     }
 }
 

@@ -1,4 +1,5 @@
 // Wrong arguments, ranks that disagree, that lie and that die: everybody ends, with a status.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <deque>
@@ -8,6 +9,7 @@
 #include "ucg/moe/combine.hpp"
 #include "ucg/moe/dispatch.hpp"
 #include "ucg/moe/low_latency_dispatch.hpp"
+#include "ucg/moe/matrices.hpp"
 #include "ucg/moe/routed_dispatch.hpp"
 #include "uct/sim/random.hpp"
 
@@ -153,14 +155,17 @@ TEST_CASE("moe: choices at a null pointer, of a wrong type, of too many", "[moe]
 
 TEST_CASE("moe: ranks that disagree all end with an error", "[moe]") {
     const test::log_capture log;
-    for (int which = 0; which < 3; ++which) {
-        world all(small());
+    for (int which = 0; which < 5; ++which) {
+        scenario of = small();
+        of.by.all_counts = which == 4;
+        world all(of);
         const_matrix topk = all.topk(4);
         ucg::moe::settings by = all.of().by;
         std::shared_ptr<const team> who = all.team(4);
         if (which == 0) topk.elements = 1, topk.row_stride = 16;
         if (which == 1) by.channels = 5;
         if (which == 2) who = std::make_shared<const team>(*team::make(all.where(), 4, 24));
+        if (which >= 3) by.all_counts = !by.all_counts;
         const auto ends = notify_with(all, topk, by, who, UCS_OK);
         for (const ucs_status_t end : ends)
             CHECK((end == UCS_ERR_INVALID_PARAM || end == UCS_ERR_MESSAGE_TRUNCATED));
@@ -346,8 +351,9 @@ TEST_CASE("moe: low latency with more tokens than were agreed on", "[moe]") {
     expect_all(all.run(programs), UCS_ERR_INVALID_PARAM);
 }
 
-// Runs a program of each rank, of which rank 1 lies. How many ended with an error.
-unsigned run_with_liar(world& all, const std::vector<program*>& programs, std::uint64_t seed) {
+// Runs a program of each rank, of which rank 1 lies. How each ended.
+std::vector<ucs_status_t> run_with_liar(world& all, const std::vector<program*>& programs,
+                                        std::uint64_t seed) {
     lying_fabric liar(all.net().of(1), seed);
     std::deque<ucg::schedule::operation> operations;
     for (rank_t rank = 0; rank < all.of().ranks; ++rank) {
@@ -357,22 +363,27 @@ unsigned run_with_liar(world& all, const std::vector<program*>& programs, std::u
     for (ucg::schedule::operation& one : operations)
         one.start();
     all.net().run();
-    unsigned refused = 0;
+    std::vector<ucs_status_t> ends;
     for (const ucg::schedule::operation& one : operations) {
         CHECK(one.status() != UCS_INPROGRESS);
-        refused += one.status() != UCS_OK ? 1U : 0U;
+        ends.push_back(one.status());
     }
-    return refused;
+    return ends;
+}
+
+std::ptrdiff_t errors(const std::vector<ucs_status_t>& ends) {
+    return std::ranges::count_if(ends, [](ucs_status_t end) { return end != UCS_OK; });
 }
 
 TEST_CASE("moe: whatever a rank says in notify, nobody crashes and nobody hangs", "[moe]") {
     const test::log_capture log;
-    unsigned refused = 0;
+    std::ptrdiff_t refused = 0, told = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         INFO("seed " << seed);
         scenario of = small();
         of.how = gate::with_holes;
         of.seed = seed;
+        of.by.all_counts = of.by.holders = seed % 2 == 0;
         world all(of);
         std::deque<notify> each(of.ranks);
         std::vector<program*> programs;
@@ -380,16 +391,28 @@ TEST_CASE("moe: whatever a rank says in notify, nobody crashes and nobody hangs"
             REQUIRE(each[rank].init(all.team(rank), all.topk(rank), of.by) == UCS_OK);
             programs.push_back(&each[rank]);
         }
-        refused += run_with_liar(all, programs, seed);
+        const std::vector<ucs_status_t> ends = run_with_liar(all, programs, seed);
+        refused += errors(ends);
+        if (!of.by.all_counts) continue;
+        // What a rank was told of all fits what it gets itself.
+        for (rank_t rank = 0; rank < of.ranks; ++rank) {
+            if (ends[rank] != UCS_OK) continue;
+            const auto plan = each[rank].take();
+            const ucg::moe::table sums = ucg::moe::received_by_all(*plan);
+            const ucg::moe::table own = ucg::moe::received(*plan);
+            for (rank_t source = 0; source < of.ranks; ++source, ++told)
+                REQUIRE(sums[std::size_t{source} * of.ranks + rank] == own[source]);
+        }
     }
     CHECK(refused > 300);
+    CHECK(told > 300);
 }
 
 // What it says of its tokens are numbers that callers may use as places.
 TEST_CASE("moe: whatever a rank says in low latency, nobody crashes and nobody hangs", "[moe]") {
     const test::log_capture log;
     constexpr std::uint32_t most = 20;
-    unsigned refused = 0, told = 0;
+    std::ptrdiff_t refused = 0, told = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         INFO("seed " << seed);
         scenario of = small();
@@ -419,7 +442,7 @@ TEST_CASE("moe: whatever a rank says in low latency, nobody crashes and nobody h
             REQUIRE(each[rank].init(all.team(rank), by, all.topk(rank), what) == UCS_OK);
             programs.push_back(&each[rank]);
         }
-        refused += run_with_liar(all, programs, seed);
+        refused += errors(run_with_liar(all, programs, seed));
         for (rank_t rank = 0; rank < of.ranks; ++rank) {
             const auto made = each[rank].made();
             for (std::uint32_t e = 0; made != nullptr && e < 2; ++e) {

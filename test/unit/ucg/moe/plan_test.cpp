@@ -14,13 +14,6 @@ using ucg::moe::team;
 
 namespace {
 
-std::uint32_t channel_of(const world& all, rank_t source, std::uint32_t token) {
-    const std::uint32_t channels = all.of().by.channels;
-    const std::uint32_t length = std::max(
-        {(all.tokens(source) + channels - 1) / channels, all.of().by.shortest, std::uint32_t{1}});
-    return token / length;
-}
-
 void check_arriving(const world& all, rank_t rank, const plan& made) {
     const std::vector<row> rows = rows_of(all, rank);
     const std::uint32_t channels = all.of().by.channels;
@@ -32,7 +25,7 @@ void check_arriving(const world& all, rank_t rank, const plan& made) {
         same = same && made.in.origins[i].source == rows[i].source &&
                made.in.origins[i].token == rows[i].token;
         ++counts[std::size_t{rows[i].source} * channels +
-                 channel_of(all, rows[i].source, rows[i].token)];
+                 all.channel_of(rows[i].source, rows[i].token)];
         for (std::uint32_t j = 0; j < all.of().k; ++j) {
             const expert_t expert = all.choice(rows[i].source, rows[i].token, j);
             const bool here = expert >= 0 && all.rank_of(expert) == rank;
@@ -54,35 +47,19 @@ void check_arriving(const world& all, rank_t rank, const plan& made) {
     CHECK(same);
 }
 
-// The relay of a rank on another node, or itself.
-rank_t relay_of(const world& all, rank_t source, rank_t node) {
-    const placement& where = all.where();
-    const auto living = [&](rank_t on) {
-        std::vector<rank_t> made;
-        for (const rank_t rank : where.on(on))
-            if (all.lives(rank)) made.push_back(rank);
-        return made;
-    };
-    if (where.node_of(source) == node) return source;
-    const std::vector<rank_t> here = living(where.node_of(source));
-    const std::vector<rank_t> there = living(node);
-    const auto index = static_cast<std::size_t>(std::ranges::find(here, source) - here.begin());
-    return there[index % there.size()];
-}
-
 void check_passing(const world& all, rank_t rank, const plan& made) {
     const std::uint32_t channels = all.of().by.channels;
     const rank_t node = all.where().node_of(rank);
     std::size_t stream = 0;
     for (rank_t source = 0; source < all.of().ranks; ++source) {
-        if (!all.lives(source) || relay_of(all, source, node) != rank) continue;
+        if (!all.lives(source) || all.relay_of(source, node) != rank) continue;
         REQUIRE(stream < made.through.streams.size());
         CHECK(made.through.streams[stream].source == source);
         std::vector<std::uint32_t> to_node(channels);
         bool same = true;
         std::vector<std::uint32_t> seen(all.of().ranks * channels);
         for (std::uint32_t token = 0; token < all.tokens(source); ++token) {
-            const std::uint32_t c = channel_of(all, source, token);
+            const std::uint32_t c = all.channel_of(source, token);
             bool any = false;
             rank_t index = 0;
             for (const rank_t to : all.where().on(node)) {
@@ -111,7 +88,7 @@ void check_outgoing(const world& all, rank_t rank, const plan& made) {
     std::vector<std::uint32_t> to_rank(std::size_t{all.of().ranks} * channels);
     std::vector<std::uint32_t> to_node(std::size_t{all.where().nodes()} * channels);
     for (std::uint32_t token = 0; token < all.tokens(rank); ++token) {
-        const std::uint32_t c = channel_of(all, rank, token);
+        const std::uint32_t c = all.channel_of(rank, token);
         for (rank_t node = 0; node < all.where().nodes(); ++node) {
             bool any = false;
             for (const rank_t to : all.where().on(node)) {

@@ -105,6 +105,28 @@ bool world::goes(rank_t source, std::uint32_t token, rank_t to) const {
     return false;
 }
 
+std::uint32_t world::channel_of(rank_t source, std::uint32_t token) const {
+    const std::uint32_t channels = of_.by.channels;
+    const std::uint32_t length =
+        std::max({(tokens(source) + channels - 1) / channels, of_.by.shortest, std::uint32_t{1}});
+    return token / length;
+}
+
+std::vector<rank_t> world::living_on(rank_t node) const {
+    std::vector<rank_t> made;
+    for (const rank_t rank : where_.on(node))
+        if (lives(rank)) made.push_back(rank);
+    return made;
+}
+
+rank_t world::relay_of(rank_t source, rank_t node) const {
+    if (where_.node_of(source) == node) return source;
+    const std::vector<rank_t> here = living_on(where_.node_of(source));
+    const std::vector<rank_t> there = living_on(node);
+    const auto index = static_cast<std::size_t>(std::ranges::find(here, source) - here.begin());
+    return there[index % there.size()];
+}
+
 const_matrix world::topk(rank_t rank) const {
     return ucg::moe::dense_matrix(reinterpret_cast<const std::byte*>(topk_[rank].data()),
                                   tokens_[rank], of_.k, reduce::element::int64);

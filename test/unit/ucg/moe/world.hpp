@@ -78,6 +78,11 @@ public:
     }
     // Whether a token goes to a rank.
     [[nodiscard]] bool goes(rank_t source, std::uint32_t token, rank_t to) const;
+    [[nodiscard]] std::uint32_t channel_of(rank_t source, std::uint32_t token) const;
+    // Those of a node that are not masked.
+    [[nodiscard]] std::vector<rank_t> living_on(rank_t node) const;
+    // The relay of a rank on another node, or itself.
+    [[nodiscard]] rank_t relay_of(rank_t source, rank_t node) const;
     [[nodiscard]] const_matrix topk(rank_t rank) const;
     [[nodiscard]] const placement& where() const noexcept { return where_; }
     [[nodiscard]] std::shared_ptr<const ucg::moe::team> team(rank_t rank) const {

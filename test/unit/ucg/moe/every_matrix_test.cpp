@@ -1,0 +1,234 @@
+// Every matrix of a plan against plain loops over the choices of all ranks, which know nothing of
+// how a plan is made.
+#include "test/unit/ucg/moe/world.hpp"
+#include "ucg/moe/matrices.hpp"
+
+using namespace test::moe;
+using ucg::moe::plan;
+using ucg::moe::table;
+
+namespace {
+
+// A table that is filled by row and column.
+struct grid {
+    std::size_t columns;
+    table all;
+
+    grid(std::size_t rows, std::size_t of_row, std::int32_t value = 0)
+        : columns(of_row), all(rows * of_row, value) {}
+    std::int32_t& at(std::size_t row, std::size_t column) { return all[row * columns + column]; }
+    // Each row with those before it.
+    void add_up_rows() {
+        for (std::size_t i = columns; i < all.size(); ++i)
+            all[i] += all[i - columns];
+    }
+    // Each column with those before it.
+    void add_up_columns() {
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (i % columns != 0) all[i] += all[i - 1];
+    }
+};
+
+bool goes_to_node(const world& all, rank_t source, std::uint32_t token, rank_t node) {
+    for (const rank_t to : all.living_on(node))
+        if (all.goes(source, token, to)) return true;
+    return false;
+}
+
+// Calls found(source, token, channel) for every token of all ranks.
+template<class Found>
+void for_each_token(const world& all, Found found) {
+    for (rank_t source = 0; source < all.of().ranks; ++source)
+        for (std::uint32_t token = 0; token < all.tokens(source); ++token)
+            found(source, token, all.channel_of(source, token));
+}
+
+void check_sent(const world& all, rank_t rank, const plan& made) {
+    const rank_t nodes = all.where().nodes(), ranks = all.of().ranks;
+    const std::uint32_t channels = all.of().by.channels;
+    grid to_node(nodes, channels), to_rank(ranks, channels);
+    grid node_place(all.tokens(rank), nodes, -1), rank_place(all.tokens(rank), ranks, -1);
+    for (std::uint32_t token = 0; token < all.tokens(rank); ++token) {
+        const std::uint32_t c = all.channel_of(rank, token);
+        for (rank_t node = 0; node < nodes; ++node)
+            if (goes_to_node(all, rank, token, node))
+                node_place.at(token, node) = to_node.at(node, c)++;
+        for (rank_t to = 0; to < ranks; ++to)
+            if (all.goes(rank, token, to)) rank_place.at(token, to) = to_rank.at(to, c)++;
+    }
+    to_node.add_up_columns();
+    to_rank.add_up_columns();
+    CHECK(ucg::moe::sent_to_node(made) == to_node.all);
+    CHECK(ucg::moe::sent_to_rank(made) == to_rank.all);
+    CHECK(ucg::moe::send_place(made) == node_place.all);
+    CHECK(ucg::moe::rank_place(made) == rank_place.all);
+}
+
+void check_relayed(const world& all, rank_t rank, const plan& made) {
+    const rank_t node = all.where().node_of(rank);
+    const std::vector<rank_t> here = all.living_on(node);
+    const std::uint32_t channels = all.of().by.channels;
+    grid by_channel(all.where().nodes(), channels), by_node(all.where().nodes(), 1);
+    table places;
+    std::vector<std::int32_t> next(here.size());
+    std::uint64_t last = ~std::uint64_t{0};  // stream and channel
+    for_each_token(all, [&](rank_t source, std::uint32_t token, std::uint32_t c) {
+        if (!all.lives(source) || all.relay_of(source, node) != rank ||
+            !goes_to_node(all, source, token, node))
+            return;
+        ++by_channel.at(all.where().node_of(source), c);
+        ++by_node.at(all.where().node_of(source), 0);
+        const std::uint64_t now = std::uint64_t{source} * channels + c;
+        if (now != last) std::ranges::fill(next, 0);
+        last = now;
+        for (std::size_t i = 0; i < here.size(); ++i)
+            places.push_back(all.goes(source, token, here[i]) ? next[i]++ : -1);
+    });
+    by_channel.add_up_columns();
+    by_node.add_up_rows();
+    CHECK(ucg::moe::relayed(made) == by_node.all);
+    CHECK(ucg::moe::relayed_by_channel(made) == by_channel.all);
+    CHECK(ucg::moe::relay_place(made) == places);
+}
+
+void check_received(const world& all, rank_t rank, const plan& made) {
+    const rank_t ranks = all.of().ranks;
+    const std::uint32_t channels = all.of().by.channels;
+    const std::vector<rank_t> here = all.living_on(all.where().node_of(rank));
+    const std::size_t local = all.of().experts / ranks;
+    grid counts(ranks, channels), sums(ranks, 1), begins(ranks, channels), before(ranks, channels);
+    table tokens, nodes, holders, experts(local);
+    for_each_token(all, [&](rank_t source, std::uint32_t token, std::uint32_t c) {
+        if (!all.goes(source, token, rank)) return;
+        ++counts.at(source, c);
+        ++sums.at(source, 0);
+        tokens.push_back(static_cast<std::int32_t>(token));
+        nodes.push_back(static_cast<std::int32_t>(all.where().node_of(source)));
+        for (const rank_t other : here)
+            holders.push_back(all.goes(source, token, other) ? 1 : 0);
+        for (std::uint32_t j = 0; j < all.of().k; ++j) {
+            const expert_t expert = all.choice(source, token, j);
+            if (expert >= 0 && all.rank_of(expert) == rank)
+                ++experts[static_cast<std::size_t>(expert) % local];
+        }
+    });
+    std::int32_t row = 0;
+    for (rank_t source = 0; source < ranks; ++source) {
+        const std::int32_t first = row;
+        for (std::uint32_t c = 0; c < channels; ++c) {
+            begins.at(source, c) = row;
+            before.at(source, c) = row - first;
+            row += counts.at(source, c);
+        }
+    }
+    sums.add_up_rows();
+    for (std::int32_t& each : experts)
+        each = (each + 7) / 8 * 8;
+    CHECK(ucg::moe::received(made) == sums.all);
+    CHECK(ucg::moe::received_begin(made) == begins.all);
+    CHECK(ucg::moe::received_before(made) == before.all);
+    CHECK(ucg::moe::source_token(made) == tokens);
+    CHECK(ucg::moe::source_node(made) == nodes);
+    CHECK(ucg::moe::holders(made) == (all.of().by.holders ? holders : table{}));
+    CHECK(ucg::moe::per_expert(made, 8) == experts);
+    CHECK(ucg::moe::most_rows(*all.team(rank), all.of().k, all.of().tokens) >= made.in.rows);
+}
+
+// The same on every rank.
+table received_by_all(const world& all) {
+    grid sums(all.of().ranks, all.of().ranks);
+    for_each_token(all, [&](rank_t source, std::uint32_t token, std::uint32_t) {
+        for (rank_t to = 0; to < all.of().ranks; ++to)
+            sums.at(source, to) += all.goes(source, token, to) ? 1 : 0;
+    });
+    sums.add_up_rows();
+    return sums.all;
+}
+
+void check_every_matrix(const scenario& of) {
+    INFO(text(of));
+    world all(of);
+    const auto plans = all.plans();
+    const table among = of.by.all_counts ? received_by_all(all) : table{};
+    for (rank_t rank = 0; rank < of.ranks; ++rank) {
+        if (!all.lives(rank)) continue;
+        INFO("rank " << rank);
+        check_sent(all, rank, *plans[rank]);
+        check_relayed(all, rank, *plans[rank]);
+        check_received(all, rank, *plans[rank]);
+        CHECK(ucg::moe::received_by_all(*plans[rank]) == among);
+    }
+}
+
+scenario asking() {
+    scenario of;
+    of.by.all_counts = of.by.holders = true;
+    return of;
+}
+
+}  // namespace
+
+TEST_CASE("moe: every matrix of groups of 1 to 13 ranks, by any route", "[moe]") {
+    for (rank_t ranks = 1; ranks <= 13; ++ranks) {
+        for (const rank_t per_node : {1U, 2U, 3U, 8U, 16U}) {
+            scenario of = asking();
+            of.ranks = ranks;
+            of.ranks_per_node = per_node;
+            of.experts = ranks * (1 + ranks % 3);
+            of.k = std::min(of.experts, 1 + (ranks + per_node) % 5);
+            of.seed = ranks * 100 + per_node;
+            of.how = static_cast<gate>((ranks + per_node) % 5);
+            of.by.how = static_cast<ucg::moe::route>(ranks % 3);
+            of.by.channels = 1 + (ranks * per_node) % 7;
+            of.tokens = (ranks + per_node) % 4 == 0 ? 3 : 20;  // also fewer tokens than channels
+            check_every_matrix(of);
+        }
+    }
+}
+
+TEST_CASE("moe: every matrix on nodes of different sizes, out of order", "[moe]") {
+    scenario of = asking();
+    of.ranks = 9;
+    of.nodes = {5, 1, 5, 2, 5, 1, 5, 7, 5};
+    of.experts = 27;
+    of.k = 4;
+    of.disorder = true;
+    for (of.seed = 1; of.seed <= 5; ++of.seed) {
+        of.how = static_cast<gate>(of.seed % 5);
+        check_every_matrix(of);
+    }
+}
+
+TEST_CASE("moe: every matrix where ranks are masked", "[moe]") {
+    scenario of = asking();
+    of.ranks = 8;
+    of.ranks_per_node = 4;
+    of.experts = 16;
+    of.k = 4;
+    of.masked = {0, 1, 0, 0, 1, 0, 0, 0};
+    check_every_matrix(of);
+    of.masked = {1, 1, 1, 1, 0, 0, 1, 0};  // a whole node
+    check_every_matrix(of);
+}
+
+TEST_CASE("moe: what is not asked for is not told", "[moe]") {
+    const auto bytes_of = [](bool all_counts, bool holders) {
+        scenario of;
+        of.ranks = 12;
+        of.experts = 24;
+        of.ranks_per_node = 3;
+        of.by.all_counts = all_counts;
+        of.by.holders = holders;
+        check_every_matrix(of);
+        world all(of);
+        (void)all.plans();
+        std::uint64_t sum = all.net().bytes_inside();
+        for (rank_t node = 0; node < all.net().nodes(); ++node)
+            sum += all.net().node_out(node).bytes;
+        return sum;
+    };
+    const std::uint64_t plain = bytes_of(false, false);
+    CHECK(bytes_of(false, true) == plain);
+    // 12 numbers from each rank to 3 other nodes, and of the 4 sources of each relay to 2 others.
+    CHECK(bytes_of(true, false) == plain + 12 * 4 * 12 * (3 + 4 * 2));
+}
