@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct named_route {
 constexpr named_route routes[] = {{"direct", ucg::moe::route::direct},
                                   {"relayed", ucg::moe::route::relayed}};
 
+std::span<const named_route> routes_of(ucg::sim::exchange what) {
+    return std::span(routes).first(is_low_latency(what) ? 1 : std::size(routes));
+}
+
 void list() {
     for (std::size_t i = 0; i < ucg::schedule::collective_count; ++i) {
         const auto what = static_cast<collective>(i);
@@ -41,8 +46,9 @@ void list() {
         fmt::print("\n");
     }
     for (std::size_t i = 0; i < ucg::sim::exchange_count; ++i) {
-        fmt::print("{:<20}", name(static_cast<ucg::sim::exchange>(i)));
-        for (const named_route& each : routes)
+        const auto what = static_cast<ucg::sim::exchange>(i);
+        fmt::print("{:<20}", name(what));
+        for (const named_route& each : routes_of(what))
             fmt::print(" {}", each.name);
         fmt::print("\n");
     }
@@ -86,7 +92,7 @@ std::vector<const algorithm*> chosen(const options& wanted, const ucg::sim::expe
 // What is printed below a row.
 std::string details(const options& wanted, const ucg::sim::outcome& found) {
     if (wanted.csv) return {};
-    return (wanted.ports ? ports_text(found.nodes) : "") + steps_text(found.steps, found.weight);
+    return (wanted.ports ? ports_text(found.nodes) : "") + steps_text(found.steps);
 }
 
 // Whether all results were right.
@@ -125,13 +131,18 @@ bool run(const options& wanted, ucg::sim::exchange what, double bytes, const ucg
     ucg::sim::moe_experiment experiment = wanted.moe;
     experiment.what = what;
     experiment.row_bytes = bytes;
-    std::vector<named_route> chosen(std::begin(routes), std::end(routes));
-    if (wanted.algorithm == "auto") chosen = {{"auto", ucg::moe::route::choose}};
+    const std::span<const named_route> all_routes = routes_of(what);
+    std::vector<named_route> chosen(all_routes.begin(), all_routes.end());
+    if (wanted.algorithm == "auto" && chosen.size() > 1)
+        chosen = {{"auto", ucg::moe::route::choose}};
     const std::vector<std::string_view> names = tools::split(wanted.algorithm, ',');
     if (wanted.algorithm != "all" && wanted.algorithm != "auto")
         std::erase_if(chosen, [&](const named_route& each) {
             return std::ranges::find(names, each.name) == names.end();
         });
+    if (chosen.empty() && bytes == wanted.sizes.front())
+        fmt::print(stderr, "ucg_sim: {}: none of -a {} can serve it\n", name(what),
+                   wanted.algorithm);
     std::vector<ucg::sim::moe_outcome> all;
     for (const named_route& each : chosen) {
         experiment.how = each.by;

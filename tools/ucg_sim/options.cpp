@@ -293,8 +293,8 @@ std::string help_text() {
 Runs collectives in virtual time on a machine that is described, with the code of the real ones,
 and checks every result.
 
-  -c NAME     the collective, or all (allreduce); or moe_notify, moe_dispatch, moe_combine, or moe for
-              these three
+  -c NAME     the collective, or all (allreduce); or moe_notify, moe_dispatch, moe_combine, of low
+              latency moe_ll_dispatch, moe_ll_combine, or moe for these five
   -a NAMES    algorithms, "ring,hierarchical", for moe routes: "direct,relayed"; all of them; or auto, the one that is predicted to be the fastest (all)
   -s SIZES    bytes, of a block where each rank has one for each other: "8,64k", "8-1m" for doublings
               moe: of a token's row

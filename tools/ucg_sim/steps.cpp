@@ -28,8 +28,8 @@ std::size_t repeats(steps all, std::size_t length) noexcept {
     return same / length;
 }
 
-std::string words(const trail_step& of, double weight) {
-    const double bytes = static_cast<double>(of.bytes) * weight;
+std::string words(const trail_step& of) {
+    const double bytes = of.charged;
     switch (of.what) {
         case trail_kind::message:
             return fmt::format("message of {:.0f} bytes {}", bytes,
@@ -60,10 +60,10 @@ std::string ranks(steps all) {
     return made;
 }
 
-std::string line(steps part, std::size_t length, double weight) {
-    std::string what = words(part[0], weight);
+std::string line(steps part, std::size_t length) {
+    std::string what = words(part[0]);
     for (std::size_t i = 1; i < length; ++i)
-        what += ", " + words(part[i], weight);
+        what += ", " + words(part[i]);
     const std::size_t times = part.size() / length;
     const double until = static_cast<double>(part.back().until) / (ucg::sim::per_second / 1e6);
     return fmt::format("    {:>12.2f}  {}{}; rank {}\n", until,
@@ -73,7 +73,7 @@ std::string line(steps part, std::size_t length, double weight) {
 }  // namespace
 
 // At each place the pattern that covers most.
-std::string steps_text(steps all, double weight) {
+std::string steps_text(steps all) {
     std::string made = all.empty() ? "" : "    until us\n";
     while (!all.empty()) {
         std::size_t best = 1;
@@ -85,7 +85,7 @@ std::string steps_text(steps all, double weight) {
             best = length;
             covers = times * length;
         }
-        made += line(all.first(covers), best, weight);
+        made += line(all.first(covers), best);
         all = all.subspan(covers);
     }
     return made;

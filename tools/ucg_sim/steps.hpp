@@ -8,8 +8,7 @@
 
 namespace tools::ucg_sim {
 
-// One line for each step, or for several that repeat. `weight`: bytes that each one in memory
-// stands for.
-[[nodiscard]] std::string steps_text(std::span<const ucg::sim::trail_step> steps, double weight);
+// One line for each step, or for several that repeat.
+[[nodiscard]] std::string steps_text(std::span<const ucg::sim::trail_step> steps);
 
 }  // namespace tools::ucg_sim

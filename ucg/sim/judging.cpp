@@ -19,15 +19,11 @@ void judge(network& net, const std::deque<schedule::operation>& operations, outc
 }
 
 void count_traffic(const network& net, outcome& result) {
-    const auto charged = [&](std::uint64_t bytes) {
-        return static_cast<double>(bytes) * result.weight;
-    };
     for (rank_t node = 0; node < net.nodes(); ++node) {
-        result.nodes.push_back(
-            {charged(net.node_out(node).bytes), charged(net.node_in(node).bytes)});
+        result.nodes.push_back({net.node_out(node).charged, net.node_in(node).charged});
         result.messages += net.node_out(node).messages;
     }
-    result.inside = charged(net.bytes_inside());
+    result.inside = net.charged_inside();
     result.messages += net.messages_inside();
     result.events = net.events();
 }

@@ -11,7 +11,7 @@ namespace ucg::sim {
 
 // Statuses and times of the living ranks, of which there is one operation each.
 void judge(network& net, const std::deque<schedule::operation>& operations, outcome& result);
-// `result.weight` is set before.
+// What passed the ports, and how many messages and events there were.
 void count_traffic(const network& net, outcome& result);
 
 }  // namespace ucg::sim

@@ -41,6 +41,12 @@ struct machine {
     // Bytes that each carried byte stands for: what is charged is more than what is moved, so that
     // thousands of ranks with megabytes each fit into memory.
     double weight = 1;
+    // Messages of up to so many bytes are charged for as they are: headers, of which all is there.
+    std::uint64_t light = 0;
+
+    [[nodiscard]] double charged(std::uint64_t bytes) const noexcept {
+        return static_cast<double>(bytes) * (bytes <= light ? 1 : weight);
+    }
 
     // Disorder, for tests: times from 0 to these (ns) are added to each message's latency and to
     // each rank's start.

@@ -10,16 +10,15 @@
 #include "ucg/moe/combine.hpp"
 #include "ucg/moe/dispatch.hpp"
 #include "ucg/moe/notify.hpp"
-#include "ucg/reduce/narrow_float.hpp"
-#include "ucg/schedule/operation.hpp"
 #include "ucg/sim/judging.hpp"
-#include "ucg/sim/network.hpp"
+#include "ucg/sim/low_latency_experiment.hpp"
+#include "ucg/sim/moe_gate.hpp"
+#include "ucg/sim/trial.hpp"
 
 namespace ucg::sim {
 namespace {
 
 using moe::values;
-using reduce::element;
 
 constexpr std::uint32_t carried = 8;  // elements of a row that are in memory; the rest is charged
                                       // for
@@ -34,48 +33,22 @@ moe::link_costs moe_costs_of(const machine& on) noexcept {
     return made;
 }
 
-// Small whole numbers: sums are exact.
-std::uint16_t number_of(rank_t source, std::uint32_t token, std::uint32_t i) noexcept {
-    return reduce::narrow<reduce::bf16_format>(static_cast<float>(1 + (source + token + i) % 3));
-}
-
-// Rows of bf16.
-struct rows {
-    std::vector<std::uint16_t> all;
-    moe::matrix view;
-
-    explicit rows(std::uint64_t count)
-        : all(count * carried),
-          view(moe::dense_matrix(reinterpret_cast<std::byte*>(all.data()), count, carried,
-                                 element::bf16)) {}
-    [[nodiscard]] std::uint16_t& at(std::uint64_t row, std::uint32_t i) {
-        return all[row * carried + i];
-    }
-};
-
 // What each rank gives, and the plans that notify makes of it.
 class gated {
 public:
     gated(const machine& on, const moe_experiment& what)
-        : on_(on), what_(what), where_(placement_of(on)) {
-        topk_.resize(on.ranks);
-        for (rank_t rank = 0; rank < on.ranks; ++rank)
-            choose(rank);
-    }
+        : on_(on), gate_(on.ranks, what), where_(placement_of(on)) {}
 
     ucs_status_t init() {
         for (rank_t rank = 0; rank < on_.ranks; ++rank) {
-            auto made = moe::team::make(where_, rank, experts());
+            auto made = moe::team::make(where_, rank, gate_.experts());
             if (!made) return made.status();
             moe::settings by;
-            by.how = what_.how;
-            by.token_bytes = what_.row_bytes;
+            by.how = gate_.what().how;
+            by.token_bytes = gate_.what().row_bytes;
             by.costs = moe_costs_of(on_);
-            const moe::const_matrix topk =
-                moe::dense_matrix(reinterpret_cast<const std::byte*>(topk_[rank].data()),
-                                  what_.tokens, what_.k, element::int32);
             const ucs_status_t status = routing_.emplace_back().init(
-                std::make_shared<const moe::team>(*std::move(made)), topk, by);
+                std::make_shared<const moe::team>(*std::move(made)), gate_.topk(rank), by);
             if (status != UCS_OK) return status;
         }
         return UCS_OK;
@@ -104,8 +77,8 @@ public:
         const moe::arriving& in = plans_[rank]->in;
         std::uint32_t row = 0;
         for (rank_t source = 0; source < on_.ranks; ++source) {
-            for (std::uint32_t token = 0; token < what_.tokens; ++token) {
-                if (!goes(source, token, rank)) continue;
+            for (std::uint32_t token = 0; token < gate_.what().tokens; ++token) {
+                if (!gate_.goes(source, token, rank)) continue;
                 const bool right = row < in.rows && in.origins[row].source == source &&
                                    in.origins[row].token == token;
                 if (!right) return fmt::format("row {} of rank {}", row, rank);
@@ -116,98 +89,52 @@ public:
     }
 
 private:
-    [[nodiscard]] std::uint32_t experts() const noexcept { return what_.experts * on_.ranks; }
-    [[nodiscard]] bool goes(rank_t source, std::uint32_t token, rank_t to) const {
-        const auto begin = topk_[source].begin() + std::ptrdiff_t{token} * what_.k;
-        return std::any_of(begin, begin + what_.k, [&](std::int32_t expert) {
-            return static_cast<std::uint32_t>(expert) / what_.experts == to;
-        });
-    }
-    void choose(rank_t rank) {
-        uct::sim::random dice(what_.seed * 0x9e3779b97f4a7c15 + rank);
-        std::vector<std::int32_t>& mine = topk_[rank];
-        for (std::uint32_t token = 0; token < what_.tokens; ++token) {
-            for (std::uint32_t j = 0; j < what_.k; ++j) {
-                // The next one that the token has not: ends, since there are as many as choices.
-                auto expert = static_cast<std::int32_t>(dice.below(experts()));
-                const auto before = mine.end() - std::ptrdiff_t{j};
-                while (std::find(before, mine.end(), expert) != mine.end())
-                    expert = (expert + 1) % static_cast<std::int32_t>(experts());
-                mine.push_back(expert);
-            }
-        }
-    }
-
     const machine& on_;
-    const moe_experiment& what_;
+    const moe_gate gate_;
     schedule::placement where_;
-    std::vector<std::vector<std::int32_t>> topk_;
     std::deque<moe::notify> routing_;
     std::vector<std::shared_ptr<const moe::plan>> plans_;
-};
-
-class trial {
-public:
-    explicit trial(const machine& like) : net(like) {}
-
-    void run(const std::vector<schedule::program*>& what) {
-        for (rank_t rank = 0; rank < what.size(); ++rank)
-            operations.emplace_back(net.of(rank), net.frames()).init(*what[rank]);
-        for (schedule::operation& each : operations)
-            each.start();
-        net.run();
-    }
-
-    network net;
-    std::deque<schedule::operation> operations;
 };
 
 // Dispatch or combine of all ranks, with the memory that they work on.
 struct moved {
     std::deque<moe::dispatch> there;
     std::deque<moe::combine> back;
-    std::deque<rows> from, into;
+    std::deque<carried_rows> from, into;
     std::vector<schedule::program*> programs;
 
     ucs_status_t add_dispatch(const gated& by, rank_t rank, std::uint32_t tokens) {
-        rows& x = from.emplace_back(tokens);
+        carried_rows& x = from.emplace_back(tokens, carried);
         for (std::uint32_t token = 0; token < tokens; ++token)
-            for (std::uint32_t i = 0; i < carried; ++i)
-                x.at(token, i) = number_of(rank, token, i);
+            x.put(token, rank, token);
         moe::dispatch_tensors what;
-        what.from[values] = x.view;
-        what.into.into[values] = into.emplace_back(by.plan(rank)->in.rows).view;
+        what.from[values] = x.view();
+        what.into.into[values] = into.emplace_back(by.plan(rank)->in.rows, carried).view();
         programs.push_back(&there.emplace_back());
         return there.back().init(by.plan(rank), what);
     }
     ucs_status_t add_combine(const gated& by, rank_t rank, std::uint32_t tokens) {
         const moe::arriving& in = by.plan(rank)->in;
-        rows& x = from.emplace_back(in.rows);
+        carried_rows& x = from.emplace_back(in.rows, carried);
         for (std::uint32_t row = 0; row < in.rows; ++row)
-            for (std::uint32_t i = 0; i < carried; ++i)
-                x.at(row, i) = number_of(in.origins[row].source, in.origins[row].token, i);
+            x.put(row, in.origins[row].source, in.origins[row].token);
         moe::combine_tensors what;
-        what.from[values] = x.view;
-        what.into[values] = into.emplace_back(tokens).view;
+        what.from[values] = x.view();
+        what.into[values] = into.emplace_back(tokens, carried).view();
         programs.push_back(&back.emplace_back());
         return back.back().init(by.plan(rank), what);
     }
 
     // Every row as it was sent, or as many times as ranks had the token.
-    [[nodiscard]] std::string wrong(const gated& by, exchange what, rank_t rank) {
-        rows& made = into[rank];
+    [[nodiscard]] std::string wrong(const gated& by, exchange what, rank_t rank) const {
         const moe::arriving& in = by.plan(rank)->in;
-        for (std::uint32_t row = 0; row < made.view.rows; ++row) {
+        for (std::uint32_t row = 0; row < into[rank].rows(); ++row) {
             const bool sums = what == exchange::moe_combine;
             const rank_t source = sums ? rank : in.origins[row].source;
             const std::uint32_t token = sums ? row : in.origins[row].token;
             const float times = sums ? static_cast<float>(by.holders(rank, token)) : 1;
-            for (std::uint32_t i = 0; i < carried; ++i) {
-                const float one = reduce::widen<reduce::bf16_format>(number_of(source, token, i));
-                const float got = reduce::widen<reduce::bf16_format>(made.at(row, i));
-                if (got != times * one)
-                    return fmt::format("row {} of rank {} is {}", row, rank, got);
-            }
+            if (!into[rank].has(row, source, token, times))
+                return fmt::format("row {} of rank {}", row, rank);
         }
         return {};
     }
@@ -235,8 +162,8 @@ void predict(const gated& by, const machine& on, moe_outcome& result) {
 }  // namespace
 
 const char* name(exchange which) noexcept {
-    static constexpr const char* names[exchange_count] = {"moe_notify", "moe_dispatch",
-                                                          "moe_combine"};
+    static constexpr const char* names[exchange_count] = {
+        "moe_notify", "moe_dispatch", "moe_combine", "moe_ll_dispatch", "moe_ll_combine"};
     return names[static_cast<std::size_t>(which)];
 }
 
@@ -244,6 +171,7 @@ ucs::result<moe_outcome> measure(const machine& on, const moe_experiment& what) 
     if (what.tokens == 0 || what.k == 0 || what.experts == 0 || what.row_bytes <= 0 ||
         what.k > std::uint64_t{what.experts} * on.ranks)
         return UCS_ERR_INVALID_PARAM;
+    if (is_low_latency(what.what)) return measure_low_latency(on, what);
     gated by(on, what);
     if (const ucs_status_t status = by.init(); status != UCS_OK) return status;
     machine plain = on;

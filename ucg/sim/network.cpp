@@ -60,18 +60,18 @@ schedule::link_cost costs_of(const machine& of) noexcept {
     return made;
 }
 
-network::link_times network::times_of(const link_parameters& link, double weight) noexcept {
+network::link_times network::times_of(const link_parameters& link) noexcept {
     return {in_picoseconds(link.latency), in_picoseconds(link.send_overhead),
             in_picoseconds(link.receive_overhead), in_picoseconds(link.gap),
-            weight * per_second / link.bandwidth};
+            per_second / link.bandwidth};
 }
 
 network::network(const machine& like)
     : like_(like),
       where_(placement_of(like)),
       node_price_(price_of_node(like)),
-      inside_(times_of(like.inside, like.weight)),
-      between_(times_of(like.between, like.weight)),
+      inside_(times_of(like.inside)),
+      between_(times_of(like.between)),
       shared_ports_(where_.most() > 1),
       random_(like.seed) {
     for (rank_t i = 0; i < like.ranks; ++i)
@@ -160,11 +160,12 @@ void network::happen(const event& next) {
 // Returns when the last byte has passed.
 time_t network::pass(port& through, const message& m, const link_times& link,
                      time_t ready) noexcept {
-    const auto wire =
-        static_cast<time_t>(std::llround(static_cast<double>(m.bytes) * link.per_byte));
+    const double bytes = like_.charged(m.bytes);
+    const auto wire = static_cast<time_t>(std::llround(bytes * link.per_byte));
     const time_t start = std::max(ready, through.free);
     through.free = start + std::max(wire, link.gap);
     through.bytes += m.bytes;
+    through.charged += bytes;
     ++through.messages;
     return start + wire;
 }
@@ -225,8 +226,14 @@ void network::reach(message* m) {
     m->how.queued += start - now_;
     m->how.transfer += m->complete - start;
     if (like_.trace) {
-        m->how.steps.add(
-            {trail_kind::message, {}, between, m->target, m->source, m->bytes, m->complete});
+        m->how.steps.add({trail_kind::message,
+                          {},
+                          between,
+                          m->target,
+                          m->source,
+                          m->bytes,
+                          m->complete,
+                          like_.charged(m->bytes)});
     }
     if (target.dead_ ||
         (target.numbers_.ahead(m->sequence) == 0 && target.find(m->sequence) == nullptr)) {
@@ -273,8 +280,9 @@ void network::begin(meeting& of, rank_t last) {
         ++how.meetings;
         if (like_.trace) {
             const schedule::call& asked = of.call_of(where_.index_of(latest));
-            how.steps.add({trail_kind::meeting, asked.what, false, latest, latest,
-                           asked.count * asked.element, how.total()});
+            const std::uint64_t bytes = asked.count * asked.element;
+            how.steps.add({trail_kind::meeting, asked.what, false, latest, latest, bytes,
+                           how.total(), static_cast<double>(bytes) * like_.weight});
         }
         if (!like_.strict) of.read();
     }
@@ -311,6 +319,13 @@ std::uint64_t network::bytes_inside() const noexcept {
     std::uint64_t sum = 0;
     for (const rank_fabric& each : ranks_)
         sum += each.out_.bytes;
+    return sum;
+}
+
+double network::charged_inside() const noexcept {
+    double sum = 0;
+    for (const rank_fabric& each : ranks_)
+        sum += each.out_.charged;
     return sum;
 }
 

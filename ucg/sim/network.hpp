@@ -23,8 +23,9 @@ namespace ucg::sim {
 
 // One direction of a place that messages pass one after the other.
 struct port {
-    time_t free = 0;  // when the last message so far has passed
-    std::uint64_t bytes = 0;
+    time_t free = 0;          // when the last message so far has passed
+    std::uint64_t bytes = 0;  // as carried
+    double charged = 0;       // by machine::weight
     std::uint64_t messages = 0;
 };
 
@@ -131,6 +132,7 @@ public:
     [[nodiscard]] const port& node_out(rank_t node) const noexcept { return nodes_out_[node]; }
     [[nodiscard]] const port& node_in(rank_t node) const noexcept { return nodes_in_[node]; }
     [[nodiscard]] std::uint64_t bytes_inside() const noexcept;
+    [[nodiscard]] double charged_inside() const noexcept;
     [[nodiscard]] std::uint64_t messages_inside() const noexcept;
     [[nodiscard]] std::uint64_t events() const noexcept { return order_; }
 
@@ -140,7 +142,7 @@ private:
         time_t latency, send_overhead, receive_overhead, gap;
         double per_byte;
     };
-    static link_times times_of(const link_parameters& link, double weight) noexcept;
+    static link_times times_of(const link_parameters& link) noexcept;
     [[nodiscard]] rank_t node_of(rank_t rank) const noexcept { return where_.node_of(rank); }
     [[nodiscard]] bool is_between(const message& m) const noexcept {
         return node_of(m.source) != node_of(m.target);

@@ -63,7 +63,8 @@ void rank_fabric::work(schedule::step& what) noexcept {
                         rank_,
                         rank_,
                         what.bytes,
-                        clock_});
+                        clock_,
+                        static_cast<double>(what.bytes) * like.weight});
     }
     succeed(what);
 }

@@ -20,6 +20,7 @@ struct trail_step {
     rank_t from = 0;                                           // the sender
     std::uint64_t bytes = 0;                                   // as carried
     time_t until = 0;
+    double charged = 0;  // bytes that are charged for
 };
 
 // Only kept where machine::trace is set. Those of all ranks and messages share what they have in

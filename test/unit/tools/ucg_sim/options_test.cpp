@@ -52,6 +52,8 @@ TEST_CASE("ucg_sim: exchanges of a mixture of experts") {
     CHECK(one.moe.tokens == 64);
     CHECK(one.moe.k == 4);
     CHECK(one.moe.experts == 2);
+    CHECK(parse({"-c", "moe_ll_dispatch"}).exchanges ==
+          std::vector{ucg::sim::exchange::moe_ll_dispatch});
     CHECK(parse({"-c", "moe"}).exchanges.size() == ucg::sim::exchange_count);
     CHECK(parse({"-c", "all"}).exchanges.empty());
     CHECK(parse({}).exchanges.empty());

@@ -20,7 +20,7 @@ std::size_t count_of(const std::string& text, const std::string& what) {
 
 trail_step message(ucg::schedule::rank_t from, ucg::schedule::rank_t to, std::uint64_t bytes,
                    ucg::sim::time_t until) {
-    return {trail_kind::message, {}, true, to, from, bytes, until};
+    return {trail_kind::message, {}, true, to, from, bytes, until, 2 * static_cast<double>(bytes)};
 }
 
 }  // namespace
@@ -66,13 +66,14 @@ TEST_CASE("ucg_sim: steps that repeat take one line") {
     std::vector<trail_step> steps;
     for (unsigned i = 0; i < 5; ++i) {
         steps.push_back(message(i, i + 1, 1000 + i, (i + 1) * 2'000'000));
-        steps.push_back({trail_kind::reduce, {}, false, i + 1, i + 1, 1000, (i + 1) * 2'500'000});
+        steps.push_back(
+            {trail_kind::reduce, {}, false, i + 1, i + 1, 1000, (i + 1) * 2'500'000, 2000});
     }
     steps.push_back(message(5, 0, 64, 14'000'000));
-    const std::string text = steps_text(steps, 2);
+    const std::string text = steps_text(steps);
     CHECK(count_of(text, "\n") == 3);
     CHECK(count_of(text, "5 x message of 2000 bytes between nodes, reduce 2000 bytes") == 1);
     CHECK(count_of(text, "rank 0 -> 1 -> 2 -> 3 -> 4 -> 5\n") == 1);
     CHECK(count_of(text, "14.00  message of 128 bytes between nodes; rank 5 -> 0\n") == 1);
-    CHECK(steps_text({}, 1).empty());
+    CHECK(steps_text({}).empty());
 }

@@ -74,6 +74,59 @@ TEST_CASE("moe in the simulator: bytes between nodes are those of the rows") {
     }
 }
 
+TEST_CASE("moe in the simulator: low latency, checked, on one and on several nodes") {
+    const sim::rank_t per_node = GENERATE(1U, 3U, 12U);
+    for (const exchange what : {exchange::moe_ll_dispatch, exchange::moe_ll_combine}) {
+        sim::moe_experiment one;
+        one.what = what;
+        one.tokens = 20;
+        for (const double row_bytes : {2.0, 64.0, 14336.0}) {
+            one.row_bytes = row_bytes;
+            const moe_outcome got = outcome_of(nodes_of(12, per_node), one);
+            CHECK(got.predicted == 0);
+            CHECK(got.relayed + got.direct == 0);
+        }
+    }
+}
+
+// A row for each choice, with the number of its token there, and a header for each pair of ranks.
+TEST_CASE("moe in the simulator: bytes of low latency are those of rows and headers") {
+    sim::moe_experiment one;
+    one.tokens = 32;
+    one.k = 16;
+    one.experts = 1;  // a token chooses every rank
+    one.row_bytes = 4096;
+    const sim::machine on = nodes_of(16, 4);
+    const double pairs = 16.0 * 12, rows = pairs * 32;
+    one.what = exchange::moe_ll_combine;
+    CHECK(between(outcome_of(on, one)) == Approx(rows * 4096).epsilon(1e-9));
+    one.what = exchange::moe_ll_dispatch;
+    CHECK(between(outcome_of(on, one)) == Approx(rows * 4100 + pairs * 28).epsilon(1e-9));
+    one.experts = 64;  // longer headers than eight elements
+    one.k = 1024;
+    one.tokens = 1;
+    CHECK(between(outcome_of(on, one)) == Approx(pairs * (64 * 4100 + 280)).epsilon(1e-9));
+}
+
+// Where rows are large the port between nodes is the limit, where there are few of them latency is.
+TEST_CASE("moe in the simulator: times of low latency") {
+    sim::moe_experiment one;
+    const sim::machine on = nodes_of(32, 8);
+    for (const exchange what : {exchange::moe_ll_dispatch, exchange::moe_ll_combine}) {
+        one.what = what;
+        const moe_outcome got = outcome_of(on, one);
+        const double port = busiest(got) / on.between.bandwidth;
+        INFO(got.found.seconds << " s, port " << port << " s");
+        CHECK(got.found.seconds > port);
+        CHECK(got.found.seconds < 1.6 * port);
+    }
+    one.tokens = 1;
+    one.k = 1;
+    one.row_bytes = 16;
+    const moe_outcome small = outcome_of(nodes_of(2, 1), one);
+    CHECK(small.found.seconds < 4 * 2e-6);  // two messages, one way
+}
+
 // What is predicted to decide about routes is what the simulator finds, where ports are the limit.
 TEST_CASE("moe in the simulator: times of large rows are those of the busiest port") {
     sim::moe_experiment one;
