@@ -37,6 +37,7 @@ ucs_status_t collective_request::prepare() {
     if (!chosen) return chosen.status();
     choice_ = *chosen;
     if (choice_.by == nullptr) {
+        choice_.reason += "; " + near_->way();
         near_->on_end(
             [](node::operation& ended, void* self) {
                 static_cast<collective_request*>(self)->end(ended.status());

@@ -21,6 +21,7 @@ namespace ucg::node {
 class reduce_by_domain final : public pattern {
 public:
     reduce_by_domain(const call& what, const domains& who, const geometry& like, const tuning& by);
+    [[nodiscard]] const char* way() const noexcept override { return "by NUMA node"; }
     void give(std::uint64_t segment, const places& at) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
                                     const places& at) noexcept override;
@@ -53,6 +54,7 @@ class broadcast_by_domain final : public pattern {
 public:
     broadcast_by_domain(const call& what, const domains& who, const geometry& like,
                         const tuning& by);
+    [[nodiscard]] const char* way() const noexcept override { return "by NUMA node"; }
     void give(std::uint64_t segment, const places& at) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
                                     const places& at) noexcept override;
@@ -74,6 +76,7 @@ private:
 class collect_by_domain final : public pattern {
 public:
     collect_by_domain(const call& what, const domains& who, const geometry& like, const tuning& by);
+    [[nodiscard]] const char* way() const noexcept override { return "by NUMA node"; }
     void give(std::uint64_t segment, const places& at) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
                                     const places& at) noexcept override;
@@ -98,6 +101,7 @@ class reduce_and_deal_by_domain final : public reduce_and_deal {
 public:
     reduce_and_deal_by_domain(const call& what, const domains& who, const geometry& like,
                               const tuning& by);
+    [[nodiscard]] const char* way() const noexcept override { return "by NUMA node"; }
     void give(std::uint64_t segment, const places& at) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
                                     const places& at) noexcept override;

@@ -9,8 +9,9 @@
 
 namespace ucg::node {
 
-// What belongs to one NUMA node is a domain. Where there are several, collectives of long vectors
-// have a level more: what all ranks of a domain need crosses between domains once for all of them.
+// The ranks of one NUMA node are a domain: a node is a machine here. Where there are several,
+// collectives of long vectors have a level more: what all ranks of a domain need crosses between
+// domains once for all of them.
 // Immutable; whoever keeps one of its spans keeps it. Any thread.
 class domains {
 public:

@@ -10,6 +10,7 @@ namespace ucg::node {
 class meet final : public pattern {
 public:
     meet(const call& what, const domains& who) noexcept : pattern(what, who) { hear_all(); }
+    [[nodiscard]] const char* way() const noexcept override { return "one meeting"; }
     void give(std::uint64_t, const places&) noexcept override {}
     void take(std::uint64_t, const places&) noexcept override {}
 };

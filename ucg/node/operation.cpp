@@ -1,5 +1,7 @@
 #include "ucg/node/operation.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <new>
 
@@ -48,6 +50,13 @@ ucs_status_t operation::init(const call& what) noexcept try {
     return UCS_OK;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
+}
+
+std::string operation::way() const {
+    const flow& how = pattern_->how();
+    if (how.segments > 1) return fmt::format("{}, {} segments", pattern_->way(), how.segments);
+    const bool gives = in_mailbox_ && how.bytes != 0;
+    return fmt::format("{}{}", pattern_->way(), gives ? ", in mailboxes" : "");
 }
 
 void operation::start() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "ucg/node/claim.hpp"
 #include "ucs/type/status.h"
@@ -27,6 +28,8 @@ public:
     // overflow. UCS_ERR_NO_MEMORY.
     [[nodiscard]] ucs_status_t init(const call& what) noexcept;
     [[nodiscard]] call& arguments() noexcept { return call_; }
+    // How it is done, for people; after init() that ended well. std::bad_alloc.
+    [[nodiscard]] std::string way() const;
 
     // Begins it when those started before have ended. All ranks start the same in the same order.
     void start() noexcept;

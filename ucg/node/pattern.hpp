@@ -88,6 +88,8 @@ public:
     virtual ~pattern() = default;
 
     [[nodiscard]] const flow& how() const noexcept { return how_; }
+    // For people, in a few words.
+    [[nodiscard]] virtual const char* way() const noexcept { return "copied"; }
 
     // Puts the segment where others will look for it.
     virtual void give(std::uint64_t segment, const places& at) noexcept = 0;

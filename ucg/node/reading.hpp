@@ -21,6 +21,7 @@ public:
     [[nodiscard]] static bool pays(const call& what, const geometry& like,
                                    const tuning& by) noexcept;
 
+    [[nodiscard]] const char* way() const noexcept override { return "single copy"; }
     void give(std::uint64_t segment, const places& at) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned, std::uint64_t, const places& at) noexcept override;
     void take(std::uint64_t, const places&) noexcept override {}

@@ -37,6 +37,7 @@ private:
 class reduce_directly final : public reducing {
 public:
     reduce_directly(const call& what, const domains& who, const geometry& like, const tuning& by);
+    [[nodiscard]] const char* way() const noexcept override { return "direct"; }
     void give(std::uint64_t segment, const places& at) noexcept override;
     void take(std::uint64_t segment, const places& at) noexcept override;
 };
@@ -46,6 +47,7 @@ public:
 class reduce_in_parts final : public reducing {
 public:
     reduce_in_parts(const call& what, const domains& who, const geometry& like, const tuning& by);
+    [[nodiscard]] const char* way() const noexcept override { return "in parts"; }
     void give(std::uint64_t segment, const places& at) noexcept override;
     [[nodiscard]] ucs_status_t work(unsigned turn, std::uint64_t segment,
                                     const places& at) noexcept override;

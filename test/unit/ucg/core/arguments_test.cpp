@@ -206,6 +206,48 @@ TEST_CASE_METHOD(bench, "the algorithm can be asked for by program and environme
     CHECK(ucg_request_free(made) == UCS_OK);
 }
 
+namespace {
+
+std::string reason_of(ucg_group_h group, const ucg_coll_args_t& args) {
+    ucg_request_h made = nullptr;
+    REQUIRE(ucg_request_init(group, &args, &made) == UCS_OK);
+    ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
+    REQUIRE(ucg_request_query(made, &attr) == UCS_OK);
+    const std::string reason = attr.reason;
+    CHECK(ucg_request_free(made) == UCS_OK);
+    return reason;
+}
+
+}  // namespace
+
+TEST_CASE("the reason says which way the node's engine takes") {
+    const test::env level("UCG_NUMA_LEVEL", "1m");
+    const test::env slot("UCG_NODE_SLOT_SIZE", "128k");
+    test::world two({"a", "a"}), four({"a/0", "a/0", "a/1", "a/1"});
+    std::vector<float> from(2 << 20), into(2 << 20);
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.type = UCG_TYPE_FP32;
+    args.op = UCG_OP_SUM;
+    args.src = from.data();
+    args.dst = into.data();
+    const auto reason = [&](test::world& in, ucg_coll_t coll, std::uint64_t bytes) {
+        args.coll = coll;
+        args.count = bytes / sizeof(float);
+        return reason_of(in.groups[0], args);
+    };
+    const std::string engine = "all ranks share the memory of one node; ";
+    CHECK(reason(two, UCG_COLL_ALLREDUCE, 8) == engine + "direct, in mailboxes");
+    CHECK(reason(two, UCG_COLL_ALLREDUCE, 64 << 10) == engine + "direct");
+    CHECK(reason(two, UCG_COLL_ALLREDUCE, 512 << 10) == engine + "direct, 4 segments");
+    CHECK(reason(two, UCG_COLL_ALLREDUCE, 8 << 20) == engine + "in parts, 64 segments");
+    CHECK(reason(two, UCG_COLL_ALLGATHER, 64) == engine + "copied, in mailboxes");
+    CHECK(reason(four, UCG_COLL_ALLREDUCE, 64 << 10) == engine + "in parts");
+    CHECK(reason(four, UCG_COLL_ALLREDUCE, 4 << 20) == engine + "by NUMA node, 64 segments");
+    CHECK(reason(four, UCG_COLL_BCAST, 64 << 10) == engine + "copied");
+    CHECK(reason(four, UCG_COLL_BCAST, 2 << 20) == engine + "by NUMA node, 16 segments");
+    CHECK(reason(two, UCG_COLL_BARRIER, 0) == engine + "one meeting");
+}
+
 TEST_CASE("wrong options are refused") {
     test::log_capture captured;
     ucg_context_h context = nullptr;

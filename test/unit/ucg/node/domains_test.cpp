@@ -41,6 +41,29 @@ TEST_CASE("domains of ranks that alternate") {
     CHECK(made.helper(1, 2) == 3);
 }
 
+// The example of docs/node-engine.md.
+TEST_CASE("domains of different sizes share what there is to do") {
+    const numbers of_ranks{0, 1, 0, 0, 1, 1, 1};
+    const domains made(of_ranks, 0);
+    REQUIRE(made.count() == 2);
+    CHECK(made.fewest() == 3);
+    // The owners of a share have the same index.
+    const std::vector<std::pair<rank_t, rank_t>> owners{{0, 1}, {2, 4}, {3, 5}};
+    for (rank_t share = 0; share < 3; ++share) {
+        CHECK(made.in(0)[share] == owners[share].first);
+        CHECK(made.in(1)[share] == owners[share].second);
+    }
+    CHECK(made.index(6) == made.fewest());  // owns none
+    const std::vector<std::vector<rank_t>> helped{{1, 6}, {0}, {4}, {5}, {2}, {3}, {}};
+    for (rank_t helper = 0; helper < 7; ++helper) {
+        std::vector<rank_t> found;
+        for (rank_t rank = 0; rank < 7; ++rank)
+            if (made.of(rank) != made.of(helper) && made.helper(made.of(helper), rank) == helper)
+                found.push_back(rank);
+        CHECK(found == helped[helper]);
+    }
+}
+
 TEST_CASE("there is one domain where the level would not pay") {
     const std::uint32_t unknown = domains::unknown;
     for (const numbers& of_ranks :
