@@ -10,6 +10,7 @@
 
 #include "ucg/core/context.hpp"
 #include "ucg/core/log.hpp"
+#include "ucs/sys/uuid.hpp"
 
 namespace ucg {
 namespace {
@@ -204,8 +205,12 @@ bool joining::settle() {
     if (highest < group_ids::none) {
         const std::uint32_t before = reserved_ ? proposal_ : group_ids::none;
         reserved_ = ids.settle(before, highest);
-        proposal_ = reserved_ ? highest : ids.propose(highest + 1);
-        if (reserved_) return true;
+        if (reserved_) {
+            proposal_ = highest;
+            return true;
+        }
+        proposal_ = ids.propose(highest + 1 + leap());
+        if (proposal_ == group_ids::none) proposal_ = ids.propose(highest + 1);
     } else if (!from_zero_) {
         from_zero_ = true;
         if (reserved_) ids.release(proposal_);
@@ -217,6 +222,17 @@ bool joining::settle() {
     }
     reserved_ = proposal_ != group_ids::none;
     return false;
+}
+
+// Groups that are made at the same time, in another order on each rank, would chase each other from
+// number to number for ever, if all tried the next one. So each leaves out some, more each time:
+// how many is a matter of what its ranks proposed first, which differs between such groups.
+std::uint32_t joining::leap() noexcept {
+    constexpr unsigned most = 6;
+    std::uint64_t hash = ++conflicts_;
+    for (const who& each : people_)
+        hash = ucs::sys::mix(hash ^ each.proposal);
+    return static_cast<std::uint32_t>(hash & ((1U << std::min(conflicts_, most)) - 1));
 }
 
 void joining::prepare_how() {

@@ -88,6 +88,7 @@ private:
     ucs_status_t hear_ready();
     void compare_options();
     [[nodiscard]] bool settle();
+    [[nodiscard]] std::uint32_t leap() noexcept;
     void prepare_how();
     [[nodiscard]] ucs_status_t open_memory();
     [[nodiscard]] node::geometry geometry() const noexcept;
@@ -117,6 +118,7 @@ private:
     ucs::unique_fd own_memory_;
     std::uint32_t proposal_;
     bool reserved_ = false;
+    unsigned conflicts_ = 0;  // over numbers that were not free everywhere
     bool from_zero_ = false;  // the search for a number has begun anew
     membership made_;
 };

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -371,4 +372,34 @@ TEST_CASE("a group that nobody else joins is given up in time") {
     CHECK(ucg_group_rank(group) == UINT32_MAX);
     ucg_group_destroy(group);
     ucg_context_destroy(context);
+}
+
+// Each tried the next number when the one before was another group's somewhere, and both went on
+// so until there were no more.
+TEST_CASE("groups that are made at the same time, in another order on each rank") {
+    constexpr std::uint32_t ranks = 3, count = 3;
+    test::world in({"a", "a", "a"});
+    for (unsigned order = 0; order < 36; ++order) {
+        std::deque<test::board> boards;
+        for (std::uint32_t i = 0; i < count; ++i)
+            boards.emplace_back(ranks);
+        std::vector<ucg_group_h> made(ranks * count);
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            // All orders of three on rank 1 beside all of them on rank 2.
+            const unsigned which = rank == 0 ? 0 : rank == 1 ? order % 6 : order / 6;
+            std::vector<std::uint32_t> turns{0, 1, 2};
+            for (unsigned i = 0; i < which; ++i)
+                std::ranges::next_permutation(turns);
+            for (const std::uint32_t group : turns) {
+                ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+                params.oob = boards[group].of(rank);
+                REQUIRE(ucg_group_create(in.contexts[rank], &params, &made[group * ranks + rank]) ==
+                        UCS_OK);
+            }
+        }
+        INFO("order " << order);
+        CHECK(test::world::wait(in, made) == UCS_OK);
+        for (const ucg_group_h each : made)
+            ucg_group_destroy(each);
+    }
 }
