@@ -24,8 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ["ucm/all", "ucs/all", "uct/all", "ucp/all", "ucg/all", "tools/all"]
 # What the sanitizer stages run, folders of test/.
 ASAN = ["unit", "conformance", "sim"]
-TSAN = ["unit/ucm", "unit/ucs", "unit/uct/sm", "unit/ucp/threads", "integration/api"]
-TSAN_LONG = ["unit/uct", "unit/ucg/node", "conformance"]  # with --long
+TSAN = ["unit/ucm", "unit/ucs", "unit/uct/sm", "unit/ucp/threads", "unit/ucg/node", "unit/ucg/threads",
+        "integration/api"]
+TSAN_LONG = ["unit/uct", "conformance"]  # with --long
 # A test that says nothing about its own limit ends after this many seconds.
 TEST_LIMIT = "300"
 SANITIZERS = {
