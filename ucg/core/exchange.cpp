@@ -43,6 +43,10 @@ schedule::rank_t group_exchange::size() const noexcept {
     return parent_.size();
 }
 
+net::contacts group_exchange::contacts() const {
+    return parent_.contacts();
+}
+
 ucs_status_t group_exchange::begin(const void* own, void* all, std::size_t bytes) noexcept {
     schedule::call what;
     what.what = schedule::collective::allgather;

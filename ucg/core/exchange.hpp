@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "ucg/net/address_book.hpp"
 #include "ucg/schedule/operation.hpp"
 
 namespace ucg {
@@ -23,6 +24,8 @@ public:
 
     [[nodiscard]] virtual schedule::rank_t rank() const noexcept = 0;
     [[nodiscard]] virtual schedule::rank_t size() const noexcept = 0;
+    // Where all members are found, by their ranks here, if that is known already. std::bad_alloc.
+    [[nodiscard]] virtual net::contacts contacts() const { return {}; }
     // Begins a round; memory stays where it is until it ended. Never blocks.
     [[nodiscard]] virtual ucs_status_t begin(const void* own, void* all,
                                              std::size_t bytes) noexcept = 0;
@@ -58,6 +61,7 @@ public:
 
     [[nodiscard]] schedule::rank_t rank() const noexcept override;
     [[nodiscard]] schedule::rank_t size() const noexcept override;
+    [[nodiscard]] net::contacts contacts() const override;
     [[nodiscard]] ucs_status_t begin(const void* own, void* all,
                                      std::size_t bytes) noexcept override;
     [[nodiscard]] ucs_status_t test() noexcept override { return round_.status(); }

@@ -108,7 +108,7 @@ ucs_status_t group::build() {
         const auto worker = context_.worker();
         if (!worker) return worker.status();
         far_ = std::make_unique<net::ucp_fabric>(*worker, context_.told(), made_.id, made_.rank,
-                                                 std::move(made_.addresses), made_.address_length);
+                                                 std::move(made_.contacts));
     }
     schedule::fabric& messages =
         one_node ? static_cast<schedule::fabric&>(*near_) : static_cast<schedule::fabric&>(*far_);

@@ -46,6 +46,10 @@ public:
     [[nodiscard]] schedule::rank_t size() const noexcept { return made_.size(); }
     [[nodiscard]] const schedule::placement& where() const noexcept { return made_.where; }
     [[nodiscard]] schedule::fabric& over() noexcept { return *over_; }
+    // Where its ranks are found; of nobody where messages go over no network.
+    [[nodiscard]] net::contacts contacts() const {
+        return far_ != nullptr ? far_->all() : net::contacts();
+    }
     [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
     // nullptr: nothing is done together on nodes.
     [[nodiscard]] node::engine* engine() noexcept { return engine_ ? &*engine_ : nullptr; }

@@ -136,13 +136,7 @@ ucs_status_t joining::hear_who() {
             made_.processes.push_back(people_[members_[each]].process);
             made_.numa.push_back(people_[members_[each]].numa);
         }
-        if (needs_addresses()) {
-            auto address = context_.address();
-            if (address && address->size() <= longest_address)
-                address_ = std::move(*address);
-            else
-                own_failure_ = address ? UCS_ERR_EXCEEDS_LIMIT : address.status();
-        }
+        if (needs_addresses()) find_addresses();
         if (shares_memory() && made_.where.index_of(made_.rank) == 0) {
             auto memory = node::segment::make(geometry());
             if (memory)
@@ -153,6 +147,19 @@ ucs_status_t joining::hear_who() {
     }
     prepare_how();
     return say_how();
+}
+
+// Those whom the exchange knows need not tell where they are.
+void joining::find_addresses() {
+    if (const net::contacts known = by_->contacts()) {
+        made_.contacts = known.of(members_);
+        return;
+    }
+    auto address = context_.address();
+    if (address && address->size() <= longest_address)
+        address_ = std::move(*address);
+    else
+        own_failure_ = address ? UCS_ERR_EXCEEDS_LIMIT : address.status();
 }
 
 void joining::compare_options() {
@@ -273,13 +280,8 @@ ucs_status_t joining::say_address() {
 
 ucs_status_t joining::hear_addresses() {
     if (needs_addresses()) {
-        made_.address_length = longest_;
-        made_.addresses.reserve(longest_ * members_.size());
-        for (const rank_t each : members_) {
-            const auto first = addresses_.begin() + static_cast<std::ptrdiff_t>(each * longest_);
-            made_.addresses.insert(made_.addresses.end(), first,
-                                   first + static_cast<std::ptrdiff_t>(longest_));
-        }
+        const auto book = std::make_shared<net::whole_book>(std::move(addresses_), longest_);
+        made_.contacts = net::contacts(book, by_->size()).of(members_);
     }
     return say_ready();
 }

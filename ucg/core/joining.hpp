@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ucg/core/exchange.hpp"
+#include "ucg/net/address_book.hpp"
 #include "ucg/node/neighbours.hpp"
 #include "ucg/node/segment.hpp"
 #include "ucg/schedule/placement.hpp"
@@ -20,10 +21,8 @@ struct membership {
     schedule::rank_t rank = 0;
     schedule::placement where{1};
     std::uint32_t id = 0;
-    // Of all ranks' workers, each padded to the same length; empty where one node has them all.
-    std::vector<std::byte> addresses;
-    std::size_t address_length = 0;
-    node::segment memory;  // of this rank's node, where it does something together
+    net::contacts contacts;  // of nobody where one node has all ranks
+    node::segment memory;    // of this rank's node, where it does something together
     std::vector<node::process_mark> processes;  // of the ranks of this node
     std::vector<std::uint32_t> numa;            // and the numbers of their domains
     // Whether all ranks of all nodes may read the memory of those that they share a node with.
@@ -33,8 +32,9 @@ struct membership {
 };
 
 // Four rounds of an exchange: who is there; under which number, with what memory and how long
-// addresses are (again while numbers clash); the addresses; whether everybody has all it needs.
-// All members of the exchange go through the same rounds, of whatever color. Owner context.
+// addresses are (again while numbers clash); the addresses, unless the exchange has them already,
+// as that over a group does; whether everybody has all it needs. All members of the exchange go
+// through the same rounds, of whatever color. Owner context.
 class joining {
 public:
     struct wish {
@@ -87,6 +87,7 @@ private:
     ucs_status_t say_ready();
     ucs_status_t hear_ready();
     void compare_options();
+    void find_addresses();
     [[nodiscard]] bool settle();
     [[nodiscard]] std::uint32_t leap() noexcept;
     void prepare_how();

@@ -18,11 +18,14 @@ ucs::result<ucp_ep_h> peers::to(schedule::rank_t rank) noexcept {
     if (which.failure != UCS_OK) return which.failure;
     if (which.endpoint != nullptr) [[likely]]
         return which.endpoint;
+    std::span<const std::byte> address;
+    which.failure = contacts_.find(rank, address);
+    if (which.failure != UCS_OK) return which.failure;
     which.of = this;
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    params.address = reinterpret_cast<const ucp_address_t*>(addresses_.data() + rank * length_);
+    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler = {on_error, &which};
     which.failure = ucp_ep_create(worker_, &params, &which.endpoint);

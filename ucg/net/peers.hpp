@@ -4,29 +4,26 @@
 #include <ucp/api/ucp.h>
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
-#include "ucg/schedule/step.hpp"
+#include "ucg/net/address_book.hpp"
 #include "ucs/type/result.hpp"
 
 namespace ucg::net {
 
-// Addresses of all workers of a group, and endpoints to those that something was sent to: a rank of
-// thousands talks to a few. Endpoints are in error handling mode peer, so that what is under way to
+// Endpoints to those ranks of a group that something was sent to: a rank of thousands talks to a
+// few. Endpoints are in error handling mode peer, so that what is under way to
 // a rank that died ends. Owned by the group; owner context.
 class peers {
 public:
     // Told once for each peer that is lost, from the worker's progress.
     using loss_function = void (*)(void* arg, schedule::rank_t lost, ucs_status_t why);
 
-    // `addresses`: one after the other, each of `length` bytes, padded.
-    peers(ucp_worker_h worker, std::vector<std::byte> addresses, std::size_t length,
-          loss_function lost, void* arg) noexcept
+    // std::bad_alloc.
+    peers(ucp_worker_h worker, contacts all, loss_function lost, void* arg)
         : worker_(worker),
-          addresses_(std::move(addresses)),
-          length_(length),
-          entries_(addresses_.size() / length),
+          contacts_(std::move(all)),
+          entries_(contacts_.size()),
           lost_(lost),
           lost_arg_(arg) {}
     peers(const peers&) = delete;
@@ -34,9 +31,8 @@ public:
     // Without waiting: what is under way ends with an error.
     ~peers();
 
-    [[nodiscard]] schedule::rank_t size() const noexcept {
-        return static_cast<schedule::rank_t>(entries_.size());
-    }
+    [[nodiscard]] schedule::rank_t size() const noexcept { return contacts_.size(); }
+    [[nodiscard]] const contacts& all() const noexcept { return contacts_; }
 
     // The endpoint to a rank, made at the first call. The error of one that was lost or cannot be
     // made (logged by ucp).
@@ -70,8 +66,7 @@ private:
     static void begin_close(entry& which, unsigned flags) noexcept;
 
     const ucp_worker_h worker_;
-    const std::vector<std::byte> addresses_;
-    const std::size_t length_;
+    const contacts contacts_;
     std::vector<entry> entries_;  // never moves
     const loss_function lost_;
     void* const lost_arg_;

@@ -25,13 +25,12 @@ ucs_status_t status_of_length(const step& what, std::size_t length) noexcept {
 }  // namespace
 
 ucp_fabric::ucp_fabric(ucp_worker_h worker, news& told, std::uint32_t group, rank_t rank,
-                       std::vector<std::byte> addresses, std::size_t address_length,
-                       ucs::time::nanoseconds patience)
+                       contacts all, ucs::time::nanoseconds patience)
     : worker_(worker),
       told_(told),
       group_(group),
       rank_(rank),
-      peers_(worker, std::move(addresses), address_length, on_lost, this),
+      peers_(worker, std::move(all), on_lost, this),
       patience_(patience) {
     told_.add(group, *this);
 }

@@ -23,13 +23,13 @@ public:
     // that failed waits for a rank that lives but does not take what was sent to it; then the rank
     // counts as lost. std::bad_alloc.
     ucp_fabric(ucp_worker_h worker, news& told, std::uint32_t group, schedule::rank_t rank,
-               std::vector<std::byte> addresses, std::size_t address_length,
-               ucs::time::nanoseconds patience = usual_patience);
+               contacts all, ucs::time::nanoseconds patience = usual_patience);
     // No operation is under way.
     ~ucp_fabric() override;
 
     schedule::rank_t rank() const noexcept override { return rank_; }
     schedule::rank_t size() const noexcept override { return peers_.size(); }
+    [[nodiscard]] const contacts& all() const noexcept { return peers_.all(); }
     void post(schedule::step& what) noexcept override;
     void cancel(schedule::step& what) noexcept override;
     ucs_status_t enter(schedule::operation& what, schedule::sequence_t& number) noexcept override;

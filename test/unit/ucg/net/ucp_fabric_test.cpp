@@ -61,8 +61,8 @@ struct member {
     // Sends that nobody takes are given up soon.
     static constexpr ucs::time::nanoseconds patience = 50'000'000;
 
-    member(context& at, rank_t rank, const std::vector<std::byte>& addresses, std::size_t length)
-        : fabric(at.worker, at.told, 5, rank, addresses, length, patience) {}
+    member(context& at, rank_t rank, ucg::net::contacts all)
+        : fabric(at.worker, at.told, 5, rank, std::move(all), patience) {}
 
     ucg::schedule::frame_pool frames;
     ucp_fabric fabric;
@@ -79,8 +79,10 @@ struct group {
         std::vector<std::byte> all(size * length);
         for (rank_t i = 0; i < size; ++i)
             std::ranges::copy(contexts[i]->address(), all.data() + i * length);
+        const ucg::net::contacts everybody(
+            std::make_shared<ucg::net::whole_book>(std::move(all), length), size);
         for (rank_t i = 0; i < size; ++i)
-            members.push_back(std::make_unique<member>(*contexts[i], i, all, length));
+            members.push_back(std::make_unique<member>(*contexts[i], i, everybody));
     }
     ~group() {
         run_until([&] {

@@ -1,0 +1,103 @@
+// The rounds by which ranks become a group.
+#include "ucg/core/joining.hpp"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <vector>
+
+#include "test/support/environment.hpp"
+#include "ucg/core/context.hpp"
+
+using ucg::schedule::rank_t;
+
+namespace {
+
+// What the members of an exchange in one thread have said, by round and rank.
+using rounds = std::vector<std::vector<std::vector<std::byte>>>;
+
+class meeting final : public ucg::exchange {
+public:
+    meeting(rounds& all, rank_t rank, rank_t size, ucg::net::contacts known)
+        : all_(all), rank_(rank), size_(size), known_(std::move(known)) {}
+
+    rank_t rank() const noexcept override { return rank_; }
+    rank_t size() const noexcept override { return size_; }
+    ucg::net::contacts contacts() const override { return known_; }
+    ucs_status_t begin(const void* own, void* all, std::size_t bytes) noexcept override {
+        if (all_.size() <= round_) all_.resize(round_ + 1);
+        all_[round_].resize(size_);
+        const auto* const first = static_cast<const std::byte*>(own);
+        all_[round_++][rank_].assign(first, first + bytes);
+        into_ = static_cast<std::byte*>(all);
+        return UCS_OK;
+    }
+    ucs_status_t test() noexcept override {
+        const auto& said = all_[round_ - 1];
+        for (const auto& each : said)
+            if (each.empty()) return UCS_INPROGRESS;
+        for (rank_t i = 0; i < size_; ++i)
+            std::ranges::copy(said[i], into_ + i * said[i].size());
+        return UCS_OK;
+    }
+
+private:
+    rounds& all_;
+    const rank_t rank_, size_;
+    const ucg::net::contacts known_;
+    std::size_t round_ = 0;
+    std::byte* into_ = nullptr;
+};
+
+// Ranks on nodes of their own.
+struct joiners {
+    explicit joiners(rank_t size) {
+        for (rank_t i = 0; i < size; ++i) {
+            const test::env node("UCG_NODE_ID", std::to_string(i).c_str());
+            auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
+            REQUIRE(made);
+            contexts.push_back(std::move(*made));
+        }
+    }
+    std::vector<ucg::membership> join(rounds& said, const ucg::net::contacts& known,
+                                      const std::vector<std::uint32_t>& keys) {
+        const auto size = static_cast<rank_t>(contexts.size());
+        std::vector<std::unique_ptr<ucg::joining>> all;
+        for (rank_t i = 0; i < size; ++i)
+            all.push_back(std::make_unique<ucg::joining>(
+                *contexts[i], std::make_unique<meeting>(said, i, size, known),
+                ucg::joining::wish{0, keys[i], ucs::time::now() + 100 * ucs::time::second}));
+        std::vector<ucg::membership> made;
+        for (int turn = 0; turn < 20; ++turn)
+            for (auto& each : all) {
+                if (each == nullptr) continue;
+                const ucs_status_t status = each->advance();
+                if (status == UCS_INPROGRESS) continue;
+                REQUIRE(status == UCS_OK);
+                made.push_back(each->take());
+                each.reset();
+            }
+        REQUIRE(made.size() == size);
+        return made;
+    }
+
+    std::vector<std::unique_ptr<ucg::context>> contexts;
+};
+
+}  // namespace
+
+TEST_CASE("joining: who is known already tells no address, which saves a round") {
+    joiners in(3);
+    rounds first, second;
+    const auto made = in.join(first, {}, {0, 0, 0});
+    CHECK(first.size() == 4);
+    REQUIRE(made[0].contacts);
+    // The last one is numbered first.
+    const auto split = in.join(second, made[0].contacts, {2, 1, 0});
+    CHECK(second.size() == 3);
+    for (const auto& each : split)
+        CHECK(each.contacts.book() == made[0].contacts.book());
+    std::span<const std::byte> here, there;
+    REQUIRE(split[1].contacts.find(0, here) == UCS_OK);
+    REQUIRE(made[1].contacts.find(2, there) == UCS_OK);
+    CHECK(std::ranges::equal(here, there));
+}
