@@ -35,9 +35,22 @@ void say(int to, std::span<const std::uint8_t> text) {
     static_cast<void>(::send(to, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-// Two rounds, as far as they come. What is said comes in two halves.
+// Whatever is known by now.
+void ask(exchange& by, std::uint64_t number) {
+    for (rank_t of = 0; of < ranks; ++of) {
+        std::array<std::byte, bytes> into;
+        std::size_t room = into.size();
+        static_cast<void>(by.look_up(number, of, into.data(), room));
+        if (room > wire::most_published) __builtin_trap();
+        by.serve();
+    }
+}
+
+// Two rounds, as far as they come, and look-ups after each. What is said comes in two halves.
 void drive(exchange& by, std::span<const std::pair<int, std::span<const std::uint8_t>>> said) {
     const std::array<std::byte, bytes> mine{};
+    std::uint64_t number = 0;
+    static_cast<void>(by.publish(mine.data(), mine.size(), number));
     for (int turn = 0; turn < 2; ++turn) {
         std::array<std::byte, bytes * ranks> all;
         if (by.begin(mine.data(), all.data(), bytes) != UCS_OK) return;
@@ -53,8 +66,11 @@ void drive(exchange& by, std::span<const std::pair<int, std::span<const std::uin
                 say(to, text.subspan(text.size() / 2));
         for (int i = 0; i < 4 && by.test() == UCS_INPROGRESS; ++i) {
         }
+        ask(by, number);
         by.release();
+        ask(by, number);
     }
+    static_cast<void>(by.withdraw(number));
 }
 
 void be_others(std::span<const std::uint8_t> input) {

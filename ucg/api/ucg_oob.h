@@ -63,13 +63,56 @@ typedef struct ucg_oob {
     /** Frees the request. One that has not ended is given up: further rounds fail everywhere. */
     void (*release)(void* arg, void* request);
 
-    /** First argument of the three functions. */
+    /** First argument of all functions. */
     void* arg;
+
+    /* The rest is optional: all of it, or none (NULL). With it a rank looks up the addresses of
+     * those that it sends to, when it does, instead of getting those of all ranks. What was made
+     * over such an object asks it as long as it is there: the object outlives the groups made over
+     * it, those split from them, and their context, which is driven in turn with others that use
+     * the object, as the calls for one object come one after the other. */
+
+    /**
+     * Gives the others a block to look up. All ranks publish in the same order among themselves and
+     * among their rounds.
+     *
+     * @param block   `bytes` bytes, at least 1, which are copied.
+     * @param number  gets how many this rank has published before: what `lookup` asks for.
+     * @return UCS_OK; UCS_ERR_EXCEEDS_LIMIT: too long, or too much is published; other errors.
+     * Where it fails nothing was published, and this rank may go on with rounds.
+     */
+    ucs_status_t (*publish)(void* arg, const void* block, size_t bytes, uint64_t* number);
+
+    /**
+     * Asks for the block that a rank published under a number. Never waits. To be called when a
+     * round has ended well that began after this rank published under that number, and until it
+     * withdraws it.
+     *
+     * @param block  gets the block with UCS_OK. Nothing of it is kept after the call.
+     * @param bytes  the room; gets the bytes of the block.
+     * @return UCS_OK. UCS_INPROGRESS: call it again; who does not want to know any more may stop.
+     *         Else it cannot be had: UCS_ERR_CONNECTION_RESET: who keeps it died or left.
+     *         UCS_ERR_TIMED_OUT. UCS_ERR_BUFFER_TOO_SMALL: `bytes` says how much it needs.
+     *         UCS_ERR_INVALID_PARAM: there is no such rank or number, or no round has followed.
+     */
+    ucs_status_t (*lookup)(void* arg, uint64_t number, uint32_t rank, void* block, size_t* bytes);
+
+    /**
+     * This rank asks for nothing of this number any more.
+     *
+     * @return UCS_OK. UCS_INPROGRESS: others may still ask this rank, or are not told yet: call it
+     *         again, as long as this rank can wait.
+     */
+    ucs_status_t (*withdraw)(void* arg, uint64_t number);
+
+    /** Answers what others ask of this rank; called again and again while something is published.
+     * Never waits. */
+    void (*progress)(void* arg);
 } ucg_oob_t;
 
 /** An object of one rank without functions: what a program begins with that sets its own. */
 #define UCG_OOB_INIT \
-    { sizeof(ucg_oob_t), 0, 1, NULL, NULL, NULL, NULL }
+    { sizeof(ucg_oob_t), 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /* Bundled objects
  *

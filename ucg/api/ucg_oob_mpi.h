@@ -84,7 +84,8 @@ static inline void ucg_oob_mpi_release(void* arg, void* request) {
 }
 
 /**
- * An object over the members of a communicator. Collective over it: MPI_Comm_dup may wait.
+ * An object over the members of a communicator. Collective over it: MPI_Comm_dup may wait. Without
+ * lookups: groups over it exchange the addresses of all ranks, and use it only while they are made.
  *
  * MPI has no timeouts: a round waits for ever for a member that does not come, and what MPI does
  * about one that dies is MPI's (usually it ends the job). Who gives a round up can begin no other
@@ -117,6 +118,11 @@ static inline ucs_status_t ucg_oob_mpi_create(MPI_Comm comm, ucg_oob_mpi_t** oob
     self->oob.test = ucg_oob_mpi_test;
     self->oob.release = ucg_oob_mpi_release;
     self->oob.arg = self;
+    /* MPI has nobody who would answer while a rank is elsewhere. */
+    self->oob.publish = NULL;
+    self->oob.lookup = NULL;
+    self->oob.withdraw = NULL;
+    self->oob.progress = NULL;
     *oob_p = self;
     return UCS_OK;
 }

@@ -27,7 +27,14 @@ struct exchange::round {
 
 ucg_oob_t exchange::as_oob(std::uint32_t rank, std::uint32_t size) noexcept {
     size_ = size;
-    return {sizeof(ucg_oob_t), rank, size, begin, test, release, this};
+    ucg_oob_t made = UCG_OOB_INIT;
+    made.rank = rank;
+    made.size = size;
+    made.allgather = begin;
+    made.test = test;
+    made.release = release;
+    made.arg = this;
+    return made;
 }
 
 ucs_status_t exchange::begin(void* self, const void* send, void* recv, std::size_t bytes,

@@ -34,6 +34,23 @@ void release(void* arg, void*) {
     of(arg).release();
 }
 
+ucs_status_t publish(void* arg, const void* block, size_t bytes, uint64_t* number) {
+    return number == nullptr ? UCS_ERR_INVALID_PARAM : of(arg).publish(block, bytes, *number);
+}
+
+ucs_status_t lookup(void* arg, uint64_t number, uint32_t rank, void* block, size_t* bytes) {
+    return block == nullptr || bytes == nullptr ? UCS_ERR_INVALID_PARAM
+                                                : of(arg).look_up(number, rank, block, *bytes);
+}
+
+ucs_status_t withdraw(void* arg, uint64_t number) {
+    return of(arg).withdraw(number);
+}
+
+void progress(void* arg) {
+    of(arg).serve();
+}
+
 ucs_status_t refuse(const char* call, const char* why) noexcept {
     ucs::log::error(oob_log, "{}: {}", call, why);
     return UCS_ERR_INVALID_PARAM;
@@ -51,8 +68,9 @@ ucs_status_t guarded(const char* call, const Body& body) noexcept {
 }
 
 std::unique_ptr<ucg_oob_t> wrap(std::unique_ptr<exchange> made) {
-    auto object = std::make_unique<ucg_oob_t>(ucg_oob_t{
-        sizeof(ucg_oob_t), made->rank(), made->size(), allgather, test, release, nullptr});
+    auto object = std::make_unique<ucg_oob_t>(
+        ucg_oob_t{sizeof(ucg_oob_t), made->rank(), made->size(), allgather, test, release, nullptr,
+                  publish, lookup, withdraw, progress});
     object->arg = made.release();
     return object;
 }

@@ -24,6 +24,10 @@ std::string block_file(std::uint64_t round, rank_t rank) {
     return fmt::format("round.{}.{}", round, rank);
 }
 
+std::string published_file(std::uint64_t number, rank_t rank) {
+    return fmt::format("published.{}.{}", number, rank);
+}
+
 // A rank that has ended a round knows that all have begun it, and so ended the one before: its own
 // file of that one can go. Those of the last rounds go when the last rank leaves. Owner context.
 class directory final : public exchange {
@@ -64,6 +68,39 @@ private:
         }
         if (missing_.empty()) return UCS_OK;
         return is_late() ? too_late() : UCS_INPROGRESS;
+    }
+
+    // It stays until the last rank leaves: others may look for it.
+    ucs_status_t put(std::uint64_t number, std::span<const std::byte> mine) override {
+        wire::header_bytes head;
+        wire::pack({wire::kind::published, rank(), size(), job_, number, mine.size()}, head);
+        return folder_.write(published_file(number, rank()), rank(), head, mine);
+    }
+
+    // It was there before the round that followed was over; but a network's file system may show it
+    // late.
+    ucs_status_t find(std::uint64_t number, rank_t of, std::span<std::byte> into,
+                      std::size_t& bytes) override {
+        const auto time = ucs::time::now();
+        if (time < next_find_) return UCS_INPROGRESS;
+        const std::string name = published_file(number, of);
+        wire::header_bytes head_bytes;
+        const auto count = folder_.read(name, head_bytes, into);
+        if (!count) return count.status();
+        next_find_ = time + shortest_rest;
+        if (*count < head_bytes.size()) return UCS_INPROGRESS;
+        const auto head = wire::parse(head_bytes);
+        if (!head || head->what != wire::kind::published || head->from != of ||
+            head->ranks != size() || head->job != job_ || head->round != number) {
+            ucs::log::error(oob_log, "{}/{} is not what rank {} of {} writes", folder_.path(), name,
+                            of, size());
+            return UCS_ERR_INVALID_PARAM;
+        }
+        const std::size_t room = into.size();
+        bytes = static_cast<std::size_t>(head->content);
+        if (bytes <= room && *count != head_bytes.size() + bytes) return UCS_INPROGRESS;
+        next_find_ = 0;
+        return bytes <= room ? UCS_OK : UCS_ERR_BUFFER_TOO_SMALL;
     }
 
     void finish(ucs_status_t why) noexcept override {
@@ -174,6 +211,7 @@ private:
     std::size_t next_ = 0;           // of them, to look for its block
     std::size_t next_to_check_ = 0;  // to see whether it lives
     bool is_told_ = false;
+    ucs::time::nanoseconds next_find_ = 0;  // where a published block was not there
     ucs::time::nanoseconds rest_ = shortest_rest;
     ucs::time::nanoseconds next_look_ = 0;
     ucs::time::nanoseconds next_patrol_ = 0;

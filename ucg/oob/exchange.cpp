@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <new>
 
 #include "ucg/oob/log.hpp"
+#include "ucg/oob/own_blocks.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -22,6 +24,20 @@ private:
     ucs_status_t start() override { return UCS_OK; }
     ucs_status_t advance() override { return UCS_OK; }
     void finish(ucs_status_t) noexcept override {}
+    ucs_status_t put(std::uint64_t number, std::span<const std::byte> block) override {
+        own_.put(number, block);
+        return UCS_OK;
+    }
+    ucs_status_t find(std::uint64_t number, rank_t, std::span<std::byte> into,
+                      std::size_t& bytes) override {
+        return hand_over(own_.of(number), into, bytes);
+    }
+    ucs_status_t drop(std::uint64_t number) override {
+        own_.drop(number);
+        return UCS_OK;
+    }
+
+    own_blocks own_;
 };
 
 }  // namespace
@@ -82,10 +98,7 @@ ucs_status_t exchange::begin(const void* send, void* recv, std::size_t bytes) no
         return UCS_ERR_INVALID_PARAM;
     }
     if (owner_ == 0) own();
-    const auto time = ucs::time::now();
-    constexpr auto never = std::numeric_limits<ucs::time::nanoseconds>::max();
-    now_ = {next_round_++, bytes, static_cast<std::byte*>(recv),
-            who_.timeout < never - time ? time + who_.timeout : never};
+    now_ = {next_round_++, bytes, static_cast<std::byte*>(recv), deadline()};
     if (bytes != 0) std::memmove(block(rank()).data(), send, bytes);
     const ucs_status_t status = guarded([this] { return start(); });
     if (status != UCS_OK) {
@@ -116,8 +129,99 @@ void exchange::release() noexcept {
 void exchange::end(ucs_status_t how) noexcept {
     if (!is_copy()) finish(how);
     failure_ = how;
+    if (how == UCS_OK) rounds_over_ = now_.number + 1;
     state_ = state::ended;
     now_.into = nullptr;
+}
+
+ucs::time::nanoseconds exchange::deadline() const noexcept {
+    constexpr auto never = std::numeric_limits<ucs::time::nanoseconds>::max();
+    const auto time = ucs::time::now();
+    return who_.timeout < never - time ? time + who_.timeout : never;
+}
+
+// --- what is looked up ---
+
+ucs_status_t exchange::publish(const void* block, std::size_t bytes,
+                               std::uint64_t& number) noexcept {
+    if (is_copy()) return refuse_copy();
+    if (failure_ != UCS_OK) return failure_;
+    if (block == nullptr || bytes == 0) {
+        ucs::log::error(oob_log, "rank {} cannot publish {} bytes at {}", rank(), bytes, block);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (owner_ == 0) own();
+    number = next_number_++;
+    if (bytes > wire::most_published) return UCS_ERR_EXCEEDS_LIMIT;
+    return guarded([&] {
+        published_.reserve(published_.size() + 1);
+        const ucs_status_t status = put(number, {static_cast<const std::byte*>(block), bytes});
+        if (status == UCS_OK) published_.push_back({number, next_round_});
+        return status;
+    });
+}
+
+ucs_status_t exchange::look_up(std::uint64_t number, rank_t of, void* block,
+                               std::size_t& bytes) noexcept {
+    if (is_copy()) return refuse_copy();
+    const auto known = std::ranges::find(published_, number, &publication::number);
+    if (of >= size() || known == published_.end() || rounds_over_ <= known->before) {
+        ucs::log::error(oob_log, "rank {} looks up number {} of rank {} of {}: {}", rank(), number,
+                        of, size(),
+                        of >= size()                ? "there is no such rank"
+                        : known == published_.end() ? "it has published nothing under that number"
+                                                    : "no round has followed");
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return guarded([&] {
+        const ucs_status_t status =
+            find(number, of, {static_cast<std::byte*>(block), bytes}, bytes);
+        if (status == UCS_INPROGRESS) return see_question(number, of);
+        std::erase_if(
+            asked_, [&](const unanswered& each) { return each.number == number && each.of == of; });
+        return status;
+    });
+}
+
+// There is no answer yet: has the time for one passed?
+ucs_status_t exchange::see_question(std::uint64_t number, rank_t of) {
+    const auto known = std::ranges::find_if(
+        asked_, [&](const unanswered& each) { return each.number == number && each.of == of; });
+    if (known == asked_.end()) {
+        asked_.push_back({number, of, deadline()});
+        return UCS_INPROGRESS;
+    }
+    if (ucs::time::now() < known->deadline) return UCS_INPROGRESS;
+    asked_.erase(known);
+    ucs::log::error(oob_log, "rank {} did not hear within {} s where rank {} is", rank(),
+                    timeout_seconds(), of);
+    return UCS_ERR_TIMED_OUT;
+}
+
+ucs_status_t exchange::withdraw(std::uint64_t number) noexcept {
+    if (is_copy()) return UCS_OK;
+    const auto known = std::ranges::find(published_, number, &publication::number);
+    if (known == published_.end()) return UCS_ERR_INVALID_PARAM;
+    std::erase_if(asked_, [&](const unanswered& each) { return each.number == number; });
+    const ucs_status_t status = guarded([&] { return drop(number); });
+    if (status != UCS_INPROGRESS) published_.erase(known);
+    return status;
+}
+
+void exchange::serve() noexcept {
+    if (owner_ == 0 || is_copy()) return;
+    static_cast<void>(guarded([this] {
+        answer();
+        return UCS_OK;
+    }));
+}
+
+ucs_status_t exchange::hand_over(std::span<const std::byte> block, std::span<std::byte> into,
+                                 std::size_t& bytes) noexcept {
+    bytes = block.size();
+    if (block.size() > into.size()) return UCS_ERR_BUFFER_TOO_SMALL;
+    if (!block.empty()) std::memcpy(into.data(), block.data(), block.size());
+    return UCS_OK;
 }
 
 ucs_status_t exchange::differs(rank_t who, std::uint64_t its_bytes) const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "ucg/oob/tcp_wire.hpp"
 #include "ucs/time/clock.hpp"
@@ -27,10 +28,10 @@ struct membership {
     [[nodiscard]] ucs_status_t check(const char* call, double seconds) noexcept;
 };
 
-// One allgather at a time among the members. After a failure all further ones fail in the same way:
-// the members no longer agree on what comes next. It belongs to the process that uses it first: a
-// copy that a fork() made elsewhere disturbs nobody. Owner context; owned by the C object around
-// it.
+// One allgather at a time among the members, and blocks that they may look up in between. After a
+// failure all further ones fail in the same way: the members no longer agree on what comes next. It
+// belongs to the process that uses it first: a copy that a fork() made elsewhere disturbs nobody.
+// Owner context; owned by the C object around it.
 class exchange {
 public:
     exchange(const exchange&) = delete;
@@ -44,6 +45,15 @@ public:
     [[nodiscard]] ucs_status_t begin(const void* send, void* recv, std::size_t bytes) noexcept;
     [[nodiscard]] ucs_status_t test() noexcept;
     void release() noexcept;
+
+    // As ucg_oob_t::publish, lookup, withdraw and progress. A number is used up also where its
+    // block is refused, so that those of all ranks stay the same.
+    [[nodiscard]] ucs_status_t publish(const void* block, std::size_t bytes,
+                                       std::uint64_t& number) noexcept;
+    [[nodiscard]] ucs_status_t look_up(std::uint64_t number, rank_t of, void* block,
+                                       std::size_t& bytes) noexcept;
+    [[nodiscard]] ucs_status_t withdraw(std::uint64_t number) noexcept;
+    void serve() noexcept;
 
 protected:
     explicit exchange(const membership& who) noexcept : who_(who) {}
@@ -88,17 +98,52 @@ protected:
     // others are to be told of a failure where they cannot see it.
     virtual void finish(ucs_status_t why) noexcept = 0;
 
+    // This rank's block of at most wire::most_published bytes, for those who find() it once a round
+    // that begins later has ended well. Errors need no line in the log: then addresses are
+    // exchanged.
+    [[nodiscard]] virtual ucs_status_t put(std::uint64_t number,
+                                           std::span<const std::byte> block) = 0;
+    // UCS_OK by hand_over(); UCS_INPROGRESS; else an error, which was logged.
+    [[nodiscard]] virtual ucs_status_t find(std::uint64_t number, rank_t of,
+                                            std::span<std::byte> into, std::size_t& bytes) = 0;
+    // This rank does not look for what has this number any more. UCS_INPROGRESS: see
+    // ucg_oob_t::withdraw.
+    [[nodiscard]] virtual ucs_status_t drop(std::uint64_t) { return UCS_OK; }
+    // What others ask, while there may be no round.
+    virtual void answer() {}
+
+    // The result of a look-up: UCS_OK or UCS_ERR_BUFFER_TOO_SMALL.
+    [[nodiscard]] static ucs_status_t hand_over(std::span<const std::byte> block,
+                                                std::span<std::byte> into,
+                                                std::size_t& bytes) noexcept;
+
 private:
     enum class state { idle, under_way, ended };
+    // What this rank has published.
+    struct publication {
+        std::uint64_t number;
+        std::uint64_t before;  // a round that was not begun then
+    };
+    struct unanswered {
+        std::uint64_t number;
+        rank_t of;
+        ucs::time::nanoseconds deadline;
+    };
 
     void end(ucs_status_t how) noexcept;
     template<class Body>
     ucs_status_t guarded(const Body& body) noexcept;
     [[nodiscard]] ucs_status_t refuse_copy() const noexcept;
+    [[nodiscard]] ucs::time::nanoseconds deadline() const noexcept;
+    [[nodiscard]] ucs_status_t see_question(std::uint64_t number, rank_t of);
 
     const membership who_;
     round now_;
     std::uint64_t next_round_ = 0;
+    std::uint64_t rounds_over_ = 0;  // the number of those that ended well
+    std::uint64_t next_number_ = 0;
+    std::vector<publication> published_;
+    std::vector<unanswered> asked_;
     state state_ = state::idle;
     ucs_status_t failure_ = UCS_OK;
     pid_t owner_ = 0;

@@ -18,6 +18,7 @@ namespace ucg::oob {
 //   here.RANK         made when the rank comes, with where its process is; never made twice
 //   left.RANK         the same when it has left
 //   round.NUMBER.RANK the rank's block of a round, after a header of tcp_wire.hpp
+//   published.NUMBER.RANK  a block of the rank that others look up, after such a header
 //   failed            why the group failed, as a failure of tcp_wire.hpp
 //   temporary.RANK... of any of these, while it is written
 //

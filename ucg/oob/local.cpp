@@ -43,6 +43,19 @@ private:
         }
     }
 
+    // One's own blocks are on the board before it enters a round.
+    ucs_status_t put(std::uint64_t number, std::span<const std::byte> mine) override {
+        return board_->shelf_of(rank()).add(number, mine) ? UCS_OK : UCS_ERR_EXCEEDS_LIMIT;
+    }
+
+    ucs_status_t find(std::uint64_t number, rank_t of, std::span<std::byte> into,
+                      std::size_t& bytes) override {
+        const auto found = board_->shelf_of(of).find(number);
+        if (!found.empty()) return hand_over(found, into, bytes);
+        ucs::log::error(oob_log, "rank {} has published nothing under number {}", of, number);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
     void finish(ucs_status_t why) noexcept override {
         if (why != UCS_OK && has_entered_) leave(static_cast<std::uint32_t>(-why));
     }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -24,14 +25,42 @@ struct flock lock_of(rank_t rank, short type) noexcept {
 }  // namespace
 
 ucs::result<local_board> local_board::make(rank_t size) {
-    const std::size_t bytes = size * sizeof(local_note);
+    const std::size_t bytes = size * (sizeof(local_note) + sizeof(local_shelf));
     auto file = ucs::memory::make_memory_file("hawser-oob", bytes);
     if (!file) return file.status();
     auto memory = ucs::memory::mapped::file(file->get(), bytes);
     if (!memory) return memory.status();
     for (rank_t rank = 0; rank < size; ++rank)
         new (memory->data() + rank * sizeof(local_note)) local_note;
+    // The file is all zero, as an empty shelf is.
     return local_board(std::move(*memory), std::move(*file), size);
+}
+
+bool local_shelf::add(std::uint64_t number, std::span<const std::byte> block) noexcept {
+    // Groups made one after the other have the same worker mostly.
+    if (const auto last = find(number); std::ranges::equal(last, block)) return true;
+    const record head{number, block.size()};
+    const std::uint64_t at = used.load(std::memory_order_relaxed);
+    const std::uint64_t end = at + sizeof head + (block.size() + 7) / 8 * 8;
+    if (end > room) return false;
+    std::memcpy(&records[at], &head, sizeof head);
+    std::memcpy(&records[at + sizeof head], block.data(), block.size());
+    used.store(end, std::memory_order_release);
+    return true;
+}
+
+std::span<const std::byte> local_shelf::find(std::uint64_t number) const noexcept {
+    const std::uint64_t end = std::min<std::uint64_t>(used.load(std::memory_order_acquire), room);
+    std::span<const std::byte> found;
+    for (std::uint64_t at = 0; at + sizeof(record) <= end;) {
+        record head;
+        std::memcpy(&head, &records[at], sizeof head);
+        at += sizeof head;
+        if (head.number > number || head.bytes > end - at) break;
+        found = {&records[at], static_cast<std::size_t>(head.bytes)};
+        at += (head.bytes + 7) / 8 * 8;
+    }
+    return found;
 }
 
 ucs_status_t local_board::enter(rank_t rank) const noexcept {

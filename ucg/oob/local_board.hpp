@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <span>
 
 #include "ucg/oob/rank_list.hpp"
 #include "ucs/memory/mapped.hpp"
@@ -23,6 +24,25 @@ struct alignas(64) local_note {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
+// What one rank has published: records, appended by it alone. Pages that nobody uses take no
+// memory.
+struct alignas(64) local_shelf {
+    // Of a block that other numbers may have as well: it counts until the next record's.
+    struct record {
+        std::uint64_t number;
+        std::uint64_t bytes;  // of the block, which follows, up to a multiple of 8
+    };
+    static constexpr std::size_t room = 128 * 1024 - 64;
+
+    std::atomic<std::uint64_t> used{0};  // bytes of whole records
+    alignas(64) std::byte records[room];
+
+    // False: it is full.
+    [[nodiscard]] bool add(std::uint64_t number, std::span<const std::byte> block) noexcept;
+    // Empty: nothing has this number. From another process, so it is checked.
+    [[nodiscard]] std::span<const std::byte> find(std::uint64_t number) const noexcept;
+};
+
 // Notes of all ranks. A rank that is here holds a lock of its process on the byte of its number:
 // the kernel opens it when the process dies, also before anybody has waited for the process. Shared
 // by the objects of one process. Any thread.
@@ -33,6 +53,9 @@ public:
     [[nodiscard]] rank_t size() const noexcept { return size_; }
     [[nodiscard]] local_note& of(rank_t rank) const noexcept {
         return reinterpret_cast<local_note*>(memory_.data())[rank];
+    }
+    [[nodiscard]] local_shelf& shelf_of(rank_t rank) const noexcept {
+        return reinterpret_cast<local_shelf*>(memory_.data() + size_ * sizeof(local_note))[rank];
     }
     // This process is the rank from here on. UCS_ERR_ALREADY_EXISTS, UCS_ERR_IO_ERROR.
     [[nodiscard]] ucs_status_t enter(rank_t rank) const noexcept;

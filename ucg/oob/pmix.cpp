@@ -7,10 +7,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "ucg/oob/log.hpp"
+#include "ucg/oob/own_blocks.hpp"
 #include "ucg/oob/pmix_library.hpp"
 
 namespace ucg::oob {
@@ -56,6 +59,33 @@ struct answers {
     rank_t count = 0;
     pmix_status_t trouble = PMIX_SUCCESS;
 };
+
+// A block that is looked up; the library's thread writes it, perhaps when nobody wants it any more.
+struct wanted {
+    std::mutex lock;
+    bool is_here = false;
+    pmix_status_t status = PMIX_SUCCESS;
+    std::vector<std::byte> block;
+};
+
+void wanted_came(pmix_status_t status, pmix_value_t* value, void* arg) {
+    const std::unique_ptr<std::shared_ptr<wanted>> asked(
+        static_cast<std::shared_ptr<wanted>*>(arg));
+    wanted& into = **asked;
+    const std::lock_guard guard(into.lock);
+    if (status == PMIX_SUCCESS && (value == nullptr || value->type != PMIX_BYTE_OBJECT))
+        status = PMIX_ERR_NOT_FOUND;
+    if (status == PMIX_SUCCESS) {
+        const auto* const from = reinterpret_cast<const std::byte*>(value->data.bo.bytes);
+        try {
+            into.block.assign(from, from + value->data.bo.size);
+        } catch (const std::bad_alloc&) {
+            status = PMIX_ERR_NOMEM;
+        }
+    }
+    into.status = status;
+    into.is_here = true;
+}
 
 struct question {
     std::shared_ptr<answers> into;
@@ -296,6 +326,65 @@ private:
         return late(missing, {});
     }
 
+    // The next round commits it, and its fence brings it to the servers of all.
+    ucs_status_t put(std::uint64_t number, std::span<const std::byte> mine) override {
+        if (size() == 1) {
+            own_.put(number, mine);
+            return UCS_OK;
+        }
+        pmix_value_t value{};
+        value.type = PMIX_BYTE_OBJECT;
+        value.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(mine.data()));
+        value.data.bo.size = mine.size();
+        const std::string key = key_of(number);
+        const pmix_status_t status = launcher_.library().put(PMIX_GLOBAL, key.c_str(), &value);
+        return status == PMIX_SUCCESS ? UCS_OK : cannot("PMIx_Put", status);
+    }
+
+    ucs_status_t find(std::uint64_t number, rank_t of, std::span<std::byte> into,
+                      std::size_t& bytes) override {
+        if (size() == 1) return hand_over(own_.of(number), into, bytes);
+        auto& asked = wanted_[{number, of}];
+        if (asked == nullptr) {
+            if (const ucs_status_t status = ask_for(number, of, asked); status != UCS_OK) {
+                wanted_.erase({number, of});
+                return status;
+            }
+        }
+        const std::shared_ptr<wanted> what = asked;
+        const std::lock_guard guard(what->lock);
+        if (!what->is_here) return UCS_INPROGRESS;
+        if (what->status != PMIX_SUCCESS) {
+            wanted_.erase({number, of});
+            return cannot("PMIx_Get", what->status);
+        }
+        const ucs_status_t status = hand_over(what->block, into, bytes);
+        if (status == UCS_OK) wanted_.erase({number, of});
+        return status;
+    }
+
+    ucs_status_t drop(std::uint64_t number) override {
+        own_.drop(number);
+        std::erase_if(wanted_, [&](const auto& each) { return each.first.first == number; });
+        return UCS_OK;
+    }
+
+    [[nodiscard]] std::string key_of(std::uint64_t number) const {
+        return fmt::format("hawser.published.{}.{}", instance_, number);
+    }
+
+    ucs_status_t ask_for(std::uint64_t number, rank_t of, std::shared_ptr<wanted>& into) {
+        into = std::make_shared<wanted>();
+        auto asked = std::make_unique<std::shared_ptr<wanted>>(into);
+        const pmix_proc_t who = launcher_.peer(of);
+        const std::string key = key_of(number);
+        const pmix_status_t status =
+            launcher_.library().get(&who, key.c_str(), nullptr, 0, wanted_came, asked.get());
+        if (status != PMIX_SUCCESS) return cannot("PMIx_Get", status);
+        static_cast<void>(asked.release());  // the answer frees it
+        return UCS_OK;
+    }
+
     ucs_status_t cannot(const char* call, pmix_status_t why) {
         ucs::log::error(oob_log, "round {}: {}: {}", now().number, call,
                         launcher_.library().error_string(why));
@@ -312,6 +401,8 @@ private:
     const unsigned instance_;
     std::string key_;
     std::shared_ptr<answers> state_;
+    own_blocks own_;  // of one that is alone
+    std::map<std::pair<std::uint64_t, rank_t>, std::shared_ptr<wanted>> wanted_;
     rank_t asked_ = 0;
     bool is_fencing_ = false;
     bool is_asking_who_ = false;

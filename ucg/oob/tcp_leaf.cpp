@@ -33,7 +33,8 @@ tcp_leaf::tcp_leaf(const membership& who, std::uint64_t job, tcp_place root,
 tcp_leaf::~tcp_leaf() = default;
 
 ucs_status_t tcp_leaf::start() {
-    has_begun_ = is_deaf_ = has_complained_ = false;
+    is_in_round_ = true;
+    has_begun_ = is_sending_block_ = is_deaf_ = has_complained_ = false;
     return UCS_OK;
 }
 
@@ -47,9 +48,11 @@ ucs_status_t tcp_leaf::advance() {
 }
 
 void tcp_leaf::finish(ucs_status_t why) noexcept {
+    is_in_round_ = false;
     if (why == UCS_OK) {
         // Rank 0 has all blocks, so it has this one: the frame is whole.
-        if (link_) link_->forget_body();
+        if (link_ && is_sending_block_) link_->forget_body();
+        is_sending_block_ = false;
         return;
     }
     link_.reset();
@@ -172,26 +175,50 @@ void tcp_leaf::try_again(std::string why) {
 }
 
 ucs_status_t tcp_leaf::take_part() {
-    if (!has_begun_) {
-        has_begun_ = true;
-        link_->put(frame(kind::block), block(rank()));
-    }
-    // What rank 0 sent before it closed the connection is still to be read.
-    if (!is_deaf_ && link_->is_sending()) is_deaf_ = link_->flush() == UCS_ERR_CONNECTION_RESET;
-    if (!link_->in_frame()) {
-        const ucs_status_t status = link_->read_header();
-        if (status == UCS_INPROGRESS)
-            return link_->is_silent() ? lost("does not answer any more") : status;
+    if (!link_) return lost("sent nonsense");
+    send_on();
+    for (;;) {
+        if (!link_->in_frame()) {
+            const ucs_status_t status = link_->read_header();
+            if (status == UCS_INPROGRESS)
+                return link_->is_silent() ? lost("does not answer any more") : status;
+            if (status != UCS_OK)
+                return lost(status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
+        }
+        if (link_->header().what != kind::answer) return take_frame();
+        const ucs_status_t status = take_answer();
+        if (status == UCS_INPROGRESS) return status;
         if (status != UCS_OK)
             return lost(status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
     }
-    return take_frame();
+}
+
+// Letters go before a block that was not begun: what is published before a round is there when it
+// ends. What rank 0 sent before it closed the connection is still to be read.
+void tcp_leaf::send_on() {
+    while (!is_deaf_) {
+        const ucs_status_t status = link_->flush();
+        if (status == UCS_INPROGRESS) return;
+        is_deaf_ = status != UCS_OK;
+        if (is_deaf_) return;
+        is_sending_block_ = false;
+        if (std::exchange(is_sending_letter_, false)) letters_.pop_front();
+        if (!letters_.empty()) {
+            is_sending_letter_ = true;
+            link_->put(letters_.front().head, letters_.front().content);
+        } else if (is_in_round_ && !has_begun_) {
+            has_begun_ = is_sending_block_ = true;
+            link_->put(frame(kind::block), block(rank()));
+        } else {
+            return;
+        }
+    }
 }
 
 ucs_status_t tcp_leaf::take_frame() {
     const wire::header& what = link_->header();
     if (what.what == kind::failure) return take_failure();
-    if (what.what != kind::blocks || what.round != now().number || link_->is_sending())
+    if (what.what != kind::blocks || what.round != now().number || !has_begun_ || is_sending_block_)
         return lost("sent what belongs to no round of ours");
     if (what.content != all_blocks().size()) {
         ucs::log::error(oob_log, "round {}: rank 0 has {} bytes for rank {}, which expects {}",
@@ -217,10 +244,10 @@ ucs_status_t tcp_leaf::see_deadline() {
         has_complained_ = true;
         answer_until_ = ucs::time::now() + time_to_answer;
         // It has not taken the block: then it is not in the round, and answers nothing.
-        if (link_->is_sending() || is_deaf_) answer_until_ = 0;
+        if (!has_begun_ || is_sending_block_ || is_deaf_) answer_until_ = 0;
         if (answer_until_ != 0) {
-            link_->put(frame(kind::late));
-            is_deaf_ = link_->flush() == UCS_ERR_CONNECTION_RESET;
+            write(kind::late, now().number);
+            send_on();
         }
     }
     if (ucs::time::now() < answer_until_) return UCS_INPROGRESS;

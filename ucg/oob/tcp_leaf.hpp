@@ -1,8 +1,12 @@
 // A rank other than 0 of a store.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ucg/oob/exchange.hpp"
@@ -11,8 +15,8 @@
 
 namespace ucg::oob {
 
-// Connects to rank 0 during the first round, as often as it takes, and stays connected. Owner
-// context.
+// Connects to rank 0 during the first round, as often as it takes, and stays connected: what is
+// published and asked goes there as well. Owner context.
 class tcp_leaf final : public exchange {
 public:
     tcp_leaf(const membership& who, std::uint64_t job, tcp_place root)
@@ -23,11 +27,31 @@ public:
 
 private:
     enum class state { resting, connecting, greeting, joined };
+    // What goes to rank 0 beside the blocks of rounds.
+    struct letter {
+        wire::header head;
+        std::vector<std::byte> content;
+    };
+    struct inquiry {
+        bool is_answered = false;
+        ucs_status_t status = UCS_OK;
+        std::vector<std::byte> block;
+    };
+    using place = std::pair<std::uint64_t, rank_t>;  // number and rank
 
     ucs_status_t start() override;
     ucs_status_t advance() override;
     void finish(ucs_status_t why) noexcept override;
+    ucs_status_t put(std::uint64_t number, std::span<const std::byte> block) override;
+    ucs_status_t find(std::uint64_t number, rank_t of, std::span<std::byte> into,
+                      std::size_t& bytes) override;
+    ucs_status_t drop(std::uint64_t number) override;
+    void answer() override;
 
+    void write(wire::kind what, std::uint64_t number, std::span<const std::byte> content = {});
+    void send_on();
+    [[nodiscard]] ucs_status_t see_answers();
+    [[nodiscard]] ucs_status_t take_answer();
     [[nodiscard]] ucs_status_t join();
     void connect();
     void begin_connection(const ucs::net::socket_address& at);
@@ -57,10 +81,20 @@ private:
     std::string last_trouble_;
     // When it is there.
     std::optional<tcp_link> link_;
+    bool is_in_round_ = false;
     bool has_begun_ = false;  // the block is given to the link
-    bool is_deaf_ = false;    // the link takes no more
+    bool is_sending_block_ = false;
+    bool is_deaf_ = false;  // the link takes no more
     bool has_complained_ = false;
     ucs::time::nanoseconds answer_until_ = 0;
+    // What is looked up.
+    std::deque<letter> letters_;  // the first one may be on its way
+    bool is_sending_letter_ = false;
+    std::map<std::uint64_t, std::size_t> kept_;  // bytes at rank 0, by number
+    std::size_t kept_bytes_ = 0;
+    std::set<std::uint64_t> withdrawn_;  // and rank 0 may not know it yet
+    std::map<place, inquiry> inquiries_;
+    std::vector<std::byte> answer_;  // that comes
 };
 
 }  // namespace ucg::oob

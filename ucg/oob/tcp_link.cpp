@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 
@@ -59,10 +60,16 @@ bool tcp_link::is_silent() noexcept {
 }
 
 void tcp_link::put(wire::header what, std::span<const std::byte> body) noexcept {
-    assert(!is_sending());
-    what.content = body.size();
+    put(what, {}, body);
+}
+
+void tcp_link::put(wire::header what, std::span<const std::byte> start,
+                   std::span<const std::byte> body) noexcept {
+    assert(!is_sending() && start.size() <= wire::failure::most_bytes);
+    what.content = start.size() + body.size();
     wire::pack(what, std::span(head_).first<wire::header::size>());
-    head_size_ = wire::header::size;
+    std::copy(start.begin(), start.end(), head_.begin() + wire::header::size);
+    head_size_ = wire::header::size + start.size();
     body_ = body;
     sent_ = 0;
 }

@@ -32,6 +32,9 @@ public:
     // contents of a failure are copied.
     void put(wire::header what, std::span<const std::byte> body = {}) noexcept;
     void put(wire::header what, const wire::failure& why) noexcept;
+    // With something of at most failure::most_bytes before the body, which is copied.
+    void put(wire::header what, std::span<const std::byte> start,
+             std::span<const std::byte> body) noexcept;
     [[nodiscard]] ucs_status_t flush() noexcept;
     [[nodiscard]] bool is_sending() const noexcept { return sent_ < head_size_ + body_.size(); }
     // Sends no more of the body that it was given: its memory goes away. Whether the frame is

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -17,6 +18,8 @@ using wire::kind;
 constexpr ucs::time::nanoseconds time_to_greet = 10 * ucs::time::second;
 // Beyond the number of ranks, all of which may come at once.
 constexpr std::size_t most_strangers = 64;
+// Of a block for the next round that is taken before that begins here.
+constexpr std::size_t most_early = 64 * 1024;
 
 }  // namespace
 
@@ -43,7 +46,8 @@ tcp_root::tcp_root(const membership& who, std::uint64_t job, ucs::unique_fd list
       job_(job),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
-      members_(who.size) {}
+      members_(who.size),
+      store_(who.size) {}
 
 // Ranks that came after the failure need not wait for a rank 0 that will not be there.
 tcp_root::~tcp_root() {
@@ -53,6 +57,7 @@ tcp_root::~tcp_root() {
 ucs_status_t tcp_root::start() {
     wanted_ = size() - 1;
     sending_ = 0;
+    is_in_round_ = true;
     is_sharing_ = false;
     if (!lost_.empty()) {
         std::sort(lost_.begin(), lost_.end());
@@ -63,10 +68,11 @@ ucs_status_t tcp_root::start() {
     }
     for (const auto& each : members_)
         if (each) each->has_given = false;
+    take_early_blocks();
     for (const auto& each : members_) {
         if (!each || !each->is_ahead) continue;
         each->is_ahead = false;
-        watch(*each, EPOLLIN);
+        watch(*each);
         read(*each);
     }
     return failed_;
@@ -84,13 +90,16 @@ ucs_status_t tcp_root::advance() {
 
 void tcp_root::finish(ucs_status_t why) noexcept {
     const rank_t me = 0;
+    is_in_round_ = false;
     if (why != UCS_OK) fail(why, {&me, 1});
-    // A failure may have ended the round while some had half of the result.
-    for (const auto& each : members_)
-        if (each && !each->is_gone && !each->link.forget_body()) {
-            ::shutdown(each->link.fd(), SHUT_RDWR);
-            each->is_gone = true;
-        }
+    // A failure may have ended the round while some had half of the result, or of an answer.
+    for (const auto& each : members_) {
+        if (!each || each->is_gone) continue;
+        if (!each->is_owed && (failed_ == UCS_OK || each->is_told)) continue;
+        if (each->out == sending::result) each->link.forget_body();
+        ::shutdown(each->link.fd(), SHUT_RDWR);
+        each->is_gone = true;
+    }
 }
 
 void tcp_root::poll() {
@@ -201,12 +210,15 @@ void tcp_root::ignore(const guest& which) noexcept {
 
 void tcp_root::serve(guest& from, std::uint32_t events) {
     if (from.is_gone) return;
-    if (from.is_ahead && (events & (EPOLLHUP | EPOLLERR)) != 0) return lose(from, "died or left");
+    if (is_paused(from) && (events & (EPOLLHUP | EPOLLERR)) != 0) return lose(from, "died or left");
     if ((events & EPOLLOUT) != 0) send_on(from);
     if (!from.is_gone && (events & ~std::uint32_t{EPOLLOUT}) != 0) read(from);
 }
 
-void tcp_root::watch(guest& which, std::uint32_t interest) noexcept {
+void tcp_root::watch(guest& which) noexcept {
+    if (which.is_gone) return;
+    const std::uint32_t interest = (is_paused(which) ? 0U : std::uint32_t{EPOLLIN}) |
+                                   (which.link.is_sending() ? std::uint32_t{EPOLLOUT} : 0U);
     if (which.interest == interest) return;
     epoll_event event{};
     event.events = which.interest = interest;
@@ -215,7 +227,7 @@ void tcp_root::watch(guest& which, std::uint32_t interest) noexcept {
 }
 
 void tcp_root::read(guest& from) {
-    while (!from.is_gone && !from.is_ahead && failed_ == UCS_OK) {
+    while (!from.is_gone && !is_paused(from) && failed_ == UCS_OK) {
         if (!from.link.in_frame()) {
             const ucs_status_t status = from.link.read_header();
             if (status == UCS_INPROGRESS) return;
@@ -233,22 +245,31 @@ bool tcp_root::take_frame(guest& from) {
     if (from.rank == 0) return greet(from);
     if (what.from == from.rank && what.ranks == size() && what.job == job_) {
         if (what.what == kind::block) return take_block(from);
-        if (what.what == kind::late) {
-            static_cast<void>(from.link.read_body({}));
-            // With the last block here nobody is missing: the result is on its way.
-            if (what.round == now().number && wanted_ != 0) fail_late();
-            return true;
-        }
+        if (what.what == kind::late) return take_late(from);
+        if (what.what == kind::published) return take_published(from);
+        if (what.what == kind::question) return take_question(from);
+        if (what.what == kind::withdrawn) return take_withdrawn(from);
     }
     lose(from, "sent what a rank does not send");
     return false;
 }
 
+// With the last block here nobody is missing: the result is on its way.
+bool tcp_root::take_late(guest& from) {
+    const std::uint64_t of = from.link.header().round;
+    static_cast<void>(from.link.read_body({}));
+    if (of == now().number && wanted_ != 0) fail_late();
+    if (from.early && of == now().number + 1) from.is_late = true;
+    return true;
+}
+
 bool tcp_root::take_block(guest& from) {
     const wire::header& what = from.link.header();
-    if (from.has_given && what.round == now().number + 1) {
+    if (from.is_early_coming) return take_early(from);
+    if (from.has_given && !from.early && what.round == now().number + 1) {
+        if (what.content <= most_early) return take_early(from);
         from.is_ahead = true;
-        watch(from, from.interest & ~std::uint32_t{EPOLLIN});
+        watch(from);
         return false;
     }
     if (from.has_given || what.round != now().number) {
@@ -322,8 +343,9 @@ void tcp_root::lose(guest& which, const char* how) {
         complaints_.warn(oob_log, "somebody who connected to rank 0 is dropped: {}", how);
         return;
     }
-    if (is_sharing_) {  // it may have had all that it wanted
-        if (which.link.is_sending()) --sending_;
+    store_.leave(which.rank);
+    if (is_sharing_ || !is_in_round_) {  // it may have had all that it wanted
+        if (std::exchange(which.is_owed, false)) --sending_;
         lost_.push_back(which.rank);
         return;
     }
@@ -335,30 +357,51 @@ void tcp_root::share() {
     is_sharing_ = true;
     for (const auto& each : members_) {
         if (!each || each->is_gone) continue;
-        each->link.put({kind::blocks, 0, size(), job_, now().number}, all_blocks());
+        each->is_owed = true;
         ++sending_;
-        send_on(*each);
     }
+    for (const auto& each : members_)
+        if (each && !each->is_gone) send_on(*each);
 }
 
 void tcp_root::send_on(guest& to) {
-    if (!to.link.is_sending()) return;
-    const ucs_status_t status = to.link.flush();
-    if (status == UCS_OK) {
-        --sending_;
-        watch(to, to.interest & ~std::uint32_t{EPOLLOUT});
-    } else if (status == UCS_INPROGRESS) {
-        watch(to, to.interest | EPOLLOUT);
-    } else {
-        lose(to, "died or left");
+    while (to.link.is_sending() || put_next(to)) {
+        const ucs_status_t status = to.link.flush();
+        if (status == UCS_INPROGRESS) break;
+        if (status != UCS_OK) return lose(to, "died or left");
+        if (to.out == sending::result) {
+            to.is_owed = false;
+            --sending_;
+        }
+        to.out = sending::nothing;
+        to.answer.reset();
     }
+    watch(to);
+}
+
+// The result before an answer.
+bool tcp_root::put_next(guest& to) {
+    if (to.is_owed) {
+        to.link.put({kind::blocks, 0, size(), job_, now().number}, all_blocks());
+        to.out = sending::result;
+        return true;
+    }
+    if (!to.question) return false;
+    const auto [number, of] = *std::exchange(to.question, std::nullopt);
+    to.answer = store_.find(number, of);
+    std::array<std::byte, wire::answer_head::size> head;
+    wire::pack({to.answer ? UCS_OK : UCS_ERR_NO_ELEM, of}, head);
+    to.link.put({kind::answer, 0, size(), job_, number}, head,
+                to.answer ? std::span<const std::byte>(*to.answer) : std::span<const std::byte>());
+    to.out = sending::answer;
+    return true;
 }
 
 std::vector<rank_t> tcp_root::missing() const {
     std::vector<rank_t> who;
     for (rank_t rank = 1; rank < size(); ++rank) {
         const auto& each = members_[rank];
-        if (is_sharing_ ? each->link.is_sending() && !each->is_gone : !each || !each->has_given)
+        if (is_sharing_ ? each->is_owed && !each->is_gone : !each || !each->has_given)
             who.push_back(rank);
     }
     return who;

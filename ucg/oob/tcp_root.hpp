@@ -1,17 +1,21 @@
 // The store at rank 0.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ucg/oob/exchange.hpp"
 #include "ucg/oob/tcp_link.hpp"
+#include "ucg/oob/tcp_store.hpp"
 #include "ucs/log/throttle.hpp"
 #include "ucs/type/result.hpp"
 
 namespace ucg::oob {
 
-// Takes the blocks of all others straight into the result, then sends everybody the result. Who
+// Takes the blocks of all others straight into the result, then sends everybody the result; keeps
+// what they publish, and answers who asks, one question at a time. Who
 // connects is a stranger until it has said which rank it is; strangers that say nothing or
 // something else are dropped, and disturb nobody. Owner context.
 class tcp_root final : public exchange {
@@ -26,6 +30,7 @@ public:
     void adopt(ucs::unique_fd socket);
 
 private:
+    enum class sending : std::uint8_t { nothing, result, answer };
     struct guest {
         explicit guest(ucs::unique_fd socket) noexcept : link(std::move(socket)) {}
 
@@ -36,7 +41,16 @@ private:
         bool has_said_who = false;
         bool has_given = false;
         bool is_ahead = false;  // its block for the next round waits in the socket
-        bool is_told = false;   // of the failure
+        bool is_owed = false;   // it has not got the whole result
+        bool is_late = false;   // its time for the next round is over
+        // A block for the next round that others' questions would wait behind.
+        bool is_early_coming = false;
+        std::optional<std::vector<std::byte>> early{};
+        std::vector<std::byte> incoming{};  // what comes that goes into no result
+        std::optional<std::pair<std::uint64_t, rank_t>> question{};  // not answered yet
+        sending out = sending::nothing;
+        tcp_store::block answer{};  // on its way
+        bool is_told = false;       // of the failure
         bool is_gone = false;
     };
 
@@ -46,6 +60,11 @@ private:
     ucs_status_t start() override;
     ucs_status_t advance() override;
     void finish(ucs_status_t why) noexcept override;
+    ucs_status_t put(std::uint64_t number, std::span<const std::byte> block) override;
+    ucs_status_t find(std::uint64_t number, rank_t of, std::span<std::byte> into,
+                      std::size_t& bytes) override;
+    ucs_status_t drop(std::uint64_t number) override;
+    void answer() override;
 
     void poll();
     void accept_all();
@@ -57,11 +76,23 @@ private:
     void read(guest& from);
     [[nodiscard]] bool take_frame(guest& from);
     [[nodiscard]] bool take_block(guest& from);
+    [[nodiscard]] bool take_early(guest& from);
+    [[nodiscard]] bool use_early(guest& from);
+    void take_early_blocks();
+    [[nodiscard]] bool take_late(guest& from);
+    [[nodiscard]] bool take_in(guest& from);
+    [[nodiscard]] bool take_published(guest& from);
+    [[nodiscard]] bool take_question(guest& from);
+    [[nodiscard]] bool take_withdrawn(guest& from);
+    [[nodiscard]] bool put_next(guest& to);
+    [[nodiscard]] static bool is_paused(const guest& which) noexcept {
+        return which.is_ahead || which.question || which.out == sending::answer;
+    }
     [[nodiscard]] bool greet(guest& from);
     [[nodiscard]] bool refuse(guest& from, ucs_status_t why, const char* text);
     void lose(guest& which, const char* how);
     void ignore(const guest& which) noexcept;
-    void watch(guest& which, std::uint32_t interest) noexcept;
+    void watch(guest& which) noexcept;
     void share();
     void send_on(guest& to);
     [[nodiscard]] std::vector<rank_t> missing() const;
@@ -79,7 +110,9 @@ private:
     std::vector<rank_t> lost_;
     rank_t wanted_ = 0;   // blocks that are missing
     rank_t sending_ = 0;  // members that have not got the whole result
+    bool is_in_round_ = false;
     bool is_sharing_ = false;
+    tcp_store store_;
     ucs::time::nanoseconds next_look_ = 0;
     ucs_status_t failed_ = UCS_OK;
     wire::failure said_;

@@ -27,7 +27,15 @@ bool fits(const header& what) noexcept {
         case kind::hello:
         case kind::welcome:
         case kind::late:
+        case kind::withdrawn:
             return what.content == 0;
+        case kind::published:
+            return what.content != 0 && what.content <= most_published;
+        case kind::question:
+            return what.content == sizeof(rank_t);
+        case kind::answer:
+            return what.content >= answer_head::size &&
+                   what.content <= answer_head::size + most_published;
         case kind::block:
         case kind::blocks:
             return what.content <= header::most_content;
@@ -91,6 +99,27 @@ std::optional<failure> parse_failure(std::span<const std::byte> bytes, rank_t ra
     }
     if (found.first.size() > found.count) return {};
     return found;
+}
+
+void pack(const answer_head& from, std::span<std::byte, answer_head::size> into) noexcept {
+    put(&into[0], static_cast<std::int32_t>(from.status));
+    put(&into[4], from.of);
+}
+
+std::optional<answer_head> parse_answer(std::span<const std::byte, answer_head::size> bytes,
+                                        rank_t ranks) noexcept {
+    const auto status = get<std::int32_t>(&bytes[0]);
+    const auto of = get<rank_t>(&bytes[4]);
+    if (status > UCS_OK || status <= UCS_ERR_LAST || of >= ranks) return {};
+    return answer_head{static_cast<ucs_status_t>(status), of};
+}
+
+void pack_question(rank_t of, std::span<std::byte, sizeof(rank_t)> into) noexcept {
+    put(into.data(), of);
+}
+
+rank_t parse_question(std::span<const std::byte, sizeof(rank_t)> bytes) noexcept {
+    return get<rank_t>(bytes.data());
 }
 
 }  // namespace ucg::oob::wire

@@ -10,12 +10,16 @@
 //     24  u64  round; 0 where it means nothing
 //     32  u64  bytes that follow
 //
-//   to rank 0:    hello     nothing follows; the first frame
-//                 block     the sender's block of the round
-//                 late      nothing follows: its time for the round is over
-//   from rank 0:  welcome   nothing follows; the answer to hello
-//                 blocks    the blocks of all ranks
-//                 failure   the round, or the greeting, has failed for everybody
+//   to rank 0:    hello       nothing follows; the first frame
+//                 block       the sender's block of the round
+//                 late        nothing follows: its time for the round is over
+//                 published   a block that others may look up; the round is its number
+//                 question    u32: of which rank the block of a number (the round) is wanted
+//                 withdrawn   nothing follows: the sender asks for no block of a number any more
+//   from rank 0:  welcome     nothing follows; the answer to hello
+//                 blocks      the blocks of all ranks
+//                 failure     the round, or the greeting, has failed for everybody
+//                 answer      i32 status, u32 rank, then that rank's block of a number, or nothing
 //
 //   failure: i32 status, u32 how many ranks are at fault, then the first of them, u32 each
 #pragma once
@@ -32,7 +36,20 @@
 
 namespace ucg::oob::wire {
 
-enum class kind : std::uint16_t { hello = 1, welcome, block, blocks, late, failure };
+enum class kind : std::uint16_t {
+    hello = 1,
+    welcome,
+    block,
+    blocks,
+    late,
+    failure,
+    published,
+    question,
+    withdrawn,
+    answer
+};
+
+inline constexpr std::size_t most_published = 64 * 1024;
 
 struct header {
     static constexpr std::size_t size = 40;
@@ -57,6 +74,14 @@ struct failure {
     std::vector<rank_t> first{};
 };
 
+// What precedes the block in an answer.
+struct answer_head {
+    static constexpr std::size_t size = 8;
+
+    ucs_status_t status = UCS_OK;
+    rank_t of = 0;
+};
+
 // All of the culprits are counted, and the first ones named.
 [[nodiscard]] failure blame(ucs_status_t why, std::span<const rank_t> culprits);
 
@@ -68,5 +93,12 @@ void pack(const header& from, std::span<std::byte, header::size> into) noexcept;
 std::size_t pack(const failure& from, std::span<std::byte, failure::most_bytes> into) noexcept;
 // Nothing: malformed. The ranks ascend and are below `ranks`.
 [[nodiscard]] std::optional<failure> parse_failure(std::span<const std::byte> bytes, rank_t ranks);
+
+void pack(const answer_head& from, std::span<std::byte, answer_head::size> into) noexcept;
+// Nothing: malformed.
+[[nodiscard]] std::optional<answer_head> parse_answer(
+    std::span<const std::byte, answer_head::size> bytes, rank_t ranks) noexcept;
+void pack_question(rank_t of, std::span<std::byte, sizeof(rank_t)> into) noexcept;
+[[nodiscard]] rank_t parse_question(std::span<const std::byte, sizeof(rank_t)> bytes) noexcept;
 
 }  // namespace ucg::oob::wire

@@ -87,6 +87,12 @@ class Pmix(Ranks):
             self.assertEqual(code, 0, output)
             self.assert_all_end(output, ranks)
 
+    def test_lookups(self):
+        for ranks in (1, 2, 5):
+            code, output = run([*mpirun(ranks), PROGRAM, "env", "lookups"])
+            self.assertEqual(code, 0, output)
+            self.assert_all_end(output, ranks)
+
     def test_prterun(self):
         code, output = run([*prterun(3), PROGRAM, "env", "rounds"])
         self.assertEqual(code, 0, output)
@@ -173,6 +179,12 @@ class Variables(Ranks):
         codes, output = self.launch(4, "again", settings)
         self.assertEqual(codes, [0] * 4, output)
         self.assert_all_end(output, 4, times=2)
+
+    def test_lookups(self):
+        settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        codes, output = self.launch(4, "lookups", settings)
+        self.assertEqual(codes, [0] * 4, output)
+        self.assert_all_end(output, 4)
 
     def test_a_killed_rank_is_named(self):
         settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}

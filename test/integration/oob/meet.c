@@ -1,6 +1,7 @@
 /* A rank that meets the others as the environment says, or over MPI. Prints one line: how it ended.
-   usage: meet env|mpi rounds | absent | again | die | giveup
+   usage: meet env|mpi rounds | lookups | absent | again | die | giveup
      rounds  exchanges blocks of several sizes and checks them
+     lookups each publishes blocks and looks up those of all others
      again   the same over two objects, one after the other
      absent  the last rank does not take part in the second round; the others end with a timeout
      die     rank 1 kills itself before the second round; the others say how that ended
@@ -70,9 +71,56 @@ static ucs_status_t check_rounds(const ucg_oob_t* oob) {
     return status;
 }
 
+/* Block `number` of a rank has this many bytes, so that lengths differ. */
+static size_t length_of(uint32_t rank, uint64_t number) {
+    return 100 + rank + 1000 * number;
+}
+
+static ucs_status_t look_up(const ucg_oob_t* oob, uint64_t number, uint32_t rank) {
+    unsigned char found[5000];
+    size_t bytes = sizeof(found), at;
+    ucs_status_t status;
+
+    while ((status = oob->lookup(oob->arg, number, rank, found, &bytes)) == UCS_INPROGRESS) {
+        oob->progress(oob->arg);
+        rest();
+    }
+    if (status != UCS_OK) return status;
+    for (at = 0; at < bytes || bytes != length_of(rank, number); ++at)
+        if (bytes != length_of(rank, number) || found[at] != pattern(rank, number, at)) {
+            printf("WRONG block %u of rank %u, byte %zu\n", (unsigned)number, rank, at);
+            exit(4);
+        }
+    return UCS_OK;
+}
+
+static ucs_status_t check_lookups(const ucg_oob_t* oob) {
+    unsigned char mine[5000];
+    ucs_status_t status = UCS_OK;
+    uint64_t number = 0, i;
+    uint32_t rank;
+    size_t at;
+
+    for (i = 0; status == UCS_OK && i < 3; ++i) {
+        for (at = 0; at < length_of(oob->rank, i); ++at)
+            mine[at] = pattern(oob->rank, i, at);
+        status = oob->publish(oob->arg, mine, length_of(oob->rank, i), &number);
+        if (status == UCS_OK && number != i) exit(5);
+        if (status == UCS_OK) status = check_round(oob, 2 * i, 8);
+        for (rank = 0; status == UCS_OK && rank < oob->size; ++rank)
+            status = look_up(oob, i, rank);
+        if (status == UCS_OK) status = check_round(oob, 2 * i + 1, 8);
+    }
+    for (i = 0; status == UCS_OK && i < 3; ++i)
+        while ((status = oob->withdraw(oob->arg, i)) == UCS_INPROGRESS)
+            rest();
+    return status;
+}
+
 static ucs_status_t act(const ucg_oob_t* oob, const char* what) {
     ucs_status_t status;
 
+    if (strcmp(what, "lookups") == 0) return check_lookups(oob);
     if (strcmp(what, "absent") != 0 && strcmp(what, "die") != 0) return check_rounds(oob);
     status = check_round(oob, 0, 100);
     if (status != UCS_OK) return status;
@@ -172,6 +220,6 @@ int main(int argc, char** argv) {
 #ifdef MEET_OVER_MPI
     if (argc == 3 && strcmp(argv[1], "mpi") == 0) return meet_mpi(argv[2]);
 #endif
-    fprintf(stderr, "usage: %s env|mpi rounds|again|absent|die|giveup\n", argv[0]);
+    fprintf(stderr, "usage: %s env|mpi rounds|lookups|again|absent|die|giveup\n", argv[0]);
     return 2;
 }

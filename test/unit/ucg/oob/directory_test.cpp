@@ -292,3 +292,53 @@ TEST_CASE("folder: of many ranks the one that left is found, a few in each call"
     CHECK(log.count("rank 999 left") == 1);
     me->release(me->arg, request);
 }
+
+TEST_CASE("folder: ranks look up what others published, and nothing stays") {
+    const test::temp_dir folder;
+    for (const std::uint32_t size : {1U, 5U}) {
+        CHECK(test::run_as_processes(size, [&](std::uint32_t rank) -> std::string {
+                  const auto me = folder_rank(rank, size, folder.path(), "lookups");
+                  if (!me) return "not created";
+                  for (std::uint64_t number = 0; number < 3; ++number)
+                      if (auto wrong = test::check_lookups(*me, number, 300); !wrong.empty())
+                          return wrong;
+                  return {};
+              }) == "");
+        CHECK(std::filesystem::is_empty(folder.path()));
+    }
+}
+
+TEST_CASE("folder: a published file that is wrong, too long, or does not appear") {
+    const test::temp_dir folder;
+    const test::log_capture log;
+    const auto first = folder_rank(0, 2, folder.path(), "wrong", 0.2);
+    const auto second = folder_rank(1, 2, folder.path(), "wrong", test::long_enough);
+    REQUIRE(first);
+    REQUIRE(second);
+    const std::vector<std::byte> mine(50, std::byte{5});
+    std::uint64_t number = 0;
+    for (const auto* const each : {&first, &second})
+        for (int i = 0; i < 2; ++i)
+            REQUIRE((*each)->publish((*each)->arg, mine.data(), mine.size(), &number) == UCS_OK);
+    CHECK(number == 1);
+    CHECK(test::run_as_threads(2, [&](std::uint32_t rank) {
+              return check_round(rank == 0 ? *first : *second, 0, 16);
+          }) == "");
+    std::vector<std::byte> found(49);
+    CHECK(test::look_up(*first, 0, 1, found) == UCS_ERR_BUFFER_TOO_SMALL);
+    found.resize(50);
+    CHECK(test::look_up(*first, 0, 1, found) == UCS_OK);
+    CHECK(found == mine);
+    // Another rank's, or another number's.
+    const std::string path = folder.path() + "/ucg-wrong/";
+    std::filesystem::copy_file(path + "published.0.0", path + "published.0.1",
+                               std::filesystem::copy_options::overwrite_existing);
+    CHECK(test::look_up(*first, 0, 1, found) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("published.0.1 is not what rank 1 of 2 writes") == 1);
+    // Half of it is as none.
+    std::filesystem::resize_file(path + "published.1.1", 60);
+    CHECK(test::look_up(*first, 1, 1, found) == UCS_ERR_TIMED_OUT);
+    std::filesystem::remove(path + "published.1.1");
+    CHECK(test::look_up(*first, 1, 1, found) == UCS_ERR_TIMED_OUT);
+    CHECK(log.count("rank 0 did not hear within 0.2 s where rank 1 is") == 2);
+}

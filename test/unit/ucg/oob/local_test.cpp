@@ -156,3 +156,59 @@ TEST_CASE("board: one round at a time, and sizes that cannot be") {
     ucg_oob_destroy(&foreign);
     CHECK(log.count("not one of the bundled ones") == 1);
 }
+
+TEST_CASE("board: ranks look up what others published, as threads and as processes") {
+    for (const std::uint32_t size : {1U, 2U, 7U}) {
+        auto all = board(size);
+        const auto body = [&](std::uint32_t rank) -> std::string {
+            for (std::uint64_t number = 0; number < 3; ++number)
+                if (auto wrong = test::check_lookups(*all[rank], number, 300); !wrong.empty())
+                    return wrong;
+            return {};
+        };
+        CHECK((size == 7 ? test::run_as_processes(size, body) : test::run_as_threads(size, body)) ==
+              "");
+    }
+}
+
+TEST_CASE("board: what a rank published is found when it has died") {
+    auto all = board(3);
+    CHECK(test::run_as_processes(3, [&](std::uint32_t rank) -> std::string {
+              const ucg_oob_t& me = *all[rank];
+              const char mine = static_cast<char>('a' + rank);
+              std::uint64_t number = 9;
+              if (me.publish(me.arg, &mine, 1, &number) != UCS_OK || number != 0) return "publish";
+              if (auto wrong = check_round(me, 0, 16); !wrong.empty()) return wrong;
+              if (rank == 1) ::kill(::getpid(), SIGKILL);
+              if (auto wrong = expect_failure(me, UCS_ERR_CONNECTION_RESET); !wrong.empty())
+                  return wrong;
+              std::vector<std::byte> found(8);
+              if (test::look_up(me, 0, 1, found) != UCS_OK) return "it is not found";
+              return found == std::vector<std::byte>{std::byte{'b'}} ? "" : "something else";
+          }) == "");
+}
+
+TEST_CASE("board: a shelf keeps what differs, and says when it is full") {
+    auto all = board(1);
+    const ucg_oob_t& me = *all[0];
+    std::vector<std::byte> block(60 * 1024);
+    std::uint64_t number = 0;
+    // The same block again and again takes no room.
+    for (std::uint64_t i = 0; i < 100; ++i) {
+        REQUIRE(me.publish(me.arg, block.data(), block.size(), &number) == UCS_OK);
+        CHECK(number == i);
+    }
+    block[0] = std::byte{1};
+    CHECK(me.publish(me.arg, block.data(), block.size(), &number) == UCS_OK);
+    block[0] = std::byte{2};
+    CHECK(me.publish(me.arg, block.data(), block.size(), &number) == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(number == 101);
+    REQUIRE(check_round(me, 0, 1) == "");
+    std::vector<std::byte> found(64 * 1024);
+    CHECK(test::look_up(me, 99, 0, found) == UCS_OK);
+    CHECK(found[0] == std::byte{0});
+    CHECK(test::look_up(me, 100, 0, found) == UCS_OK);
+    CHECK(found[0] == std::byte{1});
+    found.resize(10);
+    CHECK(test::look_up(me, 100, 0, found) == UCS_ERR_BUFFER_TOO_SMALL);
+}

@@ -91,6 +91,48 @@ std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes)
     return {};
 }
 
+ucs_status_t look_up(const ucg_oob_t& oob, std::uint64_t number, std::uint32_t rank,
+                     std::vector<std::byte>& into) {
+    std::size_t bytes = into.size();
+    ucs_status_t status = UCS_INPROGRESS;
+    while ((status = oob.lookup(oob.arg, number, rank, into.data(), &bytes)) == UCS_INPROGRESS) {
+        oob.progress(oob.arg);
+        ::usleep(100);
+    }
+    if (status == UCS_OK) into.resize(bytes);
+    return status;
+}
+
+std::string check_lookups(const ucg_oob_t& oob, std::uint64_t number, std::size_t bytes) {
+    const auto block = [&](std::uint32_t rank) {
+        std::vector<std::byte> made(bytes + rank % 3);
+        for (std::size_t at = 0; at < made.size(); ++at)
+            made[at] = pattern(rank, static_cast<unsigned>(number), at);
+        return made;
+    };
+    const auto mine = block(oob.rank);
+    std::uint64_t got = 0;
+    ucs_status_t status = oob.publish(oob.arg, mine.data(), mine.size(), &got);
+    if (status != UCS_OK || got != number)
+        return fmt::format("publication {} is {}: {}", number, got, ucs_status_string(status));
+    char none = 0;
+    if (ucg::oob::gather(oob, &none, &none, 0) != UCS_OK) return "the round that follows";
+    for (std::uint32_t distance = 0; distance < oob.size; ++distance) {
+        const std::uint32_t rank = (oob.rank + distance) % oob.size;
+        std::vector<std::byte> found(bytes + 2);
+        status = look_up(oob, number, rank, found);
+        if (status != UCS_OK)
+            return fmt::format("block {} of rank {}: {}", number, rank, ucs_status_string(status));
+        if (found != block(rank)) return fmt::format("block {} of rank {} is wrong", number, rank);
+    }
+    if (ucg::oob::gather(oob, &none, &none, 0) != UCS_OK) return "the last round";
+    for (int i = 0; i < 100'000; ++i) {
+        if ((status = oob.withdraw(oob.arg, number)) == UCS_OK) return {};
+        ::usleep(100);
+    }
+    return fmt::format("withdrawing: {}", ucs_status_string(status));
+}
+
 std::string rounds_around_children(oob_handle& oob) {
     const auto fork_one = [&] {
         const pid_t child = ::fork();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ucg/api/ucg_oob.h"
 
@@ -25,6 +26,14 @@ using rank_body = std::function<std::string(std::uint32_t rank)>;
 
 // A round of `bytes` bytes of a pattern of rank and round; complains of a wrong status or content.
 [[nodiscard]] std::string check_round(const ucg_oob_t& oob, unsigned round, std::size_t bytes);
+
+// Publishes a block, meets the others, looks the blocks of all up while the others do so, meets
+// them again, and withdraws it. All ranks do so. `number`: how often this was done before.
+[[nodiscard]] std::string check_lookups(const ucg_oob_t& oob, std::uint64_t number,
+                                        std::size_t bytes);
+// Asks until there is an answer; answers others meanwhile.
+[[nodiscard]] ucs_status_t look_up(const ucg_oob_t& oob, std::uint64_t number, std::uint32_t rank,
+                                   std::vector<std::byte>& into);
 
 // Rounds before, around and after forks of children that destroy their copies of the object, one of
 // them while a round is under way. All ranks do so.

@@ -278,3 +278,275 @@ TEST_CASE("star: a rank whose time is over when the last block comes gets its re
     INFO(log.text());
     CHECK(log.size() == 0);
 }
+
+// --- what is published and looked up ---
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+bytes block_of(rank_t rank, std::size_t size = 20) {
+    return bytes(size, static_cast<std::byte>(rank + 1));
+}
+
+std::uint64_t publish(party& by, const bytes& what) {
+    std::uint64_t number = ~std::uint64_t{0};
+    REQUIRE(by.me->publish(what.data(), what.size(), number) == UCS_OK);
+    return number;
+}
+
+struct found {
+    ucs_status_t status;
+    bytes block;
+};
+
+found look_up(party& by, std::uint64_t number, rank_t of, std::size_t room = 100) {
+    bytes into(room);
+    std::size_t size = room;
+    const ucs_status_t status = by.me->look_up(number, of, into.data(), size);
+    if (status == UCS_OK) into.resize(size);
+    return {status, into};
+}
+
+void serve(std::vector<party>& all) {
+    for (int i = 0; i < 10; ++i)
+        for (party& each : all)
+            each.me->serve();
+}
+
+// A round that ends well.
+void meet(std::vector<party>& all) {
+    for (party& each : all)
+        REQUIRE(each.begin(8) == UCS_OK);
+    turn(all);
+    for (party& each : all) {
+        REQUIRE(each.me->test() == UCS_OK);
+        each.me->release();
+    }
+}
+
+// Rank i of `size` has published block_of(i), and a round has followed.
+struct published_star : star {
+    explicit published_star(rank_t size) : star(size, 40 * second) {
+        for (rank_t rank = 1; rank < size; ++rank)
+            join(rank);
+        for (rank_t rank = 0; rank < size; ++rank)
+            CHECK(publish(all[rank], block_of(rank)) == 0);
+        meet(all);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("star: what ranks publish is found by all others, in any order") {
+    const test::virtual_time clock;
+    published_star of(4);
+    // Between others' rounds, several questions at a time, and again.
+    for (int again = 0; again < 2; ++again) {
+        for (rank_t by = 0; by < 4; ++by)
+            for (rank_t whom = 0; whom < 4; ++whom)
+                CHECK(look_up(of.all[by], 0, whom).status == (by == 0 ? UCS_OK : UCS_INPROGRESS));
+        serve(of.all);
+        for (rank_t by = 0; by < 4; ++by)
+            for (rank_t whom = 4; whom-- != 0;) {
+                const found answer = look_up(of.all[by], 0, whom);
+                CHECK(answer.status == UCS_OK);
+                CHECK(answer.block == block_of(whom));
+            }
+        meet(of.all);
+    }
+}
+
+TEST_CASE("star: a block too long for the room says how long it is, and is not lost") {
+    const test::virtual_time clock;
+    star of(2, 40 * second);
+    of.join(1);
+    CHECK(publish(of.all[0], block_of(0, wire::most_published)) == 0);
+    CHECK(publish(of.all[1], block_of(1, 1)) == 0);
+    std::uint64_t number = 0;
+    const bytes long_one(wire::most_published + 1);
+    for (party& each : of.all) {
+        CHECK(each.me->publish(long_one.data(), long_one.size(), number) == UCS_ERR_EXCEEDS_LIMIT);
+        CHECK(number == 1);  // it is used up on all
+    }
+    meet(of.all);
+    static_cast<void>(look_up(of.all[1], 0, 0));
+    for (int i = 0; i < 100; ++i)
+        serve(of.all);
+    bytes into(wire::most_published);
+    std::size_t size = 10;
+    CHECK(of.all[1].me->look_up(0, 0, into.data(), size) == UCS_ERR_BUFFER_TOO_SMALL);
+    CHECK(size == wire::most_published);
+    CHECK(of.all[1].me->look_up(0, 0, into.data(), size) == UCS_OK);
+    CHECK(into == block_of(0, wire::most_published));
+}
+
+TEST_CASE("star: what cannot be looked up is refused") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    star of(2, 40 * second);
+    of.join(1);
+    const bytes none;
+    std::uint64_t number = 0;
+    CHECK(of.all[0].me->publish(none.data(), 0, number) == UCS_ERR_INVALID_PARAM);
+    CHECK(publish(of.all[0], block_of(0)) == 0);
+    CHECK(look_up(of.all[0], 0, 0).status == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("no round has followed") == 1);
+    meet(of.all);
+    CHECK(look_up(of.all[0], 0, 2).status == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("there is no such rank") == 1);
+    CHECK(look_up(of.all[0], 1, 0).status == UCS_ERR_INVALID_PARAM);
+    CHECK(look_up(of.all[1], 0, 0).status == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("it has published nothing under that number") == 2);
+    // Rank 1 has published nothing, so it has nothing under this number.
+    CHECK(look_up(of.all[0], 0, 1).status == UCS_ERR_NO_ELEM);
+    CHECK(of.all[1].me->withdraw(0) == UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("star: rank 0 keeps a number until all have withdrawn it or left") {
+    const test::virtual_time clock;
+    published_star of(4);
+    CHECK(of.all[0].me->withdraw(0) == UCS_INPROGRESS);
+    CHECK(of.all[1].me->withdraw(0) == UCS_OK);
+    CHECK(of.all[0].me->withdraw(0) == UCS_INPROGRESS);
+    // A rank that left is still found.
+    of.all[2].me.reset();
+    CHECK(look_up(of.all[3], 0, 2).status == UCS_INPROGRESS);
+    of.all[0].me->serve();
+    of.all[0].me->serve();
+    CHECK(look_up(of.all[3], 0, 2).block == block_of(2));
+    CHECK(of.all[0].me->withdraw(0) == UCS_INPROGRESS);
+    CHECK(of.all[3].me->withdraw(0) == UCS_OK);
+    CHECK(of.all[0].me->withdraw(0) == UCS_OK);
+    CHECK(of.all[0].me->withdraw(0) == UCS_ERR_INVALID_PARAM);
+}
+
+TEST_CASE("star: rank 0 answers whoever has begun a round that it has not begun") {
+    const test::virtual_time clock;
+    published_star of(3);
+    REQUIRE(of.all[1].begin(1000) == UCS_OK);
+    for (int i = 0; i < 3; ++i) {
+        CHECK(of.all[1].me->test() == UCS_INPROGRESS);
+        of.all[0].me->serve();
+    }
+    CHECK(look_up(of.all[1], 0, 2).status == UCS_INPROGRESS);
+    of.all[0].me->serve();
+    CHECK(look_up(of.all[1], 0, 2).block == block_of(2));
+    // And in the middle of it.
+    REQUIRE(of.all[0].begin(1000) == UCS_OK);
+    CHECK(look_up(of.all[1], 0, 0).status == UCS_INPROGRESS);
+    CHECK(of.all[0].me->test() == UCS_INPROGRESS);
+    CHECK(look_up(of.all[1], 0, 0).block == block_of(0));
+    REQUIRE(of.all[2].begin(1000) == UCS_OK);
+    turn(of.all);
+    for (party& each : of.all)
+        CHECK(each.me->test() == UCS_OK);
+}
+
+TEST_CASE("star: a long block for a round to come waits, and so do questions behind it") {
+    const test::virtual_time clock;
+    published_star of(2);
+    REQUIRE(of.all[1].begin(300'000) == UCS_OK);
+    for (int i = 0; i < 5; ++i) {
+        CHECK(of.all[1].me->test() == UCS_INPROGRESS);
+        of.all[0].me->serve();
+    }
+    CHECK(look_up(of.all[1], 0, 0).status == UCS_INPROGRESS);
+    of.all[0].me->serve();
+    REQUIRE(of.all[0].begin(300'000) == UCS_OK);
+    for (int i = 0; i < 100; ++i)
+        turn(of.all);
+    CHECK(of.all[0].me->test() == UCS_OK);
+    CHECK(of.all[1].me->test() == UCS_OK);
+    serve(of.all);
+    CHECK(look_up(of.all[1], 0, 0).block == block_of(0));
+}
+
+TEST_CASE("star: an early block of a wrong size, and one that says its time is over") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    published_star of(3);
+    REQUIRE(of.all[1].begin(9) == UCS_OK);
+    static_cast<void>(of.all[1].me->test());
+    of.all[0].me->serve();
+    SECTION("the size") {
+        CHECK(of.all[0].begin(8) == UCS_ERR_INVALID_PARAM);
+        CHECK(of.all[1].me->test() == UCS_ERR_INVALID_PARAM);
+        CHECK(log.count("rank 1 gives 9 bytes and rank 0 8") == 1);
+    }
+    SECTION("the time") {
+        test::virtual_time::now += 40 * second;
+        CHECK(of.all[1].me->test() == UCS_INPROGRESS);  // it asks
+        of.all[0].me->serve();
+        CHECK(of.all[0].begin(9) == UCS_ERR_TIMED_OUT);
+        CHECK(of.all[1].me->test() == UCS_ERR_TIMED_OUT);
+        CHECK(log.count("rank 2") >= 1);
+    }
+}
+
+TEST_CASE("star: rank 0 leaves while it is asked") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    published_star of(3);
+    CHECK(look_up(of.all[1], 0, 2).status == UCS_INPROGRESS);
+    of.all[0].me.reset();
+    CHECK(look_up(of.all[1], 0, 2).status == UCS_ERR_CONNECTION_RESET);
+    CHECK(look_up(of.all[2], 0, 1).status == UCS_ERR_CONNECTION_RESET);
+    CHECK(log.count("died or left: nobody says where rank 2 is") == 1);
+    CHECK(of.all[1].me->withdraw(0) == UCS_OK);
+}
+
+TEST_CASE("star: nobody answers after a round that failed, and all are told") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    published_star of(3);
+    CHECK(look_up(of.all[1], 0, 2).status == UCS_INPROGRESS);
+    REQUIRE(of.all[0].begin(8) == UCS_OK);
+    of.all[0].me->release();
+    CHECK(of.all[0].me->withdraw(0) == UCS_OK);
+    // It may have been answered before.
+    CHECK(look_up(of.all[2], 0, 1).status == UCS_ERR_CONNECTION_RESET);
+    REQUIRE(of.all[2].begin(8) == UCS_OK);
+    CHECK(of.all[2].me->test() == UCS_ERR_CANCELED);
+    std::uint64_t number = 0;
+    const bytes mine = block_of(2);
+    CHECK(of.all[2].me->publish(mine.data(), mine.size(), number) == UCS_ERR_CANCELED);
+}
+
+TEST_CASE("star: a rank 0 that does not answer is waited for as long as for a round") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    published_star of(2);
+    CHECK(look_up(of.all[1], 0, 0).status == UCS_INPROGRESS);
+    test::virtual_time::now += 40 * second - 1;
+    CHECK(look_up(of.all[1], 0, 0).status == UCS_INPROGRESS);
+    test::virtual_time::now += 1;
+    CHECK(look_up(of.all[1], 0, 0).status == UCS_ERR_TIMED_OUT);
+    CHECK(log.count("rank 1 did not hear within 40 s where rank 0 is") == 1);
+    // The answer comes later, and serves the next who asks.
+    of.all[0].me->serve();
+    CHECK(look_up(of.all[1], 0, 0).status == UCS_OK);
+}
+
+TEST_CASE("star: who publishes too much is told so, and who goes on is dropped") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    star of(2, 40 * second);
+    of.join(1);
+    meet(of.all);
+    const bytes mine(wire::most_published);
+    std::size_t taken = 0;
+    std::uint64_t number = 0;
+    ucs_status_t status = UCS_OK;
+    for (; taken < 1000 && status == UCS_OK; ++taken)
+        status = of.all[1].me->publish(mine.data(), mine.size(), number);
+    CHECK(status == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(taken - 1 == tcp_store::most_of_rank / tcp_store::cost_of(mine.size()));
+    for (std::size_t i = 0; i < 30 * taken; ++i) {
+        of.all[1].me->serve();
+        of.all[0].me->serve();
+    }
+    // What is withdrawn makes room.
+    CHECK(of.all[1].me->withdraw(0) == UCS_OK);
+    CHECK(of.all[1].me->publish(mine.data(), mine.size(), number) == UCS_OK);
+}

@@ -438,3 +438,56 @@ TEST_CASE("tcp: a rank 0 that sends garbage ends the round") {
         root.join();
     }
 }
+
+TEST_CASE("tcp: ranks look up what others published") {
+    const std::uint16_t port = free_port();
+    for (const std::uint32_t size : {1U, 2U, 16U}) {
+        const auto body = [&](std::uint32_t rank) -> std::string {
+            const auto me = tcp_rank(rank, size, port);
+            if (!me) return "not created";
+            for (std::uint64_t number = 0; number < 3; ++number)
+                if (auto wrong = test::check_lookups(*me, number, number == 1 ? 60'000 : 300);
+                    !wrong.empty())
+                    return wrong;
+            return {};
+        };
+        CHECK(test::run_as_processes(size, body) == "");
+    }
+}
+
+TEST_CASE("tcp: a rank 0 that dies ends what others ask, and one that asks disturbs nobody") {
+    const test::log_capture log;
+    const std::uint16_t port = free_port();
+    for (const std::uint32_t victim : {0U, 2U}) {
+        CHECK(test::run_as_processes(4, [&](std::uint32_t rank) -> std::string {
+                  const auto me = tcp_rank(rank, 4, port);
+                  if (!me) return "not created";
+                  const std::vector<std::byte> mine(300, static_cast<std::byte>(rank));
+                  std::uint64_t number = 0;
+                  if (me->publish(me->arg, mine.data(), mine.size(), &number) != UCS_OK)
+                      return "publish";
+                  if (auto wrong = check_round(*me, 0, 16); !wrong.empty()) return wrong;
+                  if (rank == victim) {
+                      std::vector<std::byte> into(300);
+                      std::size_t bytes = into.size();
+                      if (victim != 0)
+                          static_cast<void>(me->lookup(me->arg, 0, 1, into.data(), &bytes));
+                      ::kill(::getpid(), SIGKILL);
+                  }
+                  ucs_status_t status = UCS_OK;
+                  // Those that are answered until then count.
+                  for (int i = 0; i < 1000 && (victim == 0 || i < 20) && status == UCS_OK; ++i) {
+                      std::vector<std::byte> found(300);
+                      status = test::look_up(*me, 0, (rank + 1) % 4, found);
+                  }
+                  const ucs_status_t expected = victim == 0 ? UCS_ERR_CONNECTION_RESET : UCS_OK;
+                  if (status != expected) return ucs_status_string(status);
+                  // Rank 0 leaves when all have what they want.
+                  for (int i = 0; i < 1'000'000; ++i) {
+                      if (me->withdraw(me->arg, 0) == UCS_OK) return {};
+                      ::usleep(100);
+                  }
+                  return "cannot withdraw";
+              }) == "");
+    }
+}

@@ -38,7 +38,7 @@ TEST_CASE("oob frames: what no rank sends is refused") {
     CHECK_FALSE(wire::parse(packed({wire::kind::hello, 0, 0})));
     CHECK_FALSE(wire::parse(packed({wire::kind::hello, 0, 2, 0, 0, 1})));
     CHECK_FALSE(wire::parse(packed({static_cast<wire::kind>(0), 0, 2})));
-    CHECK_FALSE(wire::parse(packed({static_cast<wire::kind>(7), 0, 2})));
+    CHECK_FALSE(wire::parse(packed({static_cast<wire::kind>(11), 0, 2})));
     CHECK_FALSE(wire::parse(packed({wire::kind::block, 0, 2, 0, 0, ~std::uint64_t{0}})));
     CHECK_FALSE(wire::parse(packed({wire::kind::failure, 0, 2, 0, 0, 4})));
     CHECK_FALSE(wire::parse(packed({wire::kind::failure, 0, 2, 0, 0, 9})));
@@ -74,6 +74,40 @@ TEST_CASE("oob frames: a failure is read as it was written, and checked") {
     REQUIRE(cut);
     CHECK(cut->first.size() == wire::failure::most_listed);
     CHECK(cut->count == 1000);
+}
+
+TEST_CASE("oob frames: what is published and asked has bounds") {
+    using wire::kind;
+    const auto fits = [](kind what, std::uint64_t content) {
+        return wire::parse(packed({what, 1, 2, 0, 5, content})).has_value();
+    };
+    CHECK_FALSE(fits(kind::published, 0));
+    CHECK(fits(kind::published, 1));
+    CHECK(fits(kind::published, wire::most_published));
+    CHECK_FALSE(fits(kind::published, wire::most_published + 1));
+    CHECK(fits(kind::question, 4));
+    CHECK_FALSE(fits(kind::question, 5));
+    CHECK(fits(kind::withdrawn, 0));
+    CHECK_FALSE(fits(kind::withdrawn, 1));
+    CHECK_FALSE(fits(kind::answer, 7));
+    CHECK(fits(kind::answer, 8 + wire::most_published));
+    CHECK_FALSE(fits(kind::answer, 9 + wire::most_published));
+
+    std::array<std::byte, wire::answer_head::size> bytes;
+    wire::pack({UCS_ERR_NO_ELEM, 6}, bytes);
+    const auto read = wire::parse_answer(bytes, 7);
+    REQUIRE(read);
+    CHECK(read->status == UCS_ERR_NO_ELEM);
+    CHECK(read->of == 6);
+    CHECK_FALSE(wire::parse_answer(bytes, 6));
+    wire::pack({UCS_INPROGRESS, 6}, bytes);
+    CHECK_FALSE(wire::parse_answer(bytes, 7));
+    wire::pack({UCS_ERR_LAST, 6}, bytes);
+    CHECK_FALSE(wire::parse_answer(bytes, 7));
+    std::array<std::byte, sizeof(rank_t)> asked;
+    wire::pack_question(0x01020304, asked);
+    CHECK(wire::parse_question(asked) == 0x01020304);
+    CHECK(asked[0] == std::byte{4});
 }
 
 TEST_CASE("ranks are named in ranges, the first ones") {

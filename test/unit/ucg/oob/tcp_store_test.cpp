@@ -1,0 +1,51 @@
+// What rank 0 keeps for others.
+#include "ucg/oob/tcp_store.hpp"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+using ucg::oob::tcp_store;
+
+namespace {
+
+const std::vector<std::byte> some(10, std::byte{1});
+
+}  // namespace
+
+TEST_CASE("store: a block is there until all have withdrawn its number or left") {
+    tcp_store store(3);
+    REQUIRE(store.put(7, 1, some));
+    CHECK_FALSE(store.put(7, 1, some));
+    REQUIRE(store.find(7, 1));
+    CHECK(*store.find(7, 1) == some);
+    CHECK_FALSE(store.find(7, 2));
+    CHECK_FALSE(store.find(8, 1));
+    store.withdraw(8, 1);  // of nothing
+    store.withdraw(7, 1);
+    store.withdraw(7, 1);
+    store.withdraw(7, 0);
+    CHECK(store.is_open(7));
+    const tcp_store::block held = store.find(7, 1);
+    store.leave(2);
+    CHECK_FALSE(store.is_open(7));
+    CHECK_FALSE(store.find(7, 1));
+    CHECK(*held == some);  // who is sending it still has it
+    // Those who left are not waited for later.
+    REQUIRE(store.put(9, 0, some));
+    store.withdraw(9, 1);
+    CHECK(store.is_open(9));
+    store.withdraw(9, 0);
+    CHECK_FALSE(store.is_open(9));
+}
+
+TEST_CASE("store: a rank may keep so much, and withdrawing gives it back") {
+    tcp_store store(1);
+    const std::vector<std::byte> big(64 * 1024);
+    std::uint64_t number = 0;
+    while (store.put(number, 0, big))
+        ++number;
+    CHECK(number == tcp_store::most_of_rank / tcp_store::cost_of(big.size()));
+    store.withdraw(3, 0);
+    CHECK(store.put(number, 0, big));
+    CHECK_FALSE(store.put(number + 1, 0, big));
+}
