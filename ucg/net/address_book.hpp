@@ -25,6 +25,13 @@ public:
     // is not here yet, ask again. Else why it cannot be had, which was logged, now and later.
     [[nodiscard]] virtual ucs_status_t find(schedule::rank_t rank,
                                             std::span<const std::byte>& found) noexcept = 0;
+    // How many addresses are kept here. Any thread.
+    [[nodiscard]] virtual std::size_t kept() const noexcept = 0;
+    // Answers others that ask this process, where it has to; called now and then.
+    virtual void serve() noexcept {}
+    // Nothing is asked here any more. Whether the others can do without this process; to be called
+    // again until then, or until the process does not wait any longer.
+    [[nodiscard]] virtual bool close() noexcept { return true; }
 };
 
 // All addresses from the beginning.
@@ -39,6 +46,7 @@ public:
         found = std::span(addresses_).subspan(rank * length_, length_);
         return UCS_OK;
     }
+    [[nodiscard]] std::size_t kept() const noexcept override { return addresses_.size() / length_; }
 
 private:
     const std::vector<std::byte> addresses_;

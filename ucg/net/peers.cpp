@@ -13,14 +13,16 @@ peers::~peers() {
     }
 }
 
-ucs::result<ucp_ep_h> peers::to(schedule::rank_t rank) noexcept {
+ucs::result<ucp_ep_h> peers::make(schedule::rank_t rank) noexcept {
     entry& which = entries_[rank];
-    if (which.failure != UCS_OK) return which.failure;
-    if (which.endpoint != nullptr) [[likely]]
-        return which.endpoint;
     std::span<const std::byte> address;
-    which.failure = contacts_.find(rank, address);
-    if (which.failure != UCS_OK) return which.failure;
+    const ucs_status_t status = contacts_.find(rank, address);
+    if (status == UCS_INPROGRESS) {
+        which.awaited = true;
+        return status;
+    }
+    which.failure = status;
+    if (status != UCS_OK) return status;
     which.of = this;
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
@@ -30,6 +32,7 @@ ucs::result<ucp_ep_h> peers::to(schedule::rank_t rank) noexcept {
     params.err_handler = {on_error, &which};
     which.failure = ucp_ep_create(worker_, &params, &which.endpoint);
     if (which.failure != UCS_OK) return which.failure;
+    if (std::exchange(which.awaited, false)) reached_(arg_, rank, which.endpoint);
     return which.endpoint;
 }
 
@@ -38,7 +41,7 @@ void peers::on_error(void* arg, ucp_ep_h, ucs_status_t why) {
     if (which.failure != UCS_OK) return;
     which.failure = why;
     peers& all = *which.of;
-    all.lost_(all.lost_arg_, static_cast<schedule::rank_t>(&which - all.entries_.data()), why);
+    all.lost_(all.arg_, static_cast<schedule::rank_t>(&which - all.entries_.data()), why);
 }
 
 void peers::give_up(schedule::rank_t rank) noexcept {
@@ -50,7 +53,7 @@ void peers::give_up(schedule::rank_t rank) noexcept {
                     rank);
     which.failure = UCS_ERR_TIMED_OUT;
     begin_close(which, UCP_EP_CLOSE_FLAG_FORCE);
-    lost_(lost_arg_, rank, which.failure);
+    lost_(arg_, rank, which.failure);
 }
 
 void peers::begin_close(entry& which, unsigned flags) noexcept {

@@ -18,14 +18,18 @@ class peers {
 public:
     // Told once for each peer that is lost, from the worker's progress.
     using loss_function = void (*)(void* arg, schedule::rank_t lost, ucs_status_t why);
+    // Told once for each peer whose endpoint is made after to() said that it is not there yet,
+    // before that call returns.
+    using reach_function = void (*)(void* arg, schedule::rank_t reached, ucp_ep_h by);
 
     // std::bad_alloc.
-    peers(ucp_worker_h worker, contacts all, loss_function lost, void* arg)
+    peers(ucp_worker_h worker, contacts all, loss_function lost, reach_function reached, void* arg)
         : worker_(worker),
           contacts_(std::move(all)),
           entries_(contacts_.size()),
           lost_(lost),
-          lost_arg_(arg) {}
+          reached_(reached),
+          arg_(arg) {}
     peers(const peers&) = delete;
     peers& operator=(const peers&) = delete;
     // Without waiting: what is under way ends with an error.
@@ -34,9 +38,16 @@ public:
     [[nodiscard]] schedule::rank_t size() const noexcept { return contacts_.size(); }
     [[nodiscard]] const contacts& all() const noexcept { return contacts_; }
 
-    // The endpoint to a rank, made at the first call. The error of one that was lost or cannot be
-    // made (logged by ucp).
-    [[nodiscard]] ucs::result<ucp_ep_h> to(schedule::rank_t rank) noexcept;
+    // The endpoint to a rank, made when its address is first there. UCS_INPROGRESS: it is not there
+    // yet, ask again. The error of one that was lost, or cannot be made or found, with a line in
+    // the log.
+    [[nodiscard]] ucs::result<ucp_ep_h> to(schedule::rank_t rank) noexcept {
+        const entry& which = entries_[rank];
+        if (which.failure != UCS_OK) return which.failure;
+        if (which.endpoint != nullptr) [[likely]]
+            return which.endpoint;
+        return make(rank);
+    }
 
     // Whether there is an endpoint to it already.
     [[nodiscard]] bool is_called(schedule::rank_t rank) const noexcept {
@@ -61,7 +72,9 @@ private:
         ucp_ep_h endpoint = nullptr;
         ucs_status_ptr_t closing = nullptr;
         ucs_status_t failure = UCS_OK;
+        bool awaited = false;  // somebody was told that it is not there yet
     };
+    [[nodiscard]] ucs::result<ucp_ep_h> make(schedule::rank_t rank) noexcept;
     static void on_error(void* arg, ucp_ep_h which, ucs_status_t why);
     static void begin_close(entry& which, unsigned flags) noexcept;
 
@@ -69,7 +82,8 @@ private:
     const contacts contacts_;
     std::vector<entry> entries_;  // never moves
     const loss_function lost_;
-    void* const lost_arg_;
+    const reach_function reached_;
+    void* const arg_;
 };
 
 }  // namespace ucg::net

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "ucg/net/tag.hpp"
 #include "ucg/schedule/operation.hpp"
@@ -30,7 +31,7 @@ ucp_fabric::ucp_fabric(ucp_worker_h worker, news& told, std::uint32_t group, ran
       told_(told),
       group_(group),
       rank_(rank),
-      peers_(worker, std::move(all), on_lost, this),
+      peers_(worker, std::move(all), on_lost, on_reached, this),
       patience_(patience) {
     told_.add(group, *this);
 }
@@ -62,21 +63,28 @@ void ucp_fabric::post(step& what) noexcept {
 
 void ucp_fabric::send(step& what) noexcept {
     const auto to = peers_.to(what.peer);
-    if (!to) {
-        what.owner->complete(what, to.status());
+    if (!to) [[unlikely]] {
+        if (to.status() == UCS_INPROGRESS)
+            await_address(what);
+        else
+            what.owner->complete(what, to.status());
         return;
     }
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    param.cb.send = on_sent;
-    param.user_data = &what;
-    const auto tag = message_tag(group_, what.owner->number(), what.channel, rank_);
-    const ucs_status_ptr_t result = ucp_tag_send_nbx(*to, what.from, what.bytes, tag, &param);
+    const ucs_status_ptr_t result = transmit(what, *to);
     if (UCS_PTR_IS_PTR(result)) {
         keep(what, result);
     } else {
         what.owner->complete(what, UCS_PTR_RAW_STATUS(result));
     }
+}
+
+ucs_status_ptr_t ucp_fabric::transmit(step& what, ucp_ep_h to) noexcept {
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param.cb.send = on_sent;
+    param.user_data = &what;
+    const auto tag = message_tag(group_, what.owner->number(), what.channel, rank_);
+    return ucp_tag_send_nbx(to, what.from, what.bytes, tag, &param);
 }
 
 void ucp_fabric::on_sent(void* request, ucs_status_t status, void* arg) {
@@ -114,9 +122,13 @@ void ucp_fabric::on_received(void* request, ucs_status_t status, const ucp_tag_r
     what.owner->complete(what, status == UCS_OK ? status_of_length(what, length) : status);
 }
 
-// A send ends by itself: its peer takes the message, drops it (leave), or is lost.
+// A send that is on its way ends by itself: its peer takes the message, drops it (leave), or is
+// lost.
 void ucp_fabric::cancel(step& what) noexcept {
-    if (what.what == schedule::action::receive) ucp_request_cancel(worker_, what.state);
+    if (what.what == schedule::action::receive)
+        ucp_request_cancel(worker_, what.state);
+    else if (what.what == schedule::action::send && take_back(what))
+        what.owner->complete(what, UCS_ERR_CANCELED);
 }
 
 ucs_status_t ucp_fabric::enter(schedule::operation& what, sequence_t& number) noexcept {
@@ -177,7 +189,11 @@ void ucp_fabric::pass_on(sequence_t number, ucs_status_t why) noexcept {
     const news::failure said{group_, static_cast<std::int32_t>(why), number};
     for (std::uint64_t distance = 1; distance < size(); distance *= 2) {
         const auto whom = static_cast<rank_t>((rank_ + distance) % size());
-        if (const auto to = peers_.to(whom); to) news::tell(*to, said);
+        const auto to = peers_.to(whom);
+        if (to)
+            news::tell(*to, said);
+        else if (to.status() == UCS_INPROGRESS)
+            owe(whom, said);
     }
 }
 
@@ -200,16 +216,24 @@ unsigned ucp_fabric::drop_messages(std::uint64_t tag, std::uint64_t mask) noexce
 unsigned ucp_fabric::progress() noexcept try {
     constexpr unsigned seldom = 64;
     constexpr ucs::time::nanoseconds between_calls = 100'000'000;
-    if (++looks_ % seldom != 0) return 0;
+    constexpr ucs::time::nanoseconds between_services = 100'000;
+    unsigned done = 0;
+    if (sent_ != nullptr || !queues_.empty() || !debts_.empty()) [[unlikely]]
+        done = look_up();
+    if (++looks_ % seldom != 0) return done;
+    const ucs::time::nanoseconds now = ucs::time::now();
+    if (now >= next_service_) {
+        peers_.all().book()->serve();
+        next_service_ = now + between_services;
+    }
     if (!running_.empty()) {
-        const ucs::time::nanoseconds now = ucs::time::now();
         if (now >= next_call_) {
             if (next_call_ != 0) call_missing();
             next_call_ = now + between_calls;
         }
         give_up_sends(now);
     }
-    return drop_failed();
+    return done + drop_failed();
 } catch (const std::bad_alloc&) {
     return 0;  // the next time, perhaps
 }
@@ -223,8 +247,8 @@ void ucp_fabric::call_missing() {
     for (const rank_t rank : silent) {
         if (const auto to = peers_.to(rank); to)
             news::tell(*to, {group_, UCS_OK, 0});
-        else
-            on_lost(this, rank, to.status());
+        else if (to.status() != UCS_INPROGRESS)
+            give_up(rank, to.status());
     }
 }
 

@@ -13,8 +13,8 @@
 namespace ucg::net {
 
 // Sends are tagged sends, receives tagged receives; the tag has all that messages match by. Whoever
-// drives the group calls the worker's progress and then progress() here. Owned by the group; owner
-// context.
+// drives the group calls the worker's progress and then progress() here. Where addresses are looked
+// up, sends to a rank wait until its address is there. Owned by the group; owner context.
 class ucp_fabric final : public schedule::fabric {
 public:
     static constexpr ucs::time::nanoseconds usual_patience = 10 * 1'000'000'000ULL;
@@ -36,8 +36,8 @@ public:
     void leave(schedule::operation& what) noexcept override;
     void announce(schedule::operation& what, ucs_status_t why) noexcept override;
 
-    // Looks after what is left of operations that failed, and, now and then, whether the ranks that
-    // the others wait for are alive. Returns how much it did.
+    // Looks after sends that wait for addresses and what is left of operations that failed, and,
+    // now and then, whether the ranks that the others wait for are alive. Returns how much it did.
     unsigned progress() noexcept;
     // See peers::close.
     [[nodiscard]] bool close() noexcept { return peers_.close(); }
@@ -52,17 +52,36 @@ private:
         const schedule::operation* which;
         ucs::time::nanoseconds since;
     };
+    // Sends to a rank whose address is not there yet, in their order; linked by `neighbour`.
+    struct queue {
+        schedule::rank_t to;
+        schedule::step* first;
+        schedule::step* last;
+    };
+    // What is to be told to such a rank.
+    struct debt {
+        schedule::rank_t to;
+        news::failure what;
+    };
     static void on_lost(void* arg, schedule::rank_t lost, ucs_status_t why);
+    static void on_reached(void* arg, schedule::rank_t reached, ucp_ep_h by);
     static void on_sent(void* request, ucs_status_t status, void* arg);
     static void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                             void* arg);
     void send(schedule::step& what) noexcept;
+    [[nodiscard]] ucs_status_ptr_t transmit(schedule::step& what, ucp_ep_h to) noexcept;
+    void await_address(schedule::step& what) noexcept;
+    [[nodiscard]] bool take_back(schedule::step& what) noexcept;
+    [[nodiscard]] unsigned look_up() noexcept;
+    [[nodiscard]] unsigned end_sends() noexcept;
+    void give_up(schedule::rank_t rank, ucs_status_t why) noexcept;
     void receive(schedule::step& what) noexcept;
     [[nodiscard]] schedule::operation* find(schedule::sequence_t number) const noexcept;
     [[nodiscard]] failures& failed(schedule::sequence_t number) noexcept {
         return failed_[static_cast<std::size_t>(schedule::numbering::series_of(number))];
     }
     void pass_on(schedule::sequence_t number, ucs_status_t why) noexcept;
+    void owe(schedule::rank_t whom, const news::failure& what) noexcept;
     [[nodiscard]] unsigned drop_messages(std::uint64_t tag, std::uint64_t mask) noexcept;
     [[nodiscard]] unsigned drop_failed() noexcept;
     void call_missing();
@@ -77,9 +96,14 @@ private:
     std::vector<schedule::operation*> running_;
     std::array<failures, 2> failed_;  // by series
     std::vector<ending> ending_;
+    std::vector<queue> queues_;
+    std::vector<debt> debts_;
+    schedule::step* sent_ =
+        nullptr;  // ended at once when their address came; linked by `neighbour`
     const ucs::time::nanoseconds patience_;
     unsigned looks_ = 0;
     ucs::time::nanoseconds next_call_ = 0;
+    ucs::time::nanoseconds next_service_ = 0;
 };
 
 }  // namespace ucg::net

@@ -57,6 +57,27 @@ struct context {
     news told;
 };
 
+// Shows an address when the test says so.
+class slow_book final : public ucg::net::address_book {
+public:
+    slow_book(std::vector<std::byte> addresses, std::size_t length)
+        : all_(std::move(addresses), length), known_(all_.kept(), UCS_OK) {}
+
+    ucs_status_t find(rank_t rank, std::span<const std::byte>& found) noexcept override {
+        return known_[rank] == UCS_OK ? all_.find(rank, found) : known_[rank];
+    }
+    std::size_t kept() const noexcept override { return all_.kept(); }
+    void serve() noexcept override { ++served; }
+    // UCS_INPROGRESS: it is not here yet; UCS_OK: it is; else it will not come.
+    void set(rank_t rank, ucs_status_t status) { known_[rank] = status; }
+
+    unsigned served = 0;
+
+private:
+    ucg::net::whole_book all_;
+    std::vector<ucs_status_t> known_;
+};
+
 struct member {
     // Sends that nobody takes are given up soon.
     static constexpr ucs::time::nanoseconds patience = 50'000'000;
@@ -79,10 +100,11 @@ struct group {
         std::vector<std::byte> all(size * length);
         for (rank_t i = 0; i < size; ++i)
             std::ranges::copy(contexts[i]->address(), all.data() + i * length);
-        const ucg::net::contacts everybody(
-            std::make_shared<ucg::net::whole_book>(std::move(all), length), size);
-        for (rank_t i = 0; i < size; ++i)
-            members.push_back(std::make_unique<member>(*contexts[i], i, everybody));
+        for (rank_t i = 0; i < size; ++i) {
+            books.push_back(std::make_shared<slow_book>(all, length));
+            members.push_back(
+                std::make_unique<member>(*contexts[i], i, ucg::net::contacts(books[i], size)));
+        }
     }
     ~group() {
         run_until([&] {
@@ -111,6 +133,7 @@ struct group {
     }
 
     std::vector<std::unique_ptr<context>> contexts;
+    std::vector<std::shared_ptr<slow_book>> books;
     std::vector<std::unique_ptr<member>> members;
     std::optional<rank_t> asleep;  // lives, but makes no progress
 };
@@ -316,4 +339,167 @@ TEST_CASE("hundreds of operations that failed are announced once") {
             moved += ucp_worker_progress(in.contexts[rank]->worker);
     }
     CHECK(moved == 0);
+}
+
+// --- addresses that are not there yet ---
+
+namespace {
+
+using ucg::schedule::task;
+
+// Rank 0 sends numbers to each of the others: some at once, and when the first is out another one.
+struct numbers final : ucg::schedule::program {
+    static constexpr std::uint32_t at_once = 5;
+
+    // Some of them are long, so that they end later.
+    static std::size_t words(std::uint32_t which) { return which % 2 == 1 ? 100'000 : 1; }
+
+    task run(ucg::schedule::member& me) noexcept override {
+        return me.rank() == 0 ? give(me, data) : take(me, data);
+    }
+    static task send_all(ucg::schedule::member& me, rank_t to,
+                         std::vector<std::vector<std::uint32_t>>& all) {
+        auto first = me.send(to, all[0].data(), all[0].size() * 4);
+        auto second = me.send(to, all[1].data(), all[1].size() * 4);
+        auto third = me.send(to, all[2].data(), all[2].size() * 4);
+        auto fourth = me.send(to, all[3].data(), all[3].size() * 4);
+        co_await first;
+        co_await me.send(to, all[4].data(), all[4].size() * 4);
+        co_await second;
+        co_await third;
+        co_await fourth;
+    }
+    static task give(ucg::schedule::member& me, std::vector<std::vector<std::uint32_t>>& all) {
+        for (rank_t to = 1; to < me.size(); ++to)
+            co_await send_all(me, to, all);
+    }
+    static task take(ucg::schedule::member& me, std::vector<std::vector<std::uint32_t>>& all) {
+        for (auto& each : all)
+            co_await me.receive(0, each.data(), each.size() * 4);
+    }
+
+    explicit numbers(bool gives) {
+        for (std::uint32_t i = 0; i < at_once; ++i)
+            data.emplace_back(words(i), gives ? 10 + i : 0);
+    }
+    std::vector<std::vector<std::uint32_t>> data;
+};
+
+struct run_of_numbers {
+    run_of_numbers(group& in, rank_t size) {
+        for (rank_t i = 0; i < size; ++i) {
+            what.push_back(std::make_unique<numbers>(i == 0));
+            all.push_back(
+                std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
+            all.back()->init(*what.back());
+        }
+    }
+    void check_content() const {
+        for (const auto& each : what)
+            for (std::uint32_t i = 0; i < numbers::at_once; ++i)
+                CHECK(each->data[i] == what[0]->data[i]);
+    }
+
+    std::vector<std::unique_ptr<numbers>> what;
+    operations all;
+};
+
+}  // namespace
+
+TEST_CASE("sends to a rank that is not found yet go out in their order when it is") {
+    const char* const transports = GENERATE("sm,self", "tcp,self");
+    CAPTURE(transports);
+    constexpr rank_t size = 4;
+    group in(size, transports);
+    for (rank_t rank = 1; rank < size; ++rank)
+        in.books[0]->set(rank, UCS_INPROGRESS);
+    run_of_numbers run(in, size);
+    start_all(run.all);
+    for (rank_t rank = 1; rank < size; ++rank) {
+        in.run_until([n = 0]() mutable { return ++n > 200; });
+        CHECK(run.all[rank]->status() == UCS_INPROGRESS);
+        in.books[0]->set(rank, UCS_OK);
+        REQUIRE(in.run_until([&] { return run.all[rank]->status() != UCS_INPROGRESS; }));
+    }
+    REQUIRE(in.run_until([&] { return all_ended(run.all); }));
+    for (const auto& each : run.all)
+        CHECK(each->status() == UCS_OK);
+    run.check_content();
+    CHECK(in.books[0]->served > 0);
+}
+
+TEST_CASE("whoever is waited for may be found by another operation, which does not overtake") {
+    constexpr rank_t size = 2;
+    group in(size, "sm,self");
+    in.books[0]->set(1, UCS_INPROGRESS);
+    run_of_numbers first(in, size), second(in, size);
+    start_all(first.all);
+    // It is found while the second one posts its sends.
+    in.books[0]->set(1, UCS_OK);
+    start_all(second.all);
+    REQUIRE(in.run_until([&] { return all_ended(first.all) && all_ended(second.all); }));
+    for (const auto* const each : {&first, &second}) {
+        CHECK(each->all[0]->status() == UCS_OK);
+        CHECK(each->all[1]->status() == UCS_OK);
+        each->check_content();
+    }
+}
+
+TEST_CASE("a rank that is not found is as one that is lost: all that needs it fails") {
+    constexpr rank_t size = 4;
+    group in(size, "sm,self");
+    in.books[0]->set(2, UCS_INPROGRESS);
+    run_of_numbers run(in, size);
+    start_all(run.all);
+    REQUIRE(in.run_until([&] { return run.all[1]->status() != UCS_INPROGRESS; }));
+    in.books[0]->set(2, UCS_ERR_TIMED_OUT);
+    // Rank 3, which waits, hears of it from another one.
+    REQUIRE(in.run_until([&] { return all_ended(run.all); }));
+    CHECK(run.all[0]->status() == UCS_ERR_TIMED_OUT);
+    CHECK(run.all[1]->status() == UCS_OK);
+    CHECK(run.all[3]->status() == UCS_ERR_TIMED_OUT);
+    // It counts as lost from then on.
+    in.books[0]->set(2, UCS_OK);
+    run_of_numbers again(in, size);
+    start_all(again.all);
+    REQUIRE(in.run_until([&] { return all_ended(again.all); }));
+    CHECK(again.all[0]->status() == UCS_ERR_TIMED_OUT);
+}
+
+TEST_CASE("whoever only receives from a rank that is not found ends as well") {
+    constexpr rank_t size = 2;
+    group in(size, "sm,self");
+    in.books[1]->set(0, UCS_INPROGRESS);
+    run_of_numbers run(in, size);
+    run.all[1]->start();
+    in.run_until([n = 0]() mutable { return ++n > 200; });
+    CHECK(run.all[1]->status() == UCS_INPROGRESS);
+    in.books[1]->set(0, UCS_ERR_CONNECTION_RESET);
+    REQUIRE(in.run_until([&] { return run.all[1]->status() != UCS_INPROGRESS; }));
+    CHECK(run.all[1]->status() == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("an operation that fails takes back what waits for an address, and tells all later") {
+    constexpr rank_t size = 4;
+    group in(size, "sm,self");
+    for (rank_t rank = 1; rank < size; ++rank)
+        in.books[0]->set(rank, UCS_INPROGRESS);
+    run_of_numbers run(in, size), next(in, size);
+    start_all(run.all);
+    run.all[0]->fail(UCS_ERR_CANCELED);
+    // Its memory is free at once: nothing of it goes out any more.
+    CHECK(run.all[0]->status() == UCS_ERR_CANCELED);
+    in.run_until([n = 0]() mutable { return ++n > 200; });
+    for (rank_t rank = 1; rank < size; ++rank)
+        CHECK(run.all[rank]->status() == UCS_INPROGRESS);
+    // Another one's sends stay; nobody mistakes them for those of the first.
+    start_all(next.all);
+    for (rank_t rank = 1; rank < size; ++rank)
+        in.books[0]->set(rank, UCS_OK);
+    REQUIRE(in.run_until([&] { return all_ended(run.all) && all_ended(next.all); }));
+    for (rank_t rank = 0; rank < size; ++rank) {
+        CHECK(run.all[rank]->status() == UCS_ERR_CANCELED);
+        CHECK(next.all[rank]->status() == UCS_OK);
+    }
+    next.check_content();
 }
