@@ -83,7 +83,8 @@ typedef struct ucg_context_params {
  */
 ucs_status_t ucg_context_create(const ucg_context_params_t* params, ucg_context_h* context_p);
 
-/** Destroys a context, which has no group any more. */
+/** Destroys a context, which has no group any more. Where others may still ask this process for
+ * addresses (ucg_oob.h), it answers them first, for at most 5 seconds. */
 void ucg_context_destroy(ucg_context_h context);
 
 /**
@@ -98,7 +99,8 @@ unsigned ucg_progress(ucg_context_h context);
 typedef struct ucg_group_params {
     size_t struct_size;
     /* How the ranks find each other; it says as well which of them this process is. Used only until
-     * ucg_group_test() returns something else than UCS_INPROGRESS. */
+     * ucg_group_test() returns something else than UCS_INPROGRESS; one with lookups (ucg_oob.h) as
+     * long as the context is there. */
     const ucg_oob_t* oob;
     /* Seconds until the making of the group is given up; 0: 300. */
     double timeout;
@@ -166,9 +168,13 @@ typedef struct ucg_group_attr {
     /* Nodes (as UCG_NODE_ID, network and process namespaces and hosts tell them apart), which of
      * them this rank is on, which rank of that node it is, and how many that has. */
     uint32_t nodes, node, node_rank, node_size;
+    /* Ranks whose address this process keeps, of this group and those that share addresses with it:
+     * all, or where addresses are looked up (UCG_LAZY_ADDRESSES) those that it had to do with; 0
+     * where all ranks share a node. */
+    uint32_t addresses;
 } ucg_group_attr_t;
 #define UCG_GROUP_ATTR_INIT \
-    { sizeof(ucg_group_attr_t), 0, 0, 0, 0, 0, 0 }
+    { sizeof(ucg_group_attr_t), 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Fills what fits into attr->struct_size bytes.

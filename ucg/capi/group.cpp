@@ -1,6 +1,7 @@
 // ucg_group_h.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 #include "ucg/capi/handles.hpp"
@@ -19,6 +20,18 @@ ucs::time::nanoseconds deadline_after(double seconds) noexcept {
     return ucs::time::now() + static_cast<ucs::time::nanoseconds>(limited * 1e9);
 }
 
+// Lookups are all there, or none; programs compiled before there were any end with `arg`.
+bool read(const ucg_oob_t* from, ucg_oob_t& into) noexcept {
+    if (from == nullptr || from->struct_size < offsetof(ucg_oob_t, publish)) return false;
+    std::memcpy(&into, from, std::min(from->struct_size, sizeof into));
+    const bool some = into.publish != nullptr || into.lookup != nullptr ||
+                      into.withdraw != nullptr || into.progress != nullptr;
+    const bool all = into.publish != nullptr && into.lookup != nullptr &&
+                     into.withdraw != nullptr && into.progress != nullptr;
+    return into.allgather != nullptr && into.test != nullptr && into.release != nullptr &&
+           some == all;
+}
+
 }  // namespace
 
 ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* params,
@@ -30,14 +43,13 @@ ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* p
     if (params->struct_size < sizeof params->struct_size)
         return refuse(call, "params was not initialised by UCG_GROUP_PARAMS_INIT");
     std::memcpy(&all, params, std::min(params->struct_size, sizeof all));
-    if (all.oob == nullptr || all.oob->struct_size < sizeof(ucg_oob_t) ||
-        all.oob->allgather == nullptr || all.oob->test == nullptr || all.oob->release == nullptr)
-        return refuse(call, "params.oob is NULL or incomplete");
-    if (all.oob->size == 0 || all.oob->size > net::most_ranks || all.oob->rank >= all.oob->size)
+    ucg_oob_t over = UCG_OOB_INIT;
+    if (!read(all.oob, over)) return refuse(call, "params.oob is NULL or incomplete");
+    if (over.size == 0 || over.size > net::most_ranks || over.rank >= over.size)
         return refuse(call, "params.oob: the rank is not below the size, or there are too many");
     if (!(all.timeout >= 0)) return refuse(call, "params.timeout is negative");
     return guarded(from(context), [&] {
-        *group_p = handle(*new group(from(context), std::make_unique<oob_exchange>(*all.oob),
+        *group_p = handle(*new group(from(context), std::make_unique<oob_exchange>(over),
                                      {0, 0, deadline_after(all.timeout)}));
         return UCS_OK;
     });
@@ -106,5 +118,6 @@ ucs_status_t ucg_group_query(ucg_group_h handle, ucg_group_attr_t* attr) {
     const schedule::placement& where = of.where();
     const schedule::rank_t node = where.node_of(of.rank());
     return give(attr, {sizeof(ucg_group_attr_t), of.rank(), of.size(), where.nodes(), node,
-                       where.index_of(of.rank()), static_cast<uint32_t>(where.on(node).size())});
+                       where.index_of(of.rank()), static_cast<uint32_t>(where.on(node).size()),
+                       static_cast<uint32_t>(of.addresses())});
 }

@@ -119,6 +119,14 @@ const ucs::config::table& config::options() {
                  "MPI_STATS", "n",
                  "libucg_mpi: whether rank 0 prints at the end how many calls of each function "
                  "were taken, and why others were not."),
+             make_option<&config::lazy_addresses>(
+                 "LAZY_ADDRESSES", "auto",
+                 "Whether the address of a process is looked up when something is first sent to "
+                 "it, "
+                 "where that by which the processes found each other can be asked (docs/"
+                 "bootstrap.md), instead of all addresses being exchanged when a group is made. "
+                 "auto: in groups of 128 processes and more. The same in all processes of a "
+                 "group."),
              make_option<&config::latency>(
                  "LATENCY", "auto",
                  "Time of a short message between two nodes, from which the cheapest algorithms "
@@ -149,12 +157,19 @@ std::uint64_t config::common() const noexcept {
     for (const std::uint64_t each :
          {std::uint64_t{slot_size.bytes}, std::uint64_t{slots}, std::uint64_t{single_copy.bytes},
           std::uint64_t{numa_level.bytes}, std::uint64_t{segment.bytes}, std::uint64_t{leaders},
-          std::uint64_t{rails}, std::uint64_t{check}, bits(latency.seconds),
-          bits(bandwidth.bytes_per_second)})
+          std::uint64_t{rails}, std::uint64_t{check}, static_cast<std::uint64_t>(lazy_addresses),
+          bits(latency.seconds), bits(bandwidth.bytes_per_second)})
         hash = ucs::sys::mix(hash ^ each);
     for (const std::string& each : algorithms)
         hash = ucs::sys::mix(hash ^ ucs::sys::hash_text(each));
     return hash;
+}
+
+bool config::is_lazy(std::uint32_t ranks) const noexcept {
+    // One round of all addresses is quicker than several lookups one after the other.
+    constexpr std::uint32_t many = 128;
+    using ucs::config::ternary;
+    return lazy_addresses == ternary::automatic ? ranks >= many : lazy_addresses != ternary::no;
 }
 
 ucs::result<config> config::read() {

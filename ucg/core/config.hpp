@@ -28,6 +28,7 @@ struct config {
     bool mpi = true;
     bool mpi_eager = true;
     bool mpi_stats = false;
+    ucs::config::ternary lazy_addresses = ucs::config::ternary::automatic;
     ucs::config::duration latency;
     ucs::config::rate bandwidth;
     std::string bootstrap;  // only so that the names are known: ucg_oob_create_env() reads them
@@ -38,6 +39,9 @@ struct config {
 
     // A hash of all that must be the same on every rank, because ranks choose algorithms by it.
     [[nodiscard]] std::uint64_t common() const noexcept;
+
+    // Whether a group of so many ranks looks addresses up when it needs them, where it can.
+    [[nodiscard]] bool is_lazy(std::uint32_t ranks) const noexcept;
 
     // From the environment; what is unknown there is warned of.
     static ucs::result<config> read();

@@ -1,6 +1,7 @@
 #include "ucg/core/context.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include "ucg/core/group.hpp"
 #include "ucg/core/log.hpp"
@@ -59,6 +60,10 @@ context::context(config options, select::selector chooses, const ucg_context_par
       worker_(params.worker) {}
 
 context::~context() {
+    constexpr ucs::time::nanoseconds patience = 5 * ucs::time::second;
+    const ucs::time::nanoseconds until = ucs::time::now() + patience;
+    for (close_books(); !left_.empty() && ucs::time::now() < until; close_books())
+        ::sched_yield();
     if (listens_) net::news::ignore(worker_);
     if (ucp_ == nullptr) return;
     if (worker_ != nullptr) ucp_worker_destroy(worker_);
@@ -114,11 +119,25 @@ ucs::result<std::vector<std::byte>> context::address() {
     return copy;
 }
 
+void context::serve(std::shared_ptr<net::address_book> left) noexcept {
+    try {
+        left_.push_back(std::move(left));
+    } catch (const std::bad_alloc&) {
+        // Others that still ask hear nothing, until their time is over.
+    }
+}
+
+void context::close_books() noexcept {
+    std::erase_if(left_, [](const auto& each) { return each->close(); });
+}
+
 // Groups may come and go in callbacks, so the list is walked by number.
 unsigned context::progress() noexcept {
     unsigned done = worker_ != nullptr ? ucp_worker_progress(worker_) : 0;
     for (std::size_t i = 0; i < groups_.size(); ++i)
         done += groups_[i]->progress();
+    constexpr unsigned seldom = 64;
+    if (!left_.empty() && ++looks_ % seldom == 0) close_books();
     return done;
 }
 

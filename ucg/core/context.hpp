@@ -9,6 +9,7 @@
 
 #include "ucg/core/config.hpp"
 #include "ucg/core/group_ids.hpp"
+#include "ucg/net/address_book.hpp"
 #include "ucg/net/news.hpp"
 #include "ucg/select/selector.hpp"
 #include "ucs/sys/lock.hpp"
@@ -50,6 +51,8 @@ public:
 
     void add(group& which) { groups_.push_back(&which); }
     void remove(group& which) noexcept { std::erase(groups_, &which); }
+    // Closes a book of which no group is left: progress() serves it until it is closed.
+    void serve(std::shared_ptr<net::address_book> left) noexcept;
     [[nodiscard]] bool has_groups() const noexcept { return !groups_.empty(); }
 
     // Everything once. How much happened.
@@ -58,6 +61,7 @@ public:
 private:
     context(config options, select::selector chooses, const ucg_context_params_t& params);
     [[nodiscard]] ucs_status_t make_worker() noexcept;
+    void close_books() noexcept;
 
     const config options_;
     const select::selector selector_;
@@ -71,6 +75,8 @@ private:
     bool listens_ = false;
     net::news told_;
     std::vector<group*> groups_;
+    std::vector<std::shared_ptr<net::address_book>> left_;
+    unsigned looks_ = 0;
 };
 
 }  // namespace ucg

@@ -7,6 +7,14 @@
 
 namespace ucg {
 
+std::shared_ptr<net::asked_book> oob_exchange::publish(std::span<const std::byte> address) {
+    std::uint64_t number = 0;
+    if (by_.publish == nullptr ||
+        by_.publish(by_.arg, address.data(), address.size(), &number) != UCS_OK)
+        return {};
+    return std::make_shared<net::asked_book>(by_, number);
+}
+
 ucs_status_t oob_exchange::begin(const void* own, void* all, std::size_t bytes) noexcept {
     release();
     const ucs_status_t status = by_.allgather(by_.arg, own, all, bytes, &request_);

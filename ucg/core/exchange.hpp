@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "ucg/net/address_book.hpp"
+#include "ucg/net/asked_book.hpp"
 #include "ucg/schedule/operation.hpp"
 
 namespace ucg {
@@ -26,6 +26,11 @@ public:
     [[nodiscard]] virtual schedule::rank_t size() const noexcept = 0;
     // Where all members are found, by their ranks here, if that is known already. std::bad_alloc.
     [[nodiscard]] virtual net::contacts contacts() const { return {}; }
+    // Lets the others look an address up, once another round is over, in what is returned; none: it
+    // cannot be. std::bad_alloc.
+    [[nodiscard]] virtual std::shared_ptr<net::asked_book> publish(std::span<const std::byte>) {
+        return {};
+    }
     // Begins a round; memory stays where it is until it ended. Never blocks.
     [[nodiscard]] virtual ucs_status_t begin(const void* own, void* all,
                                              std::size_t bytes) noexcept = 0;
@@ -41,6 +46,8 @@ public:
 
     [[nodiscard]] schedule::rank_t rank() const noexcept override { return by_.rank; }
     [[nodiscard]] schedule::rank_t size() const noexcept override { return by_.size; }
+    [[nodiscard]] std::shared_ptr<net::asked_book> publish(
+        std::span<const std::byte> address) override;
     [[nodiscard]] ucs_status_t begin(const void* own, void* all,
                                      std::size_t bytes) noexcept override;
     [[nodiscard]] ucs_status_t test() noexcept override;

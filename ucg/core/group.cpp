@@ -154,13 +154,16 @@ ucs_status_t group::measure() {
     return UCS_INPROGRESS;
 }
 
-// Peers may need some time to take what was sent; those that are dead get none.
+// Peers may need some time to take what was sent; those that are dead get none. Others may still
+// ask this process for addresses when it has no group any more.
 void group::close() noexcept {
     if (far_ == nullptr) return;
     constexpr ucs::time::nanoseconds patience = 5 * 1'000'000'000ULL;
     const ucs::time::nanoseconds until = ucs::time::now() + patience;
     while (!far_->close() && ucs::time::now() < until)
         static_cast<void>(context_.progress());
+    if (const auto& book = far_->all().book(); book.use_count() == 1 && !book->close())
+        context_.serve(book);
 }
 
 schedule::shape group::shape_of(const schedule::call& what) const noexcept {

@@ -50,6 +50,10 @@ public:
     [[nodiscard]] net::contacts contacts() const {
         return far_ != nullptr ? far_->all() : net::contacts();
     }
+    // Ranks whose address is kept here.
+    [[nodiscard]] std::size_t addresses() const noexcept {
+        return far_ != nullptr ? far_->all().book()->kept() : 0;
+    }
     [[nodiscard]] schedule::frame_pool& frames() noexcept { return frames_; }
     // nullptr: nothing is done together on nodes.
     [[nodiscard]] node::engine* engine() noexcept { return engine_ ? &*engine_ : nullptr; }

@@ -38,7 +38,8 @@ membership joining::take() noexcept {
 ucs_status_t joining::advance() noexcept try {
     while (true) {
         if (at_ != stage::begin) {
-            const ucs_status_t status = by_->test();
+            const ucs_status_t status =
+                at_ == stage::neighbours ? look_for_neighbours() : by_->test();
             if (status == UCS_INPROGRESS) {
                 if (ucs::time::now() < wish_.deadline) return UCS_INPROGRESS;
                 ucs::log::error(core_log,
@@ -72,6 +73,8 @@ ucs_status_t joining::step() {
             return hear_how();
         case stage::addresses:
             return hear_addresses();
+        case stage::neighbours:
+            return say_ready();
         case stage::ready:
             return hear_ready();
         case stage::over:
@@ -160,6 +163,9 @@ void joining::find_addresses() {
         address_ = std::move(*address);
     else
         own_failure_ = address ? UCS_ERR_EXCEEDS_LIMIT : address.status();
+    // With the next round all have done so.
+    if (own_failure_ == UCS_OK && context_.options().is_lazy(by_->size()))
+        asked_ = by_->publish(address_);
 }
 
 void joining::compare_options() {
@@ -249,6 +255,7 @@ void joining::prepare_how() {
     my_way_.address_length = static_cast<std::uint32_t>(address_.size());
     my_way_.memory = own_memory_ ? own_memory_.get() : -1;
     my_way_.status = own_failure_;
+    my_way_.published = asked_ != nullptr ? asked_->number() + 1 : 0;
 }
 
 ucs_status_t joining::say_how() {
@@ -265,7 +272,22 @@ ucs_status_t joining::hear_how() {
     made_.id = proposal_;
     longest_ = std::ranges::max(ways_, {}, &how::address_length).address_length;
     if (longest_ > longest_address) return UCS_ERR_IO_ERROR;
-    return longest_ != 0 ? say_address() : say_ready();
+    if (longest_ == 0 || look_up_addresses()) return find_neighbours();
+    return say_address();
+}
+
+// Whether all have published what they have to tell. One that could not makes all tell it.
+bool joining::look_up_addresses() {
+    const std::uint64_t number = ways_[0].published;
+    if (number == 0 || !std::ranges::all_of(
+                           ways_, [number](const how& each) { return each.published == number; })) {
+        asked_.reset();
+        return false;
+    }
+    if (asked_ == nullptr) return false;
+    asked_->limit(longest_);
+    made_.contacts = net::contacts(std::move(asked_), by_->size()).of(members_);
+    return true;
 }
 
 // --- addresses ---
@@ -283,7 +305,30 @@ ucs_status_t joining::hear_addresses() {
         const auto book = std::make_shared<net::whole_book>(std::move(addresses_), longest_);
         made_.contacts = net::contacts(book, by_->size()).of(members_);
     }
-    return say_ready();
+    return find_neighbours();
+}
+
+// A failure is told to the ranks at distances 1, 2, 4, ... (net/ucp_fabric.hpp), also when nobody
+// can be asked for addresses any more: theirs are here before the group is.
+ucs_status_t joining::find_neighbours() {
+    if (!made_.contacts) return say_ready();
+    at_ = stage::neighbours;
+    return UCS_INPROGRESS;
+}
+
+ucs_status_t joining::look_for_neighbours() noexcept {
+    made_.contacts.book()->serve();
+    ucs_status_t all = UCS_OK;
+    std::span<const std::byte> address;
+    for (std::uint64_t distance = 1; distance < made_.contacts.size(); distance *= 2) {
+        const auto whom = static_cast<rank_t>((made_.rank + distance) % made_.contacts.size());
+        const ucs_status_t status = made_.contacts.find(whom, address);
+        if (status == UCS_INPROGRESS)
+            all = status;
+        else if (status != UCS_OK && own_failure_ == UCS_OK)
+            own_failure_ = status;
+    }
+    return own_failure_ == UCS_OK ? all : UCS_OK;  // in the next round all hear of it
 }
 
 // --- whether everybody has what it needs ---

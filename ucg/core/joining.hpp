@@ -33,8 +33,8 @@ struct membership {
 
 // Four rounds of an exchange: who is there; under which number, with what memory and how long
 // addresses are (again while numbers clash); the addresses, unless the exchange has them already,
-// as that over a group does; whether everybody has all it needs. All members of the exchange go
-// through the same rounds, of whatever color. Owner context.
+// as that over a group does, or lets them be looked up; whether everybody has all it needs. All
+// members of the exchange go through the same rounds, of whatever color. Owner context.
 class joining {
 public:
     struct wish {
@@ -70,12 +70,14 @@ private:
         std::int32_t memory;  // descriptor of the node's memory, of its lowest rank
         std::int32_t status;
         std::uint32_t spare;
+        std::uint64_t
+            published;  // 1 + the number of its address, which can be looked up; 0: it cannot
     };
     struct ready {
         std::int32_t status;
         std::uint32_t may_read;  // 1: the memory of all others of its node
     };
-    enum class stage : std::uint8_t { begin, who, how, addresses, ready, over };
+    enum class stage : std::uint8_t { begin, who, how, addresses, neighbours, ready, over };
 
     ucs_status_t step();
     ucs_status_t say_who();
@@ -84,12 +86,15 @@ private:
     ucs_status_t hear_how();
     ucs_status_t say_address();
     ucs_status_t hear_addresses();
+    ucs_status_t find_neighbours();
     ucs_status_t say_ready();
     ucs_status_t hear_ready();
     void compare_options();
     void find_addresses();
     [[nodiscard]] bool settle();
     [[nodiscard]] std::uint32_t leap() noexcept;
+    [[nodiscard]] bool look_up_addresses();
+    [[nodiscard]] ucs_status_t look_for_neighbours() noexcept;
     void prepare_how();
     [[nodiscard]] ucs_status_t open_memory();
     [[nodiscard]] node::geometry geometry() const noexcept;
@@ -115,7 +120,8 @@ private:
     std::vector<std::byte> address_;
     std::vector<std::byte> addresses_;
     std::size_t longest_ = 0;
-    std::vector<schedule::rank_t> members_;  // of the exchange, in the order of the group
+    std::shared_ptr<net::asked_book> asked_;  // has this rank's address
+    std::vector<schedule::rank_t> members_;   // of the exchange, in the order of the group
     ucs::unique_fd own_memory_;
     std::uint32_t proposal_;
     bool reserved_ = false;

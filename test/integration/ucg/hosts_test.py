@@ -31,11 +31,11 @@ class Hosts(unittest.TestCase):
         for each in self.nodes:
             each.do("ip link set lo up")  # by which a host reaches its own address
 
-    def perf(self, *arguments):
+    def perf(self, *arguments, **settings):
         """What rank 0 printed; the others print nothing, and nobody complains."""
         base = {name: value for name, value in os.environ.items() if not name.startswith(KEPT_OUT)}
         base.update(UCX_TLS="tcp,self", WORLD_SIZE=str(PER_NODE * len(self.nodes)), MASTER_ADDR="10.99.79.1",
-                    MASTER_PORT="29499")  # free: nobody else is in the namespace
+                    MASTER_PORT="29499", **settings)  # free: nobody else is in the namespace
         ranks = []
         with tempfile.TemporaryFile("w+") as complaints:
             try:
@@ -57,7 +57,13 @@ class Hosts(unittest.TestCase):
         return said[0]
 
     def test_every_collective(self):
-        text = self.perf("-V", "-c", "all", "-s", "8,100k", "-n", "2")
+        self.check_every_collective()
+
+    def test_addresses_that_are_looked_up(self):
+        self.check_every_collective(UCG_LAZY_ADDRESSES="y")
+
+    def check_every_collective(self, **settings):
+        text = self.perf("-V", "-c", "all", "-s", "8,100k", "-n", "2", **settings)
         self.assertTrue(text.startswith("# 4 ranks on 2 nodes, "), text)
         rows = [line for line in text.splitlines() if line.split()[0] in COLLECTIVES]
         self.assertEqual([line.split()[0] for line in rows],

@@ -2,15 +2,19 @@
  * Ranks as processes that do random collectives together and check every result; one of them may
  * be killed at a random time, and then all others must end with an error soon.
  *
- *   ucg_work RANKS PER_NODE SECONDS [kill]
+ *   ucg_work RANKS PER_NODE SECONDS [kill|kill0] [tcp]
  *
- * PER_NODE ranks share a node, which the name of the node says. The operations are the same on all
- * ranks: they come from a common seed, which is printed.
+ * kill0 kills rank 0, and tcp lets the ranks find each other by a store there. PER_NODE ranks share
+ * a node, which the name of the node says. The operations are the same on all ranks: they come from
+ * a common seed, which is printed.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -162,26 +166,59 @@ static int work(ucg_oob_t* oob, double seconds) {
     return status == UCS_OK ? 0 : 4;
 }
 
+/* A port that nobody listens at, below those that the kernel gives to sockets that connect. */
+static uint16_t free_port(void) {
+    for (;;) {
+        const uint16_t port = (uint16_t)(15000 + next(17000));
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+        const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const int is_free = probe >= 0 && bind(probe, (struct sockaddr*)&at, sizeof at) == 0;
+        close(probe);
+        if (is_free) return port;
+    }
+}
+
+static ucg_oob_t* over_tcp(uint32_t rank, uint32_t size, uint16_t port) {
+    ucg_oob_tcp_params_t params = UCG_OOB_TCP_PARAMS_INIT;
+    ucg_oob_t* oob = NULL;
+    params.rank = rank;
+    params.size = size;
+    params.host = "127.0.0.1";
+    params.port = port;
+    if (ucg_oob_create_tcp(&params, &oob) != UCS_OK) exit(6);
+    return oob;
+}
+
+static int has_word(int argc, char** argv, const char* word) {
+    for (int i = 4; i < argc; ++i)
+        if (strcmp(argv[i], word) == 0) return 1;
+    return 0;
+}
+
 int main(int argc, char** argv) {
     if (argc < 4) {
-        fprintf(stderr, "usage: ucg_work RANKS PER_NODE SECONDS [kill]\n");
+        fprintf(stderr, "usage: ucg_work RANKS PER_NODE SECONDS [kill|kill0] [tcp]\n");
         return 1;
     }
     const uint32_t size = (uint32_t)atoi(argv[1]), per_node = (uint32_t)atoi(argv[2]);
     const double seconds = atof(argv[3]);
-    const int kills = argc > 4;
+    const int kills_first = has_word(argc, argv, "kill0");
+    const int kills = kills_first || has_word(argc, argv, "kill");
+    const int uses_tcp = has_word(argc, argv, "tcp");
     const char* seed = getenv("UCG_WORK_SEED");
     state =
         seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid();
     printf("UCG_WORK_SEED=%llu\n", (unsigned long long)state);
     fflush(stdout);
 
-    const uint32_t victim = next(size);
+    const uint32_t victim = kills_first ? 0 : next(size);
     const long after_us = 1000 * (long)next((uint32_t)(seconds * 1000));
     const int in_domains = (int)next(2);
     /* Each rank ends its own; copies of the others' stay reachable, which is no leak. */
     static ucg_oob_t* oobs[64];
-    if (size == 0 || size > 64 || ucg_oob_create_local(size, oobs) != UCS_OK) return 1;
+    if (size == 0 || size > 64) return 1;
+    if (!uses_tcp && ucg_oob_create_local(size, oobs) != UCS_OK) return 1;
+    const uint16_t port = uses_tcp ? free_port() : 0;
     pid_t children[64];
     for (uint32_t rank = 0; rank < size; ++rank) {
         children[rank] = fork();
@@ -190,6 +227,7 @@ int main(int argc, char** argv) {
         snprintf(name, sizeof name, "node%u", rank / per_node);
         setenv("UCG_NODE_ID", name, 1);
         if (in_domains) setenv("UCG_NUMA_ID", rank % per_node < per_node / 2 ? "0" : "1", 1);
+        if (uses_tcp) oobs[rank] = over_tcp(rank, size, port);
         if (kills && rank == victim) {
             /* SIGALRM kills it, wherever it is then. */
             const struct itimerval timer = {{0, 0}, {after_us / 1000000, after_us % 1000000 + 1}};

@@ -1,0 +1,301 @@
+// Groups that look addresses up when they need them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucg/core/world.hpp"
+
+namespace {
+
+std::vector<std::string> nodes_of_their_own(std::uint32_t size) {
+    std::vector<std::string> names;
+    for (std::uint32_t i = 0; i < size; ++i)
+        names.push_back(std::to_string(i));
+    return names;
+}
+
+ucg_coll_args_t barrier() {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = UCG_COLL_BARRIER;
+    return args;
+}
+
+// One rank of the group tells all others, each directly.
+ucg_coll_args_t scatter(std::uint32_t root, std::vector<std::uint32_t>& from, std::uint32_t& into) {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = UCG_COLL_SCATTER;
+    args.algorithm = "linear";
+    args.root = root;
+    args.src = from.data();
+    args.dst = &into;
+    args.count = 1;
+    args.type = UCG_TYPE_UINT32;
+    return args;
+}
+
+std::uint32_t addresses(ucg_group_h of) {
+    ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
+    REQUIRE(ucg_group_query(of, &attr) == UCS_OK);
+    return attr.addresses;
+}
+
+// Nothing is measured, so nothing is sent before the program does.
+struct lazy_options {
+    const test::env lazy{"UCG_LAZY_ADDRESSES", "y"};
+    const test::env latency{"UCG_LATENCY", "20us"};
+    const test::env bandwidth{"UCG_BANDWIDTH", "1GBs"};
+};
+
+void run(test::world& in, const std::vector<ucg_group_h>& groups, const ucg_coll_args_t& args,
+         ucs_status_t expected = UCS_OK) {
+    std::vector<ucg_request_h> all;
+    for (const ucg_group_h each : groups) {
+        ucg_request_h made = nullptr;
+        REQUIRE(ucg_request_init(each, &args, &made) == UCS_OK);
+        REQUIRE(ucg_request_start(made) == UCS_OK);
+        all.push_back(made);
+    }
+    REQUIRE(in.run_until([&] {
+        return std::ranges::none_of(
+            all, [](ucg_request_h each) { return ucg_request_test(each) == UCS_INPROGRESS; });
+    }));
+    for (const ucg_request_h each : all) {
+        CHECK(ucg_request_test(each) == expected);
+        CHECK(ucg_request_free(each) == UCS_OK);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("lazy addresses: those of the ranks at distances of powers of two are there, no others") {
+    const lazy_options options;
+    test::world in(nodes_of_their_own(11));
+    for (const ucg_group_h each : in.groups)
+        CHECK(addresses(each) == 4);
+    CHECK(in.met().answers() == 44);
+    CHECK(in.met().open() == 11);
+    // A barrier is sent along these, and needs those that it comes from where they are slow.
+    run(in, in.groups, barrier());
+    for (const ucg_group_h each : in.groups)
+        CHECK(addresses(each) <= 8);
+    // Somebody tells all others, which need that one if it is slow.
+    std::vector<std::uint32_t> from(11);
+    std::iota(from.begin(), from.end(), 100);
+    std::vector<std::uint32_t> into(11);
+    test::requests all(in);
+    for (std::uint32_t rank = 0; rank < 11; ++rank)
+        all.add(rank, scatter(3, from, into[rank]));
+    CHECK(all.run() == UCS_OK);
+    CHECK(into == from);
+    for (std::uint32_t rank = 0; rank < 11; ++rank)
+        CHECK((rank == 3 ? addresses(in.groups[rank]) == 10 : addresses(in.groups[rank]) <= 9));
+}
+
+TEST_CASE(
+    "lazy addresses: small groups, those told so and those that cannot exchange all at once") {
+    const test::env lazy("UCG_LAZY_ADDRESSES", GENERATE("auto", "n"));
+    test::world in({"a", "b", "b"});
+    for (const ucg_group_h each : in.groups)
+        CHECK(addresses(each) == 3);
+    CHECK(in.met().answers() == 0);
+    CHECK(in.met().open() == 0);
+    test::world local({"a", "a"});
+    CHECK(addresses(local.groups[0]) == 0);
+}
+
+TEST_CASE("lazy addresses: one rank that cannot publish makes all exchange them") {
+    const test::env lazy("UCG_LAZY_ADDRESSES", "y");
+    test::board board(3);
+    std::vector<ucg_context_h> contexts(3);
+    std::vector<ucg_group_h> groups(3);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
+        REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
+        ucg_oob_t mine = *board.of(rank);
+        // As a program compiled before there were lookups.
+        if (rank == 1) mine.struct_size = offsetof(ucg_oob_t, publish);
+        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+        params.oob = &mine;
+        REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
+    }
+    std::vector<ucs_status_t> ended(3, UCS_INPROGRESS);
+    for (int turns = 0; turns < 10'000'000 && std::ranges::count(ended, UCS_INPROGRESS) != 0;
+         ++turns)
+        for (std::uint32_t rank = 0; rank < 3; ++rank)
+            ended[rank] = ucg_group_test(groups[rank]);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        CHECK(ended[rank] == UCS_OK);
+        CHECK(addresses(groups[rank]) == 3);
+    }
+    CHECK(board.open() == 0);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        ucg_group_destroy(groups[rank]);
+        ucg_context_destroy(contexts[rank]);
+    }
+}
+
+TEST_CASE("lazy addresses: some of the functions for lookups are refused") {
+    const test::log_capture log;
+    test::board board(1);
+    ucg_oob_t mine = *board.of(0);
+    mine.withdraw = nullptr;
+    ucg_context_h context = nullptr;
+    REQUIRE(ucg_context_create(nullptr, &context) == UCS_OK);
+    ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+    params.oob = &mine;
+    ucg_group_h group = nullptr;
+    CHECK(ucg_group_create(context, &params, &group) == UCS_ERR_INVALID_PARAM);
+    ucg_context_destroy(context);
+}
+
+TEST_CASE("lazy addresses: splits of splits share them, and live longer than what they came from") {
+    const lazy_options options;
+    test::world in(nodes_of_their_own(8));
+    const auto split = [&](const std::vector<ucg_group_h>& from, std::uint32_t parts) {
+        std::vector<ucg_group_h> made(from.size());
+        for (std::uint32_t rank = 0; rank < from.size(); ++rank)
+            REQUIRE(ucg_group_split(from[rank], rank % parts,
+                                    static_cast<std::uint32_t>(from.size()) - rank,
+                                    &made[rank]) == UCS_OK);
+        REQUIRE(test::world::wait(in, made) == UCS_OK);
+        return made;
+    };
+    auto halves = split(in.groups, 2);
+    auto quarters = split(halves, 4);
+    for (auto* const each : {&in.groups, &halves})
+        for (ucg_group_h& group : *each) {
+            ucg_group_destroy(group);
+            group = nullptr;
+        }
+    CHECK(in.met().open() == 8);
+    const unsigned before = in.met().answers();
+    run(in, quarters, barrier());
+    for (const ucg_group_h each : quarters)
+        CHECK(ucg_group_size(each) == 2);
+    CHECK(in.met().answers() == before);
+    for (const ucg_group_h each : quarters)
+        ucg_group_destroy(each);
+    CHECK(in.met().open() == 0);
+}
+
+TEST_CASE("lazy addresses: a process answers others when it has no group any more") {
+    const lazy_options options;
+    test::world in(nodes_of_their_own(3));
+    in.met().keep_asking(true);
+    for (ucg_group_h& each : in.groups) {
+        ucg_group_destroy(each);
+        each = nullptr;
+    }
+    const auto turn = [&] {
+        for (int i = 0; i < 100; ++i)
+            in.progress();
+    };
+    turn();
+    CHECK(in.met().open() == 3);
+    in.met().keep_asking(false);
+    turn();
+    CHECK(in.met().open() == 0);
+}
+
+TEST_CASE("lazy addresses: answers that take their time delay what needs them, and nothing else") {
+    const test::env lazy("UCG_LAZY_ADDRESSES", "y");
+    test::world in({"a", "b", "c", "d", "e", "e"});
+    in.met().delay_answers(GENERATE(1U, 7U, 1000U));
+    const auto ranks = in.size();
+    for (std::uint32_t root = 0; root < ranks; ++root) {
+        std::vector<std::uint32_t> from(ranks), into(ranks);
+        std::iota(from.begin(), from.end(), root * 100);
+        test::requests all(in);
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            all.add(rank, scatter(root, from, into[rank]));
+            all.add(rank, barrier());
+        }
+        CHECK(all.run() == UCS_OK);
+        CHECK(into == from);
+    }
+}
+
+TEST_CASE("lazy addresses: when nobody can be asked any more, what needs an address fails on all") {
+    const lazy_options options;
+    const test::log_capture log;
+    test::world in(nodes_of_their_own(9));
+    in.met().lose_answers();
+    run(in, in.groups, barrier());
+    std::vector<std::uint32_t> from(9), into(9);
+    test::requests all(in);
+    for (std::uint32_t rank = 0; rank < 9; ++rank)
+        all.add(rank, scatter(0, from, into[rank]));
+    CHECK(all.run() != UCS_OK);
+    // Those to whom nothing could be sent hear of it; others may have got theirs.
+    CHECK(ucg_request_test(all.all()[0]) == UCS_ERR_CONNECTION_RESET);
+    for (const std::uint32_t rank : {3U, 5U, 6U, 7U})
+        CHECK(ucg_request_test(all.all()[rank]) != UCS_OK);
+    CHECK(log.count("cannot be found: ") >= 1);
+}
+
+TEST_CASE("lazy addresses: what waits for an address can be canceled, and the group be destroyed") {
+    const lazy_options options;
+    test::world in(nodes_of_their_own(6));
+    in.met().delay_answers(~0U - 1);
+    std::vector<std::uint32_t> from(6), into(6);
+    test::requests all(in);
+    for (std::uint32_t rank = 0; rank < 6; ++rank)
+        all.add(rank, scatter(0, from, into[rank]));
+    all.start();
+    for (int turn = 0; turn < 1000; ++turn)
+        in.progress();
+    CHECK(ucg_request_test(all.all()[0]) == UCS_INPROGRESS);
+    REQUIRE(ucg_request_cancel(all.all()[0]) == UCS_OK);
+    REQUIRE(in.run_until([&] { return all.over(); }));
+    for (const std::uint32_t rank : {0U, 3U, 5U})
+        CHECK(ucg_request_test(all.all()[rank]) == UCS_ERR_CANCELED);
+    // Connections that are just being made keep who destroys its group, while no other one moves.
+    for (int turn = 0; turn < 20000; ++turn)
+        in.progress();
+}
+
+TEST_CASE("lazy addresses: a limit of time ends what waits for an address") {
+    const lazy_options options;
+    const test::log_capture log;
+    test::world in(nodes_of_their_own(4));
+    in.met().delay_answers(~0U - 1);
+    std::vector<std::uint32_t> from(4), into(4);
+    test::requests all(in);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        ucg_coll_args_t args = scatter(0, from, into[rank]);
+        if (rank == 0) args.timeout = 0.05;
+        all.add(rank, args);
+    }
+    CHECK(all.run() == UCS_ERR_TIMED_OUT);
+    CHECK(ucg_request_test(all.all()[3]) == UCS_ERR_TIMED_OUT);
+    // What does not need it still works.
+    run(in, in.groups, barrier());
+}
+
+TEST_CASE("lazy addresses: a group whose ranks cannot be found is not made, on any rank") {
+    const lazy_options options;
+    const test::log_capture log;
+    test::board board(5);
+    board.lose_answers();
+    std::vector<ucg_context_h> contexts(5);
+    std::vector<ucg_group_h> groups(5);
+    for (std::uint32_t rank = 0; rank < 5; ++rank) {
+        const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
+        REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
+        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+        params.oob = board.of(rank);
+        REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
+    }
+    std::vector<ucs_status_t> ended(5, UCS_INPROGRESS);
+    for (int turns = 0; turns < 100000 && std::ranges::count(ended, UCS_INPROGRESS) != 0; ++turns)
+        for (std::uint32_t rank = 0; rank < 5; ++rank)
+            ended[rank] = ucg_group_test(groups[rank]);
+    for (std::uint32_t rank = 0; rank < 5; ++rank) {
+        CHECK(ended[rank] == UCS_ERR_CONNECTION_RESET);
+        ucg_group_destroy(groups[rank]);
+        ucg_context_destroy(contexts[rank]);
+    }
+    CHECK(board.open() == 0);
+}
