@@ -43,6 +43,24 @@ std::uint64_t rounded_up(std::uint64_t count, std::uint64_t to) noexcept {
     return (count + to - 1) / to * to;
 }
 
+// [tokens, columns] place of a token among those of its channel whose ranks are of the same column;
+// -1: none of its ranks is.
+template<class Column>
+table places(const plan& what, std::size_t columns, Column column_of) {
+    table made(what.chosen.tokens() * columns, -1);
+    std::vector<std::int32_t> next(columns);
+    for (std::uint32_t token = 0; token < what.chosen.tokens(); ++token) {
+        const bool is_first = token == what.out.ranges.begin(what.out.ranges.of(token));
+        if (is_first) std::ranges::fill(next, 0);
+        for_each_rank(*what.of, what.chosen.of(token), [&](rank_t rank) {
+            const std::size_t column = column_of(rank);
+            std::int32_t& place = made[token * columns + column];
+            if (place < 0) place = next[column]++;
+        });
+    }
+    return made;
+}
+
 }  // namespace
 
 table sent_to_node(const plan& what) {
@@ -71,17 +89,7 @@ table received_begin(const plan& what) {
 
 table send_place(const plan& what) {
     const team& of = *what.of;
-    table made(std::size_t{what.chosen.tokens()} * of.nodes(), -1);
-    std::vector<std::int32_t> next(of.nodes());
-    for (std::uint32_t token = 0; token < what.chosen.tokens(); ++token) {
-        const bool is_first = token == what.out.ranges.begin(what.out.ranges.of(token));
-        if (is_first) std::ranges::fill(next, 0);
-        for_each_rank(of, what.chosen.of(token), [&](rank_t rank) {
-            std::int32_t& place = made[std::size_t{token} * of.nodes() + of.node_of(rank)];
-            if (place < 0) place = next[of.node_of(rank)]++;
-        });
-    }
-    return made;
+    return places(what, of.nodes(), [&](rank_t rank) { return of.node_of(rank); });
 }
 
 table relay_place(const plan& what) {
@@ -105,17 +113,7 @@ table relay_place(const plan& what) {
 }
 
 table rank_place(const plan& what) {
-    const team& of = *what.of;
-    table made(std::size_t{what.chosen.tokens()} * of.ranks(), -1);
-    std::vector<std::int32_t> next(of.ranks());
-    for (std::uint32_t token = 0; token < what.chosen.tokens(); ++token) {
-        const bool is_first = token == what.out.ranges.begin(what.out.ranges.of(token));
-        if (is_first) std::ranges::fill(next, 0);
-        for_each_rank(of, what.chosen.of(token), [&](rank_t rank) {
-            made[std::size_t{token} * of.ranks() + rank] = next[rank]++;
-        });
-    }
-    return made;
+    return places(what, what.of->ranks(), [](rank_t rank) { return rank; });
 }
 
 table received_before(const plan& what) {
