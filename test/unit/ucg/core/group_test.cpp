@@ -14,6 +14,8 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 
+using test::barrier;
+
 namespace {
 
 ucg_coll_args_t sum_of(const std::vector<float>& from, std::vector<float>& into) {
@@ -23,12 +25,6 @@ ucg_coll_args_t sum_of(const std::vector<float>& from, std::vector<float>& into)
     args.dst = into.data();
     args.count = from.size();
     args.type = UCG_TYPE_FP32;
-    return args;
-}
-
-ucg_coll_args_t barrier() {
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = UCG_COLL_BARRIER;
     return args;
 }
 
@@ -331,25 +327,14 @@ TEST_CASE("two threads call a group of one rank at the same time") {
 TEST_CASE("ranks with different options become no group, and hear which one it is") {
     test::log_capture captured;
     test::board board(3);
-    std::vector<ucg_context_h> contexts(3);
-    std::vector<ucg_group_h> groups(3);
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const auto ended = test::try_to_make(board, 3, [](std::uint32_t rank) {
         const test::env segment("UCG_SEGMENT", rank == 1 ? "64k" : "128k");
         const test::env time("UCG_TIMEOUT", rank == 2 ? "10s" : "20s");  // may differ
-        REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
-        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-        params.oob = board.of(rank);
-        REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
-    }
-    std::vector<ucs_status_t> ended(3, UCS_INPROGRESS);
-    for (int turns = 0; turns < 100000 && std::ranges::count(ended, UCS_INPROGRESS) != 0; ++turns)
-        for (std::uint32_t rank = 0; rank < 3; ++rank)
-            ended[rank] = ucg_group_test(groups[rank]);
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-        CHECK(ended[rank] == UCS_ERR_INVALID_PARAM);
-        ucg_group_destroy(groups[rank]);
-        ucg_context_destroy(contexts[rank]);
-    }
+        ucg_context_h made = nullptr;
+        REQUIRE(ucg_context_create(nullptr, &made) == UCS_OK);
+        return made;
+    });
+    CHECK(ended == std::vector<ucs_status_t>(3, UCS_ERR_INVALID_PARAM));
     CHECK(captured.count("rank 1 has other UCG_ options than rank 0") == 2);
 }
 

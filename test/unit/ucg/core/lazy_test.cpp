@@ -7,6 +7,8 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 
+using test::barrier;
+
 namespace {
 
 std::vector<std::string> nodes_of_their_own(std::uint32_t size) {
@@ -14,12 +16,6 @@ std::vector<std::string> nodes_of_their_own(std::uint32_t size) {
     for (std::uint32_t i = 0; i < size; ++i)
         names.push_back(std::to_string(i));
     return names;
-}
-
-ucg_coll_args_t barrier() {
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = UCG_COLL_BARRIER;
-    return args;
 }
 
 // One rank of the group tells all others, each directly.
@@ -279,23 +275,12 @@ TEST_CASE("lazy addresses: a group whose ranks cannot be found is not made, on a
     const test::log_capture log;
     test::board board(5);
     board.lose_answers();
-    std::vector<ucg_context_h> contexts(5);
-    std::vector<ucg_group_h> groups(5);
-    for (std::uint32_t rank = 0; rank < 5; ++rank) {
+    const auto ended = test::try_to_make(board, 5, [](std::uint32_t rank) {
         const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
-        REQUIRE(ucg_context_create(nullptr, &contexts[rank]) == UCS_OK);
-        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
-        params.oob = board.of(rank);
-        REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
-    }
-    std::vector<ucs_status_t> ended(5, UCS_INPROGRESS);
-    for (int turns = 0; turns < 100000 && std::ranges::count(ended, UCS_INPROGRESS) != 0; ++turns)
-        for (std::uint32_t rank = 0; rank < 5; ++rank)
-            ended[rank] = ucg_group_test(groups[rank]);
-    for (std::uint32_t rank = 0; rank < 5; ++rank) {
-        CHECK(ended[rank] == UCS_ERR_CONNECTION_RESET);
-        ucg_group_destroy(groups[rank]);
-        ucg_context_destroy(contexts[rank]);
-    }
+        ucg_context_h made = nullptr;
+        REQUIRE(ucg_context_create(nullptr, &made) == UCS_OK);
+        return made;
+    });
+    CHECK(ended == std::vector<ucs_status_t>(5, UCS_ERR_CONNECTION_RESET));
     CHECK(board.open() == 0);
 }

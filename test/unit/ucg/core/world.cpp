@@ -91,6 +91,34 @@ ucs_status_t board::withdraw(void* arg, std::uint64_t) {
 
 void board::progress(void*) {}
 
+ucg_coll_args_t barrier() {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = UCG_COLL_BARRIER;
+    return args;
+}
+
+std::vector<ucs_status_t> try_to_make(
+    board& over, std::uint32_t ranks,
+    const std::function<ucg_context_h(std::uint32_t)>& context_of) {
+    std::vector<ucg_context_h> contexts(ranks);
+    std::vector<ucg_group_h> groups(ranks);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        contexts[rank] = context_of(rank);
+        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+        params.oob = over.of(rank);
+        REQUIRE(ucg_group_create(contexts[rank], &params, &groups[rank]) == UCS_OK);
+    }
+    std::vector<ucs_status_t> ended(ranks, UCS_INPROGRESS);
+    for (int turns = 0; turns < 100000 && std::ranges::count(ended, UCS_INPROGRESS) != 0; ++turns)
+        for (std::uint32_t rank = 0; rank < ranks; ++rank)
+            ended[rank] = ucg_group_test(groups[rank]);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        ucg_group_destroy(groups[rank]);
+        ucg_context_destroy(contexts[rank]);
+    }
+    return ended;
+}
+
 world::world(const std::vector<std::string>& nodes, const char* transports)
     : contexts(nodes.size()),
       groups(nodes.size()),

@@ -65,6 +65,14 @@ private:
     bool asking_ = false;
 };
 
+[[nodiscard]] ucg_coll_args_t barrier();
+
+// How the making of a group ends on each of its ranks, with a context of its own that `context_of`
+// makes. Nothing is left of it.
+std::vector<ucs_status_t> try_to_make(
+    board& over, std::uint32_t ranks,
+    const std::function<ucg_context_h(std::uint32_t)>& context_of);
+
 // A group, and its ranks' contexts.
 class world {
 public:

@@ -187,12 +187,7 @@ TEST_CASE("moe: every matrix of groups of 1 to 13 ranks, by any route", "[moe]")
 }
 
 TEST_CASE("moe: every matrix on nodes of different sizes, out of order", "[moe]") {
-    scenario of = asking();
-    of.ranks = 9;
-    of.nodes = {5, 1, 5, 2, 5, 1, 5, 7, 5};
-    of.experts = 27;
-    of.k = 4;
-    of.disorder = true;
+    scenario of = on_scattered_nodes(asking());
     for (of.seed = 1; of.seed <= 5; ++of.seed) {
         of.how = static_cast<gate>(of.seed % 5);
         check_every_matrix(of);
@@ -200,15 +195,8 @@ TEST_CASE("moe: every matrix on nodes of different sizes, out of order", "[moe]"
 }
 
 TEST_CASE("moe: every matrix where ranks are masked", "[moe]") {
-    scenario of = asking();
-    of.ranks = 8;
-    of.ranks_per_node = 4;
-    of.experts = 16;
-    of.k = 4;
-    of.masked = {0, 1, 0, 0, 1, 0, 0, 0};
-    check_every_matrix(of);
-    of.masked = {1, 1, 1, 1, 0, 0, 1, 0};  // a whole node
-    check_every_matrix(of);
+    for (const scenario& of : with_masks(asking()))
+        check_every_matrix(of);
 }
 
 TEST_CASE("moe: what is not asked for is not told", "[moe]") {

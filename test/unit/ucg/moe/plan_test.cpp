@@ -178,26 +178,14 @@ TEST_CASE("moe: plans of any number of ranks on a node", "[moe]") {
 }
 
 TEST_CASE("moe: plans of nodes of different sizes, out of order", "[moe]") {
-    scenario of;
-    of.ranks = 9;
-    of.nodes = {5, 1, 5, 2, 5, 1, 5, 7, 5};
-    of.experts = 27;
-    of.k = 4;
-    of.disorder = true;
+    scenario of = on_scattered_nodes({});
     for (of.seed = 1; of.seed <= 5; ++of.seed)
         check_plans(of);
 }
 
 TEST_CASE("moe: plans where ranks are masked", "[moe]") {
-    scenario of;
-    of.ranks = 8;
-    of.ranks_per_node = 4;
-    of.experts = 16;
-    of.k = 4;
-    of.masked = {0, 1, 0, 0, 1, 0, 0, 0};
-    check_plans(of);
-    of.masked = {1, 1, 1, 1, 0, 0, 1, 0};  // a whole node
-    check_plans(of);
+    for (const scenario& of : with_masks({}))
+        check_plans(of);
 }
 
 TEST_CASE("moe: plans of 2048 ranks", "[moe]") {

@@ -18,6 +18,26 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     return two.next();
 }
 
+scenario on_scattered_nodes(scenario of) {
+    of.ranks = 9;
+    of.nodes = {5, 1, 5, 2, 5, 1, 5, 7, 5};
+    of.experts = 27;
+    of.k = 4;
+    of.disorder = true;
+    return of;
+}
+
+std::vector<scenario> with_masks(scenario of) {
+    of.ranks = 8;
+    of.ranks_per_node = 4;
+    of.experts = 16;
+    of.k = 4;
+    std::vector<scenario> made(2, of);
+    made[0].masked = {0, 1, 0, 0, 1, 0, 0, 0};
+    made[1].masked = {1, 1, 1, 1, 0, 0, 1, 0};
+    return made;
+}
+
 std::string text(const scenario& of) {
     return fmt::format(
         "{} ranks, {} to a node, {} node names, {} experts, k {}, {} tokens, gate {}, route {}, {} "

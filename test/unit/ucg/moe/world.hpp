@@ -57,6 +57,11 @@ struct scenario {
 
 [[nodiscard]] std::string text(const scenario& of);
 
+// The same for 9 ranks on nodes of different sizes, whose ranks are no neighbours, in disorder.
+[[nodiscard]] scenario on_scattered_nodes(scenario of);
+// The same for 8 ranks on two nodes: some of each are masked; a whole node is.
+[[nodiscard]] std::vector<scenario> with_masks(scenario of);
+
 // Random numbers of which nothing but the place decides.
 [[nodiscard]] std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
 

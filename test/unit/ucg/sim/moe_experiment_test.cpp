@@ -38,6 +38,16 @@ double busiest(const moe_outcome& of) {
     return most;
 }
 
+// 16 ranks, each token of which chooses all of them.
+sim::moe_experiment to_every_rank() {
+    sim::moe_experiment one;
+    one.tokens = 32;
+    one.k = 16;
+    one.experts = 1;
+    one.row_bytes = 4096;
+    return one;
+}
+
 }  // namespace
 
 TEST_CASE("moe in the simulator: every exchange by every route, checked") {
@@ -59,11 +69,7 @@ TEST_CASE("moe in the simulator: every exchange by every route, checked") {
 }
 
 TEST_CASE("moe in the simulator: bytes between nodes are those of the rows") {
-    sim::moe_experiment one;
-    one.tokens = 32;
-    one.k = 16;
-    one.experts = 1;  // a token chooses every rank
-    one.row_bytes = 4096;
+    sim::moe_experiment one = to_every_rank();
     const sim::machine on = nodes_of(16, 4);
     for (const exchange what : {exchange::moe_dispatch, exchange::moe_combine}) {
         one.what = what;
@@ -91,11 +97,7 @@ TEST_CASE("moe in the simulator: low latency, checked, on one and on several nod
 
 // A row for each choice, with the number of its token there, and a header for each pair of ranks.
 TEST_CASE("moe in the simulator: bytes of low latency are those of rows and headers") {
-    sim::moe_experiment one;
-    one.tokens = 32;
-    one.k = 16;
-    one.experts = 1;  // a token chooses every rank
-    one.row_bytes = 4096;
+    sim::moe_experiment one = to_every_rank();
     const sim::machine on = nodes_of(16, 4);
     const double pairs = 16.0 * 12, rows = pairs * 32;
     one.what = exchange::moe_ll_combine;
