@@ -122,9 +122,9 @@ const ucs::config::table& config::options() {
              make_option<&config::lazy_addresses>(
                  "LAZY_ADDRESSES", "auto",
                  "Whether the address of a process is looked up when something is first sent to "
-                 "it, "
-                 "where that by which the processes found each other can be asked (docs/"
-                 "bootstrap.md), instead of all addresses being exchanged when a group is made. "
+                 "it, where that by which the processes found each other can be asked "
+                 "(docs/bootstrap.md), instead of all addresses being exchanged when a group is "
+                 "made. "
                  "auto: in groups of 128 processes and more. The same in all processes of a "
                  "group."),
              make_option<&config::latency>(

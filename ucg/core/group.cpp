@@ -53,7 +53,8 @@ void group::advance() noexcept {
     if (status == UCS_OK) {
         select::adopt(samples_, links_);
         use_links_of_user();
-        ucs::log::debug(core_log, "group {}: {}", made_.id, select::text_of(links_));
+        if (core_log.enabled(ucs::log::level::debug))
+            ucs::log::debug(core_log, "group {}: {}", made_.id, select::text_of(links_));
     }
     measuring_.reset();
     state_ = status;

@@ -12,8 +12,8 @@
 namespace ucg::net {
 
 // Endpoints to those ranks of a group that something was sent to: a rank of thousands talks to a
-// few. Endpoints are in error handling mode peer, so that what is under way to
-// a rank that died ends. Owned by the group; owner context.
+// few. Endpoints are in error handling mode peer, so that what is under way to a rank that died
+// ends. Owned by the group; owner context.
 class peers {
 public:
     // Told once for each peer that is lost, from the worker's progress.

@@ -98,8 +98,8 @@ private:
     std::vector<ending> ending_;
     std::vector<queue> queues_;
     std::vector<debt> debts_;
-    schedule::step* sent_ =
-        nullptr;  // ended at once when their address came; linked by `neighbour`
+    // Those that ended at once when their address came; linked by `neighbour`.
+    schedule::step* sent_ = nullptr;
     const ucs::time::nanoseconds patience_;
     unsigned looks_ = 0;
     ucs::time::nanoseconds next_call_ = 0;

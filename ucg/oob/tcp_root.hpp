@@ -15,9 +15,9 @@
 namespace ucg::oob {
 
 // Takes the blocks of all others straight into the result, then sends everybody the result; keeps
-// what they publish, and answers who asks, one question at a time. Who
-// connects is a stranger until it has said which rank it is; strangers that say nothing or
-// something else are dropped, and disturb nobody. Owner context.
+// what they publish, and answers who asks, one question at a time. Who connects is a stranger until
+// it has said which rank it is; strangers that say nothing or something else are dropped, and
+// disturb nobody. Owner context.
 class tcp_root final : public exchange {
 public:
     // `listener` may be none in tests, which adopt(). UCS_ERR_IO_ERROR.

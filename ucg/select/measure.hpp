@@ -27,11 +27,10 @@ struct price_sample {
     double flag;             // likewise
 };
 
-// An operation whose output (`call::into`) is a price_sample of each rank. Each rank
-// measures its own work; the first ranks of neighbouring nodes, and then the first two ranks of
-// each node, send messages to and fro; then each node does some collectives by its engine. All get
-// to know what was found. Some hundred
-// latencies, and some 100 KB of traffic.
+// An operation whose output (`call::into`) is a price_sample of each rank. Each rank measures its
+// own work; the first ranks of neighbouring nodes, and then the first two ranks of each node, send
+// messages to and fro; then each node does some collectives by its engine. All get to know what was
+// found. Some hundred latencies, and some 100 KB of traffic.
 [[nodiscard]] const schedule::algorithm& measurement(const schedule::placement& where) noexcept;
 [[nodiscard]] schedule::call measuring(const schedule::placement& where,
                                        std::vector<price_sample>& into);
