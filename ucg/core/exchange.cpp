@@ -4,6 +4,7 @@
 
 #include "ucg/algo/table.hpp"
 #include "ucg/core/group.hpp"
+#include "ucs/time/turn.hpp"
 
 namespace ucg {
 
@@ -38,8 +39,10 @@ group_exchange::group_exchange(group& parent)
 // What others still send for a round that is given up here is dropped by the parent's fabric.
 group_exchange::~group_exchange() {
     round_.fail(UCS_ERR_CANCELED);
-    while (round_.status() == UCS_INPROGRESS)
+    while (round_.status() == UCS_INPROGRESS) {
         static_cast<void>(parent_.of().progress());
+        ucs::time::give_turn();
+    }
     --parent_.splits();
 }
 

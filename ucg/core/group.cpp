@@ -7,6 +7,7 @@
 #include "ucg/core/log.hpp"
 #include "ucg/core/request.hpp"
 #include "ucg/core/wait.hpp"
+#include "ucs/time/turn.hpp"
 
 namespace ucg {
 namespace {
@@ -63,8 +64,10 @@ void group::advance() noexcept {
 // Its memory is in use until it has ended.
 void group::stop_measuring(ucs_status_t why) noexcept {
     measuring_->fail(why);
-    while (measuring_->status() == UCS_INPROGRESS)
+    while (measuring_->status() == UCS_INPROGRESS) {
         static_cast<void>(context_.progress());
+        ucs::time::give_turn();
+    }
     measuring_.reset();
 }
 
@@ -161,8 +164,10 @@ void group::close() noexcept {
     if (far_ == nullptr) return;
     constexpr ucs::time::nanoseconds patience = 5 * 1'000'000'000ULL;
     const ucs::time::nanoseconds until = ucs::time::now() + patience;
-    while (!far_->close() && ucs::time::now() < until)
+    while (!far_->close() && ucs::time::now() < until) {
         static_cast<void>(context_.progress());
+        ucs::time::give_turn();
+    }
     if (const auto& book = far_->all().book(); book.use_count() == 1 && !book->close())
         context_.serve(book);
 }

@@ -1,0 +1,30 @@
+// What a network and the options of ucp may be like, by chance.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "uct/sim/parameters.hpp"
+#include "uct/sim/random.hpp"
+
+namespace sim_test {
+
+// Without the prefix UCX_.
+using options = std::vector<std::pair<std::string, std::string>>;
+
+template<class Value, std::size_t Count>
+Value one_of(uct::sim::random& dice, const Value (&values)[Count]) {
+    return values[dice.below(Count)];
+}
+
+void choose_network(uct::sim::random& dice, uct::sim::parameters& network);
+
+[[nodiscard]] options choose_options(uct::sim::random& dice);
+
+// Of a second transport, whose endpoints come in pairs; returns the probability that a process has
+// it. Adds to the options.
+[[nodiscard]] double choose_pairs(uct::sim::random& dice, uct::sim::parameters& network,
+                                  options& list);
+
+}  // namespace sim_test

@@ -1,0 +1,243 @@
+#include "test/sim/ucg/run.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+#include "test/sim/ucg/rank.hpp"
+#include "test/support/identities.hpp"
+#include "ucs/time/turn.hpp"
+#include "uct/sim/component.hpp"
+#include "uct/sim/paired_component.hpp"
+
+namespace group_sim {
+
+namespace {
+
+constexpr std::size_t most_turns = 20'000'000;
+// The longest limit of the library is that of a split, five minutes.
+constexpr nanoseconds patience = 400 * ucs::time::second;
+
+// Lets ranks and network take their turns, in the order that the dice say, also while a rank waits
+// in a call of the library: then the others do below it.
+class runner {
+public:
+    explicit runner(const plan& what)
+        : what_(what),
+          network_(what.seed, what.network),
+          dice_(what.seed + 77),
+          component_(network_),
+          paired_component_(network_),
+          all_(what, network_, dice_),
+          failures_left_(what.failures) {
+        current_ = this;
+        ucs::time::set_turn([]() noexcept { current_->meanwhile(); });
+    }
+    ~runner() {
+        ucs::time::set_turn(nullptr);
+        current_ = nullptr;
+    }
+
+    sim_test::outcome go() {
+        for (std::uint32_t i = 0; i < what_.ranks; ++i)
+            ranks_.push_back(std::make_unique<rank>(all_, i, new_context()));
+        if (!until("work", [this] { return are_done(false); }) || !look_at_rest() ||
+            !let_dead_end())
+            describe();
+        result_.violation = all_.violation();
+        result_.digest = network_.history().digest() ^ all_.digest();
+        result_.operations = all_.operations;
+        if (all_.violated()) {
+            // What runs cannot be destroyed.
+            for (auto& each : ranks_)
+                static_cast<void>(each.release());
+            return std::move(result_);
+        }
+        while (!ranks_.empty()) {
+            const auto which = static_cast<std::ptrdiff_t>(dice_.below(ranks_.size()));
+            ranks_.erase(ranks_.begin() + which);
+        }
+        return std::move(result_);
+    }
+
+private:
+    std::unique_ptr<ucp::context> new_context() {
+        ucs::config::source source = ucs::config::source::empty();
+        for (const auto& [option, value] : what_.ucp)
+            source.set(option, value);
+        ucp::context_params params;
+        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
+        const uct::component* list[] = {&component_, &paired_component_};
+        const bool both = dice_.chance(what_.paired);
+        return std::move(
+            *ucp::context::create(params, std::move(source), std::span(list, both ? 2 : 1)));
+    }
+
+    [[nodiscard]] bool moves(const rank& which) const {
+        return dead_move_ || !all_.is_dead(which.number());
+    }
+
+    unsigned turn() {
+        ++turns_;
+        perhaps_break();
+        const std::size_t choice = dice_.below(ranks_.size() + 1);
+        if (choice < ranks_.size() && moves(*ranks_[choice])) {
+            const unsigned happened = ranks_[choice]->turn();
+            if (happened > 0) return happened;
+        }
+        if (network_.step()) return 1;
+        unsigned happened = 0;
+        for (std::size_t i = 0; i < ranks_.size(); ++i)
+            if (moves(*ranks_[i])) happened += ranks_[i]->turn();
+        return happened;
+    }
+
+    // Lets time pass, to where the next rank goes on; the longer nothing happens the more.
+    void turn_or_pass_time() {
+        if (turn() > 0 || network_.pending_events() > 0) {
+            idle_pause_ = shortest_pause;
+            return;
+        }
+        nanoseconds pause = idle_pause_;
+        for (const auto& each : ranks_)
+            if (each->pauses_until() > network_.now())
+                pause = std::min(pause, each->pauses_until() - network_.now());
+        network_.advance(pause);
+        idle_pause_ = std::min(idle_pause_ + idle_pause_ / 4, longest_pause);
+    }
+
+    void meanwhile() {
+        if (turns_ > 2 * most_turns || network_.now() > end_ + patience) {
+            describe();
+            std::fprintf(stderr, "%s\na call does not return\n", result_.details.c_str());
+            std::abort();
+        }
+        turn_or_pass_time();
+    }
+
+    bool until(const char* phase, const std::function<bool()>& done) {
+        end_ = network_.now() + patience;
+        while (!done()) {
+            if (all_.violated()) return false;
+            if (turns_ > most_turns || network_.now() > end_) {
+                all_.violation(fmt::format("stuck in phase '{}'", phase));
+                return false;
+            }
+            turn_or_pass_time();
+        }
+        return !all_.violated();
+    }
+
+    [[nodiscard]] bool are_done(bool dead_too) const {
+        return std::ranges::all_of(ranks_, [&](const auto& each) {
+            return each->is_done() || (!dead_too && all_.is_dead(each->number()));
+        });
+    }
+
+    bool quiet() {
+        for (unsigned calm = 0; calm < 3;) {
+            if (turns_ > most_turns) {
+                all_.violation("it does not get quiet");
+                return false;
+            }
+            calm = turn() == 0 && network_.pending_events() == 0 ? calm + 1 : 0;
+        }
+        return true;
+    }
+
+    [[nodiscard]] bool has_leftovers() const {
+        return std::ranges::any_of(ranks_, [this](const auto& each) {
+            return !all_.is_dead(each->number()) && !each->leftovers().empty();
+        });
+    }
+
+    // What only time ends: whoever died in silence is given up at last.
+    bool look_at_rest() {
+        failures_left_ = 0;
+        if (!quiet()) return false;
+        for (int i = 0; i < 200 && has_leftovers(); ++i) {
+            network_.advance(3 * ucs::time::second);
+            if (!quiet()) return false;
+        }
+        for (const auto& each : ranks_) {
+            if (all_.is_dead(each->number())) continue;
+            const std::string left = each->leftovers();
+            if (!left.empty())
+                all_.violation(fmt::format("rank {} still has: {}", each->number(), left));
+        }
+        return !all_.violated();
+    }
+
+    // Those who are dead to the others: whoever is alone must come to an end as well.
+    bool let_dead_end() {
+        dead_move_ = true;
+        for (const auto& each : ranks_)
+            if (all_.is_dead(each->number())) each->give_up();
+        return until("end of the dead", [this] { return are_done(true); });
+    }
+
+    void perhaps_break() {
+        if (failures_left_ == 0 || !dice_.chance(0.002)) return;
+        const auto& one = *ranks_[dice_.below(ranks_.size())];
+        const auto& other = *ranks_[dice_.below(ranks_.size())];
+        if (all_.is_dead(one.number()) || all_.is_dead(other.number()) || !one.is_idle()) return;
+        if (what_.groups_first && !std::ranges::all_of(ranks_, [this](const auto& each) {
+                return all_.is_dead(each->number()) || each->has_all_groups();
+            }))
+            return;
+        --failures_left_;
+        const std::uint64_t choice = dice_.below(4);
+        if (choice < 2) {
+            all_.kill(one.number());
+            network_.kill(one.uid());
+            return;
+        }
+        const std::size_t which =
+            dice_.chance(what_.paired) ? dice_.between(1, what_.network.paired.devices) : 0;
+        const auto from = network_.find_node(one.uid(), which);
+        const auto to = network_.find_node(other.uid(), which);
+        if (!from || !to || one.number() == other.number()) return;
+        all_.part(one.number(), other.number());
+        if (choice == 2)
+            network_.fail_after(*from, *to, dice_.below(20'000));
+        else
+            network_.fail_at_operation(*from, *to, dice_.between(1, 20));
+    }
+
+    void describe() {
+        result_.details.clear();
+        for (const auto& each : ranks_)
+            result_.details += each->state_text();
+        result_.details +=
+            fmt::format("# seed {}, virtual time {} ns, {} turns; last events:\n{}", what_.seed,
+                        network_.now(), turns_, network_.history().text());
+    }
+
+    static constexpr nanoseconds shortest_pause = 100'000;
+    static constexpr nanoseconds longest_pause = 20'000'000;
+    static inline runner* current_ = nullptr;
+
+    const plan& what_;
+    uct::sim::fabric network_;
+    uct::sim::random dice_;
+    uct::sim::sim_component component_;
+    uct::sim::paired_component paired_component_;
+    world all_;
+    std::vector<std::unique_ptr<rank>> ranks_;
+    sim_test::outcome result_;
+    std::size_t turns_ = 0;
+    nanoseconds end_ = 0;
+    nanoseconds idle_pause_ = shortest_pause;
+    unsigned failures_left_;
+    bool dead_move_ = false;
+};
+
+}  // namespace
+
+sim_test::outcome run(const plan& what) {
+    const test::seeded_identities identities(what.seed);
+    return runner(what).go();
+}
+
+}  // namespace group_sim
