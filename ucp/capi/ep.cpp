@@ -3,6 +3,7 @@
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/capi/legacy.hpp"
+#include "ucp/capi/private_flags.hpp"
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
 #include "ucs/arch/fence.hpp"
@@ -20,6 +21,7 @@ ep_params read(const ucp_ep_params_t& from) {
     if (has(UCP_EP_PARAM_FIELD_USER_DATA)) params.user_data = from.user_data;
     if (has(UCP_EP_PARAM_FIELD_FLAGS)) {
         params.no_loopback = (from.flags & UCP_EP_PARAMS_FLAGS_NO_LOOPBACK) != 0;
+        params.apart = (from.flags & ep_flag_apart) != 0;
     }
     if (has(UCP_EP_PARAM_FIELD_NAME) && from.name != nullptr) params.name = from.name;
     return params;

@@ -29,6 +29,7 @@ struct ep_params {
     ucp_err_handler_t error_handler{nullptr, nullptr};
     void* user_data = nullptr;
     bool no_loopback = false;
+    bool apart = false;  // see ucp/capi/private_flags.hpp
     std::string_view name;
 };
 

@@ -418,7 +418,7 @@ void peer::answer_left(std::uint64_t debtor) noexcept {
 void peer::attach(ep& user) noexcept {
     hold();
     endpoints_.insert(user);
-    if (user.number() >= next_number_ && user.number() < first_socket_number)
+    if (user.number() >= next_number_ && user.number() < first_apart_number)
         next_number_ = user.number() + 1;
     stop_keeping();
 }

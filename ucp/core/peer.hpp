@@ -167,6 +167,12 @@ public:
 
     // Endpoints by socket address find each other by their ids and count in a range of their own.
     static constexpr std::uint64_t first_socket_number = std::uint64_t{1} << 63;
+    // So do those that are one end of a connection of their own: they have even numbers, and the
+    // other end, which no program has, the odd one above.
+    static constexpr std::uint64_t first_apart_number = std::uint64_t{1} << 62;
+    [[nodiscard]] static constexpr bool is_apart(std::uint64_t number) noexcept {
+        return number >= first_apart_number && number < first_socket_number;
+    }
 
     void attach(ep& user) noexcept;
     // Somebody may take it, see first_unowned.

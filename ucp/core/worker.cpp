@@ -394,8 +394,12 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
     std::string name(params.name);
     peer* to = intern(parsed->uid, bytes);
     const peer_use kept(*to);
-    ep* made = to->first_unowned();
-    if (made == nullptr || to->uid() == uid_) made = new ep(*this, *to, to->next_number());
+    ep* made = params.apart ? nullptr : to->first_unowned();
+    if (made == nullptr || to->uid() == uid_) {
+        const std::uint64_t number =
+            params.apart ? peer::first_apart_number | 2 * apart_numbers_++ : to->next_number();
+        made = new ep(*this, *to, number);
+    }
     made->adopt(params, std::move(name));
     return made;
 }
@@ -417,14 +421,15 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
         return nullptr;
     }
     // Two endpoints of one worker that want to reach each other (NO_LOOPBACK) pair up.
+    const bool is_apart = peer::is_apart(request.peer_ep_or_number);
     const std::uint64_t number =
-        request.peer_ep_or_number ^ (request.uid == uid_ ? std::uint64_t{1} : 0);
+        request.peer_ep_or_number ^ (request.uid == uid_ || is_apart ? std::uint64_t{1} : 0);
     peer* from = intern(request.uid, address);
     const peer_use kept(*from);
     ep* mine = from->find_for_request(number, request.ep);
     if (mine == nullptr) {
         mine = new ep(*this, *from, number);
-        from->offer(*mine);
+        if (!is_apart) from->offer(*mine);
     }
     // Who comes without pairs is answered without.
     if (mine->connection() == wireup::state::idle &&

@@ -261,6 +261,7 @@ private:
     bool memory_lanes_ = false;                 // some that are polled by loads are in use
     std::unique_ptr<cm::manager> connections_;  // made with the first use
     std::uint64_t socket_numbers_ = 0;
+    std::uint64_t apart_numbers_ = 0;
     bool asleep_ = false;    // since arm(); ends with the first thing that wakes
     unsigned sleepers_ = 0;  // threads in ucp/wakeup
     int connecting_ = 0;

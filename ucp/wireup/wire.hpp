@@ -28,7 +28,8 @@
 // the receiver announces its own to it until it has asked and was answered, see ucp/eager/wire.hpp.
 //
 // `number` counts the endpoints that the sender made to this peer; both sides' endpoints of the
-// same number belong together, so simultaneous connects meet in one connection.
+// same number belong together, so simultaneous connects meet in one connection. From 1 << 62 on
+// they count those that want no endpoint of the receiver's program as their other end, all even.
 #pragma once
 
 #include <cstdint>
