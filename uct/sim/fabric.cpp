@@ -86,9 +86,14 @@ link_ptr fabric::connect(node& from, node_id to, sim_ep& owner) {
     auto fresh = std::make_shared<link>(next_link_++, from, to, &owner);
     from.out.emplace(fresh->number, fresh);
     nodes_[to]->in.emplace(fresh->number, fresh);
-    if (from.paired) {
-        pairs_.emplace(fresh->number, fresh);
+    if (from.paired) pairs_.emplace(fresh->number, fresh);
+    if (from.paired || is_cut(from, to)) {
         fresh->connected_at = never;
+        if (is_cut(from, to))
+            schedule({.when = now_ + network_.detection_time,
+                      .what = action::fail,
+                      .on = fresh,
+                      .status = UCS_ERR_ENDPOINT_TIMEOUT});
         return fresh;
     }
     fresh->connected_at = now_ + dice_.between(0, network_.max_connect_time);
@@ -127,10 +132,12 @@ ucs_status_t fabric::admit(const link_ptr& on) {
     if (on->failure != UCS_OK) return on->failure;
     if (!nodes_[on->from]->alive) return UCS_ERR_CONNECTION_RESET;
     const bool refused = dice_.chance(network_.refusal);
-    if (now_ < on->connected_at || on->window_use() >= network_.tx_window || refused) {
+    const bool busy = now_ < on->connected_at || on->window_use() >= network_.tx_window;
+    if (busy || refused) {
         record(event_kind::refused, *on);
-        // Nothing else may be under way that would make the sender try again.
-        if (refused) schedule({.when = now_ + 1, .what = action::wake, .on = on});
+        // Nothing else may be under way that would make the sender try again. Where something is, a
+        // sender that tries often would fill the time until then with reasons to try.
+        if (!busy) schedule({.when = now_ + 1, .what = action::wake, .on = on});
         return UCS_ERR_NO_RESOURCE;
     }
     if (!must_fail(*on)) return UCS_OK;

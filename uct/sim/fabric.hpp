@@ -64,6 +64,10 @@ public:
     // The test must not run the worker any more, but may destroy it.
     void kill(std::uint64_t worker_uid);
     void kill_after(std::uint64_t worker_uid, ucs::time::nanoseconds delay);
+    // The worker lives, but nothing reaches it or leaves it any more: its endpoints and those of
+    // its peers fail, now and later. One that was killed may be run again then, alone, so that what
+    // it has begun comes to an end.
+    void cut_off(std::uint64_t worker_uid);
 
 private:
     friend class sim_iface;
@@ -120,6 +124,7 @@ private:
     void fail_alone(const link_ptr& on, ucs_status_t status);
     void fail_opposites(const link& of);
     void lose_peers(node& gone);
+    [[nodiscard]] bool is_cut(const node& from, node_id to) const noexcept;
     void lose_wire_tail(link& on);
     [[nodiscard]] bool must_fail(const link& on);
     [[nodiscard]] ucs::time::nanoseconds travel_time(const link& on, std::size_t bytes);

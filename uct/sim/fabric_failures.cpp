@@ -90,6 +90,25 @@ void fabric::kill(std::uint64_t worker_uid) {
     }
 }
 
+void fabric::cut_off(std::uint64_t worker_uid) {
+    for (const auto& each : nodes_) {
+        if (each->worker_uid != worker_uid || !(each->alive || each->killed)) continue;
+        record(event_kind::node_cut, *each);
+        each->alive = true;
+        each->cut = true;
+        for (const auto& [number, broken] : each->out)
+            if (is_cut(*each, broken->to)) fail_alone(broken, UCS_ERR_ENDPOINT_TIMEOUT);
+        for (const auto& [number, broken] : each->in)
+            if (is_cut(*nodes_[broken->from], each->id))
+                fail_alone(broken, UCS_ERR_ENDPOINT_TIMEOUT);
+    }
+}
+
+// A worker always reaches itself.
+bool fabric::is_cut(const node& from, node_id to) const noexcept {
+    return (from.cut || nodes_[to]->cut) && from.worker_uid != nodes_[to]->worker_uid;
+}
+
 void fabric::leave(node& which) {
     if (!which.alive) return;
     record(event_kind::node_left, which);

@@ -26,6 +26,7 @@ struct node {
     const bool paired;  // its endpoints come in pairs
     bool alive = true;
     bool killed = false;  // not only closed
+    bool cut = false;     // from the network
 
     std::shared_ptr<const regions> memory;  // that peers reach by keys
 

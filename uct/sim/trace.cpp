@@ -46,6 +46,8 @@ const char* name_of(event_kind kind) noexcept {
             return "repeated";
         case event_kind::said_goodbye:
             return "said goodbye";
+        case event_kind::node_cut:
+            return "node cut off";
     }
     return "?";
 }

@@ -29,6 +29,7 @@ enum class event_kind : std::uint8_t {
     woken,
     repeated,
     said_goodbye,
+    node_cut,
 };
 
 struct trace_record {

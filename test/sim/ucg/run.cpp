@@ -169,11 +169,14 @@ private:
         return !all_.violated();
     }
 
-    // Those who are dead to the others: whoever is alone must come to an end as well.
+    // What the dead had begun comes to an end, so that it can be destroyed.
     bool let_dead_end() {
         dead_move_ = true;
-        for (const auto& each : ranks_)
-            if (all_.is_dead(each->number())) each->give_up();
+        for (const auto& each : ranks_) {
+            if (!all_.is_dead(each->number())) continue;
+            network_.cut_off(each->uid());
+            each->give_up();
+        }
         return until("end of the dead", [this] { return are_done(true); });
     }
 
@@ -187,10 +190,15 @@ private:
             }))
             return;
         --failures_left_;
-        const std::uint64_t choice = dice_.below(4);
+        const std::uint64_t choice = dice_.below(5);
         if (choice < 2) {
             all_.kill(one.number());
             network_.kill(one.uid());
+            return;
+        }
+        if (choice == 4) {
+            all_.isolate(one.number());
+            network_.cut_off(one.uid());
             return;
         }
         const std::size_t which =

@@ -31,6 +31,10 @@ void world::disturb_groups(const Hurts& hurts) {
 
 void world::kill(std::uint32_t rank) {
     dead_[rank] = true;
+    isolate(rank);
+}
+
+void world::isolate(std::uint32_t rank) {
     disturb_groups([rank](const group_plan& each) { return each.rank_of(rank) != UINT32_MAX; });
 }
 

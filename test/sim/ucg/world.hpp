@@ -41,6 +41,8 @@ public:
 
     [[nodiscard]] bool is_dead(std::uint32_t rank) const { return dead_[rank]; }
     void kill(std::uint32_t rank);
+    // It lives, and reaches nobody any more.
+    void isolate(std::uint32_t rank);
     // Nothing may get through between them any more.
     void part(std::uint32_t one, std::uint32_t other);
     // An operation was canceled, or its time is limited.
