@@ -242,7 +242,14 @@ ucs_status_t peer::open_bootstrap() {
 }
 
 void peer::paired(std::uint64_t attempt, const wireup::pair_answer& theirs) {
-    if (pairing_ == nullptr || pairing_->at != step::asked || pairing_->attempt != attempt) return;
+    if (pairing_ == nullptr || pairing_->attempt != attempt) {
+        // To a question that was void when it came, behind what made it void: they would wait for
+        // ever.
+        const peer_use kept(*this);
+        refuse_to_pair(attempt, unpaired_reason::cannot);
+        return;
+    }
+    if (pairing_->at != step::asked) return;
     const ucs_status_t status = theirs.size() == 1 + more_rails_.size()
                                     ? am_.endpoint->connect_to(theirs.front().connection)
                                     : UCS_ERR_INVALID_ADDR;

@@ -4,6 +4,7 @@
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/wireup/pair_wire.hpp"
 
 namespace {
 
@@ -285,4 +286,21 @@ TEST_CASE("an endpoint does not end with one of the peer that is not its other h
             type, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep + 1, in.ep_id()});
     in.settle();
     CHECK(in.ep().connection() == ucp::wireup::state::ready);
+}
+
+TEST_CASE("an answer about lanes in pairs that nobody waits for is told to be in vain") {
+    // The question had come late, when its asker had given it up: who answered waited for ever, and
+    // dropped all that came over other lanes.
+    raw_world in({});
+    const std::byte connection[] = {std::byte{1}, std::byte{2}};
+    const ucp::wireup::pair_answer answer{{connection, 0}};
+    in.peer.send(wire::wireup,
+                 wire::wireup_header{
+                     wire::wireup_type::paired, {}, in.peer.uid(), in.worker->uid(), 4711, 0},
+                 ucp::wireup::pack(answer));
+    in.settle();
+    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(answers.size() == 2);
+    CHECK(answers[1].type == wire::wireup_type::unpaired);
+    CHECK(answers[1].ep == 4711);
 }
