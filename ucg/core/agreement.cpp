@@ -63,13 +63,19 @@ void agreement::on_end(schedule::operation& ended, void* self) noexcept {
     auto& of = *static_cast<agreement*>(self);
     request& first = *of.queue_.front().which;
     ucs_status_t status = ended.status();
+    ucs_status_t judged = UCS_OK;
     try {
-        if (status == UCS_OK) status = of.judge();
+        if (status == UCS_OK) judged = of.judge();
     } catch (const std::bad_alloc&) {
         status = UCS_ERR_NO_MEMORY;
     }
     if (status != UCS_OK) {
-        first.end(status);
+        // Others may have heard all, and run it: it has its number here, too.
+        first.skip(status);
+        return;
+    }
+    if (judged != UCS_OK) {
+        first.end(judged);
         return;
     }
     first.run();

@@ -67,6 +67,16 @@ void collective_request::abort(ucs_status_t why) noexcept {
         spread_->fail(why);
 }
 
+void collective_request::begin_failed(ucs_status_t why) noexcept {
+    if (near_) {
+        // The others may wait for this rank in the engine.
+        of().engine()->fail(why);
+        end(why);
+    } else {
+        spread_->start_failed(why);
+    }
+}
+
 ucs_status_t collective_request::set_buffers(const void* from, void* into) noexcept {
     if (status() == UCS_INPROGRESS) return UCS_ERR_BUSY;
     from = std::exchange(args_.src, from);

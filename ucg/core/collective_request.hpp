@@ -36,6 +36,7 @@ private:
     [[nodiscard]] ucs_status_t prepare();
     void begin() noexcept override;
     void abort(ucs_status_t why) noexcept override;
+    void begin_failed(ucs_status_t why) noexcept override;
     [[nodiscard]] std::vector<schedule::rank_t> awaited() const override;
 
     ucg_coll_args_t args_;

@@ -31,6 +31,7 @@ private:
     [[nodiscard]] ucs_status_t may_start() noexcept override;
     void begin() noexcept override { work_.start(); }
     void abort(ucs_status_t why) noexcept override { work_.fail(why); }
+    void begin_failed(ucs_status_t why) noexcept override { work_.start_failed(why); }
     [[nodiscard]] std::vector<schedule::rank_t> awaited() const override;
 
     const program_kind kind_;

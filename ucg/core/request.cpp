@@ -59,6 +59,11 @@ void request::run() noexcept {
     begin();
 }
 
+void request::skip(ucs_status_t why) noexcept {
+    comparing_ = false;
+    begin_failed(why);
+}
+
 void request::end(ucs_status_t status) noexcept {
     comparing_ = false;
     if (deadline_ != 0) {

@@ -68,6 +68,8 @@ public:
     [[nodiscard]] ucs::time::nanoseconds deadline() const noexcept { return deadline_; }
     void expire() noexcept;
     void run() noexcept;
+    // It does not run here, but may on other ranks, for which it fails.
+    void skip(ucs_status_t why) noexcept;
     void end(ucs_status_t status) noexcept;
 
 protected:
@@ -79,6 +81,7 @@ private:
     [[nodiscard]] virtual ucs_status_t may_start() noexcept { return UCS_OK; }
     virtual void begin() noexcept = 0;  // leads to end()
     virtual void abort(ucs_status_t why) noexcept = 0;
+    virtual void begin_failed(ucs_status_t why) noexcept = 0;  // in place of begin()
     [[nodiscard]] virtual std::vector<schedule::rank_t> awaited() const = 0;
     [[nodiscard]] std::vector<schedule::rank_t> missing_now() const;
 

@@ -77,6 +77,18 @@ void operation::start() noexcept {
     settle();
 }
 
+void operation::start_failed(ucs_status_t why) noexcept {
+    status_ = UCS_INPROGRESS;
+    failure_ = UCS_OK;
+    const ucs_status_t status = fabric_.enter(*this, number_);
+    if (status != UCS_OK) {
+        failure_ = status;
+        settle();
+    } else {
+        fail(why);
+    }
+}
+
 void operation::post(step& what) noexcept {
     if (failed()) return;  // its gate stays open, and nobody goes on
     link(what);

@@ -41,6 +41,9 @@ public:
     // Begins it. All ranks start the operations of a series in the same order. Not while it runs.
     void start() noexcept;
 
+    // In place of start(): it takes its number, and has failed on every rank.
+    void start_failed(ucs_status_t why) noexcept;
+
     // UCS_INPROGRESS; else how the last start ended: UCS_OK, or the first error, after which the
     // content of the output is undefined.
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
