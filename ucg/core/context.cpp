@@ -134,6 +134,9 @@ void context::close_books() noexcept {
 // Groups may come and go in callbacks, so the list is walked by number.
 unsigned context::progress() noexcept {
     unsigned done = worker_ != nullptr ? ucp_worker_progress(worker_) : 0;
+    if (listens_)
+        done += told_.late().progress(worker_,
+                                      [this](std::uint32_t group) { return ids_.is_used(group); });
     for (std::size_t i = 0; i < groups_.size(); ++i)
         done += groups_[i]->progress();
     constexpr unsigned seldom = 64;

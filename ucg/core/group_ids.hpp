@@ -39,6 +39,11 @@ public:
         if (id < used_.size()) used_[id] = false;
     }
 
+    // Whether a group has it, or is to have it.
+    [[nodiscard]] bool is_used(std::uint32_t id) const noexcept {
+        return id < used_.size() && used_[id];
+    }
+
 private:
     bool take(std::uint32_t id) {
         if (id >= none || (id < used_.size() && used_[id])) return false;

@@ -31,7 +31,9 @@ ucs_status_t news::on_message(void* arg, const void* header, std::size_t header_
     auto& groups = static_cast<news*>(arg)->groups_;
     const auto found = groups.find(said.group);
     // A group that is gone, or is not there yet: there a timeout tells.
-    if (found == groups.end() || said.status >= 0) return UCS_OK;
+    if (found == groups.end()) return UCS_OK;
+    if (said.status == left) found->second->hear_of_leaving(said.number);
+    if (said.status >= 0) return UCS_OK;
     const bool known = said.status > UCS_ERR_LAST;
     found->second->hear(said.number,
                         known ? static_cast<ucs_status_t>(said.status) : UCS_ERR_IO_ERROR);

@@ -1,4 +1,5 @@
-// What ranks tell each other outside of their operations: that one of them failed.
+// What ranks tell each other outside of their operations: that one of them failed, or that a rank
+// leaves the group.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -6,6 +7,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "ucg/net/late_messages.hpp"
 #include "ucg/schedule/step.hpp"
 
 namespace ucg::net {
@@ -22,9 +24,10 @@ public:
     // Layout of the message; from a peer, so it may be anything.
     struct failure {
         std::uint32_t group;
-        std::int32_t status;
-        std::uint64_t number;  // of the operation
+        std::int32_t status;   // UCS_OK: nothing; `left`: the sender has destroyed the group
+        std::uint64_t number;  // of the operation; or the rank that leaves
     };
+    static constexpr std::int32_t left = 1;
     static_assert(sizeof(failure) == 16);
 
     // Takes the messages of this worker. UCS_OK, or what ucp says.
@@ -35,7 +38,12 @@ public:
 
     // Those for a group go to its fabric. std::bad_alloc.
     void add(std::uint32_t group, ucp_fabric& fabric) { groups_[group] = &fabric; }
-    void remove(std::uint32_t group) noexcept { groups_.erase(group); }
+    // `failed`: operations of it did.
+    void remove(std::uint32_t group, bool failed) noexcept {
+        groups_.erase(group);
+        if (failed) late_.expect(group);
+    }
+    [[nodiscard]] late_messages& late() noexcept { return late_; }
 
     static void tell(ucp_ep_h whom, const failure& what) noexcept;
 
@@ -45,6 +53,7 @@ private:
                                    const ucp_am_recv_param_t* param);
 
     std::unordered_map<std::uint32_t, ucp_fabric*> groups_;
+    late_messages late_;
 };
 
 }  // namespace ucg::net

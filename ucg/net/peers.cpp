@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ucg/net/log.hpp"
+#include "ucp/capi/private_flags.hpp"
 
 namespace ucg::net {
 
@@ -26,7 +27,9 @@ ucs::result<ucp_ep_h> peers::make(schedule::rank_t rank) noexcept {
     which.of = this;
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_FLAGS;
+    // Else it could be the other end of another group's endpoint, and fail when that one closes.
+    params.flags = ucp::capi::ep_flag_apart;
     params.address = reinterpret_cast<const ucp_address_t*>(address.data());
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler = {on_error, &which};
@@ -54,6 +57,13 @@ void peers::give_up(schedule::rank_t rank) noexcept {
     which.failure = UCS_ERR_TIMED_OUT;
     begin_close(which, UCP_EP_CLOSE_FLAG_FORCE);
     lost_(arg_, rank, which.failure);
+}
+
+void peers::note_left(schedule::rank_t rank) noexcept {
+    entry& which = entries_[rank];
+    if (which.failure != UCS_OK || which.left) return;
+    which.left = true;
+    lost_(arg_, rank, UCS_ERR_CONNECTION_RESET);
 }
 
 void peers::begin_close(entry& which, unsigned flags) noexcept {

@@ -43,7 +43,8 @@ public:
     // the log.
     [[nodiscard]] ucs::result<ucp_ep_h> to(schedule::rank_t rank) noexcept {
         const entry& which = entries_[rank];
-        if (which.failure != UCS_OK) return which.failure;
+        if (which.failure != UCS_OK || which.left) [[unlikely]]
+            return failure(rank);
         if (which.endpoint != nullptr) [[likely]]
             return which.endpoint;
         return make(rank);
@@ -59,7 +60,23 @@ public:
 
     // UCS_OK, or why the peer was lost.
     [[nodiscard]] ucs_status_t failure(schedule::rank_t rank) const noexcept {
-        return entries_[rank].failure;
+        const entry& which = entries_[rank];
+        return which.failure == UCS_OK && which.left ? UCS_ERR_CONNECTION_RESET : which.failure;
+    }
+
+    // It has left the group, and counts as lost from now on. What is on its way to it ends by
+    // itself: it may have been taken.
+    void note_left(schedule::rank_t rank) noexcept;
+    [[nodiscard]] bool has_left(schedule::rank_t rank) const noexcept {
+        return entries_[rank].left;
+    }
+
+    // Calls `tell` with every endpoint to a rank that is not lost.
+    template<class Tell>
+    void tell_all(const Tell& tell) const noexcept {
+        for (const entry& each : entries_)
+            if (each.endpoint != nullptr && each.failure == UCS_OK && !each.left)
+                tell(each.endpoint);
     }
 
     // Begins to close all endpoints; the worker's progress goes on with it. Returns whether all are
@@ -73,6 +90,7 @@ private:
         ucs_status_ptr_t closing = nullptr;
         ucs_status_t failure = UCS_OK;
         bool awaited = false;  // somebody was told that it is not there yet
+        bool left = false;
     };
     [[nodiscard]] ucs::result<ucp_ep_h> make(schedule::rank_t rank) noexcept;
     static void on_error(void* arg, ucp_ep_h which, ucs_status_t why);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "ucg/net/late_messages.hpp"
 #include "ucg/net/tag.hpp"
 #include "ucg/schedule/operation.hpp"
 
@@ -38,8 +39,9 @@ ucp_fabric::ucp_fabric(ucp_worker_h worker, news& told, std::uint32_t group, ran
 
 // What came for this group and was not wanted would be taken for the next one's with its number.
 ucp_fabric::~ucp_fabric() {
-    told_.remove(group_);
-    static_cast<void>(drop_messages(operation_tag(group_, 0), group_mask));
+    const auto is_empty = [](const failures& each) { return each.begin() == each.end(); };
+    told_.remove(group_, !std::ranges::all_of(failed_, is_empty));
+    static_cast<void>(drop_messages(worker_, operation_tag(group_, 0), group_mask));
 }
 
 void ucp_fabric::post(step& what) noexcept {
@@ -145,7 +147,8 @@ void ucp_fabric::leave(schedule::operation& what) noexcept {
     std::erase(running_, &what);
     std::erase_if(ending_, [&](const ending& each) { return each.which == &what; });
     if (what.status() != UCS_OK)
-        static_cast<void>(drop_messages(operation_tag(group_, what.number()), operation_mask));
+        static_cast<void>(
+            drop_messages(worker_, operation_tag(group_, what.number()), operation_mask));
 }
 
 schedule::operation* ucp_fabric::find(sequence_t number) const noexcept {
@@ -178,6 +181,19 @@ void ucp_fabric::hear(sequence_t number, ucs_status_t why) noexcept {
     if (running != nullptr) running->fail_as_told(why);
 }
 
+void ucp_fabric::hear_of_leaving(std::uint64_t rank) noexcept {
+    if (rank < size() && rank != rank_) peers_.note_left(static_cast<rank_t>(rank));
+}
+
+// Their endpoints do not tell them: each has connections of its own.
+bool ucp_fabric::close() noexcept {
+    if (!std::exchange(leaves_, true))
+        peers_.tell_all([this](ucp_ep_h to) {
+            news::tell(to, {group_, news::left, std::uint64_t{rank_}});
+        });
+    return peers_.close();
+}
+
 // To the ranks at distances 1, 2, 4, …: whoever hears of it for the first time does the same, so
 // all have heard after a logarithm of steps, although some of those in between may be gone.
 void ucp_fabric::pass_on(sequence_t number, ucs_status_t why) noexcept {
@@ -194,22 +210,6 @@ void ucp_fabric::pass_on(sequence_t number, ucs_status_t why) noexcept {
             news::tell(*to, said);
         else if (to.status() == UCS_INPROGRESS)
             owe(whom, said);
-    }
-}
-
-// By a receive of no bytes, which takes nothing but ends the send.
-unsigned ucp_fabric::drop_messages(std::uint64_t tag, std::uint64_t mask) noexcept {
-    unsigned dropped = 0;
-    for (;; ++dropped) {
-        ucp_tag_recv_info_t info{};
-        ucp_tag_message_h const message = ucp_tag_probe_nb(worker_, tag, mask, 1, &info);
-        if (message == nullptr) return dropped;
-        ucp_request_param_t param{};
-        param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK;
-        param.cb.recv = [](void* request, ucs_status_t, const ucp_tag_recv_info_t*, void*) {
-            ucp_request_free(request);
-        };
-        static_cast<void>(ucp_tag_msg_recv_nbx(worker_, nullptr, 0, message, &param));
     }
 }
 
@@ -259,10 +259,11 @@ void ucp_fabric::give_up_sends(ucs::time::nanoseconds now) {
     for (const schedule::operation* each : running_) {
         if (!each->failed()) continue;
         const auto known = std::ranges::find(ending_, each, &ending::which);
-        if (known == ending_.end())
-            ending_.push_back({each, now});
-        else if (now - known->since >= patience_)
-            std::ranges::copy(each->unsent(), std::back_inserter(late));
+        const bool is_new = known == ending_.end();
+        if (is_new) ending_.push_back({each, now});
+        const bool all = !is_new && now - known->since >= patience_;
+        for (const rank_t rank : each->unsent())
+            if (all || peers_.has_left(rank)) late.push_back(rank);
     }
     for (const rank_t rank : late)
         peers_.give_up(rank);
@@ -275,7 +276,7 @@ unsigned ucp_fabric::drop_failed() noexcept {
         for (const auto& [number, why] : of_series) {
             if (numbers_.ahead(number) != 0) break;
             if (find(number) == nullptr)
-                done += drop_messages(operation_tag(group_, number), operation_mask);
+                done += drop_messages(worker_, operation_tag(group_, number), operation_mask);
         }
     }
     return done;

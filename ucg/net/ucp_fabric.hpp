@@ -39,12 +39,15 @@ public:
     // Looks after sends that wait for addresses and what is left of operations that failed, and,
     // now and then, whether the ranks that the others wait for are alive. Returns how much it did.
     unsigned progress() noexcept;
-    // See peers::close.
-    [[nodiscard]] bool close() noexcept { return peers_.close(); }
+    // Tells the others that this rank leaves, and closes; see peers::close.
+    [[nodiscard]] bool close() noexcept;
 
     // Some rank says that an operation failed there; also of one that is not there any more, or not
     // yet.
     void hear(schedule::sequence_t number, ucs_status_t why) noexcept;
+    // Some rank, whatever number it gives, has destroyed the group: it has done its part in all
+    // that goes well, and nothing more comes from it.
+    void hear_of_leaving(std::uint64_t rank) noexcept;
 
 private:
     // An operation that failed and still has steps under way.
@@ -82,7 +85,6 @@ private:
     }
     void pass_on(schedule::sequence_t number, ucs_status_t why) noexcept;
     void owe(schedule::rank_t whom, const news::failure& what) noexcept;
-    [[nodiscard]] unsigned drop_messages(std::uint64_t tag, std::uint64_t mask) noexcept;
     [[nodiscard]] unsigned drop_failed() noexcept;
     void call_missing();
     void give_up_sends(ucs::time::nanoseconds now);
@@ -101,6 +103,7 @@ private:
     // Those that ended at once when their address came; linked by `neighbour`.
     schedule::step* sent_ = nullptr;
     const ucs::time::nanoseconds patience_;
+    bool leaves_ = false;
     unsigned looks_ = 0;
     ucs::time::nanoseconds next_call_ = 0;
     ucs::time::nanoseconds next_service_ = 0;

@@ -1,0 +1,66 @@
+// Several groups of the same ranks: none notices what becomes of another.
+#include <catch2/catch.hpp>
+
+#include "test/unit/ucg/core/world.hpp"
+
+namespace {
+
+// One of rank 0 in each direction: whoever has sent first in a group has made its connection.
+ucg_coll_args_t moving(ucg_coll_t coll, std::uint32_t& value) {
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = coll;
+    args.src = args.dst = &value;
+    args.count = 1;
+    args.type = UCG_TYPE_UINT32;
+    return args;
+}
+
+ucs_status_t run(test::world& in, const std::vector<ucg_group_h>& group, ucg_coll_t coll) {
+    std::vector<std::uint32_t> from(group.size(), 7), into(group.size());
+    std::vector<ucg_request_h> all(group.size());
+    for (std::size_t rank = 0; rank < group.size(); ++rank) {
+        ucg_coll_args_t args = moving(coll, into[rank]);
+        args.src = &from[rank];
+        REQUIRE(ucg_request_init(group[rank], &args, &all[rank]) == UCS_OK);
+        REQUIRE(ucg_request_start(all[rank]) == UCS_OK);
+    }
+    REQUIRE(in.run_until([&] {
+        for (const ucg_request_h each : all)
+            if (ucg_request_test(each) == UCS_INPROGRESS) return false;
+        return true;
+    }));
+    ucs_status_t worst = UCS_OK;
+    for (const ucg_request_h each : all) {
+        if (ucg_request_test(each) != UCS_OK) worst = ucg_request_test(each);
+        CHECK(ucg_request_free(each) == UCS_OK);
+    }
+    return worst;
+}
+
+}  // namespace
+
+// Endpoints to one worker were paired in the order in which they were made, whatever groups they
+// were of: when the group of one end was destroyed, the group of the other end failed.
+TEST_CASE("a group goes on when another one of the same ranks is destroyed") {
+    test::world in({"a", "b"}, GENERATE("sm,self", "tcp,self"));
+    const auto split = [&] {
+        std::vector<ucg_group_h> parts(2);
+        for (std::uint32_t rank = 0; rank < 2; ++rank)
+            REQUIRE(ucg_group_split(in.groups[rank], 0, 0, &parts[rank]) == UCS_OK);
+        REQUIRE(test::world::wait(in, parts) == UCS_OK);
+        return parts;
+    };
+    std::vector<ucg_group_h> first = split();
+    const std::vector<ucg_group_h> second = split();
+    // Rank 1 sends in the first one, and rank 0 in the second one.
+    CHECK(run(in, first, UCG_COLL_GATHER) == UCS_OK);
+    CHECK(run(in, second, UCG_COLL_SCATTER) == UCS_OK);
+    ucg_group_destroy(second[0]);
+    for (int turns = 0; turns < 1000; ++turns)
+        in.progress();
+    CHECK(run(in, first, UCG_COLL_ALLREDUCE) == UCS_OK);
+    CHECK(run(in, first, UCG_COLL_GATHER) == UCS_OK);
+    ucg_group_destroy(second[1]);
+    for (const ucg_group_h each : first)
+        ucg_group_destroy(each);
+}
