@@ -6,6 +6,7 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/core/request.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/mem/reached.hpp"
 
 namespace ucp {
 
@@ -163,7 +164,9 @@ void striped_access::ended(chunk& which, ucs_status_t status) noexcept {
     if (!wanted_(whole_)) return;  // the rail need not be the reason
     rail& over = rails_[which.rail];
     if (over.failure == UCS_OK) over.failure = status;
-    if (failure_ == UCS_OK) failure_ = status;
+    // That a rail which works cannot reach the memory says more than that another one was lost: the
+    // data can go another way.
+    if (failure_ == UCS_OK || mem::is_out_of_devices_reach(status)) failure_ = status;
     // Without its lane of messages the connection is over, also for the rails that still work.
     if (!with_.carries_messages(*over.lane)) return;
     for (rail& each : rails_) {

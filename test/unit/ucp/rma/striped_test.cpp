@@ -259,3 +259,37 @@ TEST_CASE("striped: an endpoint that is closed by force ends what runs, and noth
         CHECK(both.workers[0]->requests().in_use() == 0);
     }
 }
+
+// The loss of one was told as the end of the whole, where the other one could not reach the memory
+// any more: but the data can be sent then.
+TEST_CASE("striped: a rail is lost, and memory comes out of reach of the other one") {
+    const test::log_capture log;
+    parameters how = two_devices();
+    how.paired.registration_failure = 0.5;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        CAPTURE(seed);
+        ucp_test::paired_world both(seed, how, UCP_FEATURE_TAG);
+        std::vector<std::byte> from(length, std::byte{7}), into(length);
+        told sent, received;
+        const ucp_ep_h ep = both.connect(0);
+        const ucp_request_param_t sends = sent.on_send();
+        ucp_test::paired_world::note(ucp_tag_send_nbx(ep, from.data(), length, 1, &sends), sent);
+        const ucp_request_param_t receives = received.on_recv();
+        ucp_test::paired_world::note(
+            ucp_tag_recv_nbx(handle(*both.workers[1]), into.data(), length, 1, 1, &receives),
+            received);
+        for (const auto& [one, other] : {std::pair(0, 1), std::pair(1, 0)})
+            both.network.fail_after(
+                *both.network.find_node(both.workers[static_cast<std::size_t>(one)]->uid(), 2),
+                *both.network.find_node(both.workers[static_cast<std::size_t>(other)]->uid(), 2),
+                1000 * (seed % 30));
+        const bool ended =
+            both.driver.run_until([&] { return sent.times == 1 && received.times == 1; });
+        INFO(both.driver.report());
+        REQUIRE(ended);
+        CHECK(sent.status == UCS_OK);
+        CHECK(received.status == UCS_OK);
+        CHECK(into == from);
+        both.workers.clear();
+    }
+}
