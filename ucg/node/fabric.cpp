@@ -16,6 +16,10 @@ fabric::fabric(const segment& memory, watch& lives, rank_t me, std::size_t early
         peers_.emplace_back(memory, me, other);
 }
 
+fabric::~fabric() {
+    tell(memory_.control_of(me_).silent, 1);
+}
+
 void fabric::post(step& what) noexcept {
     switch (what.what) {
         case schedule::action::send:
@@ -40,11 +44,15 @@ void fabric::post(step& what) noexcept {
     }
 }
 
-// What is half in a ring stays in step: its rest is sent without content, or received to nowhere.
+// What is half in a ring stays in step: its rest is sent without content, so that nobody is to use
+// it, or received to nowhere.
 void fabric::cancel(step& what) noexcept {
     peer& with = peers_[what.peer];
     if (what.what == schedule::action::send) {
-        if (with.begun && with.sends.first == &what) with.abandoned = what.bytes;
+        if (with.begun && with.sends.first == &what) {
+            with.abandoned = what.bytes;
+            with.out.disown();
+        }
         if (!with.sends.remove(what)) return;
     } else if (what.what == schedule::action::receive) {
         if (with.target == &what)
@@ -144,7 +152,8 @@ ucs_status_t fabric::wait(schedule::operation& until) noexcept {
     return until.status();
 }
 
-// Whoever died may have sent all that is expected of it: that is read first.
+// Whoever died or left may have sent all that is expected of it: that is read first. Who left with
+// an operation that failed may not have told all others, because their rings were full.
 void fabric::patrol() noexcept {
     constexpr ucs::time::nanoseconds between = 10 * ucs::time::millisecond;
     const ucs::time::nanoseconds now = ucs::time::now();
@@ -154,8 +163,10 @@ void fabric::patrol() noexcept {
         peer& each = peers_[rank];
         const bool waits =
             each.receives.first != nullptr || each.target != nullptr || each.sends.first != nullptr;
-        if (!waits || each.lost != UCS_OK || rank == me_ || !lives_.is_dead(rank)) continue;
-        if (!receive(each)) lose(each, UCS_ERR_ENDPOINT_TIMEOUT);
+        if (!waits || each.lost != UCS_OK || rank == me_) continue;
+        const bool left = look(memory_.control_of(rank).silent) != 0;
+        if (!left && !lives_.is_dead(rank)) continue;
+        if (!receive(each)) lose(each, left ? UCS_ERR_CONNECTION_RESET : UCS_ERR_ENDPOINT_TIMEOUT);
     }
 }
 

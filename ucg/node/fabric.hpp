@@ -26,6 +26,8 @@ public:
     // `early_bytes`: what is kept of one rank before its ring is left alone; may be 0.
     fabric(const segment& memory, watch& lives, rank_t me,
            std::size_t early_bytes = usual_early_bytes);
+    // The others hear that nothing more comes from this rank.
+    ~fabric() override;
 
     [[nodiscard]] rank_t rank() const noexcept override { return me_; }
     [[nodiscard]] rank_t size() const noexcept override { return memory_.ranks(); }

@@ -62,6 +62,7 @@ bool fabric::send_next(peer& to) noexcept {
             to.announcements.pop_back();
             return true;
         }
+        if (!to.out.can_disown()) return false;
         const step& next = *to.sends.first;
         to.out.begin({next.owner->number(), next.bytes, next.channel,
                       static_cast<std::uint32_t>(frame_kind::message), 0});
@@ -167,8 +168,18 @@ void fabric::receive_some(peer& from) {
     if (from.got != from.head.bytes && from.in.publish()) call_sleepers(memory_, me_);
 }
 
+// What its sender disowned is waited for until the news come why.
 void fabric::end_message(peer& from) noexcept {
     from.coming = false;
+    if (from.in.is_disowned()) {
+        if (step* const target = std::exchange(from.target, nullptr)) from.receives.append(*target);
+        if (from.aside != nullptr) {
+            from.kept -= from.aside->size();
+            from.early.remove_if([&](const early_message& each) { return &each == from.aside; });
+            from.aside = nullptr;
+        }
+        return;
+    }
     if (from.aside != nullptr) from.aside->complete = true;
     from.aside = nullptr;
     if (step* const target = std::exchange(from.target, nullptr))

@@ -42,6 +42,7 @@ struct control {
     std::uint64_t taken;                       // it looks at nobody's slot any more
     std::uint64_t failed;        // 0, or why it gave the group up (a status, negated), or has_left
     std::uint64_t worked_again;  // as `worked`, of the second stage
+    std::uint64_t silent;        // 1: it sends no more messages, and reads none
     alignas(line_pair) std::uint32_t sleeps;  // set by it, cleared by whoever wakes it
 };
 
@@ -58,7 +59,8 @@ struct mailbox_head {
 // Of a ring from one rank to another.
 struct ring_control {
     alignas(line_pair) std::uint64_t written;  // bytes, by the sender
-    alignas(line_pair) std::uint64_t read;     // bytes, by the receiver
+    std::uint64_t disowned;  // where the content begins of a message that is not to be used, by it
+    alignas(line_pair) std::uint64_t read;  // bytes, by the receiver
 };
 static_assert(sizeof(control) == 2 * line_pair && sizeof(ring_control) == 2 * line_pair);
 static_assert(sizeof(mailbox_head) == 16 && sizeof(header) <= page);

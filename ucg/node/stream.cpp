@@ -17,6 +17,7 @@ std::size_t stream_out::room() noexcept {
 void stream_out::begin(const frame& head) noexcept {
     std::memcpy(content_ + written_ % size_, &head, sizeof head);
     written_ += sizeof head;
+    begun_ = written_;
     const bool has_bytes = head.kind == static_cast<std::uint32_t>(frame_kind::message);
     left_ = has_bytes ? round_up(head.bytes, sizeof(frame)) : 0;
 }
@@ -39,6 +40,20 @@ std::size_t stream_out::add(const void* message, std::size_t bytes, std::size_t 
     return done - before;
 }
 
+void stream_out::disown() noexcept {
+    disowned_end_ = written_ + left_;
+    tell(shared_->disowned, begun_);
+}
+
+bool stream_out::can_disown() noexcept {
+    if (read_ < disowned_end_) {
+        const std::uint64_t found = look(shared_->read);
+        broken_ |= found < read_ || found > told_ || found % sizeof(frame) != 0;
+        if (!broken_) read_ = found;
+    }
+    return !broken_ && read_ >= disowned_end_;
+}
+
 bool stream_out::publish() noexcept {
     if (told_ == written_) return false;
     tell(shared_->written, told_ = written_);
@@ -58,6 +73,7 @@ frame stream_in::head() noexcept {
     frame found;
     std::memcpy(&found, content_ + read_ % size_, sizeof found);
     read_ += sizeof found;
+    begun_ = read_;
     return found;
 }
 

@@ -32,6 +32,10 @@ public:
     // As much of the message's rest as there is room for; nullptr: bytes that nobody looks at.
     // Returns how much that was; `done` bytes went before.
     std::size_t add(const void* message, std::size_t bytes, std::size_t done) noexcept;
+    // The message that was begun is not to be used: its rest has no content.
+    void disown() noexcept;
+    // Whether that could be said of one more: of one at a time.
+    [[nodiscard]] bool can_disown() noexcept;
     // Lets the receiver see what was written. Whether there was anything.
     bool publish() noexcept;
     // The other end wrote nonsense.
@@ -44,8 +48,10 @@ private:
     std::byte* content_;
     std::uint64_t size_;
     std::uint64_t written_ = 0, told_ = 0;
-    std::uint64_t read_ = 0;  // as far as it is known
-    std::uint64_t left_ = 0;  // of the message that was begun, padding included
+    std::uint64_t read_ = 0;          // as far as it is known
+    std::uint64_t left_ = 0;          // of the message that was begun, padding included
+    std::uint64_t begun_ = 0;         // where its content begins
+    std::uint64_t disowned_end_ = 0;  // of the last one that was disowned
     bool broken_ = false;
 };
 
@@ -68,6 +74,8 @@ public:
     };
     [[nodiscard]] piece look(std::uint64_t most) noexcept;
     void skip(std::size_t bytes) noexcept { read_ += bytes; }
+    // Whether the sender has disowned the message whose head was read last; known at its end.
+    [[nodiscard]] bool is_disowned() noexcept { return node::look(shared_->disowned) == begun_; }
     void skip_padding() noexcept { read_ = round_up(read_, sizeof(frame)); }
     // Gives the room back. Whether there was any to give.
     bool publish() noexcept;
@@ -79,6 +87,7 @@ private:
     std::uint64_t size_;
     std::uint64_t read_ = 0, told_ = 0;
     std::uint64_t written_ = 0;  // as far as it is known
+    std::uint64_t begun_ = 0;    // where the content of the last message begins
     bool broken_ = false;
 };
 

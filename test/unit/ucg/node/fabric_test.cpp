@@ -252,6 +252,80 @@ TEST_CASE("a rank of a node that is killed ends the operations over its rings") 
     }
 }
 
+namespace {
+
+// Rank 1 cancels with its ring full of the begin of a message, and leaves; then rank 0 comes.
+std::string leave_early(test::node_rank& me) {
+    scenario of;
+    of.what = collective::allreduce;
+    of.ranks = 2;
+    of.count = 100'000;
+    test::reference data(of);
+    schedule::frame_pool frames;
+    const schedule::algorithm* const by = algo::find(of.what, "recursive_doubling");
+    node::fabric over(me.memory, me.lives, me.rank);
+    schedule::operation operation(over, frames);
+    if (operation.init(*by, data.call_of(me.rank)) != UCS_OK) return "init";
+    std::uint64_t& mark = me.memory.control_of(1).entry;
+    if (me.rank == 1) {
+        operation.start();
+        operation.fail(UCS_ERR_CANCELED);
+        const bool ended = operation.status() == UCS_ERR_CANCELED;
+        node::tell(mark, 1);
+        return ended ? "" : "it did not end";
+    }
+    while (node::look(mark) == 0)
+        ::usleep(100);
+    operation.start();
+    return over.wait(operation) == UCS_OK ? "rank 0 did not notice" : "";
+}
+
+}  // namespace
+
+TEST_CASE("a rank that leaves with news in a full ring ends what others expect of it") {
+    CHECK(run_node(test::small_node(2), ranks_are::processes, leave_early) == "");
+}
+
+namespace {
+
+// Rank 1 cancels with its ring full of the begin of a message, and stays; then rank 0 comes.
+std::string cancel_early(test::node_rank& me) {
+    scenario of;
+    of.what = collective::bcast;
+    of.ranks = 2;
+    of.count = 100'000;
+    of.root = 1;
+    test::reference data(of);
+    schedule::frame_pool frames;
+    node::fabric over(me.memory, me.lives, me.rank);
+    schedule::operation operation(over, frames);
+    if (operation.init(*algo::find(of.what, "binomial"), data.call_of(me.rank)) != UCS_OK)
+        return "init";
+    std::uint64_t& canceled = me.memory.control_of(1).entry;
+    std::uint64_t& over_at_0 = me.memory.control_of(0).entry;
+    if (me.rank == 1) {
+        operation.start();
+        operation.fail(UCS_ERR_CANCELED);
+        node::tell(canceled, 1);
+        while (node::look(over_at_0) == 0)
+            static_cast<void>(over.progress());
+        return {};
+    }
+    while (node::look(canceled) == 0)
+        ::usleep(100);
+    operation.start();
+    const ucs_status_t status = over.wait(operation);
+    node::tell(over_at_0, 1);
+    return status == UCS_ERR_CANCELED ? "" : ucs_status_string(status);
+}
+
+}  // namespace
+
+// The rest of it came without content, and its receiver ended well before it heard why.
+TEST_CASE("a message that was canceled half way is not taken for a whole one") {
+    CHECK(run_node(test::small_node(2), ranks_are::processes, cancel_early) == "");
+}
+
 TEST_CASE("a ring with nonsense ends what is expected of it", "[threads]") {
     scenario of;
     of.what = collective::allreduce;
