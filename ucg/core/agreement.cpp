@@ -56,7 +56,11 @@ void agreement::begin() noexcept {
         return;
     }
     round_->on_end(on_end, this);
-    round_->start();
+    // Who was stopped while it waited does not wait for the others, who may never come.
+    if (const ucs_status_t stopped = queue_.front().stopped; stopped != UCS_OK)
+        round_->start_failed(stopped);
+    else
+        round_->start();
 }
 
 void agreement::on_end(schedule::operation& ended, void* self) noexcept {
@@ -79,10 +83,6 @@ void agreement::on_end(schedule::operation& ended, void* self) noexcept {
         return;
     }
     first.run();
-    // The others run it, too, and hear that it failed.
-    if (of.queue_.empty() || of.queue_.front().which != &first) return;
-    if (const ucs_status_t stopped = of.queue_.front().stopped; stopped != UCS_OK)
-        first.fail(stopped);
 }
 
 // The same answer on every rank, since all see the same.
