@@ -16,6 +16,8 @@ peers::~peers() {
 
 ucs::result<ucp_ep_h> peers::make(schedule::rank_t rank) noexcept {
     entry& which = entries_[rank];
+    // What is heard while the group is closed is not passed on by a new endpoint.
+    if (which.closing != nullptr) return UCS_ERR_CANCELED;
     std::span<const std::byte> address;
     const ucs_status_t status = contacts_.find(rank, address);
     if (status == UCS_INPROGRESS) {

@@ -269,13 +269,15 @@ void ucp_fabric::give_up_sends(ucs::time::nanoseconds now) {
         peers_.give_up(rank);
 }
 
-// One that still runs here has receives of its own; one that was not started drops them at its end.
+// Those that are over here, or only wait for their own sends: where all of them waited for each
+// other's end first, none would come to it. One that was not started drops them when it is.
 unsigned ucp_fabric::drop_failed() noexcept {
     unsigned done = 0;
     for (const failures& of_series : failed_) {
         for (const auto& [number, why] : of_series) {
             if (numbers_.ahead(number) != 0) break;
-            if (find(number) == nullptr)
+            const schedule::operation* const running = find(number);
+            if (running == nullptr || running->failed())
                 done += drop_messages(worker_, operation_tag(group_, number), operation_mask);
         }
     }

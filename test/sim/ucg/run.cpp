@@ -16,8 +16,9 @@ namespace group_sim {
 namespace {
 
 constexpr std::size_t most_turns = 20'000'000;
-// The longest limit of the library is that of a split, five minutes.
-constexpr nanoseconds patience = 400 * ucs::time::second;
+// The longest limits of the library are those of the making of groups, five minutes each, which may
+// come one after the other.
+constexpr nanoseconds longest_making = 300 * ucs::time::second;
 
 // Lets ranks and network take their turns, in the order that the dice say, also while a rank waits
 // in a call of the library: then the others do below it.
@@ -108,7 +109,7 @@ private:
     }
 
     void meanwhile() {
-        if (turns_ > 2 * most_turns || network_.now() > end_ + patience) {
+        if (turns_ > 2 * most_turns || network_.now() > end_ + patience()) {
             describe();
             std::fprintf(stderr, "%s\na call does not return\n", result_.details.c_str());
             std::abort();
@@ -116,8 +117,12 @@ private:
         turn_or_pass_time();
     }
 
+    [[nodiscard]] nanoseconds patience() const {
+        return (what_.groups.size() + 2) * longest_making;
+    }
+
     bool until(const char* phase, const std::function<bool()>& done) {
-        end_ = network_.now() + patience;
+        end_ = network_.now() + patience();
         while (!done()) {
             if (all_.violated()) return false;
             if (turns_ > most_turns || network_.now() > end_) {

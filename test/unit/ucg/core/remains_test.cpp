@@ -1,6 +1,9 @@
-// Several groups of the same ranks: none notices what becomes of another.
+// What goes wrong stays where it belongs: groups of the same ranks do not notice what becomes of
+// others, and operations that fail leave nothing behind.
 #include <catch2/catch.hpp>
 
+#include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 
 namespace {
@@ -63,4 +66,54 @@ TEST_CASE("a group goes on when another one of the same ranks is destroyed") {
     ucg_group_destroy(second[1]);
     for (const ucg_group_h each : first)
         ucg_group_destroy(each);
+}
+
+// Each waited until the other one had dropped what it sent, which it did only when its own
+// operation was over; after ten seconds both counted as lost to the group.
+TEST_CASE("ranks that cancel what they send to each other go on") {
+    test::world in({"a", "b"}, GENERATE("sm,self", "tcp,self"));
+    constexpr std::uint64_t count = 1 << 20;
+    std::vector<std::vector<std::byte>> from(2), into(2);
+    std::vector<ucg_request_h> all(2);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        from[rank].resize(2 * count);
+        into[rank].resize(2 * count);
+        ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+        args.coll = UCG_COLL_ALLTOALL;
+        args.src = from[rank].data();
+        args.dst = into[rank].data();
+        args.count = count;
+        REQUIRE(ucg_request_init(in.groups[rank], &args, &all[rank]) == UCS_OK);
+        REQUIRE(ucg_request_start(all[rank]) == UCS_OK);
+        REQUIRE(ucg_request_cancel(all[rank]) == UCS_OK);
+    }
+    REQUIRE(in.run_until([&] {
+        return ucg_request_test(all[0]) != UCS_INPROGRESS &&
+               ucg_request_test(all[1]) != UCS_INPROGRESS;
+    }));
+    for (const ucg_request_h each : all) {
+        CHECK(ucg_request_test(each) == UCS_ERR_CANCELED);
+        CHECK(ucg_request_free(each) == UCS_OK);
+    }
+    CHECK(run(in, in.groups, UCG_COLL_ALLREDUCE) == UCS_OK);
+}
+
+// It timed out where it waited for the one before, and then waited for the dead rank for ever.
+TEST_CASE("compared operations behind one that hangs end when their time is up") {
+    const test::env check("UCG_CHECK", "y");
+    const test::log_capture captured;
+    test::world in({"a", "b"});
+    in.freeze(1);
+    std::vector<ucg_request_h> all(3);
+    for (ucg_request_h& each : all) {
+        ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+        args.timeout = &each == &all[0] ? 0.2 : 0.1;
+        REQUIRE(ucg_request_init(in.groups[0], &args, &each) == UCS_OK);
+        REQUIRE(ucg_request_start(each) == UCS_OK);
+    }
+    CHECK(in.run_until([&] { return ucg_request_test(all[2]) != UCS_INPROGRESS; }));
+    for (const ucg_request_h each : all) {
+        CHECK(ucg_request_test(each) == UCS_ERR_TIMED_OUT);
+        CHECK(ucg_request_free(each) == UCS_OK);
+    }
 }
