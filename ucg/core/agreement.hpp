@@ -23,7 +23,8 @@ public:
     void compare(request& what) noexcept;
     // It ended: the next one's turn.
     void next(request& ended) noexcept;
-    // Ends one that has not run, on every rank: when its turn comes, because all have the same order.
+    // Ends one that has not run, on every rank: when its turn comes, because all have the same
+    // order.
     void stop(request& what, ucs_status_t why) noexcept;
     [[nodiscard]] std::vector<schedule::rank_t> missing() const {
         return round_ ? round_->missing() : std::vector<schedule::rank_t>{};

@@ -84,6 +84,11 @@ ucs::result<ucp_worker_h> context::worker() noexcept {
     }
     if (!listens_) {
         if (const ucs_status_t status = told_.listen(worker_); status != UCS_OK) return status;
+        told_.ask(
+            [](void* self, std::uint32_t group) {
+                return static_cast<context*>(self)->ids_.is_used(group);
+            },
+            this);
         listens_ = true;
     }
     return worker_;

@@ -42,7 +42,8 @@ void group::advance() noexcept {
     if (joining_) join();
     if (!measuring_) return;
     move();
-    if (measuring_->status() == UCS_INPROGRESS && ucs::time::now() >= deadline_) {
+    if (measuring_->status() == UCS_INPROGRESS && !measuring_->failed() &&
+        ucs::time::now() >= deadline_) {
         ucs::log::error(core_log,
                         "the group of {} ranks was not made in time: rank {} measures the network "
                         "and hears nothing",

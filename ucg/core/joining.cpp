@@ -27,7 +27,10 @@ joining::joining(context& of, std::unique_ptr<exchange> by, const wish& what)
 // The round that is given up uses memory that goes before it.
 joining::~joining() {
     by_.reset();
-    if (reserved_) context_.ids().release(proposal_);
+    if (!reserved_) return;
+    context_.ids().release(proposal_);
+    // Others may have become the group, and send.
+    context_.told().late().expect(proposal_);
 }
 
 membership joining::take() noexcept {

@@ -24,11 +24,18 @@ void news::ignore(ucp_worker_h worker) noexcept {
 }
 
 ucs_status_t news::on_message(void* arg, const void* header, std::size_t header_length, void*,
-                              std::size_t, const ucp_am_recv_param_t*) {
+                              std::size_t, const ucp_am_recv_param_t* param) {
     failure said;
     if (header_length != sizeof said) return UCS_OK;
     std::memcpy(&said, header, sizeof said);
-    auto& groups = static_cast<news*>(arg)->groups_;
+    auto& self = *static_cast<news*>(arg);
+    if (said.status == waiting) {
+        const bool can_answer = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
+        if (can_answer && !self.expects(said))
+            tell(param->reply_ep, {said.group, left, said.number & UINT32_MAX});
+        return UCS_OK;
+    }
+    auto& groups = self.groups_;
     const auto found = groups.find(said.group);
     // A group that is gone, or is not there yet: there a timeout tells.
     if (found == groups.end()) return UCS_OK;
@@ -40,10 +47,20 @@ ucs_status_t news::on_message(void* arg, const void* header, std::size_t header_
     return UCS_OK;
 }
 
-void news::tell(ucp_ep_h whom, const failure& what) noexcept {
+// Whether the one that waits may still get what it waits for.
+bool news::expects(const failure& said) const noexcept {
+    const auto found = groups_.find(said.group);
+    if (found != groups_.end())
+        return !found->second->has_lost(static_cast<schedule::rank_t>(said.number >> 32U));
+    return is_used_ == nullptr || is_used_(is_used_arg_, said.group);
+}
+
+void news::tell(ucp_ep_h whom, const failure& what, bool asks) noexcept {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK;
-    param.flags = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_COPY_HEADER;
+    param.flags = static_cast<std::uint32_t>(UCP_AM_SEND_FLAG_EAGER) |
+                  static_cast<std::uint32_t>(UCP_AM_SEND_FLAG_COPY_HEADER) |
+                  (asks ? static_cast<std::uint32_t>(UCP_AM_SEND_FLAG_REPLY) : 0U);
     param.cb.send = [](void* request, ucs_status_t, void*) { ucp_request_free(request); };
     static_cast<void>(ucp_am_send_nbx(whom, am_id, &what, sizeof what, nullptr, 0, &param));
 }

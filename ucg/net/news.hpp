@@ -24,10 +24,17 @@ public:
     // Layout of the message; from a peer, so it may be anything.
     struct failure {
         std::uint32_t group;
-        std::int32_t status;   // UCS_OK: nothing; `left`: the sender has destroyed the group
-        std::uint64_t number;  // of the operation; or the rank that leaves
+        std::int32_t status;   // why it failed; `left`; `waiting`
+        std::uint64_t number;  // of the operation; or the rank; or two ranks, see waiting_for()
     };
+    // That rank has destroyed the group, or has lost the one that hears this.
     static constexpr std::int32_t left = 1;
+    // One rank waits for another, which answers that it has left if that is so.
+    static constexpr std::int32_t waiting = 2;
+    [[nodiscard]] static constexpr std::uint64_t waiting_for(schedule::rank_t whom,
+                                                             schedule::rank_t who) noexcept {
+        return std::uint64_t{who} << 32U | whom;
+    }
     static_assert(sizeof(failure) == 16);
 
     // Takes the messages of this worker. UCS_OK, or what ucp says.
@@ -38,6 +45,11 @@ public:
 
     // Those for a group go to its fabric. std::bad_alloc.
     void add(std::uint32_t group, ucp_fabric& fabric) { groups_[group] = &fabric; }
+    // How it finds out whether a group that is not here may yet come to be.
+    void ask(bool (*is_used)(void* arg, std::uint32_t group), void* arg) noexcept {
+        is_used_ = is_used;
+        is_used_arg_ = arg;
+    }
     // `failed`: operations of it did.
     void remove(std::uint32_t group, bool failed) noexcept {
         groups_.erase(group);
@@ -45,14 +57,19 @@ public:
     }
     [[nodiscard]] late_messages& late() noexcept { return late_; }
 
-    static void tell(ucp_ep_h whom, const failure& what) noexcept;
+    // `asks`: the other side can answer.
+    static void tell(ucp_ep_h whom, const failure& what, bool asks = false) noexcept;
 
 private:
     static ucs_status_t on_message(void* arg, const void* header, std::size_t header_length,
                                    void* data, std::size_t length,
                                    const ucp_am_recv_param_t* param);
 
+    [[nodiscard]] bool expects(const failure& said) const noexcept;
+
     std::unordered_map<std::uint32_t, ucp_fabric*> groups_;
+    bool (*is_used_)(void* arg, std::uint32_t group) = nullptr;
+    void* is_used_arg_ = nullptr;
     late_messages late_;
 };
 

@@ -145,6 +145,7 @@ ucs_status_t ucp_fabric::enter(schedule::operation& what, sequence_t& number) no
 
 void ucp_fabric::leave(schedule::operation& what) noexcept {
     std::erase(running_, &what);
+    between_calls_ = first_call;
     std::erase_if(ending_, [&](const ending& each) { return each.which == &what; });
     if (what.status() != UCS_OK)
         static_cast<void>(
@@ -215,7 +216,6 @@ void ucp_fabric::pass_on(sequence_t number, ucs_status_t why) noexcept {
 
 unsigned ucp_fabric::progress() noexcept try {
     constexpr unsigned seldom = 64;
-    constexpr ucs::time::nanoseconds between_calls = 100'000'000;
     constexpr ucs::time::nanoseconds between_services = 100'000;
     unsigned done = 0;
     if (sent_ != nullptr || !queues_.empty() || !debts_.empty()) [[unlikely]]
@@ -227,9 +227,11 @@ unsigned ucp_fabric::progress() noexcept try {
         next_service_ = now + between_services;
     }
     if (!running_.empty()) {
+        // An operation has ended since, so another one may just have begun to wait.
+        if (between_calls_ == first_call) next_call_ = std::min(next_call_, now + first_call);
         if (now >= next_call_) {
             if (next_call_ != 0) call_missing();
-            next_call_ = now + between_calls;
+            next_call_ = now + between_calls_;
         }
         give_up_sends(now);
     }
@@ -238,15 +240,19 @@ unsigned ucp_fabric::progress() noexcept try {
     return 0;  // the next time, perhaps
 }
 
-// Whoever only receives from a rank has no connection that would tell of its end.
+// Whoever only receives from a rank has no connection that would tell of its end; and one that
+// lives may have left the group, or have lost its connection to this rank, and says so when it is
+// asked.
 void ucp_fabric::call_missing() {
+    between_calls_ = std::min(2 * between_calls_, longest_call);
     std::vector<rank_t> silent;
     for (const schedule::operation* each : running_)
-        for (const rank_t rank : each->missing())
-            if (!peers_.is_called(rank)) silent.push_back(rank);
+        std::ranges::copy(each->missing(), std::back_inserter(silent));
+    std::ranges::sort(silent);
+    silent.erase(std::unique(silent.begin(), silent.end()), silent.end());
     for (const rank_t rank : silent) {
         if (const auto to = peers_.to(rank); to)
-            news::tell(*to, {group_, UCS_OK, 0});
+            news::tell(*to, {group_, news::waiting, news::waiting_for(rank, rank_)}, true);
         else if (to.status() != UCS_INPROGRESS)
             give_up(rank, to.status());
     }

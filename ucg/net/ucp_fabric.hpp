@@ -48,8 +48,17 @@ public:
     // Some rank, whatever number it gives, has destroyed the group: it has done its part in all
     // that goes well, and nothing more comes from it.
     void hear_of_leaving(std::uint64_t rank) noexcept;
+    // Whether nothing can come from here to that rank any more.
+    [[nodiscard]] bool has_lost(schedule::rank_t rank) const noexcept {
+        return rank < size() && peers_.failure(rank) != UCS_OK;
+    }
 
 private:
+    // How soon those are called that something is waited for from; then ever more seldom, for they
+    // may not look after it for long.
+    static constexpr ucs::time::nanoseconds first_call = 100'000'000;
+    static constexpr ucs::time::nanoseconds longest_call = 128 * first_call;
+
     // An operation that failed and still has steps under way.
     struct ending {
         const schedule::operation* which;
@@ -107,6 +116,7 @@ private:
     unsigned looks_ = 0;
     ucs::time::nanoseconds next_call_ = 0;
     ucs::time::nanoseconds next_service_ = 0;
+    ucs::time::nanoseconds between_calls_ = first_call;
 };
 
 }  // namespace ucg::net

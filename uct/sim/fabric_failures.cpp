@@ -96,8 +96,13 @@ void fabric::cut_off(std::uint64_t worker_uid) {
         record(event_kind::node_cut, *each);
         each->alive = true;
         each->cut = true;
-        for (const auto& [number, broken] : each->out)
-            if (is_cut(*each, broken->to)) fail_alone(broken, UCS_ERR_ENDPOINT_TIMEOUT);
+        for (const auto& [number, broken] : each->out) {
+            if (!is_cut(*each, broken->to)) continue;
+            // Of one that had failed already its death may have come before it heard so.
+            if (each->killed && broken->failure != UCS_OK)
+                each->due.push_back({due_item::kind::failure, broken, {}});
+            fail_alone(broken, UCS_ERR_ENDPOINT_TIMEOUT);
+        }
         for (const auto& [number, broken] : each->in)
             if (is_cut(*nodes_[broken->from], each->id))
                 fail_alone(broken, UCS_ERR_ENDPOINT_TIMEOUT);

@@ -356,8 +356,10 @@ std::string rank::leftovers() {
     count("requests", worker_->requests().in_use());
     count("send ids", worker_->send_ids().size());
     count("receive ids", worker_->recv_ids().size());
-    count("endpoints", worker_->endpoint_count());
-    count("peers", worker_->peer_count());
+    if (!all_.is_parted(number_)) {
+        count("endpoints", worker_->endpoint_count());
+        count("peers", worker_->peer_count());
+    }
     count("posted receives", worker_->matcher().expected_count());
     count("stored messages", worker_->matcher().unexpected_count());
     count("half messages", worker_->assemblies().count());

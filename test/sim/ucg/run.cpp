@@ -19,6 +19,8 @@ constexpr std::size_t most_turns = 20'000'000;
 // The longest limits of the library are those of the making of groups, five minutes each, which may
 // come one after the other.
 constexpr nanoseconds longest_making = 300 * ucs::time::second;
+// A plan's, and those that the library adds where a rank does not take what was sent.
+constexpr nanoseconds longest_operation = 120 * ucs::time::second;
 
 // Lets ranks and network take their turns, in the order that the dice say, also while a rank waits
 // in a call of the library: then the others do below it.
@@ -118,7 +120,8 @@ private:
     }
 
     [[nodiscard]] nanoseconds patience() const {
-        return (what_.groups.size() + 2) * longest_making;
+        return (what_.groups.size() + 2) * longest_making +
+               what_.program.size() * longest_operation;
     }
 
     bool until(const char* phase, const std::function<bool()>& done) {

@@ -35,10 +35,12 @@ void world::kill(std::uint32_t rank) {
 }
 
 void world::isolate(std::uint32_t rank) {
+    broken_ = true;
     disturb_groups([rank](const group_plan& each) { return each.rank_of(rank) != UINT32_MAX; });
 }
 
 void world::part(std::uint32_t one, std::uint32_t other) {
+    broken_ = parted_[one] = parted_[other] = true;
     disturb_groups([one, other](const group_plan& each) {
         return each.rank_of(one) != UINT32_MAX && each.rank_of(other) != UINT32_MAX;
     });

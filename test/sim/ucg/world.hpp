@@ -24,7 +24,8 @@ public:
           disturbed_groups_(which.groups.size()),
           disturbed_operations_(which.collectives.size()),
           made_(which.groups.size()),
-          dead_(which.ranks) {}
+          dead_(which.ranks),
+          parted_(which.ranks) {}
 
     const plan& what;
     uct::sim::fabric& network;
@@ -39,6 +40,8 @@ public:
     [[nodiscard]] bool violated() const noexcept { return !violation_.empty(); }
     [[nodiscard]] const std::string& violation() const noexcept { return violation_; }
 
+    // Whether one of its links has broken: who has lost the other end may not hear of it.
+    [[nodiscard]] bool is_parted(std::uint32_t rank) const { return parted_[rank]; }
     [[nodiscard]] bool is_dead(std::uint32_t rank) const { return dead_[rank]; }
     void kill(std::uint32_t rank);
     // It lives, and reaches nobody any more.
@@ -53,8 +56,10 @@ public:
     // Whether the making of a group may fail, and operations of it.
     [[nodiscard]] bool may_fail_group(std::size_t group) const;
     [[nodiscard]] bool may_fail(std::size_t collective) const {
-        return disturbed_operations_[collective] ||
-               disturbed_groups_[what.collectives[collective].group];
+        const collective_plan& of = what.collectives[collective];
+        // Who waits for a group that is not made in time is late for others.
+        const bool may_be_late = broken_ && !of.timeouts.empty();
+        return disturbed_operations_[collective] || disturbed_groups_[of.group] || may_be_late;
     }
 
     // A member has this group.
@@ -74,7 +79,8 @@ private:
     std::vector<bool> disturbed_groups_;
     std::vector<bool> disturbed_operations_;
     std::vector<unsigned> made_;  // members that have a group
-    std::vector<bool> dead_;
+    std::vector<bool> dead_, parted_;
+    bool broken_ = false;  // something has died or parted
     std::uint64_t digest_ = 0;
 };
 

@@ -117,3 +117,19 @@ TEST_CASE("compared operations behind one that hangs end when their time is up")
         CHECK(ucg_request_free(each) == UCS_OK);
     }
 }
+
+TEST_CASE("a rank that waits for one that has destroyed the group hears so") {
+    test::world in({"a", "b"}, GENERATE("sm,self", "tcp,self"));
+    // Rank 1 has no endpoint by which it could say so.
+    ucg_group_destroy(std::exchange(in.groups[1], nullptr));
+    std::uint32_t value = 0;
+    ucg_coll_args_t args = moving(UCG_COLL_BCAST, value);
+    args.src = nullptr;
+    args.root = 1;
+    ucg_request_h waits = nullptr;
+    REQUIRE(ucg_request_init(in.groups[0], &args, &waits) == UCS_OK);
+    REQUIRE(ucg_request_start(waits) == UCS_OK);
+    REQUIRE(in.run_until([&] { return ucg_request_test(waits) != UCS_INPROGRESS; }));
+    CHECK(ucg_request_test(waits) == UCS_ERR_CONNECTION_RESET);
+    CHECK(ucg_request_free(waits) == UCS_OK);
+}
