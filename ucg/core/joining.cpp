@@ -31,6 +31,7 @@ joining::~joining() {
     context_.ids().release(proposal_);
     // Others may have become the group, and send.
     context_.told().late().expect(proposal_);
+    context_.told().forget(proposal_);
 }
 
 membership joining::take() noexcept {

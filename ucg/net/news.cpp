@@ -1,6 +1,7 @@
 #include "ucg/net/news.hpp"
 
 #include <cstring>
+#include <new>
 
 #include "ucg/net/ucp_fabric.hpp"
 
@@ -35,16 +36,36 @@ ucs_status_t news::on_message(void* arg, const void* header, std::size_t header_
             tell(param->reply_ep, {said.group, left, said.number & UINT32_MAX});
         return UCS_OK;
     }
-    auto& groups = self.groups_;
-    const auto found = groups.find(said.group);
-    // A group that is gone, or is not there yet: there a timeout tells.
-    if (found == groups.end()) return UCS_OK;
-    if (said.status == left) found->second->hear_of_leaving(said.number);
-    if (said.status >= 0) return UCS_OK;
-    const bool known = said.status > UCS_ERR_LAST;
-    found->second->hear(said.number,
-                        known ? static_cast<ucs_status_t>(said.status) : UCS_ERR_IO_ERROR);
+    const auto found = self.groups_.find(said.group);
+    if (found == self.groups_.end())
+        self.keep(said);
+    else
+        hand_over(said, *found->second);
     return UCS_OK;
+}
+
+void news::hand_over(const failure& said, ucp_fabric& to) noexcept {
+    if (said.status == left) to.hear_of_leaving(said.number);
+    if (said.status >= 0) return;
+    const bool known = said.status > UCS_ERR_LAST;
+    to.hear(said.number, known ? static_cast<ucs_status_t>(said.status) : UCS_ERR_IO_ERROR);
+}
+
+// Of a group that is gone nobody wants it. There is room for what some operations of large groups
+// make; beyond that a timeout tells.
+void news::keep(const failure& said) noexcept try {
+    constexpr std::size_t most = 4096;
+    const bool is_making = is_used_ != nullptr && is_used_(is_used_arg_, said.group);
+    if (is_making && early_.size() < most) early_.push_back(said);
+} catch (const std::bad_alloc&) {
+}
+
+void news::add(std::uint32_t group, ucp_fabric& fabric) {
+    groups_[group] = &fabric;
+    const std::vector<failure> early = early_;
+    forget(group);
+    for (const failure& each : early)
+        if (each.group == group) hand_over(each, fabric);
 }
 
 // Whether the one that waits may still get what it waits for.

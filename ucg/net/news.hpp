@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "ucg/net/late_messages.hpp"
 #include "ucg/schedule/step.hpp"
@@ -43,8 +44,13 @@ public:
     // Takes none any more; the worker may live on.
     static void ignore(ucp_worker_h worker) noexcept;
 
-    // Those for a group go to its fabric. std::bad_alloc.
-    void add(std::uint32_t group, ucp_fabric& fabric) { groups_[group] = &fabric; }
+    // Those for a group go to its fabric, also what came before: others may have had the group
+    // sooner. std::bad_alloc.
+    void add(std::uint32_t group, ucp_fabric& fabric);
+    // A group was not made of it.
+    void forget(std::uint32_t group) noexcept {
+        std::erase_if(early_, [group](const failure& each) { return each.group == group; });
+    }
     // How it finds out whether a group that is not here may yet come to be.
     void ask(bool (*is_used)(void* arg, std::uint32_t group), void* arg) noexcept {
         is_used_ = is_used;
@@ -66,11 +72,14 @@ private:
                                    const ucp_am_recv_param_t* param);
 
     [[nodiscard]] bool expects(const failure& said) const noexcept;
+    void keep(const failure& said) noexcept;
+    static void hand_over(const failure& said, ucp_fabric& to) noexcept;
 
     std::unordered_map<std::uint32_t, ucp_fabric*> groups_;
     bool (*is_used_)(void* arg, std::uint32_t group) = nullptr;
     void* is_used_arg_ = nullptr;
     late_messages late_;
+    std::vector<failure> early_;  // of groups that are being made
 };
 
 }  // namespace ucg::net

@@ -1,6 +1,10 @@
 // What goes wrong stays where it belongs: groups of the same ranks do not notice what becomes of
 // others, and operations that fail leave nothing behind.
+#include <ucp/api/ucp.h>
+
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <utility>
 
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
@@ -132,4 +136,105 @@ TEST_CASE("a rank that waits for one that has destroyed the group hears so") {
     REQUIRE(in.run_until([&] { return ucg_request_test(waits) != UCS_INPROGRESS; }));
     CHECK(ucg_request_test(waits) == UCS_ERR_CONNECTION_RESET);
     CHECK(ucg_request_free(waits) == UCS_OK);
+}
+
+namespace {
+
+// Two ranks by workers of the test's, so that these move on without the groups.
+struct apart {
+    apart() : board(2), contexts(2), groups(2), workers(2) {
+        ucp_params_t how{};
+        how.field_mask = UCP_PARAM_FIELD_FEATURES;
+        how.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
+        REQUIRE(ucp_init(&how, nullptr, &ucp) == UCS_OK);
+        for (std::uint32_t rank = 0; rank < 2; ++rank) {
+            const ucp_worker_params_t none{};
+            REQUIRE(ucp_worker_create(ucp, &none, &workers[rank]) == UCS_OK);
+            const test::env node("UCG_NODE_ID", rank == 0 ? "a" : "b");
+            ucg_context_params_t params = UCG_CONTEXT_PARAMS_INIT;
+            params.worker = workers[rank];
+            REQUIRE(ucg_context_create(&params, &contexts[rank]) == UCS_OK);
+            ucg_group_params_t making = UCG_GROUP_PARAMS_INIT;
+            making.oob = board.of(rank);
+            REQUIRE(ucg_group_create(contexts[rank], &making, &groups[rank]) == UCS_OK);
+        }
+    }
+    ~apart() {
+        for (const ucg_group_h each : groups)
+            ucg_group_destroy(each);
+        for (const ucg_context_h each : contexts)
+            ucg_context_destroy(each);
+        for (const ucp_worker_h each : workers)
+            ucp_worker_destroy(each);
+        ucp_cleanup(ucp);
+    }
+    // Of one byte from that rank.
+    ucg_request_h start(std::uint32_t rank, std::uint32_t root) {
+        ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+        args.coll = UCG_COLL_BCAST;
+        args.dst = &bytes[rank];
+        args.count = 1;
+        args.root = root;
+        ucg_request_h made = nullptr;
+        REQUIRE(ucg_request_init(groups[rank], &args, &made) == UCS_OK);
+        REQUIRE(ucg_request_start(made) == UCS_OK);
+        return made;
+    }
+    ucs_status_t end(ucg_request_h which) {
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+        while (ucg_request_test(which) == UCS_INPROGRESS) {
+            REQUIRE(std::chrono::steady_clock::now() < limit);
+            for (const ucg_context_h each : contexts)
+                ucg_progress(each);
+        }
+        const ucs_status_t status = ucg_request_test(which);
+        CHECK(ucg_request_free(which) == UCS_OK);
+        return status;
+    }
+
+    test::board board;
+    ucp_context_h ucp = nullptr;
+    std::vector<ucg_context_h> contexts;
+    std::vector<ucg_group_h> groups;
+    std::vector<ucp_worker_h> workers;
+    std::uint8_t bytes[2] = {7, 7};
+};
+
+}  // namespace
+
+// It was dropped, and the other rank waited for ever.
+TEST_CASE("news of a failure that come before the group are kept for it") {
+    const test::env by("UCX_TLS", "sm,self");
+    const test::env latency("UCG_LATENCY", "1us");  // nothing is measured
+    const test::env bandwidth("UCG_BANDWIDTH", "1g");
+    apart in;
+    // One rank hears the last word of the other one first.
+    std::uint32_t first = 1;
+    while (ucg_group_test(in.groups[first]) == UCS_INPROGRESS)
+        first = 1 - first;
+    const std::uint32_t late = 1 - first;
+    in.bytes[late] = 0;
+    // The message of the second one comes behind the news.
+    const ucg_request_h canceled = in.start(first, first);
+    CHECK(ucg_request_cancel(canceled) == UCS_OK);
+    const ucg_request_h second = in.start(first, first);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    ucp_tag_recv_info_t info{};
+    const auto arrived = [&] {
+        const std::uint64_t operation = std::uint64_t{1} << 32U;
+        return ucp_tag_probe_nb(in.workers[late], operation, std::uint64_t{0x1ffff} << 32U, 0,
+                                &info) != nullptr;
+    };
+    while (!arrived()) {
+        REQUIRE(std::chrono::steady_clock::now() < limit);
+        for (const ucp_worker_h each : in.workers)
+            ucp_worker_progress(each);
+    }
+    while (ucg_group_test(in.groups[late]) == UCS_INPROGRESS) {
+    }
+    CHECK(in.end(canceled) == UCS_ERR_CANCELED);
+    CHECK(in.end(in.start(late, first)) == UCS_ERR_CANCELED);
+    CHECK(in.end(in.start(late, first)) == UCS_OK);
+    CHECK(in.bytes[late] == 7);
+    CHECK(in.end(second) == UCS_OK);
 }
