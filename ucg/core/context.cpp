@@ -8,6 +8,7 @@
 #include "ucg/node/domains.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/uuid.hpp"
+#include "ucs/time/turn.hpp"
 #include "ucs/topology/machine.hpp"
 
 namespace ucg {
@@ -62,8 +63,10 @@ context::context(config options, select::selector chooses, const ucg_context_par
 context::~context() {
     constexpr ucs::time::nanoseconds patience = 5 * ucs::time::second;
     const ucs::time::nanoseconds until = ucs::time::now() + patience;
-    for (close_books(); !left_.empty() && ucs::time::now() < until; close_books())
+    for (close_books(); !left_.empty() && ucs::time::now() < until; close_books()) {
         ::sched_yield();
+        ucs::time::give_turn();
+    }
     if (listens_) net::news::ignore(worker_);
     if (ucp_ == nullptr) return;
     if (worker_ != nullptr) ucp_worker_destroy(worker_);
