@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -55,8 +53,7 @@ private:
 // A context of each rank, in thread mode MULTI.
 class contexts {
 public:
-    explicit contexts(const names& nodes)
-        : all_(nodes.size()), one_node_(std::ranges::count(nodes, nodes[0]) == std::ssize(nodes)) {
+    explicit contexts(const names& nodes) : all_(nodes.size()) {
         const test::env by("UCX_TLS", "sm,self");
         for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
             const test::env node("UCG_NODE_ID", nodes[rank].c_str());
@@ -68,27 +65,14 @@ public:
     contexts(const contexts&) = delete;
     contexts& operator=(const contexts&) = delete;
     ~contexts() {
-        for (const ucg_group_h each : kept_)
-            ucg_group_destroy(each);
         for (const ucg_context_h each : all_)
             ucg_context_destroy(each);
     }
     [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(all_.size()); }
     [[nodiscard]] ucg_context_h of(std::uint32_t rank) const { return all_[rank]; }
-    // Any thread. Over a network groups go when all threads are through: ucp pairs the endpoints
-    // of two workers in the order in which each makes them, so that of one group may be paired with
-    // that of another, which would end with it.
-    void let_go(ucg_group_h group) {
-        if (one_node_) return ucg_group_destroy(group);
-        const std::lock_guard guard(keeping_);
-        kept_.push_back(group);
-    }
 
 private:
     std::vector<ucg_context_h> all_;
-    const bool one_node_;
-    std::mutex keeping_;
-    std::vector<ucg_group_h> kept_;
 };
 
 // Where a thread is, and what it complains of: the first complaint ends it.
@@ -118,10 +102,10 @@ void move_on(const seat& me) {
 // A group that this thread makes and lets go.
 class own_group {
 public:
-    explicit own_group(contexts& in) : in_(in) {}
+    own_group() = default;
     own_group(const own_group&) = delete;
     own_group& operator=(const own_group&) = delete;
-    ~own_group() { in_.let_go(made_); }
+    ~own_group() { ucg_group_destroy(made_); }
 
     ucs_status_t make(ucg_context_h of, const ucg_oob_t* oob) {
         ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
@@ -136,7 +120,6 @@ public:
     [[nodiscard]] ucg_group_h handle() const { return made_; }
 
 private:
-    contexts& in_;
     ucg_group_h made_ = nullptr;
 };
 
@@ -221,7 +204,7 @@ TEST_CASE("threads: each makes groups of its own of one context, and uses them")
     const oob_sets meet(threads * lives, in.ranks());
     CHECK(run(in, [&](const seat& me) -> std::string {
               for (std::uint32_t life = 0; life < lives; ++life) {
-                  own_group group(in);
+                  own_group group;
                   const ucg_oob_t* const oob = meet.of(me.thread * lives + life, me.rank);
                   std::string wrong = said("group", group.make(me.context, oob));
                   for (std::uint32_t round = 0; round < rounds && wrong.empty(); ++round)
@@ -238,9 +221,7 @@ TEST_CASE("threads: each makes groups of its own of one context, and uses them")
 TEST_CASE("threads: requests of one group, started in turn, waited for by any") {
     contexts in(some_nodes());
     const oob_sets meet(1, in.ranks());
-    std::deque<own_group> groups;
-    for (std::uint32_t rank = 0; rank < in.ranks(); ++rank)
-        groups.emplace_back(in);
+    std::vector<own_group> groups(in.ranks());
     CHECK(test::run_as_threads(in.ranks(), [&](std::uint32_t rank) {
               return said("group", groups[rank].make(in.of(rank), meet.of(0, rank)));
           }) == "");
@@ -309,11 +290,7 @@ struct repeated {
 TEST_CASE("threads: callbacks, progress, and groups that come and go") {
     contexts in(some_nodes());
     const oob_sets meet(2, in.ranks());
-    std::deque<own_group> groups, parents;
-    for (std::uint32_t rank = 0; rank < in.ranks(); ++rank) {
-        groups.emplace_back(in);
-        parents.emplace_back(in);
-    }
+    std::vector<own_group> groups(in.ranks()), parents(in.ranks());
     CHECK(test::run_as_threads(in.ranks(), [&](std::uint32_t rank) {
               std::string wrong = said("group", groups[rank].make(in.of(rank), meet.of(0, rank)));
               return wrong.empty()
@@ -347,7 +324,7 @@ TEST_CASE("threads: callbacks, progress, and groups that come and go") {
                   ucg_request_free(state.request);
               } else {
                   for (std::uint32_t round = 0; round < rounds && wrong.empty(); ++round) {
-                      own_group part(in);
+                      own_group part;
                       wrong = said("split", part.split(parents[me.rank].handle(), 0));
                       if (wrong.empty())
                           wrong = blocking_calls(part.handle(), me.rank, in.ranks(), round);
@@ -365,7 +342,7 @@ TEST_CASE("threads: handles of experts are used and let go by others") {
     const oob_sets meet(threads, in.ranks());
     constexpr std::uint32_t k = 2, local = 2, tokens = 6, hidden = 16;
     CHECK(run(in, [&](const seat& me) -> std::string {
-              own_group group(in);
+              own_group group;
               std::string wrong =
                   said("group", group.make(me.context, meet.of(me.thread, me.rank)));
               if (!wrong.empty()) return wrong;
