@@ -314,7 +314,7 @@ def arguments():
     args = parser.parse_args()
     if args.seeds is None:
         args.seeds = 100 if args.long else 10
-    args.fuzz_seconds = 600 if args.long else 6
+    args.fuzz_seconds = 600 if args.long else 4
     return args
 
 
