@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "test/sim/leftovers.hpp"
 #include "ucp/capi/handles.hpp"
 
 namespace sim_test {
@@ -320,21 +321,7 @@ void process::close_everything() {
 }
 
 std::string process::leftovers() {
-    if (worker_ == nullptr) return {};
-    std::string text;
-    const auto count = [&text](const char* what, std::size_t number) {
-        if (number > 0) text += fmt::format("{} {}, ", number, what);
-    };
-    count("requests", worker_->requests().in_use());
-    count("send ids", worker_->send_ids().size());
-    count("receive ids", worker_->recv_ids().size());
-    count("endpoints", worker_->endpoint_count());
-    count("peers", worker_->peer_count());
-    count("posted receives", worker_->matcher().expected_count());
-    count("stored messages", worker_->matcher().unexpected_count());
-    count("half messages", worker_->assemblies().count());
-    count("kept active messages", worker_->messages().kept_count());
-    return text;
+    return worker_ == nullptr ? std::string() : sim_test::leftovers(*worker_);
 }
 
 std::string process::state_text() {

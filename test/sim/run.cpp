@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "test/sim/process.hpp"
+#include "test/sim/transports.hpp"
 #include "test/support/identities.hpp"
 #include "uct/sim/driver.hpp"
-#include "uct/sim/paired_component.hpp"
 
 namespace sim_test {
 
@@ -23,8 +23,7 @@ public:
         : plan_(plan),
           network_(plan.seed, plan.network),
           dice_(plan.seed + 77),
-          component_(network_),
-          paired_component_(network_),
+          transports_(network_),
           wires_(
               dice_, plan.breaking,
               [this](const sockets::pair& which) { records_.disturb(which.first, which.second); }),
@@ -44,17 +43,11 @@ public:
 
 private:
     std::shared_ptr<ucp::context> new_context() {
-        ucs::config::source source = ucs::config::source::empty();
-        for (const auto& [option, value] : plan_.options)
-            source.set(option, value);
         ucp::context_params params;
         params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA |
                           UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64;
         params.request_area = {request_areas::size, request_areas::init, request_areas::cleanup};
-        const uct::component* list[] = {&component_, &paired_component_};
-        const bool both = dice_.chance(plan_.paired);
-        return std::move(
-            *ucp::context::create(params, std::move(source), std::span(list, both ? 2 : 1)));
+        return transports_.new_context(plan_.options, params, dice_.chance(plan_.paired));
     }
 
     void start() {
@@ -239,8 +232,7 @@ private:
     const scenario& plan_;
     uct::sim::fabric network_;
     uct::sim::random dice_;
-    uct::sim::sim_component component_;
-    uct::sim::paired_component paired_component_;
+    transports transports_;
     model records_;
     sockets wires_;
     simulation all_;

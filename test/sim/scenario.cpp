@@ -6,20 +6,6 @@
 
 namespace sim_test {
 
-const char* name(profile which) noexcept {
-    switch (which) {
-        case profile::orderly:
-            return "orderly";
-        case profile::closing:
-            return "closing";
-        case profile::abrupt:
-            return "abrupt";
-        case profile::failures:
-            return "failures";
-    }
-    return "?";
-}
-
 scenario scenario::of(std::uint64_t seed, profile kind) {
     uct::sim::random dice(seed * 8 + static_cast<std::uint64_t>(kind));
     scenario made;
@@ -51,15 +37,16 @@ std::string scenario::text() const {
         "ops {:#x} short {} "
         "bcopy {} zcopy {} zheader {} iov {} rma {} {} lands {}/{} delay {} connect {} window {} "
         "queue {} refusal {} batch {} immediate {} rma refused {};",
-        name(kind), seed, workers, actions, shared_context ? "one context" : "own contexts",
-        peer_mode, remote, slice_length, streams, sockets, breaking, paired, network.paired.devices,
-        network.paired.creation_failure, network.paired.dead_path,
-        network.paired.retransmission_time, network.paired.memory_ops.bits,
-        network.paired.max_put_short, network.paired.registration_failure,
-        network.paired.registration_time, network.paired.keeps_registered, network.ops.bits,
-        network.max_short, network.max_bcopy, network.max_zcopy, network.max_zcopy_header,
-        network.max_iov, network.max_rma, network.reach == uct::scope::host ? "host" : "network",
-        network.lands, network.landing_piece, network.delay_probability, network.max_connect_time,
+        profile_names[static_cast<std::size_t>(kind)], seed, workers, actions,
+        shared_context ? "one context" : "own contexts", peer_mode, remote, slice_length, streams,
+        sockets, breaking, paired, network.paired.devices, network.paired.creation_failure,
+        network.paired.dead_path, network.paired.retransmission_time,
+        network.paired.memory_ops.bits, network.paired.max_put_short,
+        network.paired.registration_failure, network.paired.registration_time,
+        network.paired.keeps_registered, network.ops.bits, network.max_short, network.max_bcopy,
+        network.max_zcopy, network.max_zcopy_header, network.max_iov, network.max_rma,
+        network.reach == uct::scope::host ? "host" : "network", network.lands,
+        network.landing_piece, network.delay_probability, network.max_connect_time,
         network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
         network.immediate_completion, network.rma_refused);
     for (const auto& [option, value] : options)

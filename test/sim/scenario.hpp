@@ -18,9 +18,7 @@ enum class profile : std::uint8_t {
     failures,  // links break and workers die
 };
 
-inline constexpr profile all_profiles[] = {profile::orderly, profile::closing, profile::abrupt,
-                                           profile::failures};
-[[nodiscard]] const char* name(profile which) noexcept;
+inline constexpr const char* profile_names[] = {"orderly", "closing", "abrupt", "failures"};
 
 struct scenario {
     std::uint64_t seed = 0;

@@ -3,6 +3,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <vector>
@@ -19,7 +20,7 @@ class late_messages {
 public:
     // Without memory they stay.
     void expect(std::uint32_t group) noexcept try {
-        groups_.push_back(group);
+        if (std::ranges::find(groups_, group) == groups_.end()) groups_.push_back(group);
     } catch (const std::bad_alloc&) {
     }
 

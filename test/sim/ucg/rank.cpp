@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "test/sim/leftovers.hpp"
 #include "test/support/environment.hpp"
 #include "ucp/capi/handles.hpp"
 
@@ -349,22 +350,7 @@ unsigned rank::end_alone() {
 }
 
 std::string rank::leftovers() {
-    std::string text;
-    const auto count = [&text](const char* what, std::size_t number) {
-        if (number > 0) text += fmt::format("{} {}, ", number, what);
-    };
-    count("requests", worker_->requests().in_use());
-    count("send ids", worker_->send_ids().size());
-    count("receive ids", worker_->recv_ids().size());
-    if (!all_.is_parted(number_)) {
-        count("endpoints", worker_->endpoint_count());
-        count("peers", worker_->peer_count());
-    }
-    count("posted receives", worker_->matcher().expected_count());
-    count("stored messages", worker_->matcher().unexpected_count());
-    count("half messages", worker_->assemblies().count());
-    count("kept active messages", worker_->messages().kept_count());
-    return text;
+    return sim_test::leftovers(*worker_, !all_.is_parted(number_));
 }
 
 std::string rank::text(std::size_t collective) const {

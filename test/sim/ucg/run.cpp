@@ -5,11 +5,10 @@
 #include <cstdlib>
 #include <functional>
 
+#include "test/sim/transports.hpp"
 #include "test/sim/ucg/rank.hpp"
 #include "test/support/identities.hpp"
 #include "ucs/time/turn.hpp"
-#include "uct/sim/component.hpp"
-#include "uct/sim/paired_component.hpp"
 
 namespace group_sim {
 
@@ -30,8 +29,7 @@ public:
         : what_(what),
           network_(what.seed, what.network),
           dice_(what.seed + 77),
-          component_(network_),
-          paired_component_(network_),
+          transports_(network_),
           all_(what, network_, dice_),
           failures_left_(what.failures) {
         current_ = this;
@@ -66,15 +64,9 @@ public:
 
 private:
     std::unique_ptr<ucp::context> new_context() {
-        ucs::config::source source = ucs::config::source::empty();
-        for (const auto& [option, value] : what_.ucp)
-            source.set(option, value);
         ucp::context_params params;
         params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
-        const uct::component* list[] = {&component_, &paired_component_};
-        const bool both = dice_.chance(what_.paired);
-        return std::move(
-            *ucp::context::create(params, std::move(source), std::span(list, both ? 2 : 1)));
+        return transports_.new_context(what_.ucp, params, dice_.chance(what_.paired));
     }
 
     [[nodiscard]] bool moves(const rank& which) const {
@@ -237,8 +229,7 @@ private:
     const plan& what_;
     uct::sim::fabric network_;
     uct::sim::random dice_;
-    uct::sim::sim_component component_;
-    uct::sim::paired_component paired_component_;
+    sim_test::transports transports_;
     world all_;
     std::vector<std::unique_ptr<rank>> ranks_;
     sim_test::outcome result_;

@@ -220,13 +220,26 @@ TEST_CASE("news of a failure come past a ring that is left alone") {
 
 namespace {
 
+// One rank's part in an operation over the rings of its node.
+struct own_part {
+    own_part(test::node_rank& me, const task_of& what)
+        : over(me.memory, me.lives, me.rank),
+          data(what.of),
+          operation(over, frames),
+          made(operation.init(*what.by, data.call_of(me.rank))) {}
+
+    node::fabric over;
+    schedule::frame_pool frames;
+    test::reference data;
+    schedule::operation operation;
+    const ucs_status_t made;
+};
+
 // Goes on until it fails; one of the ranks is killed at one of the starts.
 std::string lose_one(test::node_rank& me, const task_of& what, int starts_to_live) {
-    node::fabric over(me.memory, me.lives, me.rank);
-    schedule::frame_pool frames;
-    test::reference data(what.of);
-    schedule::operation operation(over, frames);
-    if (operation.init(*what.by, data.call_of(me.rank)) != UCS_OK) return "init";
+    own_part mine(me, what);
+    auto& [over, frames, data, operation, made] = mine;
+    if (made != UCS_OK) return "init";
     for (int i = 0; i < 1000; ++i) {
         data.refill();
         operation.start();
@@ -254,18 +267,21 @@ TEST_CASE("a rank of a node that is killed ends the operations over its rings") 
 
 namespace {
 
-// Rank 1 cancels with its ring full of the begin of a message, and leaves; then rank 0 comes.
-std::string leave_early(test::node_rank& me) {
+// Between two ranks, of messages that are longer than their rings.
+task_of long_one(collective what, const char* by) {
     scenario of;
-    of.what = collective::allreduce;
+    of.what = what;
     of.ranks = 2;
     of.count = 100'000;
-    test::reference data(of);
-    schedule::frame_pool frames;
-    const schedule::algorithm* const by = algo::find(of.what, "recursive_doubling");
-    node::fabric over(me.memory, me.lives, me.rank);
-    schedule::operation operation(over, frames);
-    if (operation.init(*by, data.call_of(me.rank)) != UCS_OK) return "init";
+    of.root = what == collective::bcast ? 1 : 0;
+    return {of, algo::find(what, by)};
+}
+
+// Rank 1 cancels with its ring full of the begin of a message, and leaves; then rank 0 comes.
+std::string leave_early(test::node_rank& me) {
+    own_part mine(me, long_one(collective::allreduce, "recursive_doubling"));
+    auto& [over, frames, data, operation, made] = mine;
+    if (made != UCS_OK) return "init";
     std::uint64_t& mark = me.memory.control_of(1).entry;
     if (me.rank == 1) {
         operation.start();
@@ -290,17 +306,9 @@ namespace {
 
 // Rank 1 cancels with its ring full of the begin of a message, and stays; then rank 0 comes.
 std::string cancel_early(test::node_rank& me) {
-    scenario of;
-    of.what = collective::bcast;
-    of.ranks = 2;
-    of.count = 100'000;
-    of.root = 1;
-    test::reference data(of);
-    schedule::frame_pool frames;
-    node::fabric over(me.memory, me.lives, me.rank);
-    schedule::operation operation(over, frames);
-    if (operation.init(*algo::find(of.what, "binomial"), data.call_of(me.rank)) != UCS_OK)
-        return "init";
+    own_part mine(me, long_one(collective::bcast, "binomial"));
+    auto& [over, frames, data, operation, made] = mine;
+    if (made != UCS_OK) return "init";
     std::uint64_t& canceled = me.memory.control_of(1).entry;
     std::uint64_t& over_at_0 = me.memory.control_of(0).entry;
     if (me.rank == 1) {
