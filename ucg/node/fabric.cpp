@@ -5,6 +5,18 @@
 #include "ucg/node/log.hpp"
 
 namespace ucg::node {
+namespace {
+
+// How a failure is told to other ranks: negated, so that 0 is none. Theirs may be anything.
+std::uint64_t word_of(ucs_status_t why) noexcept {
+    return static_cast<std::uint64_t>(-int{why});
+}
+ucs_status_t status_in(std::uint64_t word) noexcept {
+    const bool known = word >= 1 && word <= word_of(UCS_ERR_LAST);
+    return known ? static_cast<ucs_status_t>(-static_cast<int>(word)) : UCS_ERR_IO_ERROR;
+}
+
+}  // namespace
 
 fabric::fabric(const segment& memory, watch& lives, rank_t me, std::size_t early_bytes)
     : memory_(memory),
@@ -17,7 +29,7 @@ fabric::fabric(const segment& memory, watch& lives, rank_t me, std::size_t early
 }
 
 fabric::~fabric() {
-    tell(memory_.control_of(me_).silent, 1);
+    tell(memory_.control_of(me_).silent, word_of(leaves_for_));
 }
 
 void fabric::post(step& what) noexcept {
@@ -69,8 +81,7 @@ ucs_status_t fabric::enter(schedule::operation& what, schedule::sequence_t& numb
     number = numbers_.take(what.numbered());
     running_.push_back({number, &what, false});
     for (const frame& each : told_)
-        if (each.sequence == number)
-            return static_cast<ucs_status_t>(-static_cast<int>(each.status));
+        if (each.sequence == number) return status_in(each.status);
     return UCS_OK;
 }
 
@@ -84,6 +95,8 @@ void fabric::leave(schedule::operation& what) noexcept {
     std::erase_if(running_, [&](const running& each) { return each.which == &what; });
     std::erase_if(told_, [&](const frame& each) { return each.sequence == number; });
     if (status == UCS_OK) return;
+    // Others may be one operation ahead, and hear of the dead rank only by who leaves for it.
+    if (status == UCS_ERR_ENDPOINT_TIMEOUT) leaves_for_ = status;
     for (peer& each : peers_) {
         if (each.aside != nullptr && each.head.sequence == number) each.aside = nullptr;
         each.early.remove_if([&](const early_message& m) {
@@ -104,7 +117,7 @@ void fabric::tell_all(schedule::sequence_t number, ucs_status_t why) noexcept {
     frame said{};
     said.sequence = number;
     said.kind = static_cast<std::uint32_t>(frame_kind::announcement);
-    said.status = static_cast<std::uint64_t>(-int{why});
+    said.status = word_of(why);
     for (rank_t rank = 0; rank < size(); ++rank) {
         if (rank == me_ || peers_[rank].lost != UCS_OK) continue;
         peers_[rank].announcements.push_back(said);
@@ -113,15 +126,12 @@ void fabric::tell_all(schedule::sequence_t number, ucs_status_t why) noexcept {
 }
 
 void fabric::hear(const frame& said) noexcept {
-    const bool known =
-        said.status >= 1 && said.status <= static_cast<std::uint64_t>(-int{UCS_ERR_LAST});
-    const auto why =
-        static_cast<ucs_status_t>(known ? -static_cast<int>(said.status) : int{UCS_ERR_IO_ERROR});
+    const ucs_status_t why = status_in(said.status);
     if (running* const failed = find(said.sequence)) {
         failed->which->fail_as_told(why);
     } else if (numbers_.ahead(said.sequence) != 0 && told_.size() < 1024) {
         told_.push_back(said);
-        told_.back().status = static_cast<std::uint64_t>(-int{why});
+        told_.back().status = word_of(why);
     }
 }
 
@@ -164,9 +174,9 @@ void fabric::patrol() noexcept {
         const bool waits =
             each.receives.first != nullptr || each.target != nullptr || each.sends.first != nullptr;
         if (!waits || each.lost != UCS_OK || rank == me_) continue;
-        const bool left = look(memory_.control_of(rank).silent) != 0;
-        if (!left && !lives_.is_dead(rank)) continue;
-        if (!receive(each)) lose(each, left ? UCS_ERR_CONNECTION_RESET : UCS_ERR_ENDPOINT_TIMEOUT);
+        const std::uint64_t left = look(memory_.control_of(rank).silent);
+        if (left == 0 && !lives_.is_dead(rank)) continue;
+        if (!receive(each)) lose(each, left != 0 ? status_in(left) : UCS_ERR_ENDPOINT_TIMEOUT);
     }
 }
 

@@ -123,6 +123,7 @@ private:
     std::vector<frame> told_;
     unsigned fruitless_ = 0;
     ucs::time::nanoseconds last_patrol_ = 0;
+    ucs_status_t leaves_for_ = UCS_ERR_CONNECTION_RESET;  // what others are told who need it later
 };
 
 }  // namespace ucg::node

@@ -42,7 +42,7 @@ struct control {
     std::uint64_t taken;                       // it looks at nobody's slot any more
     std::uint64_t failed;        // 0, or why it gave the group up (a status, negated), or has_left
     std::uint64_t worked_again;  // as `worked`, of the second stage
-    std::uint64_t silent;        // 1: it sends no more messages, and reads none
+    std::uint64_t silent;        // it sends no more messages, and reads none: 0, or why (negated)
     alignas(line_pair) std::uint32_t sleeps;  // set by it, cleared by whoever wakes it
 };
 
