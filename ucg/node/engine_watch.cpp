@@ -4,6 +4,7 @@
 
 #include "ucg/node/engine.hpp"
 #include "ucg/node/log.hpp"
+#include "ucg/node/status_word.hpp"
 
 namespace ucg::node {
 namespace {
@@ -125,9 +126,7 @@ void engine::give_up_as(rank_t other) noexcept {
         give_up(other, UCS_ERR_IO_ERROR, "wrote nonsense");
         return;
     }
-    const bool known = failed <= static_cast<std::uint64_t>(-int{UCS_ERR_LAST});
-    const int why = known ? -static_cast<int>(failed) : int{UCS_ERR_IO_ERROR};
-    give_up(other, static_cast<ucs_status_t>(why), "gave up");
+    give_up(other, status_in(failed), "gave up");
 }
 
 void engine::give_up(rank_t because_of, ucs_status_t why, const char* what) noexcept {
@@ -141,7 +140,7 @@ void engine::fail(ucs_status_t why) noexcept {
     if (failure_ != UCS_OK) return;
     failure_ = why;
     // Whoever comes later must not find that this rank has done its part.
-    tell(mine_.failed, static_cast<std::uint64_t>(-int{why}));
+    tell(mine_.failed, word_of(why));
     for (const auto where : {&control::given, &control::worked, &control::worked_again,
                              &control::taken, &control::entered})
         tell(mine_.*where, gave_up);

@@ -3,20 +3,9 @@
 #include <cstring>
 
 #include "ucg/node/log.hpp"
+#include "ucg/node/status_word.hpp"
 
 namespace ucg::node {
-namespace {
-
-// How a failure is told to other ranks: negated, so that 0 is none. Theirs may be anything.
-std::uint64_t word_of(ucs_status_t why) noexcept {
-    return static_cast<std::uint64_t>(-int{why});
-}
-ucs_status_t status_in(std::uint64_t word) noexcept {
-    const bool known = word >= 1 && word <= word_of(UCS_ERR_LAST);
-    return known ? static_cast<ucs_status_t>(-static_cast<int>(word)) : UCS_ERR_IO_ERROR;
-}
-
-}  // namespace
 
 fabric::fabric(const segment& memory, watch& lives, rank_t me, std::size_t early_bytes)
     : memory_(memory),
