@@ -284,6 +284,7 @@ private:
     [[nodiscard]] ucs_status_t open_bootstrap();
     void without_pairs() noexcept;
     void tell_without_pairs();
+    void told_without_pairs(std::uint64_t since);
     void join() noexcept;
     void stop_keeping() noexcept;
     void partner_left() noexcept;
@@ -317,6 +318,7 @@ private:
     bool shared_lane_ = false;                  // am_ reaches memory, too
     std::unique_ptr<wireup::pairing> pairing_;  // nullptr: the lanes do not come in pairs
     bool tried_pairs_ = false;                  // the peer was asked for some
+    std::uint64_t last_attempt_ = 0;            // that we asked for, or answered
     const char* rma_dropped_ = nullptr;         // why there is no single copy any more
     const protocol_table* protocols_ = nullptr;
     struct excluded {

@@ -57,6 +57,7 @@ bool peer::begin_pairing(const wireup::lane_choice& bootstrap,
     pairing_ = std::make_unique<wireup::pairing>();
     pairing_->at = step::asked;
     pairing_->attempt = ucs::sys::random_id();
+    last_attempt_ = pairing_->attempt;
     if (!open(bootstrap, pairing_->bootstrap)) return false;
     tried_pairs_ = true;
     std::vector<asked_lane> asked;
@@ -101,6 +102,10 @@ void peer::ask_to_pair_again() noexcept {
 void peer::asked_to_pair(const wire::wireup_header& header, const wireup::pair_question& theirs,
                          std::span<const std::byte> body) {
     const std::uint64_t attempt = header.ep;
+    if (theirs.lanes.empty()) {
+        told_without_pairs(attempt);
+        return;
+    }
     if (pairing_ != nullptr && pairing_->attempt == attempt) {
         if (pairing_->at == step::answered) say_again();  // the answer was lost, or is on its way
         return;
@@ -110,17 +115,12 @@ void peer::asked_to_pair(const wire::wireup_header& header, const wireup::pair_q
     }
     // One that stands is not given up for a question, which may be older than it.
     const bool stands = pairing_ != nullptr && pairing_->at == step::joined;
-    if (in_use() || (stands && !theirs.lanes.empty())) {
-        if (theirs.lanes.empty()) return;
+    if (in_use() || stands) {
         if (pairing_ != nullptr) {
             put_off(header, body);
         } else {
             refuse_to_pair(attempt, unpaired_reason::cannot);
         }
-        return;
-    }
-    if (theirs.lanes.empty()) {
-        without_pairs();
         return;
     }
     const peer_use kept(*this);
@@ -166,6 +166,7 @@ ucs_status_t peer::make_halves(std::uint64_t attempt, const wireup::pair_questio
     pairing_ = std::make_unique<wireup::pairing>();
     pairing_->at = step::answered;
     pairing_->attempt = attempt;
+    last_attempt_ = attempt;
     pairing_->keeps_peer = true;
     pairing_->bootstrap = std::move(bootstrap);
     hold();
@@ -345,6 +346,16 @@ void peer::unpaired(std::uint64_t attempt, unpaired_reason why) {
     change_lanes(am_.resource, UCS_ERR_REJECTED, wireup::pairs::allowed);
 }
 
+// `since`: the last attempt that the peer knew when it said so. What it has agreed to meanwhile
+// stands: it goes by another lane, and may have overtaken this.
+void peer::told_without_pairs(std::uint64_t since) {
+    const step at = pairing_ == nullptr ? step::refusing : pairing_->at;
+    if (at == step::asked && owner_.uid() < uid_) return;  // our question counts, see above
+    const bool agreed = at == step::answered || at == step::joined;
+    if ((agreed && pairing_->attempt != since) || in_use()) return;
+    without_pairs();
+}
+
 // The peer sends over a lane that it made without us, and so do we.
 void peer::without_pairs() noexcept {
     if (pairing_ != nullptr) {
@@ -357,7 +368,7 @@ void peer::without_pairs() noexcept {
 // It may have made its half of lanes that we could not connect.
 void peer::tell_without_pairs() {
     tried_pairs_ = false;
-    say(wireup_type::pair, ucs::sys::random_id(), 0, *am_.endpoint,
+    say(wireup_type::pair, last_attempt_, 0, *am_.endpoint,
         wireup::pack(wireup::pair_question{{}, owner_.address(false)}));
 }
 

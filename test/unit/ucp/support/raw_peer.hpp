@@ -42,6 +42,10 @@ public:
         }
         return list;
     }
+    // The newest one, whole.
+    [[nodiscard]] const std::vector<std::byte>& last_received() const {
+        return inbox_.back().second;
+    }
 
 private:
     void send_bytes(uct::am_id id, const void* header, std::size_t length,

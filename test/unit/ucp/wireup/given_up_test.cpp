@@ -1,0 +1,214 @@
+// What one side says while the other one still has lanes in pairs that it has given up, or has such
+// lanes that it has not heard of.
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "test/support/identities.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/address/address.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/wireup/pair_wire.hpp"
+#include "uct/sim/paired_component.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+using type = wire::wireup_type;
+using wire::wireup_header;
+
+constexpr std::uint64_t peer_uid = 0x1234;
+
+type over_pair(type plain) {
+    return static_cast<type>(static_cast<std::uint8_t>(plain) | wire::over_pair);
+}
+
+std::unique_ptr<ucp::context> make_context(const uct::component& by_address,
+                                           const uct::component& in_pairs) {
+    ucs::config::source source = ucs::config::source::empty();
+    source.set("HOST_PROBE", "n");
+    ucp::context_params params;
+    params.features = UCP_FEATURE_TAG;
+    const uct::component* list[] = {&by_address, &in_pairs};
+    return std::move(*ucp::context::create(params, std::move(source), list));
+}
+
+// The raw peer's half of lanes in pairs: it takes what comes over it.
+class raw_half {
+public:
+    explicit raw_half(uct::sim::fabric& network)
+        : component_(network),
+          events_(std::move(*ucs::async::event_loop::create())),
+          config_(ucs::config::source::empty()) {
+        iface_ = std::move(
+            *component_.open(component_.query(config_).usable.front(),
+                             {.events = *events_, .config = config_, .worker_uid = peer_uid}));
+        iface_->set_am_handler(wire::wireup,
+                               {.deliver =
+                                    [](void* arg, void* data, std::size_t) {
+                                        auto& list = static_cast<raw_half*>(arg)->heard_;
+                                        std::memcpy(&list.emplace_back(), data, sizeof list[0]);
+                                    },
+                                .arg = this});
+    }
+    // Makes the endpoint to the worker.
+    void reach(std::span<const std::byte> iface_address) {
+        ep_ = std::move(*iface_->create_ep(iface_address));
+    }
+    void connect_to(std::span<const std::byte> theirs) {
+        REQUIRE(ep_->connect_to(theirs) == UCS_OK);
+    }
+    [[nodiscard]] std::vector<std::byte> address() const {
+        std::vector<std::byte> made(iface_->attr().address_length);
+        iface_->pack_address(made);
+        return made;
+    }
+    [[nodiscard]] std::vector<std::byte> connection() const {
+        std::vector<std::byte> made(iface_->attr().connection_length);
+        ep_->pack_connection(made);
+        return made;
+    }
+    void send(const wireup_header& what, const std::vector<std::byte>& body) {
+        std::vector<std::byte> bytes(sizeof what + body.size());
+        std::memcpy(bytes.data(), &what, sizeof what);
+        std::copy(body.begin(), body.end(), bytes.begin() + sizeof what);
+        const auto pack = [](void* arg, void* into, std::size_t) {
+            const auto& from = *static_cast<const std::vector<std::byte>*>(arg);
+            std::memcpy(into, from.data(), from.size());
+            return from.size();
+        };
+        REQUIRE(ep_->am_bcopy(wire::wireup, pack, &bytes) >= 0);
+    }
+    unsigned progress() { return iface_->progress(); }
+    [[nodiscard]] const std::vector<wireup_header>& heard() const noexcept { return heard_; }
+
+private:
+    uct::sim::paired_component component_;
+    std::unique_ptr<ucs::async::event_loop> events_;
+    ucs::config::source config_;
+    std::unique_ptr<uct::iface> iface_;
+    std::unique_ptr<uct::ep> ep_;
+    std::vector<wireup_header> heard_;
+};
+
+// A worker with both transports, and a peer of both that the test plays.
+struct world {
+    world() {
+        driver.add([this] { return worker->progress(); });
+        driver.add([this] { return peer.progress(); });
+        driver.add([this] { return half.progress(); });
+        peer.reach(*worker);
+        const auto all = ucp::address::parse(std::span<const std::byte>(worker->address(false)));
+        REQUIRE(all);
+        const auto paired =
+            std::find_if(all->entries.begin(), all->entries.end(),
+                         [](const auto& each) { return each.transport == "simrc"; });
+        REQUIRE(paired != all->entries.end());
+        worker_half = paired->iface_address;
+        half.reach(worker_half);
+    }
+
+    void settle() { REQUIRE(driver.run_until_quiet()); }
+
+    // Of the peer with both transports.
+    [[nodiscard]] std::vector<std::byte> address() const {
+        ucp::address::worker_address all =
+            *ucp::address::parse(std::span<const std::byte>(peer.address()));
+        all.entries.push_back(
+            {"simrc", "rnode", uct::scope::network, 1e-7F, 1e10F, 0, half.address()});
+        return ucp::address::pack(all, false);
+    }
+    [[nodiscard]] wireup_header about(type what, std::uint64_t ep, std::uint64_t last) const {
+        return {what, {}, peer_uid, worker->uid(), ep, last};
+    }
+    // The peer asks for lanes in pairs.
+    void ask(std::uint64_t attempt) {
+        const std::vector<std::byte> from = half.address();
+        const std::vector<std::byte> connection = half.connection();
+        const std::vector<std::byte> own = address();
+        peer.send(wire::wireup, about(type::pair, attempt, 0),
+                  ucp::wireup::pack(ucp::wireup::pair_question{
+                      {{"simrc", worker_half, from, connection, 0}}, own}));
+        settle();
+    }
+    // The peer connects its half, as soon as its question is answered, and tells so.
+    void join(std::uint64_t attempt) {
+        const std::vector<std::byte>& bytes = peer.last_received();
+        wireup_header answer;
+        REQUIRE(bytes.size() > sizeof answer);
+        std::memcpy(&answer, bytes.data(), sizeof answer);
+        REQUIRE(answer.type == type::paired);
+        const auto theirs = ucp::wireup::parse_answer(std::span(bytes).subspan(sizeof answer));
+        REQUIRE(theirs);
+        half.connect_to(theirs->front().connection);
+        half.send(about(type::joined, attempt, 0), {});
+        settle();
+    }
+    // The peer says that it does without.
+    void do_without(std::uint64_t last_attempt) {
+        const std::vector<std::byte> own = address();
+        peer.send(wire::wireup, about(type::pair, last_attempt, 0),
+                  ucp::wireup::pack(ucp::wireup::pair_question{{}, own}));
+        settle();
+    }
+    // What came over the lane that needs no pairs.
+    [[nodiscard]] std::vector<wireup_header> heard() const {
+        return peer.received<wireup_header>(wire::wireup);
+    }
+    [[nodiscard]] std::size_t count(type which) const {
+        const auto all = heard();
+        return static_cast<std::size_t>(std::count_if(
+            all.begin(), all.end(), [which](const auto& each) { return each.type == which; }));
+    }
+
+    const test::seeded_identities identities{1};
+    uct::sim::fabric network{1, {}};
+    const uct::sim::sim_component by_address{network};
+    const uct::sim::paired_component in_pairs{network};
+    std::unique_ptr<ucp::context> context = make_context(by_address, in_pairs);
+    std::unique_ptr<ucp::worker> worker = std::move(*ucp::worker::create(*context, {}));
+    raw_peer peer{network, peer_uid};
+    raw_half half{network};
+    std::vector<std::byte> worker_half;
+    uct::sim::driver driver{network};
+};
+
+}  // namespace
+
+TEST_CASE("given up: a word from before the lanes in pairs does not end them") {
+    // It had been overtaken by the question that came after it: one side gave up its half of lanes
+    // that the other one was ready on already, and its endpoint waited for ever.
+    constexpr std::uint64_t given_up = 70;
+    constexpr std::uint64_t agreed = 71;
+    const bool joins_before = GENERATE(false, true);
+    CAPTURE(joins_before);
+    world in;
+    in.ask(agreed);
+    if (!joins_before) {
+        in.do_without(given_up);
+        in.join(agreed);
+    } else {
+        in.join(agreed);
+        in.do_without(given_up);
+    }
+    in.half.send(in.about(over_pair(type::request), 5, 0), in.address());
+    in.settle();
+    REQUIRE(in.half.heard().size() == 1);
+    CHECK(in.half.heard()[0].type == over_pair(type::reply));
+    CHECK(in.half.heard()[0].peer_ep_or_number == 5);
+}
+
+TEST_CASE("given up: whoever does without lanes in pairs is answered without") {
+    constexpr std::uint64_t attempt = 71;
+    const bool joins_before = GENERATE(false, true);
+    CAPTURE(joins_before);
+    world in;
+    in.ask(attempt);
+    if (joins_before) in.join(attempt);
+    in.do_without(attempt);
+    in.peer.send(wire::wireup, in.about(type::request, 5, 0), in.address());
+    in.settle();
+    CHECK(in.count(type::reply) == 1);
+}
