@@ -248,6 +248,7 @@ private:
     [[nodiscard]] bool in_use() const noexcept;
     void reconnect(wireup::pairs which) noexcept;
     void serve(wireup::pairs which) noexcept;
+    void say_requests_again() noexcept;
     void change_lanes(std::size_t without, ucs_status_t failure, wireup::pairs which) noexcept;
     bool send_over(uct::ep& over, const control_message::content& what) noexcept;
     bool lose_control(const control_message::content& what) noexcept;

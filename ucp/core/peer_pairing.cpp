@@ -120,6 +120,7 @@ void peer::asked_to_pair(const wire::wireup_header& header, const wireup::pair_q
             put_off(header, body);
         } else {
             refuse_to_pair(attempt, unpaired_reason::cannot);
+            say_requests_again();
         }
         return;
     }
@@ -352,8 +353,14 @@ void peer::told_without_pairs(std::uint64_t since) {
     const step at = pairing_ == nullptr ? step::refusing : pairing_->at;
     if (at == step::asked && owner_.uid() < uid_) return;  // our question counts, see above
     const bool agreed = at == step::answered || at == step::joined;
-    if ((agreed && pairing_->attempt != since) || in_use()) return;
+    if (agreed && pairing_->attempt != since) return;
+    if (pairing_ != nullptr && in_use()) return;
     without_pairs();
+}
+
+// While the peer asked for pairs it dropped what came over the lanes that there are.
+void peer::say_requests_again() noexcept {
+    if (pairing_ == nullptr && am_.endpoint != nullptr) serve(wireup::pairs::excluded);
 }
 
 // The peer sends over a lane that it made without us, and so do we.

@@ -304,3 +304,46 @@ TEST_CASE("an answer about lanes in pairs that nobody waits for is told to be in
     CHECK(answers[1].type == wire::wireup_type::unpaired);
     CHECK(answers[1].ep == 4711);
 }
+
+namespace {
+
+// One endpoint is connected, and another one has asked. The peer, whose endpoints to this worker
+// are other ones, asks for lanes in pairs, or says that it does without.
+struct asked_for_pairs : raw_world {
+    asked_for_pairs() : raw_world({}) {
+        ucp::capi::from(make_ep()).handle(ucp::wireup::event::use);
+        settle();
+    }
+    void ask(std::uint64_t attempt, const std::vector<ucp::wireup::pair_lane>& lanes) {
+        const std::vector<std::byte> own = peer.address();
+        peer.send(
+            wire::wireup,
+            wire::wireup_header{wire::wireup_type::pair, {}, peer.uid(), worker->uid(), attempt, 0},
+            ucp::wireup::pack(ucp::wireup::pair_question{lanes, own}));
+        settle();
+    }
+    // What was heard since the first reply.
+    [[nodiscard]] std::vector<wire::wireup_type> heard() const {
+        std::vector<wire::wireup_type> types;
+        for (const auto& each : peer.received<wire::wireup_header>(wire::wireup))
+            types.push_back(each.type);
+        return {types.begin() + 1, types.end()};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("who refuses lanes in pairs says its requests again: the asker dropped them") {
+    // They had come over other lanes than it was about to have, and were never answered.
+    asked_for_pairs in;
+    using enum wire::wireup_type;
+    in.ask(4711, {{"simrc", {}, {}, {}, 0}});
+    CHECK(in.heard() == std::vector{request, unpaired, request});
+}
+
+TEST_CASE("requests are said again to who does without lanes in pairs, beside others that stand") {
+    asked_for_pairs in;
+    using enum wire::wireup_type;
+    in.ask(4711, {});
+    CHECK(in.heard() == std::vector{request, request});
+}
