@@ -58,6 +58,9 @@ public:
     void partner_joined(std::uint64_t attempt);
     // Says to a peer that asked why its lanes cannot be connected.
     void refuse_to_pair(std::uint64_t attempt, wire::unpaired_reason why);
+    // It asked, was answered, and now says something over other lanes: maybe it has given up, and
+    // nobody could tell us. It hears the answer again, and says whether it still waits.
+    void doubt_pairs() noexcept;
     // A question that waits until the lanes of before are gone, if there is one.
     [[nodiscard]] std::unique_ptr<wireup::pairing::question> take_next() noexcept {
         return pairing_ == nullptr ? nullptr : std::move(pairing_->next);
@@ -320,6 +323,7 @@ private:
     std::unique_ptr<wireup::pairing> pairing_;  // nullptr: the lanes do not come in pairs
     bool tried_pairs_ = false;                  // the peer was asked for some
     std::uint64_t last_attempt_ = 0;            // that we asked for, or answered
+    std::uint64_t refused_attempt_ = 0;         // that was answered, and we do not wait for
     const char* rma_dropped_ = nullptr;         // why there is no single copy any more
     const protocol_table* protocols_ = nullptr;
     struct excluded {

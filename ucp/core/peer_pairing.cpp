@@ -2,6 +2,7 @@
 // ucp/wireup/pairing.hpp for who says what.
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "ucp/core/keepalive.hpp"
 #include "ucp/core/log.hpp"
@@ -249,6 +250,8 @@ void peer::paired(std::uint64_t attempt, const wireup::pair_answer& theirs) {
         // ever.
         const peer_use kept(*this);
         refuse_to_pair(attempt, unpaired_reason::cannot);
+        // Once: it may say so to each of our requests that came over other lanes.
+        if (std::exchange(refused_attempt_, attempt) != attempt) say_requests_again();
         return;
     }
     if (pairing_->at != step::asked) return;
@@ -358,7 +361,8 @@ void peer::told_without_pairs(std::uint64_t since) {
     without_pairs();
 }
 
-// While the peer asked for pairs it dropped what came over the lanes that there are.
+// While the peer asked for pairs, or waited for some, it dropped what came over the lanes that
+// there are.
 void peer::say_requests_again() noexcept {
     if (pairing_ == nullptr && am_.endpoint != nullptr) serve(wireup::pairs::excluded);
 }
@@ -392,6 +396,10 @@ void peer::refuse_to_pair(std::uint64_t attempt, unpaired_reason why) {
     const bool has_lane = pairing_->bootstrap.endpoint != nullptr;
     if (!has_lane && open_bootstrap() != UCS_OK) return;
     say(wireup_type::unpaired, attempt, last, *pairing_->bootstrap.endpoint);
+}
+
+void peer::doubt_pairs() noexcept {
+    if (pairing_ != nullptr && pairing_->at == step::answered) say_again();
 }
 
 void peer::stop_keeping() noexcept {

@@ -53,11 +53,12 @@ void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::b
 // come over these: while they become a pair, or when only one side has a pair, because the other
 // has left it or will join it, the two do not mean the same. Then it is asked again.
 bool is_of_other_lanes(worker& owner, const wireup_header& header, bool over_pair) {
-    const peer* const from = owner.find_peer(header.uid);
+    peer* const from = owner.find_peer(header.uid);
     const bool in_pairs = from != nullptr && from->in_pairs();
     if (in_pairs == over_pair && (!in_pairs || from->joined())) return false;
     ucs::log::debug(wireup_log, "what worker {:x} said about an endpoint came over other lanes",
                     header.uid);
+    if (in_pairs && !over_pair) from->doubt_pairs();
     return true;
 }
 

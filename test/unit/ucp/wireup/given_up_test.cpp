@@ -212,3 +212,35 @@ TEST_CASE("given up: whoever does without lanes in pairs is answered without") {
     in.settle();
     CHECK(in.count(type::reply) == 1);
 }
+
+TEST_CASE("given up: who asked for pairs and comes without is asked whether it still wants them") {
+    // Its goodbye had gone over a path that carries nothing, so that its next requests were dropped
+    // until the half that nobody wanted was given up, after minutes or never.
+    constexpr std::uint64_t attempt = 71;
+    world in;
+    in.ask(attempt);
+    REQUIRE(in.count(type::paired) == 1);
+    in.peer.send(wire::wireup, in.about(type::request, 5, 0), in.address());
+    in.settle();
+    REQUIRE(in.count(type::paired) == 2);
+    CHECK(in.heard().back().ep == attempt);
+    CHECK(in.count(type::reply) == 0);
+    in.peer.send(wire::wireup, in.about(type::unpaired, attempt,
+                                        static_cast<std::uint64_t>(wire::unpaired_reason::cannot)));
+    in.peer.send(wire::wireup, in.about(type::request, 5, 0), in.address());
+    in.settle();
+    CHECK(in.count(type::reply) == 1);
+}
+
+TEST_CASE("given up: who asked for pairs and still wants them goes on") {
+    constexpr std::uint64_t attempt = 71;
+    world in;
+    in.ask(attempt);
+    in.peer.send(wire::wireup, in.about(type::request, 4, 0), in.address());
+    in.settle();
+    in.join(attempt);
+    in.half.send(in.about(over_pair(type::request), 5, 0), in.address());
+    in.settle();
+    REQUIRE(in.half.heard().size() == 1);
+    CHECK(in.half.heard()[0].peer_ep_or_number == 5);
+}

@@ -322,6 +322,15 @@ struct asked_for_pairs : raw_world {
             ucp::wireup::pack(ucp::wireup::pair_question{lanes, own}));
         settle();
     }
+    void answer(std::uint64_t attempt) {
+        const std::byte connection[] = {std::byte{1}, std::byte{2}};
+        const ucp::wireup::pair_answer answer{{connection, 0}};
+        peer.send(wire::wireup,
+                  wire::wireup_header{
+                      wire::wireup_type::paired, {}, peer.uid(), worker->uid(), attempt, 0},
+                  ucp::wireup::pack(answer));
+        settle();
+    }
     // What was heard since the first reply.
     [[nodiscard]] std::vector<wire::wireup_type> heard() const {
         std::vector<wire::wireup_type> types;
@@ -346,4 +355,13 @@ TEST_CASE("requests are said again to who does without lanes in pairs, beside ot
     using enum wire::wireup_type;
     in.ask(4711, {});
     CHECK(in.heard() == std::vector{request, request});
+}
+
+TEST_CASE("who is reminded of lanes in pairs that it has given up says its requests again") {
+    // Once: each of them that had come over other lanes is a reason to remind it.
+    asked_for_pairs in;
+    using enum wire::wireup_type;
+    in.answer(4711);
+    in.answer(4711);
+    CHECK(in.heard() == std::vector{request, unpaired, request, unpaired});
 }
