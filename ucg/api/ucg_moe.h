@@ -509,6 +509,34 @@ typedef struct ucg_moe_slots_attr {
 /** Fills what fits into attr->struct_size bytes. */
 ucs_status_t ucg_moe_slots_query(ucg_moe_slots_h slots, ucg_moe_slots_attr_t* attr);
 
+/* How rows travel; the same on every rank. One of them or none: without, the rows for a rank are
+ * copied into one message where they do not lie so anyway. Rows of this rank's own experts are
+ * added up where they lie, if they are dense and not compressed. */
+enum ucg_moe_low_latency_combine_flags {
+    /* Rows are compressed to 10 bits a value and 32 for each 128 values: 164 bytes of 256, so
+     * hidden / 128 * 164 bytes a row. x is bf16, and hidden a multiple of 128. All rows are, also
+     * those that stay on this rank: results do not depend on which rank has which expert, or on
+     * which node it is.
+     *
+     * Of each 128 values a row keeps top, the largest magnitude, and bottom, the smallest one but
+     * 0, in bf16, and of each value its sign and a code c from 0 to 511:
+     *
+     *     step = min(log2(top / bottom), 32) / 510
+     *     value = +- top * 2^((c - 511) * step), or 0 where c is 0
+     *
+     * which is computed in fp32, with the same bits on every machine, and goes into the sum without
+     * another rounding. The code is the one whose value is nearest. So a value of at least 2^-32
+     * top is off by no more than step * ln 2 / 2 of it: 2.2 % where magnitudes of 128 values reach
+     * over 32 powers of two or more, 0.55 % over 8; the largest is exact, and all are where there
+     * is but one magnitude. What is smaller than 2^-32 top is off by no more than 2^-33 top.
+     * Infinities, and what is no number, arrive as no number, and spoil no other value. */
+    UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10 = 1u << 0,
+    /* Rows are sent from where they lie in x, so that no rank copies what it sends: a message for
+     * each expert with rows for a rank. x has no gaps between rows. The bits of results are the
+     * same. Pays where experts have many rows for a rank, or long ones. */
+    UCG_MOE_LOW_LATENCY_COMBINE_ZERO_COPY = 1u << 1
+};
+
 /* A token becomes the sum of weight times row over its choices, in their order, in fp32, rounded
  * once. Choices of masked ranks are left out. */
 typedef struct ucg_moe_low_latency_combine_args {
@@ -520,14 +548,19 @@ typedef struct ucg_moe_low_latency_combine_args {
     double timeout;           /* these three as in ucg_coll_args_t */
     void (*callback)(ucg_request_h request, ucs_status_t status, void* arg);
     void* callback_arg;
+    uint32_t flags; /* of ucg_moe_low_latency_combine_flags */
 } ucg_moe_low_latency_combine_args_t;
 #define UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT                                                 \
     {                                                                                         \
         sizeof(ucg_moe_low_latency_combine_args_t), UCG_MOE_TENSOR_INIT, UCG_MOE_TENSOR_INIT, \
-            UCG_MOE_TENSOR_INIT, 0, NULL, NULL                                                \
+            UCG_MOE_TENSOR_INIT, 0, NULL, NULL, 0                                             \
     }
 
-/** As ucg_moe_dispatch_init(). */
+/**
+ * As ucg_moe_dispatch_init(); with ucg_moe_low_latency_combine_flags that do not fit x or each
+ * other UCS_ERR_INVALID_PARAM, unknown ones UCS_ERR_UNSUPPORTED. The request ends with
+ * UCS_ERR_MESSAGE_TRUNCATED where lengths of rows differ between ranks, also because of flags.
+ */
 ucs_status_t ucg_moe_low_latency_combine_init(ucg_moe_slots_h slots,
                                               const ucg_moe_low_latency_combine_args_t* args,
                                               ucg_request_h* request_p);

@@ -29,6 +29,25 @@ ucs_status_t read(const char* call, const ucg_moe_low_latency_args_t& args,
     return tensors.status();
 }
 
+ucs_status_t read(const char* call, const ucg_moe_low_latency_combine_args_t& args,
+                  std::uint32_t local_experts, moe::low_latency_sums& into) {
+    constexpr unsigned compress = UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10;
+    constexpr unsigned in_place = UCG_MOE_LOW_LATENCY_COMBINE_ZERO_COPY;
+    if ((args.flags & ~(compress | in_place)) != 0)
+        return refuse(call, "unknown flags", UCS_ERR_UNSUPPORTED);
+    if (args.flags == (compress | in_place))
+        return refuse(call,
+                      "rows that are compressed are not sent from where they lie: give "
+                      "UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10 or _ZERO_COPY");
+    if (args.flags == compress) into.how = moe::rows_go::in_logfmt;
+    if (args.flags == in_place) into.how = moe::rows_go::in_place;
+    tensor_reader tensors(call);
+    into.values = tensors.stack("x", args.x, local_experts);
+    into.weights = tensors.matrix("weights", args.weights);
+    into.into = tensors.matrix("out_x", args.out_x);
+    return tensors.status();
+}
+
 }  // namespace
 
 ucs_status_t ucg_moe_low_latency_dispatch_init(ucg_moe_team_h team,
@@ -88,12 +107,8 @@ ucs_status_t ucg_moe_low_latency_combine_init(ucg_moe_slots_h slots,
         request_p};
     return make_request<moe::low_latency_combine>(
         by, UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT, [&](auto& made, const auto& all) {
-            tensor_reader tensors(call);
             moe::low_latency_sums what;
-            what.values = tensors.stack("x", all.x, slots->by->plan->of->local_experts());
-            what.weights = tensors.matrix("weights", all.weights);
-            what.into = tensors.matrix("out_x", all.out_x);
-            if (tensors.status() != UCS_OK) return tensors.status();
-            return made.what().init(slots->by, what);
+            const ucs_status_t status = read(call, all, slots->by->plan->of->local_experts(), what);
+            return status != UCS_OK ? status : made.what().init(slots->by, what);
         });
 }

@@ -43,6 +43,8 @@ public:
     void multiple(const char* which, const const_matrix& what, std::uint32_t of) noexcept;
     // Elements of a row one after the other.
     void dense_rows(const char* which, const const_matrix& what) noexcept;
+    // And rows as well.
+    void dense(const char* which, const const_matrix& what) noexcept;
     // The same elements and types as `like`; nothing where that has none.
     void alike(const char* which, const const_matrix& what, const const_matrix& like,
                std::uint64_t least_rows) noexcept;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ucg/moe/logfmt.hpp"
 #include "ucg/reduce/narrow_float.hpp"
 
 namespace ucg::moe {
@@ -49,6 +50,23 @@ void add_weighted(void* into, std::span<const weighted> from, std::uint32_t elem
         add_all<narrow<reduce::fp16_format>>(into, from, elements);
     else
         add_all<plain>(into, from, elements);
+}
+
+void add_weighted_logfmt(void* into, std::span<const weighted> from,
+                         std::uint32_t elements) noexcept {
+    auto* out = static_cast<std::uint16_t*>(into);
+    for (std::uint32_t group = 0; group < elements / logfmt_group; ++group) {
+        float sum[logfmt_group] = {};
+        for (const weighted& each : from) {
+            float row[logfmt_group];
+            logfmt_decode(static_cast<const std::byte*>(each.row) + group * logfmt_group_bytes,
+                          row);
+            for (std::uint32_t i = 0; i < logfmt_group; ++i)
+                sum[i] += each.weight * row[i];
+        }
+        for (const float each : sum)
+            *out++ = reduce::narrow<reduce::bf16_format>(each);
+    }
 }
 
 }  // namespace ucg::moe

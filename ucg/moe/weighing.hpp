@@ -20,4 +20,8 @@ struct weighted {
 void add_weighted(void* into, std::span<const weighted> from, std::uint32_t elements,
                   reduce::element type) noexcept;
 
+// The same of rows that logfmt_encode() made; into bf16.
+void add_weighted_logfmt(void* into, std::span<const weighted> from,
+                         std::uint32_t elements) noexcept;
+
 }  // namespace ucg::moe

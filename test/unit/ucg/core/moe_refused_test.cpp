@@ -391,6 +391,24 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
                 true);
         }
     }
+    // Flags that are unknown, or fit neither each other nor fp32.
+    for (const auto& [flags, status] : {std::pair{4U, UCS_ERR_UNSUPPORTED},
+                                        {3U, UCS_ERR_INVALID_PARAM},
+                                        {1U, UCS_ERR_INVALID_PARAM}}) {
+        expect_refused(
+            of, status,
+            [&, with_flags = flags](std::uint32_t rank, ucg_request_h* request_p) {
+                ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
+                args.x = out[rank].stack(job::local);
+                args.weights = of.weights[rank].tensor();
+                args.out_x = sums[rank].tensor();
+                if (rank == 2) args.flags = with_flags;
+                return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+            },
+            true);
+    }
+    CHECK(log.count("the x that is compressed is of fp32: give bf16") == 1);
+    CHECK(log.count("rows that are compressed are not sent from where they lie") == 1);
     ucg_moe_slots_attr_t attr = UCG_MOE_SLOTS_ATTR_INIT;
     CHECK(ucg_moe_slots_query(slots[0], &attr) == UCS_OK);
     CHECK(attr.counts != nullptr);

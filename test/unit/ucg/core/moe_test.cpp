@@ -1,4 +1,6 @@
 // MoE through the C interface, against plain loops, over shared memory, messages, and both.
+#include <bit>
+
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/moe_moved.hpp"
 
@@ -370,6 +372,60 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
                                 static_cast<float>(again + 1) * of.result(rank, t, h, true));
         }
     }
+}
+
+// Each expert makes rows of one magnitude, which are exact in LogFMT.
+TEST_CASE("moe in C: low latency comes back in the way that flags say") {
+    const std::uint32_t flags = GENERATE(0U, unsigned{UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10},
+                                         unsigned{UCG_MOE_LOW_LATENCY_COMBINE_ZERO_COPY});
+    job of(some_nodes());
+    constexpr std::uint32_t most = 10;
+    const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
+    const auto bf16 = [](float value) {
+        return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
+    };
+    std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<std::uint16_t>> results(of.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<std::uint16_t>> sums;
+    std::vector<ucg_moe_slots_h> slots(of.ranks());
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        sums.emplace_back(of.x[rank].rows, job::hidden, 77);
+        for (std::uint64_t row = 0; row < job::local * capacity; ++row)
+            for (std::uint32_t h = 0; h < job::hidden; ++h) {
+                const auto e = static_cast<float>(rank * job::local + row / capacity + 1);
+                results[rank].at(row, h) = bf16(h % 3 == 0 ? -e : e);
+            }
+    }
+    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
+        args.max_tokens = most;
+        args.topk = of.topk[rank].tensor();
+        args.x = of.x[rank].tensor();
+        args.out_x = out[rank].stack(job::local);
+        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+    });
+    REQUIRE(there.run());
+    batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
+        ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
+        args.x = results[rank].stack(job::local, UCG_TYPE_BF16);
+        args.weights = of.weights[rank].tensor();
+        args.out_x = sums[rank].tensor(UCG_TYPE_BF16);
+        args.flags = flags;
+        return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+    });
+    for (const ucg_moe_slots_h each : slots)
+        ucg_moe_slots_release(each);
+    REQUIRE(back.run());
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank)
+        for (std::uint64_t t = 0; t < of.x[rank].rows; ++t)
+            for (std::uint32_t h = 0; h < job::hidden; ++h) {
+                float wanted = 0;
+                for (std::uint32_t j = 0; j < job::k; ++j)
+                    if (const std::int64_t e = of.choice(rank, t, j); e >= 0)
+                        wanted += static_cast<float>(e + 1) * of.weights[rank].at(t, j);
+                REQUIRE(sums[rank].at(t, h) == bf16(h % 3 == 0 && wanted != 0 ? -wanted : wanted));
+            }
 }
 
 TEST_CASE("moe in C: low latency casts as ucg_moe_cast_fp8 does") {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "test/support/log_capture.hpp"
+#include "test/unit/ucg/moe/plain_logfmt.hpp"
 #include "test/unit/ucg/moe/world.hpp"
 #include "ucg/moe/low_latency_combine.hpp"
 #include "ucg/moe/low_latency_dispatch.hpp"
@@ -15,6 +16,7 @@ using namespace test::moe;
 using reduce::element;
 using ucg::moe::low_latency_combine;
 using ucg::moe::low_latency_dispatch;
+using ucg::moe::rows_go;
 using ucg::moe::scaling;
 using ucg::moe::slot_settings;
 using ucg::moe::slots;
@@ -71,10 +73,11 @@ struct rank_data {
 
 class trial {
 public:
-    trial(const scenario& of, const slot_settings& by, element type)
+    trial(const scenario& of, const slot_settings& by, element type, rows_go how)
         : all_(of),
           by_(by),
           type_(type),
+          how_(how),
           local_(of.experts / of.ranks),
           capacity_(by.most_tokens * of.ranks),
           handles_(of.ranks) {
@@ -142,8 +145,8 @@ private:
             ucg::moe::const_stack values{std::as_const(at.y).view(), 0};
             values.first.rows = capacity_;
             values.expert_stride = values.first.row_stride * static_cast<std::ptrdiff_t>(capacity_);
-            REQUIRE(all[rank].init(handles_[rank], {values, at.weights.view(), at.sum.view()}) ==
-                    UCS_OK);
+            REQUIRE(all[rank].init(handles_[rank],
+                                   {values, at.weights.view(), at.sum.view(), how_}) == UCS_OK);
             programs[rank] = &all[rank];
         }
         for (std::uint64_t start = 0; start < 2; ++start) {
@@ -229,9 +232,9 @@ private:
                 const std::uint64_t row =
                     std::uint64_t{static_cast<std::uint32_t>(expert) % local_} * capacity_ +
                     places_[rank][std::size_t{token} * all_.of().k + j];
+                const std::vector<float> came = as_it_comes(data_[all_.rank_of(expert)].y, row);
                 for (std::uint32_t i = 0; i < all_.of().hidden; ++i) {
-                    const volatile float product =
-                        at.weights.real(token, j) * data_[all_.rank_of(expert)].y.real(row, i);
+                    const volatile float product = at.weights.real(token, j) * came[i];
                     sum[i] += product;
                 }
             }
@@ -243,18 +246,34 @@ private:
         CHECK(same);
     }
 
+    [[nodiscard]] std::vector<float> as_it_comes(const own_matrix& y, std::uint64_t row) const {
+        std::vector<float> made;
+        std::vector<std::uint16_t> bits(all_.of().hidden);
+        if (how_ == rows_go::in_logfmt) {
+            std::memcpy(bits.data(), y.row(row).data(), bits.size() * 2);
+            return plain_logfmt(bits);
+        }
+        for (std::uint32_t i = 0; i < all_.of().hidden; ++i)
+            made.push_back(y.real(row, i));
+        return made;
+    }
+
     world all_;
     slot_settings by_;
     element type_;
+    rows_go how_;
     std::uint32_t local_, capacity_;
     std::deque<rank_data> data_;
     std::vector<std::shared_ptr<const slots>> handles_;
     std::vector<std::vector<std::uint32_t>> places_;
 };
 
-void check(const scenario& of, const slot_settings& by, element type) {
-    INFO(text(of) << ", " << reduce::name(type) << (by.cast ? ", cast" : ""));
-    trial(of, by, type).run();
+void check(const scenario& of, const slot_settings& by, element type,
+           rows_go how = rows_go::packed) {
+    INFO(text(of) << ", " << reduce::name(type) << (by.cast ? ", cast" : "")
+                  << (how == rows_go::in_place ? ", in place" : "")
+                  << (how == rows_go::in_logfmt ? ", in LogFMT" : ""));
+    trial(of, by, type, how).run();
 }
 
 }  // namespace
@@ -319,6 +338,130 @@ TEST_CASE("moe: low latency with masked ranks", "[moe]") {
     of.tokens = 12;
     of.masked = {0, 1, 0, 0, 0, 1};
     check(of, {12, false, scaling::exact}, element::bf16);
+}
+
+TEST_CASE("moe: low latency whose results come back in LogFMT", "[moe]") {
+    for (const rank_t ranks : {1U, 2U, 3U, 5U, 8U, 13U, 17U}) {
+        for (const rank_t per_node : {1U, 4U, 17U}) {
+            scenario of;
+            of.ranks = ranks;
+            of.ranks_per_node = per_node;
+            of.experts = ranks * (1 + ranks % 3);
+            of.k = std::min(of.experts, 1 + ranks % 5);
+            of.hidden = ranks % 2 == 0 ? 128 : 384;
+            of.tokens = 5;
+            of.seed = ranks;
+            of.how = ranks % 3 == 0 ? gate::with_holes : gate::skewed;
+            of.disorder = true;
+            check(of, {5, false, scaling::exact}, element::bf16, rows_go::in_logfmt);
+        }
+    }
+}
+
+TEST_CASE("moe: low latency whose results are sent from where they lie", "[moe]") {
+    for (rank_t ranks = 1; ranks <= 17; ++ranks) {
+        scenario of;
+        of.ranks = ranks;
+        of.ranks_per_node = 1 + ranks % 5;
+        of.experts = ranks * (1 + ranks % 3);
+        of.k = std::min(of.experts, 1 + ranks % 5);
+        of.tokens = 12;
+        of.seed = ranks;
+        of.how = ranks % 2 == 0 ? gate::with_holes : gate::skewed;
+        of.disorder = true;
+        check(of, {12, false, scaling::exact}, ranks % 3 == 0 ? element::fp32 : element::bf16,
+              rows_go::in_place);
+    }
+}
+
+// Many experts on a rank with few rows of each; ranks without tokens, or without rows.
+TEST_CASE("moe: low latency with 288 experts, in LogFMT and in place", "[moe]") {
+    for (const gate how : {gate::even, gate::skewed, gate::with_holes}) {
+        for (const rows_go go : {rows_go::in_logfmt, rows_go::in_place}) {
+            scenario of;
+            of.ranks = 16;
+            of.ranks_per_node = 8;
+            of.experts = 288;
+            of.k = 8;
+            of.tokens = 4;
+            of.hidden = 128;
+            of.how = how;
+            check(of, {4, false, scaling::exact}, element::bf16, go);
+        }
+    }
+}
+
+TEST_CASE("moe: low latency with masked ranks, in LogFMT and in place", "[moe]") {
+    for (const rows_go how : {rows_go::in_logfmt, rows_go::in_place}) {
+        scenario of;
+        of.ranks = 6;
+        of.experts = 12;
+        of.k = 4;
+        of.tokens = 12;
+        of.hidden = 256;
+        of.masked = {0, 1, 0, 0, 0, 1};
+        check(of, {12, false, scaling::exact}, element::bf16, how);
+    }
+}
+
+TEST_CASE("moe: low-latency results that cannot travel as they shall are refused", "[moe]") {
+    const test::log_capture log;
+    scenario of;
+    of.ranks = 1;
+    of.ranks_per_node = 1;
+    of.hidden = 128;
+    world all(of);
+    own_matrix x(all.tokens(0), of.hidden, element::bf16);
+    own_matrix values(std::uint64_t{32} * of.experts, of.hidden, element::bf16);
+    const auto stack_of = [&](own_matrix& from) {
+        ucg::moe::stack made{from.view(), 0};
+        made.first.rows = 32;
+        made.expert_stride = made.first.row_stride * 32;
+        return made;
+    };
+    std::vector<std::vector<std::byte>> sums;
+    low_latency_dispatch there;
+    REQUIRE(there.init(all.team(0), {32, false, scaling::exact}, all.topk(0),
+                       {x.view(), stack_of(values), {}, {}}) == UCS_OK);
+    all.run_well({&there});
+    const auto init = [&](rows_go how, std::uint32_t hidden, element type, std::uint32_t gap = 0,
+                          std::uint32_t apart = 1) {
+        own_matrix dense(std::uint64_t{32} * of.experts, hidden, type);
+        own_matrix y(std::uint64_t{32} * of.experts, hidden, type, gap, apart);
+        dense.fill(2);
+        for (std::uint64_t row = 0; row < y.view().rows; ++row)
+            copy_row(y.view(), row, dense.view(), row);
+        own_matrix weights(all.tokens(0), of.k, element::fp32);
+        own_matrix sum(all.tokens(0), hidden, type);
+        weights.fill(1);
+        low_latency_combine back;
+        const ucs_status_t status =
+            back.init(there.made(), {stack_of(y), weights.view(), sum.view(), how});
+        if (status != UCS_OK) return status;
+        all.run_well({&back});
+        sums.clear();
+        for (std::uint32_t token = 0; token < all.tokens(0); ++token)
+            sums.push_back(sum.row(token));
+        return status;
+    };
+    CHECK(init(rows_go::in_logfmt, 128, element::bf16) == UCS_OK);
+    auto wanted = sums;
+    CHECK(init(rows_go::in_logfmt, 128, element::bf16, 5, 2) == UCS_OK);
+    CHECK(sums == wanted);
+    CHECK(init(rows_go::in_logfmt, 192, element::bf16) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("has rows of 192 elements: give a multiple of 128") == 1);
+    CHECK(init(rows_go::in_logfmt, 128, element::fp16) == UCS_ERR_INVALID_PARAM);
+    CHECK(init(rows_go::in_logfmt, 128, element::fp32) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("x that is compressed is of fp16: give bf16") == 1);
+    CHECK(init(rows_go::in_place, 192, element::fp16) == UCS_OK);
+    wanted = sums;
+    CHECK(init(rows_go::in_place, 192, element::fp16, 4) == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("has rows at distances of 392 bytes: give 384, without gaps") == 1);
+    CHECK(init(rows_go::in_place, 192, element::fp16, 0, 2) == UCS_ERR_INVALID_PARAM);
+    CHECK(init(rows_go::packed, 192, element::fp16, 0, 2) == UCS_OK);
+    CHECK(sums == wanted);
+    CHECK(init(rows_go::packed, 192, element::fp16, 4) == UCS_OK);
+    CHECK(sums == wanted);
 }
 
 TEST_CASE("moe: casting a row of zeros, of tiny and of huge numbers", "[moe]") {
