@@ -182,6 +182,49 @@ TEST_CASE("moe in C: ranks that disagree all end with an error") {
     }
 }
 
+// Messages of other lengths than the others expect, and of another number.
+TEST_CASE("moe in C: ranks whose low-latency results travel differently all end") {
+    const test::log_capture log;
+    const std::uint32_t flags = GENERATE(unsigned{UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10},
+                                         unsigned{UCG_MOE_LOW_LATENCY_COMBINE_ZERO_COPY});
+    job of(GENERATE(std::vector<std::string>{"a", "a", "a", "a"},
+                    std::vector<std::string>{"a", "a", "b", "b"}));
+    const std::uint64_t capacity = std::uint64_t{10} * of.ranks();
+    std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<std::uint16_t>> results(of.ranks(), {job::local * capacity, job::hidden});
+    std::vector<table<std::uint16_t>> sums;
+    std::vector<ucg_moe_slots_h> slots(of.ranks());
+    for (const auto& each : of.x)
+        sums.emplace_back(each.rows, job::hidden);
+    batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
+        args.max_tokens = 10;
+        args.topk = of.topk[rank].tensor();
+        args.x = of.x[rank].tensor();
+        args.out_x = out[rank].stack(job::local);
+        return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
+    });
+    REQUIRE(there.run());
+    batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
+        REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
+        ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
+        args.x = results[rank].stack(job::local, UCG_TYPE_BF16);
+        args.weights = of.weights[rank].tensor();
+        args.out_x = sums[rank].tensor(UCG_TYPE_BF16);
+        args.flags = rank == 2 ? flags : 0;
+        return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
+    });
+    for (const ucg_moe_slots_h each : slots)
+        ucg_moe_slots_release(each);
+    back.start();
+    back.finish();
+    for (std::uint32_t rank = 0; rank < of.ranks(); ++rank) {
+        const ucs_status_t end = ucg_request_test(back.of(rank));
+        // Others may have had all they need before, from whose rows are of one expert.
+        CHECK((end == UCS_ERR_MESSAGE_TRUNCATED || (rank != 2 && end == UCS_OK)));
+    }
+}
+
 TEST_CASE("moe in C: a notify is started once, and has one handle") {
     const test::log_capture log;
     job of({"a", "a"});
