@@ -531,9 +531,10 @@ enum ucg_moe_low_latency_combine_flags {
      * is but one magnitude. What is smaller than 2^-32 top is off by no more than 2^-33 top.
      * Infinities, and what is no number, arrive as no number, and spoil no other value. */
     UCG_MOE_LOW_LATENCY_COMBINE_LOGFMT10 = 1u << 0,
-    /* Rows are sent from where they lie in x, so that no rank copies what it sends: a message for
-     * each expert with rows for a rank. x has no gaps between rows. The bits of results are the
-     * same. Pays where experts have many rows for a rank, or long ones. */
+    /* Rows are sent from where they lie in x, so that nothing is copied into messages (transports
+     * may still copy short ones): a message for each expert with rows for a rank. x has no gaps
+     * between rows. The bits of results are the same. Meant for experts that have many rows for a
+     * rank, or long ones. */
     UCG_MOE_LOW_LATENCY_COMBINE_ZERO_COPY = 1u << 1
 };
 
