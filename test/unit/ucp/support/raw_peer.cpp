@@ -84,10 +84,10 @@ void raw_peer::reach(const ucp::worker& to) {
     lane_ = std::move(*iface_->create_ep(address->entries.front().iface_address));
 }
 
-void raw_peer::send_bytes(uct::am_id id, const void* header, std::size_t length,
-                          const std::vector<std::byte>& body) {
+void send_raw(uct::ep& over, uct::am_id id, const void* header, std::size_t length,
+              const std::vector<std::byte>& body) {
     outgoing message{header, length, &body};
-    REQUIRE(lane_->am_bcopy(id, pack, &message) >= 0);
+    REQUIRE(over.am_bcopy(id, pack, &message) >= 0);
 }
 
 raw_world::raw_world(const settings& options, const uct::sim::parameters& parameters)

@@ -17,6 +17,10 @@
 
 namespace ucp_test {
 
+// One message of a header and what follows it, as it is.
+void send_raw(uct::ep& over, uct::am_id id, const void* header, std::size_t length,
+              const std::vector<std::byte>& body);
+
 // One interface on the simulated network that speaks no protocol: it keeps what it receives.
 class raw_peer {
 public:
@@ -30,7 +34,7 @@ public:
     void reach(const ucp::worker& to);
     template<class Header>
     void send(uct::am_id id, const Header& header, const std::vector<std::byte>& body = {}) {
-        send_bytes(id, &header, sizeof header, body);
+        send_raw(*lane_, id, &header, sizeof header, body);
     }
     // Messages of an id that came so far, their headers only.
     template<class Header>
@@ -48,8 +52,6 @@ public:
     }
 
 private:
-    void send_bytes(uct::am_id id, const void* header, std::size_t length,
-                    const std::vector<std::byte>& body);
     struct slot {
         raw_peer* self;
         uct::am_id id;

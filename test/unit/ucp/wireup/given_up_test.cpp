@@ -71,15 +71,7 @@ public:
         return made;
     }
     void send(const wireup_header& what, const std::vector<std::byte>& body) {
-        std::vector<std::byte> bytes(sizeof what + body.size());
-        std::memcpy(bytes.data(), &what, sizeof what);
-        std::copy(body.begin(), body.end(), bytes.begin() + sizeof what);
-        const auto pack = [](void* arg, void* into, std::size_t) {
-            const auto& from = *static_cast<const std::vector<std::byte>*>(arg);
-            std::memcpy(into, from.data(), from.size());
-            return from.size();
-        };
-        REQUIRE(ep_->am_bcopy(wire::wireup, pack, &bytes) >= 0);
+        send_raw(*ep_, wire::wireup, &what, sizeof what, body);
     }
     unsigned progress() { return iface_->progress(); }
     [[nodiscard]] const std::vector<wireup_header>& heard() const noexcept { return heard_; }
@@ -153,6 +145,15 @@ struct world {
                   ucp::wireup::pack(ucp::wireup::pair_question{{}, own}));
         settle();
     }
+    // The peer asks for an endpoint of the worker, over lanes without or with a pair.
+    void request(std::uint64_t ep) {
+        peer.send(wire::wireup, about(type::request, ep, 0), address());
+        settle();
+    }
+    void request_over_pair(std::uint64_t ep) {
+        half.send(about(over_pair(type::request), ep, 0), address());
+        settle();
+    }
     // What came over the lane that needs no pairs.
     [[nodiscard]] std::vector<wireup_header> heard() const {
         return peer.received<wireup_header>(wire::wireup);
@@ -193,8 +194,7 @@ TEST_CASE("given up: a word from before the lanes in pairs does not end them") {
         in.join(agreed);
         in.do_without(given_up);
     }
-    in.half.send(in.about(over_pair(type::request), 5, 0), in.address());
-    in.settle();
+    in.request_over_pair(5);
     REQUIRE(in.half.heard().size() == 1);
     CHECK(in.half.heard()[0].type == over_pair(type::reply));
     CHECK(in.half.heard()[0].peer_ep_or_number == 5);
@@ -208,8 +208,7 @@ TEST_CASE("given up: whoever does without lanes in pairs is answered without") {
     in.ask(attempt);
     if (joins_before) in.join(attempt);
     in.do_without(attempt);
-    in.peer.send(wire::wireup, in.about(type::request, 5, 0), in.address());
-    in.settle();
+    in.request(5);
     CHECK(in.count(type::reply) == 1);
 }
 
@@ -220,15 +219,13 @@ TEST_CASE("given up: who asked for pairs and comes without is asked whether it s
     world in;
     in.ask(attempt);
     REQUIRE(in.count(type::paired) == 1);
-    in.peer.send(wire::wireup, in.about(type::request, 5, 0), in.address());
-    in.settle();
+    in.request(5);
     REQUIRE(in.count(type::paired) == 2);
     CHECK(in.heard().back().ep == attempt);
     CHECK(in.count(type::reply) == 0);
     in.peer.send(wire::wireup, in.about(type::unpaired, attempt,
                                         static_cast<std::uint64_t>(wire::unpaired_reason::cannot)));
-    in.peer.send(wire::wireup, in.about(type::request, 5, 0), in.address());
-    in.settle();
+    in.request(5);
     CHECK(in.count(type::reply) == 1);
 }
 
@@ -236,11 +233,9 @@ TEST_CASE("given up: who asked for pairs and still wants them goes on") {
     constexpr std::uint64_t attempt = 71;
     world in;
     in.ask(attempt);
-    in.peer.send(wire::wireup, in.about(type::request, 4, 0), in.address());
-    in.settle();
+    in.request(4);
     in.join(attempt);
-    in.half.send(in.about(over_pair(type::request), 5, 0), in.address());
-    in.settle();
+    in.request_over_pair(5);
     REQUIRE(in.half.heard().size() == 1);
     CHECK(in.half.heard()[0].peer_ep_or_number == 5);
 }
