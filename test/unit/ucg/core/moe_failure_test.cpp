@@ -172,11 +172,7 @@ TEST_CASE("moe in C: time limits of all exchanges") {
         sums.emplace_back(of.x[rank].rows, job::hidden);
     }
     const auto low_latency = [&](std::uint32_t rank, double timeout, ucg_request_h* request_p) {
-        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-        args.max_tokens = most;
-        args.topk = of.topk[rank].tensor();
-        args.x = of.x[rank].tensor();
-        args.out_x = slots_of[rank].stack(job::local);
+        ucg_moe_low_latency_args_t args = of.there(rank, most, slots_of[rank].stack(job::local));
         args.timeout = timeout;
         return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
     };
@@ -226,10 +222,8 @@ TEST_CASE("moe in C: time limits of all exchanges") {
          }},
         {"moe_low_latency_combine",
          [&](std::uint32_t rank, ucg_request_h* request_p) {
-             ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
-             args.x = slots_of[rank].stack(job::local);
-             args.weights = of.weights[rank].tensor();
-             args.out_x = sums[rank].tensor();
+             ucg_moe_low_latency_combine_args_t args =
+                 of.back(rank, slots_of[rank].stack(job::local), sums[rank].tensor());
              args.timeout = 0.1;
              return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
          }},

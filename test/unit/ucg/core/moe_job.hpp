@@ -223,6 +223,25 @@ public:
         args.flags = flags;
         return args;
     }
+    // By low latency: the tokens of a rank into slots, and sums of what its choices made of them.
+    [[nodiscard]] ucg_moe_low_latency_args_t there(std::uint32_t rank, std::uint32_t most,
+                                                   const ucg_moe_tensor_t& slots) {
+        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
+        args.max_tokens = most;
+        args.topk = topk[rank].tensor();
+        args.x = x[rank].tensor();
+        args.out_x = slots;
+        return args;
+    }
+    [[nodiscard]] ucg_moe_low_latency_combine_args_t back(std::uint32_t rank,
+                                                          const ucg_moe_tensor_t& slots,
+                                                          const ucg_moe_tensor_t& sums) {
+        ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
+        args.x = slots;
+        args.weights = weights[rank].tensor();
+        args.out_x = sums;
+        return args;
+    }
     void notify() {
         batch all(
             in,

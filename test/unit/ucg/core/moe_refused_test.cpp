@@ -197,20 +197,14 @@ TEST_CASE("moe in C: ranks whose low-latency results travel differently all end"
     for (const auto& each : of.x)
         sums.emplace_back(each.rows, job::hidden);
     batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-        args.max_tokens = 10;
-        args.topk = of.topk[rank].tensor();
-        args.x = of.x[rank].tensor();
-        args.out_x = out[rank].stack(job::local);
+        const ucg_moe_low_latency_args_t args = of.there(rank, 10, out[rank].stack(job::local));
         return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
     });
     REQUIRE(there.run());
     batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
-        ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
-        args.x = results[rank].stack(job::local, UCG_TYPE_BF16);
-        args.weights = of.weights[rank].tensor();
-        args.out_x = sums[rank].tensor(UCG_TYPE_BF16);
+        ucg_moe_low_latency_combine_args_t args = of.back(
+            rank, results[rank].stack(job::local, UCG_TYPE_BF16), sums[rank].tensor(UCG_TYPE_BF16));
         args.flags = rank == 2 ? flags : 0;
         return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
     });
@@ -379,12 +373,7 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
     const std::uint64_t capacity = std::uint64_t{most} * of.ranks();
     std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
     const auto args_of = [&](std::uint32_t rank) {
-        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-        args.max_tokens = most;
-        args.topk = of.topk[rank].tensor();
-        args.x = of.x[rank].tensor();
-        args.out_x = out[rank].stack(job::local);
-        return args;
+        return of.there(rank, most, out[rank].stack(job::local));
     };
     const auto with = [&](ucs_status_t wanted, const auto& spoil) {
         expect_refused(of, wanted, [&](std::uint32_t rank, ucg_request_h* request_p) {
@@ -423,10 +412,8 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
             expect_refused(
                 of, each.status,
                 [&](std::uint32_t rank, ucg_request_h* request_p) {
-                    ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
-                    args.x = out[rank].stack(job::local);
-                    args.weights = of.weights[rank].tensor();
-                    args.out_x = sums[rank].tensor();
+                    ucg_moe_low_latency_combine_args_t args =
+                        of.back(rank, out[rank].stack(job::local), sums[rank].tensor());
                     ucg_moe_tensor_t* const all[] = {&args.x, &args.weights, &args.out_x};
                     if (rank == 2) each.spoil(*all[which]);
                     return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
@@ -441,10 +428,8 @@ TEST_CASE("moe in C: low latency that is refused on one rank ends on all") {
         expect_refused(
             of, status,
             [&, with_flags = flags](std::uint32_t rank, ucg_request_h* request_p) {
-                ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
-                args.x = out[rank].stack(job::local);
-                args.weights = of.weights[rank].tensor();
-                args.out_x = sums[rank].tensor();
+                ucg_moe_low_latency_combine_args_t args =
+                    of.back(rank, out[rank].stack(job::local), sums[rank].tensor());
                 if (rank == 2) args.flags = with_flags;
                 return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
             },
@@ -653,11 +638,8 @@ TEST_CASE("moe in C: tensors of one call that overlap") {
     SECTION("low-latency combine") {
         std::vector<table<float>> out(of.ranks(), {job::local * capacity, job::hidden});
         batch ran(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-            args.max_tokens = most;
-            args.topk = of.topk[rank].tensor();
-            args.x = of.x[rank].tensor();
-            args.out_x = out[rank].stack(job::local);
+            const ucg_moe_low_latency_args_t args =
+                of.there(rank, most, out[rank].stack(job::local));
             return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
         });
         REQUIRE(ran.run());

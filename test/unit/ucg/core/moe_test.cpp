@@ -297,11 +297,7 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
     batch there(
         of.in,
         [&](std::uint32_t rank, ucg_request_h* request_p) {
-            ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-            args.max_tokens = most;
-            args.topk = of.topk[rank].tensor();
-            args.x = of.x[rank].tensor();
-            args.out_x = out[rank].stack(job::local);
+            ucg_moe_low_latency_args_t args = of.there(rank, most, out[rank].stack(job::local));
             args.out_tokens = tokens[rank].tensor();
             return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
         },
@@ -347,10 +343,8 @@ TEST_CASE("moe in C: low latency goes and comes back, again") {
         batch back(
             of.in,
             [&](std::uint32_t rank, ucg_request_h* request_p) {
-                ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
-                args.x = out[rank].stack(job::local);
-                args.weights = of.weights[rank].tensor();
-                args.out_x = sums[rank].tensor();
+                const ucg_moe_low_latency_combine_args_t args =
+                    of.back(rank, out[rank].stack(job::local), sums[rank].tensor());
                 return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
             },
             of.masked);
@@ -397,20 +391,14 @@ TEST_CASE("moe in C: low latency comes back in the way that flags say") {
             }
     }
     batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-        args.max_tokens = most;
-        args.topk = of.topk[rank].tensor();
-        args.x = of.x[rank].tensor();
-        args.out_x = out[rank].stack(job::local);
+        const ucg_moe_low_latency_args_t args = of.there(rank, most, out[rank].stack(job::local));
         return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
     });
     REQUIRE(there.run());
     batch back(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         REQUIRE(ucg_moe_low_latency_handle(there.of(rank), &slots[rank]) == UCS_OK);
-        ucg_moe_low_latency_combine_args_t args = UCG_MOE_LOW_LATENCY_COMBINE_ARGS_INIT;
-        args.x = results[rank].stack(job::local, UCG_TYPE_BF16);
-        args.weights = of.weights[rank].tensor();
-        args.out_x = sums[rank].tensor(UCG_TYPE_BF16);
+        ucg_moe_low_latency_combine_args_t args = of.back(
+            rank, results[rank].stack(job::local, UCG_TYPE_BF16), sums[rank].tensor(UCG_TYPE_BF16));
         args.flags = flags;
         return ucg_moe_low_latency_combine_init(slots[rank], &args, request_p);
     });
@@ -438,13 +426,10 @@ TEST_CASE("moe in C: low latency casts as ucg_moe_cast_fp8 does") {
     std::vector<table<std::uint8_t>> out(of.ranks(), {job::local * capacity, job::hidden});
     std::vector<table<float>> scales(of.ranks(), {job::local * capacity, 1});
     batch there(of.in, [&](std::uint32_t rank, ucg_request_h* request_p) {
-        ucg_moe_low_latency_args_t args = UCG_MOE_LOW_LATENCY_ARGS_INIT;
-        args.max_tokens = most;
+        ucg_moe_low_latency_args_t args =
+            of.there(rank, most, out[rank].stack(job::local, UCG_TYPE_FP8_E4M3));
         args.cast = 1;
         args.scaling = scaling;
-        args.topk = of.topk[rank].tensor();
-        args.x = of.x[rank].tensor();
-        args.out_x = out[rank].stack(job::local, UCG_TYPE_FP8_E4M3);
         args.out_scales = scales[rank].stack(job::local, scale_type);
         return ucg_moe_low_latency_dispatch_init(of.teams[rank], &args, request_p);
     });

@@ -276,19 +276,24 @@ void check(const scenario& of, const slot_settings& by, element type,
     trial(of, by, type, how).run();
 }
 
+scenario group_of(rank_t ranks, rank_t per_node) {
+    scenario of;
+    of.ranks = ranks;
+    of.ranks_per_node = per_node;
+    of.experts = ranks * (1 + ranks % 3);
+    of.k = std::min(of.experts, 1 + ranks % 5);
+    of.tokens = 12;
+    of.seed = ranks;
+    of.how = ranks % 2 == 0 ? gate::with_holes : gate::skewed;
+    of.disorder = true;
+    return of;
+}
+
 }  // namespace
 
 TEST_CASE("moe: low latency in groups of 1 to 17 ranks", "[moe]") {
     for (rank_t ranks = 1; ranks <= 17; ++ranks) {
-        scenario of;
-        of.ranks = ranks;
-        of.ranks_per_node = 4;
-        of.experts = ranks * (1 + ranks % 3);
-        of.k = std::min(of.experts, 1 + ranks % 5);
-        of.tokens = 12;
-        of.seed = ranks;
-        of.how = ranks % 2 == 0 ? gate::with_holes : gate::skewed;
-        of.disorder = true;
+        const scenario of = group_of(ranks, 4);
         check(of, {12, false, scaling::exact}, ranks % 3 == 0 ? element::fp16 : element::bf16);
     }
 }
@@ -343,16 +348,10 @@ TEST_CASE("moe: low latency with masked ranks", "[moe]") {
 TEST_CASE("moe: low latency whose results come back in LogFMT", "[moe]") {
     for (const rank_t ranks : {1U, 2U, 3U, 5U, 8U, 13U, 17U}) {
         for (const rank_t per_node : {1U, 4U, 17U}) {
-            scenario of;
-            of.ranks = ranks;
-            of.ranks_per_node = per_node;
-            of.experts = ranks * (1 + ranks % 3);
-            of.k = std::min(of.experts, 1 + ranks % 5);
+            scenario of = group_of(ranks, per_node);
             of.hidden = ranks % 2 == 0 ? 128 : 384;
             of.tokens = 5;
-            of.seed = ranks;
             of.how = ranks % 3 == 0 ? gate::with_holes : gate::skewed;
-            of.disorder = true;
             check(of, {5, false, scaling::exact}, element::bf16, rows_go::in_logfmt);
         }
     }
@@ -360,15 +359,7 @@ TEST_CASE("moe: low latency whose results come back in LogFMT", "[moe]") {
 
 TEST_CASE("moe: low latency whose results are sent from where they lie", "[moe]") {
     for (rank_t ranks = 1; ranks <= 17; ++ranks) {
-        scenario of;
-        of.ranks = ranks;
-        of.ranks_per_node = 1 + ranks % 5;
-        of.experts = ranks * (1 + ranks % 3);
-        of.k = std::min(of.experts, 1 + ranks % 5);
-        of.tokens = 12;
-        of.seed = ranks;
-        of.how = ranks % 2 == 0 ? gate::with_holes : gate::skewed;
-        of.disorder = true;
+        const scenario of = group_of(ranks, 1 + ranks % 5);
         check(of, {12, false, scaling::exact}, ranks % 3 == 0 ? element::fp32 : element::bf16,
               rows_go::in_place);
     }
