@@ -82,9 +82,7 @@ void checking::dense_rows(const char* which, const const_matrix& what) noexcept 
 
 void checking::dense(const char* which, const const_matrix& what) noexcept {
     dense_rows(which, what);
-    if (status_ != UCS_OK || what.rows <= 1 ||
-        what.row_stride == static_cast<std::ptrdiff_t>(what.row_bytes()))
-        return;
+    if (status_ != UCS_OK || what.rows <= 1 || what.dense()) return;
     ucs::log::error(moe_log, "{}: the {} has rows at distances of {} bytes: give {}, without gaps",
                     operation_, which, what.row_stride, what.row_bytes());
     refuse(UCS_ERR_INVALID_PARAM);

@@ -132,12 +132,12 @@ bool low_latency_combine::own_rows_lie() const noexcept {
     return what_.how != rows_go::in_logfmt && what_.values.first.dense_rows();
 }
 
-// Rows come in the order in which they are sent: of one expert after the other.
-void low_latency_combine::list_messages(exchange_with& with) {
+// Rows come in the order in which they are sent: of one expert after the other. `lies`: where one
+// message takes them from, or null.
+void low_latency_combine::list_messages(exchange_with& with, const std::byte* lies) {
     const std::uint32_t experts = by_->plan->of->local_experts();
     const auto place_of = [&](std::size_t rows) { return with.in + rows * sent_bytes_; };
     if (what_.how != rows_go::in_place) {
-        const std::byte* const lies = with.packs ? nullptr : lying(with.rank);
         if (with.rows_out != 0) going_.push_back({lies, with.rows_out * sent_bytes_});
         if (with.rows_in != 0)
             coming_.push_back({with.rank, place_of(0), with.rows_in * sent_bytes_});
@@ -179,11 +179,11 @@ ucs_status_t low_latency_combine::prepare() {
         if (!group.lives(rank)) continue;
         const bool own = rank == group.self();
         exchange_with one{rank, by_->rows_from(rank), by_->plan->rows_to(rank), false, 0, 0, 0};
-        one.packs =
-            own ? !own_rows_lie() : what_.how != rows_go::in_place && lying(rank) == nullptr;
+        const std::byte* const lies = own ? nullptr : lying(rank);
+        one.packs = own ? !own_rows_lie() : what_.how != rows_go::in_place && lies == nullptr;
         one.out = space_.take(one.packs ? one.rows_out * sent_bytes_ : 0);
         one.in = own ? one.out : space_.take(one.rows_in * sent_bytes_);
-        if (!own) list_messages(one);
+        if (!own) list_messages(one, lies);
         index_of_rank_[rank] = others_.size();
         others_.push_back(one);
     }

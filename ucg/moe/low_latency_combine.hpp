@@ -64,7 +64,7 @@ private:
     [[nodiscard]] ucs_status_t check() const noexcept;
     [[nodiscard]] const std::byte* lying(rank_t rank) const noexcept;
     [[nodiscard]] bool own_rows_lie() const noexcept;
-    void list_messages(exchange_with& with);
+    void list_messages(exchange_with& with, const std::byte* lies);
     class packing;
     class summing;
     static schedule::task run_all(schedule::member& me, low_latency_combine& of);
