@@ -329,8 +329,9 @@ typedef struct ucg_coll_args {
     ucs_memory_type_t src_memory;
     ucs_memory_type_t dst_memory;
     /* Seconds from its start after which the operation ends with UCS_ERR_TIMED_OUT on every rank;
-     * the log says which ranks have not come. 0: as UCG_TIMEOUT says, which waits for ever if it is
-     * not set. */
+     * the log says for whom it waited: over messages those from whom something was missing, who
+     * may have waited for others themselves. 0: as UCG_TIMEOUT says, which waits for ever if it
+     * is not set. */
     double timeout;
     /* Called when the operation ended, with what ucg_request_test() returns; may be NULL. It may
      * start the request again, and may not free it (see the rules above). */
@@ -350,7 +351,9 @@ typedef struct ucg_coll_args {
 
 /**
  * Prepares an operation, which can be started any number of times: chooses an algorithm and gets
- * all memory that it needs. Local: nothing is sent, and ranks may prepare in any order.
+ * all memory that it needs. Local: nothing is sent, and ranks may prepare in any order. So a rank
+ * where it fails tells nobody: others who start the operation wait for it, as long as their
+ * timeout says.
  *
  * @return UCS_OK. UCS_ERR_INVALID_PARAM: arguments that make no sense, which the log names.
  * UCS_ERR_OUT_OF_RANGE: counts whose bytes overflow. UCS_ERR_UNSUPPORTED: a memory type, or an
