@@ -55,12 +55,13 @@ const ucs::config::table& config::options() {
                  "Whether processes of a node do collectives over memory that they share. If not, "
                  "each counts as a node of its own, and all goes over messages."),
              make_option<&config::slot_size>(
-                 "NODE_SLOT_SIZE", "128k",
+                 "NODE_SLOT_SIZE", "32k",
                  "Bytes of a slot of the node's shared memory; a multiple of 4k. The same in all "
                  "processes of a group.",
                  ucs::config::between("4k", "64m")),
-             make_option<&config::slots>("NODE_SLOTS", "8",
-                                         "Slots of each process in the node's shared memory. The "
+             make_option<&config::slots>("NODE_SLOTS", "64",
+                                         "Slots of each process in the node's shared memory; fewer "
+                                         "where those of all processes would be more than 8m. The "
                                          "same in all processes of a group.",
                                          ucs::config::between("2", "1024")),
              make_option<&config::numa_id>(
@@ -76,7 +77,7 @@ const ucs::config::table& config::options() {
                                               "once and not for every process. inf: never.",
                                               ucs::config::at_least("1").or_inf()),
              make_option<&config::single_copy>(
-                 "NODE_SINGLE_COPY", "256k",
+                 "NODE_SINGLE_COPY", "inf",
                  "From so many bytes of a block on, processes of a node read each other's buffers "
                  "in "
                  "alltoall, and two processes in allgather, instead of copying through shared "

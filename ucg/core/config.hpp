@@ -15,7 +15,7 @@ struct config {
     std::string node_id;
     bool node_engine = true;
     ucs::config::memunits slot_size;
-    unsigned slots = 8;
+    unsigned slots = 64;
     std::string numa_id;
     ucs::config::memunits numa_level;
     ucs::config::memunits single_copy;

@@ -197,8 +197,13 @@ node::geometry joining::geometry() const noexcept {
     made.ranks = static_cast<rank_t>(made_.processes.size());
     made.slots = options.slots;
     made.slot_bytes = static_cast<std::uint32_t>(options.slot_size.bytes);
-    made.slot_bytes = static_cast<std::uint32_t>(std::max<std::size_t>(
-        made.slot_bytes, node::round_up(made.ranks * node::line, node::page)));
+    constexpr std::uint32_t few_slots = 32;
+    constexpr std::size_t most_bytes = 8 << 20;
+    while (made.slots >= 2 * few_slots &&
+           std::size_t{made.slots} * made.slot_bytes * made.ranks > most_bytes)
+        made.slots /= 2;
+    while (made.longest_segment() / node::line < made.ranks)
+        made.slot_bytes *= 2;
     // Between nodes all messages go over the network; and rings of many ranks are many.
     constexpr rank_t few = 64;
     constexpr std::uint32_t short_ring = 512, middle_ring = 4096;

@@ -5,8 +5,9 @@ namespace {
 
 using schedule::collective;
 
+// They are cut into places, so long ones it is.
 std::size_t slot_of(const geometry& like, const tuning& by) noexcept {
-    return std::min<std::size_t>(by.segment, like.slot_bytes);
+    return std::min(by.long_segment, like.longest_segment());
 }
 
 bool has_level(collective what) noexcept {
@@ -88,7 +89,7 @@ bool reduce_by_domain::joins() const noexcept {
 }
 
 void reduce_by_domain::give(std::uint64_t segment, const places& at) noexcept {
-    put(at.of(me_), input() + begin(segment), cut_.size(segment) * what_.element);
+    at.put(at.of(me_), input() + begin(segment), cut_.size(segment) * what_.element);
 }
 
 ucs_status_t reduce_by_domain::work(unsigned turn, std::uint64_t segment,
@@ -149,14 +150,14 @@ broadcast_by_domain::broadcast_by_domain(const call& what, const domains& who, c
 
 void broadcast_by_domain::give(std::uint64_t segment, const places& at) noexcept {
     if (me_ != what_.root) return;
-    put(at.of(me_), output() + cut_.begin(segment) * what_.element,
-        cut_.size(segment) * what_.element);
+    at.put(at.of(me_), output() + cut_.begin(segment) * what_.element,
+           cut_.size(segment) * what_.element);
 }
 
 ucs_status_t broadcast_by_domain::work(unsigned, std::uint64_t segment, const places& at) noexcept {
     if (near_root()) return UCS_OK;
     const part mine = share(segment, me_);
-    put(at.of(me_) + mine.begin, at.of(what_.root) + mine.begin, mine.size());
+    at.put(at.of(me_) + mine.begin, at.of(what_.root) + mine.begin, mine.size());
     return UCS_OK;
 }
 
@@ -199,13 +200,13 @@ void collect_by_domain::give(std::uint64_t segment, const places& at) noexcept {
     const std::byte* const mine = what_.in_place
                                       ? piece(me_, segment)
                                       : input() + blocks_[me_].begin(segment) * what_.element;
-    put(at.of(me_), mine, size);
+    at.put(at.of(me_), mine, size);
     if (!what_.in_place) deliver(piece(me_, segment), mine, size);
 }
 
 ucs_status_t collect_by_domain::work(unsigned, std::uint64_t segment, const places& at) noexcept {
     for (const rank_t of : fetched_)
-        put(at.of(me_) + offsets_[of], at.of(of), bytes(of, segment));
+        at.put(at.of(me_) + offsets_[of], at.of(of), bytes(of, segment));
     return UCS_OK;
 }
 
@@ -233,7 +234,7 @@ reduce_and_deal_by_domain::reduce_and_deal_by_domain(const call& what, const dom
 // All of it: nothing is read where it lies once results are written.
 void reduce_and_deal_by_domain::give(std::uint64_t segment, const places& at) noexcept {
     reduce_and_deal::give(segment, at);
-    put(at.of(me_) + offset(me_), input() + within_all(me_, segment), bytes(me_, segment));
+    at.put(at.of(me_) + offset(me_), input() + within_all(me_, segment), bytes(me_, segment));
 }
 
 ucs_status_t reduce_and_deal_by_domain::work(unsigned, std::uint64_t segment,

@@ -39,13 +39,14 @@ std::uint64_t segments_for(const packing& by, std::size_t most) noexcept {
 }  // namespace
 
 bool dealing::fits(const call& what, const geometry& like) noexcept {
-    return round_up(what.element, line) <= like.slot_bytes / like.ranks;
+    return round_up(what.element, line) <= like.longest_segment() / like.ranks;
 }
 
 dealing::dealing(const call& what, const domains& who, const geometry& like, const tuning& by)
     : pattern(what, who) {
-    const std::size_t most = std::min<std::size_t>(by.segment, like.slot_bytes);
     packing how{what, like, true};
+    const std::size_t least = round_up(what.element, line) * like.ranks;
+    const std::size_t most = segment_for(how.all(1), least, like, by);
     how.tight = how.all(1) <= std::min<std::size_t>(most, like.mailbox_bytes);
     how_.segments = segments_for(how, most);
     hear_all();
@@ -63,7 +64,7 @@ void dealing::give_others(const std::byte* all, std::uint64_t segment, const pla
     std::byte* const slot = at.of(me_);
     for (rank_t to = 0; to < ranks_; ++to)
         if (const std::size_t size = bytes(to, segment); to != me_ && size != 0)
-            std::memcpy(slot + offsets_[to], all + within_all(to, segment), size);
+            at.put(slot + offsets_[to], all + within_all(to, segment), size);
 }
 
 void dealing::give(std::uint64_t segment, const places& at) noexcept {

@@ -23,6 +23,7 @@ engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by,
       others_(std::move(others)),
       mine_(memory.control_of(me)),
       patience_(memory, me, patience::usual(memory.ranks())),
+      writer_(by.writing),
       looks_(outnumber_cores(memory.ranks()) ? 1 : most_looks) {
     entered_by_.known.resize(memory.ranks());
     taken_by_.known.resize(memory.ranks());
@@ -61,6 +62,7 @@ void engine::begin() noexcept {
     taken_ = 0;
     arrived_ = 0;
     posted_ = false;
+    if (!first_->in_mailbox_) base_ = round_up(end_, first_->row_);
     const claim& said = *first_->claim_;
     entry_ = said.entry(number_ + 1);
     write(mine_.entry, entry_);
@@ -74,7 +76,7 @@ void engine::finish() noexcept {
     operation* const ended = first_;
     first_ = ended->next_;
     if (first_ == nullptr) last_ = nullptr;
-    if (!ended->in_mailbox_) base_ += ended->pattern_->how().segments;
+    if (!ended->in_mailbox_) end_ = base_ + ended->pattern_->how().segments * ended->row_;
     ++number_;
     if (first_ != nullptr) begin();
     const bool was_running = std::exchange(running_, true);
@@ -124,7 +126,7 @@ bool engine::step_in_mailbox(unsigned looks) noexcept {
     const flow& how = first_->pattern_->how();
     for (; arrived_ < how.awaits[0].size(); ++arrived_)
         if (!has_posted(how.awaits[0][arrived_], looks)) return false;
-    if (how.takes) first_->pattern_->take(0, {memory_, true, number_});
+    if (how.takes) first_->pattern_->take(0, {memory_, number_});
     finish();
     return true;
 }
@@ -135,7 +137,7 @@ bool engine::step_in_mailbox(unsigned looks) noexcept {
 bool engine::post() noexcept {
     const std::uint64_t boxes = memory_.like().mailboxes;
     if (number_ + 2 > boxes && !have(entered_by_, number_ + 2 - boxes, who_.others())) return false;
-    first_->pattern_->give(0, {memory_, true, number_});
+    first_->pattern_->give(0, {memory_, number_});
     mailbox_head& box = memory_.mailbox(me_, number_);
     write(box.entry, entry_);
     tell(box.number, number_ + 1);
@@ -171,14 +173,21 @@ bool engine::step_in_slots() noexcept {
     return moved;
 }
 
-bool engine::give() noexcept {
+// Nobody has said that he is through the slots that were left out before the first row.
+std::uint64_t engine::room_for(std::uint64_t segment) const noexcept {
     const std::uint64_t slots = memory_.like().slots;
+    const std::uint64_t used = done_with(segment);
+    if (used <= slots) return 0;
+    return used - slots > base_ ? used - slots : std::min(used - slots, end_);
+}
+
+bool engine::give() noexcept {
     std::uint64_t& given = passed_[0];
-    const std::uint64_t next = base_ + given;
-    if (given == first_->pattern_->how().segments || given == taken_ + slots) return false;
-    if (next >= slots && !have(taken_by_, next + 1 - slots, who_.others())) return false;
-    first_->pattern_->give(given++, {memory_, false, next});
-    publish(&control::given, next + 1);
+    if (given == first_->pattern_->how().segments) return false;
+    const std::uint64_t room = room_for(given);
+    if (slot_of(taken_) < room || !have(taken_by_, room, who_.others())) return false;
+    first_->pattern_->give(given, {memory_, writer_, slot_of(given)});
+    publish(&control::given, done_with(given++));
     return true;
 }
 
@@ -186,32 +195,30 @@ bool engine::work(unsigned turn) noexcept {
     const flow& how = first_->pattern_->how();
     std::uint64_t& worked = passed_[turn + 1];
     if (worked == passed_[turn]) return false;
-    const std::uint64_t next = base_ + worked;
-    if (!have(passed_by_[turn], next + 1, how.awaits[turn])) return false;
-    const ucs_status_t status = first_->pattern_->work(turn, worked++, {memory_, false, next});
+    if (!have(passed_by_[turn], done_with(worked), how.awaits[turn])) return false;
+    const ucs_status_t status =
+        first_->pattern_->work(turn, worked, {memory_, writer_, slot_of(worked)});
     if (status != UCS_OK) {
         ucs::log::error(node_log, "rank {} cannot read what the others gave: {}", me_,
                         ucs_status_string(status));
         fail(status);
         return false;
     }
-    publish(passed_by_[turn + 1].where, next + 1);
+    publish(passed_by_[turn + 1].where, done_with(worked++));
     return true;
 }
 
 bool engine::take() noexcept {
     const flow& how = first_->pattern_->how();
     if (taken_ == passed_[how.works]) return false;
-    const std::uint64_t next = base_ + taken_;
     if (how.takes) {
-        if (!have(passed_by_[how.works], next + 1, how.awaits[how.works])) return false;
+        if (!have(passed_by_[how.works], done_with(taken_), how.awaits[how.works])) return false;
         if (taken_ == 0)
             for (rank_t rank = 0; rank < size(); ++rank)
                 if (!agrees(rank, peek(memory_.control_of(rank).entry))) return false;
-        first_->pattern_->take(taken_, {memory_, false, next});
+        first_->pattern_->take(taken_, {memory_, writer_, slot_of(taken_)});
     }
-    ++taken_;
-    publish(&control::taken, next + 1);
+    publish(&control::taken, done_with(taken_++));
     return true;
 }
 

@@ -78,6 +78,15 @@ private:
     [[nodiscard]] bool have(counter& all, std::uint64_t value, std::span<const rank_t> of) noexcept;
     [[nodiscard]] seen look_at(counter& all, rank_t rank, std::uint64_t value) noexcept;
     [[nodiscard]] bool has_posted(rank_t rank, unsigned looks) noexcept;
+    // The slot where a segment of the first operation begins, counted since the group was made;
+    // what the counters say when it is done; and how far all have to be before it is given.
+    [[nodiscard]] std::uint64_t slot_of(std::uint64_t segment) const noexcept {
+        return base_ + segment * first_->row_;
+    }
+    [[nodiscard]] std::uint64_t done_with(std::uint64_t segment) const noexcept {
+        return slot_of(segment + 1);
+    }
+    [[nodiscard]] std::uint64_t room_for(std::uint64_t segment) const noexcept;
     [[nodiscard]] bool waits_for(rank_t rank) const noexcept;
     [[nodiscard]] bool agrees(rank_t rank, std::uint64_t entry) noexcept;
     void log_disagreement(rank_t rank, std::uint64_t entry) const noexcept;
@@ -94,11 +103,13 @@ private:
     const neighbours others_;
     control& mine_;
     patience patience_;
+    slot_writer writer_;
 
     operation* first_ = nullptr;  // the one that runs
     operation* last_ = nullptr;
     std::uint64_t number_ = 0;  // of operations that ended
-    std::uint64_t base_ = 0;    // segments of those that ended
+    std::uint64_t base_ = 0;    // slots that were used before the first segment of this one
+    std::uint64_t end_ = 0;  // slots of those that ended: a row begins at a multiple of its length
     std::uint64_t entry_ = 0;
     bool posted_ = false;
     // Segments of this one: through giving and the stages between, and through all.

@@ -73,14 +73,11 @@ bool engine::waits_for(rank_t rank) const noexcept {
         if (!posted_) return below(its.entered, number_ + 2 - memory_.like().mailboxes);
         return awaits(0) && below(memory_.mailbox(rank, number_).number, number_ + 1);
     }
-    const std::uint64_t slots = memory_.like().slots;
-    const std::uint64_t next = base_ + passed_[0];
-    if (passed_[0] != how.segments && next >= slots && below(its.taken, next + 1 - slots))
-        return true;
+    if (passed_[0] != how.segments && below(its.taken, room_for(passed_[0]))) return true;
     for (unsigned stage = 0; stage <= how.works; ++stage) {
         const std::uint64_t done = stage < how.works ? passed_[stage + 1] : taken_;
         if (done != passed_[stage] && awaits(stage) &&
-            below(its.*passed_by_[stage].where, base_ + done + 1))
+            below(its.*passed_by_[stage].where, done_with(done)))
             return true;
     }
     return false;

@@ -3,12 +3,13 @@
 //   0            who made it and for what: one page, written before anybody else attaches
 //   controls     256 bytes of each rank: its counters (written by it alone), its sleep mark
 //   mailboxes    of each rank some, used in turn: u64 operation + 1, u64 entry, content
-//   slots        of each rank some, used in turn: `slot_bytes` of content each
+//   slots        of each rank some, used in turn: `slot_bytes` of content each, without gaps
 //   rings        of each pair of ranks one: control (256 bytes), content
 //
 // Nothing but the sleep mark and a count of sleepers has two writers.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -74,20 +75,21 @@ struct geometry {
     std::uint32_t ranks = 1;
     std::uint32_t mailboxes = 4;         // a power of two: nothing is divided on the way to one
     std::uint32_t mailbox_bytes = 4096;  // of content
-    std::uint32_t slots = 8;
-    std::uint32_t slot_bytes = 128 * 1024;
+    std::uint32_t slots = 64;
+    std::uint32_t slot_bytes = 32 * 1024;
     std::uint32_t ring_bytes = 32 * 1024;
 
     static constexpr std::uint32_t max_ranks = 4096;
 
     // Two mailboxes and two slots at least: who is done with one operation may begin the next while
-    // others still read. A slot has a line for each rank, so that every collective makes progress.
+    // others still read. A segment has a line for each rank, so that every collective makes
+    // progress.
     [[nodiscard]] constexpr bool valid() const noexcept {
         return ranks >= 1 && ranks <= max_ranks && mailboxes >= 2 && mailboxes <= 1024 &&
                std::has_single_bit(mailboxes) && mailbox_bytes >= 48 && mailbox_bytes <= 1U << 20 &&
                slots >= 2 && slots <= 1024 && slot_bytes % page == 0 &&
-               slot_bytes / line >= ranks && slot_bytes <= 1U << 26 && ring_bytes % line == 0 &&
-               ring_bytes >= 512 && ring_bytes <= 1U << 24;
+               longest_segment() / line >= ranks && slot_bytes <= 1U << 26 &&
+               ring_bytes % line == 0 && ring_bytes >= 512 && ring_bytes <= 1U << 24;
     }
 
     [[nodiscard]] constexpr std::size_t mailbox_stride() const noexcept {
@@ -113,6 +115,23 @@ struct geometry {
         return slot_at(ranks, 0) + (std::size_t{from} * ranks + to) * ring_stride();
     }
     [[nodiscard]] constexpr std::size_t bytes() const noexcept { return ring_at(ranks, 0); }
+
+    // A long segment takes several slots of a rank that lie in a row: a power of two that divides
+    // their number, so that the first one is a multiple of it. At least two such rows are there.
+    [[nodiscard]] constexpr std::uint32_t longest_row() const noexcept {
+        std::uint32_t row = 4;
+        while (row > 1 && (slots % row != 0 || slots / row < 2))
+            row /= 2;
+        return row;
+    }
+    [[nodiscard]] constexpr std::uint32_t row_for(std::size_t bytes) const noexcept {
+        return static_cast<std::uint32_t>(
+            std::bit_ceil(std::max<std::size_t>((bytes + slot_bytes - 1) / slot_bytes, 1)));
+    }
+    // That a segment can have.
+    [[nodiscard]] constexpr std::size_t longest_segment() const noexcept {
+        return std::size_t{longest_row()} * slot_bytes;
+    }
 
     bool operator==(const geometry&) const = default;
 };

@@ -5,7 +5,7 @@ namespace {
 
 algo::cut cut_of(std::uint64_t count, std::size_t element, const geometry& like,
                  const tuning& by) noexcept {
-    return algo::segments_of(count, element, std::min<std::size_t>(by.segment, like.slot_bytes));
+    return algo::segments_of(count, element, segment_for(count * element, element, like, by));
 }
 
 }  // namespace
@@ -24,8 +24,8 @@ broadcast::broadcast(const call& what, const domains& who, const geometry& like,
 
 void broadcast::give(std::uint64_t segment, const places& at) noexcept {
     if (me_ != what_.root) return;
-    put(at.of(me_), output() + cut_.begin(segment) * what_.element,
-        cut_.size(segment) * what_.element);
+    at.put(at.of(me_), output() + cut_.begin(segment) * what_.element,
+           cut_.size(segment) * what_.element);
 }
 
 void broadcast::take(std::uint64_t segment, const places& at) noexcept {
@@ -54,7 +54,7 @@ void collect::give(std::uint64_t segment, const places& at) noexcept {
     const std::byte* const mine = what_.in_place
                                       ? piece(me_, segment)
                                       : input() + blocks_[me_].begin(segment) * what_.element;
-    if (what_.what != schedule::collective::gather || !gets()) put(at.of(me_), mine, size);
+    if (what_.what != schedule::collective::gather || !gets()) at.put(at.of(me_), mine, size);
     if (gets() && !what_.in_place) deliver(piece(me_, segment), mine, size);
 }
 

@@ -46,6 +46,7 @@ ucs_status_t operation::init(const call& what) noexcept try {
     const flow& how = pattern_->how();
     in_mailbox_ =
         how.segments == 1 && how.works == 0 && how.bytes <= engine_.memory().like().mailbox_bytes;
+    row_ = engine_.memory().like().row_for(how.bytes);
     claim_.emplace(call_, how, engine_.size());
     return UCS_OK;
 } catch (const std::bad_alloc&) {

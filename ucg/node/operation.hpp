@@ -52,6 +52,7 @@ private:
     std::unique_ptr<pattern> pattern_;
     std::optional<claim> claim_;
     bool in_mailbox_ = false;
+    std::uint32_t row_ = 1;  // slots that a segment takes
     ucs_status_t status_ = UCS_OK;
     operation* next_ = nullptr;  // started after it
     listener told_ = nullptr;

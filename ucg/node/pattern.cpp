@@ -27,10 +27,17 @@ std::unique_ptr<pattern> make_reducing(const call& what, const domains& who, con
 
 }  // namespace
 
+std::size_t segment_for(std::size_t bytes, std::size_t element, const geometry& like,
+                        const tuning& by) noexcept {
+    const std::size_t longest = std::min(by.long_segment, like.longest_segment());
+    const std::size_t shortest = std::min<std::size_t>(by.segment, like.slot_bytes);
+    const bool is_long = bytes >= by.long_bytes || like.ranks > by.few_ranks || element > shortest;
+    return is_long ? std::max(shortest, longest) : shortest;
+}
+
 std::unique_ptr<pattern> make_pattern(const call& what, const domains& who, const geometry& like,
                                       const tuning& by, const neighbours& others) {
-    if (what.element == 0 || what.element > std::min<std::size_t>(by.segment, like.slot_bytes))
-        return nullptr;
+    if (what.element == 0 || what.element > segment_for(0, what.element, like, by)) return nullptr;
     const bool deals = dealing::fits(what, like);
     const bool reads = !others.empty() && reading::pays(what, like, by);
     const bool by_domain = pays_by_domain(what, who, like, by);

@@ -9,6 +9,7 @@
 
 #include "ucg/node/domains.hpp"
 #include "ucg/node/segment.hpp"
+#include "ucg/node/slot_writer.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucs/arch/copy.hpp"
 #include "ucs/type/status.h"
@@ -21,16 +22,29 @@ using schedule::call;
 // Where the ranks have put one segment: in their mailboxes or in their slots.
 class places {
 public:
-    places(const segment& memory, bool mailboxes, std::uint64_t number) noexcept
-        : memory_(memory), mailboxes_(mailboxes), number_(number) {}
+    places(const segment& memory, std::uint64_t mailbox) noexcept
+        : memory_(memory), writer_(nullptr), number_(mailbox) {}
+    places(const segment& memory, slot_writer& by, std::uint64_t slot) noexcept
+        : memory_(memory), writer_(&by), number_(slot) {}
 
     [[nodiscard]] std::byte* of(rank_t rank) const noexcept {
-        return mailboxes_ ? memory_.mailbox_content(rank, number_) : memory_.slot(rank, number_);
+        return writer_ == nullptr ? memory_.mailbox_content(rank, number_)
+                                  : memory_.slot(rank, number_);
     }
+    // Copies to a place of the own rank's, where others read it soon; the source of nothing may be
+    // null.
+    void put(std::byte* into, const std::byte* from, std::size_t bytes) const noexcept {
+        if (writer_ != nullptr)
+            writer_->put(into, from, bytes);
+        else if (bytes != 0)
+            std::memcpy(into, from, bytes);
+    }
+    // Whether put() goes past the caches now.
+    [[nodiscard]] bool streams() const noexcept { return writer_ != nullptr && writer_->streams(); }
 
 private:
     const segment& memory_;
-    bool mailboxes_;
+    slot_writer* writer_;  // nullptr: it is in mailboxes
     std::uint64_t number_;
 };
 
@@ -68,12 +82,22 @@ struct tuning {
     std::size_t most_read_bytes = 32 << 20;
     // From so many bytes of a vector (of all blocks) on, each domain has a level of its own.
     std::size_t domain_bytes = 64 * 1024;
-    // Bytes of a segment; a message is cut into segments of this size at most, so that one is
-    // copied while the others' processors see the one before. At most a slot.
-    std::size_t segment = 128 * 1024;
+    // Bytes of a segment, at most: a vector is cut, so that one segment is copied while the others'
+    // processors see the one before. Of long vectors (of what a rank puts into its slots), and
+    // among more than a few ranks, which may have to share cores, segments are longer, as far as
+    // slots in a row go: fewer meetings, and longer streams of memory.
+    std::size_t segment = 32 * 1024;
+    std::size_t long_segment = 128 * 1024;
+    std::size_t long_bytes = 1 << 20;
+    rank_t few_ranks = 2;
+    slot_writer::limits writing;
     // Bytes that are reduced at a time where the result is copied to two places.
     std::size_t block = 16 * 1024;
 };
+
+// Bytes of a segment of `bytes` in elements of so many, at most.
+[[nodiscard]] std::size_t segment_for(std::size_t bytes, std::size_t element, const geometry& like,
+                                      const tuning& by) noexcept;
 
 // One collective of one rank. Each segment passes the stages in order; give() of a segment may come
 // before take() of the one before. Nothing here waits: the engine calls a stage when it can run,
@@ -115,10 +139,6 @@ protected:
     }
     [[nodiscard]] std::byte* output() const noexcept { return static_cast<std::byte*>(what_.into); }
 
-    // Copies into a slot, where others read it soon; the source of nothing may be null.
-    static void put(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
-        if (bytes != 0) std::memcpy(into, from, bytes);
-    }
     // Says how long the result is, and from which length on it is streamed; before deliver().
     void expect(std::size_t bytes, std::size_t streamed) noexcept {
         streams_ = bytes >= streamed || bytes >= ucs::arch::nontemporal_threshold();

@@ -9,7 +9,7 @@ namespace ucg::node {
 reducing::reducing(const call& what, const domains& who, const geometry& like, const tuning& by)
     : pattern(what, who),
       cut_(algo::segments_of(what.count, what.element,
-                             std::min<std::size_t>(by.segment, like.slot_bytes))),
+                             segment_for(what.count * what.element, what.element, like, by))),
       sources_(like.ranks) {
     how_.segments = cut_.pieces;
     how_.bytes = cut_.longest() * what.element;
@@ -36,7 +36,7 @@ reduce_directly::reduce_directly(const call& what, const domains& who, const geo
 // The only one who reduces is the one who does not need it.
 void reduce_directly::give(std::uint64_t segment, const places& at) noexcept {
     if (what_.what == schedule::collective::reduce && me_ == what_.root) return;
-    put(at.of(me_), input() + begin(segment), bytes(segment));
+    at.put(at.of(me_), input() + begin(segment), bytes(segment));
 }
 
 void reduce_directly::take(std::uint64_t segment, const places& at) noexcept {
@@ -47,7 +47,9 @@ void reduce_directly::take(std::uint64_t segment, const places& at) noexcept {
 
 reduce_in_parts::reduce_in_parts(const call& what, const domains& who, const geometry& like,
                                  const tuning& by)
-    : reducing(what, who, like, by), block_(std::max<std::size_t>(by.block / what.element, 1)) {
+    : reducing(what, who, like, by),
+      block_(std::max<std::size_t>(by.block / what.element, 1)),
+      spare_(new std::byte[block_ * what.element]) {
     // Whoever wants the result needs what others worked, and everyone what they gave.
     how_.works = 1;
     how_.awaits[1] = std::exchange(how_.awaits[0], who.others());
@@ -59,8 +61,8 @@ void reduce_in_parts::give(std::uint64_t segment, const places& at) noexcept {
     const auto [first, last] = part_of(segment, me_);
     std::byte* const into = at.of(me_);
     const std::size_t all = bytes(segment);
-    if (first != 0) std::memcpy(into, from, first);
-    if (last != all) std::memcpy(into + last, from + last, all - last);
+    at.put(into, from, first);
+    at.put(into + last, from + last, all - last);
 }
 
 // In blocks that stay in the nearest cache, since the result goes to two places.
@@ -69,8 +71,10 @@ ucs_status_t reduce_in_parts::work(unsigned, std::uint64_t segment, const places
     const std::size_t step = block_ * what_.element;
     for (std::size_t offset = first; offset < last; offset += step) {
         const std::size_t size = std::min(step, last - offset);
-        std::byte* const result = at.of(me_) + offset;
+        std::byte* const shared = at.of(me_) + offset;
+        std::byte* const result = at.streams() ? spare_.get() : shared;
         reduce(segment, at, offset, size / what_.element, result);
+        if (result != shared) at.put(shared, result, size);
         if (wants_result()) deliver(output() + begin(segment) + offset, result, size);
     }
     return UCS_OK;

@@ -57,6 +57,28 @@ TEST_CASE("nothing in a node's memory overlaps or lies outside") {
     }
 }
 
+TEST_CASE("a row of slots begins at a multiple of its length, and there are two at least") {
+    geometry like = of(2);
+    const auto row_of = [&](std::uint32_t slots) {
+        like.slots = slots;
+        return like.longest_row();
+    };
+    CHECK(row_of(64) == 4);
+    CHECK(row_of(8) == 4);
+    CHECK(row_of(6) == 2);
+    CHECK(row_of(4) == 2);
+    CHECK(row_of(3) == 1);
+    CHECK(row_of(2) == 1);
+    like.slots = 8;
+    CHECK(like.row_for(0) == 1);
+    CHECK(like.row_for(like.slot_bytes) == 1);
+    CHECK(like.row_for(like.slot_bytes + 1) == 2);
+    CHECK(like.row_for(3 * like.slot_bytes) == 4);
+    for (std::uint64_t first = 0; first < 32; first += 4)
+        for (std::uint64_t i = 1; i < 4; ++i)
+            CHECK(like.slot_at(1, first + i) == like.slot_at(1, first) + i * like.slot_bytes);
+}
+
 TEST_CASE("a node's memory is attached by those who expect it as it is") {
     geometry like = of(2);
     auto file = segment::make(like);
@@ -64,7 +86,7 @@ TEST_CASE("a node's memory is attached by those who expect it as it is") {
     CHECK(segment::attach(file->get(), like).ok());
     like.slots = 2;  // less than there is, but laid out otherwise
     CHECK(segment::attach(file->get(), like).status() == UCS_ERR_INVALID_PARAM);
-    like.slots = 64;
+    like.slots = 65;
     CHECK(segment::attach(file->get(), like).status() == UCS_ERR_INVALID_PARAM);
     like.slots = 0;
     CHECK(segment::make(like).status() == UCS_ERR_INVALID_PARAM);
