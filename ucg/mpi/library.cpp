@@ -1,31 +1,16 @@
 // Begin and end.
 #include "ucg/mpi/library.hpp"
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-
 #include "ucg/mpi/exported.hpp"
 #include "ucg/mpi/persistent.hpp"
 #include "ucg/mpi/progress.hpp"
 #include "ucg/mpi/served.hpp"
+#include "ucg/mpi/settings.hpp"
 #include "ucg/mpi/stats.hpp"
 #include "ucg/mpi/types.hpp"
 
 namespace ucg::mpi {
 namespace {
-
-bool is_set(const char* name, bool otherwise) noexcept {
-    const char* const text = std::getenv(name);
-    if (text == nullptr || *text == '\0') return otherwise;
-    for (const char* const yes : {"y", "yes", "1", "on", "Y"})
-        if (std::strcmp(text, yes) == 0) return true;
-    for (const char* const no : {"n", "no", "0", "off", "N"})
-        if (std::strcmp(text, no) == 0) return false;
-    std::fprintf(stderr, "ucg_mpi: %s=%s is neither y nor n; it counts as %s\n", name, text,
-                 otherwise ? "y" : "n");
-    return otherwise;
-}
 
 ucs_thread_mode_t mode_of(int level) noexcept {
     // Below MULTIPLE the helping thread and the program's take turns.
@@ -36,7 +21,6 @@ constexpr int tag_of_never = 2;
 
 bool bring_up(int level) noexcept {
     library_state& own = library();
-    if (!is_set("UCG_MPI", true)) return false;
     ucg_context_params_t params = UCG_CONTEXT_PARAMS_INIT;
     params.thread_mode = mode_of(level);
     if (ucg_context_create(&params, &own.context) != UCS_OK) return false;
@@ -72,11 +56,11 @@ void begin(int thread_level) noexcept {
     library_state& own = library();
     own.multiple = thread_level == MPI_THREAD_MULTIPLE;
     // How ranks differ in this must not matter: the lowest wish counts.
-    int wishes[2] = {bring_up(thread_level) ? 1 : 0, 0};
-    wishes[1] = is_set("UCG_MPI_EAGER", true) ? 1 : 0;
+    const settings wanted = settings::read();
+    const int wishes[2] = {wanted.take && bring_up(thread_level) ? 1 : 0, wanted.eager ? 1 : 0};
     int agreed[2] = {0, 0};
     PMPI_Allreduce(wishes, agreed, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (is_set("UCG_MPI_STATS", false)) statistics().enable();
+    if (wanted.stats) statistics().enable();
     if (agreed[0] == 0) {
         tear_down();
         return;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "ucs/config/boolean.hpp"
 #include "ucs/config/option.hpp"
 #include "ucs/config/text.hpp"
 #include "ucs/config/units.hpp"
@@ -30,16 +31,6 @@ ucs_status_t parse_unit(std::string_view text, void* field) {
 template<class T>
 const T& get(const void* field) {
     return *static_cast<const T*>(field);
-}
-
-std::optional<bool> parse_bool(std::string_view text) {
-    for (const char* yes : {"y", "yes", "on", "1", "true"}) {
-        if (same_text(trim(text), yes)) return true;
-    }
-    for (const char* no : {"n", "no", "off", "0", "false"}) {
-        if (same_text(trim(text), no)) return false;
-    }
-    return std::nullopt;
 }
 
 template<class T>
@@ -156,7 +147,7 @@ std::optional<allow_list> parse_allow_list(std::string_view text) {
 template<>
 const value_type& value_type_of<bool>() {
     static constexpr value_type type{
-        "y or n (also yes, no, on, off, 1, 0, true, false)",
+        boolean_form,
         [](std::string_view text, void* field) { return store(field, parse_bool(text)); },
         [](const void* field) { return std::string(get<bool>(field) ? "y" : "n"); }};
     return type;

@@ -210,11 +210,25 @@ HANDED_OVER = {"taken_forms": {"one rank only", "intercommunicator", "datatype",
                "taken_groups": {NO_GROUP}}
 
 
-def not_taken(args, output):
-    """None when libucg_mpi took what it should, else what it did not take."""
-    rows = {name: (int(taken), int(others), set(re.findall(r"\d+ ([^,]+)", why or "")))
+def statistics_of(output):
+    """What libucg_mpi says of each function: calls taken and handed over, and the reasons."""
+    return {name: (int(taken), int(others), set(re.findall(r"\d+ ([^,]+)", why or "")))
             for name, taken, others, why in re.findall(
                 r"^# ucg_mpi: (MPI_\w+): (\d+) taken, (\d+) handed over(?:: (.*))?$", output, re.M)}
+
+
+def not_left(args, output):
+    """None when libucg_mpi has left all calls to the MPI for that one reason, else what it did."""
+    rows = statistics_of(output)
+    for name, (taken, _, reasons) in rows.items():
+        if taken or reasons != {args.left_for}:
+            return f"of {name} {taken} calls were taken, and others handed over: {', '.join(sorted(reasons))}"
+    return None if rows else "libucg_mpi printed no statistics"
+
+
+def not_taken(args, output):
+    """None when libucg_mpi took what it should, else what it did not take."""
+    rows = statistics_of(output)
     if not any(taken for taken, _, _ in rows.values()):
         return "no call was taken by libucg_mpi"
     for name, (_, _, reasons) in rows.items():
@@ -233,7 +247,13 @@ def verdict(args, code, output, wanted, seen, strange, pattern, folder):
     """None when the run is good, else the reason."""
     if code != 0:
         return f"mpirun ended with {code}"
-    reason = not_taken(args, output) if args.taken and args.np > 1 else None
+    reason = None
+    if args.left_for:
+        reason = not_left(args, output)
+    elif args.taken and args.np > 1:
+        reason = not_taken(args, output)
+    if reason is None and args.says not in output:
+        reason = f"the output has no \"{args.says}\""
     if reason:
         return reason
     if strange:
@@ -266,6 +286,9 @@ def main():
     parser.add_argument("--no-memory-hooks", action="store_true", help="without Open MPI's memory hooks: "
                         "they run in ending threads, which ThreadSanitizer has taken down already")
     parser.add_argument("--taken", type=Path, help="libucg_mpi to preload; the run must show that it took calls")
+    parser.add_argument("--left-for", metavar="REASON", help="the reason, as in the statistics of libucg_mpi, for which it "
+                        "must leave all calls to the MPI")
+    parser.add_argument("--says", metavar="TEXT", default="", help="what must be in the output")
     args = parser.parse_args()
     if args.taken and not args.taken.exists():
         skip(f"{args.taken.name} was not built: the headers of its MPI are missing")
