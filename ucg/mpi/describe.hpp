@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "ucg/mpi/fits.hpp"
 #include "ucg/mpi/prepared.hpp"
 #include "ucg/mpi/served.hpp"
 #include "ucg/mpi/types.hpp"
@@ -69,8 +70,9 @@ std::vector<piece> pieces_of(const blocks_of<Count, Place>& blocks, std::size_t 
                              std::ptrdiff_t extent) {
     std::vector<piece> made(count);
     for (std::size_t i = 0; i < count; ++i)
-        made[i] = {static_cast<std::ptrdiff_t>(blocks.places[i]) * extent,
-                   static_cast<std::uint64_t>(blocks.counts[i])};
+        if (blocks.counts[i] != 0)
+            made[i] = {static_cast<std::ptrdiff_t>(blocks.places[i]) * extent,
+                       static_cast<std::uint64_t>(blocks.counts[i])};
     return made;
 }
 
@@ -104,11 +106,6 @@ inline void set_places(std::vector<std::uint64_t>& places, const std::vector<pie
         places[i] = pieces[i].elements == 0 ? 0 : static_cast<std::uint64_t>(pieces[i].place - low);
 }
 
-template<class Count>
-bool are_counts(const Count* counts, std::size_t n) noexcept {
-    return counts != nullptr && std::all_of(counts, counts + n, [](Count c) { return c >= 0; });
-}
-
 inline void begin(prepared& p, ucg_coll_t what, bool in_place) noexcept {
     p.args.coll = what;
     p.args.type = UCG_TYPE_UINT8;
@@ -135,12 +132,15 @@ void sides(prepared& p, const void* in, Count in_elements, const layout& in_type
         stage_input(p, in, in_type, {{0, given}});
 }
 
-// A reduction that MPI defines for a built-in type; its input lies as ucg needs it.
-inline reason reduction(prepared& p, ucg_coll_t what, bool in_place, MPI_Datatype type,
-                        MPI_Op op) noexcept {
+// A reduction that MPI defines for a built-in type, of `blocks` times `count` elements; its input
+// lies as ucg needs it.
+template<class Count>
+reason reduction(prepared& p, ucg_coll_t what, bool in_place, Count count, std::uint64_t blocks,
+                 MPI_Datatype type, MPI_Op op) noexcept {
     const reducing how = reducing_of(type, op);
     if (!how.type_known) return reason::datatype;
     if (!how.op_known) return reason::operation;
+    if (!fits(count, blocks, ucg_type_size(how.type))) return reason::arguments;
     begin(p, what, in_place);
     p.args.type = how.type;
     p.args.op = how.op;
@@ -169,10 +169,10 @@ inline reason describe_barrier(prepared& p, const served&) noexcept {
 template<class Count>
 reason describe_bcast(prepared& p, const served& of, void* buffer, Count count, MPI_Datatype type,
                       int root) {
-    if (count < 0 || type == MPI_DATATYPE_NULL || root < 0 ||
-        static_cast<std::uint32_t>(root) >= of.size())
+    if (type == MPI_DATATYPE_NULL || root < 0 || static_cast<std::uint32_t>(root) >= of.size())
         return reason::arguments;
     const layout where = layout_of(type);
+    if (!fits(count, 1, where.unit())) return reason::arguments;
     const auto elements = static_cast<std::uint64_t>(count);
     describing::begin(p, UCG_COLL_BCAST, false);
     p.args.count = elements * where.size;
@@ -192,14 +192,15 @@ template<class Count>
 reason describe_allgather(prepared& p, const served& of, const void* in, Count in_count,
                           MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type) {
     const bool in_place = in == MPI_IN_PLACE;
-    if (out_count < 0 || out_type == MPI_DATATYPE_NULL ||
-        (!in_place && (in_count < 0 || in_type == MPI_DATATYPE_NULL)))
+    if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
-    const layout target = layout_of(out_type);
+    const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
+    if (!fits(out_count, of.size(), target.unit()) ||
+        (!in_place && !fits(in_count, 1, source.unit())))
+        return reason::arguments;
     describing::begin(p, UCG_COLL_ALLGATHER, in_place);
     p.args.count = static_cast<std::uint64_t>(out_count) * target.size;
-    describing::sides(p, in, in_count, in_place ? target : layout_of(in_type), out, of.size(),
-                      out_count, target);
+    describing::sides(p, in, in_count, source, out, of.size(), out_count, target);
     if (in_place && p.out) {
         p.first_input = of.rank();
         p.inputs = 1;
@@ -211,16 +212,17 @@ template<class Count>
 reason describe_alltoall(prepared& p, const served& of, const void* in, Count in_count,
                          MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type) {
     const bool in_place = in == MPI_IN_PLACE;
-    if (out_count < 0 || out_type == MPI_DATATYPE_NULL ||
-        (!in_place && (in_count < 0 || in_type == MPI_DATATYPE_NULL)))
+    if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
-    const layout target = layout_of(out_type);
+    const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
+    if (!fits(out_count, of.size(), target.unit()) ||
+        (!in_place && !fits(in_count, of.size(), source.unit())))
+        return reason::arguments;
     describing::begin(p, UCG_COLL_ALLTOALL, in_place);
     p.args.count = static_cast<std::uint64_t>(out_count) * target.size;
     using wide = std::uint64_t;
-    describing::sides<wide>(p, in, in_place ? 0 : static_cast<wide>(in_count) * of.size(),
-                            in_place ? target : layout_of(in_type), out, of.size(),
-                            static_cast<wide>(out_count), target);
+    describing::sides<wide>(p, in, in_place ? 0 : static_cast<wide>(in_count) * of.size(), source,
+                            out, of.size(), static_cast<wide>(out_count), target);
     if (in_place && p.out) p.inputs = of.size();
     return reason::none;
 }
@@ -231,11 +233,12 @@ reason describe_allgatherv(prepared& p, const served& of, const void* in, Count 
                            const Place* places, MPI_Datatype out_type) {
     const blocks_of<Count, Place> out_blocks{counts, places};
     const bool in_place = in == MPI_IN_PLACE;
-    if (!describing::are_counts(out_blocks.counts, of.size()) || out_blocks.places == nullptr ||
-        out_type == MPI_DATATYPE_NULL ||
-        (!in_place && (in_count < 0 || in_type == MPI_DATATYPE_NULL)))
+    if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
-    const layout target = layout_of(out_type);
+    const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
+    if (!fit(counts, places, of.size(), target.unit()) ||
+        (!in_place && !fits(in_count, 1, source.unit())))
+        return reason::arguments;
     describing::begin(p, UCG_COLL_ALLGATHERV, in_place);
     auto pieces = describing::pieces_of(out_blocks, of.size(), target.extent);
     describing::set_counts(p.blocks.dst_counts, pieces, target.size);
@@ -251,7 +254,6 @@ reason describe_allgatherv(prepared& p, const served& of, const void* in, Count 
         p.inputs = in_place ? 1 : 0;
     }
     if (in_place) return reason::none;
-    const layout source = layout_of(in_type);
     const auto elements = static_cast<std::uint64_t>(in_count);
     if (source.dense && !describing::range{in, elements * source.size}.meets(whole)) {
         p.args.src = in;
@@ -269,12 +271,12 @@ reason describe_alltoallv(prepared& p, const served& of, const void* in, const C
     const blocks_of<Count, Place> in_blocks{in_counts, in_places},
         out_blocks{out_counts, out_places};
     const bool in_place = in == MPI_IN_PLACE;
-    if (!describing::are_counts(out_blocks.counts, of.size()) || out_blocks.places == nullptr ||
-        out_type == MPI_DATATYPE_NULL ||
-        (!in_place && (!describing::are_counts(in_blocks.counts, of.size()) ||
-                       in_blocks.places == nullptr || in_type == MPI_DATATYPE_NULL)))
+    if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
-    const layout target = layout_of(out_type);
+    const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
+    if (!fit(out_counts, out_places, of.size(), target.unit()) ||
+        (!in_place && !fit(in_counts, in_places, of.size(), source.unit())))
+        return reason::arguments;
     describing::begin(p, UCG_COLL_ALLTOALLV, in_place);
     auto pieces = describing::pieces_of(out_blocks, of.size(), target.extent);
     describing::set_counts(p.blocks.dst_counts, pieces, target.size);
@@ -289,7 +291,6 @@ reason describe_alltoallv(prepared& p, const served& of, const void* in, const C
         p.inputs = in_place ? of.size() : 0;
     }
     if (in_place) return reason::none;
-    const layout source = layout_of(in_type);
     pieces = describing::pieces_of(in_blocks, of.size(), source.extent);
     describing::set_counts(p.blocks.src_counts, pieces, source.size);
     if (source.dense) {
@@ -307,8 +308,8 @@ reason describe_alltoallv(prepared& p, const served& of, const void* in, const C
 template<class Count>
 reason describe_allreduce(prepared& p, const served&, const void* in, void* out, Count count,
                           MPI_Datatype type, MPI_Op op) {
-    if (count < 0) return reason::arguments;
-    const reason why = describing::reduction(p, UCG_COLL_ALLREDUCE, in == MPI_IN_PLACE, type, op);
+    const reason why =
+        describing::reduction(p, UCG_COLL_ALLREDUCE, in == MPI_IN_PLACE, count, 1, type, op);
     if (why != reason::none) return why;
     p.args.count = static_cast<std::uint64_t>(count);
     describing::reduction_sides(p, in, p.args.count, out, p.args.count);
@@ -318,9 +319,9 @@ reason describe_allreduce(prepared& p, const served&, const void* in, void* out,
 template<class Count>
 reason describe_reduce(prepared& p, const served& of, const void* in, void* out, Count count,
                        MPI_Datatype type, MPI_Op op, int root) {
-    if (count < 0 || root < 0 || static_cast<std::uint32_t>(root) >= of.size())
-        return reason::arguments;
-    const reason why = describing::reduction(p, UCG_COLL_REDUCE, in == MPI_IN_PLACE, type, op);
+    if (root < 0 || static_cast<std::uint32_t>(root) >= of.size()) return reason::arguments;
+    const reason why =
+        describing::reduction(p, UCG_COLL_REDUCE, in == MPI_IN_PLACE, count, 1, type, op);
     if (why != reason::none) return why;
     p.args.count = static_cast<std::uint64_t>(count);
     p.args.root = static_cast<std::uint32_t>(root);
@@ -333,9 +334,8 @@ reason describe_reduce(prepared& p, const served& of, const void* in, void* out,
 template<class Count>
 reason describe_reduce_scatter_block(prepared& p, const served& of, const void* in, void* out,
                                      Count count, MPI_Datatype type, MPI_Op op) {
-    if (count < 0) return reason::arguments;
-    const reason why =
-        describing::reduction(p, UCG_COLL_REDUCE_SCATTER_BLOCK, in == MPI_IN_PLACE, type, op);
+    const reason why = describing::reduction(p, UCG_COLL_REDUCE_SCATTER_BLOCK, in == MPI_IN_PLACE,
+                                             count, of.size(), type, op);
     if (why != reason::none) return why;
     p.args.count = static_cast<std::uint64_t>(count);
     describing::reduction_sides(p, in, p.args.count * of.size(), out, p.args.count);
@@ -345,15 +345,13 @@ reason describe_reduce_scatter_block(prepared& p, const served& of, const void* 
 template<class Count>
 reason describe_reduce_scatter(prepared& p, const served& of, const void* in, void* out,
                                const Count* counts, MPI_Datatype type, MPI_Op op) {
-    if (!describing::are_counts(counts, of.size())) return reason::arguments;
+    const auto all = sum_of(counts, of.size());
+    if (!all) return reason::arguments;
     const reason why =
-        describing::reduction(p, UCG_COLL_REDUCE_SCATTER, in == MPI_IN_PLACE, type, op);
+        describing::reduction(p, UCG_COLL_REDUCE_SCATTER, in == MPI_IN_PLACE, *all, 1, type, op);
     if (why != reason::none) return why;
     p.blocks.dst_counts.assign(counts, counts + of.size());
-    std::uint64_t all = 0;
-    for (const std::uint64_t each : p.blocks.dst_counts)
-        all += each;
-    describing::reduction_sides(p, in, all, out, p.blocks.dst_counts[of.rank()]);
+    describing::reduction_sides(p, in, *all, out, p.blocks.dst_counts[of.rank()]);
     return reason::none;
 }
 

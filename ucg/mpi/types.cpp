@@ -187,7 +187,7 @@ operator_of meaning_of(MPI_Op op) noexcept {
 
 layout layout_of(MPI_Datatype type) noexcept {
     if (const known_type* const known = types.find(type)) return known->where;
-    layout made{type, 0, 0, false};
+    layout made{type, layout::unknown, 0, false};
     MPI_Count size = 0;
     MPI_Aint begin = 0, extent = 0;
     if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||

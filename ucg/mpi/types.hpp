@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <ucg/api/ucg.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,9 +14,17 @@ namespace ucg::mpi {
 // order, so that MPI would send them as they lie.
 struct layout {
     MPI_Datatype type = MPI_DATATYPE_NULL;
-    std::uint64_t size = 0;     // bytes of data
+    std::uint64_t size = 0;     // bytes of data, or `unknown`
     std::ptrdiff_t extent = 0;  // from one element to the next
     bool dense = false;
+
+    // Of what MPI refuses, or cannot say in its numbers: no element of it fits anywhere.
+    static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+    // What an element takes, as data or where it lies.
+    [[nodiscard]] std::uint64_t unit() const noexcept {
+        const auto way = static_cast<std::uint64_t>(extent);
+        return std::max(size, extent < 0 ? 0 - way : way);
+    }
 };
 
 // Of any type that is committed. Depends on the rank's own description only, so nothing that must
