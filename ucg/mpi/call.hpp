@@ -16,7 +16,8 @@ inline served* group_for(MPI_Comm comm, form how, reason& why) noexcept {
     if (!library().active || comm == MPI_COMM_NULL) return nullptr;
     served* of = served::find(comm);
     if (of == nullptr && how != form::nonblocking) of = served::make(comm);
-    why = of != nullptr ? of->refused() : reason::not_yet;
+    const reason none_there = how == form::nonblocking ? reason::not_yet : reason::no_group;
+    why = of != nullptr ? of->refused() : none_there;
     return why == reason::none ? of : nullptr;
 }
 

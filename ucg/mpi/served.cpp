@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <numeric>
 
 #include "ucg/mpi/types.hpp"
 #include "ucg/node/cores.hpp"
@@ -46,6 +47,56 @@ void on_end(ucg_request_h, ucs_status_t, void* arg) {
     if (kept->owner != nullptr) moving().ended(*kept->owner);
 }
 
+// What a rank knows of a communicator without asking the others, who find the same.
+struct membership {
+    reason refused = reason::none;
+    std::uint32_t rank = 0, size = 0;
+};
+
+// In the order in which it can be told.
+membership membership_of(MPI_Comm comm) noexcept {
+    int between = 0, rank = 0, size = 0;
+    PMPI_Comm_test_inter(comm, &between);
+    if (between != 0) return {reason::intercommunicator, 0, 0};
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    membership made{reason::none, static_cast<std::uint32_t>(rank),
+                    static_cast<std::uint32_t>(size)};
+    if (size == 1) {
+        made.refused = reason::alone;
+        return made;
+    }
+    // Processes of another MPI_COMM_WORLD may run without this library. If any member is of
+    // another one, each member sees one that is of another than its own.
+    MPI_Group members = MPI_GROUP_NULL;
+    if (PMPI_Comm_group(comm, &members) != MPI_SUCCESS) {
+        made.refused = reason::no_group;
+        return made;
+    }
+    std::vector<int> here(made.size), there(made.size);
+    std::iota(here.begin(), here.end(), 0);
+    PMPI_Group_translate_ranks(members, size, here.data(), library().world, there.data());
+    PMPI_Group_free(&members);
+    if (std::ranges::find(there, MPI_UNDEFINED) != there.end())
+        made.refused = reason::several_worlds;
+    return made;
+}
+
+// How far a rank has come with a communicator of its own.
+enum class readiness : int { nothing, found, group };
+
+// How far all ranks have come. Others may be in collectives that need this rank before they come
+// here, so everything moves on meanwhile.
+readiness agreed(MPI_Comm comm, readiness mine) noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int own = static_cast<int>(mine), least = 0;
+    if (PMPI_Iallreduce(&own, &least, 1, MPI_INT, MPI_MIN, comm, &request) != MPI_SUCCESS ||
+        until([&](int* flag) { return PMPI_Test(&request, flag, MPI_STATUS_IGNORE); }) !=
+            MPI_SUCCESS)
+        return readiness::nothing;
+    return static_cast<readiness>(least);
+}
+
 }  // namespace
 
 served* served::find(MPI_Comm comm) noexcept {
@@ -61,67 +112,62 @@ served* served::find(MPI_Comm comm) noexcept {
 }
 
 served* served::make(MPI_Comm comm) noexcept {
-    auto* const made = new (std::nothrow) served(comm);
-    if (made == nullptr) return nullptr;
-    made->refused_ = made->join();
+    const membership own = membership_of(comm);
+    auto* const made = new (std::nothrow) served(comm, own.refused, own.rank, own.size);
+    const bool found = made != nullptr && made->hang_on();
+    bool found_by_all = found;
+    if (own.refused == reason::none)
+        found_by_all =
+            found ? made->join_others() : agreed(comm, readiness::nothing) >= readiness::found;
+    if (found_by_all) return made;
+    // Some rank would not find it again, and make another one alone: so all of them forget it.
+    if (found)
+        PMPI_Comm_delete_attr(comm, library().group_key);  // comes to on_free
+    else
+        delete made;
+    return nullptr;
+}
+
+bool served::hang_on() noexcept try {
     {
         const std::lock_guard guard(all_lock);
-        all().push_back(made);
+        all().push_back(this);
     }
-    PMPI_Comm_set_attr(comm, library().group_key, made);
-    return made;
+    if (PMPI_Comm_set_attr(comm_, library().group_key, this) == MPI_SUCCESS) return true;
+    const std::lock_guard guard(all_lock);
+    std::erase(all(), this);
+    return false;
+} catch (const std::bad_alloc&) {
+    return false;
 }
 
-// In the order in which what is the same on all ranks can be told without asking them.
-reason served::join() noexcept {
-    int between = 0, rank = 0, size = 0;
-    PMPI_Comm_test_inter(comm_, &between);
-    if (between != 0) return reason::intercommunicator;
-    PMPI_Comm_rank(comm_, &rank);
-    PMPI_Comm_size(comm_, &size);
-    rank_ = static_cast<std::uint32_t>(rank);
-    size_ = static_cast<std::uint32_t>(size);
-    if (size == 1) return reason::alone;
-    // Processes of another MPI_COMM_WORLD may run without this library. If any member is of
-    // another one, each member sees one that is of another than its own.
-    MPI_Group members = MPI_GROUP_NULL;
-    if (PMPI_Comm_group(comm_, &members) != MPI_SUCCESS) return reason::no_group;
-    std::vector<int> here(size_), there(size_);
-    for (std::uint32_t i = 0; i < size_; ++i)
-        here[i] = static_cast<int>(i);
-    PMPI_Group_translate_ranks(members, size, here.data(), library().world, there.data());
-    PMPI_Group_free(&members);
-    if (std::ranges::find(there, MPI_UNDEFINED) != there.end()) return reason::several_worlds;
-    return join_others();
+bool served::join_others() noexcept {
+    exchange_.reset(new (std::nothrow) exchange(comm_));
+    if (exchange_) begin_group();
+    const readiness all = agreed(comm_, group_ != nullptr ? readiness::group : readiness::found);
+    if (all == readiness::group && complete_group()) {
+        refused_ = reason::none;
+    } else {
+        // It would stay among those that each call moves on.
+        ucg_group_destroy(group_);
+        group_ = nullptr;
+        refused_ = reason::no_group;
+    }
+    return all >= readiness::found;
 }
 
-// Whether all ranks say yes. Others may be in collectives that need this rank before they come
-// here, so everything moves on meanwhile.
-bool served::agreed(bool mine) const noexcept {
-    MPI_Request request = MPI_REQUEST_NULL;
-    int wish = mine ? 1 : 0, all = 0;
-    return PMPI_Iallreduce(&wish, &all, 1, MPI_INT, MPI_MIN, comm_, &request) == MPI_SUCCESS &&
-           until([&](int* flag) { return PMPI_Test(&request, flag, MPI_STATUS_IGNORE); }) ==
-               MPI_SUCCESS &&
-           all == 1;
-}
-
-reason served::join_others() noexcept try {
-    exchange_ = std::make_unique<exchange>(comm_);
+void served::begin_group() noexcept {
     const ucg_oob_t oob = exchange_->as_oob(rank_, size_);
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
     params.oob = &oob;
     params.timeout = 1e9;  // as long as MPI would wait
-    ucs_status_t status = ucg_group_create(library().context, &params, &group_);
-    if (status != UCS_OK) group_ = nullptr;
-    if (!agreed(group_ != nullptr)) {
-        // It would stay among those that each call moves on.
-        ucg_group_destroy(group_);
-        group_ = nullptr;
-        return reason::no_group;
-    }
+    if (ucg_group_create(library().context, &params, &group_) != UCS_OK) group_ = nullptr;
+}
+
+bool served::complete_group() noexcept {
     exchange_->open();
     patience waits;
+    ucs_status_t status = UCS_OK;
     while ((status = ucg_group_test(group_)) == UCS_INPROGRESS) {
         static_cast<void>(moving().advance());
         waits.again(false);
@@ -133,20 +179,14 @@ reason served::join_others() noexcept try {
                 "ucg_mpi: no group for a communicator of %u ranks (error %d): the MPI does its "
                 "collectives\n",
                 size_, static_cast<int>(status));
-        ucg_group_destroy(group_);
-        group_ = nullptr;
-        return reason::no_group;
+        return false;
     }
     ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
     if (ucg_group_query(group_, &attr) == UCS_OK) {
         if (node::outnumber_cores(attr.node_size)) moving().crowded();
         if (attr.nodes > 1) moving().reaches_others();
     }
-    return reason::none;
-} catch (const std::bad_alloc&) {
-    // The others must hear of it.
-    static_cast<void>(agreed(false));
-    return reason::no_group;
+    return true;
 }
 
 served::~served() {

@@ -40,7 +40,8 @@ public:
     // The one of a communicator, or nullptr if it has none yet. Looks it up in a few places that
     // this thread remembers before it asks MPI.
     static served* find(MPI_Comm comm) noexcept;
-    // Makes it, collectively and with waiting for the others. Never nullptr but without memory.
+    // Makes it, collectively and with waiting for the others. nullptr, on all ranks alike: some
+    // rank could not keep it, and the next blocking call tries again.
     static served* make(MPI_Comm comm) noexcept;
 
     served(const served&) = delete;
@@ -73,16 +74,21 @@ public:
     static int on_free(MPI_Comm comm, int key, void* value, void* extra) noexcept;
 
 private:
-    explicit served(MPI_Comm comm) noexcept : comm_(comm) {}
-    [[nodiscard]] reason join() noexcept;
-    [[nodiscard]] reason join_others() noexcept;
-    [[nodiscard]] bool agreed(bool mine) const noexcept;
+    served(MPI_Comm comm, reason refused, std::uint32_t rank, std::uint32_t size) noexcept
+        : comm_(comm), refused_(refused), rank_(rank), size_(size) {}
+    // Puts it where find() and destroy_all() look. false: there is no memory, or MPI refuses.
+    [[nodiscard]] bool hang_on() noexcept;
+    // Makes the group with the others; `refused_` says whether it is there. false: some rank could
+    // not keep its part.
+    [[nodiscard]] bool join_others() noexcept;
+    void begin_group() noexcept;
+    [[nodiscard]] bool complete_group() noexcept;
     void forget_comm() noexcept;
 
-    MPI_Comm comm_;  // MPI_COMM_NULL once it was freed
-    reason refused_ = reason::no_group;
+    MPI_Comm comm_;   // MPI_COMM_NULL once it was freed
+    reason refused_;  // none: also while the ranks have not agreed yet
+    const std::uint32_t rank_, size_;
     ucg_group_h group_ = nullptr;
-    std::uint32_t rank_ = 0, size_ = 0;
     std::unique_ptr<exchange> exchange_;  // goes after the group
     std::vector<std::unique_ptr<kept_request>> kept_;
     std::atomic<unsigned> users_{1};  // the communicator itself is one

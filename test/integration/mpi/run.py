@@ -207,7 +207,7 @@ TAKEN = {
 # Why one of these programs may have calls handed over: it makes them on communicators that are not served, and by
 # types and operators that are not.
 HANDED_OVER = {"taken_forms": {"one rank only", "intercommunicator", "datatype", "operator"}, "taken_progress": set(),
-               "taken_groups": {NO_GROUP}}
+               "taken_groups": {NO_GROUP, "non-blocking before there was a group"}}
 
 
 def statistics_of(output):

@@ -1,7 +1,8 @@
 /*
  * The making of groups for collectives that another library takes: what happens where one rank
- * cannot make its group, and where something moves the group on before the ranks have agreed. The
- * program stands between libucg_mpi and libucg for two functions. Without them it is a plain one.
+ * cannot make its group, where one cannot keep it with the communicator, and where something moves
+ * the group on before the ranks have agreed. The program stands between libucg_mpi and libucg, and
+ * the MPI, for some functions. Without libucg_mpi it is a plain one.
  */
 #include <dlfcn.h>
 #include <ucg/api/ucg.h>
@@ -10,7 +11,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-static int made, destroyed, refuses, hurries;
+static int made, destroyed, refuses, hurries, keeps_nothing;
 
 EXPORTED ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* params,
                                        ucg_group_h* group) {
@@ -31,6 +32,13 @@ EXPORTED void ucg_group_destroy(ucg_group_h group) {
     memcpy(&destroy, &found, sizeof(destroy));
     destroyed += group != NULL;
     destroy(group);
+}
+
+EXPORTED int PMPI_Comm_set_attr(MPI_Comm comm, int key, void* value) {
+    int (*set)(MPI_Comm, int, void*);
+    void* const found = dlsym(RTLD_NEXT, "PMPI_Comm_set_attr");
+    memcpy(&set, &found, sizeof(set));
+    return keeps_nothing ? MPI_ERR_NO_MEM : set(comm, key, value);
 }
 
 static void sums(MPI_Comm comm) {
@@ -60,6 +68,25 @@ static void refused(int which) {
     sums(MPI_COMM_WORLD);
 }
 
+/* One rank cannot keep its group: nobody has one, until it can. Nothing is left of the attempts. */
+static void not_kept(int which) {
+    MPI_Comm copy;
+    const int taken = made, gone = destroyed;
+    keeps_nothing = rank == which;
+    MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+    sums(copy);
+    CHECK(made - taken == destroyed - gone, "%d groups made, %d destroyed", made - taken,
+          destroyed - gone);
+    keeps_nothing = 0;
+    sums(copy);
+    if (taken > 0 && ranks > 1)
+        CHECK(made - taken == destroyed - gone + 1, "%d groups made, %d destroyed", made - taken,
+              destroyed - gone);
+    MPI_OK(MPI_Comm_free(&copy));
+    CHECK(made - taken == destroyed - gone, "%d groups made, %d destroyed", made - taken,
+          destroyed - gone);
+}
+
 /* One rank's rounds must not come before what the others have agreed by. */
 static void hurried(int which) {
     MPI_Comm copy;
@@ -77,6 +104,7 @@ int main(int argc, char** argv) {
     for (int which = 0; which < ranks; ++which) {
         hurried(which);
         refused(which);
+        not_kept(which);
     }
     return test_end();
 }
