@@ -13,6 +13,10 @@ namespace ucg::mpi {
 // All ranks of the communicator are in the call that makes the group, so nothing else comes between
 // the rounds. But whichever thread moves ucg begins them: none is posted before open(), so that
 // they come behind what the ranks agree by, in the same order on all. Lives as long as the group.
+//
+// ucg_oob_mpi.h is the same for programs, and no use here: it posts a round where it is begun, over
+// a duplicate that is one more collective to make, and by functions of MPI that are this library's
+// own here, which would move ucg from within ucg. What would be left to share is an allgather.
 class exchange {
 public:
     explicit exchange(MPI_Comm comm) noexcept : comm_(comm) {}
