@@ -10,6 +10,7 @@
 #define HAWSER_TEST_MOE_BENCH_H
 
 #include <getopt.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,9 @@ struct moe_bench {
     uint64_t seed;
     int iterations;
     const char* device; /* of the network, whose bytes are counted; NULL: none */
+    const char* cpus;   /* processors to which ranks are bound in turn, by comma; NULL: nobody is */
     uint32_t rank, ranks;
+    uint64_t turn;    /* of the calls: each has other rows */
     uint16_t* x;      /* [tokens, hidden] bf16 */
     int64_t* choices; /* [ranks, tokens, k] */
     /* What the side brings along: */
@@ -73,7 +76,8 @@ static inline uint64_t moe_mixed(uint64_t x) {
 static const char moe_usage[] =
     "options: -t tokens of a rank (1024)  -H hidden (4096)  -e experts (64)  -k choices (8)\n"
     "         -n timed iterations (5)  -S seed (1)  -N ranks of a node (2)\n"
-    "         -i network device whose bytes are counted (none)\n";
+    "         -i network device whose bytes are counted (none)\n"
+    "         -C processors, by comma, to which the ranks are bound in turn (nobody is)\n";
 
 static inline uint32_t moe_number(const char* text, uint32_t most) {
     char* end = NULL;
@@ -94,7 +98,9 @@ static inline void moe_read_options(struct moe_bench* to, int argc, char** argv)
     to->seed = 1;
     to->iterations = 5;
     to->device = NULL;
-    for (int option; (option = getopt(argc, argv, "t:H:e:k:n:S:N:i:")) != -1;) {
+    to->cpus = NULL;
+    to->turn = 0;
+    for (int option; (option = getopt(argc, argv, "t:H:e:k:n:S:N:i:C:")) != -1;) {
         switch (option) {
             case 't':
                 to->tokens = moe_number(optarg, 1u << 20);
@@ -120,6 +126,9 @@ static inline void moe_read_options(struct moe_bench* to, int argc, char** argv)
             case 'i':
                 to->device = optarg;
                 break;
+            case 'C':
+                to->cpus = optarg;
+                break;
             default:
                 fputs(moe_usage, stderr);
                 exit(2);
@@ -130,6 +139,28 @@ static inline void moe_read_options(struct moe_bench* to, int argc, char** argv)
                 moe_usage);
         exit(2);
     }
+}
+
+/* Before any memory is touched, so by the launcher's word for which rank this is. */
+static inline void moe_bind(const struct moe_bench* of, const char* rank) {
+    unsigned long cpus[CPU_SETSIZE];
+    size_t count = 0;
+    const char* list = of->cpus;
+    cpu_set_t chosen;
+    if (list == NULL) return;
+    while (*list != '\0' && count < CPU_SETSIZE) {
+        char* end = NULL;
+        cpus[count++] = strtoul(list, &end, 10);
+        if (end == list) break;
+        list = *end == ',' ? end + 1 : end;
+    }
+    CPU_ZERO(&chosen);
+    if (rank != NULL && *list == '\0' && count > 0)
+        CPU_SET(cpus[strtoul(rank, NULL, 10) % count], &chosen);
+    if (sched_setaffinity(0, sizeof chosen, &chosen) == 0) return;
+    fprintf(stderr, "rank %s cannot be bound to a processor of \"%s\"\n",
+            rank != NULL ? rank : "(unknown)", of->cpus);
+    exit(1);
 }
 
 /* ------------------------------------------------------------------ choices and rows */
@@ -167,7 +198,7 @@ enum { moe_most_targets = 17 };
 static inline void moe_write_row(const struct moe_bench* of, uint16_t* to, uint32_t source,
                                  uint32_t token, unsigned factor) {
     const uint64_t name = ((uint64_t)token << 16) | source;
-    const uint64_t key = moe_mixed(name);
+    const uint64_t key = moe_mixed(name + (of->turn << 48));
     uint16_t numbers[16];
     for (unsigned value = 0; value < 16; ++value)
         numbers[value] = moe_bf16(factor * value);
@@ -200,6 +231,11 @@ static inline unsigned moe_targets(const struct moe_bench* of, uint32_t rank, ui
     return count;
 }
 
+static inline void moe_write_tokens(const struct moe_bench* of) {
+    for (uint32_t t = 0; t < of->tokens; ++t)
+        moe_write_row(of, of->x + (uint64_t)t * of->hidden, of->rank, t, 1);
+}
+
 /* When rank and ranks are known. */
 static inline void moe_begin(struct moe_bench* of) {
     if (of->experts % of->ranks != 0 || of->ranks > 1u << 16) {
@@ -210,8 +246,7 @@ static inline void moe_begin(struct moe_bench* of) {
     for (uint32_t rank = 0; rank < of->ranks; ++rank)
         moe_choose(of, rank, of->choices + (uint64_t)rank * of->tokens * of->k);
     of->x = moe_memory((uint64_t)of->tokens * of->hidden * sizeof *of->x);
-    for (uint32_t t = 0; t < of->tokens; ++t)
-        moe_write_row(of, of->x + (uint64_t)t * of->hidden, of->rank, t, 1);
+    moe_write_tokens(of);
 }
 
 static inline void moe_end(struct moe_bench* of) {
@@ -360,6 +395,7 @@ static inline int moe_by_value(const void* a, const void* b) {
 struct moe_case {
     const char* what;
     double crossing;     /* of moe_crossing() */
+    void (*write)(void); /* the input, anew before each call */
     void (*call)(void);  /* is timed */
     void (*clear)(void); /* the output, before the last call */
     int (*right)(void);  /* the output, after the last call */
@@ -370,21 +406,28 @@ static inline void moe_print_header(const struct moe_bench* of) {
         puts("what,ranks,iterations,min_us,median_us,max_us,crossing_bytes,device_bytes");
 }
 
+/* Seconds of one call. */
+static inline double moe_iterate(struct moe_bench* of, const struct moe_case* what) {
+    ++of->turn;
+    what->write();
+    of->barrier();
+    const double begin = moe_now();
+    what->call();
+    return moe_now() - begin;
+}
+
 /* An iteration takes as long as its slowest rank. Ends the program where something was wrong. */
-static inline void moe_measure(const struct moe_bench* of, const struct moe_case* what) {
+static inline void moe_measure(struct moe_bench* of, const struct moe_case* what) {
     const int n = of->iterations;
     double* times = moe_memory((uint64_t)n * sizeof *times);
     double found[2];
     struct moe_counters before, after;
-    what->call(); /* connects, and gets memory */
+    (void)moe_iterate(of, what); /* connects, and gets memory */
     of->barrier();
     before = moe_device_bytes(of);
     for (int i = 0; i < n; ++i) {
         if (i == n - 1) what->clear();
-        of->barrier();
-        const double begin = moe_now();
-        what->call();
-        times[i] = moe_now() - begin;
+        times[i] = moe_iterate(of, what);
     }
     of->barrier();
     after = moe_device_bytes(of);

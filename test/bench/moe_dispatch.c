@@ -78,6 +78,20 @@ static void pack_and_exchange(void) {
     exchange();
 }
 
+static void write_tokens(void) {
+    moe_write_tokens(&bench);
+}
+/* As a dispatch would have brought them. */
+static void write_arrived(void) {
+    uint16_t* rows = there.out_x.data;
+    for (uint64_t i = 0; i < came.rows; ++i)
+        moe_write_row(&bench, rows + i * bench.hidden, arriving[i].source, arriving[i].token, 1);
+}
+static void write_copies(void) {
+    moe_write_tokens(&bench);
+    moe_copies_pack(&bench, &copies);
+}
+
 static uint64_t bytes_of(const ucg_moe_tensor_t* of) {
     return of->dims[0] * of->dims[1] * sizeof(uint16_t);
 }
@@ -158,11 +172,12 @@ static void prepare_moe(void) {
 
 static void measure_moe(void) {
     const double crossing = moe_crossing(&bench, 0);
-    moe_measure(&bench, &(struct moe_case){"dispatch", crossing, dispatch, clear_rows, rows_right});
-    moe_measure(&bench, &(struct moe_case){"notify and dispatch", crossing, notify_and_dispatch,
-                                           clear_rows, rows_right});
-    /* Takes the rows that the last dispatch has brought. */
-    moe_measure(&bench, &(struct moe_case){"combine", crossing, combine, clear_sums, sums_right});
+    moe_measure(&bench, &(struct moe_case){"dispatch", crossing, write_tokens, dispatch, clear_rows,
+                                           rows_right});
+    moe_measure(&bench, &(struct moe_case){"notify and dispatch", crossing, write_tokens,
+                                           notify_and_dispatch, clear_rows, rows_right});
+    moe_measure(&bench, &(struct moe_case){"combine", crossing, write_arrived, combine, clear_sums,
+                                           sums_right});
 }
 
 static void free_moe(void) {
@@ -196,10 +211,10 @@ static void measure_copies(void) {
     args.src_counts = send_counts;
     args.dst_counts = receive_counts;
     must(ucg_request_init(group, &args, &copies_request), "alltoallv");
-    moe_measure(&bench, &(struct moe_case){"copies", crossing, pack_and_exchange, clear_copies,
-                                           copies_right});
-    moe_measure(&bench, &(struct moe_case){"copies in place", crossing, exchange, clear_copies,
-                                           copies_right});
+    moe_measure(&bench, &(struct moe_case){"copies", crossing, write_tokens, pack_and_exchange,
+                                           clear_copies, copies_right});
+    moe_measure(&bench, &(struct moe_case){"copies in place", crossing, write_copies, exchange,
+                                           clear_copies, copies_right});
     must(ucg_request_free(copies_request), "freeing a request");
     free(send_counts);
     free(receive_counts);
@@ -212,6 +227,7 @@ int main(int argc, char** argv) {
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
     ucg_group_attr_t about = UCG_GROUP_ATTR_INIT;
     moe_read_options(&bench, argc, argv);
+    moe_bind(&bench, getenv("UCG_OOB_RANK"));
     must(ucg_oob_create_env(&oob), "finding the other ranks");
     must(ucg_context_create(NULL, &context), "making a context");
     params.oob = oob;

@@ -38,6 +38,15 @@ static void pack_and_exchange(void) {
     exchange();
 }
 
+static void write_tokens(void) {
+    moe_write_tokens(&bench);
+}
+
+static void write_copies(void) {
+    moe_write_tokens(&bench);
+    moe_copies_pack(&bench, &copies);
+}
+
 static void clear(void) {
     memset(copies.into, 0xff, copies.receives * bench.hidden * sizeof *copies.into);
 }
@@ -65,10 +74,11 @@ static void place(const uint64_t* rows, int** counts, int** places) {
 
 int main(int argc, char** argv) {
     int rank, ranks;
+    moe_read_options(&bench, argc, argv);
+    moe_bind(&bench, getenv("OMPI_COMM_WORLD_RANK"));
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    moe_read_options(&bench, argc, argv);
     bench.rank = (uint32_t)rank;
     bench.ranks = (uint32_t)ranks;
     bench.barrier = barrier;
@@ -79,8 +89,10 @@ int main(int argc, char** argv) {
     place(copies.receive_counts, &receive_counts, &receive_places);
     moe_print_header(&bench);
     const double crossing = moe_crossing(&bench, 1);
-    moe_measure(&bench, &(struct moe_case){"copies", crossing, pack_and_exchange, clear, right});
-    moe_measure(&bench, &(struct moe_case){"copies in place", crossing, exchange, clear, right});
+    moe_measure(&bench, &(struct moe_case){"copies", crossing, write_tokens, pack_and_exchange,
+                                           clear, right});
+    moe_measure(&bench, &(struct moe_case){"copies in place", crossing, write_copies, exchange,
+                                           clear, right});
     moe_copies_free(&copies);
     moe_end(&bench);
     free(send_counts);
