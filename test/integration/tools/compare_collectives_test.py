@@ -47,6 +47,26 @@ class Reckoning(unittest.TestCase):
             samples.add(side, 0, row(time))
         self.assertEqual(samples.best(("bcast", 8)), "tuned")
 
+    def test_ours_through_mpi_is_compared_with_ours(self):
+        samples = self.module.Samples()
+        for repeat, (ours, through) in enumerate([(2, 2), (4, 5), (4, 4)]):
+            samples.add("ours", repeat, row(ours))
+            samples.add("ours_mpi", repeat, row(through))
+        self.assertEqual(self.module.through_mpi(samples, ("bcast", 8)), (["1.00", "1.00 to 1.25", "yes"], True))
+        for repeat in range(3):
+            samples.add("ours_mpi", repeat, row(5))
+        self.assertEqual(self.module.through_mpi(samples, ("bcast", 8)), (["1.25", "1.25 to 2.50", "**no**"], False))
+
+    def test_a_side_that_is_missing_is_not_compared(self):
+        samples = self.module.Samples()
+        samples.add("ours", 0, row(2))
+        self.assertEqual(self.module.through_mpi(samples, ("bcast", 8)), (["", "", ""], True))
+
+    def test_ranks_of_a_node_are_on_different_cores(self):
+        for name, place in self.module.PLACEMENTS.items():
+            places = [place(rank, 4, 2) for rank in range(8)]
+            self.assertEqual(sorted(places), [(node, one) for node in range(4) for one in range(2)], name)
+
     def test_each_side_is_first(self):
         names = ["ours", "ours_mpi", "sm"]
         orders = [self.module.in_turn(names, repeat) for repeat in range(4)]
@@ -76,13 +96,14 @@ class Run(unittest.TestCase):
         peers = "tuned" + (",mpich" if (Path(PROGRAMS) / "mpich_collectives").exists() else "")
         done = subprocess.run(
             [sys.executable, str(SCRIPT), "--perf", str(perf), "--bin", PROGRAMS, "--taken", str(taken), "--peers", peers,
-             "--groups", "allreduce,alltoall", "--largest", "64", "--repeats", "1", "--seconds", "0.01"],
+             "--groups", "allreduce,alltoall,bf16", "--largest", "64", "--repeats", "1", "--seconds", "0.01"],
             capture_output=True, text=True, timeout=4 * LIMIT, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertNotIn("not measured", done.stdout)
-        for name in ("ours/best", "ours_mpi/best", *peers.split(",")):
+        for name in ("ours/best", "ours_mpi/best", "ours_mpi/ours", *peers.split(",")):
             self.assertIn(name, done.stdout)
         self.assertRegex(done.stdout, r"\| alltoall 64 B \| [\d.]")
+        self.assertRegex(done.stdout, r"bf16, 2 ranks; .*; ours alone")
 
 
 if __name__ == "__main__":
