@@ -26,11 +26,6 @@ struct blocks_of {
 
 namespace describing {
 
-inline std::byte* shifted(const void* base, std::ptrdiff_t by) noexcept {
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) +
-                                        static_cast<std::uintptr_t>(by));
-}
-
 // The input of an operation as it lies, or staged if it would overlap the output: a copy then has
 // the bytes from before.
 struct range {

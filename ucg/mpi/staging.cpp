@@ -44,10 +44,7 @@ int staging::scatter() {
 int staging::move(std::size_t first, std::size_t count, bool out) {
     std::byte* packed = memory_.data();
     for (std::size_t i = 0; i < first + count; ++i) {
-        // Compared as numbers: the base may be MPI_BOTTOM.
-        std::byte* const user =
-            reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base_) +
-                                         static_cast<std::uintptr_t>(pieces_[i].place));
+        std::byte* const user = shifted(base_, pieces_[i].place);
         if (i >= first) {
             const int status = move_elements(user, packed, pieces_[i].elements, out);
             if (status != MPI_SUCCESS) return status;
@@ -87,7 +84,7 @@ int staging::move_elements(std::byte* user, std::byte* packed, std::uint64_t cou
             status = PMPI_Pack(user, now, of_.type, packed, static_cast<int>(bytes), &at,
                                library().alone);
         if (status != MPI_SUCCESS) return status;
-        user += of_.extent * now;
+        user = shifted(user, of_.extent * now);
         packed += bytes;
         count -= static_cast<std::uint64_t>(now);
     }

@@ -43,6 +43,13 @@ reducing reducing_of(MPI_Datatype type, MPI_Op op) noexcept;
 // Reads sizes from MPI; once, between MPI_Init and all other calls.
 void learn_types() noexcept;
 
+// So many bytes behind an address. Reckoned as numbers: the address may be MPI_BOTTOM, which is
+// null.
+inline std::byte* shifted(const void* base, std::ptrdiff_t by) noexcept {
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) +
+                                        static_cast<std::uintptr_t>(by));
+}
+
 // A handle as a number: a pointer with some MPIs, an integer with others.
 template<class Handle>
 std::uint64_t number_of(Handle handle) noexcept {
