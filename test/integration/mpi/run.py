@@ -116,16 +116,20 @@ def end_all(process):
 ROOT_ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
+def library_path(args):
+    old = os.environ.get("LD_LIBRARY_PATH")
+    return str(args.lib) + (f":{old}" if old else "")
+
+
 def environment(args, libucp):
     env = {**os.environ, **ROOT_ENV, "HAWSER_EXPECT_LIBUCP": str(libucp)}
-    old = env.get("LD_LIBRARY_PATH")
-    env["LD_LIBRARY_PATH"] = str(args.lib) + (f":{old}" if old else "")
+    if args.mpi != "mpich":
+        env["LD_LIBRARY_PATH"] = library_path(args)
     if args.tls:
         env["UCX_TLS"] = args.tls
     else:
         env.pop("UCX_TLS", None)
     if args.taken:
-        env["LD_PRELOAD"] = str(args.taken.resolve())
         env["UCG_MPI_STATS"] = "y"
     # Open MPI and its helpers are not instrumented and keep memory until exit: only our own code counts.
     for name, more in (("ASAN_OPTIONS", "detect_leaks=0"),
@@ -135,8 +139,14 @@ def environment(args, libucp):
 
 
 def mpirun(args, command):
-    if args.mpi == "mpich":
-        return [tool("mpiexec.hydra", "mpich"), "-launcher", "fork", "-n", str(args.np)] + command
+    # Of the ranks only: where a program brings the sanitizer's run time, the launcher has none.
+    ranks_only = {"LD_PRELOAD": str(args.taken.resolve())} if args.taken else {}
+    if args.mpi == "mpich":  # whose launcher is linked with libucp as well
+        ranks_only["LD_LIBRARY_PATH"] = library_path(args)
+        line = [tool("mpiexec.hydra", "mpich"), "-launcher", "fork", "-n", str(args.np)]
+        for name, value in ranks_only.items():
+            line += ["-genv", name, value]
+        return line + command
     settings = {"pml": "ucx", "osc": "ucx", "opal_common_ucx_tls": "any", "opal_common_ucx_devices": "any",
                 "coll": "tuned,libnbc,basic,inter,self",
                 # Programs with more threads or ranks than cores must not wait for a time slice each turn.
@@ -153,6 +163,8 @@ def mpirun(args, command):
         settings["memory"] = "^patcher"
     for name, value in settings.items():
         line += ["--mca", name, value]
+    for name, value in ranks_only.items():
+        line += ["-x", f"{name}={value}"]
     return line + command
 
 
