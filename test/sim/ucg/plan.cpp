@@ -162,7 +162,7 @@ void choose_counts(random& dice, collective_plan& made, std::uint32_t ranks) {
             made.counts[i * ranks + j] = made.counts[j * ranks + i];
 }
 
-void choose_disturbance(random& dice, plan& in, collective_plan& made, std::uint32_t ranks) {
+void choose_disturbance(random& dice, const plan& in, operation_plan& made, std::uint32_t ranks) {
     if (in.kind == profile::cancel && dice.chance(0.4)) {
         if (dice.chance(0.6)) {
             made.canceled_by = static_cast<int>(dice.below(ranks));
@@ -181,10 +181,16 @@ void choose_disturbance(random& dice, plan& in, collective_plan& made, std::uint
         made.timeouts.assign(ranks, one_of(dice, {70.0, 100.0}));
 }
 
+void add_operation(random& dice, plan& in, operation_plan made) {
+    choose_disturbance(dice, in, made, in.groups[made.group].size());
+    for (unsigned start = 0; start < made.starts; ++start)
+        in.program.push_back({deed::start, in.operations.size(), start});
+    in.operations.push_back(std::move(made));
+}
+
 void add_collective(random& dice, plan& in, std::size_t group) {
     const std::uint32_t ranks = in.groups[group].size();
     collective_plan made;
-    made.group = group;
     made.seed = dice.next();
     made.coll = static_cast<ucg_coll_t>(dice.below(UCG_COLL_LAST));
     made.in_place =
@@ -199,20 +205,41 @@ void add_collective(random& dice, plan& in, std::size_t group) {
         const auto rows = ucg::algo::algorithms(static_cast<ucg::schedule::collective>(made.coll));
         made.algorithm = rows[dice.below(rows.size())].name;
     }
-    made.starts = dice.chance(0.7) ? 1 : static_cast<unsigned>(dice.between(2, 4));
     made.other_buffers = dice.chance(0.5);
-    choose_disturbance(dice, in, made, ranks);
-    in.collectives.push_back(std::move(made));
-    const std::size_t which = in.collectives.size() - 1;
-    for (unsigned start = 0; start < in.collectives[which].starts; ++start)
-        in.program.push_back({deed::start, which, start});
+    operation_plan all;
+    all.group = group;
+    all.starts = dice.chance(0.7) ? 1 : static_cast<unsigned>(dice.between(2, 4));
+    all.what = std::move(made);
+    add_operation(dice, in, std::move(all));
+}
+
+// Its operations, between which the group does other things.
+void add_exchange(random& dice, plan& in, std::size_t group) {
+    const std::size_t which = in.exchanges.size();
+    in.exchanges.push_back(exchange_plan::of(dice, in.groups[group].size()));
+    in.exchanges.back().group = group;
+    for (std::size_t i = 0; i < in.exchanges[which].steps.size(); ++i) {
+        step_plan& step = in.exchanges[which].steps[i];
+        step.exchange = which;
+        step.number = i;
+        operation_plan all;
+        all.group = group;
+        all.what = step;
+        const bool once = step.what == step_plan::kind::notify || step.with_notify;
+        all.starts = once || dice.chance(0.6) ? 1 : static_cast<unsigned>(dice.between(2, 3));
+        add_operation(dice, in, std::move(all));
+        if (dice.chance(0.3)) add_collective(dice, in, group);
+    }
 }
 
 // Starts of one request are mixed with what else its group does: the order is the same everywhere.
 void add_work(random& dice, plan& made, std::set<std::size_t>& alive, std::uint64_t amount) {
     for (; amount > 0 && !alive.empty(); --amount) {
         const auto group = std::next(alive.begin(), static_cast<long>(dice.below(alive.size())));
-        add_collective(dice, made, *group);
+        if (dice.chance(0.15))
+            add_exchange(dice, made, *group);
+        else
+            add_collective(dice, made, *group);
     }
 }
 
@@ -295,23 +322,35 @@ plan plan::of(std::uint64_t seed, profile kind) {
 
 std::string plan::text() const {
     std::string line = fmt::format(
-        "profile {} seed {}: {} ranks on {}; {} groups, {} splits, {} collectives, {} under way, "
+        "profile {} seed {}: {} ranks on {}; {} groups, {} splits, {} exchanges, {} operations, {} "
+        "under way, "
         "pauses {} ns, {} failures{}; pairs {} on {} none made {} dead paths {} memory {:#x} "
         "refused {}; ops {:#x} short {} bcopy {} zcopy {} iov {} lands {}/{} delay {} connect {} "
         "window {} queue {} refusal {} batch {} immediate {} rma refused {};",
         profile_names[static_cast<std::size_t>(kind)], seed, ranks, fmt::join(nodes, ","),
-        groups.size(), splits.size(), collectives.size(), most_under_way, longest_pause, failures,
-        groups_first ? " after all groups are made" : "", paired, network.paired.devices,
-        network.paired.creation_failure, network.paired.dead_path, network.paired.memory_ops.bits,
-        network.paired.registration_failure, network.ops.bits, network.max_short, network.max_bcopy,
-        network.max_zcopy, network.max_iov, network.lands, network.landing_piece,
-        network.delay_probability, network.max_connect_time, network.tx_window, network.rx_queue,
-        network.refusal, network.progress_batch, network.immediate_completion, network.rma_refused);
+        groups.size(), splits.size(), exchanges.size(), operations.size(), most_under_way,
+        longest_pause, failures, groups_first ? " after all groups are made" : "", paired,
+        network.paired.devices, network.paired.creation_failure, network.paired.dead_path,
+        network.paired.memory_ops.bits, network.paired.registration_failure, network.ops.bits,
+        network.max_short, network.max_bcopy, network.max_zcopy, network.max_iov, network.lands,
+        network.landing_piece, network.delay_probability, network.max_connect_time,
+        network.tx_window, network.rx_queue, network.refusal, network.progress_batch,
+        network.immediate_completion, network.rma_refused);
     for (const auto& [option, value] : ucp)
         line += fmt::format(" UCX_{}={}", option, value);
     for (const auto& [option, value] : ucg)
         line += fmt::format(" UCG_{}={}", option, value);
     return line;
+}
+
+std::string plan::text(const operation_plan& of) const {
+    if (const auto* const step = std::get_if<step_plan>(&of.what))
+        return exchanges[step->exchange].text(*step);
+    const auto& coll = std::get<collective_plan>(of.what);
+    return fmt::format(
+        "{}, {} x {} bytes {}, {}{}{}, root {}", ucg_coll_name(coll.coll), coll.count, coll.element,
+        ucg_type_name(coll.type), reduces(coll.coll) ? ucg_op_name(coll.op) : "",
+        coll.in_place ? " in place" : "", coll.deterministic ? " deterministic" : "", coll.root);
 }
 
 }  // namespace group_sim

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "test/sim/choices.hpp"
+#include "test/sim/ucg/exchange_plan.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace group_sim {
@@ -41,9 +43,8 @@ struct split_plan {
     std::vector<int> made;
 };
 
-// A collective of a group. Ranks are those of the group.
+// A collective. Ranks are those of its group.
 struct collective_plan {
-    std::size_t group = 0;
     std::uint64_t seed = 0;  // of its data
     ucg_coll_t coll = UCG_COLL_BARRIER;
     ucg_type_t type = UCG_TYPE_UINT8;
@@ -56,10 +57,16 @@ struct collective_plan {
     std::uint32_t root = 0;
     bool in_place = false;
     bool deterministic = false;
-    std::string algorithm;  // is asked for; empty: none
-    unsigned starts = 1;
+    std::string algorithm;       // is asked for; empty: none
     bool other_buffers = false;  // each start has buffers of its own
-    int canceled_by = -1;        // this rank
+};
+
+// An operation of a group, which is one request on each of its ranks.
+struct operation_plan {
+    std::size_t group = 0;
+    std::variant<collective_plan, step_plan> what;
+    unsigned starts = 1;
+    int canceled_by = -1;  // this rank
     nanoseconds canceled_after = 0;
     std::vector<double> timeouts;  // of each rank; none where it is empty
 };
@@ -69,7 +76,7 @@ enum class deed : std::uint8_t { make, split, start, destroy };
 // The same list for all ranks; each does what it is part of, in this order.
 struct action {
     deed what = deed::make;
-    std::size_t which = 0;  // group; split; collective; group
+    std::size_t which = 0;  // group; split; operation; group
     unsigned start = 0;
 };
 
@@ -84,7 +91,8 @@ struct plan {
     options ucg;
     std::vector<group_plan> groups;
     std::vector<split_plan> splits;
-    std::vector<collective_plan> collectives;
+    std::vector<exchange_plan> exchanges;
+    std::vector<operation_plan> operations;
     std::vector<action> program;
     unsigned most_under_way = 1;  // requests of a rank
     nanoseconds longest_pause = 0;
@@ -95,6 +103,7 @@ struct plan {
     static plan of(std::uint64_t seed, profile kind);
     // One line for people.
     [[nodiscard]] std::string text() const;
+    [[nodiscard]] std::string text(const operation_plan& of) const;
     // Whether ranks of this group share a node.
     [[nodiscard]] bool shares_nodes(const group_plan& of) const;
 };

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "test/sim/leftovers.hpp"
+#include "test/sim/ucg/collective.hpp"
 #include "test/support/environment.hpp"
 #include "ucp/capi/handles.hpp"
 
@@ -15,7 +16,8 @@ rank::rank(world& in, std::uint32_t number, std::unique_ptr<ucp::context> contex
       ucp_(std::move(context)),
       groups_(in.what.groups.size()),
       stays_out_(in.what.splits.size()),
-      requests_(in.what.collectives.size()) {
+      exchanges_(in.what.exchanges.size()),
+      requests_(in.what.operations.size()) {
     ucp::worker_params params;
     params.name = fmt::format("r{}", number);
     worker_ = std::move(*ucp::worker::create(*ucp_, params));
@@ -62,7 +64,7 @@ bool rank::takes_part(const action& in) const {
         case deed::split:
             return place_in(all_.what.splits[in.which].parent) != UINT32_MAX;
         case deed::start:
-            return place_in(all_.what.collectives[in.which].group) != UINT32_MAX;
+            return place_in(all_.what.operations[in.which].group) != UINT32_MAX;
         default:
             return place_in(in.which) != UINT32_MAX;
     }
@@ -151,8 +153,9 @@ bool rank::can_do(const action& next) {
             return look_at(parent) && has_ended_splits(parent);
         }
         case deed::start:
-            return look_at(all_.what.collectives[next.which].group) &&
-                   !requests_[next.which].running && under_way_ < all_.what.most_under_way;
+            return look_at(all_.what.operations[next.which].group) &&
+                   !requests_[next.which].running && !waits_for_choices(next.which) &&
+                   under_way_ < all_.what.most_under_way;
         case deed::destroy:
             return look_at(next.which) && groups_[next.which].requests == 0 &&
                    has_ended_splits(next.which);
@@ -167,7 +170,7 @@ void rank::perform(const action& next) {
         case deed::split:
             return split(next.which);
         case deed::start:
-            if (groups_[all_.what.collectives[next.which].group].state == life::ready)
+            if (groups_[all_.what.operations[next.which].group].state == life::ready)
                 start(next.which, next.start);
             return;
         case deed::destroy:
@@ -207,7 +210,13 @@ void rank::split(std::size_t which) {
                                    ucs_status_string(status)));
 }
 
+void rank::leave_exchanges(std::size_t group) {
+    for (std::size_t i = 0; i < exchanges_.size(); ++i)
+        if (all_.what.exchanges[i].group == group) exchanges_[i].reset();
+}
+
 void rank::destroy(std::size_t group) {
+    leave_exchanges(group);
     own_group& which = groups_[group];
     which.state = life::gone;
     ucg_group_destroy(std::exchange(which.handle, nullptr));
@@ -217,107 +226,105 @@ void rank::on_end(ucg_request_h, ucs_status_t, void* arg) {
     ++static_cast<own_request*>(arg)->told;
 }
 
-ucs_status_t rank::prepare(std::size_t collective) {
-    const collective_plan& of = all_.what.collectives[collective];
-    own_request& made = requests_[collective];
-    const std::uint32_t place = place_in(of.group);
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    args.coll = of.coll;
-    args.flags = (of.in_place ? static_cast<unsigned>(UCG_COLL_IN_PLACE) : 0U) |
-                 (of.deterministic ? static_cast<unsigned>(UCG_COLL_DETERMINISTIC) : 0U);
-    args.count = of.count;
-    args.type = of.type;
-    args.root = of.root;
-    args.op = of.op;
-    const ucg_user_op_t user = user_operator(of);
-    args.user_op = &user;
-    args.element_size = of.element;
-    args.timeout = of.timeouts.empty() ? 0 : of.timeouts[place];
-    args.callback = on_end;
-    args.callback_arg = &made;
-    made.data[0]->describe(args);
-    ucg_group_h const in = groups_[of.group].handle;
-    if (!of.algorithm.empty()) {
-        // All ranks hear the same where it does not fit.
-        args.algorithm = of.algorithm.c_str();
-        const ucs_status_t status = ucg_request_init(in, &args, &made.handle);
-        if (status != UCS_ERR_NO_ELEM) return status;
-        args.algorithm = nullptr;
-    }
-    return ucg_request_init(in, &args, &made.handle);
+// What an exchange needs comes of operations of it that are under way.
+bool rank::waits_for_choices(std::size_t operation) const {
+    const auto* const step = std::get_if<step_plan>(&all_.what.operations[operation].what);
+    return step != nullptr && std::ranges::any_of(running_, [&](std::size_t each) {
+               const auto* const other = std::get_if<step_plan>(&all_.what.operations[each].what);
+               return other != nullptr && other->exchange == step->exchange &&
+                      all_.what.exchanges[step->exchange].gives(*other);
+           });
 }
 
-void rank::start(std::size_t collective, unsigned start) {
-    const collective_plan& of = all_.what.collectives[collective];
-    own_request& made = requests_[collective];
-    const group_plan& in = all_.what.groups[of.group];
-    auto fresh = std::make_unique<memory>(of, in.size(), place_in(of.group), start);
-    if (start == 0) {
-        made.data.push_back(std::move(fresh));
-        if (const ucs_status_t status = prepare(collective); status != UCS_OK) {
-            all_.violation(fmt::format("rank {} cannot prepare {}: {}", number_, text(collective),
-                                       ucs_status_string(status)));
-            return;
-        }
-        ++groups_[of.group].requests;
-    } else if (of.other_buffers) {
-        static_cast<void>(ucg_request_set_buffers(made.handle, fresh->src(), fresh->dst()));
-        made.data.push_back(std::move(fresh));
-    } else {
-        made.data.back()->fill_from(*fresh);
+std::unique_ptr<part> rank::part_in(const operation_plan& of) {
+    ucg_group_h const in = groups_[of.group].handle;
+    const std::uint32_t place = place_in(of.group);
+    if (const auto* const coll = std::get_if<collective_plan>(&of.what))
+        return std::make_unique<collective_part>(*coll, in, all_.what.groups[of.group].size(),
+                                                 place);
+    const auto& step = std::get<step_plan>(of.what);
+    std::unique_ptr<exchange>& with = exchanges_[step.exchange];
+    if (with == nullptr)
+        with = std::make_unique<exchange>(all_.what.exchanges[step.exchange], in, place);
+    return exchange_part::make(step, *with);
+}
+
+bool rank::prepare(std::size_t operation) {
+    const operation_plan& of = all_.what.operations[operation];
+    own_request& made = requests_[operation];
+    made.mine = part_in(of);
+    const ending how{of.timeouts.empty() ? 0 : of.timeouts[place_in(of.group)], on_end, &made};
+    const ucs_status_t status = made.mine->init(how, &made.handle);
+    if (made.handle == nullptr || (status != UCS_OK) != made.mine->refuses()) {
+        all_.violation(fmt::format("rank {} cannot prepare {}: {}", number_, text(operation),
+                                   ucs_status_string(status)));
+        return false;
     }
+    ++groups_[of.group].requests;
+    const auto* const step = std::get_if<step_plan>(&of.what);
+    if (step != nullptr && all_.what.exchanges[step->exchange].ends_with(*step))
+        exchanges_[step->exchange]->let_go();
+    return true;
+}
+
+void rank::start(std::size_t operation, unsigned start) {
+    const operation_plan& of = all_.what.operations[operation];
+    own_request& made = requests_[operation];
+    if (start == 0 && !prepare(operation)) return;
+    made.mine->prepare(start, made.handle);
     ++all_.operations;
     made.started = start + 1;
     made.running = true;
     ++under_way_;
-    running_.push_back(collective);
-    if (all_.what.kind == profile::cancel && !of.timeouts.empty()) all_.disturb(collective);
+    running_.push_back(operation);
+    if (made.mine->refuses() || (all_.what.kind == profile::cancel && !of.timeouts.empty()))
+        all_.disturb(operation);
     if (of.canceled_by == static_cast<int>(place_in(of.group)) && start + 1 == of.starts)
         made.canceled_at = all_.network.now() + of.canceled_after;
     if (const ucs_status_t status = ucg_request_start(made.handle); status != UCS_OK)
-        all_.violation(fmt::format("rank {} cannot start {}: {}", number_, text(collective),
+        all_.violation(fmt::format("rank {} cannot start {}: {}", number_, text(operation),
                                    ucs_status_string(status)));
 }
 
 unsigned rank::look_after() {
     unsigned happened = 0;
     for (std::size_t i = 0; i < running_.size(); ++i) {
-        const std::size_t collective = running_[i];
-        own_request& each = requests_[collective];
+        const std::size_t operation = running_[i];
+        own_request& each = requests_[operation];
         ucs_status_t status = ucg_request_test(each.handle);
         if (status == UCS_INPROGRESS && each.canceled_at != 0 &&
             all_.network.now() >= each.canceled_at) {
             each.canceled_at = 0;
-            all_.disturb(collective);
+            all_.disturb(operation);
             static_cast<void>(ucg_request_cancel(each.handle));
             status = ucg_request_test(each.handle);
             ++happened;
         }
         if (status == UCS_INPROGRESS) continue;
         running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i--));
-        ended(collective, status);
+        ended(operation, status);
         ++happened;
     }
     return happened;
 }
 
-void rank::ended(std::size_t collective, ucs_status_t status) {
-    const collective_plan& of = all_.what.collectives[collective];
-    own_request& which = requests_[collective];
+void rank::ended(std::size_t operation, ucs_status_t status) {
+    const operation_plan& of = all_.what.operations[operation];
+    own_request& which = requests_[operation];
     which.running = false;
     which.canceled_at = 0;
     --under_way_;
-    all_.note(2, collective << 8U | number_, static_cast<std::uint64_t>(status));
+    all_.note(2, operation << 8U | number_, static_cast<std::uint64_t>(status));
     if (which.told != which.started)
         all_.violation(fmt::format("rank {} was told {} times of {} ends of {}", number_,
-                                   which.told, which.started, text(collective)));
+                                   which.told, which.started, text(operation)));
     if (status == UCS_OK) {
-        const std::string wrong = which.data.back()->wrong();
+        const std::string wrong = which.mine->look_at_result(which.handle);
         if (!wrong.empty())
             all_.violation(fmt::format("rank {}: the result of {} is wrong: {}", number_,
-                                       text(collective), wrong));
-    } else if (!gives_up_ && !all_.may_fail(collective)) {
-        all_.violation(fmt::format("rank {}: {} ended with: {}", number_, text(collective),
+                                       text(operation), wrong));
+    } else if (!gives_up_ && !all_.may_fail(operation)) {
+        all_.violation(fmt::format("rank {}: {} ended with: {}", number_, text(operation),
                                    ucs_status_string(status)));
     }
     if (which.started == of.starts || gives_up_) release(which, of.group);
@@ -326,7 +333,7 @@ void rank::ended(std::size_t collective, ucs_status_t status) {
 void rank::release(own_request& which, std::size_t group) {
     if (ucg_request_free(std::exchange(which.handle, nullptr)) != UCS_OK)
         all_.violation("a request that ended cannot be freed");
-    which.data.clear();
+    which.mine.reset();
     --groups_[group].requests;
 }
 
@@ -340,7 +347,7 @@ void rank::give_up() {
 unsigned rank::end_alone() {
     if (under_way_ > 0) return 0;
     for (std::size_t i = 0; i < requests_.size(); ++i)
-        if (requests_[i].handle != nullptr) release(requests_[i], all_.what.collectives[i].group);
+        if (requests_[i].handle != nullptr) release(requests_[i], all_.what.operations[i].group);
     for (ucg_group_h& each : stays_out_)
         ucg_group_destroy(std::exchange(each, nullptr));
     for (std::size_t i = groups_.size(); i-- > 0;)
@@ -353,22 +360,18 @@ std::string rank::leftovers() {
     return sim_test::leftovers(*worker_, !all_.is_parted(number_));
 }
 
-std::string rank::text(std::size_t collective) const {
-    const collective_plan& of = all_.what.collectives[collective];
-    const own_request& which = requests_[collective];
+std::string rank::text(std::size_t operation) const {
+    const operation_plan& of = all_.what.operations[operation];
+    const own_request& which = requests_[operation];
     ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
     std::vector<std::uint32_t> missing(all_.what.ranks);
     attr.missing = missing.data();
     attr.missing_max = all_.what.ranks;
     if (which.handle != nullptr) static_cast<void>(ucg_request_query(which.handle, &attr));
     missing.resize(attr.missing_count);
-    return fmt::format(
-        "collective {} ({} of group {}, start {} of {}, {} x {} bytes {}, {}{}{}, root {}, by {}; "
-        "waits for [{}])",
-        collective, ucg_coll_name(of.coll), of.group, which.started, of.starts, of.count,
-        of.element, ucg_type_name(of.type), reduces(of.coll) ? ucg_op_name(of.op) : "",
-        of.in_place ? " in place" : "", of.deterministic ? " deterministic" : "", of.root,
-        attr.algorithm != nullptr ? attr.algorithm : "?", fmt::join(missing, ","));
+    return fmt::format("operation {} of group {} ({}; start {} of {}, by {}; waits for [{}])",
+                       operation, of.group, all_.what.text(of), which.started, of.starts,
+                       attr.algorithm != nullptr ? attr.algorithm : "?", fmt::join(missing, ","));
 }
 
 std::string rank::state_text() {

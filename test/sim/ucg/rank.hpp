@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "test/sim/ucg/data.hpp"
+#include "test/sim/ucg/exchange.hpp"
+#include "test/sim/ucg/part.hpp"
 #include "test/sim/ucg/world.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
@@ -53,10 +54,10 @@ private:
         life state = life::none;
         unsigned requests = 0;
     };
-    // A request of a collective, from its first start to the end of its last one.
+    // A request of an operation, from its first start to the end of its last one.
     struct own_request {
         ucg_request_h handle = nullptr;
-        std::vector<std::unique_ptr<memory>> data;  // of each start
+        std::unique_ptr<part> mine;
         unsigned started = 0;
         bool running = false;
         nanoseconds canceled_at = 0;  // 0: not to be canceled, any more
@@ -72,15 +73,18 @@ private:
     void perform(const action& next);
     void make(std::size_t group);
     void split(std::size_t which);
-    void start(std::size_t collective, unsigned start);
-    ucs_status_t prepare(std::size_t collective);
+    void start(std::size_t operation, unsigned start);
+    bool prepare(std::size_t operation);
+    [[nodiscard]] std::unique_ptr<part> part_in(const operation_plan& of);
+    [[nodiscard]] bool waits_for_choices(std::size_t operation) const;
     void destroy(std::size_t group);
     unsigned look_after();
-    void ended(std::size_t collective, ucs_status_t status);
+    void ended(std::size_t operation, ucs_status_t status);
     void release(own_request& which, std::size_t group);
+    void leave_exchanges(std::size_t group);
     [[nodiscard]] bool takes_part(const action& in) const;
     [[nodiscard]] std::uint32_t place_in(std::size_t group) const;
-    [[nodiscard]] std::string text(std::size_t collective) const;
+    [[nodiscard]] std::string text(std::size_t operation) const;
     static void on_end(ucg_request_h request, ucs_status_t status, void* arg);
 
     world& all_;
@@ -91,8 +95,9 @@ private:
     std::uint64_t uid_ = 0;
     std::vector<own_group> groups_;
     std::vector<ucg_group_h> stays_out_;  // of splits
+    std::vector<std::unique_ptr<exchange>> exchanges_;
     std::vector<own_request> requests_;
-    std::vector<std::size_t> running_;  // collectives
+    std::vector<std::size_t> running_;  // operations
     std::size_t next_ = 0;              // action of the program
     unsigned under_way_ = 0;
     unsigned depth_ = 0;  // of turns on the stack

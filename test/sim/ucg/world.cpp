@@ -47,9 +47,9 @@ void world::part(std::uint32_t one, std::uint32_t other) {
 }
 
 // What a group does over the memory of a node fails together.
-void world::disturb(std::size_t collective) {
-    disturbed_operations_[collective] = true;
-    const std::size_t group = what.collectives[collective].group;
+void world::disturb(std::size_t operation) {
+    disturbed_operations_[operation] = true;
+    const std::size_t group = what.operations[operation].group;
     if (what.shares_nodes(what.groups[group]) || what.groups[group].size() == 1)
         disturbed_groups_[group] = true;
 }

@@ -22,7 +22,7 @@ public:
           network(over),
           dice(by),
           disturbed_groups_(which.groups.size()),
-          disturbed_operations_(which.collectives.size()),
+          disturbed_operations_(which.operations.size()),
           made_(which.groups.size()),
           dead_(which.ranks),
           parted_(which.ranks) {}
@@ -48,18 +48,18 @@ public:
     void isolate(std::uint32_t rank);
     // Nothing may get through between them any more.
     void part(std::uint32_t one, std::uint32_t other);
-    // An operation was canceled, or its time is limited.
-    void disturb(std::size_t collective);
+    // An operation was canceled, its time is limited, or a rank cannot take part.
+    void disturb(std::size_t operation);
     // Making a group failed somewhere, and may.
     void disturb_group(std::size_t group) { disturbed_groups_[group] = true; }
 
     // Whether the making of a group may fail, and operations of it.
     [[nodiscard]] bool may_fail_group(std::size_t group) const;
-    [[nodiscard]] bool may_fail(std::size_t collective) const {
-        const collective_plan& of = what.collectives[collective];
+    [[nodiscard]] bool may_fail(std::size_t operation) const {
+        const operation_plan& of = what.operations[operation];
         // Who waits for a group that is not made in time is late for others.
         const bool may_be_late = broken_ && !of.timeouts.empty();
-        return disturbed_operations_[collective] || disturbed_groups_[of.group] || may_be_late;
+        return disturbed_operations_[operation] || disturbed_groups_[of.group] || may_be_late;
     }
 
     // A member has this group.

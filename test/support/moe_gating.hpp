@@ -1,0 +1,89 @@
+// Who gets which rows of an exchange of MoE, by plain loops over the choices of all ranks: what
+// tests compare with.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace test::moe {
+
+// A token of a rank.
+struct row {
+    std::uint32_t source;
+    std::uint32_t token;
+};
+
+// The experts that the tokens of all ranks chose. A value.
+struct gating {
+    std::uint32_t experts = 1;                    // of all ranks
+    std::uint32_t k = 1;                          // choices of each token
+    std::vector<std::vector<std::int64_t>> topk;  // of each rank [tokens, k]; -1: none
+    std::vector<std::uint8_t> masked;             // ranks that get nothing; empty: none
+
+    [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(topk.size()); }
+    [[nodiscard]] std::uint32_t local() const { return experts / ranks(); }
+    [[nodiscard]] std::uint32_t tokens(std::uint32_t rank) const {
+        return static_cast<std::uint32_t>(topk[rank].size() / k);
+    }
+    [[nodiscard]] bool lives(std::uint32_t rank) const { return masked.empty() || !masked[rank]; }
+    [[nodiscard]] std::int64_t choice(std::uint32_t rank, std::uint32_t token,
+                                      std::uint32_t j) const {
+        return topk[rank][std::size_t{token} * k + j];
+    }
+    [[nodiscard]] std::uint32_t rank_of(std::int64_t expert) const {
+        return static_cast<std::uint32_t>(expert) / local();
+    }
+    // The expert of a choice in numbers of this rank; -1: it is none of its.
+    [[nodiscard]] std::int64_t choice_at(std::uint32_t rank, row of, std::uint32_t j) const {
+        const std::int64_t expert = choice(of.source, of.token, j);
+        return expert >= 0 && rank_of(expert) == rank ? expert % std::int64_t{local()} : -1;
+    }
+    // Whether a token goes to a rank.
+    [[nodiscard]] bool goes(row of, std::uint32_t to) const {
+        for (std::uint32_t j = 0; lives(to) && j < k; ++j)
+            if (choice_at(to, of, j) >= 0) return true;
+        return false;
+    }
+    // What a rank gets, in order.
+    [[nodiscard]] std::vector<row> rows_of(std::uint32_t rank) const {
+        std::vector<row> made;
+        for (std::uint32_t source = 0; source < ranks(); ++source)
+            for (std::uint32_t token = 0; token < tokens(source); ++token)
+                if (goes({source, token}, rank)) made.push_back({source, token});
+        return made;
+    }
+    // Where the rows of each expert of a rank begin, one for each choice, with so many at least of
+    // padding that they begin at multiples of the alignment; the last entry: all rows.
+    [[nodiscard]] std::vector<std::uint32_t> begins(std::uint32_t rank,
+                                                    std::uint32_t alignment) const {
+        std::vector<std::uint32_t> made(local() + 1);
+        for (const auto& of_rank : topk)
+            for (const std::int64_t expert : of_rank)
+                if (expert >= 0 && rank_of(expert) == rank)
+                    ++made[static_cast<std::size_t>(expert) % local() + 1];
+        for (std::size_t i = 1; i < made.size(); ++i)
+            made[i] = made[i - 1] + (made[i] + alignment - 1) / alignment * alignment;
+        return made;
+    }
+    // Of all choices [tokens, k] of each rank: which one of its expert's it is.
+    [[nodiscard]] std::vector<std::vector<std::uint32_t>> places() const {
+        std::vector<std::uint32_t> next(experts);
+        std::vector<std::vector<std::uint32_t>> made(ranks());
+        for (std::uint32_t source = 0; source < ranks(); ++source)
+            for (const std::int64_t expert : topk[source])
+                made[source].push_back(expert < 0 ? 0 : next[static_cast<std::size_t>(expert)]++);
+        return made;
+    }
+};
+
+// Where in `rows`, which are in order, a token is.
+[[nodiscard]] inline std::uint32_t index_of(const std::vector<row>& rows, row wanted) {
+    const auto found = std::ranges::lower_bound(rows, wanted, [](row a, row b) {
+        return std::pair(a.source, a.token) < std::pair(b.source, b.token);
+    });
+    return static_cast<std::uint32_t>(found - rows.begin());
+}
+
+}  // namespace test::moe
