@@ -1,5 +1,7 @@
 // Dispatch and combine against plain loops over all ranks' inputs, bit for bit.
+#include <bit>
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <deque>
 
 #include "test/unit/ucg/moe/world.hpp"
@@ -35,22 +37,29 @@ struct variant {
     unsigned starts = 1;      // of each
 };
 
-// For each expert of a rank its rows of the expanded layout: which received row, which choice.
-struct expanded_row {
-    std::uint32_t received, j;
-};
-std::vector<std::vector<expanded_row>> expand(const world& all, rank_t rank,
-                                              const std::vector<row>& rows) {
-    const std::uint32_t local = all.of().experts / all.of().ranks;
-    std::vector<std::vector<expanded_row>> made(local);
-    for (std::uint32_t i = 0; i < rows.size(); ++i) {
-        for (std::uint32_t j = 0; j < all.of().k; ++j) {
-            const expert_t expert = all.choice(rows[i].source, rows[i].token, j);
-            if (expert >= 0 && all.rank_of(expert) == rank)
-                made[static_cast<std::size_t>(expert) % local].push_back({i, j});
-        }
-    }
-    return made;
+// Bit for bit.
+bool is_same(float a, float b) {
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+float rounded(element type, float value) {
+    std::byte bytes[4];
+    put_rounded(type, value, bytes);
+    return widened(type, bytes);
+}
+
+bool is_zero(const std::vector<std::byte>& row) {
+    return std::ranges::all_of(row, [](std::byte each) { return each == std::byte{0}; });
+}
+
+bool same_rows(const own_matrix& a, std::uint64_t i, const own_matrix& b, std::uint64_t j) {
+    const const_matrix first = a.view(), second = b.view();
+    const std::size_t size = first.element_bytes();
+    for (std::uint32_t h = 0; h < first.elements; ++h)
+        if (std::memcmp(first.row(i) + h * first.element_stride,
+                        second.row(j) + h * second.element_stride, size) != 0)
+            return false;
+    return true;
 }
 
 // What one rank gives and gets.
@@ -59,14 +68,17 @@ struct rank_data {
     own_matrix out_x, out_scale, out_weight, chosen;  // got
     own_matrix y, y_weight, bias[2];                  // given to combine
     own_matrix sum, sum_weight;                       // got
+    std::vector<float> shares;                        // what comes of y
     std::unique_ptr<expansion> expanded;
 };
 
 class trial {
 public:
-    trial(const scenario& of, const variant& with) : all_(of), with_(with), plans_(all_.plans()) {
+    trial(const scenario& of, const variant& with)
+        : all_(of), with_(with), plans_(all_.plans()), places_(all_.gates().places()) {
         for (rank_t rank = 0; rank < of.ranks; ++rank) {
-            rows_.push_back(rows_of(all_, rank));
+            rows_.push_back(all_.gates().rows_of(rank));
+            if (with.alignment != 0) begins_.push_back(all_.gates().begins(rank, with.alignment));
             data_.emplace_back();
             if (all_.lives(rank)) prepare(rank);
         }
@@ -111,6 +123,7 @@ public:
             rank_data& at = data_[rank];
             at.y.fill(mix(all_.of().seed, rank, round + 300));
             at.y_weight.fill(mix(all_.of().seed, rank, round + 400));
+            at.shares = shares_of(rank);
             for (unsigned i = 0; i < 2; ++i)
                 at.bias[i].fill(mix(all_.of().seed, rank, round + 500 + i));
             at.sum.spoil();
@@ -190,9 +203,7 @@ private:
             auto made = expansion::make(plans_[rank]->in, with_.alignment);
             REQUIRE(made.ok());
             at.expanded = std::make_unique<expansion>(*std::move(made));
-            rows = 0;
-            for (const auto& each : expand(all_, rank, rows_[rank]))
-                rows += (each.size() + with_.alignment - 1) / with_.alignment * with_.alignment;
+            rows = begins_[rank].back();
             CHECK(at.expanded->rows() == rows);
         } else {
             at.chosen = own_matrix(rows + with_.spare, of.k, element::int64);
@@ -222,8 +233,8 @@ private:
         for (std::uint32_t i = 0; i < rows_[rank].size(); ++i) {
             const auto [source, token] = rows_[rank][i];
             const rank_data& from = data_[source];
-            same = same && at.out_x.row(i) == from.x.row(token) &&
-                   at.out_scale.row(i) == from.scale.row(token);
+            same = same && same_rows(at.out_x, i, from.x, token) &&
+                   same_rows(at.out_scale, i, from.scale, token);
             for (std::uint32_t j = 0; j < all_.of().k; ++j) {
                 const expert_t expert = all_.choice(source, token, j);
                 const bool here = expert >= 0 && all_.rank_of(expert) == rank;
@@ -241,168 +252,155 @@ private:
         CHECK(same);
     }
 
+    // Calls each(choice, expert of the rank, row of the expanded layout) for a token's choices.
+    template<class Each>
+    void for_each_choice(rank_t rank, row of, const Each& each) const {
+        for (std::uint32_t j = 0; j < all_.of().k; ++j) {
+            const std::int64_t here = all_.gates().choice_at(rank, of, j);
+            if (here < 0) continue;
+            const auto expert = static_cast<std::uint32_t>(here);
+            const std::uint32_t place = places_[of.source][std::size_t{of.token} * all_.of().k + j];
+            each(j, expert, begins_[rank][expert] + place);
+        }
+    }
+
     void check_expanded(rank_t rank) {
         const rank_data& at = data_[rank];
-        std::uint32_t at_row = 0;
+        std::vector<bool> is_token(begins_[rank].back());
+        std::vector<std::uint32_t> counts(begins_[rank].size() - 1);
         bool same = true;
-        const auto experts = expand(all_, rank, rows_[rank]);
-        for (std::uint32_t e = 0; e < experts.size(); ++e) {
-            same = same && at.expanded->begin(e) == at_row &&
-                   at.expanded->count(e) == experts[e].size();
-            for (const expanded_row& each : experts[e]) {
-                const auto [source, token] = rows_[rank][each.received];
-                same = same && at.out_x.row(at_row) == data_[source].x.row(token) &&
-                       at.out_scale.row(at_row) == data_[source].scale.row(token);
+        for (const row each : rows_[rank]) {
+            const rank_data& from = data_[each.source];
+            for_each_choice(rank, each, [&](std::uint32_t j, std::uint32_t e, std::uint32_t i) {
+                same = same && same_rows(at.out_x, i, from.x, each.token) &&
+                       same_rows(at.out_scale, i, from.scale, each.token);
                 if (with_.with_weights)
-                    same = same && at.out_weight.real(at_row, 0) ==
-                                       data_[source].weight.real(token, each.j);
-                ++at_row;
-            }
-            for (; at_row % with_.alignment != 0; ++at_row)
-                for (const std::byte byte : at.out_x.row(at_row))
-                    same = same && byte == std::byte{0};
+                    same = same && at.out_weight.real(i, 0) == from.weight.real(each.token, j);
+                is_token[i] = true;
+                ++counts[e];
+            });
         }
+        for (std::uint32_t e = 0; e < counts.size(); ++e)
+            same = same && at.expanded->begin(e) == begins_[rank][e] &&
+                   at.expanded->count(e) == counts[e];
+        for (std::uint32_t i = 0; i < is_token.size(); ++i)
+            if (!is_token[i]) same = same && is_zero(at.out_x.row(i));
         CHECK(same);
     }
 
-    // The rank's share of a token: of one row, or of those of its experts, rounded.
-    std::vector<std::byte> share(rank_t rank, std::uint32_t received) const {
-        const rank_data& at = data_[rank];
-        if (with_.alignment == 0) return at.y.row(received);
-        std::vector<std::vector<float>> terms;
-        std::vector<std::pair<std::uint32_t, std::uint32_t>> in_order;  // choice, row
-        std::uint32_t row = 0;
-        for (const auto& expert : expand(all_, rank, rows_[rank])) {
-            for (const expanded_row& each : expert) {
-                if (each.received == received) in_order.emplace_back(each.j, row);
-                ++row;
+    // What a rank with a token of another one, or a relay, adds to its sum.
+    struct holder {
+        rank_t rank;
+        std::uint32_t received;  // its row
+    };
+    struct addend {
+        rank_t order;  // the rank whose place it takes
+        bool relayed;
+        std::vector<holder> of;
+    };
+    std::vector<addend> addends_of(row of) const {
+        std::vector<rank_t> ranks;
+        for (std::uint32_t j = 0; j < all_.of().k; ++j) {
+            const expert_t expert = all_.choice(of.source, of.token, j);
+            if (expert >= 0 && all_.lives(all_.rank_of(expert)))
+                ranks.push_back(all_.rank_of(expert));
+        }
+        std::ranges::sort(ranks);
+        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+        std::vector<addend> made;
+        for (const rank_t rank : ranks) {
+            const rank_t node = all_.where().node_of(rank);
+            const bool relayed = plans_[of.source]->out.relayed[node] != 0;
+            const rank_t order = relayed ? all_.where().at(node, 0) : rank;
+            auto at = std::ranges::find_if(
+                made, [&](const addend& each) { return relayed && each.order == order; });
+            if (at == made.end()) at = made.insert(at, {order, relayed, {}});
+            at->of.push_back({rank, index_of(rows_[rank], of)});
+        }
+        std::ranges::sort(made, {}, &addend::order);
+        return made;
+    }
+
+    // Of value(holder) over all holders, rounded where a relay rounds.
+    template<class Value>
+    static float sum_of(const std::vector<addend>& addends, element type, const Value& value) {
+        float sum = 0;
+        for (std::size_t i = 0; i < addends.size(); ++i) {
+            const std::vector<holder>& of = addends[i].of;
+            float inner = value(of[0]);
+            for (std::size_t j = 1; j < of.size(); ++j)
+                inner += value(of[j]);
+            if (addends[i].relayed) inner = rounded(type, inner);
+            sum = i == 0 ? inner : sum + inner;
+        }
+        return sum;
+    }
+
+    // The rank's share of the tokens that it received: of one row, or of those of its experts,
+    // rounded.
+    std::vector<float> shares_of(rank_t rank) const {
+        const own_matrix& y = data_[rank].y;
+        const std::uint32_t hidden = y.view().elements;
+        std::vector<float> made(rows_[rank].size() * hidden);
+        for (std::uint32_t i = 0; i < rows_[rank].size(); ++i) {
+            std::vector<std::uint32_t> from{i};
+            if (with_.alignment != 0) {
+                from.clear();
+                for_each_choice(
+                    rank, rows_[rank][i],
+                    [&](std::uint32_t, std::uint32_t, std::uint32_t at) { from.push_back(at); });
             }
-            row = (row + with_.alignment - 1) / with_.alignment * with_.alignment;
-        }
-        std::ranges::sort(in_order);
-        for (const auto& [j, from] : in_order) {
-            terms.emplace_back();
-            for (std::uint32_t i = 0; i < all_.of().hidden; ++i)
-                terms.back().push_back(at.y.real(from, i));
-        }
-        return sum(terms);
-    }
-
-    std::vector<float> wide(const std::vector<std::byte>& row) const {
-        const std::size_t size = reduce::size_of(with_.type);
-        std::vector<float> made;
-        for (std::size_t i = 0; i < row.size(); i += size)
-            made.push_back(widened(with_.type, row.data() + i));
-        return made;
-    }
-
-    std::vector<std::byte> sum(const std::vector<std::vector<float>>& terms) const {
-        const std::size_t size = reduce::size_of(with_.type);
-        std::vector<std::byte> made(all_.of().hidden * size);
-        for (std::uint32_t i = 0; i < all_.of().hidden; ++i) {
-            float value = terms.empty() ? 0.0F : terms[0][i];
-            for (std::size_t t = 1; t < terms.size(); ++t)
-                value += terms[t][i];
-            put_rounded(with_.type, value, made.data() + i * size);
+            for (std::uint32_t h = 0; h < hidden; ++h) {
+                float sum = y.real(from[0], h);
+                for (std::size_t j = 1; j < from.size(); ++j)
+                    sum += y.real(from[j], h);
+                made[std::size_t{i} * hidden + h] = rounded(with_.type, sum);
+            }
         }
         return made;
-    }
-
-    std::uint32_t received_as(rank_t rank, rank_t source, std::uint32_t token) const {
-        const row wanted{source, token};
-        const auto found = std::ranges::lower_bound(rows_[rank], wanted, [](row a, row b) {
-            return std::pair(a.source, a.token) < std::pair(b.source, b.token);
-        });
-        return static_cast<std::uint32_t>(found - rows_[rank].begin());
     }
 
     void check_combine(rank_t rank) {
         INFO("rank " << rank);
         const rank_data& at = data_[rank];
-        const placement& where = all_.where();
+        const std::uint32_t hidden = all_.of().hidden;
         bool same = true;
         for (std::uint32_t token = 0; token < all_.tokens(rank); ++token) {
-            // By the rank whose place it takes: alone, or all of a node.
-            std::vector<std::pair<rank_t, std::vector<float>>> terms;
-            for (rank_t node = 0; node < where.nodes(); ++node) {
-                std::vector<std::pair<rank_t, std::vector<float>>> here;
-                for (const rank_t holder : where.on(node))
-                    if (all_.goes(rank, token, holder))
-                        here.emplace_back(holder,
-                                          wide(share(holder, received_as(holder, rank, token))));
-                if (plans_[rank]->out.relayed[node] != 0 && !here.empty()) {
-                    std::vector<std::vector<float>> inner;
-                    for (const auto& each : here)
-                        inner.push_back(each.second);
-                    terms.emplace_back(where.at(node, 0), wide(sum(inner)));
-                } else {
-                    terms.insert(terms.end(), here.begin(), here.end());
-                }
+            const std::vector<addend> addends = addends_of({rank, token});
+            for (std::uint32_t h = 0; h < hidden; ++h) {
+                float sum = sum_of(addends, with_.type, [&](holder each) {
+                    return data_[each.rank].shares[std::size_t{each.received} * hidden + h];
+                });
+                for (unsigned i = 0; i < with_.biases; ++i)
+                    sum = i == 0 && addends.empty() ? at.bias[i].real(token, h)
+                                                    : sum + at.bias[i].real(token, h);
+                same = same && is_same(at.sum.real(token, h), rounded(with_.type, sum));
             }
-            std::ranges::sort(terms, {}, [](const auto& each) { return each.first; });
-            std::vector<std::vector<float>> all;
-            for (const auto& each : terms)
-                all.push_back(each.second);
-            for (unsigned i = 0; i < with_.biases; ++i)
-                all.push_back(wide(at.bias[i].row(token)));
-            same = same && at.sum.row(token) == sum(all);
-            if (with_.with_weights) same = same && weights_right(rank, token);
+            for (std::uint32_t j = 0; with_.with_weights && j < all_.of().k; ++j)
+                same = same && at.sum_weight.real(token, j) ==
+                                   sum_of(addends, element::fp32, [&](holder each) {
+                                       return weight_at(each, {rank, token}, j);
+                                   });
         }
         CHECK(same);
     }
 
-    // Where rows are expanded each weight comes from one place; else they are sums like the values.
-    bool weights_right(rank_t rank, std::uint32_t token) const {
-        const rank_data& at = data_[rank];
-        bool same = true;
-        for (std::uint32_t j = 0; j < all_.of().k; ++j) {
-            float nodes_sum = 0;
-            std::vector<std::pair<rank_t, float>> terms;
-            for (rank_t node = 0; node < all_.where().nodes(); ++node) {
-                std::vector<std::pair<rank_t, float>> here;
-                for (const rank_t holder : all_.where().on(node)) {
-                    if (!all_.goes(rank, token, holder)) continue;
-                    const std::uint32_t received = received_as(holder, rank, token);
-                    here.emplace_back(holder, weight_at(holder, received, rank, token, j));
-                }
-                if (plans_[rank]->out.relayed[node] != 0 && !here.empty()) {
-                    float inner = here[0].second;
-                    for (std::size_t i = 1; i < here.size(); ++i)
-                        inner += here[i].second;
-                    terms.emplace_back(all_.where().at(node, 0), inner);
-                } else {
-                    terms.insert(terms.end(), here.begin(), here.end());
-                }
-            }
-            std::ranges::sort(terms);
-            for (std::size_t i = 0; i < terms.size(); ++i)
-                nodes_sum = i == 0 ? terms[i].second : nodes_sum + terms[i].second;
-            same = same && at.sum_weight.real(token, j) == nodes_sum;
-        }
-        return same;
-    }
-
-    float weight_at(rank_t holder, std::uint32_t received, rank_t source, std::uint32_t token,
-                    std::uint32_t j) const {
-        if (with_.alignment == 0) return data_[holder].y_weight.real(received, j);
-        const expert_t expert = all_.choice(source, token, j);
-        if (expert < 0 || all_.rank_of(expert) != holder) return 0;
-        std::uint32_t row = 0;
-        for (const auto& of_expert : expand(all_, holder, rows_[holder])) {
-            for (const expanded_row& each : of_expert) {
-                if (each.received == received && each.j == j)
-                    return data_[holder].y_weight.real(row, 0);
-                ++row;
-            }
-            row = (row + with_.alignment - 1) / with_.alignment * with_.alignment;
-        }
-        return 0;
+    // Where rows are expanded each weight comes from one place; else all ranks have one.
+    float weight_at(holder from, row of, std::uint32_t choice) const {
+        if (with_.alignment == 0) return data_[from.rank].y_weight.real(from.received, choice);
+        float found = 0;
+        for_each_choice(from.rank, of, [&](std::uint32_t j, std::uint32_t, std::uint32_t i) {
+            if (j == choice) found = data_[from.rank].y_weight.real(i, 0);
+        });
+        return found;
     }
 
     world all_;
     variant with_;
     std::vector<std::shared_ptr<const plan>> plans_;
+    std::vector<std::vector<std::uint32_t>> places_;
     std::vector<std::vector<row>> rows_;
+    std::vector<std::vector<std::uint32_t>> begins_;  // of each rank's experts, where expanded
     std::deque<rank_data> data_;
 };
 
@@ -553,44 +551,88 @@ TEST_CASE("moe: masked ranks get nothing and are not waited for", "[moe]") {
     check(of, {});
 }
 
-TEST_CASE("moe: many ranks with as uneven numbers of tokens as there are", "[moe]") {
+namespace {
+
+// Those of DeepEP's own tests: two nodes of eight ranks.
+scenario deep_ep(std::uint32_t k) {
     scenario of;
     of.ranks = 16;
     of.ranks_per_node = 8;
     of.experts = 256;
-    of.k = 6;
-    of.hidden = 2;
+    of.k = k;
     of.tokens = 4096;
-    of.by = {8, 32, route::relayed, 4, {}};
-    check(of, {});
+    of.hidden = 2;  // which only scales what is copied
+    of.by = {8, 32, route::choose, 14336, {}};
+    return of;
+}
+
+// A row for each token, and the expanded layout.
+void check_both(const scenario& of, variant with, std::uint32_t alignment = 128) {
+    check(of, with);
+    with.alignment = alignment;
+    check(of, with);
+}
+
+}  // namespace
+
+TEST_CASE("moe: 4096 tokens, 256 experts, 8 choices on two nodes of eight", "[moe]") {
+    scenario of = deep_ep(8);
+    of.uneven = false;
+    variant with;
+    with.with_weights = true;
+    check_both(of, with);
+}
+
+TEST_CASE("moe: 4096 tokens less the rank, 6 choices, by other gates", "[moe]") {
+    scenario of = deep_ep(6);
+    for (const gate how : {gate::skewed, gate::with_holes}) {
+        of.how = how;
+        check_both(of, {});
+    }
+}
+
+TEST_CASE("moe: 4096 tokens less the rank, 6 choices, some ranks masked", "[moe]") {
+    scenario of = deep_ep(6);
+    of.masked.assign(of.ranks, 0);
+    of.masked[1] = of.masked[11] = 1;
+    check_both(of, {});
 }
 
 TEST_CASE("moe: rows of 7168 elements, 256 experts, 8 choices", "[moe]") {
-    scenario of;
-    of.ranks = 16;
-    of.ranks_per_node = 8;
-    of.experts = 256;
-    of.k = 8;
+    scenario of = deep_ep(8);
     of.hidden = 7168;
     of.tokens = 6;
     variant with;
     with.with_weights = true;
-    check(of, with);
+    check_both(of, with, 4);
     with.type = element::fp8_e4m3;
     with.scale_count = 56;
-    check(of, with);
+    check_both(of, with, 4);
 }
 
-// DeepEP's own shape, for fewer ranks: gigabytes.
+// With DeepEP's rows; for fewer ranks, of gigabytes.
 TEST_CASE("moe: 4096 tokens of 7168 elements, 256 experts, 8 choices", "[moe]") {
     if (!has_time()) return;
-    scenario of;
+    for (const std::uint32_t k : {8U, 6U}) {
+        scenario of = deep_ep(k);
+        of.ranks = 2;
+        of.ranks_per_node = 1;
+        of.hidden = 7168;
+        of.uneven = k == 6;
+        variant with;
+        with.with_weights = true;
+        check_both(of, with);
+    }
+}
+
+// Two hops, with rows of that length.
+TEST_CASE("moe: 4096 tokens of 7168 elements on two nodes of two", "[moe]") {
+    if (!has_time()) return;
+    scenario of = deep_ep(8);
     of.ranks = 4;
     of.ranks_per_node = 2;
-    of.experts = 256;
-    of.k = 8;
     of.hidden = 7168;
-    of.tokens = 4096;
+    of.by.how = route::relayed;
     variant with;
     with.with_weights = true;
     check(of, with);

@@ -15,7 +15,7 @@ using ucg::moe::team;
 namespace {
 
 void check_arriving(const world& all, rank_t rank, const plan& made) {
-    const std::vector<row> rows = rows_of(all, rank);
+    const std::vector<row> rows = all.gates().rows_of(rank);
     const std::uint32_t channels = all.of().by.channels;
     REQUIRE(made.in.rows == rows.size());
     std::vector<std::uint32_t> per_expert(all.of().experts / all.of().ranks);

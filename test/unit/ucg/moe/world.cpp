@@ -74,13 +74,13 @@ world::world(const scenario& of)
     : of_(of),
       where_(placement_of(of)),
       net_(std::make_unique<sim::network>(machine_of(of))),
-      topk_(of.ranks),
+      gates_{of.experts, of.k, {}, of.masked},
       teams_(of.ranks) {
+    gates_.topk.resize(of.ranks);
     for (rank_t rank = 0; rank < of.ranks; ++rank) {
         const bool empty = of.uneven && mix(of.seed, rank) % 5 == 0;
         const std::uint32_t less = of.uneven ? rank % (of.tokens + 1) : 0;
-        tokens_.push_back(empty || !lives(rank) ? 0 : of.tokens - less);
-        choose(rank);
+        choose(rank, empty || !lives(rank) ? 0 : of.tokens - less);
         if (!lives(rank)) continue;
         auto made = ucg::moe::team::make(where_, rank, of.experts, of.masked);
         REQUIRE(made.ok());
@@ -88,10 +88,10 @@ world::world(const scenario& of)
     }
 }
 
-void world::choose(rank_t rank) {
-    std::vector<std::int64_t>& mine = topk_[rank];
+void world::choose(rank_t rank, std::uint32_t tokens) {
+    std::vector<std::int64_t>& mine = gates_.topk[rank];
     const std::uint32_t local = of_.experts / of_.ranks;
-    for (std::uint32_t token = 0; token < tokens_[rank]; ++token) {
+    for (std::uint32_t token = 0; token < tokens; ++token) {
         const bool nothing = of_.how == gate::with_holes && mix(of_.seed, token, rank) % 6 == 0;
         for (std::uint32_t j = 0; j < of_.k; ++j) {
             uct::sim::random dice(mix(of_.seed * 7919 + rank, token, j));
@@ -114,15 +114,6 @@ void world::choose(rank_t rank) {
             mine.push_back(expert);
         }
     }
-}
-
-bool world::goes(rank_t source, std::uint32_t token, rank_t to) const {
-    if (!lives(to)) return false;
-    for (std::uint32_t j = 0; j < of_.k; ++j) {
-        const expert_t expert = choice(source, token, j);
-        if (expert >= 0 && rank_of(expert) == to) return true;
-    }
-    return false;
 }
 
 std::uint32_t world::channel_of(rank_t source, std::uint32_t token) const {
@@ -148,8 +139,8 @@ rank_t world::relay_of(rank_t source, rank_t node) const {
 }
 
 const_matrix world::topk(rank_t rank) const {
-    return ucg::moe::dense_matrix(reinterpret_cast<const std::byte*>(topk_[rank].data()),
-                                  tokens_[rank], of_.k, reduce::element::int64);
+    return ucg::moe::dense_matrix(reinterpret_cast<const std::byte*>(gates_.topk[rank].data()),
+                                  tokens(rank), of_.k, reduce::element::int64);
 }
 
 std::vector<ucs_status_t> world::run(const std::vector<schedule::program*>& what) {
@@ -203,18 +194,32 @@ own_matrix::own_matrix(std::uint64_t rows, std::uint32_t elements, reduce::eleme
       memory_(rows * (std::size_t{elements} * apart + gap) * reduce::size_of(type),
               std::byte{0x5a}) {}
 
-void own_matrix::fill(std::uint64_t seed) {
+namespace {
+
+// Floating point of a magnitude from 1/16 to 32.
+std::uint64_t moderate(reduce::element type, std::uint64_t dice) {
+    const std::uint64_t exponent = (dice >> 40U) % 9;
+    switch (type) {
+        case reduce::element::bf16:
+            return (dice & 0x807fU) | (123 + exponent) << 7U;
+        case reduce::element::fp16:
+            return (dice & 0x83ffU) | (11 + exponent) << 10U;
+        case reduce::element::fp32:
+            return (dice & 0x807f'ffffU) | (123 + exponent) << 23U;
+        default:
+            return dice;
+    }
+}
+
+}  // namespace
+
+void own_matrix::fill_rows(std::uint64_t seed, std::uint64_t first, std::uint64_t count) {
     const std::size_t size = reduce::size_of(type_);
-    for (std::size_t i = 0; i < memory_.size() / size; ++i) {
-        const std::uint64_t dice = mix(seed, i);
-        std::byte* const at = memory_.data() + i * size;
-        const double value = (static_cast<double>(dice >> 40U) / (1 << 23U) - 1) *
-                             std::ldexp(1.0, static_cast<int>(dice % 9) - 4);
-        if (type_ == reduce::element::bf16 || type_ == reduce::element::fp16 ||
-            type_ == reduce::element::fp32)
-            put_rounded(type_, static_cast<float>(value), at);
-        else
-            std::memcpy(at, &dice, size);
+    const std::size_t stride = (std::size_t{elements_} * apart_ + gap_) * size;
+    uct::sim::random dice(mix(seed, first));
+    for (std::size_t at = first * stride; at < (first + count) * stride; at += size) {
+        const std::uint64_t bits = moderate(type_, dice.next());
+        std::memcpy(memory_.data() + at, &bits, size);
     }
 }
 
@@ -301,14 +306,6 @@ void put_rounded(reduce::element type, float value, std::byte* into) {
         made = static_cast<std::uint16_t>(made | number);
     }
     std::memcpy(into, &made, 2);
-}
-
-std::vector<row> rows_of(const world& all, rank_t rank) {
-    std::vector<row> made;
-    for (rank_t source = 0; source < all.of().ranks; ++source)
-        for (std::uint32_t token = 0; token < all.tokens(source); ++token)
-            if (all.goes(source, token, rank)) made.push_back({source, token});
-    return made;
 }
 
 }  // namespace test::moe

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "test/support/moe_gating.hpp"
 #include "test/support/sanitizer.hpp"
 #include "ucg/moe/notify.hpp"
 #include "ucg/schedule/operation.hpp"
@@ -71,18 +72,16 @@ public:
     explicit world(const scenario& of);
 
     [[nodiscard]] const scenario& of() const noexcept { return of_; }
-    [[nodiscard]] bool lives(rank_t rank) const noexcept {
-        return of_.masked.empty() || of_.masked[rank] == 0;
-    }
-    [[nodiscard]] std::uint32_t tokens(rank_t rank) const noexcept { return tokens_[rank]; }
+    [[nodiscard]] bool lives(rank_t rank) const noexcept { return gates_.lives(rank); }
+    [[nodiscard]] const gating& gates() const noexcept { return gates_; }
+    [[nodiscard]] std::uint32_t tokens(rank_t rank) const noexcept { return gates_.tokens(rank); }
     [[nodiscard]] expert_t choice(rank_t rank, std::uint32_t token, std::uint32_t j) const {
-        return static_cast<expert_t>(topk_[rank][std::size_t{token} * of_.k + j]);
+        return static_cast<expert_t>(gates_.choice(rank, token, j));
     }
-    [[nodiscard]] rank_t rank_of(expert_t expert) const {
-        return static_cast<rank_t>(expert) / (of_.experts / of_.ranks);
+    [[nodiscard]] rank_t rank_of(expert_t expert) const { return gates_.rank_of(expert); }
+    [[nodiscard]] bool goes(rank_t source, std::uint32_t token, rank_t to) const {
+        return gates_.goes({source, token}, to);
     }
-    // Whether a token goes to a rank.
-    [[nodiscard]] bool goes(rank_t source, std::uint32_t token, rank_t to) const;
     [[nodiscard]] std::uint32_t channel_of(rank_t source, std::uint32_t token) const;
     // Those of a node that are not masked.
     [[nodiscard]] std::vector<rank_t> living_on(rank_t node) const;
@@ -103,13 +102,12 @@ public:
     [[nodiscard]] std::vector<std::shared_ptr<const ucg::moe::plan>> plans();
 
 private:
-    void choose(rank_t rank);
+    void choose(rank_t rank, std::uint32_t tokens);
 
     scenario of_;
     placement where_;
     std::unique_ptr<ucg::sim::network> net_;
-    std::vector<std::uint32_t> tokens_;
-    std::vector<std::vector<std::int64_t>> topk_;
+    gating gates_;
     std::vector<std::shared_ptr<const ucg::moe::team>> teams_;
     // Those of ranks that died never end; all are gone before the network is.
     std::deque<std::deque<ucg::schedule::operation>> rounds_;
@@ -122,8 +120,9 @@ public:
     // `gap`: elements behind each row; `apart`: elements from one to the next.
     own_matrix(std::uint64_t rows, std::uint32_t elements, reduce::element type,
                std::uint32_t gap = 0, std::uint32_t apart = 1);
-    // Every byte by its place; floating point of moderate size.
-    void fill(std::uint64_t seed);
+    // Any bits; floating point of moderate size.
+    void fill(std::uint64_t seed) { fill_rows(seed, 0, rows_); }
+    void fill_rows(std::uint64_t seed, std::uint64_t first, std::uint64_t count);
     // What nobody would write there.
     void spoil();
     [[nodiscard]] matrix view() noexcept;
@@ -143,12 +142,5 @@ private:
 // Conversions of the reference: written apart from those of the library.
 [[nodiscard]] float widened(reduce::element type, const std::byte* from);
 void put_rounded(reduce::element type, float value, std::byte* into);
-
-// A row that a rank gets, and all of them in order.
-struct row {
-    rank_t source;
-    std::uint32_t token;
-};
-[[nodiscard]] std::vector<row> rows_of(const world& all, rank_t rank);
 
 }  // namespace test::moe
