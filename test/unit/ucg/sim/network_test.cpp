@@ -166,6 +166,31 @@ TEST_CASE("thousands of ranks take seconds") {
     }
 }
 
+// As many ranks as there is time for here; tests of ucg_sim have 4,096.
+TEST_CASE("rings of a thousand ranks have the right result") {
+    sim::machine on;
+    on.ranks = test::instrumented ? 128 : 1024;
+    on.ranks_per_node = 8;
+    sim::experiment what = allreduce_of(1 << 20);
+    const sim::outcome all = outcome_of(on, what, "ring");
+    CHECK(all.wrong == "");
+    CHECK(all.messages == std::uint64_t{2} * on.ranks * (on.ranks - 1));
+    what.what = collective::allgather;
+    CHECK(outcome_of(on, what, "ring").wrong == "");
+}
+
+TEST_CASE("hierarchical collectives of a thousand ranks have the right result") {
+    sim::machine on;
+    on.ranks = test::instrumented ? 128 : 1024;
+    sim::experiment what = allreduce_of(1 << 20);
+    what.carried = 16384;  // pieces of a leader's share are elements at least
+    for (const schedule::rank_t per_node : {8U, 7U}) {
+        on.ranks_per_node = per_node;
+        for (const char* name : {"hierarchical", "hierarchical_ring"})
+            CHECK(outcome_of(on, what, name).wrong == "");
+    }
+}
+
 TEST_CASE("a rank that dies ends the operation of all others with an error") {
     sim::machine on;
     on.strict = true;
