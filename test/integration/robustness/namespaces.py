@@ -52,6 +52,22 @@ def join(one, other, device="hw0", network="10.99.77", link_local=True):
     await_carrier(device, one, other)
 
 
+def join_all(nodes, device="hw0", network="10.99.77"):
+    """A bridge in a namespace of its own, which is returned, and a veth pair from each node to it.
+
+    Node i has the address i + 1 of the network on this device, and none of IPv6.
+    """
+    hub = Namespace()
+    hub.do("ip link add hub type bridge", "ip link set hub addrgenmode none", "ip link set hub up")
+    for i, node in enumerate(nodes):
+        hub.do(f"ip link add port{i} type veth peer name {device} netns {node.keeper.pid}",
+               f"ip link set port{i} addrgenmode none", f"ip link set port{i} master hub up")
+        node.do(f"ip link set {device} addrgenmode none", f"ip addr add {network}.{i + 1}/24 dev {device}",
+                f"ip link set {device} up")
+    await_carrier(device, *nodes)
+    return hub
+
+
 def await_carrier(device, *namespaces):
     """The kernel says a little later than `up` that there is one."""
     for each in namespaces:

@@ -1,4 +1,4 @@
-"""ucg_perf in two network namespaces that are joined by a veth pair: without UCG_NODE_ID, each is a node of its own."""
+"""Ranks in network namespaces that are joined: without UCG_NODE_ID, each namespace is a node of its own."""
 
 import csv
 import os
@@ -9,15 +9,23 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "robustness"))
-from namespaces import Namespace, join, skip_without_namespaces  # noqa: E402
+from namespaces import Namespace, join, join_all, skip_without_namespaces  # noqa: E402
 
 PERF = os.environ["COLLECTIVES_PROGRAM"]
+HOSTS = os.environ["HOSTS_PROGRAM"]
 LIMIT = 120  # seconds that a run may take
 PER_NODE = 2
 # What would tell nodes apart instead of the namespaces, or start the ranks in another way.
 KEPT_OUT = ("UCG_", "UCX_", "PMIX_", "RANK", "WORLD_SIZE", "MASTER_", "TORCHELASTIC_")
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
                "allgatherv", "reduce_scatter", "reduce_scatter_block", "alltoall", "alltoallv", "scan", "exscan")
+
+
+def environment(ranks, address, **settings):
+    base = {name: value for name, value in os.environ.items() if not name.startswith(KEPT_OUT)}
+    base.update(UCX_TLS="tcp,self", WORLD_SIZE=str(ranks), MASTER_ADDR=address,
+                MASTER_PORT="29499", **settings)  # free: nobody else is in the namespace
+    return base
 
 
 class Hosts(unittest.TestCase):
@@ -33,9 +41,7 @@ class Hosts(unittest.TestCase):
 
     def perf(self, *arguments, **settings):
         """What rank 0 printed; the others print nothing, and nobody complains."""
-        base = {name: value for name, value in os.environ.items() if not name.startswith(KEPT_OUT)}
-        base.update(UCX_TLS="tcp,self", WORLD_SIZE=str(PER_NODE * len(self.nodes)), MASTER_ADDR="10.99.79.1",
-                    MASTER_PORT="29499", **settings)  # free: nobody else is in the namespace
+        base = environment(PER_NODE * len(self.nodes), "10.99.79.1", **settings)
         ranks = []
         with tempfile.TemporaryFile("w+") as complaints:
             try:
@@ -75,6 +81,51 @@ class Hosts(unittest.TestCase):
         text = self.perf("-V", "-f", "-a", "hierarchical", "-c", "allreduce", "-s", "8,100k", "-n", "2")
         self.assertEqual([(row["algorithm"], row["ranks"], row["result"]) for row in csv.DictReader(text.splitlines())],
                          [("hierarchical", "4", "right")] * 2, text)
+
+
+class FourHosts(unittest.TestCase):
+    """Two ranks on each of four nodes."""
+
+    def setUp(self):
+        skip_without_namespaces(self)
+        self.nodes = []
+        for _ in range(4):
+            self.nodes.append(Namespace())
+            self.addCleanup(self.nodes[-1].__exit__)
+        self.addCleanup(join_all(self.nodes, network="10.99.80").__exit__)
+        for each in self.nodes:
+            each.do("ip link set lo up")
+
+    def begin(self, rounds):
+        base = environment(PER_NODE * len(self.nodes), "10.99.80.1")
+        ranks = []
+        for node in self.nodes:
+            for _ in range(PER_NODE):
+                ranks.append(subprocess.Popen([*node.inside, HOSTS, str(rounds)], stdout=subprocess.PIPE,
+                                              stderr=subprocess.PIPE, text=True,
+                                              env={**base, "RANK": str(len(ranks))}))
+                self.addCleanup(ranks[-1].communicate)
+                self.addCleanup(ranks[-1].kill)
+        return ranks
+
+    def test_collectives_that_know_nodes_and_moe(self):
+        for each in self.begin(3):
+            said, complained = each.communicate(timeout=LIMIT)
+            self.assertEqual(said.splitlines(), ["8 ranks on 4 nodes"] + [f"round {i}: Success" for i in range(3)],
+                             complained)
+            self.assertEqual((each.returncode, complained), (0, ""))
+
+    def test_one_rank_of_eight_is_killed(self):
+        ranks = self.begin(1_000_000)
+        victim = ranks.pop(5)
+        for line in victim.stdout:
+            if line.startswith("round 1:"):
+                break
+        victim.kill()
+        for each in ranks:
+            said, complained = each.communicate(timeout=LIMIT)
+            self.assertEqual(each.returncode, 4, complained)
+            self.assertNotIn("Success", said.splitlines()[-1])
 
 
 if __name__ == "__main__":
