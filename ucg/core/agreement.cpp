@@ -79,10 +79,18 @@ void agreement::on_end(schedule::operation& ended, void* self) noexcept {
         return;
     }
     if (judged != UCS_OK) {
+        of.take_number(judged);
         first.end(judged);
         return;
     }
     first.run();
+}
+
+// Who did not hear all cannot know that nobody runs the operation, and has given it its number.
+// It may be one for the node's engine here: so it is not the request that gets the number.
+void agreement::take_number(ucs_status_t why) noexcept {
+    not_run_.emplace(group_.over(), group_.frames());
+    not_run_->start_failed(why);
 }
 
 // The same answer on every rank, since all see the same.

@@ -34,6 +34,7 @@ private:
     static void on_end(schedule::operation& ended, void* self) noexcept;
     void begin() noexcept;
     [[nodiscard]] ucs_status_t judge() const;
+    void take_number(ucs_status_t why) noexcept;
 
     group& group_;
     struct entry {
@@ -45,6 +46,8 @@ private:
     signature mine_{};
     std::vector<signature> all_;
     std::optional<schedule::operation> round_;
+    std::optional<schedule::operation>
+        not_run_;  // in place of the last one that ranks disagreed on
 };
 
 }  // namespace ucg

@@ -277,6 +277,38 @@ TEST_CASE("ranks that disagree are named in the debug mode") {
     CHECK(all.run() == UCS_OK);
 }
 
+// Rank 1 canceled an operation before it heard that rank 0 calls another one. It had given it its
+// number and rank 0 had not, so that from then on each waited for what the other one had done.
+TEST_CASE("who cancels an operation that ranks disagree on counts as the others do") {
+    const test::env check("UCG_CHECK", "y");
+    const test::log_capture captured;
+    test::world in({"a", "b"});
+    std::vector<std::vector<float>> from(2, std::vector<float>(8)), into = from;
+    const auto add_sums = [&](test::requests& all) {
+        for (std::uint32_t rank = 0; rank < 2; ++rank)
+            all.add(rank, sum_of(from[rank], into[rank]));
+    };
+    test::requests first(in);
+    add_sums(first);
+    REQUIRE(first.run() == UCS_OK);  // they are connected
+    {
+        test::requests all(in);
+        all.add(0, sum_of(from[0], into[0]));
+        all.add(1, barrier());
+        in.freeze(1);
+        all.start();
+        REQUIRE(in.run_until([&] { return ucg_request_test(all.all()[0]) != UCS_INPROGRESS; }));
+        CHECK(ucg_request_test(all.all()[0]) == UCS_ERR_INVALID_PARAM);
+        REQUIRE(ucg_request_cancel(all.all()[1]) == UCS_OK);
+        in.thaw(1);
+        REQUIRE(in.run_until([&] { return all.over(); }));
+    }
+    test::requests all(in);
+    for (int round = 0; round < 3; ++round)
+        add_sums(all);
+    CHECK(all.run() == UCS_OK);
+}
+
 TEST_CASE("one of several compared operations is canceled, and the others are not") {
     const test::env check("UCG_CHECK", "y");
     test::world in(layout(GENERATE("one node", "two nodes", "four nodes")));

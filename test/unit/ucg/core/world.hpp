@@ -88,8 +88,9 @@ public:
     // The status that all groups have when all are decided.
     static ucs_status_t wait(world& in, const std::vector<ucg_group_h>& all);
     [[nodiscard]] board& met() { return *board_; }
-    // This rank dies without a word: nothing of it moves any more.
+    // This rank dies without a word: nothing of it moves any more, or until it is thawed.
     void freeze(std::uint32_t rank) { frozen_[rank] = true; }
+    void thaw(std::uint32_t rank) { frozen_[rank] = false; }
 
     std::vector<ucg_context_h> contexts;
     std::vector<ucg_group_h> groups;
