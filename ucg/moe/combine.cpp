@@ -94,22 +94,30 @@ ucs_status_t combine::prepare() {
     return space_.allocate();
 }
 
+void combine::expect(adding& what, rank_t from, std::size_t list) {
+    const bool lies = from == by_->of->self() && what_.expanded == nullptr;
+    what.inputs.push_back({from, list, take_two(lies ? 0 : what.places->longest(list))});
+}
+
+void combine::prepare_sums(adding& what) const {
+    what.sums = sum_memory(what.inputs.size());
+    what.own_sums = memory_for_folding();
+}
+
 void combine::prepare_relays() {
     const team& of = *by_->of;
-    const std::span<const rank_t> here = of.on(of.node());
-    for (std::size_t s = 0; s < by_->through.streams.size(); ++s) {
-        if (!by_->through.streams[s].relayed) continue;
+    const passing& through = by_->through;
+    for (std::size_t s = 0; s < through.streams.size(); ++s) {
+        if (!through.streams[s].relayed) continue;
         relaying one;
         one.stream = s;
-        for (const rank_t rank : here) {
-            const bool lies = rank == of.self() && what_.expanded == nullptr;
-            const std::size_t list = by_->through.forward(of, s, of.index_of(rank));
-            one.coming.push_back(take_two(lies ? 0 : by_->through.forwards.longest(list)));
-        }
-        const std::uint32_t* const counts = &by_->through.counts[s * by_->by.channels];
-        one.results = take_two(*std::max_element(counts, counts + by_->by.channels));
-        one.sums = sum_memory(here.size());
-        one.own_sums = memory_for_folding();
+        one.rows.source = through.streams[s].source;
+        one.rows.places = &through.forwards;
+        for (const rank_t rank : of.on(of.node()))
+            expect(one.rows, rank, through.forward(of, s, of.index_of(rank)));
+        prepare_sums(one.rows);
+        const std::span<const std::uint32_t> counts = through.counts_of(s, by_->by.channels);
+        one.results = take_two(*std::ranges::max_element(counts));
         relays_.push_back(std::move(one));
     }
 }
@@ -117,12 +125,11 @@ void combine::prepare_relays() {
 void combine::prepare_collection() {
     const outgoing& out = by_->out;
     collection_ = {};
-    for (std::size_t i = 0; i < out.paths.size(); ++i) {
-        const bool lies = out.paths[i].target == by_->of->self() && what_.expanded == nullptr;
-        collection_.coming.push_back(take_two(lies ? 0 : out.tokens.longest(i)));
-    }
-    collection_.sums = sum_memory(out.paths.size());
-    collection_.own_sums = memory_for_folding();
+    collection_.source = by_->of->self();
+    collection_.places = &out.tokens;
+    for (std::size_t i = 0; i < out.paths.size(); ++i)
+        expect(collection_, out.paths[i].target, i);
+    prepare_sums(collection_);
 }
 
 std::uint64_t combine::form() const noexcept {
@@ -181,106 +188,88 @@ task combine::give_back(member& me, combine& of, returning& what) {
         co_await each;
 }
 
+void combine::listen(member& me, const adding& what, flights& coming, std::uint32_t channel,
+                     unsigned turn) const noexcept {
+    const team& group = *by_->of;
+    member inside = me.on(group.channel_of(what.source));
+    for (std::size_t i = 0; i < what.inputs.size(); ++i) {
+        const auto& [from, list, messages] = what.inputs[i];
+        const std::size_t bytes = what.places->size(list, channel) * form_.row_bytes();
+        if (from == group.self() || bytes == 0) continue;
+        member& on = group.node_of(from) == group.node() ? inside : me;
+        coming[2 * i + turn].receive(on, from, space_.at(messages[turn]), bytes);
+    }
+}
+
+task combine::take(member& me, combine& of, adding& what, flights& coming, std::uint32_t channel,
+                   unsigned turn) {
+    const plan& by = *of.by_;
+    what.rows = 0;
+    for (std::size_t i = 0; i < what.inputs.size(); ++i) {
+        const auto& [from, list, messages] = what.inputs[i];
+        const std::span<const std::uint32_t> places = what.places->of(list, channel);
+        const auto rows = static_cast<std::uint32_t>(places.size());
+        const parts message = of.form_.view(of.space_.at(messages[turn]), rows);
+        what.rows += rows;
+        what.sums.addends[i] = {constant(message), places};
+        co_await coming[2 * i + turn];
+        if (from != by.of->self() || rows == 0) continue;
+        const std::uint32_t first =
+            by.in.begins[std::size_t{what.source} * by.by.channels + channel];
+        if (of.what_.expanded == nullptr) {
+            what.sums.addends[i].from = of.lying(first);
+            continue;
+        }
+        const folding work(message, of.what_.from, *of.what_.expanded, first, rows, what.own_sums);
+        co_await work.begin(me, rows * of.form_.row_bytes());
+    }
+}
+
 task combine::relay(member& me, combine& of, relaying& what) {
     const plan& by = *of.by_;
-    const team& group = *by.of;
-    const std::span<const rank_t> here = group.on(group.node());
-    const rank_t source = by.through.streams[what.stream].source;
     const std::size_t row_bytes = of.form_.row_bytes();
-    member inside = me.on(group.channel_of(source));
-    flights coming(2 * here.size());
+    const std::size_t addends = what.rows.inputs.size();
+    flights coming(2 * addends);
     co_await require(me, coming.status());
     std::array<flight, 2> going;
-    const auto places = [&](std::size_t i, std::uint32_t c) {
-        return by.through.forwards.of(
-            by.through.forward(group, what.stream, static_cast<rank_t>(i)), c);
-    };
     const auto listen = [&](const channel_walk::stop& at) {
-        for (std::size_t i = 0; at.count != 0 && i < here.size(); ++i) {
-            const std::size_t bytes = places(i, at.channel).size() * row_bytes;
-            if (here[i] == group.self() || bytes == 0) continue;
-            coming[2 * i + at.turn].receive(inside, here[i], of.space_.at(what.coming[i][at.turn]),
-                                            bytes);
-        }
+        if (at.count != 0) of.listen(me, what.rows, coming, at.channel, at.turn);
     };
     channel_walk walk(by.through.counts_of(what.stream, by.by.channels));
     listen(walk.now());
     for (; walk; ++walk) {
         listen(walk.next());
         const auto [c, count, turn] = walk.now();
-        std::size_t rows_in = 0;
-        for (std::size_t i = 0; i < here.size(); ++i) {
-            const std::span<const std::uint32_t> these = places(i, c);
-            const auto rows = static_cast<std::uint32_t>(these.size());
-            std::byte* const message = of.space_.at(what.coming[i][turn]);
-            rows_in += rows;
-            what.sums.addends[i] = {constant(of.form_.view(message, rows)), these};
-            co_await coming[2 * i + turn];
-            if (here[i] != group.self() || rows == 0) continue;
-            const std::uint32_t first = by.in.begins[std::size_t{source} * by.by.channels + c];
-            if (of.what_.expanded == nullptr) {
-                what.sums.addends[i].from = of.lying(first);
-            } else {
-                const folding work(of.form_.view(message, rows), of.what_.from, *of.what_.expanded,
-                                   first, rows, what.own_sums);
-                co_await work.begin(me, rows * row_bytes);
-            }
-        }
+        co_await take(me, of, what.rows, coming, c, turn);
         co_await going[turn];
         std::byte* const result = of.space_.at(what.results[turn]);
-        const summing work(of.form_.view(result, count), what.sums, here.size(), 0, count);
-        co_await work.begin(me, rows_in * row_bytes);
-        going[turn].send(me, source, result, count * row_bytes);
+        const summing work(of.form_.view(result, count), what.rows.sums, addends, 0, count);
+        co_await work.begin(me, what.rows.rows * row_bytes);
+        going[turn].send(me, what.rows.source, result, count * row_bytes);
     }
     for (flight& each : going)
         co_await each;
 }
 
-task combine::collect(member& me, combine& of, collecting& what) {
+task combine::collect(member& me, combine& of, adding& what) {
     const plan& by = *of.by_;
-    const outgoing& out = by.out;
-    const team& group = *by.of;
-    const std::size_t row_bytes = of.form_.row_bytes();
-    member inside = me.on(group.channel_of(group.self()));
-    flights coming(2 * out.paths.size());
+    const channel_ranges& ranges = by.out.ranges;
+    flights coming(2 * what.inputs.size());
     co_await require(me, coming.status());
-    const auto listen = [&](std::uint32_t c, unsigned turn) {
-        for (std::size_t i = 0; c < by.by.channels && i < out.paths.size(); ++i) {
-            const rank_t from = out.paths[i].target;
-            const std::size_t bytes = out.tokens.size(i, c) * row_bytes;
-            if (from == group.self() || bytes == 0) continue;
-            member& on = group.node_of(from) == group.node() ? inside : me;
-            coming[2 * i + turn].receive(on, from, of.space_.at(what.coming[i][turn]), bytes);
-        }
+    const auto listen = [&](std::uint32_t channel, unsigned turn) {
+        if (channel < by.by.channels) of.listen(me, what, coming, channel, turn);
     };
     listen(0, 0);
     for (std::uint32_t c = 0; c < by.by.channels; ++c) {
         const unsigned turn = c % 2;
         listen(c + 1, turn ^ 1U);
-        std::size_t rows_in = 0;
-        for (std::size_t i = 0; i < out.paths.size(); ++i) {
-            const std::span<const std::uint32_t> tokens = out.tokens.of(i, c);
-            const auto rows = static_cast<std::uint32_t>(tokens.size());
-            std::byte* const message = of.space_.at(what.coming[i][turn]);
-            rows_in += rows;
-            what.sums.addends[i] = {constant(of.form_.view(message, rows)), tokens};
-            co_await coming[2 * i + turn];
-            if (out.paths[i].target != group.self() || rows == 0) continue;
-            const std::uint32_t first =
-                by.in.begins[std::size_t{group.self()} * by.by.channels + c];
-            if (of.what_.expanded == nullptr) {
-                what.sums.addends[i].from = of.lying(first);
-            } else {
-                const folding work(of.form_.view(message, rows), of.what_.from, *of.what_.expanded,
-                                   first, rows, what.own_sums);
-                co_await work.begin(me, rows * row_bytes);
-            }
-        }
-        const std::uint32_t begin = out.ranges.begin(c);
-        const std::uint32_t end = out.ranges.end(c);
-        const summing work(of.what_.into, what.sums, out.paths.size(), begin, end, of.what_.bias);
+        co_await take(me, of, what, coming, c, turn);
+        const std::uint32_t begin = ranges.begin(c);
+        const std::uint32_t end = ranges.end(c);
+        const summing work(of.what_.into, what.sums, what.inputs.size(), begin, end, of.what_.bias);
         // A token that no rank has gets its biases or 0.
-        co_await work.begin(me, std::max<std::size_t>(rows_in, end - begin) * row_bytes);
+        co_await work.begin(me,
+                            std::max<std::size_t>(what.rows, end - begin) * of.form_.row_bytes());
     }
 }
 

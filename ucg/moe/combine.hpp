@@ -56,30 +56,45 @@ private:
         pair messages{};
         sum_memory sums;
     };
-    // All rows of this node for one source; this rank's own as well.
+    // Rows of one source's tokens that several ranks have, added up channel by channel.
+    struct adding {
+        struct input {
+            rank_t from;       // this rank as well
+            std::size_t list;  // which one of `places` has those of its rows
+            pair coming;       // from this rank: where rows are folded
+        };
+        rank_t source = 0;
+        const lists* places = nullptr;
+        std::vector<input> inputs;  // in the order of the sum
+        sum_memory sums, own_sums;
+        std::size_t rows = 0;  // that are added up for the channel that take() waited for
+    };
+    // All rows of this node for one source.
     struct relaying {
         std::size_t stream = 0;
-        std::vector<pair> coming;  // from each rank of the node; from this one: where it is folded
+        adding rows;
         pair results{};
-        sum_memory sums, own_sums;
-    };
-    // All rows for this rank.
-    struct collecting {
-        std::vector<pair> coming;  // of each path; from this rank: where it is folded
-        sum_memory sums, own_sums;
     };
 
     [[nodiscard]] ucs_status_t prepare();
     [[nodiscard]] ucs_status_t check() const noexcept;
     void prepare_relays();
     void prepare_collection();
+    void expect(adding& what, rank_t from, std::size_t list);
+    void prepare_sums(adding& what) const;
     [[nodiscard]] pair take_two(std::uint32_t most_rows) noexcept;
     [[nodiscard]] sum_memory memory_for_folding() const;
     [[nodiscard]] const_parts lying(std::uint32_t row) const noexcept;
     static schedule::task run_all(schedule::member& me, combine& of);
     static schedule::task give_back(schedule::member& me, combine& of, returning& what);
     static schedule::task relay(schedule::member& me, combine& of, relaying& what);
-    static schedule::task collect(schedule::member& me, combine& of, collecting& what);
+    static schedule::task collect(schedule::member& me, combine& of, adding& what);
+    // Receives a channel's rows, as one of two channels that are under way.
+    void listen(schedule::member& me, const adding& what, schedule::flights& coming,
+                std::uint32_t channel, unsigned turn) const noexcept;
+    // Waits until they are there, so that what.sums has them all.
+    static schedule::task take(schedule::member& me, combine& of, adding& what,
+                               schedule::flights& coming, std::uint32_t channel, unsigned turn);
 
     ucs_status_t refused_ = UCS_ERR_NOT_CONNECTED;
     std::shared_ptr<const plan> by_;
@@ -88,7 +103,7 @@ private:
     workspace space_;
     std::vector<returning> returns_;
     std::vector<relaying> relays_;
-    collecting collection_;
+    adding collection_;  // of all rows for this rank
 };
 
 }  // namespace ucg::moe
