@@ -75,7 +75,7 @@ ucs_status_t peer::make_lanes(wireup::pairs which) {
     if (chosen.rma && !shared_lane_ && rma_dropped_ == nullptr && !open(*chosen.rma, rma_))
         rma_dropped_ = "its endpoint could not be made";
     choose_protocols();
-    if (!chosen.paired && tried_pairs_) tell_without_pairs();
+    if (!chosen.paired && last_attempt_ != 0) tell_without_pairs(*am_.endpoint);
     return UCS_OK;
 }
 
@@ -248,7 +248,7 @@ void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
     }
     const peer_use kept(*this);
     lane_lost(is_bootstrap ? pairing_->bootstrap.resource : am_.resource, status);
-    if (dead_ && !is_bootstrap) tell_partner();
+    if (dead_ && !is_bootstrap) tell_partner(wire::wireup_type::unpaired);
 }
 
 void peer::lane_lost(std::size_t resource, ucs_status_t status) noexcept {
@@ -280,8 +280,10 @@ void peer::change_lanes(std::size_t without, ucs_status_t failure, wireup::pairs
 // For those who asked for a connection, over whatever is left.
 void peer::reconnect(wireup::pairs which) noexcept {
     const peer_use kept(*this);
+    const std::uint64_t left = owes_a_word() ? pairing_->attempt : 0;
     disconnect();
     if (wanted()) serve(which);
+    if (left != 0) tell_of(left);
 }
 
 void peer::serve(wireup::pairs which) noexcept {

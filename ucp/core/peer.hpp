@@ -53,14 +53,14 @@ public:
                        std::span<const std::byte> body);
     void paired(std::uint64_t attempt, const wireup::pair_answer& theirs);
     void unpaired(std::uint64_t attempt, wire::unpaired_reason why);
-    // Nobody wants it any more. True: it is held until the peer, whom it has asked, is told.
+    // Nobody wants it any more. True: it is held until the peer, which has to hear so, is told.
     [[nodiscard]] bool gives_up() noexcept;
     void partner_joined(std::uint64_t attempt);
     // Says to a peer that asked why its lanes cannot be connected.
     void refuse_to_pair(std::uint64_t attempt, wire::unpaired_reason why);
-    // It asked, was answered, and now says something over other lanes: maybe it has given up, and
-    // nobody could tell us. It hears the answer again, and says whether it still waits.
-    void doubt_pairs() noexcept;
+    // It says something about an endpoint, over lanes in pairs or others. False: these are not the
+    // ones that we have, and what it says is to be dropped.
+    [[nodiscard]] bool takes_word(bool over_pair) noexcept;
     // A question that waits until the lanes of before are gone, if there is one.
     [[nodiscard]] std::unique_ptr<wireup::pairing::question> take_next() noexcept {
         return pairing_ == nullptr ? nullptr : std::move(pairing_->next);
@@ -286,13 +286,16 @@ private:
     [[nodiscard]] wireup::lane_selection select_lanes_to(const address::worker_address& remote,
                                                          wireup::pairs which) const;
     [[nodiscard]] ucs_status_t open_bootstrap();
-    void without_pairs() noexcept;
-    void tell_without_pairs();
+    void tell_without_pairs(uct::ep& over);
     void told_without_pairs(std::uint64_t since);
     void join() noexcept;
     void stop_keeping() noexcept;
     void partner_left() noexcept;
-    void tell_partner() noexcept;
+    void partner_failed() noexcept;
+    [[nodiscard]] bool owes_a_word() const noexcept;
+    void tell_partner(wire::wireup_type what) noexcept;
+    void tell_of(std::uint64_t attempt) noexcept;
+    [[nodiscard]] bool is_ours(std::uint64_t given_up) noexcept;
     void lane_lost(std::size_t resource, ucs_status_t status) noexcept;
     [[nodiscard]] std::vector<wireup::local_interface> local_interfaces() const;
     // One line per transport of this process, those that are not open, too.
@@ -321,10 +324,8 @@ private:
     ucs::datastruct::auto_list<striped_access, &striped_access::peer_hook> striped_;
     bool shared_lane_ = false;                  // am_ reaches memory, too
     std::unique_ptr<wireup::pairing> pairing_;  // nullptr: the lanes do not come in pairs
-    bool tried_pairs_ = false;                  // the peer was asked for some
-    std::uint64_t last_attempt_ = 0;            // that we asked for, or answered
-    std::uint64_t refused_attempt_ = 0;         // that was answered, and we do not wait for
-    const char* rma_dropped_ = nullptr;         // why there is no single copy any more
+    std::uint64_t last_attempt_ = 0;     // that we asked for, or answered, and have not taken back
+    const char* rma_dropped_ = nullptr;  // why there is no single copy any more
     const protocol_table* protocols_ = nullptr;
     struct excluded {
         std::size_t resource;

@@ -58,9 +58,8 @@ bool peer::begin_pairing(const wireup::lane_choice& bootstrap,
     pairing_ = std::make_unique<wireup::pairing>();
     pairing_->at = step::asked;
     pairing_->attempt = ucs::sys::random_id();
-    last_attempt_ = pairing_->attempt;
     if (!open(bootstrap, pairing_->bootstrap)) return false;
-    tried_pairs_ = true;
+    last_attempt_ = pairing_->attempt;
     std::vector<asked_lane> asked;
     asked.push_back(describe(am_, chosen.am->address));
     for (const wireup::lane_choice& each : chosen.more_rails) {
@@ -115,14 +114,13 @@ void peer::asked_to_pair(const wire::wireup_header& header, const wireup::pair_q
         return;  // our question counts, and the peer answers it
     }
     // One that stands is not given up for a question, which may be older than it.
-    const bool stands = pairing_ != nullptr && pairing_->at == step::joined;
-    if (in_use() || stands) {
-        if (pairing_ != nullptr) {
-            put_off(header, body);
-        } else {
-            refuse_to_pair(attempt, unpaired_reason::cannot);
-            say_requests_again();
-        }
+    if (pairing_ != nullptr && pairing_->at == step::joined) {
+        put_off(header, body);
+        return;
+    }
+    // Nor are others that somebody has asked over: whoever hears that is ready for us there.
+    if (pairing_ == nullptr && am_.endpoint != nullptr && wanted()) {
+        refuse_to_pair(attempt, unpaired_reason::cannot);
         return;
     }
     const peer_use kept(*this);
@@ -139,7 +137,6 @@ void peer::asked_to_pair(const wire::wireup_header& header, const wireup::pair_q
     } else {
         close(bootstrap);
         reconnect(wireup::pairs::excluded);
-        refuse_to_pair(attempt, unpaired_reason::cannot);
         return;
     }
     serve(wireup::pairs::allowed);
@@ -250,8 +247,6 @@ void peer::paired(std::uint64_t attempt, const wireup::pair_answer& theirs) {
         // ever.
         const peer_use kept(*this);
         refuse_to_pair(attempt, unpaired_reason::cannot);
-        // Once: it may say so to each of our requests that came over other lanes.
-        if (std::exchange(refused_attempt_, attempt) != attempt) say_requests_again();
         return;
     }
     if (pairing_->at != step::asked) return;
@@ -290,6 +285,7 @@ void peer::partner_joined(std::uint64_t attempt) {
     if (pairing_ == nullptr || pairing_->at != step::answered || pairing_->attempt != attempt)
         return;
     const peer_use kept(*this);
+    pairing_->aware = true;
     join();
 }
 
@@ -326,17 +322,33 @@ void peer::take_queue(wireup::pairing& from, held_list& into) noexcept {
         &into);
 }
 
+// The peer has left lanes that we have, too. If they are not ours it may have dropped what we said
+// until then: it hears again what we wait for.
+bool peer::is_ours(std::uint64_t given_up) noexcept {
+    if (pairing_ == nullptr) {
+        say_requests_again();
+        return false;
+    }
+    if (pairing_->next != nullptr && pairing_->next->header.ep == given_up) pairing_->next.reset();
+    const bool ours = pairing_->attempt == given_up && pairing_->at != step::refusing;
+    if (ours) pairing_->aware = true;
+    if (!ours && pairing_->at == step::asked) say_again();
+    return ours;
+}
+
+void peer::say_requests_again() noexcept {
+    if (am_.endpoint != nullptr) serve(wireup::pairs::excluded);
+}
+
 void peer::unpaired(std::uint64_t attempt, unpaired_reason why) {
-    if (pairing_ == nullptr) return;
-    if (pairing_->next != nullptr && pairing_->next->header.ep == attempt) pairing_->next.reset();
-    if (pairing_->attempt != attempt || pairing_->at == step::refusing) return;
     const peer_use kept(*this);
+    if (!is_ours(attempt)) return;
     if (pairing_->at == step::answered) {
         reconnect(wireup::pairs::allowed);  // whoever asked has given up
         return;
     }
     if (pairing_->at == step::joined) {
-        lane_lost(am_.resource, UCS_ERR_CONNECTION_RESET);
+        partner_failed();
         return;
     }
     if (why == unpaired_reason::not_here) {
@@ -350,36 +362,31 @@ void peer::unpaired(std::uint64_t attempt, unpaired_reason why) {
     change_lanes(am_.resource, UCS_ERR_REJECTED, wireup::pairs::allowed);
 }
 
+// Its half is over, and so is ours.
+void peer::partner_failed() noexcept {
+    if (pairing_->next != nullptr) {
+        partner_left();
+        return;
+    }
+    const bool missed = pairing_->missed;
+    lane_lost(am_.resource, UCS_ERR_CONNECTION_RESET);
+    if (dead_ && missed) tell_partner(wireup_type::unpaired);
+}
+
 // `since`: the last attempt that the peer knew when it said so. What it has agreed to meanwhile
 // stands: it goes by another lane, and may have overtaken this.
 void peer::told_without_pairs(std::uint64_t since) {
-    const step at = pairing_ == nullptr ? step::refusing : pairing_->at;
-    if (at == step::asked && owner_.uid() < uid_) return;  // our question counts, see above
-    const bool agreed = at == step::answered || at == step::joined;
-    if (agreed && pairing_->attempt != since) return;
-    if (pairing_ != nullptr && in_use()) return;
-    without_pairs();
-}
-
-// While the peer asked for pairs, or waited for some, it dropped what came over the lanes that
-// there are.
-void peer::say_requests_again() noexcept {
-    if (pairing_ == nullptr && am_.endpoint != nullptr) serve(wireup::pairs::excluded);
-}
-
-// The peer sends over a lane that it made without us, and so do we.
-void peer::without_pairs() noexcept {
-    if (pairing_ != nullptr) {
+    if (!is_ours(since)) return;
+    if (in_use()) {
+        am_.endpoint->check();  // what it sent over them comes first
+    } else {
         reconnect(wireup::pairs::excluded);
-    } else if (am_.endpoint != nullptr) {
-        serve(wireup::pairs::excluded);
     }
 }
 
-// It may have made its half of lanes that we could not connect.
-void peer::tell_without_pairs() {
-    tried_pairs_ = false;
-    say(wireup_type::pair, last_attempt_, 0, *am_.endpoint,
+// Lanes that the peer knows of, of the last attempt, are no more.
+void peer::tell_without_pairs(uct::ep& over) {
+    say(wireup_type::pair, std::exchange(last_attempt_, 0), 0, over,
         wireup::pack(wireup::pair_question{{}, owner_.address(false)}));
 }
 
@@ -398,8 +405,18 @@ void peer::refuse_to_pair(std::uint64_t attempt, unpaired_reason why) {
     say(wireup_type::unpaired, attempt, last, *pairing_->bootstrap.endpoint);
 }
 
-void peer::doubt_pairs() noexcept {
-    if (pairing_ != nullptr && pairing_->at == step::answered) say_again();
+// Whoever has left the lanes may have been unable to tell. One that we wait for hears the answer
+// again, and says whether it still waits for that; lanes that are joined know.
+bool peer::takes_word(bool over_pair) noexcept {
+    if (!in_pairs()) return !over_pair;
+    if (over_pair) {
+        pairing_->aware = pairing_->aware || joined();
+        return joined();
+    }
+    pairing_->missed = true;
+    if (pairing_->at == step::answered) say_again();
+    if (pairing_->at == step::joined) am_.endpoint->check();
+    return false;
 }
 
 void peer::stop_keeping() noexcept {
@@ -422,9 +439,12 @@ void peer::check() noexcept {
     }
 }
 
+// A question that waits is answered instead, and tells the peer as much.
 bool peer::gives_up() noexcept {
-    if (pairing_ == nullptr || pairing_->at != step::asked) return false;
-    tell_partner();
+    if (dead_ || !owes_a_word() || pairing_->next != nullptr) return false;
+    // What was sent over lanes that stand may still be on its way.
+    const bool stand = joined() && pairing_->aware;
+    tell_partner(stand ? wireup_type::pair : wireup_type::unpaired);
     pairing_->at = step::refusing;
     close_rails();
     close(am_);
@@ -432,13 +452,35 @@ bool peer::gives_up() noexcept {
     return is_held();
 }
 
+// When the lanes are over: the peer may not notice it by itself, or waits for an answer to what was
+// dropped.
+bool peer::owes_a_word() const noexcept {
+    if (pairing_ == nullptr || pairing_->at == step::refusing) return false;
+    return pairing_->missed || !pairing_->aware;
+}
+
 // That our half is over: as long as it sends nothing it may not see that its own leads nowhere.
-void peer::tell_partner() noexcept {
+void peer::tell_partner(wireup_type what) noexcept {
     if (pairing_ == nullptr || pairing_->at == step::refusing) return;
     try {
         if (pairing_->bootstrap.endpoint == nullptr && open_bootstrap() != UCS_OK) return;
-        say(wireup_type::unpaired, pairing_->attempt,
-            static_cast<std::uint64_t>(unpaired_reason::cannot), *pairing_->bootstrap.endpoint);
+        uct::ep& over = *pairing_->bootstrap.endpoint;
+        if (what == wireup_type::pair) {
+            tell_without_pairs(over);
+        } else {
+            say(what, pairing_->attempt, static_cast<std::uint64_t>(unpaired_reason::cannot), over);
+        }
+    } catch (const std::bad_alloc&) {
+        ucs::log::debug(wireup_log, "out of memory: worker {:x} is not told that lanes are over",
+                        uid_);
+    }
+}
+
+// The lanes of this attempt are gone already. Others that need no pairs began with that word.
+void peer::tell_of(std::uint64_t attempt) noexcept {
+    if (pairing_ == nullptr && am_.endpoint != nullptr) return;
+    try {
+        refuse_to_pair(attempt, unpaired_reason::cannot);
     } catch (const std::bad_alloc&) {
         ucs::log::debug(wireup_log, "out of memory: worker {:x} is not told that lanes are over",
                         uid_);
@@ -450,7 +492,9 @@ void peer::tell_partner() noexcept {
 void peer::partner_left() noexcept {
     const peer_use kept(*this);
     owner_.forget(*this);
-    if (const auto asked = take_next(); asked != nullptr) owner_.answer(*asked);
+    const auto asked = take_next();
+    const bool asks_anew = asked != nullptr;
+    if (asks_anew) owner_.answer(*asked);
     try {
         peer* fresh = nullptr;
         for (auto next = endpoints_.begin(); next != endpoints_.end();) {
@@ -467,6 +511,7 @@ void peer::partner_left() noexcept {
         ucs::log::error(wireup_log, "out of memory: worker {:x} is not connected to again", uid_);
     }
     fail_all(UCS_ERR_NOT_CONNECTED);
+    if (pairing_->missed && !asks_anew) tell_partner(wireup_type::unpaired);
 }
 
 }  // namespace ucp

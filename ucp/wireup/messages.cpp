@@ -54,12 +54,12 @@ void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::b
 // has left it or will join it, the two do not mean the same. Then it is asked again.
 bool is_of_other_lanes(worker& owner, const wireup_header& header, bool over_pair) {
     peer* const from = owner.find_peer(header.uid);
-    const bool in_pairs = from != nullptr && from->in_pairs();
-    if (in_pairs == over_pair && (!in_pairs || from->joined())) return false;
-    ucs::log::debug(wireup_log, "what worker {:x} said about an endpoint came over other lanes",
-                    header.uid);
-    if (in_pairs && !over_pair) from->doubt_pairs();
-    return true;
+    const bool fits = from == nullptr ? !over_pair : from->takes_word(over_pair);
+    if (!fits) {
+        ucs::log::debug(wireup_log, "what worker {:x} said about an endpoint came over other lanes",
+                        header.uid);
+    }
+    return !fits;
 }
 
 // The request was meant for a worker that had this address before.
@@ -133,7 +133,8 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
     // Asked again over another lane, or for the first time.
     const bool again = part != nullptr && part->which() == cm::ep_part::half::client &&
                        expects(*client, header.uid) && client->remote_id() == header.ep;
-    if (!waits && again) return;  // the client is over: the server knows or will
+    // A client that closes tells the server. One that failed may have told nothing that reached it.
+    if (!waits && again && !is_over(client->connection())) return;
     if (!waits || (!part->waits_for_bind() && !again)) {
         owner.refuse(header, address);
         return;

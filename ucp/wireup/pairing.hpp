@@ -53,6 +53,9 @@ struct pairing {
     // be gone, and with it its word that the lanes are joined.
     bool keeps_peer = false;
     unsigned looks = 0;  // of the keepalive, meanwhile
+    // The other side has joined the lanes, or left them: it notices that they are over.
+    bool aware = false;
+    bool missed = false;  // something that it said over other lanes was dropped
     // A question that came while the lanes are in use: of a new partner, if the old one is gone.
     struct question {
         wire::wireup_header header;

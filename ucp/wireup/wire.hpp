@@ -15,7 +15,8 @@
 // transport:
 //   pair     uid 8, peer_uid 8, attempt 8, 0, then lanes and the sender's packed worker address
 //            (ucp/wireup/pair_wire.hpp). Without lanes: the sender does without lanes in pairs,
-//            and the attempt is the last one that it has asked or answered before
+//            and the attempt is the last one that it has asked or answered before. Whoever has no
+//            lanes of that attempt says again what it waits for; also behind unpaired
 //   paired   the same with the attempt that it answers, then the connection data of its lanes
 //   unpaired the same, and the reason (unpaired_reason) in the last field: they cannot be
 //            connected; also of whoever has given up asking, or has lost its half

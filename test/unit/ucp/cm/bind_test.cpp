@@ -154,3 +154,24 @@ TEST_CASE("a bind with an address that is not the server's ends the connection, 
     CHECK(log.count(readable ? "in the name of worker" : "address", ucs::log::level::warn) == 1);
     CHECK(in.worker->rejected().count() == 1);
 }
+
+TEST_CASE("a bind that comes again for a client that has failed is refused", "[cm]") {
+    // The client had answered, and failed with its lanes before the server heard either.
+    raw_world in({});
+    const silent_server server;
+    ucp::ep& client = ucp::capi::from(server.client_of(in));
+    wire::wireup_header said{wire::wireup_type::bind, {}, in.peer.uid(),
+                             in.worker->uid(),        55, client.id()};
+    const std::uint64_t token = client.by_socket()->token();
+    std::memcpy(said.pad, &token, sizeof said.pad);
+    in.peer.send(wire::wireup, said, in.peer.address());
+    in.settle();
+    REQUIRE(client.connection() == ucp::wireup::state::ready);
+    client.handle(ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
+    in.peer.send(wire::wireup, said, in.peer.address());
+    in.settle();
+    const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
+    REQUIRE(answers.size() == 3);
+    CHECK(answers[2].type == wire::wireup_type::refuse);
+    CHECK(answers[2].peer_ep_or_number == 55);
+}

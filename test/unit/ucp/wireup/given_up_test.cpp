@@ -154,6 +154,34 @@ struct world {
         half.send(about(over_pair(type::request), ep, 0), address());
         settle();
     }
+    // The peer has no lanes of that attempt, or no more.
+    void leave(std::uint64_t attempt) {
+        peer.send(wire::wireup, about(type::unpaired, attempt,
+                                      static_cast<std::uint64_t>(wire::unpaired_reason::cannot)));
+        settle();
+    }
+    // The worker's, to the peer.
+    [[nodiscard]] ucp::ep& make_ep() { return **worker->create_ep(address().data(), {}); }
+    // The worker's question, which is the last word that the peer has heard.
+    [[nodiscard]] std::uint64_t question() const {
+        const wireup_header last = heard().back();
+        REQUIRE(last.type == type::pair);
+        return last.ep;
+    }
+    // The peer answers it, and hears that the worker has joined the lanes.
+    void answer() {
+        const std::uint64_t attempt = question();
+        const std::vector<std::byte> bytes = peer.last_received();
+        const auto asked =
+            ucp::wireup::parse_question(std::span(bytes).subspan(sizeof(wireup_header)));
+        REQUIRE(asked);
+        half.connect_to(asked->lanes.front().connection);
+        const std::vector<std::byte> ours = half.connection();
+        peer.send(wire::wireup, about(type::paired, attempt, 0),
+                  ucp::wireup::pack(ucp::wireup::pair_answer{{ours, 0}}));
+        settle();
+        REQUIRE(half.heard().back().type == type::joined);
+    }
     // What came over the lane that needs no pairs.
     [[nodiscard]] std::vector<wireup_header> heard() const {
         return peer.received<wireup_header>(wire::wireup);
@@ -238,4 +266,88 @@ TEST_CASE("given up: who asked for pairs and still wants them goes on") {
     in.request_over_pair(5);
     REQUIRE(in.half.heard().size() == 1);
     CHECK(in.half.heard()[0].peer_ep_or_number == 5);
+}
+
+TEST_CASE("given up: what was dropped while lanes in pairs stood is asked for when they are over") {
+    // The peer had left them already, and could not make others: its next request came before its
+    // goodbye.
+    constexpr std::uint64_t attempt = 71;
+    world in;
+    in.ask(attempt);
+    in.join(attempt);
+    in.request_over_pair(5);
+    REQUIRE(in.half.heard().size() == 1);
+    in.request(6);
+    REQUIRE(in.count(type::reply) == 0);
+    in.half.send(in.about(type::close, 5, in.half.heard()[0].ep), {});
+    in.settle();
+    REQUIRE(in.heard().back().type == type::pair);
+    CHECK(in.heard().back().ep == attempt);
+    in.request(6);
+    CHECK(in.count(type::reply) == 1);
+}
+
+TEST_CASE("given up: who answered says that it does without, when its half fails") {
+    // The answer may never have left: the asker waited for it for ever, and dropped what came over
+    // other lanes.
+    constexpr std::uint64_t attempt = 71;
+    world in;
+    in.make_ep().handle(ucp::wireup::event::use);
+    in.settle();
+    in.ask(attempt);
+    REQUIRE(in.count(type::paired) == 1);
+    in.network.fail_after(*in.network.find_node(in.worker->uid(), 1),
+                          *in.network.find_node(peer_uid, 1), 0);
+    in.settle();
+    const auto all = in.heard();
+    REQUIRE(all.size() >= 2);
+    CHECK(all.back().type == type::request);
+    CHECK(all[all.size() - 2].type == type::pair);
+    CHECK(all[all.size() - 2].ep == attempt);
+}
+
+TEST_CASE("given up: who asked and has never heard of its partner says that it goes") {
+    // Its path carried nothing, neither that it had joined the lanes nor its goodbye.
+    world in;
+    ucp::ep& asking = in.make_ep();
+    REQUIRE(asking.remote().connect() == UCS_OK);
+    in.settle();
+    const std::uint64_t attempt = in.question();
+    in.answer();
+    asking.handle(ucp::wireup::event::local_close);
+    in.settle();
+    CHECK(in.heard().back().type == type::unpaired);
+    CHECK(in.heard().back().ep == attempt);
+}
+
+TEST_CASE("given up: who has asked for a connection without lanes in pairs is asked for none") {
+    // The peer accepts what it hears, and is ready over the lanes that there were.
+    constexpr std::uint64_t late = 71;
+    world in;
+    in.make_ep().handle(ucp::wireup::event::use);
+    in.settle();
+    in.leave(in.question());
+    REQUIRE(in.count(type::request) == 1);
+    in.ask(late);
+    CHECK(in.count(type::paired) == 0);
+    CHECK(in.heard().back().type == type::unpaired);
+    CHECK(in.heard().back().ep == late);
+}
+
+TEST_CASE("given up: who asks hears that older lanes are over, and asks again") {
+    // Its question may have been put aside for that of the other side, which has left since.
+    const bool by_failure = GENERATE(false, true);
+    CAPTURE(by_failure);
+    constexpr std::uint64_t older = 70;
+    world in;
+    in.make_ep().handle(ucp::wireup::event::use);
+    in.settle();
+    const std::uint64_t attempt = in.question();
+    if (by_failure) {
+        in.leave(older);
+    } else {
+        in.do_without(older);
+    }
+    CHECK(in.count(type::pair) == 2);
+    CHECK(in.question() == attempt);
 }

@@ -331,6 +331,13 @@ struct asked_for_pairs : raw_world {
                   ucp::wireup::pack(answer));
         settle();
     }
+    void leave(std::uint64_t attempt) {
+        const auto why = static_cast<std::uint64_t>(wire::unpaired_reason::cannot);
+        peer.send(wire::wireup,
+                  wire::wireup_header{
+                      wire::wireup_type::unpaired, {}, peer.uid(), worker->uid(), attempt, why});
+        settle();
+    }
     // What was heard since the first reply.
     [[nodiscard]] std::vector<wire::wireup_type> heard() const {
         std::vector<wire::wireup_type> types;
@@ -342,11 +349,13 @@ struct asked_for_pairs : raw_world {
 
 }  // namespace
 
-TEST_CASE("who refuses lanes in pairs says its requests again: the asker dropped them") {
-    // They had come over other lanes than it was about to have, and were never answered.
+TEST_CASE("who refuses lanes in pairs says its requests again when the asker has given them up") {
+    // They had come over other lanes than it was about to have, were dropped and never answered.
     asked_for_pairs in;
     using enum wire::wireup_type;
     in.ask(4711, {{"simrc", {}, {}, {}, 0}});
+    CHECK(in.heard() == std::vector{request, unpaired});
+    in.leave(4711);
     CHECK(in.heard() == std::vector{request, unpaired, request});
 }
 
@@ -357,11 +366,12 @@ TEST_CASE("requests are said again to who does without lanes in pairs, beside ot
     CHECK(in.heard() == std::vector{request, request});
 }
 
-TEST_CASE("who is reminded of lanes in pairs that it has given up says its requests again") {
+TEST_CASE("who is reminded of lanes in pairs says its requests again when both have left them") {
     // Once: each of them that had come over other lanes is a reason to remind it.
     asked_for_pairs in;
     using enum wire::wireup_type;
     in.answer(4711);
     in.answer(4711);
-    CHECK(in.heard() == std::vector{request, unpaired, request, unpaired});
+    in.leave(4711);
+    CHECK(in.heard() == std::vector{request, unpaired, unpaired, request});
 }
