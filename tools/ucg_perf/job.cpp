@@ -89,9 +89,10 @@ void job::line_up() const {
 
 request job::prepare(const ucg_coll_args_t& args) const {
     ucg_request_h made = nullptr;
-    check(ucg_request_init(group_.get(), &args, &made),
-          fmt::format("preparing {}", ucg_coll_name(args.coll)));
-    return request(made);
+    const ucs_status_t status = ucg_request_init(group_.get(), &args, &made);
+    request owned(made);
+    check(status, fmt::format("preparing {}", ucg_coll_name(args.coll)));
+    return owned;
 }
 
 void job::barrier() const {

@@ -351,10 +351,19 @@ typedef struct ucg_coll_args {
 
 /**
  * Prepares an operation, which can be started any number of times: chooses an algorithm and gets
- * all memory that it needs. Local: nothing is sent, and ranks may prepare in any order. So a rank
- * where it fails tells nobody: others who start the operation wait for it, as long as their
- * timeout says.
+ * all memory that it needs. Local: nothing is sent, and ranks may prepare in any order.
  *
+ * Where the arguments of this rank are refused it returns an error and makes a request all the
+ * same: when that is started in its place among the others, the operation ends with this error on
+ * every rank, and nobody waits for this one. Of the group holds then what is said of an operation
+ * that failed; where all ranks share a node and it was not the buffers, memory types or timeout
+ * that were refused, this rank takes part in nothing of the group any more, and what needs it ends
+ * with the same error. With UCG_CHECK=y, where ranks are compared first, the group serves as
+ * before. Blocking calls that are refused do all this at once. To ask what can be done, prepare a
+ * request and free it.
+ *
+ * @param request_p  Gets the request, NULL where there is none: a pointer is NULL, args was not
+ *                   initialised, the group cannot be used, or there is no memory.
  * @return UCS_OK. UCS_ERR_INVALID_PARAM: arguments that make no sense, which the log names.
  * UCS_ERR_OUT_OF_RANGE: counts whose bytes overflow. UCS_ERR_UNSUPPORTED: a memory type, or an
  * operation that is not defined for the type. UCS_ERR_NO_ELEM: no algorithm of that name, or it
@@ -371,7 +380,13 @@ ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
  */
 ucs_status_t ucg_request_start(ucg_request_h request);
 
-/** Takes other buffers from the next start on; not while it runs. */
+/**
+ * Takes other buffers from the next start on; not while it runs.
+ *
+ * @return UCS_OK; UCS_ERR_BUSY: it runs. UCS_ERR_INVALID_PARAM: the buffers are refused, and a
+ * start ends with that on every rank until others are set. Of a request whose init was refused,
+ * what that returned.
+ */
 ucs_status_t ucg_request_set_buffers(ucg_request_h request, const void* src, void* dst);
 
 /** UCS_INPROGRESS, or how the last start ended; UCS_OK before the first. Makes no progress. */

@@ -12,9 +12,7 @@ ucs_status_t run(const char* call, ucg_group_h handle, const ucg_coll_args_t& ar
     group& of = from(handle);
     collective_request* what = nullptr;
     ucs_status_t status = guarded(of.of(), [&] {
-        auto taken = of.kept().take(of, args);
-        if (!taken) return taken.status();
-        what = *taken;
+        what = &of.kept().take(of, args);
         return what->start();
     });
     if (status == UCS_OK) status = wait_for(*what);

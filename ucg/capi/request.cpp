@@ -30,16 +30,17 @@ ucs_status_t wait_for(request& what) noexcept {
 ucs_status_t ucg_request_init(ucg_group_h group, const ucg_coll_args_t* args,
                               ucg_request_h* request_p) {
     constexpr const char* call = "ucg_request_init";
-    if (const ucs_status_t status = check_usable(call, group); status != UCS_OK) return status;
     if (request_p == nullptr) return refuse(call, "request_p is NULL");
+    *request_p = nullptr;
+    if (const ucs_status_t status = check_usable(call, group); status != UCS_OK) return status;
     return guarded(from(group).of(), [&] {
         const auto all = arguments::copy(args);
         if (!all) return all.status();
         auto made = collective_request::make(from(group), *all);
-        if (!made) return made.status();
+        const ucs_status_t status = made->refused();
         ++from(group).requests();
-        *request_p = handle(*made->release());
-        return UCS_OK;
+        *request_p = handle(*made.release());
+        return status;
     });
 }
 

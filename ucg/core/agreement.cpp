@@ -93,8 +93,23 @@ void agreement::take_number(ucs_status_t why) noexcept {
     not_run_->start_failed(why);
 }
 
+// Who refused its own arguments has said why.
+ucs_status_t agreement::find_refusal() const noexcept {
+    const auto found =
+        std::ranges::find_if(all_, [](const signature& each) { return each.refused != UCS_OK; });
+    if (found == all_.end()) return UCS_OK;
+    const bool known = found->refused < 0 && found->refused > UCS_ERR_LAST;
+    const auto why = known ? static_cast<ucs_status_t>(found->refused) : UCS_ERR_IO_ERROR;
+    const auto rank = static_cast<schedule::rank_t>(found - all_.begin());
+    if (rank != group_.rank())
+        ucs::log::error(core_log, "rank {} cannot do what it was asked for: {}", rank,
+                        ucs_status_string(why));
+    return why;
+}
+
 // The same answer on every rank, since all see the same.
 ucs_status_t agreement::judge() const {
+    if (const ucs_status_t refused = find_refusal(); refused != UCS_OK) return refused;
     const auto text = [](const signature& of) {
         if (of.what >= signature::program)
             return std::string(name(static_cast<program_kind>(of.what - signature::program)));

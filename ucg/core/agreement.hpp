@@ -35,6 +35,7 @@ private:
     void begin() noexcept;
     [[nodiscard]] ucs_status_t judge() const;
     void take_number(ucs_status_t why) noexcept;
+    [[nodiscard]] ucs_status_t find_refusal() const noexcept;
 
     group& group_;
     struct entry {

@@ -49,25 +49,33 @@ bool has_root(collective what) noexcept {
     }
 }
 
-// How many elements one side of an operation has in memory, the gaps between blocks included; and
-// whether it may be absent.
+std::size_t element_of(const ucg_coll_args_t& args) noexcept {
+    return args.type == UCG_TYPE_OPAQUE ? args.element_size : ucg_type_size(args.type);
+}
+
+// How many elements one side of an operation has in memory, the gaps between blocks included.
 class extents {
 public:
     extents(const ucg_coll_args_t& args, rank_t rank, rank_t size)
-        : args_(args), rank_(rank), size_(size), at_root_(rank == args.root) {}
+        : args_(args),
+          rank_(rank),
+          size_(size),
+          at_root_(rank == args.root),
+          most_(most_bytes / element_of(args)) {}
 
-    // Elements from the begin of the buffer to the end of its last block. Nothing: they overflow.
+    // Elements from the begin of the buffer to the end of its last block. Nothing: their bytes
+    // overflow, here or at the root.
     [[nodiscard]] std::optional<std::uint64_t> source() const {
         switch (static_cast<collective>(args_.coll)) {
             case collective::barrier:
             case collective::bcast:
                 return 0;
             case collective::scatter:
-                return at_root_ ? times(args_.count, size_) : 0;
+                return of_root(times(args_.count, size_));
             case collective::scatterv:
                 return at_root_ ? blocks(args_.src_counts, args_.src_displs) : 0;
             case collective::allgatherv:
-                return args_.dst_counts[rank_];
+                return limited(args_.dst_counts[rank_]);
             case collective::reduce_scatter:
                 return blocks(args_.dst_counts, nullptr);
             case collective::reduce_scatter_block:
@@ -76,7 +84,7 @@ public:
             case collective::alltoallv:
                 return blocks(args_.src_counts, args_.src_displs);
             default:
-                return args_.count;
+                return limited(args_.count);
         }
     }
     [[nodiscard]] std::optional<std::uint64_t> target() const {
@@ -84,11 +92,11 @@ public:
             case collective::barrier:
                 return 0;
             case collective::reduce:
-                return at_root_ ? args_.count : 0;
+                return of_root(limited(args_.count));
             case collective::reduce_scatter:
-                return args_.dst_counts[rank_];
+                return limited(args_.dst_counts[rank_]);
             case collective::gather:
-                return at_root_ ? times(args_.count, size_) : 0;
+                return of_root(times(args_.count, size_));
             case collective::gatherv:
                 return at_root_ ? blocks(args_.dst_counts, args_.dst_displs) : 0;
             case collective::allgather:
@@ -98,21 +106,26 @@ public:
             case collective::alltoallv:
                 return blocks(args_.dst_counts, args_.dst_displs);
             default:
-                return args_.count;
+                return limited(args_.count);
         }
     }
 
 private:
-    static std::optional<std::uint64_t> times(std::uint64_t count, std::uint64_t by) {
-        if (by != 0 && count > most_bytes / by) return std::nullopt;
-        return count * by;
+    using elements = std::optional<std::uint64_t>;
+
+    [[nodiscard]] elements limited(std::uint64_t count) const {
+        return count <= most_ ? elements(count) : std::nullopt;
     }
-    [[nodiscard]] std::optional<std::uint64_t> blocks(const std::uint64_t* counts,
-                                                      const std::uint64_t* places) const {
+    [[nodiscard]] elements times(std::uint64_t count, rank_t by) const {
+        return count <= most_ / by ? elements(count * by) : std::nullopt;
+    }
+    // What only the root has; that it overflows every rank finds.
+    [[nodiscard]] elements of_root(elements all) const { return at_root_ || !all ? all : 0; }
+    [[nodiscard]] elements blocks(const std::uint64_t* counts, const std::uint64_t* places) const {
         std::uint64_t end = 0;
         for (rank_t i = 0; i < size_; ++i) {
             const std::uint64_t begin = places != nullptr ? places[i] : end;
-            if (counts[i] > most_bytes || begin > most_bytes - counts[i]) return std::nullopt;
+            if (counts[i] > most_ || begin > most_ - counts[i]) return std::nullopt;
             if (counts[i] != 0 || places == nullptr) end = std::max(end, begin + counts[i]);
         }
         return end;
@@ -122,23 +135,24 @@ private:
     const rank_t rank_;
     const rank_t size_;
     const bool at_root_;
+    const std::uint64_t most_;
 };
 
 ucs_status_t check_names(const ucg_coll_args_t& args, rank_t size) {
+    if (args.coll < 0 || args.coll >= UCG_COLL_LAST) {
+        ucs::log::error(core_log, "{} is no collective operation", static_cast<int>(args.coll));
+        return UCS_ERR_INVALID_PARAM;
+    }
     const auto what = static_cast<collective>(args.coll);
     if (args.type < 0 || args.type >= UCG_TYPE_LAST)
         return refuse(args, UCS_ERR_INVALID_PARAM, "{} is no type", static_cast<int>(args.type));
     constexpr unsigned known = UCG_COLL_IN_PLACE | UCG_COLL_DETERMINISTIC;
     if ((args.flags & ~known) != 0)
         return refuse(args, UCS_ERR_UNSUPPORTED, "unknown flags 0x{:x}", args.flags & ~known);
-    if (args.src_memory != UCS_MEMORY_TYPE_HOST || args.dst_memory != UCS_MEMORY_TYPE_HOST)
-        return refuse(args, UCS_ERR_UNSUPPORTED, "only host memory is served");
     if (args.type == UCG_TYPE_OPAQUE && (args.element_size == 0 || args.element_size > most_bytes))
         return refuse(args, UCS_ERR_INVALID_PARAM, "an opaque type needs element_size");
     if (has_root(what) && args.root >= size)
         return refuse(args, UCS_ERR_INVALID_PARAM, "root {} of {} ranks", args.root, size);
-    if (args.timeout < 0 || args.timeout != args.timeout)
-        return refuse(args, UCS_ERR_INVALID_PARAM, "a timeout of {} s", args.timeout);
     if (what == collective::bcast && (args.flags & UCG_COLL_IN_PLACE) != 0)
         return refuse(args, UCS_ERR_INVALID_PARAM, "is in place as it is");
     if (!takes_operator(what)) return UCS_OK;
@@ -211,8 +225,16 @@ bool overlap(const void* a, std::uint64_t a_bytes, const void* b, std::uint64_t 
     return a_bytes != 0 && b_bytes != 0 && first < second + b_bytes && second < first + a_bytes;
 }
 
+ucs_status_t check_counts(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
+    const extents all(args, rank, size);
+    if ((source_is_in_target(args, rank) || all.source()) &&
+        (target_is_in_source(args, rank) || all.target()))
+        return UCS_OK;
+    return refuse(args, UCS_ERR_OUT_OF_RANGE, "more bytes than an address can have");
+}
+
 // Whether blocks that are written overlap, as the last of two that come into the same place would
-// win by chance. check_buffers() has found that their ends do not overflow.
+// win by chance. Their ends do not overflow.
 ucs_status_t check_targets(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
     const auto what = static_cast<collective>(args.coll);
     const bool has_blocks = what == collective::allgatherv || what == collective::alltoallv ||
@@ -268,39 +290,37 @@ ucs::result<ucg_coll_args_t> arguments::copy(const ucg_coll_args_t* args) {
     }
     std::memcpy(&all, args, std::min(args->struct_size, sizeof all));
     all.struct_size = sizeof all;
-    if (all.coll < 0 || all.coll >= UCG_COLL_LAST) {
-        ucs::log::error(core_log, "{} is no collective operation", static_cast<int>(all.coll));
-        return UCS_ERR_INVALID_PARAM;
-    }
     return all;
 }
 
 ucs_status_t arguments::check_buffers(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
-    const std::size_t element =
-        args.type == UCG_TYPE_OPAQUE ? args.element_size : ucg_type_size(args.type);
+    const std::size_t element = element_of(args);
     const extents all(args, rank, size);
-    const auto source = source_is_in_target(args, rank) ? 0 : all.source();
-    const auto target = target_is_in_source(args, rank) ? 0 : all.target();
-    const std::uint64_t most = most_bytes / element;
-    if (!source || !target || *source > most || *target > most)
-        return refuse(args, UCS_ERR_OUT_OF_RANGE, "more bytes than an address can have");
-    if (*source != 0 && args.src == nullptr)
-        return refuse(args, UCS_ERR_INVALID_PARAM, "src is NULL, for {} elements", *source);
-    if (*target != 0 && args.dst == nullptr)
-        return refuse(args, UCS_ERR_INVALID_PARAM, "dst is NULL, for {} elements", *target);
-    if (overlap(args.src, *source * element, args.dst, *target * element))
+    const std::uint64_t source = source_is_in_target(args, rank) ? 0 : *all.source();
+    const std::uint64_t target = target_is_in_source(args, rank) ? 0 : *all.target();
+    if (source != 0 && args.src == nullptr)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "src is NULL, for {} elements", source);
+    if (target != 0 && args.dst == nullptr)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "dst is NULL, for {} elements", target);
+    if (overlap(args.src, source * element, args.dst, target * element))
         return refuse(args, UCS_ERR_INVALID_PARAM,
                       "src and dst overlap; UCG_COLL_IN_PLACE is for one buffer");
     return UCS_OK;
 }
 
-ucs::result<arguments> arguments::check(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
+ucs_status_t arguments::check_own(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
+    if (args.timeout < 0 || args.timeout != args.timeout)
+        return refuse(args, UCS_ERR_INVALID_PARAM, "a timeout of {} s", args.timeout);
+    if (args.src_memory != UCS_MEMORY_TYPE_HOST || args.dst_memory != UCS_MEMORY_TYPE_HOST)
+        return refuse(args, UCS_ERR_UNSUPPORTED, "only host memory is served");
+    const ucs_status_t status = check_buffers(args, rank, size);
+    return status != UCS_OK ? status : check_targets(args, rank, size);
+}
+
+ucs::result<arguments> arguments::read(const ucg_coll_args_t& args, rank_t rank, rank_t size) {
     if (const ucs_status_t status = check_names(args, size); status != UCS_OK) return status;
     if (const ucs_status_t status = check_arrays(args, rank); status != UCS_OK) return status;
-    if (const ucs_status_t status = check_buffers(args, rank, size); status != UCS_OK)
-        return status;
-    if (const ucs_status_t status = check_targets(args, rank, size); status != UCS_OK)
-        return status;
+    if (const ucs_status_t status = check_counts(args, rank, size); status != UCS_OK) return status;
 
     arguments made;
     const auto what = static_cast<collective>(args.coll);
@@ -310,7 +330,7 @@ ucs::result<arguments> arguments::check(const ucg_coll_args_t& args, rank_t rank
     call.from = args.src;
     call.into = args.dst;
     call.count = args.count;
-    call.element = args.type == UCG_TYPE_OPAQUE ? args.element_size : ucg_type_size(args.type);
+    call.element = element_of(args);
     call.root = has_root(what) ? args.root : 0;
     // All ranks may set the flag, but only the root of a gather, a reduction or a scatter is in
     // place.

@@ -27,15 +27,20 @@ struct arguments {
     static ucs::result<ucg_coll_args_t> copy(const ucg_coll_args_t* args);
     // Whether they can be read where they are.
     static bool are_whole(const ucg_coll_args_t* args) noexcept {
-        return args != nullptr && args->struct_size == sizeof *args && args->coll >= 0 &&
-               args->coll < UCG_COLL_LAST;
+        return args != nullptr && args->struct_size == sizeof *args;
     }
 
-    // Statuses as ucg_request_init(), each with a line in the log. std::bad_alloc.
-    static ucs::result<arguments> check(const ucg_coll_args_t& args, schedule::rank_t rank,
-                                        schedule::rank_t size);
-
-    // The same for other buffers of the same arguments.
+    // What those below return is a status of ucg_request_init(), each with a line in the log.
+    //
+    // What is to be done, from all that ranks must say alike: where that is refused here, nobody
+    // knows how the others do it. std::bad_alloc.
+    static ucs::result<arguments> read(const ucg_coll_args_t& args, schedule::rank_t rank,
+                                       schedule::rank_t size);
+    // What concerns this rank alone of arguments that can be read: where its data are, and how long
+    // it waits. std::bad_alloc.
+    static ucs_status_t check_own(const ucg_coll_args_t& args, schedule::rank_t rank,
+                                  schedule::rank_t size);
+    // Of that, the buffers: for others with arguments that were checked.
     static ucs_status_t check_buffers(const ucg_coll_args_t& args, schedule::rank_t rank,
                                       schedule::rank_t size);
 };

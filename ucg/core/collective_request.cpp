@@ -11,18 +11,23 @@ namespace ucg {
 using schedule::collective;
 using schedule::rank_t;
 
-ucs::result<std::unique_ptr<collective_request>> collective_request::make(
-    group& of, const ucg_coll_args_t& args) {
-    auto checked = arguments::check(args, of.rank(), of.size());
-    if (!checked) return checked.status();
-    checked->what.sizes = of.of().sizes();
-    std::unique_ptr<collective_request> made(new collective_request(of, args, std::move(*checked)));
-    if (const ucs_status_t status = made->prepare(); status != UCS_OK) return status;
+std::unique_ptr<collective_request> collective_request::make(group& of,
+                                                             const ucg_coll_args_t& args) {
+    auto read = arguments::read(args, of.rank(), of.size());
+    const ucs_status_t refused = read.status();
+    std::unique_ptr<collective_request> made(
+        new collective_request(of, args, read ? std::move(*read) : arguments()));
+    made->refused_ = refused != UCS_OK ? refused : made->prepare();
+    if (made->refused_ != UCS_OK)
+        made->prepare_blindly();
+    else
+        made->refused_ = arguments::check_own(args, of.rank(), of.size());
     return made;
 }
 
 ucs_status_t collective_request::prepare() {
     group& in = of();
+    checked_.what.sizes = in.of().sizes();
     const std::string wanted = args_.algorithm != nullptr ? args_.algorithm : "";
     bool engine = false;
     if (in.engine() != nullptr && in.where().nodes() == 1) {
@@ -46,15 +51,33 @@ ucs_status_t collective_request::prepare() {
         return UCS_OK;
     }
     near_.reset();
-    spread_.emplace(in.over(), in.frames());
-    spread_->on_end([](schedule::operation& ended,
-                       void* self) { static_cast<collective_request*>(self)->end(ended.status()); },
-                    this);
+    spread();
     return spread_->init(*choice_.by, checked_.what);
 }
 
+// Nobody knows how the others do it. Between nodes it has a number among the messages in any case.
+void collective_request::prepare_blindly() {
+    near_.reset();
+    spread_.reset();
+    choice_ = {nullptr, "its arguments were refused"};
+    if (of().where().nodes() > 1) spread();
+}
+
+void collective_request::spread() {
+    spread_.emplace(of().over(), of().frames());
+    spread_->on_end([](schedule::operation& ended,
+                       void* self) { static_cast<collective_request*>(self)->end(ended.status()); },
+                    this);
+}
+
+const char* collective_request::algorithm() const noexcept {
+    return near_ || choice_.by != nullptr ? choice_.name() : "none";
+}
+
 void collective_request::begin() noexcept {
-    if (near_)
+    if (const ucs_status_t why = refused(); why != UCS_OK)
+        begin_failed(why);
+    else if (near_)
         near_->start();
     else
         spread_->start();
@@ -63,43 +86,45 @@ void collective_request::begin() noexcept {
 void collective_request::abort(ucs_status_t why) noexcept {
     if (near_)
         of().engine()->fail(why);
-    else
+    else if (spread_)
         spread_->fail(why);
 }
 
 void collective_request::begin_failed(ucs_status_t why) noexcept {
-    if (near_) {
-        // The others may wait for this rank in the engine.
-        of().engine()->fail(why);
-        end(why);
-    } else {
+    if (spread_) {
         spread_->start_failed(why);
+        return;
     }
+    // The others wait for this rank in the engine; or nobody knows where.
+    if (near_)
+        of().engine()->fail(why);
+    else if (of().size() > 1)
+        of().give_up(why);
+    end(why);
 }
 
 ucs_status_t collective_request::set_buffers(const void* from, void* into) noexcept {
     if (status() == UCS_INPROGRESS) return UCS_ERR_BUSY;
-    from = std::exchange(args_.src, from);
-    into = std::exchange(args_.dst, into);
-    const ucs_status_t status = arguments::check_buffers(args_, of().rank(), of().size());
-    if (status != UCS_OK) {
-        args_.src = from;
-        args_.dst = into;
-        return status;
-    }
+    if (refused_ != UCS_OK) return refused_;
+    args_.src = from;
+    args_.dst = into;
+    unfit_ = arguments::check_buffers(args_, of().rank(), of().size());
     schedule::call& what = near_ ? near_->arguments() : spread_->arguments();
     what.from = args_.src;
     what.into = args_.dst;
-    return UCS_OK;
+    return unfit_;
 }
 
 std::vector<rank_t> collective_request::awaited() const {
-    return near_ ? of().engine()->missing() : of().missing(*spread_);
+    if (near_) return of().engine()->missing();
+    return spread_ ? of().missing(*spread_) : std::vector<rank_t>();
 }
 
 signature collective_request::says() const noexcept {
     signature made{};
     made.what = static_cast<std::uint32_t>(args_.coll);
+    made.refused = refused();
+    if (made.refused != UCS_OK) return made;
     made.algorithm = ucs::sys::hash_text(algorithm());
     made.flags = args_.flags & UCG_COLL_DETERMINISTIC;
     made.type = static_cast<std::uint32_t>(args_.type);

@@ -13,17 +13,23 @@
 
 namespace ucg {
 
-// By the node's engine, or by a schedule. Owner context.
+// By the node's engine, or by a schedule; or by none, where the arguments were refused. Owner
+// context.
 class collective_request final : public request {
 public:
-    // Statuses as ucg_request_init().
-    static ucs::result<std::unique_ptr<collective_request>> make(group& of,
-                                                                 const ucg_coll_args_t& args);
+    // There is one for whatever arguments: see refused(). std::bad_alloc.
+    static std::unique_ptr<collective_request> make(group& of, const ucg_coll_args_t& args);
 
+    // UCS_OK, or what is wrong with its arguments (a status of ucg_request_init()): it ends with
+    // that on every rank when it is started.
+    [[nodiscard]] ucs_status_t refused() const noexcept {
+        return refused_ != UCS_OK ? refused_ : unfit_;
+    }
     [[nodiscard]] const ucg_coll_args_t& args() const noexcept { return args_; }
+    // Where they are refused, the next start ends with that; others may be set then.
     [[nodiscard]] ucs_status_t set_buffers(const void* from, void* into) noexcept override;
     [[nodiscard]] const char* name() const noexcept override { return ucg_coll_name(args_.coll); }
-    [[nodiscard]] const char* algorithm() const noexcept override { return choice_.name(); }
+    [[nodiscard]] const char* algorithm() const noexcept override;
     [[nodiscard]] const char* reason() const noexcept override { return choice_.reason.c_str(); }
     [[nodiscard]] signature says() const noexcept override;
     [[nodiscard]] bool uses_engine() const noexcept override { return near_.has_value(); }
@@ -34,6 +40,8 @@ private:
           args_(args),
           checked_(std::move(checked)) {}
     [[nodiscard]] ucs_status_t prepare();
+    void prepare_blindly();
+    void spread();
     void begin() noexcept override;
     void abort(ucs_status_t why) noexcept override;
     void begin_failed(ucs_status_t why) noexcept override;
@@ -41,8 +49,10 @@ private:
 
     ucg_coll_args_t args_;
     arguments checked_;
+    ucs_status_t refused_ = UCS_OK;  // for good
+    ucs_status_t unfit_ = UCS_OK;    // the buffers that were set
     select::choice choice_;
-    std::optional<node::operation> near_;  // one of these two
+    std::optional<node::operation> near_;  // one of these two, or none
     std::optional<schedule::operation> spread_;
 };
 

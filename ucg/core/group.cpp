@@ -237,6 +237,11 @@ ucs_status_t group::meet() noexcept {
     return meeting_->status();
 }
 
+void group::give_up(ucs_status_t why) noexcept {
+    if (engine_) engine_->fail(why);
+    near_->give_up(why);
+}
+
 std::vector<schedule::rank_t> group::missing(const schedule::operation& what) const {
     std::vector<schedule::rank_t> ranks = what.missing();
     if (!what.uses_nodes() || !engine_) return ranks;

@@ -82,6 +82,10 @@ public:
     // The ranks that an operation of this group waits for, those of the node included.
     [[nodiscard]] std::vector<schedule::rank_t> missing(const schedule::operation& what) const;
 
+    // Of a group on one node: this rank takes part in nothing any more. All that others need it for
+    // ends with that status, and so does what it starts itself.
+    void give_up(ucs_status_t why) noexcept;
+
     // Requests whose time is limited.
     void watch(request& what);
     void forget(request& what) noexcept { std::erase(timed_, &what); }

@@ -37,31 +37,28 @@ void kept_requests::clear() noexcept {
     all_.clear();
 }
 
-ucs::result<collective_request*> kept_requests::take(group& of, const ucg_coll_args_t& args) {
+collective_request& kept_requests::take(group& of, const ucg_coll_args_t& args) {
     const bool may_be_kept = can_be_kept(args);
     for (std::size_t i = 0; may_be_kept && i < all_.size(); ++i) {
         collective_request& found = *all_[i].what;
         if (all_[i].taken || !alike(found.args(), args)) continue;
-        if (found.args().src != args.src || found.args().dst != args.dst) {
-            const ucs_status_t status = found.set_buffers(args.src, args.dst);
-            if (status != UCS_OK) return status;
-        }
+        // Buffers that are refused end the call when it starts.
+        if (found.args().src != args.src || found.args().dst != args.dst)
+            static_cast<void>(found.set_buffers(args.src, args.dst));
         all_[i].taken = true;
         // What is often asked for comes to the front, and what is not to the end.
         if (i != 0) std::swap(all_[i], all_[i / 2]);
-        return &found;
+        return found;
     }
-    auto made = collective_request::make(of, args);
-    if (!made) return made.status();
-    all_.push_back({std::move(*made), true});
-    return all_.back().what.get();
+    all_.push_back({collective_request::make(of, args), true});
+    return *all_.back().what;
 }
 
 void kept_requests::give_back(collective_request& what) noexcept {
     const auto its =
         std::ranges::find_if(all_, [&](const seat& each) { return each.what.get() == &what; });
     its->taken = false;
-    if (!can_be_kept(what.args())) {
+    if (what.refused() != UCS_OK || !can_be_kept(what.args())) {
         all_.erase(its);
     } else if (is_long(what.args())) {
         std::erase_if(all_, [&](const seat& each) {

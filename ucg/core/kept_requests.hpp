@@ -6,8 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "ucs/type/result.hpp"
-
 namespace ucg {
 
 class group;
@@ -20,8 +18,8 @@ public:
     kept_requests();  // std::bad_alloc
     ~kept_requests();
 
-    // One for these arguments, to be given back.
-    ucs::result<collective_request*> take(group& of, const ucg_coll_args_t& args);
+    // One for these arguments, to be given back. std::bad_alloc.
+    collective_request& take(group& of, const ucg_coll_args_t& args);
     // It ended; what no other call can use is destroyed.
     void give_back(collective_request& what) noexcept;
     void clear() noexcept;

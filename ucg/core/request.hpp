@@ -22,6 +22,7 @@ struct signature {
     std::uint64_t count;      // where that is the same on all
     std::uint64_t counts;     // a hash of those that all have; of a program: its form
     std::uint64_t algorithm;  // a hash of its name
+    std::int64_t refused;     // UCS_OK, or why this rank's arguments were: nothing else counts then
 
     bool operator==(const signature&) const = default;
     // Whether one with these can run together with the other. A program whose arguments a rank

@@ -241,8 +241,14 @@ ucs_status_t served::make_request(prepared& what, std::unique_ptr<kept_request>&
     kept->args.callback = on_end;
     kept->args.callback_arg = kept.get();
     const ucs_status_t status = ucg_request_init(group_, &kept->args, &kept->request);
-    if (status == UCS_OK) made = std::move(kept);
+    if (kept->request != nullptr) made = std::move(kept);
     return status;
+}
+
+// The others hear of it, and do not wait for this rank.
+ucs_status_t served::end_refused(const kept_request& which, ucs_status_t why) const noexcept {
+    if (ucg_request_start(which.request) == UCS_OK) static_cast<void>(wait(which.request));
+    return why;
 }
 
 ucs_status_t served::get(prepared& what, kept_request*& got) {
@@ -257,14 +263,13 @@ ucs_status_t served::get(prepared& what, kept_request*& got) {
         if (each.args.src == what.args.src && each.args.dst == what.args.dst) return UCS_OK;
         const ucs_status_t status =
             ucg_request_set_buffers(each.request, what.args.src, what.args.dst);
-        if (status != UCS_OK) return status;
         each.args.src = what.args.src;
         each.args.dst = what.args.dst;
-        return UCS_OK;
+        return status == UCS_OK ? UCS_OK : end_refused(each, status);
     }
     std::unique_ptr<kept_request> made;
     const ucs_status_t status = make_request(what, made);
-    if (status != UCS_OK) return status;
+    if (status != UCS_OK) return made ? end_refused(*made, status) : status;
     // Requests for long vectors may hold as much memory as the program's data: one is kept.
     constexpr std::uint64_t long_count = 1 << 18;
     if (what.args.count > long_count)

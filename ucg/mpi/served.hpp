@@ -55,7 +55,7 @@ public:
 
     // A request for this that does not run, with these buffers. std::bad_alloc.
     ucs_status_t get(prepared& what, kept_request*& got);
-    // One that belongs to the caller.
+    // One that belongs to the caller; also where it is refused, unless there is no memory for it.
     ucs_status_t make_request(prepared& what, std::unique_ptr<kept_request>& made);
 
     // Waits until ucg's request ended.
@@ -83,6 +83,7 @@ private:
     [[nodiscard]] bool join_others() noexcept;
     void begin_group() noexcept;
     [[nodiscard]] bool complete_group() noexcept;
+    ucs_status_t end_refused(const kept_request& which, ucs_status_t why) const noexcept;
     void forget_comm() noexcept;
 
     MPI_Comm comm_;   // MPI_COMM_NULL once it was freed

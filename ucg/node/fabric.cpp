@@ -21,6 +21,14 @@ fabric::~fabric() {
     tell(memory_.control_of(me_).silent, word_of(leaves_for_));
 }
 
+void fabric::give_up(ucs_status_t why) noexcept {
+    leaves_for_ = why;
+    tell(memory_.control_of(me_).silent, word_of(why));
+    call_sleepers(memory_, me_);
+    for (rank_t rank = 0; rank < size(); ++rank)
+        if (rank != me_ && peers_[rank].lost == UCS_OK) lose(peers_[rank], why);
+}
+
 void fabric::post(step& what) noexcept {
     switch (what.what) {
         case schedule::action::send:

@@ -38,6 +38,9 @@ public:
     void leave(schedule::operation& what) noexcept override;
     void announce(schedule::operation& what, ucs_status_t why) noexcept override;
 
+    // All that this rank and others need each other for ends with that status, from now on.
+    void give_up(ucs_status_t why) noexcept;
+
     // Whether anything moved. Never blocks; while nothing moves it looks now and then whether those
     // live that something is expected of.
     bool progress() noexcept;

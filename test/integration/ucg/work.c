@@ -101,8 +101,9 @@ static ucs_status_t begin(ucg_group_h group, struct job* of, uint32_t rank, uint
     for (uint64_t i = 0; i < length_of(of, size, 0); ++i)
         (args.coll == UCG_COLL_BCAST ? of->into : of->from)[i] = value(of->salt, rank, i);
     if (args.coll != UCG_COLL_BCAST) memset(of->into, 0xee, MOST * sizeof *of->into);
-    ucs_status_t status = ucg_request_init(group, &of->args, &of->request);
-    return status == UCS_OK ? ucg_request_start(of->request) : status;
+    const ucs_status_t refused = ucg_request_init(group, &of->args, &of->request);
+    const ucs_status_t status = of->request != NULL ? ucg_request_start(of->request) : UCS_OK;
+    return refused != UCS_OK ? refused : status;
 }
 
 static ucs_status_t finish(struct job* of, uint32_t rank, uint32_t size) {

@@ -24,6 +24,7 @@ ucs_status_t collective_part::init(const ending& how, ucg_request_h* request_p) 
         args.algorithm = of_.algorithm.c_str();
         const ucs_status_t status = ucg_request_init(in_, &args, request_p);
         if (status != UCS_ERR_NO_ELEM) return status;
+        static_cast<void>(ucg_request_free(*request_p));
         args.algorithm = nullptr;
     }
     return ucg_request_init(in_, &args, request_p);

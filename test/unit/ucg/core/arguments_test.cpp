@@ -19,7 +19,8 @@ struct bench {
     ucs_status_t init() {
         ucg_request_h made = nullptr;
         const ucs_status_t status = ucg_request_init(in.groups[0], &args, &made);
-        if (status == UCS_OK) CHECK(ucg_request_free(made) == UCS_OK);
+        CHECK((made != nullptr || args.struct_size == 0));
+        CHECK(ucg_request_free(made) == UCS_OK);
         return status;
     }
     test::log_capture captured;
@@ -106,6 +107,14 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         args.dst_counts = counts;
         CHECK(init() == UCS_ERR_OUT_OF_RANGE);
     }
+    SECTION("counts that overflow only at the root, which is another rank") {
+        args.count = std::uint64_t{1} << 60;
+        args.root = 1;
+        for (const ucg_coll_t each : {UCG_COLL_GATHER, UCG_COLL_SCATTER}) {
+            args.coll = each;
+            CHECK(init() == UCS_ERR_OUT_OF_RANGE);
+        }
+    }
     SECTION("blocks that come to the same place") {
         const std::uint64_t counts[] = {3, 2}, same[] = {0, 0}, by_one[] = {1, 0};
         args.dst_counts = args.src_counts = counts;
@@ -179,9 +188,12 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
         CHECK(init() == UCS_ERR_INVALID_PARAM);
     }
     SECTION("none") {
-        ucg_request_h made = nullptr;
+        auto* made = reinterpret_cast<ucg_request_h>(this);
         CHECK(ucg_request_init(in.groups[0], nullptr, &made) == UCS_ERR_INVALID_PARAM);
+        CHECK(made == nullptr);
+        made = reinterpret_cast<ucg_request_h>(this);
         CHECK(ucg_request_init(nullptr, &args, &made) == UCS_ERR_INVALID_PARAM);
+        CHECK(made == nullptr);
         CHECK(ucg_request_init(in.groups[0], &args, nullptr) == UCS_ERR_INVALID_PARAM);
     }
     CHECK(captured.size() >= 1);

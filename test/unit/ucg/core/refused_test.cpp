@@ -1,0 +1,222 @@
+// A rank whose arguments are refused: it says so, and the others do not wait for it.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <limits>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucg/core/world.hpp"
+
+namespace {
+
+constexpr std::uint32_t wrong_rank = 2;
+
+// What four ranks call with, and where their data are.
+struct data {
+    data() : from(4, std::vector<float>(16, 1)), into(from) {}
+
+    ucg_coll_args_t args(ucg_coll_t coll, std::uint32_t rank) {
+        ucg_coll_args_t made = UCG_COLL_ARGS_INIT;
+        made.coll = coll;
+        made.src = from[rank].data();
+        made.dst = into[rank].data();
+        made.count = 4;
+        made.type = UCG_TYPE_FP32;
+        made.src_counts = made.dst_counts = counts;
+        return made;
+    }
+
+    std::vector<std::vector<float>> from, into;
+    std::uint64_t counts[4] = {4, 4, 4, 4};
+};
+
+struct mistake {
+    const char* name;
+    ucs_status_t status;
+    ucg_coll_t coll;
+    std::function<void(ucg_coll_args_t&)> make;
+};
+
+// In collectives of which no rank can end without the others.
+std::vector<mistake> mistakes() {
+    constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max() / 4;
+    return {
+        {"no buffer", UCS_ERR_INVALID_PARAM, UCG_COLL_ALLREDUCE, [](auto& a) { a.src = nullptr; }},
+        {"one buffer", UCS_ERR_INVALID_PARAM, UCG_COLL_ALLGATHER, [](auto& a) { a.src = a.dst; }},
+        {"other memory", UCS_ERR_UNSUPPORTED, UCG_COLL_ALLTOALL,
+         [](auto& a) { a.dst_memory = UCS_MEMORY_TYPE_CUDA; }},
+        {"no time", UCS_ERR_INVALID_PARAM, UCG_COLL_BARRIER, [](auto& a) { a.timeout = -1; }},
+        {"no counts", UCS_ERR_INVALID_PARAM, UCG_COLL_ALLTOALLV,
+         [](auto& a) { a.dst_counts = nullptr; }},
+        {"nowhere to put blocks", UCS_ERR_INVALID_PARAM, UCG_COLL_ALLGATHERV,
+         [](auto& a) { a.dst = nullptr; }},
+        {"too much", UCS_ERR_OUT_OF_RANGE, UCG_COLL_ALLREDUCE, [](auto& a) { a.count = huge; }},
+        {"no type", UCS_ERR_INVALID_PARAM, UCG_COLL_ALLREDUCE,
+         [](auto& a) { a.type = static_cast<ucg_type_t>(99); }},
+        {"no operator", UCS_ERR_UNSUPPORTED, UCG_COLL_ALLREDUCE,
+         [](auto& a) { a.op = UCG_OP_BITWISE_AND; }},
+        {"no collective", UCS_ERR_INVALID_PARAM, UCG_COLL_ALLREDUCE,
+         [](auto& a) { a.coll = static_cast<ucg_coll_t>(99); }},
+        {"no algorithm", UCS_ERR_NO_ELEM, UCG_COLL_ALLREDUCE,
+         [](auto& a) { a.algorithm = "magic"; }},
+    };
+}
+
+// One request on every rank, of which one was refused.
+class requests {
+public:
+    requests(test::world& in, data& of, const mistake& what) : in_(in) {
+        for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
+            ucg_coll_args_t args = of.args(what.coll, rank);
+            if (rank == wrong_rank) what.make(args);
+            ucg_request_h made = nullptr;
+            CHECK(ucg_request_init(in.groups[rank], &args, &made) ==
+                  (rank == wrong_rank ? what.status : UCS_OK));
+            REQUIRE(made != nullptr);
+            all_.push_back(made);
+        }
+    }
+    ~requests() {
+        for (const ucg_request_h each : all_)
+            CHECK(ucg_request_free(each) == UCS_OK);
+    }
+    // How it ends on each rank.
+    std::vector<ucs_status_t> run() {
+        for (const ucg_request_h each : all_)
+            CHECK(ucg_request_start(each) == UCS_OK);
+        std::vector<ucs_status_t> ends(all_.size());
+        CHECK(in_.run_until([&] {
+            std::ranges::transform(all_, ends.begin(), ucg_request_test);
+            return std::ranges::count(ends, UCS_INPROGRESS) == 0;
+        }));
+        return ends;
+    }
+
+private:
+    test::world& in_;
+    std::vector<ucg_request_h> all_;
+};
+
+// Each takes what the others sent it, so that none waits for another when it is destroyed.
+void settle(test::world& in) {
+    for (int turns = 0; turns < 1000; ++turns)
+        in.progress();
+}
+
+const std::vector<std::string> one_node{"a", "a", "a", "a"}, two_nodes{"a", "a", "b", "b"},
+    four_nodes{"a", "b", "c", "d"};
+
+const mistake none{"none", UCS_OK, UCG_COLL_ALLREDUCE, [](auto&) {}};
+
+}  // namespace
+
+TEST_CASE("what one rank's init refuses ends with its status on every rank") {
+    const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
+    const test::log_capture captured;
+    for (const mistake& each : mistakes()) {
+        CAPTURE(nodes, each.name);
+        test::world in(nodes);
+        data of;
+        CHECK(requests(in, of, each).run() == std::vector<ucs_status_t>(4, each.status));
+        // Where nothing is done in the memory of a node, the group goes on.
+        if (nodes == four_nodes)
+            CHECK(requests(in, of, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
+        settle(in);
+        for (ucg_group_h& group : in.groups)
+            ucg_group_destroy(std::exchange(group, nullptr));
+    }
+    CHECK(captured.count("not destroyed") == 0);
+}
+
+TEST_CASE("where ranks are compared, what one of them refuses harms nothing else") {
+    const test::env check("UCG_CHECK", "y");
+    const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
+    const test::log_capture captured;
+    test::world in(nodes);
+    data of;
+    for (const mistake& each : mistakes()) {
+        CAPTURE(nodes, each.name);
+        CHECK(requests(in, of, each).run() == std::vector<ucs_status_t>(4, each.status));
+        CHECK(requests(in, of, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
+    }
+    CHECK(captured.count("rank 2 cannot do what it was asked for") == 3 * mistakes().size());
+}
+
+TEST_CASE("a request that was refused need not be started") {
+    const test::log_capture captured;
+    test::world in(GENERATE(one_node, four_nodes));
+    data of;
+    for (const mistake& each : mistakes()) {
+        const requests unused(in, of, each);
+    }
+    CHECK(requests(in, of, none).run() == std::vector<ucs_status_t>(4, UCS_OK));
+}
+
+TEST_CASE("operations that run in a node's memory when a rank refuses another one end as well") {
+    const test::log_capture captured;
+    test::world in(one_node);
+    data of;
+    requests refused(in, of, mistakes().back());
+    std::vector<ucg_request_h> waiting;
+    for (std::uint32_t rank = 0; rank < in.size(); ++rank) {
+        if (rank == wrong_rank) continue;
+        const ucg_coll_args_t args = of.args(UCG_COLL_ALLTOALLV, rank);
+        ucg_request_h made = nullptr;
+        REQUIRE(ucg_request_init(in.groups[rank], &args, &made) == UCS_OK);
+        REQUIRE(ucg_request_start(made) == UCS_OK);
+        waiting.push_back(made);
+    }
+    CHECK(refused.run() == std::vector<ucs_status_t>(4, UCS_ERR_NO_ELEM));
+    for (const ucg_request_h each : waiting) {
+        CHECK(in.run_until([&] { return ucg_request_test(each) != UCS_INPROGRESS; }));
+        CHECK(ucg_request_test(each) == UCS_ERR_NO_ELEM);
+        CHECK(ucg_request_free(each) == UCS_OK);
+    }
+}
+
+TEST_CASE("buffers that are refused end the next start, and others serve again") {
+    const test::log_capture captured;
+    test::world in(four_nodes);
+    data of;
+    test::requests all(in);
+    for (std::uint32_t rank = 0; rank < in.size(); ++rank)
+        all.add(rank, of.args(UCG_COLL_ALLREDUCE, rank));
+    ucg_request_h const wrong = all.all()[wrong_rank];
+    float* const from = of.from[wrong_rank].data();
+    CHECK(ucg_request_set_buffers(wrong, from, nullptr) == UCS_ERR_INVALID_PARAM);
+    CHECK(all.run() == UCS_ERR_INVALID_PARAM);
+    for (const ucg_request_h each : all.all())
+        CHECK(ucg_request_test(each) == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_request_set_buffers(wrong, from, of.into[wrong_rank].data()) == UCS_OK);
+    CHECK(all.run() == UCS_OK);
+    CHECK(of.into[wrong_rank][0] == 4.0F);
+}
+
+TEST_CASE("a blocking call that one rank refuses returns its status on every rank") {
+    const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
+    const bool is_kept = GENERATE(false, true);
+    CAPTURE(nodes, is_kept);
+    const test::log_capture captured;
+    test::world in(nodes);
+    data of;
+    std::vector<ucs_status_t> before(4, UCS_OK), ends(4);
+    std::vector<std::thread> ranks;
+    for (std::uint32_t rank = 0; rank < in.size(); ++rank)
+        ranks.emplace_back([&, rank] {
+            const auto sum = [&](const float* from) {
+                return ucg_allreduce(in.groups[rank], from, of.into[rank].data(), 4, UCG_TYPE_FP32,
+                                     UCG_OP_SUM);
+            };
+            if (is_kept) before[rank] = sum(of.from[rank].data());
+            ends[rank] = sum(rank == wrong_rank ? nullptr : of.from[rank].data());
+        });
+    for (std::thread& each : ranks)
+        each.join();
+    settle(in);
+    CHECK(before == std::vector<ucs_status_t>(4, UCS_OK));
+    CHECK(ends == std::vector<ucs_status_t>(4, UCS_ERR_INVALID_PARAM));
+}
