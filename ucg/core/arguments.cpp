@@ -61,6 +61,7 @@ public:
           rank_(rank),
           size_(size),
           at_root_(rank == args.root),
+          in_place_((args.flags & UCG_COLL_IN_PLACE) != 0),
           most_(most_bytes / element_of(args)) {}
 
     // Elements from the begin of the buffer to the end of its last block. Nothing: their bytes
@@ -94,7 +95,10 @@ public:
             case collective::reduce:
                 return of_root(limited(args_.count));
             case collective::reduce_scatter:
-                return limited(args_.dst_counts[rank_]);
+                return in_place_ ? blocks(args_.dst_counts, nullptr)
+                                 : limited(args_.dst_counts[rank_]);
+            case collective::reduce_scatter_block:
+                return in_place_ ? times(args_.count, size_) : limited(args_.count);
             case collective::gather:
                 return of_root(times(args_.count, size_));
             case collective::gatherv:
@@ -135,6 +139,7 @@ private:
     const rank_t rank_;
     const rank_t size_;
     const bool at_root_;
+    const bool in_place_;
     const std::uint64_t most_;
 };
 

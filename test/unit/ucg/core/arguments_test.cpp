@@ -115,6 +115,15 @@ TEST_CASE_METHOD(bench, "arguments that make no sense are refused with a line in
             CHECK(init() == UCS_ERR_OUT_OF_RANGE);
         }
     }
+    SECTION("no buffer for the blocks of others, in place") {
+        const std::uint64_t counts[] = {0, 4};
+        args.coll = UCG_COLL_REDUCE_SCATTER;
+        args.flags = UCG_COLL_IN_PLACE;
+        args.dst_counts = counts;
+        args.dst = nullptr;
+        CHECK(init() == UCS_ERR_INVALID_PARAM);
+        CHECK(captured.count("reduce_scatter: dst is NULL, for 4 elements") == 1);
+    }
     SECTION("blocks that come to the same place") {
         const std::uint64_t counts[] = {3, 2}, same[] = {0, 0}, by_one[] = {1, 0};
         args.dst_counts = args.src_counts = counts;
