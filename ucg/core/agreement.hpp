@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "ucg/core/comparison.hpp"
 #include "ucg/core/request.hpp"
 #include "ucg/schedule/operation.hpp"
 
@@ -12,9 +13,9 @@ namespace ucg {
 
 class group;
 
-// Before an operation runs, all ranks exchange what they call it with, and those who differ from
-// rank 0 are named. Operations run one after the other then, so that all ranks compare the same
-// ones. Owned by a group. Owner context.
+// Before an operation runs, all ranks compare what they call it with (comparison.hpp). Operations
+// run one after the other then, so that all ranks compare the same ones. Owned by a group. Owner
+// context.
 class agreement {
 public:
     explicit agreement(group& of) noexcept : group_(of) {}
@@ -33,9 +34,7 @@ public:
 private:
     static void on_end(schedule::operation& ended, void* self) noexcept;
     void begin() noexcept;
-    [[nodiscard]] ucs_status_t judge() const;
     void take_number(ucs_status_t why) noexcept;
-    [[nodiscard]] ucs_status_t find_refusal() const noexcept;
 
     group& group_;
     struct entry {
@@ -44,8 +43,7 @@ private:
     };
 
     std::deque<entry> queue_;  // the first one is compared, or runs
-    signature mine_{};
-    std::vector<signature> all_;
+    comparison what_;
     std::optional<schedule::operation> round_;
     std::optional<schedule::operation>
         not_run_;  // in place of the last one that ranks disagreed on

@@ -35,20 +35,6 @@ ucs_status_t refuse(const ucg_coll_args_t& args, ucs_status_t status,
     return status;
 }
 
-bool has_root(collective what) noexcept {
-    switch (what) {
-        case collective::bcast:
-        case collective::reduce:
-        case collective::gather:
-        case collective::gatherv:
-        case collective::scatter:
-        case collective::scatterv:
-            return true;
-        default:
-            return false;
-    }
-}
-
 std::size_t element_of(const ucg_coll_args_t& args) noexcept {
     return args.type == UCG_TYPE_OPAQUE ? args.element_size : ucg_type_size(args.type);
 }

@@ -4,7 +4,6 @@
 
 #include "ucg/core/group.hpp"
 #include "ucs/sys/process.hpp"
-#include "ucs/sys/uuid.hpp"
 
 namespace ucg {
 
@@ -125,33 +124,47 @@ signature collective_request::says() const noexcept {
     made.what = static_cast<std::uint32_t>(args_.coll);
     made.refused = refused();
     if (made.refused != UCS_OK) return made;
+    const schedule::call& what = checked_.what;
     made.algorithm = ucs::sys::hash_text(algorithm());
     made.flags = args_.flags & UCG_COLL_DETERMINISTIC;
+    if (takes_operator(what.what)) made.op = static_cast<std::uint32_t>(args_.op);
+    if (has_root(what.what)) made.root = args_.root;
+    if (what.what == collective::barrier) return made;
     made.type = static_cast<std::uint32_t>(args_.type);
-    made.element = static_cast<std::uint32_t>(checked_.what.element);
-    made.op = checked_.how != nullptr ? static_cast<std::uint32_t>(args_.op) : 0;
+    made.element = static_cast<std::uint32_t>(what.element);
+    if (!has_block_counts(what.what)) made.count = args_.count;
+    return made;
+}
+
+// Of a gather or scatter in place, what the root gives itself is not moved.
+shares collective_request::deals() const {
+    const rank_t size = of().size(), me = of().rank(), root = args_.root;
+    const bool in_place = checked_.what.in_place;
+    const std::uint64_t *const out = args_.src_counts, *const in = args_.dst_counts;
+    shares made;
+    if (refused() != UCS_OK || !has_block_counts(checked_.what.what)) return made;
+    made.given.resize(size);
+    made.taken.resize(size);
     switch (checked_.what.what) {
-        case collective::bcast:
-        case collective::reduce:
-        case collective::gather:
-        case collective::scatter:
-            made.root = args_.root;
-            made.count = args_.count;
-            break;
         case collective::gatherv:
+            if (me == root) made.taken.assign(in, in + size);
+            made.given[root] = in_place ? made.taken[root] : args_.count;
+            break;
         case collective::scatterv:
-            made.root = args_.root;
+            if (me == root) made.given.assign(out, out + size);
+            made.taken[root] = in_place ? made.given[root] : args_.count;
+            break;
+        case collective::alltoallv:
+            made.taken.assign(in, in + size);
+            made.given = in_place ? made.taken : std::vector(out, out + size);
             break;
         case collective::allgatherv:
-        case collective::reduce_scatter:
-            for (rank_t i = 0; i < of().size(); ++i)
-                made.counts = ucs::sys::mix(made.counts ^ args_.dst_counts[i]);
+            made.taken.assign(in, in + size);
+            made.given.assign(size, in[me]);
             break;
-        case collective::barrier:
-        case collective::alltoallv:
-            break;
-        default:
-            made.count = args_.count;
+        default:  // reduce_scatter
+            made.given.assign(in, in + size);
+            made.taken.assign(size, in[me]);
             break;
     }
     return made;

@@ -32,6 +32,7 @@ public:
     [[nodiscard]] const char* algorithm() const noexcept override;
     [[nodiscard]] const char* reason() const noexcept override { return choice_.reason.c_str(); }
     [[nodiscard]] signature says() const noexcept override;
+    [[nodiscard]] shares deals() const override;
     [[nodiscard]] bool uses_engine() const noexcept override { return near_.has_value(); }
 
 private:

@@ -31,7 +31,7 @@ ucs_status_t program_request::may_start() noexcept {
 signature program_request::says() const noexcept {
     signature made{};
     made.what = signature::program + static_cast<std::uint32_t>(kind_);
-    made.counts = what_->form();
+    made.form = what_->form();
     return made;
 }
 

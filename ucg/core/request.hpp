@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "ucg/core/signature.hpp"
 #include "ucg/schedule/step.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/status.h"
@@ -12,27 +13,6 @@
 namespace ucg {
 
 class group;
-
-// What ranks must say alike before an operation, where they are compared (agreement.hpp). From
-// others, so it may be anything.
-struct signature {
-    static constexpr std::uint32_t program = 1000;  // of `what`, and above: no collective
-
-    std::uint32_t what, flags, type, op, root, element;
-    std::uint64_t count;      // where that is the same on all
-    std::uint64_t counts;     // a hash of those that all have; of a program: its form
-    std::uint64_t algorithm;  // a hash of its name
-    std::int64_t refused;     // UCS_OK, or why this rank's arguments were: nothing else counts then
-
-    bool operator==(const signature&) const = default;
-    // Whether one with these can run together with the other. A program whose arguments a rank
-    // refused has no form: it runs, and ends with that rank's error everywhere.
-    [[nodiscard]] bool fits(const signature& other) const noexcept {
-        signature same = other;
-        if (what >= program && (counts == 0 || other.counts == 0)) same.counts = counts;
-        return *this == same;
-    }
-};
 
 // What all kinds have in common: state, time limit, callback. Owned by the program, or by the group
 // for its blocking calls. Owner context.
@@ -60,7 +40,9 @@ public:
     [[nodiscard]] virtual const char* name() const noexcept = 0;       // of the operation
     [[nodiscard]] virtual const char* algorithm() const noexcept = 0;  // that serves it
     [[nodiscard]] virtual const char* reason() const noexcept = 0;     // why that one
+    // What is compared with the other ranks (comparison.hpp).
     [[nodiscard]] virtual signature says() const noexcept = 0;
+    [[nodiscard]] virtual shares deals() const { return {}; }  // std::bad_alloc
     // Whether nothing but the node's engine has to move.
     [[nodiscard]] virtual bool uses_engine() const noexcept { return false; }
 

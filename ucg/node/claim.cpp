@@ -14,11 +14,6 @@ std::uint64_t mix(std::uint64_t into, std::uint64_t value) noexcept {
     return into ^ into >> 29;
 }
 
-bool has_root(collective what) noexcept {
-    return what == collective::bcast || what == collective::reduce || what == collective::gather ||
-           what == collective::scatter;
-}
-
 std::string of_reducer(std::uint64_t kind) {
     const std::uint64_t types = reduce::element_count;
     if (kind == 0 || kind > types * reduce::operation_count) return {};

@@ -38,6 +38,20 @@ inline constexpr std::size_t collective_count = 16;
            which == collective::scan || which == collective::exscan;
 }
 
+// Whether one rank has what all others give or get.
+[[nodiscard]] constexpr bool has_root(collective which) noexcept {
+    return which == collective::bcast || which == collective::reduce ||
+           which == collective::gather || which == collective::gatherv ||
+           which == collective::scatter || which == collective::scatterv;
+}
+
+// Whether blocks may differ in size.
+[[nodiscard]] constexpr bool has_block_counts(collective which) noexcept {
+    return which == collective::gatherv || which == collective::scatterv ||
+           which == collective::allgatherv || which == collective::reduce_scatter ||
+           which == collective::alltoallv;
+}
+
 // Sizes that algorithms cut their data and their messages by.
 struct tuning {
     std::size_t segment = 128 * 1024;  // bytes of a piece that travels while another is worked on

@@ -29,12 +29,6 @@ constexpr rank_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 1
 constexpr std::uint64_t counts[] = {0, 1, 3, 31, 64, 203};
 #endif
 
-bool has_root(collective what) {
-    return what == collective::bcast || what == collective::reduce || what == collective::gather ||
-           what == collective::gatherv || what == collective::scatter ||
-           what == collective::scatterv;
-}
-
 bool reduces(collective what) {
     return what == collective::reduce || what == collective::allreduce ||
            what == collective::reduce_scatter || what == collective::reduce_scatter_block ||

@@ -28,9 +28,6 @@ const names placements[] = {
     {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4},
 };
 
-bool has_root(collective what) {
-    return what == collective::bcast || what == collective::reduce;
-}
 bool reduces(collective what) {
     return what == collective::reduce || what == collective::allreduce;
 }
