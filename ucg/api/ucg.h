@@ -329,9 +329,8 @@ typedef struct ucg_coll_args {
     ucs_memory_type_t src_memory;
     ucs_memory_type_t dst_memory;
     /* Seconds from its start after which the operation ends with UCS_ERR_TIMED_OUT on every rank;
-     * the log says for whom it waited: over messages those from whom something was missing, who
-     * may have waited for others themselves. 0: as UCG_TIMEOUT says, which waits for ever if it
-     * is not set. */
+     * the log says for whom it waited: see `missing` of ucg_request_attr_t. 0: as UCG_TIMEOUT says,
+     * which waits for ever if it is not set. */
     double timeout;
     /* Called when the operation ended, with what ucg_request_test() returns; may be NULL. It may
      * start the request again, and may not free it (see the rules above). */
@@ -415,7 +414,10 @@ typedef struct ucg_request_attr {
     ucs_status_t status;   /* as ucg_request_test() */
     const char* algorithm; /* which one was chosen; as long as the request lives */
     const char* reason;    /* why, one line; as long as the request lives */
-    /* The ranks that the operation waits for now, or that it waited for when its time was up: as
+    /* The ranks that the operation waits for now, or that it waited for when its time was up: those
+     * that have not begun it. Between nodes ranks that wait ask each other, for the first time
+     * after a tenth of a second or a quarter of the timeout: who does not answer is among them as
+     * well, and before that, or where all have begun it, those from whom something is missing. As
      * many as fit into `missing`, an array of missing_max entries of the caller's; missing_count
      * says how many there are. */
     uint32_t* missing;

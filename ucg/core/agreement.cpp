@@ -56,6 +56,10 @@ void agreement::take_number(ucs_status_t why) noexcept {
     not_run_->start_failed(why);
 }
 
+std::vector<schedule::rank_t> agreement::missing() const {
+    return round_ ? group_.missing(*round_) : std::vector<schedule::rank_t>();
+}
+
 void agreement::next(request& ended) noexcept {
     if (queue_.empty() || queue_.front().which != &ended) return;
     queue_.pop_front();

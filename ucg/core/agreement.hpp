@@ -27,9 +27,8 @@ public:
     // Ends one that has not run, on every rank: when its turn comes, because all have the same
     // order.
     void stop(request& what, ucs_status_t why) noexcept;
-    [[nodiscard]] std::vector<schedule::rank_t> missing() const {
-        return round_ ? round_->missing() : std::vector<schedule::rank_t>{};
-    }
+    // std::bad_alloc.
+    [[nodiscard]] std::vector<schedule::rank_t> missing() const;
 
 private:
     static void on_end(schedule::operation& ended, void* self) noexcept;

@@ -243,18 +243,15 @@ void group::give_up(ucs_status_t why) noexcept {
 }
 
 std::vector<schedule::rank_t> group::missing(const schedule::operation& what) const {
-    std::vector<schedule::rank_t> ranks = what.missing();
-    if (!what.uses_nodes() || !engine_) return ranks;
-    const auto here = made_.where.on(made_.where.node_of(made_.rank));
-    for (const schedule::rank_t each : engine_->missing())
-        ranks.push_back(here[each]);
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-    return ranks;
+    if (what.status() != UCS_INPROGRESS) return {};
+    std::vector<schedule::rank_t> ranks =
+        near_ != nullptr ? near_->absent(what) : far_->blamed(what);
+    return ranks.empty() ? what.missing() : ranks;
 }
 
 void group::watch(request& what) {
     timed_.push_back(&what);
+    if (far_ != nullptr) far_->hurry(what.timeout());
 }
 
 void group::expire() noexcept {

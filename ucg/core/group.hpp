@@ -79,7 +79,8 @@ public:
     [[nodiscard]] bool meets() const noexcept { return meeting_.has_value(); }
     ucs_status_t meet() noexcept;
 
-    // The ranks that an operation of this group waits for, those of the node included.
+    // The ranks that have not begun an operation of this group, as far as this one can find out;
+    // else those that it waits for.
     [[nodiscard]] std::vector<schedule::rank_t> missing(const schedule::operation& what) const;
 
     // Of a group on one node: this rank takes part in nothing any more. All that others need it for

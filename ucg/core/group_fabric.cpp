@@ -28,6 +28,16 @@ struct job {
 
 }  // namespace
 
+// Others have to wait for their turn.
+std::vector<schedule::rank_t> group_fabric::missing_on_node(const schedule::operation& what) const {
+    if (turns_.empty() || turns_.front() != &what) return {};
+    const auto here = where_.on(where_.node_of(rank()));
+    std::vector<schedule::rank_t> ranks = engine_->missing();
+    std::ranges::transform(ranks, ranks.begin(), [&](node::rank_t each) { return here[each]; });
+    std::ranges::sort(ranks);
+    return ranks;
+}
+
 void group_fabric::post(schedule::step& what) noexcept {
     if (what.what != schedule::action::together) {
         messages_.post(what);

@@ -25,6 +25,8 @@ public:
     [[nodiscard]] const schedule::placement* where() const noexcept override {
         return engine_ != nullptr ? &where_ : nullptr;
     }
+    [[nodiscard]] std::vector<schedule::rank_t> missing_on_node(
+        const schedule::operation& what) const override;
     void post(schedule::step& what) noexcept override;
     void cancel(schedule::step& what) noexcept override;
     [[nodiscard]] ucs_status_t enter(schedule::operation& what,

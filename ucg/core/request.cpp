@@ -101,11 +101,10 @@ std::vector<rank_t> request::missing() const {
 void request::expire() noexcept try {
     group_.forget(*this);  // once
     missed_ = missing_now();
-    ucs::log::error(
-        core_log, "{} timed out after {:.3g} s on rank {} of {}: {}{}", name(),
-        static_cast<double>(timeout_) / 1e9, group_.rank(), group_.size(),
-        missed_.empty() ? "it waits for nobody in particular" : "nothing has come from rank ",
-        text_of(missed_));
+    ucs::log::error(core_log, "{} timed out after {:.3g} s on rank {} of {}: {}{}", name(),
+                    static_cast<double>(timeout_) / 1e9, group_.rank(), group_.size(),
+                    missed_.empty() ? "it waits for nobody in particular" : "it waits for rank ",
+                    text_of(missed_));
     fail(UCS_ERR_TIMED_OUT);
 } catch (const std::bad_alloc&) {
     fail(UCS_ERR_TIMED_OUT);

@@ -33,7 +33,8 @@ public:
     // Ends it with an error, on every rank, if it runs.
     void fail(ucs_status_t why) noexcept;
     [[nodiscard]] group& of() const noexcept { return group_; }
-    // The ranks that it waits for, or waited for when its time was up.
+    // The ranks that have not begun it, as far as this one can find out, or else those that it
+    // waits for; the same when its time was up.
     [[nodiscard]] std::vector<schedule::rank_t> missing() const;
 
     [[nodiscard]] virtual ucs_status_t set_buffers(const void* from, void* into) noexcept;
@@ -49,6 +50,7 @@ public:
     // For the group: its time is up; its arguments are the same everywhere, or it ends without
     // having begun.
     [[nodiscard]] ucs::time::nanoseconds deadline() const noexcept { return deadline_; }
+    [[nodiscard]] ucs::time::nanoseconds timeout() const noexcept { return timeout_; }
     void expire() noexcept;
     void run() noexcept;
     // It does not run here, but may on other ranks, for which it fails.

@@ -1,11 +1,23 @@
 #include "ucg/net/news.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <span>
 
 #include "ucg/net/ucp_fabric.hpp"
 
 namespace ucg::net {
+namespace {
+
+template<class Message>
+bool read(const void* header, std::size_t length, Message& into) noexcept {
+    if (length != sizeof into) return false;
+    std::memcpy(&into, header, sizeof into);
+    return true;
+}
+
+}  // namespace
 
 ucs_status_t news::listen(ucp_worker_h worker) noexcept {
     ucp_am_handler_param_t param{};
@@ -26,22 +38,46 @@ void news::ignore(ucp_worker_h worker) noexcept {
 
 ucs_status_t news::on_message(void* arg, const void* header, std::size_t header_length, void*,
                               std::size_t, const ucp_am_recv_param_t* param) {
-    failure said;
-    if (header_length != sizeof said) return UCS_OK;
-    std::memcpy(&said, header, sizeof said);
     auto& self = *static_cast<news*>(arg);
-    if (said.status == waiting) {
-        const bool can_answer = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
-        if (can_answer && !self.expects(said))
-            tell(param->reply_ep, {said.group, left, said.number & UINT32_MAX});
-        return UCS_OK;
-    }
-    const auto found = self.groups_.find(said.group);
-    if (found == self.groups_.end())
-        self.keep(said);
+    failure failed;
+    question asked;
+    answer answered;
+    const bool can_answer = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
+    if (read(header, header_length, failed))
+        self.hear(failed);
+    else if (read(header, header_length, answered))
+        self.hear(answered);
+    else if (read(header, header_length, asked) && can_answer)
+        self.reply(asked, param->reply_ep);
+    return UCS_OK;
+}
+
+void news::hear(const failure& said) noexcept {
+    const auto found = groups_.find(said.group);
+    if (found == groups_.end())
+        keep(said);
     else
         hand_over(said, *found->second);
-    return UCS_OK;
+}
+
+void news::hear(const answer& said) noexcept {
+    const auto found = groups_.find(said.group);
+    if (found == groups_.end() || said.count > answer::most) return;
+    found->second->hear_of_blame(said.operation, said.who, std::span(said.blamed, said.count));
+}
+
+void news::reply(const question& asked, ucp_ep_h to) const noexcept try {
+    if (!expects(asked)) return tell(to, {asked.group, left, asked.whom});
+    const auto found = groups_.find(asked.group);
+    if (found == groups_.end()) return;
+    const auto blamed = found->second->blames(asked.operation);
+    if (!blamed) return;  // it has not begun
+    answer said{asked.group, found->second->rank(), asked.operation, 0, {}};
+    said.count = static_cast<std::uint32_t>(std::min<std::size_t>(blamed->size(), answer::most));
+    std::copy_n(blamed->begin(), said.count, said.blamed);
+    send(to, &said, sizeof said, 0);
+} catch (const std::bad_alloc&) {
+    // It is asked again.
 }
 
 void news::hand_over(const failure& said, ucp_fabric& to) noexcept {
@@ -69,21 +105,23 @@ void news::add(std::uint32_t group, ucp_fabric& fabric) {
 }
 
 // Whether the one that waits may still get what it waits for.
-bool news::expects(const failure& said) const noexcept {
-    const auto found = groups_.find(said.group);
-    if (found != groups_.end())
-        return !found->second->has_lost(static_cast<schedule::rank_t>(said.number >> 32U));
-    return is_used_ == nullptr || is_used_(is_used_arg_, said.group);
+bool news::expects(const question& asked) const noexcept {
+    const auto found = groups_.find(asked.group);
+    if (found != groups_.end()) return !found->second->has_lost(asked.who);
+    return is_used_ == nullptr || is_used_(is_used_arg_, asked.group);
 }
 
-void news::tell(ucp_ep_h whom, const failure& what, bool asks) noexcept {
+void news::ask(ucp_ep_h whom, const question& what) noexcept {
+    send(whom, &what, sizeof what, UCP_AM_SEND_FLAG_REPLY);
+}
+
+void news::send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags) noexcept {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK;
     param.flags = static_cast<std::uint32_t>(UCP_AM_SEND_FLAG_EAGER) |
-                  static_cast<std::uint32_t>(UCP_AM_SEND_FLAG_COPY_HEADER) |
-                  (asks ? static_cast<std::uint32_t>(UCP_AM_SEND_FLAG_REPLY) : 0U);
+                  static_cast<std::uint32_t>(UCP_AM_SEND_FLAG_COPY_HEADER) | flags;
     param.cb.send = [](void* request, ucs_status_t, void*) { ucp_request_free(request); };
-    static_cast<void>(ucp_am_send_nbx(whom, am_id, &what, sizeof what, nullptr, 0, &param));
+    static_cast<void>(ucp_am_send_nbx(whom, am_id, what, bytes, nullptr, 0, &param));
 }
 
 }  // namespace ucg::net

@@ -1,5 +1,5 @@
-// What ranks tell each other outside of their operations: that one of them failed, or that a rank
-// leaves the group.
+// What ranks tell each other outside of their operations: that one of them failed, that a rank
+// leaves the group, or for whom they wait.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ucg/net/late_messages.hpp"
+#include "ucg/schedule/numbering.hpp"
 #include "ucg/schedule/step.hpp"
 
 namespace ucg::net {
@@ -22,21 +23,34 @@ public:
     // The id is taken from the worker's for as long as the worker lives.
     static constexpr unsigned am_id = 0x7567;  // "ug"
 
-    // Layout of the message; from a peer, so it may be anything.
+    // Layout of the messages, which are told apart by their length; from a peer, so they may be
+    // anything.
     struct failure {
         std::uint32_t group;
-        std::int32_t status;   // why it failed; `left`; `waiting`
-        std::uint64_t number;  // of the operation; or the rank; or two ranks, see waiting_for()
+        std::int32_t status;   // why it failed; or `left`
+        std::uint64_t number;  // of the operation; or the rank
     };
     // That rank has destroyed the group, or has lost the one that hears this.
     static constexpr std::int32_t left = 1;
-    // One rank waits for another, which answers that it has left if that is so.
-    static constexpr std::int32_t waiting = 2;
-    [[nodiscard]] static constexpr std::uint64_t waiting_for(schedule::rank_t whom,
-                                                             schedule::rank_t who) noexcept {
-        return std::uint64_t{who} << 32U | whom;
-    }
-    static_assert(sizeof(failure) == 16);
+    // One rank waits for another in an operation. It hears that the other one has left, if that is
+    // so; else an answer, if the other one has begun the operation.
+    struct question {
+        std::uint32_t group;
+        schedule::rank_t who, whom;
+        std::uint32_t unused;
+        schedule::sequence_t operation;
+    };
+    // Whom the one that was asked blames itself; none: it does not wait.
+    struct answer {
+        static constexpr std::uint32_t most = 5;
+
+        std::uint32_t group;
+        schedule::rank_t who;
+        schedule::sequence_t operation;
+        std::uint32_t count;
+        schedule::rank_t blamed[most];
+    };
+    static_assert(sizeof(failure) == 16 && sizeof(question) == 24 && sizeof(answer) == 40);
 
     // Takes the messages of this worker. UCS_OK, or what ucp says.
     [[nodiscard]] ucs_status_t listen(ucp_worker_h worker) noexcept;
@@ -63,15 +77,21 @@ public:
     }
     [[nodiscard]] late_messages& late() noexcept { return late_; }
 
-    // `asks`: the other side can answer.
-    static void tell(ucp_ep_h whom, const failure& what, bool asks = false) noexcept;
+    static void tell(ucp_ep_h whom, const failure& what) noexcept {
+        send(whom, &what, sizeof what, 0);
+    }
+    static void ask(ucp_ep_h whom, const question& what) noexcept;
 
 private:
     static ucs_status_t on_message(void* arg, const void* header, std::size_t header_length,
                                    void* data, std::size_t length,
                                    const ucp_am_recv_param_t* param);
 
-    [[nodiscard]] bool expects(const failure& said) const noexcept;
+    static void send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags) noexcept;
+    void reply(const question& asked, ucp_ep_h to) const noexcept;
+    void hear(const failure& said) noexcept;
+    void hear(const answer& said) noexcept;
+    [[nodiscard]] bool expects(const question& asked) const noexcept;
     void keep(const failure& said) noexcept;
     static void hand_over(const failure& said, ucp_fabric& to) noexcept;
 

@@ -145,6 +145,7 @@ ucs_status_t ucp_fabric::enter(schedule::operation& what, sequence_t& number) no
 
 void ucp_fabric::leave(schedule::operation& what) noexcept {
     std::erase(running_, &what);
+    blames_.erase(what.number());
     between_calls_ = first_call;
     std::erase_if(ending_, [&](const ending& each) { return each.which == &what; });
     if (what.status() != UCS_OK)
@@ -220,17 +221,21 @@ unsigned ucp_fabric::progress() noexcept try {
     unsigned done = 0;
     if (sent_ != nullptr || !queues_.empty() || !debts_.empty()) [[unlikely]]
         done = look_up();
+    if (asks_) [[unlikely]]
+        ask_pending();
     if (++looks_ % seldom != 0) return done;
     const ucs::time::nanoseconds now = ucs::time::now();
     if (now >= next_service_) {
         peers_.all().book()->serve();
         next_service_ = now + between_services;
     }
-    if (!running_.empty()) {
+    if (running_.empty()) {
+        next_call_ = never;
+    } else {
         // An operation has ended since, so another one may just have begun to wait.
-        if (between_calls_ == first_call) next_call_ = std::min(next_call_, now + first_call);
+        if (between_calls_ <= first_call) next_call_ = std::min(next_call_, now + between_calls_);
         if (now >= next_call_) {
-            if (next_call_ != 0) call_missing();
+            call_missing();
             next_call_ = now + between_calls_;
         }
         give_up_sends(now);
@@ -238,24 +243,6 @@ unsigned ucp_fabric::progress() noexcept try {
     return done + drop_failed();
 } catch (const std::bad_alloc&) {
     return 0;  // the next time, perhaps
-}
-
-// Whoever only receives from a rank has no connection that would tell of its end; and one that
-// lives may have left the group, or have lost its connection to this rank, and says so when it is
-// asked.
-void ucp_fabric::call_missing() {
-    between_calls_ = std::min(2 * between_calls_, longest_call);
-    std::vector<rank_t> silent;
-    for (const schedule::operation* each : running_)
-        std::ranges::copy(each->missing(), std::back_inserter(silent));
-    std::ranges::sort(silent);
-    silent.erase(std::unique(silent.begin(), silent.end()), silent.end());
-    for (const rank_t rank : silent) {
-        if (const auto to = peers_.to(rank); to)
-            news::tell(*to, {group_, news::waiting, news::waiting_for(rank, rank_)}, true);
-        else if (to.status() != UCS_INPROGRESS)
-            give_up(rank, to.status());
-    }
 }
 
 // A rank that lives but does not look after its messages would keep an operation from ending whose

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <optional>
+#include <span>
 #include <vector>
 
+#include "ucg/net/blame.hpp"
 #include "ucg/net/failures.hpp"
 #include "ucg/net/news.hpp"
 #include "ucg/net/peers.hpp"
@@ -53,11 +57,27 @@ public:
         return rank < size() && peers_.failure(rank) != UCS_OK;
     }
 
+    // An operation begins whose time is limited: those that it waits for are asked within a quarter
+    // of that.
+    void hurry(ucs::time::nanoseconds limit) noexcept;
+    // The ranks that have not begun it, as far as this one has found out; empty: it knows of none.
+    [[nodiscard]] std::vector<schedule::rank_t> blamed(const schedule::operation& what) const;
+    // For a rank that asks: the same, or else those that this one waits for. Nothing: it has not
+    // begun it itself.
+    [[nodiscard]] std::optional<std::vector<schedule::rank_t>> blames(
+        schedule::sequence_t number) const;
+    // That rank says that it has begun the operation, and blames these; all may be anything.
+    void hear_of_blame(schedule::sequence_t number, schedule::rank_t who,
+                       std::span<const schedule::rank_t> blamed) noexcept;
+
 private:
     // How soon those are called that something is waited for from; then ever more seldom, for they
     // may not look after it for long.
     static constexpr ucs::time::nanoseconds first_call = 100'000'000;
     static constexpr ucs::time::nanoseconds longest_call = 128 * first_call;
+    static constexpr ucs::time::nanoseconds never = ~ucs::time::nanoseconds{0};
+    // Questions in one round of calls.
+    static constexpr unsigned most_questions = 256;
 
     // An operation that failed and still has steps under way.
     struct ending {
@@ -96,6 +116,8 @@ private:
     void owe(schedule::rank_t whom, const news::failure& what) noexcept;
     [[nodiscard]] unsigned drop_failed() noexcept;
     void call_missing();
+    void ask_pending();
+    [[nodiscard]] std::vector<schedule::rank_t> waits_of(const schedule::operation& what) const;
     void give_up_sends(ucs::time::nanoseconds now);
 
     const ucp_worker_h worker_;
@@ -114,7 +136,10 @@ private:
     const ucs::time::nanoseconds patience_;
     bool leaves_ = false;
     unsigned looks_ = 0;
-    ucs::time::nanoseconds next_call_ = 0;
+    std::map<schedule::sequence_t, blame> blames_;  // of operations that wait for long
+    bool asks_ = false;                             // somebody new is to be asked
+    unsigned questions_ = 0;                        // that may still be asked in this round
+    ucs::time::nanoseconds next_call_ = never;
     ucs::time::nanoseconds next_service_ = 0;
     ucs::time::nanoseconds between_calls_ = first_call;
 };

@@ -76,6 +76,7 @@ void fabric::cancel(step& what) noexcept {
 
 ucs_status_t fabric::enter(schedule::operation& what, schedule::sequence_t& number) noexcept {
     number = numbers_.take(what.numbered());
+    tell(begun_by(me_, what.numbered()), number + 1);
     running_.push_back({number, &what, false});
     for (const frame& each : told_)
         if (each.sequence == number) return status_in(each.status);
@@ -130,6 +131,17 @@ void fabric::hear(const frame& said) noexcept {
         told_.push_back(said);
         told_.back().status = word_of(why);
     }
+}
+
+std::uint64_t& fabric::begun_by(rank_t rank, schedule::series of) const noexcept {
+    return memory_.control_of(rank).begun[static_cast<std::size_t>(of)];
+}
+
+std::vector<rank_t> fabric::absent(const schedule::operation& what) const {
+    std::vector<rank_t> ranks;
+    for (rank_t rank = 0; rank < size(); ++rank)
+        if (look(begun_by(rank, what.numbered())) <= what.number()) ranks.push_back(rank);
+    return ranks;
 }
 
 fabric::running* fabric::find(schedule::sequence_t number) noexcept {

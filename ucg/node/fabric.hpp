@@ -48,6 +48,9 @@ public:
     // Drives the group until the operation has ended; gives the processor to others meanwhile.
     ucs_status_t wait(schedule::operation& until) noexcept;
 
+    // The ranks that have not begun this operation, which runs here.
+    [[nodiscard]] std::vector<rank_t> absent(const schedule::operation& what) const;
+
     // Memory that messages of a rank take which came too early.
     [[nodiscard]] std::size_t kept_of(rank_t rank) const noexcept { return peers_[rank].kept; }
 
@@ -111,6 +114,7 @@ private:
     void end_message(peer& from) noexcept;
     void post_receive(step& what) noexcept;
     void hear(const frame& said) noexcept;
+    [[nodiscard]] std::uint64_t& begun_by(rank_t rank, schedule::series of) const noexcept;
     [[nodiscard]] running* find(schedule::sequence_t number) noexcept;
     void lose(peer& which, ucs_status_t why) noexcept;
     void patrol() noexcept;

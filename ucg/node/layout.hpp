@@ -25,7 +25,7 @@ inline constexpr std::size_t page = 4096;
 
 // First in the segment.
 struct header {
-    static constexpr std::uint64_t right_magic = 0x31656e6574776168;
+    static constexpr std::uint64_t right_magic = 0x32656e6574776168;
 
     std::uint64_t magic;
     std::uint32_t ranks, mailboxes, mailbox_bytes, slots, slot_bytes, ring_bytes;
@@ -44,6 +44,7 @@ struct control {
     std::uint64_t failed;        // 0, or why it gave the group up (a status, negated), or has_left
     std::uint64_t worked_again;  // as `worked`, of the second stage
     std::uint64_t silent;        // it sends no more messages, and reads none: 0, or why (negated)
+    std::uint64_t begun[2];      // operations over messages, of each series
     alignas(line_pair) std::uint32_t sleeps;  // set by it, cleared by whoever wakes it
 };
 

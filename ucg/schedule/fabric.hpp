@@ -2,6 +2,8 @@
 // shared memory and a simulation.
 #pragma once
 
+#include <vector>
+
 #include "ucg/schedule/placement.hpp"
 #include "ucg/schedule/step.hpp"
 #include "ucs/type/status.h"
@@ -27,6 +29,10 @@ public:
     // Which ranks share a node, where it can do collectives between them (action::together); null:
     // it cannot.
     [[nodiscard]] virtual const placement* where() const noexcept { return nullptr; }
+
+    // The ranks of its node that an operation waits for where it does something together with them.
+    // std::bad_alloc.
+    [[nodiscard]] virtual std::vector<rank_t> missing_on_node(const operation&) const { return {}; }
 
     // Begins a step, which ends by operation::complete(), possibly before this returns. Reducing
     // and copying are steps as well, so that they can be given a price or be done elsewhere; a

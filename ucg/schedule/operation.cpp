@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -44,6 +45,14 @@ bool operation::uses_nodes() const noexcept {
 void operation::on_end(listener told, void* argument) noexcept {
     told_ = told;
     told_argument_ = argument;
+}
+
+std::vector<rank_t> operation::missing() const {
+    const std::vector<rank_t> far = peers_of(action::receive);
+    const std::vector<rank_t> near = fabric_.missing_on_node(*this);
+    std::vector<rank_t> all;
+    std::ranges::set_union(far, near, std::back_inserter(all));
+    return all;
 }
 
 std::vector<rank_t> operation::peers_of(action which) const {

@@ -53,7 +53,7 @@ public:
 
     // The ranks that it waits for now, of which a message has not come: for who gives up waiting.
     // In the order of numbers, each once.
-    [[nodiscard]] std::vector<rank_t> missing() const { return peers_of(action::receive); }
+    [[nodiscard]] std::vector<rank_t> missing() const;
     // The same of those that have not taken what this one sends.
     [[nodiscard]] std::vector<rank_t> unsent() const { return peers_of(action::send); }
     [[nodiscard]] bool waits_for(rank_t rank) const noexcept;

@@ -341,6 +341,72 @@ TEST_CASE("hundreds of operations that failed are announced once") {
     CHECK(moved == 0);
 }
 
+namespace {
+
+// A message of any content to the news of a rank, as a peer might send it.
+void say(group& in, rank_t from, rank_t to, const void* header, std::size_t bytes) {
+    const std::vector<std::byte> address = in.contexts[to]->address();
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    ucp_ep_h by = nullptr;
+    REQUIRE(ucp_ep_create(in.contexts[from]->worker, &params, &by) == UCS_OK);
+    ucp_request_param_t how{};
+    how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    how.flags = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_COPY_HEADER | UCP_AM_SEND_FLAG_REPLY;
+    void* const sent = ucp_am_send_nbx(by, news::am_id, header, bytes, nullptr, 0, &how);
+    REQUIRE(!UCS_PTR_IS_ERR(sent));
+    if (UCS_PTR_IS_PTR(sent)) ucp_request_free(sent);
+    const ucp_request_param_t none{};
+    void* const closed = ucp_ep_close_nbx(by, &none);
+    REQUIRE(in.run_until(
+        [&] { return !UCS_PTR_IS_PTR(closed) || ucp_request_check_status(closed) == UCS_OK; }));
+    if (UCS_PTR_IS_PTR(closed)) ucp_request_free(closed);
+}
+
+}  // namespace
+
+TEST_CASE("what peers say about blame is checked") {
+    constexpr rank_t size = 4;
+    group in(size, "sm,self");
+    call barrier;
+    operations all;
+    for (rank_t i = 0; i < size; ++i) {
+        all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
+        REQUIRE(all.back()->init(*ucg::algo::algorithms(collective::barrier).begin(), barrier) ==
+                UCS_OK);
+        if (i != 3) all[i]->start();
+    }
+    const ucp_fabric& me = in.members[0]->fabric;
+    REQUIRE(in.run_until([&] { return me.blamed(*all[0]) == std::vector<rank_t>{3}; }));
+    const std::uint64_t number = all[0]->number();
+    const news::answer answers[] = {
+        {5, 3, number, 6, {1, 1, 1, 1, 1}},        // more than there is room for
+        {5, 3, number, UINT32_MAX, {1}},           // many more
+        {5, 3, number + 1, 0, {}},                 // of an operation that was not begun
+        {5, 3, ~number, 0, {}},                    // of none
+        {5, UINT32_MAX, number, 1, {2}},           // of no rank
+        {5, 1, number, 3, {UINT32_MAX, size, 0}},  // of ranks that are not there, and this one
+        {6, 3, number, 0, {}},                     // of another group
+    };
+    for (const news::answer& each : answers)
+        say(in, 1, 0, &each, sizeof each);
+    const std::vector<std::byte> nothing(64);
+    for (const std::size_t bytes : {0U, 1U, 15U, 23U, 25U, 39U, 41U, 64U})
+        say(in, 1, 0, nothing.data(), bytes);
+    const news::question questions[] = {{5, UINT32_MAX, 0, 0, number}, {5, 1, 77, 0, ~number}};
+    for (const news::question& each : questions)
+        say(in, 1, 0, &each, sizeof each);
+    CHECK(me.blamed(*all[0]) == std::vector<rank_t>{3});
+    CHECK(me.blames(number) == std::vector<rank_t>{3});
+    CHECK(!me.blames(number + 1));
+    all[3]->start();
+    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    for (const auto& each : all)
+        CHECK(each->status() == UCS_OK);
+    CHECK(me.blames(number) == std::vector<rank_t>());  // it does not wait any more
+}
+
 // --- addresses that are not there yet ---
 
 namespace {

@@ -1,0 +1,171 @@
+// Who waits for a rank that never comes names that one, whoever else waits in between.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucg/core/world.hpp"
+#include "ucs/time/clock.hpp"
+
+namespace {
+
+constexpr std::uint32_t ranks = 8;
+constexpr std::uint32_t absent = 5;
+
+// Time passes as it is looked at: a busy machine changes nothing.
+class own_time {
+public:
+    own_time() {
+        now_ = ucs::time::now();
+        ucs::time::set_clock([]() noexcept { return now_ += 50 * ucs::time::microsecond; });
+    }
+    ~own_time() { ucs::time::set_clock(nullptr); }
+    own_time(const own_time&) = delete;
+    own_time& operator=(const own_time&) = delete;
+
+private:
+    static inline ucs::time::nanoseconds now_ = 0;
+};
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+        ++found;
+    return found;
+}
+
+// A group of which all ranks but one call an operation.
+class scene {
+public:
+    explicit scene(const std::vector<std::string>& nodes) : in(nodes) {}
+    ~scene() {
+        for (const ucg_request_h each : all_)
+            CHECK(ucg_request_free(each) == UCS_OK);
+    }
+
+    // Several times only what has no data.
+    void start(ucg_coll_t coll, const char* algorithm, std::uint64_t count, double timeout) {
+        from_.assign(ranks, std::vector<float>(ranks * count));
+        into_ = from_;
+        counts_.assign(ranks, count);
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+            if (rank == absent) continue;
+            ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+            args.coll = coll;
+            args.src = from_[rank].data();
+            args.dst = into_[rank].data();
+            args.count = count;
+            args.type = UCG_TYPE_FP32;
+            args.root = coll == UCG_COLL_BCAST ? absent : 0;
+            args.src_counts = args.dst_counts = counts_.data();
+            args.algorithm = algorithm;
+            args.timeout = timeout;
+            ucg_request_h made = nullptr;
+            REQUIRE(ucg_request_init(in.groups[rank], &args, &made) == UCS_OK);
+            REQUIRE(ucg_request_start(made) == UCS_OK);
+            all_.push_back(made);
+        }
+    }
+    [[nodiscard]] std::size_t waiting() const {
+        return static_cast<std::size_t>(std::ranges::count(all_, UCS_INPROGRESS, ucg_request_test));
+    }
+    // Whether all that wait name the absent rank and nobody else.
+    [[nodiscard]] bool name_it() const {
+        return std::ranges::all_of(all_, [](ucg_request_h each) {
+            std::uint32_t missing[ranks] = {};
+            ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
+            attr.missing = missing;
+            attr.missing_max = ranks;
+            REQUIRE(ucg_request_query(each, &attr) == UCS_OK);
+            return attr.status != UCS_INPROGRESS ||
+                   (attr.missing_count == 1 && missing[0] == absent);
+        });
+    }
+    // The queries name it before the time is up, and so do all lines of the log when it is.
+    void check() {
+        const test::log_capture captured;
+        CHECK(in.run_until([&] { return name_it() || waiting() == 0; }));
+        CHECK(waiting() != 0);
+        CHECK(in.run_until([&] { return waiting() == 0; }));
+        const std::size_t timed_out = captured.count("timed out after");
+        INFO(captured.text());
+        CHECK(timed_out != 0);
+        CHECK(occurrences(captured.text(), ": it waits for rank 5\n") == timed_out);
+    }
+
+private:
+    const own_time time_;
+    const test::env latency_{"UCG_LATENCY", "1us"};  // nothing is measured
+    const test::env bandwidth_{"UCG_BANDWIDTH", "1g"};
+
+public:
+    test::world in;
+
+private:
+    std::vector<std::vector<float>> from_, into_;
+    std::vector<std::uint64_t> counts_;
+    std::vector<ucg_request_h> all_;
+};
+
+const std::vector<std::string> apart{"a", "b", "c", "d", "e", "f", "g", "h"};
+const std::vector<std::string> in_pairs{"a", "a", "b", "b", "c", "c", "d", "d"};
+const std::vector<std::string> together(8, "a");
+
+}  // namespace
+
+TEST_CASE("between nodes all that wait name the rank that never comes") {
+    const auto [coll, algorithm, count] = GENERATE(table<ucg_coll_t, const char*, std::uint64_t>({
+        {UCG_COLL_BARRIER, "dissemination", 0},
+        {UCG_COLL_ALLREDUCE, "recursive_doubling", 4},
+        {UCG_COLL_ALLREDUCE, "ring", 4},
+        {UCG_COLL_ALLREDUCE, "ring", 100'000},
+        {UCG_COLL_ALLREDUCE, "double_tree", 4},
+        {UCG_COLL_ALLREDUCE, "rabenseifner", 1000},
+        {UCG_COLL_ALLGATHER, "ring", 4},
+        {UCG_COLL_ALLTOALL, "pairwise", 4},
+        {UCG_COLL_BCAST, "binomial", 4},
+        {UCG_COLL_SCAN, nullptr, 4},
+    }));
+    INFO(ucg_coll_name(coll) << " of " << count);
+    scene of(apart);
+    of.start(coll, algorithm, count, 0.2);
+    of.check();
+}
+
+TEST_CASE("a rank that does not look after its messages is named as well") {
+    scene of(apart);
+    of.in.freeze(absent);
+    of.start(UCG_COLL_BARRIER, nullptr, 0, 0.2);
+    of.check();
+}
+
+TEST_CASE("where ranks share nodes, all that wait name the rank that never comes") {
+    const ucg_coll_t coll = GENERATE(UCG_COLL_ALLREDUCE, UCG_COLL_BARRIER);
+    scene of(in_pairs);
+    of.start(coll, "hierarchical", 1000, 0.2);
+    of.check();
+}
+
+TEST_CASE("on one node all that wait name the rank that never comes") {
+    const ucg_coll_t coll = GENERATE(UCG_COLL_BARRIER, UCG_COLL_ALLREDUCE, UCG_COLL_GATHERV,
+                                     UCG_COLL_ALLTOALLV, UCG_COLL_SCAN);
+    scene of(together);
+    of.start(coll, nullptr, 1000, 0.2);
+    of.check();
+}
+
+TEST_CASE("where ranks are compared first, all name the one that never comes") {
+    const test::env check("UCG_CHECK", "y");
+    scene of(GENERATE(apart, in_pairs, together));
+    of.start(UCG_COLL_BARRIER, nullptr, 0, 0.2);
+    of.check();
+}
+
+TEST_CASE("of many operations under way each names the rank that never comes") {
+    scene of(apart);
+    for (int i = 0; i < 8; ++i)
+        of.start(UCG_COLL_BARRIER, nullptr, 0, 0.4);
+    of.check();
+}
