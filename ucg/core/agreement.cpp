@@ -38,22 +38,24 @@ void agreement::begin() noexcept {
 void agreement::on_end(schedule::operation& ended, void* self) noexcept {
     auto& of = *static_cast<agreement*>(self);
     request& first = *of.queue_.front().which;
-    if (ended.status() != UCS_OK) {
-        // Others may have heard all, and run it: it has its number here, too.
-        first.skip(ended.status());
-    } else if (of.what_.verdict() != UCS_OK) {
-        of.take_number(of.what_.verdict());
-        first.end(of.what_.verdict());
-    } else {
+    const ucs_status_t status = ended.status();
+    const ucs_status_t verdict = status == UCS_OK ? of.what_.verdict() : UCS_OK;
+    if (verdict != UCS_OK || first.uses_engine()) of.take_number();
+    if (status != UCS_OK)
+        first.skip(status);  // others may have heard all, and run it
+    else if (verdict != UCS_OK)
+        first.end(verdict);
+    else
         first.run();
-    }
 }
 
-// Who did not hear all cannot know that nobody runs the operation, and has given it its number.
-// It may be one for the node's engine here: so it is not the request that gets the number.
-void agreement::take_number(ucs_status_t why) noexcept {
-    not_run_.emplace(group_.over(), group_.frames());
-    not_run_->start_failed(why);
+// Who did not hear all cannot know what the others have found out. So each compared operation has
+// one number on every rank, also where it does not run, or runs by the node's engine, which counts
+// by itself.
+void agreement::take_number() noexcept {
+    in_its_place_.emplace(group_.over(), group_.frames());
+    in_its_place_->init(no_steps_);
+    in_its_place_->start();
 }
 
 std::vector<schedule::rank_t> agreement::missing() const {

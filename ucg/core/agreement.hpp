@@ -33,7 +33,15 @@ public:
 private:
     static void on_end(schedule::operation& ended, void* self) noexcept;
     void begin() noexcept;
-    void take_number(ucs_status_t why) noexcept;
+    void take_number() noexcept;
+
+    // Takes a number and nothing else.
+    class no_steps final : public schedule::program {
+        [[nodiscard]] schedule::task run(schedule::member& me) noexcept override {
+            return none(me);
+        }
+        static schedule::task none(schedule::member&) { co_return; }
+    };
 
     group& group_;
     struct entry {
@@ -44,8 +52,9 @@ private:
     std::deque<entry> queue_;  // the first one is compared, or runs
     comparison what_;
     std::optional<schedule::operation> round_;
-    std::optional<schedule::operation>
-        not_run_;  // in place of the last one that ranks disagreed on
+    no_steps no_steps_;
+    // Has the number of an operation that takes none itself.
+    std::optional<schedule::operation> in_its_place_;
 };
 
 }  // namespace ucg

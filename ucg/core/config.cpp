@@ -59,11 +59,13 @@ const ucs::config::table& config::options() {
                  "Bytes of a slot of the node's shared memory; a multiple of 4k. The same in all "
                  "processes of a group.",
                  ucs::config::between("4k", "64m")),
-             make_option<&config::slots>("NODE_SLOTS", "64",
-                                         "Slots of each process in the node's shared memory; fewer "
-                                         "where those of all processes would be more than 8m. The "
-                                         "same in all processes of a group.",
-                                         ucs::config::between("2", "1024")),
+             make_option<&config::slots>(
+                 "NODE_SLOTS", "64",
+                 "Slots of each process in the node's shared memory; best a "
+                 "multiple of 4. Where those of all processes are more than "
+                 "8m, half as many, as long as 32 are left. The same in all "
+                 "processes of a group.",
+                 ucs::config::between("2", "1024")),
              make_option<&config::numa_id>(
                  "NUMA_ID", "auto",
                  "Name of the NUMA node that this process is on: processes of a node that give the "

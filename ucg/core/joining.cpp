@@ -346,7 +346,8 @@ ucs_status_t joining::say_ready() {
     if (own_failure_ == UCS_OK && wish_.color != no_color && shares_memory())
         own_failure_ = open_memory();
     my_end_.status = own_failure_;
-    my_end_.may_read = node::neighbours(made_.processes).can_read_all() ? 1 : 0;
+    const bool reads = !context_.options().single_copy.is_inf();
+    my_end_.may_read = reads && node::neighbours(made_.processes).can_read_all() ? 1 : 0;
     return send(my_end_, ends_, stage::ready);
 }
 

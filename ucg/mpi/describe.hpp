@@ -52,11 +52,17 @@ inline void stage_output(prepared& p, void* base, const layout& type, std::vecto
     p.args.dst = p.out->memory();
 }
 
+// From the buffer to an element. A type's extent is each rank's own affair and may be anything, so
+// this wraps around rather than deciding whether the call is taken.
+inline std::ptrdiff_t reach(std::uint64_t elements, std::ptrdiff_t extent) noexcept {
+    return static_cast<std::ptrdiff_t>(elements * static_cast<std::uint64_t>(extent));
+}
+
 inline std::vector<piece> equal_pieces(std::size_t count, std::uint64_t elements,
                                        std::ptrdiff_t extent) {
     std::vector<piece> made(count);
     for (std::size_t i = 0; i < count; ++i)
-        made[i] = {static_cast<std::ptrdiff_t>(i * elements) * extent, elements};
+        made[i] = {reach(i * elements, extent), elements};
     return made;
 }
 
@@ -66,7 +72,7 @@ std::vector<piece> pieces_of(const blocks_of<Count, Place>& blocks, std::size_t 
     std::vector<piece> made(count);
     for (std::size_t i = 0; i < count; ++i)
         if (blocks.counts[i] != 0)
-            made[i] = {static_cast<std::ptrdiff_t>(blocks.places[i]) * extent,
+            made[i] = {reach(static_cast<std::uint64_t>(blocks.places[i]), extent),
                        static_cast<std::uint64_t>(blocks.counts[i])};
     return made;
 }
@@ -167,7 +173,7 @@ reason describe_bcast(prepared& p, const served& of, void* buffer, Count count, 
     if (type == MPI_DATATYPE_NULL || root < 0 || static_cast<std::uint32_t>(root) >= of.size())
         return reason::arguments;
     const layout where = layout_of(type);
-    if (!fits(count, 1, where.unit())) return reason::arguments;
+    if (!fits(count, 1, where.size)) return reason::arguments;
     const auto elements = static_cast<std::uint64_t>(count);
     describing::begin(p, UCG_COLL_BCAST, false);
     p.args.count = elements * where.size;
@@ -190,8 +196,7 @@ reason describe_allgather(prepared& p, const served& of, const void* in, Count i
     if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
     const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fits(out_count, of.size(), target.unit()) ||
-        (!in_place && !fits(in_count, 1, source.unit())))
+    if (!fits(out_count, of.size(), target.size) || (!in_place && !fits(in_count, 1, source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLGATHER, in_place);
     p.args.count = static_cast<std::uint64_t>(out_count) * target.size;
@@ -210,8 +215,8 @@ reason describe_alltoall(prepared& p, const served& of, const void* in, Count in
     if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
     const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fits(out_count, of.size(), target.unit()) ||
-        (!in_place && !fits(in_count, of.size(), source.unit())))
+    if (!fits(out_count, of.size(), target.size) ||
+        (!in_place && !fits(in_count, of.size(), source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLTOALL, in_place);
     p.args.count = static_cast<std::uint64_t>(out_count) * target.size;
@@ -231,8 +236,8 @@ reason describe_allgatherv(prepared& p, const served& of, const void* in, Count 
     if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
     const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fit(counts, places, of.size(), target.unit()) ||
-        (!in_place && !fits(in_count, 1, source.unit())))
+    if (!fit(counts, places, of.size(), target.size) ||
+        (!in_place && !fits(in_count, 1, source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLGATHERV, in_place);
     auto pieces = describing::pieces_of(out_blocks, of.size(), target.extent);
@@ -269,8 +274,8 @@ reason describe_alltoallv(prepared& p, const served& of, const void* in, const C
     if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
     const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fit(out_counts, out_places, of.size(), target.unit()) ||
-        (!in_place && !fit(in_counts, in_places, of.size(), source.unit())))
+    if (!fit(out_counts, out_places, of.size(), target.size) ||
+        (!in_place && !fit(in_counts, in_places, of.size(), source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLTOALLV, in_place);
     auto pieces = describing::pieces_of(out_blocks, of.size(), target.extent);

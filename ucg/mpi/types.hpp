@@ -20,11 +20,6 @@ struct layout {
 
     // Of what MPI refuses, or cannot say in its numbers: no element of it fits anywhere.
     static constexpr std::uint64_t unknown = ~std::uint64_t{0};
-    // What an element takes, as data or where it lies.
-    [[nodiscard]] std::uint64_t unit() const noexcept {
-        const auto way = static_cast<std::uint64_t>(extent);
-        return std::max(size, extent < 0 ? 0 - way : way);
-    }
 };
 
 // Of any type that is committed. Depends on the rank's own description only, so nothing that must

@@ -5,8 +5,8 @@ namespace {
 
 using schedule::collective;
 
-// They are cut into places, so long ones it is.
-std::size_t slot_of(const geometry& like, const tuning& by) noexcept {
+// Of what a rank puts into slots at once: it is cut into places, so a long segment.
+std::size_t longest_part(const geometry& like, const tuning& by) noexcept {
     return std::min(by.long_segment, like.longest_segment());
 }
 
@@ -55,7 +55,7 @@ bool pays_by_domain(const call& what, const domains& who, const geometry& like,
     if (elements(what, who.ranks()) * what.element < by.domain_bytes) return false;
     if (what.how != nullptr && !what.how->commutative() && !who.in_order()) return false;
     if (is_of_short_range(what)) return false;
-    return round_up(what.element, line) <= slot_of(like, by) / who.ranks();
+    return round_up(what.element, line) <= longest_part(like, by) / who.ranks();
 }
 
 // --- allreduce, reduce ---
@@ -63,8 +63,8 @@ bool pays_by_domain(const call& what, const domains& who, const geometry& like,
 reduce_by_domain::reduce_by_domain(const call& what, const domains& who, const geometry& like,
                                    const tuning& by)
     : pattern(what, who),
-      upper_(round_up(slot_of(like, by) / 2, line)),
-      cut_(algo::segments_of(what.count, what.element, slot_of(like, by) - upper_)),
+      upper_(round_up(longest_part(like, by) / 2, line)),
+      cut_(algo::segments_of(what.count, what.element, longest_part(like, by) - upper_)),
       step_(std::max<std::size_t>(by.block / what.element, 1) * what.element),
       sources_(who.ranks()) {
     const std::span<const rank_t> here = who.in(who.mine());
@@ -135,7 +135,8 @@ void reduce_by_domain::take(std::uint64_t segment, const places& at) noexcept {
 
 broadcast_by_domain::broadcast_by_domain(const call& what, const domains& who, const geometry& like,
                                          const tuning& by)
-    : pattern(what, who), cut_(algo::segments_of(what.count, what.element, slot_of(like, by))) {
+    : pattern(what, who),
+      cut_(algo::segments_of(what.count, what.element, longest_part(like, by))) {
     how_.segments = cut_.pieces;
     how_.bytes = cut_.longest() * what.element;
     how_.works = 1;
@@ -157,7 +158,8 @@ void broadcast_by_domain::give(std::uint64_t segment, const places& at) noexcept
 ucs_status_t broadcast_by_domain::work(unsigned, std::uint64_t segment, const places& at) noexcept {
     if (near_root()) return UCS_OK;
     const part mine = share(segment, me_);
-    at.put(at.of(me_) + mine.begin, at.of(what_.root) + mine.begin, mine.size());
+    if (mine.size() != 0)
+        std::memcpy(at.of(me_) + mine.begin, at.of(what_.root) + mine.begin, mine.size());
     return UCS_OK;
 }
 
@@ -178,7 +180,7 @@ void broadcast_by_domain::take(std::uint64_t segment, const places& at) noexcept
 collect_by_domain::collect_by_domain(const call& what, const domains& who, const geometry& like,
                                      const tuning& by)
     : pattern(what, who), offsets_(who.ranks()) {
-    const std::size_t place = slot_of(like, by) / most_pieces(who) / line * line;
+    const std::size_t place = longest_part(like, by) / most_pieces(who) / line * line;
     const algo::cut longest = algo::segments_of(longest_block(what, ranks_), what.element, place);
     blocks_ = portions_of(what, ranks_, longest.pieces);
     std::vector<std::size_t> used(ranks_, 1);  // places in the slots of helpers
@@ -206,7 +208,7 @@ void collect_by_domain::give(std::uint64_t segment, const places& at) noexcept {
 
 ucs_status_t collect_by_domain::work(unsigned, std::uint64_t segment, const places& at) noexcept {
     for (const rank_t of : fetched_)
-        at.put(at.of(me_) + offsets_[of], at.of(of), bytes(of, segment));
+        std::memcpy(at.of(me_) + offsets_[of], at.of(of), bytes(of, segment));
     return UCS_OK;
 }
 

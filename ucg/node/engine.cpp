@@ -23,7 +23,7 @@ engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by,
       others_(std::move(others)),
       mine_(memory.control_of(me)),
       patience_(memory, me, patience::usual(memory.ranks())),
-      writer_(by.writing),
+      writer_(by.writing, std::size_t{memory.like().slots} * memory.like().slot_bytes),
       looks_(outnumber_cores(memory.ranks()) ? 1 : most_looks) {
     entered_by_.known.resize(memory.ranks());
     taken_by_.known.resize(memory.ranks());
@@ -173,7 +173,9 @@ bool engine::step_in_slots() noexcept {
     return moved;
 }
 
-// Nobody has said that he is through the slots that were left out before the first row.
+// No counter ever says a number between end_ and base_: nobody is through slots that were left out.
+// With 8 slots, of which one was used before rows of 4: the first row begins at 4, the second at 8,
+// and that needs of all what they said when they were through the first slot.
 std::uint64_t engine::room_for(std::uint64_t segment) const noexcept {
     const std::uint64_t slots = memory_.like().slots;
     const std::uint64_t used = done_with(segment);

@@ -73,7 +73,10 @@ bool engine::waits_for(rank_t rank) const noexcept {
         if (!posted_) return below(its.entered, number_ + 2 - memory_.like().mailboxes);
         return awaits(0) && below(memory_.mailbox(rank, number_).number, number_ + 1);
     }
-    if (passed_[0] != how.segments && below(its.taken, room_for(passed_[0]))) return true;
+    // Where this rank itself is not through the slots that it wants to use again, the others may
+    // wait for the same rank as it does.
+    const std::uint64_t room = passed_[0] != how.segments ? room_for(passed_[0]) : 0;
+    if (slot_of(taken_) >= room && below(its.taken, room)) return true;
     for (unsigned stage = 0; stage <= how.works; ++stage) {
         const std::uint64_t done = stage < how.works ? passed_[stage + 1] : taken_;
         if (done != passed_[stage] && awaits(stage) &&

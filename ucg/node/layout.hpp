@@ -38,7 +38,7 @@ struct control {
     alignas(line_pair) std::uint64_t entered;  // operations begun
     std::uint64_t entry;                       // which one is the last, and with what arguments:
     std::uint64_t count, rest;                 // three words of a claim
-    std::uint64_t given;                       // segments: its input lies in its slot
+    std::uint64_t given;                       // slots: its input lies in all before
     std::uint64_t worked;                      // it is through the first stage between
     std::uint64_t taken;                       // it looks at nobody's slot any more
     std::uint64_t failed;        // 0, or why it gave the group up (a status, negated), or has_left

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -78,7 +79,7 @@ struct tuning {
     std::size_t streamed_sum_bytes = 8 << 20;
     // From so many bytes on a rank reads the block of another where it lies, if the system lets it;
     // but above so many of all blocks copying past the caches is faster.
-    std::size_t read_bytes = 256 * 1024;
+    std::size_t read_bytes = std::numeric_limits<std::size_t>::max();
     std::size_t most_read_bytes = 32 << 20;
     // From so many bytes of a vector (of all blocks) on, each domain has a level of its own.
     std::size_t domain_bytes = 64 * 1024;

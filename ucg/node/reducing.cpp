@@ -47,9 +47,7 @@ void reduce_directly::take(std::uint64_t segment, const places& at) noexcept {
 
 reduce_in_parts::reduce_in_parts(const call& what, const domains& who, const geometry& like,
                                  const tuning& by)
-    : reducing(what, who, like, by),
-      block_(std::max<std::size_t>(by.block / what.element, 1)),
-      spare_(new std::byte[block_ * what.element]) {
+    : reducing(what, who, like, by), block_(std::max<std::size_t>(by.block / what.element, 1)) {
     // Whoever wants the result needs what others worked, and everyone what they gave.
     how_.works = 1;
     how_.awaits[1] = std::exchange(how_.awaits[0], who.others());
@@ -65,17 +63,21 @@ void reduce_in_parts::give(std::uint64_t segment, const places& at) noexcept {
     at.put(into + last, from + last, all - last);
 }
 
-// In blocks that stay in the nearest cache, since the result goes to two places.
+// In blocks that stay in the nearest cache, since the result goes to two places. What is written
+// past the caches is copied to the slot, and not from there.
 ucs_status_t reduce_in_parts::work(unsigned, std::uint64_t segment, const places& at) noexcept {
     const auto [first, last] = part_of(segment, me_);
     const std::size_t step = block_ * what_.element;
     for (std::size_t offset = first; offset < last; offset += step) {
         const std::size_t size = std::min(step, last - offset);
         std::byte* const shared = at.of(me_) + offset;
-        std::byte* const result = at.streams() ? spare_.get() : shared;
-        reduce(segment, at, offset, size / what_.element, result);
-        if (result != shared) at.put(shared, result, size);
-        if (wants_result()) deliver(output() + begin(segment) + offset, result, size);
+        std::byte* const wanted = output() + begin(segment) + offset;
+        const bool from_output = at.streams() && wants_result();
+        reduce(segment, at, offset, size / what_.element, from_output ? wanted : shared);
+        if (from_output)
+            at.put(shared, wanted, size);
+        else if (wants_result())
+            deliver(wanted, shared, size);
     }
     return UCS_OK;
 }

@@ -1,8 +1,6 @@
 // Allreduce and reduce.
 #pragma once
 
-#include <memory>
-
 #include "ucg/algo/common/blocks.hpp"
 #include "ucg/node/part.hpp"
 #include "ucg/node/pattern.hpp"
@@ -61,8 +59,6 @@ private:
     }
 
     std::size_t block_;  // elements reduced at a time
-    // Where they are reduced to when the slot is written past the caches.
-    std::unique_ptr<std::byte[]> spare_;
 };
 
 }  // namespace ucg::node

@@ -1,11 +1,19 @@
 #include "ucg/node/slot_writer.hpp"
 
+#include <algorithm>
+
+#include "ucg/node/log.hpp"
 #include "ucs/arch/copy.hpp"
 
 namespace ucg::node {
 
 // A trial goes on with the next copy for as long as it finds ordinary ones fast.
 void slot_writer::put_long(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
+    if (fresh_ != 0) {
+        fresh_ -= std::min(fresh_, bytes);
+        std::memcpy(into, from, bytes);
+        return;
+    }
     const bool is_timed =
         against_ != 0 || ++copies_ >= (streams_ ? by_.tried_every : by_.timed_every);
     if (!is_timed) {
@@ -28,6 +36,8 @@ void slot_writer::note(std::size_t bytes, ucs::time::nanoseconds took) noexcept 
     if (against_ < by_.in_a_row) return;
     streams_ = is_slow;
     against_ = 0;
+    ucs::log::debug(node_log, "{} bytes were copied into a slot in {} ns: from now on {}", bytes,
+                    took, streams_ ? "past the caches" : "by ordinary stores");
 }
 
 }  // namespace ucg::node

@@ -14,7 +14,8 @@ namespace ucg::node {
 // ordinary stores wait for each line: then it is several times faster to write to main memory, and
 // to read from there. Which of them holds may change while a program runs, so it is measured while
 // it goes on: some ordinary copies are timed, and while the others are in use, a few ordinary ones
-// are tried now and then. One per rank and group. Owner context.
+// are tried now and then. What is timed includes reading the source, which even main memory gives
+// sooner than what counts as slow. One per rank and group. Owner context.
 class slot_writer {
 public:
     struct limits {
@@ -28,8 +29,10 @@ public:
         unsigned in_a_row = 3;       // copies that must agree: one alone may have been interrupted
     };
 
-    slot_writer() noexcept : slot_writer(limits()) {}
-    explicit slot_writer(const limits& by) noexcept : by_(by) {}
+    // `fresh`: bytes of memory that nobody has touched yet, where first copies wait for pages: so
+    // many bytes are copied before any is timed.
+    explicit slot_writer(const limits& by, std::size_t fresh = 0) noexcept
+        : by_(by), fresh_(fresh) {}
 
     // The source of nothing may be null.
     void put(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
@@ -49,6 +52,7 @@ private:
     void put_long(std::byte* into, const std::byte* from, std::size_t bytes) noexcept;
 
     const limits by_;
+    std::size_t fresh_;
     bool streams_ = false;
     unsigned copies_ = 0;   // since the last one that was timed
     unsigned against_ = 0;  // timed ones in a row that speak against what is done now

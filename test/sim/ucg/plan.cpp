@@ -48,7 +48,7 @@ void choose_ucg_options(random& dice, plan& made) {
     sometimes("LEADERS", {"1", "2", "3"});
     sometimes("RAILS", {"2", "3"});
     sometimes("NODE_SLOT_SIZE", {"4k", "8k"});
-    sometimes("NODE_SLOTS", {"2", "3"});
+    sometimes("NODE_SLOTS", {"2", "3", "4", "6", "8"});
     sometimes("NUMA_LEVEL", {"1", "1000", "inf"});
     sometimes("NODE_SINGLE_COPY", {"1", "1000", "inf"});
     if (dice.chance(0.1)) made.ucg.emplace_back("NODE_ENGINE", "n");

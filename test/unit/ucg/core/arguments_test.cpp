@@ -258,8 +258,8 @@ TEST_CASE("the reason says which way the node's engine takes") {
     };
     const std::string engine = "all ranks share the memory of one node; ";
     CHECK(reason(two, UCG_COLL_ALLREDUCE, 8) == engine + "direct, in mailboxes");
-    CHECK(reason(two, UCG_COLL_ALLREDUCE, 64 << 10) == engine + "direct");
-    CHECK(reason(two, UCG_COLL_ALLREDUCE, 512 << 10) == engine + "direct, 4 segments");
+    CHECK(reason(two, UCG_COLL_ALLREDUCE, 64 << 10) == engine + "direct, 2 segments");
+    CHECK(reason(two, UCG_COLL_ALLREDUCE, 512 << 10) == engine + "direct, 16 segments");
     CHECK(reason(two, UCG_COLL_ALLREDUCE, 8 << 20) == engine + "in parts, 64 segments");
     CHECK(reason(two, UCG_COLL_ALLGATHER, 64) == engine + "copied, in mailboxes");
     CHECK(reason(four, UCG_COLL_ALLREDUCE, 64 << 10) == engine + "in parts");

@@ -156,6 +156,13 @@ TEST_CASE("on one node all that wait name the rank that never comes") {
     of.check();
 }
 
+// All slots are full, and those who wait for room wait for each other as well.
+TEST_CASE("on one node long vectors do not make those missing who wait themselves") {
+    scene of(together);
+    of.start(UCG_COLL_ALLREDUCE, nullptr, 1'500'000, 0.2);
+    of.check();
+}
+
 TEST_CASE("where ranks are compared first, all name the one that never comes") {
     const test::env check("UCG_CHECK", "y");
     scene of(GENERATE(apart, in_pairs, together));

@@ -21,7 +21,7 @@ void note(slot_writer& to, ucs::time::nanoseconds took, unsigned times) {
 
 TEST_CASE(
     "several slow copies in a row make a writer go past the caches, fast ones bring it back") {
-    slot_writer by;
+    slot_writer by{slot_writer::limits()};
     const unsigned enough = slot_writer::limits().in_a_row;
     REQUIRE(enough > 1);
     CHECK_FALSE(by.streams());
@@ -39,7 +39,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a short copy may take the time that lines of main memory take") {
-    slot_writer by;
+    slot_writer by{slot_writer::limits()};
     for (unsigned i = 0; i < 10; ++i)
         by.note(8192, 2'000);
     CHECK_FALSE(by.streams());
@@ -58,6 +58,17 @@ TEST_CASE("ordinary copies are tried now and then") {
     for (; by.streams() && copies < 100; ++copies)
         by.put(into.data(), from.data(), bytes);
     CHECK(copies == limits.tried_every + limits.in_a_row - 1);
+}
+
+TEST_CASE("copies into memory that is new are not timed") {
+    slot_writer by({1, 0, -1, 1, 2, 1}, 3 * bytes);  // every copy that is timed is slow
+    std::vector<std::byte> from(bytes), into(bytes);
+    for (int i = 0; i < 3; ++i) {
+        by.put(into.data(), from.data(), bytes);
+        CHECK_FALSE(by.streams());
+    }
+    by.put(into.data(), from.data(), bytes);
+    CHECK(by.streams());
 }
 
 TEST_CASE("whatever way it goes, all bytes come and no others are touched") {
