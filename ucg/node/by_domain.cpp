@@ -1,14 +1,10 @@
 #include "ucg/node/by_domain.hpp"
 
+// Slots are cut into places here, so segments are long ones, whatever the vector.
 namespace ucg::node {
 namespace {
 
 using schedule::collective;
-
-// Of what a rank puts into slots at once: it is cut into places, so a long segment.
-std::size_t longest_part(const geometry& like, const tuning& by) noexcept {
-    return std::min(by.long_segment, like.longest_segment());
-}
 
 bool has_level(collective what) noexcept {
     return what == collective::bcast || what == collective::reduce ||
@@ -55,7 +51,7 @@ bool pays_by_domain(const call& what, const domains& who, const geometry& like,
     if (elements(what, who.ranks()) * what.element < by.domain_bytes) return false;
     if (what.how != nullptr && !what.how->commutative() && !who.in_order()) return false;
     if (is_of_short_range(what)) return false;
-    return round_up(what.element, line) <= longest_part(like, by) / who.ranks();
+    return round_up(what.element, line) <= longest_segment(like, by) / who.ranks();
 }
 
 // --- allreduce, reduce ---
@@ -63,8 +59,8 @@ bool pays_by_domain(const call& what, const domains& who, const geometry& like,
 reduce_by_domain::reduce_by_domain(const call& what, const domains& who, const geometry& like,
                                    const tuning& by)
     : pattern(what, who),
-      upper_(round_up(longest_part(like, by) / 2, line)),
-      cut_(algo::segments_of(what.count, what.element, longest_part(like, by) - upper_)),
+      upper_(round_up(longest_segment(like, by) / 2, line)),
+      cut_(algo::segments_of(what.count, what.element, longest_segment(like, by) - upper_)),
       step_(std::max<std::size_t>(by.block / what.element, 1) * what.element),
       sources_(who.ranks()) {
     const std::span<const rank_t> here = who.in(who.mine());
@@ -136,7 +132,7 @@ void reduce_by_domain::take(std::uint64_t segment, const places& at) noexcept {
 broadcast_by_domain::broadcast_by_domain(const call& what, const domains& who, const geometry& like,
                                          const tuning& by)
     : pattern(what, who),
-      cut_(algo::segments_of(what.count, what.element, longest_part(like, by))) {
+      cut_(algo::segments_of(what.count, what.element, longest_segment(like, by))) {
     how_.segments = cut_.pieces;
     how_.bytes = cut_.longest() * what.element;
     how_.works = 1;
@@ -180,7 +176,7 @@ void broadcast_by_domain::take(std::uint64_t segment, const places& at) noexcept
 collect_by_domain::collect_by_domain(const call& what, const domains& who, const geometry& like,
                                      const tuning& by)
     : pattern(what, who), offsets_(who.ranks()) {
-    const std::size_t place = longest_part(like, by) / most_pieces(who) / line * line;
+    const std::size_t place = longest_segment(like, by) / most_pieces(who) / line * line;
     const algo::cut longest = algo::segments_of(longest_block(what, ranks_), what.element, place);
     blocks_ = portions_of(what, ranks_, longest.pieces);
     std::vector<std::size_t> used(ranks_, 1);  // places in the slots of helpers

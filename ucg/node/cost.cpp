@@ -89,9 +89,9 @@ duration cost_of(const asked& what, const node_price& by) noexcept {
     if (what.ranks < 2) return {0, what.bytes * by.copy_byte, 0};
     const stages of = stages_of(what, by);
     const double looks = (what.ranks - 1) * by.look;
-    const bool is_long = of.slots >= by.long_bytes || what.ranks > by.few_ranks;
-    const double piece = is_long ? by.long_segment : by.segment;
-    const double pieces = std::max(1.0, of.slots / piece);
+    const bool is_long = by.cutting.are_long(of.slots, what.ranks);
+    const std::size_t piece = is_long ? by.cutting.long_segment : by.cutting.segment;
+    const double pieces = std::max(1.0, of.slots / static_cast<double>(piece));
     const double given = overlaps(what.what) ? of.put / pieces : of.put;
     duration made;
     // Segments after the first one find their flags set while others are worked on.

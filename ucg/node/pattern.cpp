@@ -29,10 +29,9 @@ std::unique_ptr<pattern> make_reducing(const call& what, const domains& who, con
 
 std::size_t segment_for(std::size_t bytes, std::size_t element, const geometry& like,
                         const tuning& by) noexcept {
-    const std::size_t longest = std::min(by.long_segment, like.longest_segment());
     const std::size_t shortest = std::min<std::size_t>(by.segment, like.slot_bytes);
-    const bool is_long = bytes >= by.long_bytes || like.ranks > by.few_ranks || element > shortest;
-    return is_long ? std::max(shortest, longest) : shortest;
+    const bool is_long = element > shortest || by.are_long(static_cast<double>(bytes), like.ranks);
+    return is_long ? std::max(shortest, longest_segment(like, by)) : shortest;
 }
 
 std::unique_ptr<pattern> make_pattern(const call& what, const domains& who, const geometry& like,

@@ -1,6 +1,7 @@
 // What a collective does with the slots of all ranks, segment by segment.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "ucg/node/segment.hpp"
 #include "ucg/node/slot_writer.hpp"
 #include "ucg/schedule/call.hpp"
+#include "ucg/schedule/node_segments.hpp"
 #include "ucs/arch/copy.hpp"
 #include "ucs/type/status.h"
 
@@ -63,7 +65,7 @@ struct flow {
     bool takes = true;  // else there is nothing to take here
 };
 
-struct tuning {
+struct tuning : schedule::node_segments {
     // An allreduce (or reduce) in which a rank would read no more bytes than this of others lets
     // everyone (the root) reduce everything: one synchronization. Above, each reduces a part.
     std::size_t direct_bytes = 32 * 1024;
@@ -83,19 +85,15 @@ struct tuning {
     std::size_t most_read_bytes = 32 << 20;
     // From so many bytes of a vector (of all blocks) on, each domain has a level of its own.
     std::size_t domain_bytes = 64 * 1024;
-    // Bytes of a segment, at most: a vector is cut, so that one segment is copied while the others'
-    // processors see the one before. Of long vectors (of what a rank puts into its slots), and
-    // among more than a few ranks, which may have to share cores, segments are longer, as far as
-    // slots in a row go: fewer meetings, and longer streams of memory.
-    std::size_t segment = 32 * 1024;
-    std::size_t long_segment = 128 * 1024;
-    std::size_t long_bytes = 1 << 20;
-    rank_t few_ranks = 2;
     slot_writer::limits writing;
     // Bytes that are reduced at a time where the result is copied to two places.
     std::size_t block = 16 * 1024;
 };
 
+// Bytes of a long segment, at most.
+[[nodiscard]] inline std::size_t longest_segment(const geometry& like, const tuning& by) noexcept {
+    return std::min(by.long_segment, like.longest_segment());
+}
 // Bytes of a segment of `bytes` in elements of so many, at most.
 [[nodiscard]] std::size_t segment_for(std::size_t bytes, std::size_t element, const geometry& like,
                                       const tuning& by) noexcept;

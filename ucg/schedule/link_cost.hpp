@@ -1,6 +1,7 @@
 // What predictions of times are made from.
 #pragma once
 
+#include "ucg/schedule/node_segments.hpp"
 #include "ucg/schedule/step.hpp"
 
 namespace ucg::schedule {
@@ -21,10 +22,7 @@ struct node_price {
     double reduce_byte = 5e-11;  // of result, of two sources
 
     // As the engine is tuned.
-    double segment = 32 * 1024;
-    double long_segment = 128 * 1024;
-    double long_bytes = 1 << 20;
-    rank_t few_ranks = 2;
+    node_segments cutting{};
     double direct_bytes = 32 * 1024;
     rank_t direct_ranks = 2;
 };
