@@ -63,8 +63,8 @@ dealing::dealing(const call& what, const domains& who, const geometry& like, con
 void dealing::give_others(const std::byte* all, std::uint64_t segment, const places& at) noexcept {
     std::byte* const slot = at.of(me_);
     for (rank_t to = 0; to < ranks_; ++to)
-        if (const std::size_t size = bytes(to, segment); to != me_ && size != 0)
-            at.put(slot + offsets_[to], all + within_all(to, segment), size);
+        if (to != me_)
+            at.put(slot + offsets_[to], all + within_all(to, segment), bytes(to, segment));
 }
 
 void dealing::give(std::uint64_t segment, const places& at) noexcept {

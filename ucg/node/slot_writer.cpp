@@ -9,24 +9,19 @@ namespace ucg::node {
 
 // A trial goes on with the next copy for as long as it finds ordinary ones fast.
 void slot_writer::put_long(std::byte* into, const std::byte* from, std::size_t bytes) noexcept {
-    if (fresh_ != 0) {
-        fresh_ -= std::min(fresh_, bytes);
+    const unsigned every = streams_ ? by_.tried_every : by_.timed_every;
+    if (fresh_ == 0 && (against_ != 0 || ++copies_ >= every)) {
+        copies_ = 0;
+        const ucs::time::nanoseconds begin = ucs::time::now();
         std::memcpy(into, from, bytes);
+        note(bytes, ucs::time::now() - begin);
         return;
     }
-    const bool is_timed =
-        against_ != 0 || ++copies_ >= (streams_ ? by_.tried_every : by_.timed_every);
-    if (!is_timed) {
-        if (streams_)
-            ucs::arch::copy_nontemporal(into, from, bytes);
-        else
-            std::memcpy(into, from, bytes);
-        return;
-    }
-    copies_ = 0;
-    const ucs::time::nanoseconds begin = ucs::time::now();
-    std::memcpy(into, from, bytes);
-    note(bytes, ucs::time::now() - begin);
+    fresh_ -= std::min(fresh_, bytes);
+    if (streams_)
+        ucs::arch::copy_nontemporal(into, from, bytes);
+    else
+        std::memcpy(into, from, bytes);
 }
 
 void slot_writer::note(std::size_t bytes, ucs::time::nanoseconds took) noexcept {
