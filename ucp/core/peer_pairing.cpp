@@ -35,6 +35,17 @@ std::vector<std::byte> connection_of(const uct::ep& which, const uct::iface_attr
     return made;
 }
 
+// That lanes are over. Without memory for it the peer finds out by itself, or asks again.
+template<class Tell>
+void try_to_tell(std::uint64_t whom, const Tell& tell) noexcept {
+    try {
+        tell();
+    } catch (const std::bad_alloc&) {
+        ucs::log::debug(wireup_log, "out of memory: worker {:x} is not told that lanes are over",
+                        whom);
+    }
+}
+
 }  // namespace
 
 void peer::say(wireup_type what, std::uint64_t attempt, std::uint64_t last, uct::ep& over,
@@ -462,7 +473,7 @@ bool peer::owes_a_word() const noexcept {
 // That our half is over: as long as it sends nothing it may not see that its own leads nowhere.
 void peer::tell_partner(wireup_type what) noexcept {
     if (pairing_ == nullptr || pairing_->at == step::refusing) return;
-    try {
+    try_to_tell(uid_, [&] {
         if (pairing_->bootstrap.endpoint == nullptr && open_bootstrap() != UCS_OK) return;
         uct::ep& over = *pairing_->bootstrap.endpoint;
         if (what == wireup_type::pair) {
@@ -470,21 +481,13 @@ void peer::tell_partner(wireup_type what) noexcept {
         } else {
             say(what, pairing_->attempt, static_cast<std::uint64_t>(unpaired_reason::cannot), over);
         }
-    } catch (const std::bad_alloc&) {
-        ucs::log::debug(wireup_log, "out of memory: worker {:x} is not told that lanes are over",
-                        uid_);
-    }
+    });
 }
 
 // The lanes of this attempt are gone already. Others that need no pairs began with that word.
 void peer::tell_of(std::uint64_t attempt) noexcept {
     if (pairing_ == nullptr && am_.endpoint != nullptr) return;
-    try {
-        refuse_to_pair(attempt, unpaired_reason::cannot);
-    } catch (const std::bad_alloc&) {
-        ucs::log::debug(wireup_log, "out of memory: worker {:x} is not told that lanes are over",
-                        uid_);
-    }
+    try_to_tell(uid_, [&] { refuse_to_pair(attempt, unpaired_reason::cannot); });
 }
 
 // The peer has closed all that it had on its half of the lanes. Whoever of ours asked afterwards,
