@@ -13,6 +13,7 @@
 #include <ucg/api/ucg_moe.h>
 
 #include "test/bench/moe_bench.h"
+#include "test/support/moe_tensor.h"
 
 static struct moe_bench bench;
 static ucg_group_h group;
@@ -44,16 +45,6 @@ static void barrier(void) {
 static void largest(double* values, int count) {
     must(ucg_allreduce(group, UCG_IN_PLACE, values, (uint64_t)count, UCG_TYPE_FP64, UCG_OP_MAX),
          "comparing times");
-}
-
-static ucg_moe_tensor_t tensor(void* data, ucg_type_t type, uint64_t rows, uint64_t columns) {
-    ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
-    made.data = data;
-    made.type = type;
-    made.ndims = 2;
-    made.dims[0] = rows;
-    made.dims[1] = columns;
-    return made;
 }
 
 static void dispatch(void) {
@@ -151,8 +142,8 @@ static void prepare_moe(void) {
     ucg_request_h notify = NULL;
     params.experts = bench.experts;
     must(ucg_moe_team_create(group, &params, &team), "making the team");
-    routing.topk = tensor(bench.choices + (uint64_t)bench.rank * bench.tokens * bench.k,
-                          UCG_TYPE_INT64, bench.tokens, bench.k);
+    routing.topk = tensor_of(bench.choices + (uint64_t)bench.rank * bench.tokens * bench.k,
+                             UCG_TYPE_INT64, bench.tokens, bench.k);
     routing.token_bytes = bench.hidden * sizeof(uint16_t);
     must(ucg_moe_notify_init(team, &routing, &notify), "notify");
     run(notify, "notify");
@@ -160,12 +151,12 @@ static void prepare_moe(void) {
     must(ucg_request_free(notify), "freeing a request");
     must(ucg_moe_handle_query(handle, &came), "asking the handle");
     find_arriving();
-    there.x = tensor(bench.x, UCG_TYPE_BF16, bench.tokens, bench.hidden);
-    there.out_x = tensor(NULL, UCG_TYPE_BF16, came.rows, bench.hidden);
+    there.x = tensor_of(bench.x, UCG_TYPE_BF16, bench.tokens, bench.hidden);
+    there.out_x = tensor_of(NULL, UCG_TYPE_BF16, came.rows, bench.hidden);
     there.out_x.data = moe_memory(bytes_of(&there.out_x));
     must(ucg_moe_dispatch_init(handle, &there, &dispatch_request), "dispatch");
     back.x = there.out_x;
-    back.out_x = tensor(NULL, UCG_TYPE_BF16, bench.tokens, bench.hidden);
+    back.out_x = tensor_of(NULL, UCG_TYPE_BF16, bench.tokens, bench.hidden);
     back.out_x.data = moe_memory(bytes_of(&back.out_x));
     must(ucg_moe_combine_init(handle, &back, &combine_request), "combine");
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <ucg/api/ucg_moe.h>
 
+#include "test/support/moe_tensor.h"
+
 enum { COUNT = 3000, TOKENS = 40, HIDDEN = 96, CHOICES = 3, LOCAL = 2 };
 
 static uint32_t rank, size;
@@ -107,16 +109,6 @@ static float factor(uint32_t source, uint32_t token, int64_t at) {
     return sum;
 }
 
-static ucg_moe_tensor_t tensor(void* data, ucg_type_t type, uint64_t rows, uint64_t columns) {
-    ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
-    made.data = data;
-    made.type = type;
-    made.ndims = 2;
-    made.dims[0] = rows;
-    made.dims[1] = columns;
-    return made;
-}
-
 static void check_rows_and_work(float* rows, unsigned round) {
     for (uint32_t source = 0; source < size; ++source) {
         for (uint32_t t = 0; t < TOKENS; ++t) {
@@ -147,15 +139,15 @@ static ucs_status_t there_and_back(ucg_moe_handle_h handle, float* rows, uint32_
     for (uint32_t t = 0; t < TOKENS; ++t)
         for (uint32_t h = 0; h < HIDDEN; ++h)
             x[t * HIDDEN + h] = number(rank, t, h, round);
-    there.x = tensor(x, UCG_TYPE_FP32, TOKENS, HIDDEN);
-    there.out_x = tensor(rows, UCG_TYPE_FP32, count, HIDDEN);
+    there.x = tensor_of(x, UCG_TYPE_FP32, TOKENS, HIDDEN);
+    there.out_x = tensor_of(rows, UCG_TYPE_FP32, count, HIDDEN);
     ucs_status_t status = ucg_moe_dispatch_init(handle, &there, &request);
     status = run(request, status);
     ucg_request_free(request);
     if (status != UCS_OK) return status;
     check_rows_and_work(rows, round);
     back.x = there.out_x;
-    back.out_x = tensor(sums, UCG_TYPE_FP32, TOKENS, HIDDEN);
+    back.out_x = tensor_of(sums, UCG_TYPE_FP32, TOKENS, HIDDEN);
     status = ucg_moe_combine_init(handle, &back, &request);
     status = run(request, status);
     ucg_request_free(request);
@@ -175,7 +167,7 @@ static ucs_status_t exchange(ucg_moe_route_t route, unsigned round) {
     for (uint32_t t = 0; t < TOKENS; ++t)
         for (uint32_t j = 0; j < CHOICES; ++j)
             topk[t * CHOICES + j] = choice(rank, t, j);
-    routing.topk = tensor(topk, UCG_TYPE_INT64, TOKENS, CHOICES);
+    routing.topk = tensor_of(topk, UCG_TYPE_INT64, TOKENS, CHOICES);
     routing.route = route;
     routing.channel_tokens = 8;
     ucs_status_t status = ucg_moe_notify_init(team, &routing, &request);

@@ -5,6 +5,7 @@
 
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
+#include "test/support/moe_tensor.h"
 #include "test/unit/ucg/core/moe_moved.hpp"
 
 using namespace test::moe;
@@ -332,16 +333,6 @@ TEST_CASE("moe in C: what the user says of the network decides about the route")
     std::int64_t chosen[] = {0, 2, 3};
     std::uint16_t rows[] = {0x3f80, 0, 0x4380, 0x3f80};
     std::uint16_t sum = 0;
-    const auto tensor = [](void* data, ucg_type_t type, std::uint64_t count,
-                           std::uint64_t columns) {
-        ucg_moe_tensor_t made = UCG_MOE_TENSOR_INIT;
-        made.data = data;
-        made.type = type;
-        made.ndims = 2;
-        made.dims[0] = count;
-        made.dims[1] = columns;
-        return made;
-    };
     std::vector<ucg_moe_handle_h> handles(4);
     batch routing(in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         ucg_moe_team_params_t params = UCG_MOE_TEAM_PARAMS_INIT;
@@ -349,7 +340,7 @@ TEST_CASE("moe in C: what the user says of the network decides about the route")
         ucg_moe_team_h team = nullptr;
         REQUIRE(ucg_moe_team_create(in.groups[rank], &params, &team) == UCS_OK);
         ucg_moe_notify_args_t args = UCG_MOE_NOTIFY_ARGS_INIT;
-        args.topk = tensor(chosen, UCG_TYPE_INT64, rank == 0 ? 1 : 0, 3);
+        args.topk = tensor_of(chosen, UCG_TYPE_INT64, rank == 0 ? 1 : 0, 3);
         const ucs_status_t status = ucg_moe_notify_init(team, &args, request_p);
         ucg_moe_team_destroy(team);
         return status;
@@ -359,8 +350,8 @@ TEST_CASE("moe in C: what the user says of the network decides about the route")
         REQUIRE(ucg_moe_notify_handle(routing.of(rank), &handles[rank]) == UCS_OK);
     batch back(in, [&](std::uint32_t rank, ucg_request_h* request_p) {
         ucg_moe_combine_args_t args = UCG_MOE_COMBINE_ARGS_INIT;
-        args.x = tensor(&rows[rank], UCG_TYPE_BF16, rank == 1 ? 0 : 1, 1);
-        args.out_x = tensor(&sum, UCG_TYPE_BF16, rank == 0 ? 1 : 0, 1);
+        args.x = tensor_of(&rows[rank], UCG_TYPE_BF16, rank == 1 ? 0 : 1, 1);
+        args.out_x = tensor_of(&sum, UCG_TYPE_BF16, rank == 0 ? 1 : 0, 1);
         return ucg_moe_combine_init(handles[rank], &args, request_p);
     });
     REQUIRE(back.run());
