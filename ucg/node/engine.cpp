@@ -162,10 +162,12 @@ bool engine::has_posted(rank_t rank, unsigned looks) noexcept {
 
 // --- what goes through the slots ---
 
+// A stage that finds that the group is given up ends the operation, which is not to be looked at
+// after that: it may be destroyed.
 bool engine::step_in_slots() noexcept {
     const flow& how = first_->pattern_->how();
     bool moved = give();
-    for (unsigned turn = 0; turn < how.works && failure_ == UCS_OK; ++turn)
+    for (unsigned turn = 0; failure_ == UCS_OK && turn < how.works; ++turn)
         moved |= work(turn);
     if (failure_ == UCS_OK) moved |= take();
     if (failure_ != UCS_OK) return false;

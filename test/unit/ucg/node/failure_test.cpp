@@ -103,6 +103,35 @@ TEST_CASE("a rank that leaves after its last operation disturbs nobody") {
         CHECK(run_node(test::small_node(4), ranks_are::processes, body) == "");
 }
 
+TEST_CASE("who is told that an operation failed may destroy it", "[threads]") {
+    // The stage in the middle of a reduction in parts finds the failure, and so does the last one
+    // of a direct one.
+    for (const rank_t direct : {0U, 2U}) {
+        const auto body = [&](test::node_rank& me) -> std::string {
+            node::tuning limits;
+            limits.direct_bytes = 0;
+            limits.direct_ranks = direct;
+            node::engine by(me.memory, me.lives, me.rank, limits);
+            if (me.rank == 0) {
+                by.fail(UCS_ERR_CANCELED);
+                return {};
+            }
+            sum_of sum(5000);
+            auto operation = std::make_unique<node::operation>(by);
+            if (operation->init(sum.what) != UCS_OK) return "init";
+            const auto destroy = [](node::operation&, void* argument) {
+                static_cast<std::unique_ptr<node::operation>*>(argument)->reset();
+            };
+            operation->on_end(destroy, &operation);
+            operation->start();
+            while (operation != nullptr)
+                (void)by.progress();
+            return by.status() == UCS_ERR_CANCELED ? "" : "the group lives on";
+        };
+        CHECK(run_node(test::small_node(2), ranks_are::threads, body) == "");
+    }
+}
+
 TEST_CASE("ranks that disagree on the arguments are told", "[threads]") {
     // Both in mailboxes; one in a mailbox and one in slots; both in slots.
     const std::size_t counts[][2] = {{1, 2}, {1, 5000}, {5000, 5001}};
