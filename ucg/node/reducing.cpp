@@ -71,12 +71,16 @@ ucs_status_t reduce_in_parts::work(unsigned, std::uint64_t segment, const places
     for (std::size_t offset = first; offset < last; offset += step) {
         const std::size_t size = std::min(step, last - offset);
         std::byte* const shared = at.of(me_) + offset;
+        const std::size_t count = size / what_.element;
+        if (!wants_result()) {  // and has no output whose place could be named
+            reduce(segment, at, offset, count, shared);
+            continue;
+        }
         std::byte* const wanted = output() + begin(segment) + offset;
-        const bool from_output = at.streams() && wants_result();
-        reduce(segment, at, offset, size / what_.element, from_output ? wanted : shared);
-        if (from_output)
+        reduce(segment, at, offset, count, at.streams() ? wanted : shared);
+        if (at.streams())
             at.put(shared, wanted, size);
-        else if (wants_result())
+        else
             deliver(wanted, shared, size);
     }
     return UCS_OK;

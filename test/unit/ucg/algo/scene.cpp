@@ -252,7 +252,9 @@ schedule::call reference::call_of(rank_t rank) {
     made.in_place = in_place_at(rank);
     const bool scatters = of_.what == collective::scatter || of_.what == collective::scatterv;
     made.from = made.in_place && !scatters ? nullptr : at.from.data();
-    made.into = made.in_place && scatters ? nullptr : at.into.data();
+    // Of a reduction to a root, nobody else has a place for the result.
+    const bool none = of_.what == collective::reduce && rank != of_.root;
+    made.into = none || (made.in_place && scatters) ? nullptr : at.into.data();
     made.count = of_.count;
     made.element = of_.what == collective::barrier ? 1 : 8;
     const bool one_sided = of_.what == collective::gatherv || of_.what == collective::scatterv;
