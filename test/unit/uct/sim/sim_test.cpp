@@ -1,4 +1,6 @@
 // What only the simulation can do: repeat itself, fail on command, catch its users' mistakes.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -209,6 +211,32 @@ TEST_CASE("sim: memory of a get is not touched after its endpoint is gone") {
     network.advance(1'000'000);
     static_cast<void>(a.iface->progress());
     CHECK(done.times == 1);
+}
+
+TEST_CASE("sim: what a peer reads may be gone") {
+    fabric network(6);
+    worker a(network, 1);
+    worker b(network, 2);
+    const auto there = a.connect(b);
+    const std::size_t page = 4096;
+    void* const pages = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(pages != MAP_FAILED);
+    auto freed = std::make_unique<std::uint64_t>(1);
+    std::uint64_t local[] = {2, 3};
+    told done;
+    done.count = 2;
+    const uct::iov pieces[] = {{&local[0], 8}, {&local[1], 8}};
+    const std::uint64_t places[] = {reinterpret_cast<std::uintptr_t>(freed.get()),
+                                    reinterpret_cast<std::uintptr_t>(pages)};
+    for (const int which : {0, 1})
+        REQUIRE(there->get_zcopy({&pieces[which], 1}, {places[which]}, &done) == UCS_INPROGRESS);
+    freed.reset();
+    REQUIRE(::munmap(pages, page) == 0);
+    uct::sim::driver loop(network);
+    loop.add([&a] { return a.iface->progress(); });
+    REQUIRE(loop.run_until_quiet());
+    CHECK(done.times == 1);
+    CHECK(local[1] == 3);
 }
 
 TEST_CASE("sim: calls beyond the limits are errors that name the call") {
