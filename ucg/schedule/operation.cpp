@@ -116,8 +116,13 @@ void operation::complete(step& ended, ucs_status_t status) noexcept {
 
 void operation::fail(ucs_status_t why) noexcept {
     if (status_ != UCS_INPROGRESS || failed()) return;
+    // Announcing may move messages, also the last one of this operation, which must not end well
+    // in there: then it might run again, or be gone, when it is to fail.
+    ++busy_;
     fabric_.announce(*this, why);
     fail_as_told(why);
+    --busy_;
+    settle();
 }
 
 void operation::fail_as_told(ucs_status_t why) noexcept {

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "ucg/schedule/algorithm.hpp"
@@ -39,6 +40,33 @@ struct witness {
     ~witness() { --alive; }
 };
 int witness::alive = 0;
+
+// Of two ranks; a message leaves when there is something to announce, as one does that waited for
+// room while the peer made some.
+class leaves_late final : public schedule::fabric {
+public:
+    [[nodiscard]] rank_t rank() const noexcept override { return 0; }
+    [[nodiscard]] rank_t size() const noexcept override { return 2; }
+    void post(schedule::step& what) noexcept override { waits_ = &what; }
+    void cancel(schedule::step& what) noexcept override {
+        waits_ = nullptr;
+        what.owner->complete(what, UCS_ERR_CANCELED);
+    }
+    [[nodiscard]] ucs_status_t enter(operation&, schedule::sequence_t& number) noexcept override {
+        number = next_++;
+        return UCS_OK;
+    }
+    void leave(operation& what) noexcept override { ended.push_back(what.status()); }
+    void announce(operation&, ucs_status_t) noexcept override {
+        if (schedule::step* const leaves = std::exchange(waits_, nullptr))
+            leaves->owner->complete(*leaves, UCS_OK);
+    }
+    std::vector<ucs_status_t> ended;
+
+private:
+    schedule::step* waits_ = nullptr;
+    schedule::sequence_t next_ = 0;
+};
 
 // The same algorithm on all ranks of a simulated machine.
 class group {
@@ -92,6 +120,11 @@ task nested(member& me, const call&) {
     for (int i = 0; i < 3; ++i)
         co_await send_once(me, value);
     if (value != 17) me.owner().fail(UCS_ERR_IO_ERROR);
+}
+
+task send_to_one(member& me, const call&) {
+    std::uint32_t value = 0;
+    co_await send_once(me, value);
 }
 
 task two_at_once(member& me, const call&) {
@@ -183,6 +216,28 @@ private:
 };
 
 }  // namespace
+
+TEST_CASE(
+    "an operation that fails ends so, and only once, also where its last message leaves "
+    "meanwhile") {
+    leaves_late net;
+    schedule::frame_pool frames;
+    const schedule::algorithm by = row_of(send_to_one);
+    operation what(net, frames);
+    REQUIRE(what.init(by, {}) == UCS_OK);
+    what.on_end(
+        [](operation& ended, void* argument) {
+            if (static_cast<leaves_late*>(argument)->ended.size() == 1) ended.start();
+        },
+        &net);
+    what.start();
+    what.fail(UCS_ERR_CANCELED);
+    CHECK(net.ended == std::vector{UCS_ERR_CANCELED});
+    CHECK(what.status() == UCS_INPROGRESS);  // begun again by who was told, and by nobody failed
+    what.fail(UCS_ERR_TIMED_OUT);
+    CHECK(net.ended == std::vector{UCS_ERR_CANCELED, UCS_ERR_TIMED_OUT});
+    CHECK(witness::alive == 0);
+}
 
 TEST_CASE("an operation runs a program as often as it is started") {
     sim::machine like;
