@@ -355,14 +355,15 @@ typedef struct ucg_coll_args {
  * Where the arguments of this rank are refused it returns an error and makes a request all the
  * same: when that is started in its place among the others, the operation ends with this error on
  * every rank, and nobody waits for this one. Of the group holds then what is said of an operation
- * that failed; where all ranks share a node and it was not the buffers, memory types or timeout
- * that were refused, this rank takes part in nothing of the group any more, and what needs it ends
- * with the same error. With UCG_CHECK=y, where ranks are compared first, the group serves as
- * before. Blocking calls that are refused do all this at once. To ask what can be done, prepare a
- * request and free it.
+ * that failed; where all ranks share a node, it was not the buffers, memory types or timeout that
+ * were refused, and the collective is none of gatherv, scatterv, alltoallv, scan and exscan, this
+ * rank takes part in nothing of the group any more, and what needs it ends with the same error.
+ * With UCG_CHECK=y, where ranks are compared first, the group serves as before. Blocking calls that
+ * are refused do all this at once. To ask what can be done, prepare a request and free it.
  *
- * @param request_p  Gets the request, NULL where there is none: a pointer is NULL, args was not
- *                   initialised, the group cannot be used, or there is no memory.
+ * @param request_p  Gets the request, also with an error, or NULL where there is none: a pointer is
+ *                   NULL, args was not initialised, the group cannot be used, or there is no memory
+ *                   for the request itself. What it gets is to be freed.
  * @return UCS_OK. UCS_ERR_INVALID_PARAM: arguments that make no sense, which the log names.
  * UCS_ERR_OUT_OF_RANGE: counts whose bytes overflow. UCS_ERR_UNSUPPORTED: a memory type, or an
  * operation that is not defined for the type. UCS_ERR_NO_ELEM: no algorithm of that name, or it

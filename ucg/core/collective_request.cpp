@@ -54,12 +54,16 @@ ucs_status_t collective_request::prepare() {
     return spread_->init(*choice_.by, checked_.what);
 }
 
-// Nobody knows how the others do it. Between nodes it has a number among the messages in any case.
+// Nobody knows how the others do it; but all that goes by messages, which is everything between
+// nodes and all that the engine never does, has a number among them.
 void collective_request::prepare_blindly() {
     near_.reset();
     spread_.reset();
     choice_ = {nullptr, "its arguments were refused"};
-    if (of().where().nodes() > 1) spread();
+    const bool is_known = args_.coll >= 0 && args_.coll < UCG_COLL_LAST;
+    if (of().where().nodes() > 1 ||
+        (is_known && !node::has_patterns(static_cast<collective>(args_.coll))))
+        spread();
 }
 
 void collective_request::spread() {

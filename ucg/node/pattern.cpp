@@ -34,6 +34,19 @@ std::size_t segment_for(std::size_t bytes, std::size_t element, const geometry& 
     return is_long ? std::max(shortest, longest_segment(like, by)) : shortest;
 }
 
+bool has_patterns(collective what) noexcept {
+    switch (what) {
+        case collective::gatherv:
+        case collective::scatterv:
+        case collective::alltoallv:
+        case collective::scan:
+        case collective::exscan:
+            return false;
+        default:
+            return true;
+    }
+}
+
 std::unique_ptr<pattern> make_pattern(const call& what, const domains& who, const geometry& like,
                                       const tuning& by, const neighbours& others) {
     if (what.element == 0 || what.element > segment_for(0, what.element, like, by)) return nullptr;

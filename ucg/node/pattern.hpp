@@ -161,6 +161,9 @@ private:
     bool streams_ = false;
 };
 
+// Whether there are patterns for it at all; which sizes they serve make_pattern() says.
+[[nodiscard]] bool has_patterns(schedule::collective what) noexcept;
+
 // nullptr: the engine does not have it (the fabric does). The call stays where it is; its buffers
 // may be replaced. `who` and `others` outlive it; nobody in `others`: nobody's memory is read. May
 // throw std::bad_alloc.

@@ -320,6 +320,24 @@ TEST_CASE("a long vector is reduced in parts, also between two ranks") {
     }
 }
 
+TEST_CASE("for other collectives there are no patterns") {
+    const node::domains who(4, 1);
+    const std::uint64_t numbers[] = {1, 1, 1, 1};
+    const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, 4);
+    schedule::call what;
+    what.count = 1;
+    what.element = 4;
+    what.how = &how;
+    what.counts = what.places = what.out_counts = what.out_places = numbers;
+    for (std::size_t i = 0; i < schedule::collective_count; ++i) {
+        what.what = static_cast<collective>(i);
+        INFO(schedule::name(what.what));
+        const bool made = node::make_pattern(what, who, test::small_node(4), {}, {}) != nullptr;
+        CHECK(made == node::has_patterns(what.what));
+        CHECK(made == (std::ranges::count(all_of_them, what.what) == 1));
+    }
+}
+
 TEST_CASE("one rank that has everything uses whole slots") {
     const node::geometry like = test::small_node(4);
     const node::domains who(4, 1);
