@@ -53,6 +53,19 @@ struct membership {
     std::uint32_t rank = 0, size = 0;
 };
 
+// Whether MPI_COMM_WORLD has all members of a group. Some at a time: it must not need memory, since
+// a rank that finds out less than the others would wait for them.
+bool are_of_world(MPI_Group members, int size) noexcept {
+    int here[64], there[64];
+    for (int begin = 0; begin < size; begin += 64) {
+        const int count = std::min(size - begin, 64);
+        std::iota(here, here + count, begin);
+        PMPI_Group_translate_ranks(members, count, here, library().world, there);
+        if (std::find(there, there + count, MPI_UNDEFINED) != there + count) return false;
+    }
+    return true;
+}
+
 // In the order in which it can be told.
 membership membership_of(MPI_Comm comm) noexcept {
     int between = 0, rank = 0, size = 0;
@@ -73,12 +86,8 @@ membership membership_of(MPI_Comm comm) noexcept {
         made.refused = reason::no_group;
         return made;
     }
-    std::vector<int> here(made.size), there(made.size);
-    std::iota(here.begin(), here.end(), 0);
-    PMPI_Group_translate_ranks(members, size, here.data(), library().world, there.data());
+    if (!are_of_world(members, size)) made.refused = reason::several_worlds;
     PMPI_Group_free(&members);
-    if (std::ranges::find(there, MPI_UNDEFINED) != there.end())
-        made.refused = reason::several_worlds;
     return made;
 }
 
