@@ -194,7 +194,7 @@ unsigned group::progress() noexcept {
 }
 
 unsigned group::progress(const request& of) noexcept {
-    return of.uses_engine() ? unsigned{engine_->progress()} : context_.progress();
+    return of.uses_engine() ? unsigned{engine_->progress_closely()} : context_.progress();
 }
 
 unsigned group::move() noexcept {
@@ -212,7 +212,7 @@ void group::wait_until(const Done& done, bool by_engine) noexcept {
     constexpr unsigned others_every = 16;
     unsigned turns = 0;
     const auto move = [&] {
-        if (by_engine && ++turns % others_every != 0) return engine_->progress();
+        if (by_engine && ++turns % others_every != 0) return engine_->progress_closely();
         return context_.progress() != 0;
     };
     if (patience_ && context_.is_local()) {

@@ -1,5 +1,6 @@
 #include "ucg/node/engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "ucg/node/cores.hpp"
@@ -10,6 +11,7 @@ namespace {
 
 // A few hundred nanoseconds: what is late is better waited for with the patience of others.
 constexpr unsigned most_looks = 200;
+constexpr unsigned few_looks = 16;
 
 }  // namespace
 
@@ -24,7 +26,8 @@ engine::engine(const segment& memory, watch& lives, rank_t me, const tuning& by,
       mine_(memory.control_of(me)),
       patience_(memory, me, patience::usual(memory.ranks())),
       writer_(by.writing, std::size_t{memory.like().slots} * memory.like().slot_bytes),
-      looks_(outnumber_cores(memory.ranks()) ? 1 : most_looks) {
+      looks_(outnumber_cores(memory.ranks()) ? 1 : most_looks),
+      close_looks_(std::min(looks_, few_looks)) {
     entered_by_.known.resize(memory.ranks());
     taken_by_.known.resize(memory.ranks());
     for (counter& each : passed_by_)
@@ -86,9 +89,9 @@ void engine::finish() noexcept {
     if (!had_next && first_ != nullptr && failure_ == UCS_OK) begin();
 }
 
-bool engine::progress() noexcept {
+bool engine::progress(unsigned looks) noexcept {
     if (first_ == nullptr) return false;
-    if (step()) {
+    if (step(looks)) {
         fruitless_ = 0;
         return true;
     }
@@ -98,11 +101,11 @@ bool engine::progress() noexcept {
 }
 
 // As far as it goes, also into the operations behind the first.
-bool engine::step() noexcept {
+bool engine::step(unsigned looks) noexcept {
     if (running_) return false;
     bool moved = false;
     while (first_ != nullptr) {
-        if (!(first_->in_mailbox_ ? step_in_mailbox(1) : step_in_slots())) break;
+        if (!(first_->in_mailbox_ ? step_in_mailbox(looks) : step_in_slots())) break;
         moved = true;
     }
     return moved;

@@ -38,7 +38,9 @@ public:
 
     // Whether anything moved. Never blocks; while nothing moves it looks every millisecond whether
     // the others live.
-    bool progress() noexcept;
+    bool progress() noexcept { return progress(1); }
+    // The same for somebody who does little else: looks a few times, some ten nanoseconds.
+    bool progress_closely() noexcept { return progress(close_looks_); }
 
     // Starts the operation for somebody who has nothing to do before it ends: what fits a mailbox
     // is done in one go here, if the others come soon. Else it is under way as after start().
@@ -67,7 +69,8 @@ private:
     void start(operation& what) noexcept;
     void begin() noexcept;
     void finish() noexcept;
-    bool step() noexcept;
+    bool progress(unsigned looks) noexcept;
+    bool step(unsigned looks = 1) noexcept;
     bool step_in_mailbox(unsigned looks) noexcept;
     bool post() noexcept;
     bool step_in_slots() noexcept;
@@ -115,9 +118,9 @@ private:
     // Segments of this one: through giving and the stages between, and through all.
     std::array<std::uint64_t, 1 + flow::most_works> passed_{};
     std::uint64_t taken_ = 0;
-    std::size_t arrived_ = 0;  // so many of those that it waits for have posted
-    bool running_ = false;     // its stages, which must not begin again below
-    const unsigned looks_;     // of run(), at each rank
+    std::size_t arrived_ = 0;             // so many of those that it waits for have posted
+    bool running_ = false;                // its stages, which must not begin again below
+    const unsigned looks_, close_looks_;  // of run() and progress_closely(), at each rank
 
     counter entered_by_{&control::entered, {}};
     std::array<counter, 1 + flow::most_works> passed_by_{
