@@ -1,0 +1,270 @@
+// A hostile process that knows a rank's worker: it sends what ranks tell each other about failures,
+// departures and who waits for whom, while they do barriers, of which the last rank begins none.
+// The input is a program of such messages and of calls. Whatever was said, the ranks can cancel,
+// and destroy their groups.
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "test/fuzz/silence.hpp"
+#include "test/sim/transports.hpp"
+#include "test/support/environment.hpp"
+#include "test/support/identities.hpp"
+#include "test/unit/ucg/core/board.hpp"
+#include "ucg/net/news.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucs/time/turn.hpp"
+
+namespace {
+
+using ucg::net::news;
+
+constexpr std::uint32_t ranks = 3;
+
+void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+// The input, read from the front; zeros when it is used up.
+class reader {
+public:
+    reader(const std::uint8_t* data, std::size_t size) noexcept : rest_(data, size) {}
+    [[nodiscard]] bool empty() const noexcept { return rest_.empty(); }
+    unsigned byte() noexcept {
+        if (rest_.empty()) return 0;
+        const unsigned value = rest_.front();
+        rest_ = rest_.subspan(1);
+        return value;
+    }
+    // Mostly what some rank may mean, else anything.
+    template<class Number>
+    Number number() noexcept {
+        const unsigned first = byte();
+        if (first < 240) return static_cast<Number>(first % 6);
+        Number any{};
+        for (std::size_t i = 0; i < sizeof any; ++i)
+            any = static_cast<Number>(static_cast<std::uint64_t>(any) << 8 | byte());
+        return any;
+    }
+    std::vector<std::uint8_t> bytes(std::size_t count) {
+        const auto taken = rest_.first(std::min(count, rest_.size()));
+        rest_ = rest_.subspan(taken.size());
+        return {taken.begin(), taken.end()};
+    }
+
+private:
+    std::span<const std::uint8_t> rest_;
+};
+
+// A process of the simulation.
+struct process {
+    std::unique_ptr<ucp::context> ucp;
+    std::unique_ptr<ucp::worker> worker;
+
+    explicit process(const sim_test::transports& over) {
+        ucp::context_params params;
+        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
+        ucp = over.new_context({{"HOST_PROBE", "n"}}, params, false);
+        worker = std::move(*ucp::worker::create(*ucp, {}));
+    }
+    [[nodiscard]] ucp_worker_h handle() const { return ucp::capi::handle(*worker); }
+};
+
+class world {
+public:
+    explicit world(reader input) : input_(input), identities_(1), network_(1), over_(network_) {
+        current_ = this;
+        ucs::time::set_turn([]() noexcept { current_->turn(); });
+        for (std::uint32_t rank = 0; rank < ranks; ++rank)
+            add(rank);
+        for (int turns = 0; !are_made(); ++turns) {
+            require(turns < 100'000);
+            turn();
+        }
+        connect();
+    }
+    ~world() {
+        end_barriers();
+        for (const ucg_group_h each : groups_)
+            ucg_group_destroy(each);
+        ucp_request_param_t by_force{};
+        by_force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        by_force.flags = UCP_EP_CLOSE_FLAG_FORCE;
+        void* const closing = ucp_ep_close_nbx(victim_, &by_force);
+        if (UCS_PTR_IS_PTR(closing)) ucp_request_free(closing);
+        for (const ucg_context_h each : contexts_)
+            ucg_context_destroy(each);
+        ucs::time::set_turn(nullptr);
+    }
+
+    void run() {
+        while (!input_.empty())
+            step();
+    }
+
+private:
+    // Each on a node of its own: all goes by messages, and nothing is measured before.
+    void add(std::uint32_t rank) {
+        const test::env node("UCG_NODE_ID", std::to_string(rank).c_str());
+        const test::env latency("UCG_LATENCY", "1us"), bandwidth("UCG_BANDWIDTH", "1g");
+        members_.push_back(std::make_unique<process>(over_));
+        ucg_context_params_t how = UCG_CONTEXT_PARAMS_INIT;
+        how.worker = members_.back()->handle();
+        contexts_.push_back(nullptr);
+        require(ucg_context_create(&how, &contexts_.back()) == UCS_OK);
+        ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
+        params.oob = board_.of(rank);
+        groups_.push_back(nullptr);
+        barriers_.push_back(nullptr);
+        require(ucg_group_create(contexts_.back(), &params, &groups_.back()) == UCS_OK);
+    }
+
+    [[nodiscard]] bool are_made() const {
+        for (const ucg_group_h each : groups_) {
+            const ucs_status_t status = ucg_group_test(each);
+            require(status == UCS_OK || status == UCS_INPROGRESS);
+            if (status == UCS_INPROGRESS) return false;
+        }
+        return true;
+    }
+
+    void connect() {
+        ucp_address_t* address = nullptr;
+        std::size_t length = 0;
+        require(ucp_worker_get_address(members_[0]->handle(), &address, &length) == UCS_OK);
+        ucp_ep_params_t params{};
+        params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+        params.address = address;
+        require(ucp_ep_create(stranger_.handle(), &params, &victim_) == UCS_OK);
+        ucp_worker_release_address(members_[0]->handle(), address);
+    }
+
+    void turn() {
+        for (const ucg_context_h each : contexts_)
+            ucg_progress(each);
+        stranger_.worker->progress();
+        if (!network_.step()) network_.advance(1'000'000);
+    }
+
+    void step() {
+        switch (input_.byte() % 9) {
+            case 0:
+                return say(news::failure{input_.number<std::uint32_t>(),
+                                         static_cast<std::int32_t>(input_.byte()) - 128,
+                                         input_.number<std::uint64_t>()});
+            case 1:
+                return say(news::failure{0, news::left, input_.number<std::uint64_t>()});
+            case 2:
+                return say(news::question{
+                    input_.number<std::uint32_t>(), input_.number<std::uint32_t>(),
+                    input_.number<std::uint32_t>(), input_.byte(), input_.number<std::uint64_t>()});
+            case 3:
+                return answer();
+            case 4:
+                return send(input_.bytes(input_.byte() % 64));
+            case 5:
+                return begin(input_.byte() % ranks);
+            case 6:
+                for (unsigned turns = input_.byte() % 32 * 8; turns > 0; --turns)
+                    turn();
+                return;
+            case 7:
+                // Until ranks begin to ask each other.
+                network_.advance(input_.byte() % 32 * 10'000'000ULL);
+                return turn();
+            default:
+                return ask_who_is_missing();
+        }
+    }
+
+    void answer() {
+        news::answer said{input_.number<std::uint32_t>(),
+                          input_.number<std::uint32_t>(),
+                          input_.number<std::uint64_t>(),
+                          input_.number<std::uint32_t>(),
+                          {}};
+        for (auto& each : said.blamed)
+            each = input_.number<std::uint32_t>();
+        say(said);
+    }
+
+    template<class Message>
+    void say(const Message& what) {
+        std::vector<std::uint8_t> bytes(sizeof what);
+        std::memcpy(bytes.data(), &what, sizeof what);
+        send(bytes);
+    }
+
+    // The header is the message; it is copied before the call returns.
+    void send(const std::vector<std::uint8_t>& what) {
+        ucp_request_param_t param{};
+        param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags =
+            UCP_AM_SEND_FLAG_COPY_HEADER | (what.size() % 2 == 0 ? UCP_AM_SEND_FLAG_REPLY : 0U);
+        void* const sent =
+            ucp_am_send_nbx(victim_, news::am_id, what.data(), what.size(), nullptr, 0, &param);
+        if (UCS_PTR_IS_PTR(sent)) ucp_request_free(sent);
+    }
+
+    void begin(std::uint32_t rank) {
+        if (barriers_[rank] != nullptr) {
+            if (ucg_request_test(barriers_[rank]) == UCS_INPROGRESS) return;
+            require(ucg_request_free(barriers_[rank]) == UCS_OK);
+        }
+        ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+        args.coll = UCG_COLL_BARRIER;
+        barriers_[rank] = nullptr;
+        require(ucg_request_init(groups_[rank], &args, &barriers_[rank]) == UCS_OK);
+        require(ucg_request_start(barriers_[rank]) == UCS_OK);
+    }
+
+    void ask_who_is_missing() {
+        if (barriers_[0] == nullptr) return;
+        std::uint32_t missing[ranks + 1];
+        ucg_request_attr_t attr = UCG_REQUEST_ATTR_INIT;
+        attr.missing = missing;
+        attr.missing_max = ranks + 1;
+        require(ucg_request_query(barriers_[0], &attr) == UCS_OK);
+        require(attr.missing_count < ranks);
+        for (std::uint32_t i = 0; i < attr.missing_count; ++i)
+            require(missing[i] < ranks && missing[i] != 0);
+    }
+
+    void end_barriers() {
+        for (const ucg_request_h each : barriers_)
+            if (each != nullptr) ucg_request_cancel(each);
+        for (const ucg_request_h each : barriers_) {
+            for (int turns = 0; each != nullptr && ucg_request_test(each) == UCS_INPROGRESS;
+                 ++turns) {
+                require(turns < 100'000);
+                turn();
+            }
+            require(ucg_request_free(each) == UCS_OK);
+        }
+    }
+
+    static inline world* current_ = nullptr;
+
+    reader input_;
+    const test::seeded_identities identities_;
+    uct::sim::fabric network_;
+    const sim_test::transports over_;
+    test::board board_{ranks};
+    std::vector<std::unique_ptr<process>> members_;
+    process stranger_{over_};
+    ucp_ep_h victim_ = nullptr;
+    std::vector<ucg_context_h> contexts_;
+    std::vector<ucg_group_h> groups_;
+    std::vector<ucg_request_h> barriers_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const fuzz::silence quiet;
+    world(reader(data, size)).run();
+    return 0;
+}

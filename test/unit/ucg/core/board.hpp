@@ -1,0 +1,66 @@
+// Where the ranks of a test find each other.
+#pragma once
+
+#include <ucg/api/ucg.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace test {
+
+// An out-of-band exchange of ranks that live in one thread.
+class board {
+public:
+    explicit board(std::uint32_t size);
+    board(const board&) = delete;
+    board& operator=(const board&) = delete;
+
+    [[nodiscard]] const ucg_oob_t* of(std::uint32_t rank) const { return &members_[rank]; }
+    // This rank never comes (again).
+    void silence(std::uint32_t rank) { seats_[rank].silent = true; }
+    // From now on an answer comes when it was asked for so often.
+    void delay_answers(unsigned times) { delay_ = times; }
+    // From now on nobody knows where anybody is.
+    void lose_answers() { lost_ = true; }
+    // Whether others may still ask whoever withdraws.
+    void keep_asking(bool on) { asking_ = on; }
+    // How often an address was found.
+    [[nodiscard]] unsigned answers() const { return answers_; }
+    // Ranks that may still ask, of all that was published.
+    [[nodiscard]] unsigned open() const { return open_; }
+
+private:
+    struct seat {
+        board* of;
+        std::uint32_t rank;
+        bool silent = false;
+        std::size_t rounds = 0;  // begun
+        void* recv = nullptr;
+        std::size_t bytes = 0;
+        std::uint64_t published = 0;
+    };
+    static ucs_status_t allgather(void* arg, const void* send, void* recv, std::size_t bytes,
+                                  void** request);
+    static ucs_status_t test(void* arg, void* request);
+    static void release(void* arg, void* request);
+    static ucs_status_t publish(void* arg, const void* block, std::size_t bytes,
+                                std::uint64_t* number);
+    static ucs_status_t look_up(void* arg, std::uint64_t number, std::uint32_t rank, void* block,
+                                std::size_t* bytes);
+    static ucs_status_t withdraw(void* arg, std::uint64_t number);
+    static void progress(void* arg);
+
+    std::vector<seat> seats_;
+    std::vector<ucg_oob_t> members_;
+    std::vector<std::vector<std::vector<std::byte>>> said_;       // by round and rank
+    std::vector<std::vector<std::vector<std::byte>>> published_;  // by number and rank
+    unsigned delay_ = 0;
+    unsigned turns_ = 0;
+    unsigned answers_ = 0;
+    unsigned open_ = 0;
+    bool lost_ = false;
+    bool asking_ = false;
+};
+
+}  // namespace test
