@@ -175,11 +175,11 @@ void model::ended_flush(operation_record& flush) {
     // sends of an endpoint that failed before it: they may be about to end, when their pieces have
     // left.
     if (flush.kind != what::flush && disturbed(flush.worker)) return;
-    for (const operation_record* send : flush.waits_for) {
-        const bool asked = !send->has_callback && !send->released && send->handle != nullptr;
-        const bool ended = send->done || (asked && ucp_request_is_completed(send->handle) != 0);
-        if (!ended && !send->forgotten) {
-            violation(fmt::format("{} ended before {}", text(flush), text(*send)));
+    for (const operation_record* before : flush.waits_for) {
+        const bool asked = !before->has_callback && !before->released && before->handle != nullptr;
+        const bool ended = before->done || (asked && ucp_request_is_completed(before->handle) != 0);
+        if (!ended && !before->forgotten) {
+            violation(fmt::format("{} ended before {}", text(flush), text(*before)));
         }
     }
     for (operation_record* covered : flush.covers)

@@ -83,7 +83,7 @@ struct operation_record {
     ucp_tag_t tag = 0;                  // of a receive
     ucp_tag_t mask = 0;
     ucp_tag_recv_info_t info{};
-    std::vector<operation_record*> waits_for;  // of a flush
+    std::vector<operation_record*> waits_for;  // of a flush or close
     std::vector<operation_record*> covers;     // of a flush: operations on memory before it
     std::unique_ptr<remote_operation> remote;  // of an operation on memory
     std::vector<std::byte> header;             // of an active message

@@ -179,7 +179,7 @@ private:
     void check_area(const operation_record& op);
     void heard(operation_record& op, void* request, ucs_status_t status);
     void after_callback(operation_record& op);
-    void unsent_since(operation_record& flush, const endpoint_record* only);
+    void note_unended(operation_record& flush, const endpoint_record* only);
     static void on_send(void* request, ucs_status_t status, void* arg);
     static void on_receive(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                            void* arg);

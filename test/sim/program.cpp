@@ -235,11 +235,13 @@ void process::take_probed() {
             (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
 }
 
-void process::unsent_since(operation_record& flush, const endpoint_record* only) {
+void process::note_unended(operation_record& flush, const endpoint_record* only) {
     for (operation_record& each : all_.records.operations()) {
         const bool sends =
             each.kind == what::send || each.kind == what::write || is_remote(each.kind);
-        if (!sends || each.worker != number_ || each.inside_call) continue;
+        // Those of an endpoint end one after the other.
+        const bool flushes = only != nullptr && each.kind == what::flush;
+        if (!(sends || flushes) || each.worker != number_ || each.inside_call) continue;
         if (only != nullptr && each.endpoint != only->number) continue;
         if (!each.done && !each.forgotten) flush.waits_for.push_back(&each);
         if (is_remote(each.kind) && each.remote->visible_at == 0) flush.covers.push_back(&each);
@@ -249,7 +251,7 @@ void process::unsent_since(operation_record& flush, const endpoint_record* only)
 void process::flush(endpoint_record& which) {
     operation_record& op = new_operation(what::flush);
     op.endpoint = which.number;
-    unsent_since(op, &which);
+    note_unended(op, &which);
     const ucp_request_param_t param = prepare(op);
     started(op, ucp_ep_flush_nbx(which.handle, &param),
             (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
@@ -257,7 +259,7 @@ void process::flush(endpoint_record& which) {
 
 void process::flush_worker() {
     operation_record& op = new_operation(what::worker_flush);
-    unsent_since(op, nullptr);
+    note_unended(op, nullptr);
     const ucp_request_param_t param = prepare(op);
     started(op, ucp_worker_flush_nbx(handle(*worker_), &param),
             (param.op_attr_mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0);
@@ -273,7 +275,7 @@ void process::close(endpoint_record& which, bool force) {
     op.forced = force;
     all_.records.note_closed(number_, which.to);
     give_back_chunks(which);
-    if (!force) unsent_since(op, &which);
+    if (!force) note_unended(op, &which);
     which.closed = true;
     ucp_request_param_t param = prepare(op);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;

@@ -415,9 +415,9 @@ ucs_status_t ep::start_flush(request& flush) {
     if (failure_ != UCS_OK && !flush.state.flush.close_after) return failure_;
     if (flush.state.flush.close_after && state_ == state::ready) stop_reading();
     const bool waits = !sends_.empty() || awaits_connection(flush.state.flush.close_after);
-    if (!waits && all_confirmed()) {
-        return outcome_for(flush.state.flush);
-    }
+    // Those before it may be about to end, one after the other: closing in the callback of one must
+    // not pass the rest.
+    if (!waits && all_confirmed() && flushes_.empty()) return outcome_for(flush.state.flush);
     flushes_.push_back(flush);
     close_pending_ = close_pending_ || flush.state.flush.close_after;
     if (!waits) {

@@ -1,9 +1,49 @@
 // Flushes that cover several sends or endpoints, and how they end when one of them fails.
 #include <catch2/catch.hpp>
+#include <string>
+#include <vector>
 
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/eager/wire.hpp"
 
 using namespace ucp_test;
+namespace wire = ucp::wire;
+
+namespace {
+
+// Whose first flush closes the endpoint when it ends. What ended, in order.
+struct closer {
+    explicit closer(ucp_ep_h which) : ep(which) {}
+
+    void note(char which, ucs_status_t status) {
+        order += which;
+        statuses.push_back(status);
+    }
+    template<char which>
+    [[nodiscard]] ucp_request_param_t on_end() {
+        ucp_request_param_t param{};
+        param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+        param.user_data = this;
+        param.cb.send = [](void* request, ucs_status_t status, void* arg) {
+            closer& self = *static_cast<closer*>(arg);
+            self.note(which, status);
+            ucp_request_free(request);
+            if (which == '1') self.close();
+        };
+        return param;
+    }
+    void close() {
+        const ucp_request_param_t param = on_end<'c'>();
+        const ucs_status_ptr_t closed = ucp_ep_close_nbx(ep, &param);
+        if (!UCS_PTR_IS_PTR(closed)) note('c', UCS_PTR_RAW_STATUS(closed));
+    }
+
+    const ucp_ep_h ep;
+    std::string order;
+    std::vector<ucs_status_t> statuses;
+};
+
+}  // namespace
 
 TEST_CASE("a worker's flush reports that an endpoint failed meanwhile") {
     // It reported success.
@@ -38,4 +78,30 @@ TEST_CASE("a worker's flush does not wait for what failed before, nor report it 
     const ucp_request_param_t none{};
     CHECK(ucp_worker_flush_nbx(in.worker_handle(), &none) == nullptr);
     CHECK(UCS_PTR_IS_ERR(ucp_ep_flush_nbx(in.ep_handle(), &none)));
+}
+
+TEST_CASE("an endpoint that is closed in the callback of a flush ends behind the other flushes") {
+    // Closing passed them: they ended afterwards, and where the peer had closed before with
+    // UCS_ERR_CONNECTION_RESET, though all that they cover had arrived.
+    const bool peer_closes_first = GENERATE(false, true);
+    CAPTURE(peer_closes_first);
+    raw_world in(settings{{"RNDV_THRESH", "inf"}});
+    const std::vector<std::byte> data(100);
+    told sent;
+    in.send_sync(data, sent);
+    closer closing(in.ep_handle());
+    const ucp_request_param_t first = closing.on_end<'1'>();
+    const ucp_request_param_t second = closing.on_end<'2'>();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &first)));
+    REQUIRE(UCS_PTR_IS_PTR(ucp_ep_flush_nbx(in.ep_handle(), &second)));
+    in.settle();
+    const auto messages = in.peer.received<wire::eager_first_header>(wire::eager_first);
+    REQUIRE(messages.size() == 1);
+    if (peer_closes_first) in.peer_closes();
+    REQUIRE(closing.order.empty());
+    in.peer.send(wire::eager_ack, wire::ack_header{messages[0].ack, UCS_OK});
+    in.settle();
+    CHECK(sent.status == UCS_OK);
+    CHECK(closing.order == "12c");
+    CHECK(closing.statuses == std::vector<ucs_status_t>(3, UCS_OK));
 }
