@@ -31,13 +31,17 @@ peer::~peer() {
 ucs_status_t peer::connect(wireup::pairs which) noexcept {
     if (am_.endpoint != nullptr) return UCS_OK;
     if (packed_.empty()) return UCS_ERR_NOT_CONNECTED;  // nobody's yet, see ucp/cm
+    excluded_.clear();  // what failed before, for want of a descriptor say, may do now
+    return connect_over_what_is_left(which);
+}
+
+ucs_status_t peer::connect_over_what_is_left(wireup::pairs which) noexcept {
     held_list refusals;
     if (pairing_ != nullptr) {  // somebody was refused before, and may not have heard so
         take_queue(*pairing_, refusals);
         disconnect();
     }
-    excluded_.clear();  // what failed then, for want of a descriptor say, may do now
-    const ucs_status_t status = connect_over_what_is_left(which);
+    const ucs_status_t status = try_to_make_lanes(which);
     if (status == UCS_OK) {
         release_all(refusals, joined() ? *am_.endpoint : *pairing_->bootstrap.endpoint);
     } else {
@@ -46,7 +50,7 @@ ucs_status_t peer::connect(wireup::pairs which) noexcept {
     return status;
 }
 
-ucs_status_t peer::connect_over_what_is_left(wireup::pairs which) noexcept {
+ucs_status_t peer::try_to_make_lanes(wireup::pairs which) noexcept {
     try {
         return make_lanes(which);
     } catch (const std::bad_alloc&) {

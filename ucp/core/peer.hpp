@@ -237,6 +237,7 @@ private:
     using held_list = wireup::pairing::held_list;
     [[nodiscard]] const lane& memory_lane() const noexcept { return shared_lane_ ? am_ : rma_; }
     ucs_status_t connect_over_what_is_left(wireup::pairs which) noexcept;
+    ucs_status_t try_to_make_lanes(wireup::pairs which) noexcept;
     ucs_status_t make_lanes(wireup::pairs which);
     [[nodiscard]] bool open(const wireup::lane_choice& choice, lane& into);
     [[nodiscard]] ucs_status_t make(std::size_t resource, std::span<const std::byte> to,

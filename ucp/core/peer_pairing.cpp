@@ -160,7 +160,8 @@ void peer::put_off(const wire::wireup_header& header, std::span<const std::byte>
     am_.endpoint->check();
 }
 
-// What was made before memory ran out goes with the rest, and the question is refused.
+// What was made before memory ran out goes with the rest, and the question is refused. Without
+// memory even for a pairing nobody is told: the question comes again.
 ucs_status_t peer::accept_pairs(std::uint64_t attempt, const wireup::pair_question& theirs,
                                 lane& bootstrap) noexcept {
     try {

@@ -87,7 +87,7 @@ private:
 
 // A worker with both transports, and a peer of both that the test plays.
 struct world {
-    world() {
+    explicit world(const uct::sim::parameters& how = {}) : network(1, how) {
         driver.add([this] { return worker->progress(); });
         driver.add([this] { return peer.progress(); });
         driver.add([this] { return half.progress(); });
@@ -100,9 +100,12 @@ struct world {
         REQUIRE(paired != all->entries.end());
         worker_half = paired->iface_address;
         half.reach(worker_half);
+        let_connect();
     }
 
     void settle() { REQUIRE(driver.run_until_quiet()); }
+    // What the test plays sends no sooner than it may.
+    void let_connect() { network.advance(network.network().max_connect_time); }
 
     // Of the peer with both transports.
     [[nodiscard]] std::vector<std::byte> address() const {
@@ -116,13 +119,14 @@ struct world {
         return {what, {}, peer_uid, worker->uid(), ep, last};
     }
     // The peer asks for lanes in pairs.
-    void ask(std::uint64_t attempt) {
+    void ask(std::uint64_t attempt) { ask(attempt, worker_half, address()); }
+    void ask(std::uint64_t attempt, std::span<const std::byte> to,
+             const std::vector<std::byte>& own) {
         const std::vector<std::byte> from = half.address();
         const std::vector<std::byte> connection = half.connection();
-        const std::vector<std::byte> own = address();
         peer.send(wire::wireup, about(type::pair, attempt, 0),
-                  ucp::wireup::pack(ucp::wireup::pair_question{
-                      {{"simrc", worker_half, from, connection, 0}}, own}));
+                  ucp::wireup::pack(
+                      ucp::wireup::pair_question{{{"simrc", to, from, connection, 0}}, own}));
         settle();
     }
     // The peer connects its half, as soon as its question is answered, and tells so.
@@ -135,6 +139,7 @@ struct world {
         const auto theirs = ucp::wireup::parse_answer(std::span(bytes).subspan(sizeof answer));
         REQUIRE(theirs);
         half.connect_to(theirs->front().connection);
+        let_connect();
         half.send(about(type::joined, attempt, 0), {});
         settle();
     }
@@ -193,7 +198,7 @@ struct world {
     }
 
     const test::seeded_identities identities{1};
-    uct::sim::fabric network{1, {}};
+    uct::sim::fabric network;
     const uct::sim::sim_component by_address{network};
     const uct::sim::paired_component in_pairs{network};
     std::unique_ptr<ucp::context> context = make_context(by_address, in_pairs);
@@ -350,4 +355,32 @@ TEST_CASE("given up: who asks hears that older lanes are over, and asks again") 
     }
     CHECK(in.count(type::pair) == 2);
     CHECK(in.question() == attempt);
+}
+
+TEST_CASE("given up: who refuses new lanes when the old ones fail connects over others") {
+    // The new peer went on as one that only refuses: its endpoints waited for ever. Where the next
+    // lanes come in pairs, too, the refusal that waited for room was lost.
+    constexpr std::uint64_t attempt = 71;
+    constexpr std::uint64_t impossible = 72;
+    const bool offers_pairs = GENERATE(false, true);
+    CAPTURE(offers_pairs);
+    uct::sim::parameters slow;
+    slow.max_connect_time = 10'000;
+    world in(slow);
+    const std::vector<std::byte> own = offers_pairs ? in.address() : in.peer.address();
+    in.ask(attempt, in.worker_half, own);
+    in.join(attempt);
+    in.make_ep().handle(ucp::wireup::event::use);
+    in.settle();
+    REQUIRE(in.half.heard().size() == 1);
+    in.ask(impossible, std::vector<std::byte>(in.worker_half.size()), own);
+    in.network.fail_after(*in.network.find_node(in.worker->uid(), 1),
+                          *in.network.find_node(peer_uid, 1), 0);
+    in.settle();
+    const auto all = in.heard();
+    CHECK(std::any_of(all.begin(), all.end(), [](const wireup_header& each) {
+        return each.type == type::unpaired && each.ep == impossible;
+    }));
+    CHECK(in.count(type::request) == (offers_pairs ? 0 : 1));
+    CHECK(in.count(type::pair) == 1);
 }
