@@ -181,12 +181,15 @@ private:
     }
 
     void answer() {
-        news::answer said{input_.number<std::uint32_t>(),
-                          input_.number<std::uint32_t>(),
-                          input_.number<std::uint64_t>(),
-                          input_.number<std::uint32_t>(),
-                          {}};
+        news::answer said{};
+        said.group = input_.number<std::uint32_t>();
+        said.who = input_.number<std::uint32_t>();
+        said.operation = input_.number<std::uint64_t>();
+        said.blamed_count = input_.number<std::uint32_t>();
+        said.begun_count = input_.number<std::uint32_t>();
         for (auto& each : said.blamed)
+            each = input_.number<std::uint32_t>();
+        for (auto& each : said.begun)
             each = input_.number<std::uint32_t>();
         say(said);
     }

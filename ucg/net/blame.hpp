@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ucg/schedule/step.hpp"
@@ -11,25 +14,34 @@
 namespace ucg::net {
 
 // The ranks that have not begun it, as far as this one can find out. It asks those that it waits
-// for; who has begun it answers with whom it blames itself, and those are asked next. So blame
-// leads from rank to rank to those that do not answer. Who waits for whom changes: all this is done
-// again in each round. That a rank has begun stays true. Owner context; all may throw
-// std::bad_alloc.
+// for, and nobody else: them it needs a connection to in any case, but if all asked whomever others
+// blame, a rank that is late would get one from each. Who has begun it answers with whom it blames
+// itself, and says so again when that changes. So names pass from rank to rank to all that wait.
+// Ranks may wait for each other, and would tell each other a name for ever: so whoever finds out
+// that a rank has begun, which stays true, says that, too, to all whom it has told that name. A
+// rank is asked in each round until it answers: so long one that has come since may be named.
+// Owner context; all may throw std::bad_alloc.
 class blame {
 public:
     using rank_t = schedule::rank_t;
 
-    // `awaited`: those that this rank waits for itself now.
+    // What one rank tells another.
+    struct word {
+        std::vector<rank_t> blamed;
+        std::vector<rank_t> begun;  // of those that it has blamed before
+    };
+
+    // `awaited`: those that this rank waits for now, in the order of numbers. Who has answered may
+    // wait for others by now.
     void begin_round(std::span<const rank_t> awaited) {
-        ++round_;
-        // What was found in the last round counts until this one has found it again.
-        std::erase_if(all_, [this](const auto& each) {
-            return !each.second.begun && each.second.round + 1 < round_;
-        });
-        pending_.clear();
         for (const rank_t each : awaited)
-            suspect(each);
+            said_.try_emplace(each);
+        pending_.assign(awaited.begin(), awaited.end());
+        for (const auto& [rank, said] : said_)
+            if (!begun_.contains(rank) && !std::ranges::binary_search(awaited, rank))
+                pending_.push_back(rank);
     }
+    [[nodiscard]] bool has_asked() const { return !said_.empty(); }
 
     // Calls `ask` with each rank that is to be asked; false: not yet, again at the next call.
     template<class Ask>
@@ -37,42 +49,51 @@ public:
         std::erase_if(pending_, ask);
     }
 
-    // That rank has begun, and blames these. Of one that is not suspected it counts for nothing.
-    void hear(rank_t who, std::span<const rank_t> blamed) {
-        const auto found = all_.find(who);
-        if (found == all_.end()) return;
-        found->second.begun = true;
-        for (const rank_t each : blamed)
-            suspect(each);
+    // That rank has begun, and says this. Of one that was not asked it counts for nothing.
+    void hear(rank_t who, const word& said) {
+        const auto found = said_.find(who);
+        if (found == said_.end()) return;
+        found->second = said.blamed;
+        begun_.insert(said.begun.begin(), said.begun.end());
+        begun_.insert(who);
     }
 
-    // In the order of numbers.
-    [[nodiscard]] std::vector<rank_t> ranks() const {
-        unsigned newest = 0;
-        for (const auto& [rank, known] : all_)
-            if (!known.begun) newest = std::max(newest, known.round);
-        std::vector<rank_t> found;
-        for (const auto& [rank, known] : all_)
-            if (!known.begun && known.round == newest) found.push_back(rank);
-        return found;
+    // Of an operation that waits for these now; in the order of numbers.
+    [[nodiscard]] std::vector<rank_t> ranks(std::span<const rank_t> awaited) const {
+        std::set<rank_t> found;
+        for (const rank_t each : awaited) {
+            found.insert(each);
+            if (const auto said = said_.find(each); said != said_.end())
+                found.insert(said->second.begin(), said->second.end());
+        }
+        std::vector<rank_t> left;
+        std::ranges::set_difference(found, begun_, std::back_inserter(left));
+        return left;
+    }
+
+    // What a rank that asks is told of these.
+    word answer(rank_t asker, const std::vector<rank_t>& blamed) {
+        return {blamed, come_of(std::exchange(told_[asker], blamed))};
+    }
+    // Calls `tell` with each rank that asked and was told something else, and with the word for it;
+    // false: not now.
+    template<class Tell>
+    void tell(const std::vector<rank_t>& blamed, const Tell& tell) {
+        for (auto& [asker, last] : told_)
+            if (last != blamed && tell(asker, word{blamed, come_of(last)})) last = blamed;
     }
 
 private:
-    struct knowledge {
-        unsigned round = 0;  // in which it was suspected last
-        bool begun = false;
-    };
-
-    void suspect(rank_t which) {
-        knowledge& known = all_[which];
-        if (known.round == round_) return;
-        known.round = round_;
-        pending_.push_back(which);
+    [[nodiscard]] std::vector<rank_t> come_of(const std::vector<rank_t>& told) const {
+        std::vector<rank_t> begun;
+        std::ranges::set_intersection(told, begun_, std::back_inserter(begun));
+        return begun;
     }
 
-    std::map<rank_t, knowledge> all_;
-    std::vector<rank_t> pending_;  // not asked in this round
-    unsigned round_ = 0;
+    std::map<rank_t, std::vector<rank_t>> said_;  // whom those blame that were asked
+    std::set<rank_t> begun_;
+    std::vector<rank_t> pending_;                 // not asked in this round
+    std::map<rank_t, std::vector<rank_t>> told_;  // whom this one blamed to those that ask it
 };
 
 }  // namespace ucg::net

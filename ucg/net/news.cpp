@@ -17,6 +17,14 @@ bool read(const void* header, std::size_t length, Message& into) noexcept {
     return true;
 }
 
+// The first of them.
+std::uint32_t put(const std::vector<schedule::rank_t>& ranks,
+                  schedule::rank_t (&into)[news::answer::most]) noexcept {
+    const std::size_t count = std::min<std::size_t>(ranks.size(), news::answer::most);
+    std::copy_n(ranks.begin(), count, into);
+    return static_cast<std::uint32_t>(count);
+}
+
 }  // namespace
 
 ucs_status_t news::listen(ucp_worker_h worker) noexcept {
@@ -62,22 +70,30 @@ void news::hear(const failure& said) noexcept {
 
 void news::hear(const answer& said) noexcept {
     const auto found = groups_.find(said.group);
-    if (found == groups_.end() || said.count > answer::most) return;
-    found->second->hear_of_blame(said.operation, said.who, std::span(said.blamed, said.count));
+    if (found == groups_.end() || said.blamed_count > answer::most ||
+        said.begun_count > answer::most)
+        return;
+    found->second->hear_of_blame(said.operation, said.who,
+                                 std::span(said.blamed, said.blamed_count),
+                                 std::span(said.begun, said.begun_count));
 }
 
 void news::reply(const question& asked, ucp_ep_h to) const noexcept try {
     if (!expects(asked)) return tell(to, {asked.group, left, asked.whom});
     const auto found = groups_.find(asked.group);
     if (found == groups_.end()) return;
-    const auto blamed = found->second->blames(asked.operation);
-    if (!blamed) return;  // it has not begun
-    answer said{asked.group, found->second->rank(), asked.operation, 0, {}};
-    said.count = static_cast<std::uint32_t>(std::min<std::size_t>(blamed->size(), answer::most));
-    std::copy_n(blamed->begin(), said.count, said.blamed);
-    send(to, &said, sizeof said, 0);
+    const auto said = found->second->answer(asked.operation, asked.who);
+    if (said) explain(to, asked.group, found->second->rank(), asked.operation, *said);
 } catch (const std::bad_alloc&) {
     // It is asked again.
+}
+
+void news::explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
+                   schedule::sequence_t operation, const blame::word& said) noexcept {
+    answer made{group, who, operation, 0, 0, {}, {}};
+    made.blamed_count = put(said.blamed, made.blamed);
+    made.begun_count = put(said.begun, made.begun);
+    send(whom, &made, sizeof made, 0);
 }
 
 void news::hand_over(const failure& said, ucp_fabric& to) noexcept {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ucg/net/blame.hpp"
 #include "ucg/net/late_messages.hpp"
 #include "ucg/schedule/numbering.hpp"
 #include "ucg/schedule/step.hpp"
@@ -40,17 +41,19 @@ public:
         std::uint32_t unused;
         schedule::sequence_t operation;
     };
-    // Whom the one that was asked blames itself; none: it does not wait.
+    // Whom the one that was asked blames itself, also later when that changes; none: it does not
+    // wait, or for none but ranks that have begun. And which of those that it blamed before have
+    // begun.
     struct answer {
         static constexpr std::uint32_t most = 5;
 
         std::uint32_t group;
         schedule::rank_t who;
         schedule::sequence_t operation;
-        std::uint32_t count;
-        schedule::rank_t blamed[most];
+        std::uint32_t blamed_count, begun_count;
+        schedule::rank_t blamed[most], begun[most];
     };
-    static_assert(sizeof(failure) == 16 && sizeof(question) == 24 && sizeof(answer) == 40);
+    static_assert(sizeof(failure) == 16 && sizeof(question) == 24 && sizeof(answer) == 64);
 
     // Takes the messages of this worker. UCS_OK, or what ucp says.
     [[nodiscard]] ucs_status_t listen(ucp_worker_h worker) noexcept;
@@ -81,6 +84,9 @@ public:
         send(whom, &what, sizeof what, 0);
     }
     static void ask(ucp_ep_h whom, const question& what) noexcept;
+    // An answer: rank `who` of the group has begun the operation, and says this.
+    static void explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
+                        schedule::sequence_t operation, const blame::word& said) noexcept;
 
 private:
     static ucs_status_t on_message(void* arg, const void* header, std::size_t header_length,

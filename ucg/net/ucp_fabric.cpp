@@ -223,6 +223,8 @@ unsigned ucp_fabric::progress() noexcept try {
         done = look_up();
     if (asks_) [[unlikely]]
         ask_pending();
+    if (tells_) [[unlikely]]
+        tell_askers();
     if (++looks_ % seldom != 0) return done;
     const ucs::time::nanoseconds now = ucs::time::now();
     if (now >= next_service_) {

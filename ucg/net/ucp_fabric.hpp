@@ -62,13 +62,14 @@ public:
     void hurry(ucs::time::nanoseconds limit) noexcept;
     // The ranks that have not begun it, as far as this one has found out; empty: it knows of none.
     [[nodiscard]] std::vector<schedule::rank_t> blamed(const schedule::operation& what) const;
-    // For a rank that asks: the same, or else those that this one waits for. Nothing: it has not
-    // begun it itself.
-    [[nodiscard]] std::optional<std::vector<schedule::rank_t>> blames(
-        schedule::sequence_t number) const;
-    // That rank says that it has begun the operation, and blames these; all may be anything.
+    // For a rank that asks, and is told again when it changes: the same, as far as it fits into a
+    // message. Nothing: this one has not begun it itself. std::bad_alloc.
+    [[nodiscard]] std::optional<blame::word> answer(schedule::sequence_t number,
+                                                    schedule::rank_t asker);
+    // That rank says that it has begun the operation, and this; all may be anything.
     void hear_of_blame(schedule::sequence_t number, schedule::rank_t who,
-                       std::span<const schedule::rank_t> blamed) noexcept;
+                       std::span<const schedule::rank_t> blamed,
+                       std::span<const schedule::rank_t> begun) noexcept;
 
 private:
     // How soon those are called that something is waited for from; then ever more seldom, for they
@@ -76,8 +77,8 @@ private:
     static constexpr ucs::time::nanoseconds first_call = 100'000'000;
     static constexpr ucs::time::nanoseconds longest_call = 128 * first_call;
     static constexpr ucs::time::nanoseconds never = ~ucs::time::nanoseconds{0};
-    // Questions in one round of calls.
-    static constexpr unsigned most_questions = 256;
+    // Questions and repeated answers in one round of calls.
+    static constexpr unsigned most_messages = 256;
 
     // An operation that failed and still has steps under way.
     struct ending {
@@ -117,6 +118,9 @@ private:
     [[nodiscard]] unsigned drop_failed() noexcept;
     void call_missing();
     void ask_pending();
+    void tell_askers();
+    [[nodiscard]] std::vector<schedule::rank_t> first_blamed(const schedule::operation& what,
+                                                             const blame& book) const;
     [[nodiscard]] std::vector<schedule::rank_t> waits_of(const schedule::operation& what) const;
     void give_up_sends(ucs::time::nanoseconds now);
 
@@ -137,8 +141,9 @@ private:
     bool leaves_ = false;
     unsigned looks_ = 0;
     std::map<schedule::sequence_t, blame> blames_;  // of operations that wait for long
-    bool asks_ = false;                             // somebody new is to be asked
-    unsigned questions_ = 0;                        // that may still be asked in this round
+    bool asks_ = false;                             // somebody could not be asked yet
+    bool tells_ = false;                            // there may be news for those that asked
+    unsigned messages_left_ = 0;                    // of this round
     ucs::time::nanoseconds next_call_ = never;
     ucs::time::nanoseconds next_service_ = 0;
     ucs::time::nanoseconds between_calls_ = first_call;

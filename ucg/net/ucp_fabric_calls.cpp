@@ -23,10 +23,11 @@ void ucp_fabric::hurry(ucs::time::nanoseconds limit) noexcept {
 // asked. One that waits itself says for whom, so that a rank that never comes is found.
 void ucp_fabric::call_missing() {
     between_calls_ = std::min(2 * between_calls_, longest_call);
-    questions_ = most_questions;
+    messages_left_ = most_messages;
     for (const schedule::operation* each : running_)
         if (!each->failed()) blames_[each->number()].begin_round(waits_of(*each));
     ask_pending();
+    tell_askers();
 }
 
 // The oldest operations first. Who is lost ends operations, so that comes last.
@@ -40,11 +41,11 @@ void ucp_fabric::ask_pending() {
                 lost.emplace_back(rank, to.status());
                 return true;
             }
-            if (!to || questions_ == 0) {
-                asks_ |= questions_ != 0;
+            if (!to || messages_left_ == 0) {
+                asks_ |= messages_left_ != 0;
                 return false;
             }
-            --questions_;
+            --messages_left_;
             news::ask(*to, {group_, rank_, rank, 0, about});
             return true;
         });
@@ -53,36 +54,64 @@ void ucp_fabric::ask_pending() {
         give_up(rank, why);
 }
 
-// Also for those that do not take what is sent to them.
+// Over the connections by which they asked: an endpoint back makes no other one.
+void ucp_fabric::tell_askers() {
+    tells_ = false;
+    for (const schedule::operation* each : running_) {
+        const auto found = blames_.find(each->number());
+        if (found == blames_.end() || each->failed()) continue;
+        found->second.tell(first_blamed(*each, found->second),
+                           [&](rank_t who, const blame::word& said) {
+                               if (messages_left_ == 0) return false;
+                               const auto to = peers_.to(who);
+                               if (!to) return false;
+                               --messages_left_;
+                               news::explain(*to, group_, rank_, each->number(), said);
+                               return true;
+                           });
+    }
+}
+
+// Also for those that do not take what is sent to them. In the order of numbers, each once.
 std::vector<rank_t> ucp_fabric::waits_of(const schedule::operation& what) const {
-    std::vector<rank_t> all = what.missing();
-    std::ranges::copy(what.unsent(), std::back_inserter(all));
+    std::vector<rank_t> all;
+    std::ranges::set_union(what.missing(), what.unsent(), std::back_inserter(all));
     std::erase(all, rank_);
     return all;
 }
 
 std::vector<rank_t> ucp_fabric::blamed(const schedule::operation& what) const {
     const auto found = blames_.find(what.number());
-    return found == blames_.end() ? std::vector<rank_t>() : found->second.ranks();
+    if (found == blames_.end() || !found->second.has_asked()) return {};
+    return found->second.ranks(waits_of(what));
 }
 
-std::optional<std::vector<rank_t>> ucp_fabric::blames(sequence_t number) const {
-    if (numbers_.ahead(number) != 0) return std::nullopt;
+// As many as one message names.
+std::vector<rank_t> ucp_fabric::first_blamed(const schedule::operation& what,
+                                             const blame& book) const {
+    std::vector<rank_t> known = book.ranks(waits_of(what));
+    known.resize(std::min<std::size_t>(known.size(), news::answer::most));
+    return known;
+}
+
+std::optional<blame::word> ucp_fabric::answer(sequence_t number, rank_t asker) {
+    if (numbers_.ahead(number) != 0 || asker >= size()) return std::nullopt;
     const schedule::operation* const running = find(number);
-    if (running == nullptr) return std::vector<rank_t>();
-    std::vector<rank_t> known = blamed(*running);
-    return known.empty() ? waits_of(*running) : known;
+    if (running == nullptr) return blame::word();
+    blame& book = blames_[number];
+    return book.answer(asker, first_blamed(*running, book));
 }
 
-void ucp_fabric::hear_of_blame(sequence_t number, rank_t who,
-                               std::span<const rank_t> blamed) noexcept try {
+void ucp_fabric::hear_of_blame(sequence_t number, rank_t who, std::span<const rank_t> blamed,
+                               std::span<const rank_t> begun) noexcept try {
     const auto found = blames_.find(number);
     if (found == blames_.end()) return;
-    std::vector<rank_t> others;
-    std::ranges::copy_if(blamed, std::back_inserter(others),
-                         [this](rank_t each) { return each < size() && each != rank_; });
-    found->second.hear(who, others);
-    asks_ = true;
+    const auto is_other = [this](rank_t each) { return each < size() && each != rank_; };
+    blame::word said;
+    std::ranges::copy_if(blamed, std::back_inserter(said.blamed), is_other);
+    std::ranges::copy_if(begun, std::back_inserter(said.begun), is_other);
+    found->second.hear(who, said);
+    tells_ = true;
 } catch (const std::bad_alloc&) {
     // It is asked again.
 }

@@ -61,21 +61,25 @@ struct context {
 class slow_book final : public ucg::net::address_book {
 public:
     slow_book(std::vector<std::byte> addresses, std::size_t length)
-        : all_(std::move(addresses), length), known_(all_.kept(), UCS_OK) {}
+        : all_(std::move(addresses), length), known_(all_.kept(), UCS_OK), wanted_(known_.size()) {}
 
     ucs_status_t find(rank_t rank, std::span<const std::byte>& found) noexcept override {
+        wanted_[rank] = true;
         return known_[rank] == UCS_OK ? all_.find(rank, found) : known_[rank];
     }
     std::size_t kept() const noexcept override { return all_.kept(); }
     void serve() noexcept override { ++served; }
     // UCS_INPROGRESS: it is not here yet; UCS_OK: it is; else it will not come.
     void set(rank_t rank, ucs_status_t status) { known_[rank] = status; }
+    // Whether an endpoint to it was made, or to be made.
+    [[nodiscard]] bool was_wanted(rank_t rank) const { return wanted_[rank]; }
 
     unsigned served = 0;
 
 private:
     ucg::net::whole_book all_;
     std::vector<ucs_status_t> known_;
+    std::vector<bool> wanted_;
 };
 
 struct member {
@@ -377,34 +381,78 @@ TEST_CASE("what peers say about blame is checked") {
                 UCS_OK);
         if (i != 3) all[i]->start();
     }
-    const ucp_fabric& me = in.members[0]->fabric;
+    ucp_fabric& me = in.members[0]->fabric;
     REQUIRE(in.run_until([&] { return me.blamed(*all[0]) == std::vector<rank_t>{3}; }));
     const std::uint64_t number = all[0]->number();
     const news::answer answers[] = {
-        {5, 3, number, 6, {1, 1, 1, 1, 1}},        // more than there is room for
-        {5, 3, number, UINT32_MAX, {1}},           // many more
-        {5, 3, number + 1, 0, {}},                 // of an operation that was not begun
-        {5, 3, ~number, 0, {}},                    // of none
-        {5, UINT32_MAX, number, 1, {2}},           // of no rank
-        {5, 1, number, 3, {UINT32_MAX, size, 0}},  // of ranks that are not there, and this one
-        {6, 3, number, 0, {}},                     // of another group
+        {5, 3, number, 6, 0, {1, 1, 1, 1, 1}, {}},  // more than there is room for
+        {5, 3, number, 0, 6, {}, {1, 1, 1, 1, 1}},
+        {5, 3, number, UINT32_MAX, UINT32_MAX, {1}, {1}},  // many more
+        {5, 3, number + 1, 0, 0, {}, {}},                  // of an operation that was not begun
+        {5, 3, ~number, 0, 0, {}, {}},                     // of none
+        {5, UINT32_MAX, number, 1, 1, {2}, {3}},           // of no rank
+        // of ranks that are not there, and this one
+        {5, 1, number, 3, 3, {UINT32_MAX, size, 0}, {UINT32_MAX, size, 0}},
+        {6, 3, number, 0, 0, {}, {}},  // of another group
     };
     for (const news::answer& each : answers)
         say(in, 1, 0, &each, sizeof each);
     const std::vector<std::byte> nothing(64);
-    for (const std::size_t bytes : {0U, 1U, 15U, 23U, 25U, 39U, 41U, 64U})
+    for (const std::size_t bytes : {0U, 1U, 15U, 23U, 25U, 40U, 63U})
         say(in, 1, 0, nothing.data(), bytes);
     const news::question questions[] = {{5, UINT32_MAX, 0, 0, number}, {5, 1, 77, 0, ~number}};
     for (const news::question& each : questions)
         say(in, 1, 0, &each, sizeof each);
     CHECK(me.blamed(*all[0]) == std::vector<rank_t>{3});
-    CHECK(me.blames(number) == std::vector<rank_t>{3});
-    CHECK(!me.blames(number + 1));
+    REQUIRE(me.answer(number, 1));
+    CHECK(me.answer(number, 1)->blamed == std::vector<rank_t>{3});
+    CHECK(!me.answer(number + 1, 1));
+    CHECK(!me.answer(number, size));
     all[3]->start();
     REQUIRE(in.run_until([&] { return all_ended(all); }));
     for (const auto& each : all)
         CHECK(each->status() == UCS_OK);
-    CHECK(me.blames(number) == std::vector<rank_t>());  // it does not wait any more
+    REQUIRE(me.answer(number, 1));
+    CHECK(me.answer(number, 1)->blamed.empty());  // it does not wait any more
+}
+
+// Each rank asked whomever others blamed, so the late one got an endpoint from all.
+TEST_CASE("a rank that is late is named by all, and called by those alone that wait for it") {
+    const std::string name = GENERATE("ring", "recursive_doubling");
+    constexpr rank_t size = 8, late = 5;
+    group in(size, "sm,self");
+    const auto* const by = ucg::algo::find(collective::allgather, name);
+    REQUIRE(by != nullptr);
+    std::vector<std::vector<std::uint32_t>> from(size, {7}),
+        into(size, std::vector<std::uint32_t>(size));
+    operations all;
+    for (rank_t i = 0; i < size; ++i) {
+        call what;
+        what.what = collective::allgather;
+        what.from = from[i].data();
+        what.into = into[i].data();
+        what.count = sizeof(std::uint32_t);
+        all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
+        REQUIRE(all.back()->init(*by, what) == UCS_OK);
+        if (i != late) all[i]->start();
+    }
+    REQUIRE(in.run_until([&] {
+        for (rank_t i = 0; i < size; ++i)
+            if (i != late && in.members[i]->fabric.blamed(*all[i]) != std::vector<rank_t>{late})
+                return false;
+        return true;
+    }));
+    for (rank_t i = 0; i < size; ++i) {
+        CAPTURE(name, i);
+        const bool sends = name == "ring" && i == late - 1;
+        CHECK(in.books[i]->was_wanted(late) == (all[i]->waits_for(late) || sends));
+    }
+    all[late]->start();
+    REQUIRE(in.run_until([&] { return all_ended(all); }));
+    for (rank_t i = 0; i < size; ++i) {
+        CHECK(all[i]->status() == UCS_OK);
+        CHECK(into[i] == std::vector<std::uint32_t>(size, 7));
+    }
 }
 
 // --- addresses that are not there yet ---
