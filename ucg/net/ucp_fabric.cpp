@@ -135,6 +135,8 @@ void ucp_fabric::cancel(step& what) noexcept {
 
 ucs_status_t ucp_fabric::enter(schedule::operation& what, sequence_t& number) noexcept {
     number = numbers_.take(what.numbered());
+    // Those that it waits for are asked as soon, however long others have waited.
+    between_calls_ = std::min(between_calls_, first_call);
     try {
         running_.push_back(&what);
     } catch (const std::bad_alloc&) {
@@ -234,7 +236,7 @@ unsigned ucp_fabric::progress() noexcept try {
     if (running_.empty()) {
         next_call_ = never;
     } else {
-        // An operation has ended since, so another one may just have begun to wait.
+        // An operation has begun or ended since, so one may just have begun to wait.
         if (between_calls_ <= first_call) next_call_ = std::min(next_call_, now + between_calls_);
         if (now >= next_call_) {
             call_missing();

@@ -23,6 +23,7 @@ public:
     }
     ~own_time() { ucs::time::set_clock(nullptr); }
     own_time(const own_time&) = delete;
+    [[nodiscard]] static ucs::time::nanoseconds now() { return now_; }
     own_time& operator=(const own_time&) = delete;
 
 private:
@@ -35,6 +36,8 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
         ++found;
     return found;
 }
+
+constexpr ucs::time::nanoseconds second = 1'000'000'000;
 
 // A group of which all ranks but one call an operation.
 class scene {
@@ -82,6 +85,16 @@ public:
             return attr.status != UCS_INPROGRESS ||
                    (attr.missing_count == 1 && missing[0] == absent);
         });
+    }
+    // Time as the ranks see it.
+    void let_pass(ucs::time::nanoseconds span) {
+        const ucs::time::nanoseconds until = own_time::now() + span;
+        CHECK(in.run_until([&] { return own_time::now() >= until; }));
+    }
+    void give_up() {
+        for (const ucg_request_h each : all_)
+            CHECK(ucg_request_cancel(each) == UCS_OK);
+        CHECK(in.run_until([&] { return waiting() == 0; }));
     }
     // The queries name it before the time is up, and so do all lines of the log when it is.
     void check() {
@@ -175,4 +188,17 @@ TEST_CASE("of many operations under way each names the rank that never comes") {
     for (int i = 0; i < 8; ++i)
         of.start(UCG_COLL_BARRIER, nullptr, 0, 0.4);
     of.check();
+}
+
+// It had to wait until the first one's patience was over, up to 12.8 seconds.
+TEST_CASE("who waits for an operation is found soon, however long another one has waited") {
+    scene of(apart);
+    of.start(UCG_COLL_BARRIER, nullptr, 0, 0);
+    of.let_pass(20 * second);
+    CHECK(of.name_it());
+    of.start(UCG_COLL_BARRIER, nullptr, 0, 0);
+    CHECK(!of.name_it());
+    of.let_pass(second);
+    CHECK(of.name_it());
+    of.give_up();
 }
