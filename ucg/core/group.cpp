@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ucg/core/log.hpp"
-#include "ucg/core/request.hpp"
 #include "ucg/core/wait.hpp"
 #include "ucs/time/turn.hpp"
 
@@ -249,17 +248,20 @@ std::vector<schedule::rank_t> group::missing(const schedule::operation& what) co
     return ranks.empty() ? what.missing() : ranks;
 }
 
-void group::watch(request& what) {
-    timed_.push_back(&what);
+void group::watch(request& what) noexcept {
+    timed_.push_back(what);
     if (far_ != nullptr) far_->hurry(what.timeout());
 }
 
 void group::expire() noexcept {
     const ucs::time::nanoseconds now = ucs::time::now();
-    const std::vector<request*> timed = timed_;
-    for (request* const each : timed)
-        if (std::ranges::find(timed_, each) != timed_.end() && each->deadline() <= now)
-            each->expire();
+    // Each leaves the list, and its callback may change it further.
+    const auto first_late = [&] {
+        return std::ranges::find_if(timed_,
+                                    [now](const request& each) { return each.deadline() <= now; });
+    };
+    for (auto late = first_late(); late != timed_.end(); late = first_late())
+        late->expire();
 }
 
 }  // namespace ucg

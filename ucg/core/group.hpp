@@ -11,6 +11,7 @@
 #include "ucg/core/group_fabric.hpp"
 #include "ucg/core/joining.hpp"
 #include "ucg/core/kept_requests.hpp"
+#include "ucg/core/request.hpp"
 #include "ucg/net/ucp_fabric.hpp"
 #include "ucg/node/fabric.hpp"
 #include "ucg/node/patience.hpp"
@@ -18,8 +19,6 @@
 #include "ucg/select/measure.hpp"
 
 namespace ucg {
-
-class request;
 
 // Owned by the program. While it is being made it only has a state. Owner context; the context
 // outlives it.
@@ -88,8 +87,7 @@ public:
     void give_up(ucs_status_t why) noexcept;
 
     // Requests whose time is limited.
-    void watch(request& what);
-    void forget(request& what) noexcept { std::erase(timed_, &what); }
+    void watch(request& what) noexcept;
 
     // Debugging: whether arguments are compared, and doing so (agreement.hpp).
     [[nodiscard]] bool checks() const noexcept { return context_.options().check; }
@@ -131,7 +129,7 @@ private:
     schedule::link_cost links_;
     std::vector<select::price_sample> samples_;
     std::optional<schedule::operation> measuring_;  // while the group is being made
-    std::vector<request*> timed_;
+    ucs::datastruct::auto_list<request, &request::timed_hook> timed_;
     unsigned looks_ = 0;
     unsigned splits_ = 0;
     unsigned requests_ = 0;

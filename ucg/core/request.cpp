@@ -33,10 +33,6 @@ request::request(group& of, double timeout, const listener& told) noexcept
     if (limit > 0 && limit < longest) timeout_ = static_cast<ucs::time::nanoseconds>(limit * 1e9);
 }
 
-request::~request() {
-    group_.forget(*this);
-}
-
 ucs_status_t request::start() noexcept {
     if (status_ == UCS_INPROGRESS) return UCS_ERR_BUSY;
     if (const ucs_status_t refused = may_start(); refused != UCS_OK) return refused;
@@ -66,10 +62,8 @@ void request::skip(ucs_status_t why) noexcept {
 
 void request::end(ucs_status_t status) noexcept {
     comparing_ = false;
-    if (deadline_ != 0) {
-        deadline_ = 0;
-        group_.forget(*this);
-    }
+    deadline_ = 0;
+    timed_hook.unlink();
     // What follows may free it as soon as it is seen to have ended.
     const listener told = told_;
     if (group_.checks()) group_.compare_next(*this);
@@ -99,7 +93,7 @@ std::vector<rank_t> request::missing() const {
 }
 
 void request::expire() noexcept try {
-    group_.forget(*this);  // once
+    timed_hook.unlink();  // once
     missed_ = missing_now();
     ucs::log::error(core_log, "{} timed out after {:.3g} s on rank {} of {}: {}{}", name(),
                     static_cast<double>(timeout_) / 1e9, group_.rank(), group_.size(),

@@ -7,6 +7,7 @@
 
 #include "ucg/core/signature.hpp"
 #include "ucg/schedule/step.hpp"
+#include "ucs/datastruct/intrusive.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/status.h"
 
@@ -26,7 +27,7 @@ public:
 
     request(const request&) = delete;
     request& operator=(const request&) = delete;
-    virtual ~request();
+    virtual ~request() = default;
 
     [[nodiscard]] ucs_status_t start() noexcept;
     [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
@@ -56,6 +57,9 @@ public:
     // It does not run here, but may on other ranks, for which it fails.
     void skip(ucs_status_t why) noexcept;
     void end(ucs_status_t status) noexcept;
+
+    // Its place in the group's list of those whose time is limited: starting it needs no memory.
+    ucs::datastruct::auto_unlink_hook timed_hook;
 
 protected:
     // `timeout` in seconds; 0: as the options say.
