@@ -1,43 +1,49 @@
 #include "ucg/core/agreement.hpp"
 
-#include <algorithm>
 #include <new>
+#include <utility>
 
 #include "ucg/core/group.hpp"
 
 namespace ucg {
 
 void agreement::compare(request& what) noexcept {
-    try {
-        queue_.push_back({&what});
-    } catch (const std::bad_alloc&) {
-        what.end(UCS_ERR_NO_MEMORY);
-        return;
+    what.stopped = UCS_OK;
+    queue_.push_back(what);
+    go_on();
+}
+
+// Some end as soon as they begin: the next one's turn comes here, and not within their end.
+void agreement::go_on() noexcept {
+    if (std::exchange(going_on_, true)) return;
+    while (!queue_.empty() && !begun_) {
+        begun_ = true;
+        begin();
     }
-    if (queue_.size() == 1) begin();
+    going_on_ = false;
 }
 
 void agreement::begin() noexcept {
-    request& first = *queue_.front().which;
+    request& first = queue_.front();
+    round_.emplace(group_.over(), group_.frames());
+    round_->on_end(on_end, this);
     try {
-        round_.emplace(group_.over(), group_.frames());
         what_.init(group_.size(), first.says(), first.deals());
         round_->init(what_);
     } catch (const std::bad_alloc&) {
-        first.end(UCS_ERR_NO_MEMORY);
-        return;
+        // The round has its number all the same, and so has what is compared.
+        if (first.stopped == UCS_OK) first.stopped = UCS_ERR_NO_MEMORY;
     }
-    round_->on_end(on_end, this);
     // Who was stopped while it waited does not wait for the others, who may never come.
-    if (const ucs_status_t stopped = queue_.front().stopped; stopped != UCS_OK)
-        round_->start_failed(stopped);
+    if (first.stopped != UCS_OK)
+        round_->start_failed(first.stopped);
     else
         round_->start();
 }
 
 void agreement::on_end(schedule::operation& ended, void* self) noexcept {
     auto& of = *static_cast<agreement*>(self);
-    request& first = *of.queue_.front().which;
+    request& first = of.queue_.front();
     const ucs_status_t status = ended.status();
     const ucs_status_t verdict = status == UCS_OK ? of.what_.verdict() : UCS_OK;
     if (verdict != UCS_OK || first.uses_engine()) of.take_number();
@@ -62,19 +68,17 @@ std::vector<schedule::rank_t> agreement::missing() const {
     return round_ ? group_.missing(*round_) : std::vector<schedule::rank_t>();
 }
 
-void agreement::next(request& ended) noexcept {
-    if (queue_.empty() || queue_.front().which != &ended) return;
-    queue_.pop_front();
-    if (!queue_.empty()) begin();
+void agreement::leave(request& ended) noexcept {
+    if (!ended.compared_hook.is_linked()) return;
+    queue_.erase(queue_.iterator_to(ended));
+    begun_ = false;
 }
 
 void agreement::stop(request& what, ucs_status_t why) noexcept {
-    const auto found = std::ranges::find(queue_, &what, &entry::which);
-    if (found == queue_.end()) return;
-    if (found == queue_.begin())
+    if (&what == &queue_.front() && begun_)
         round_->fail(why);
     else
-        found->stopped = why;
+        what.stopped = why;
 }
 
 }  // namespace ucg

@@ -1,7 +1,6 @@
 // Whether all ranks call an operation with arguments that fit each other: a help for debugging.
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -22,8 +21,9 @@ public:
 
     // Runs it when those before have ended and all agree, or ends it with an error everywhere.
     void compare(request& what) noexcept;
-    // It ended: the next one's turn.
-    void next(request& ended) noexcept;
+    // It ended: go_on() makes it the next one's turn.
+    void leave(request& ended) noexcept;
+    void go_on() noexcept;
     // Ends one that has not run, on every rank: when its turn comes, because all have the same
     // order.
     void stop(request& what, ucs_status_t why) noexcept;
@@ -44,12 +44,9 @@ private:
     };
 
     group& group_;
-    struct entry {
-        request* which;
-        ucs_status_t stopped = UCS_OK;  // not UCS_OK: with what it is to end
-    };
-
-    std::deque<entry> queue_;  // the first one is compared, or runs
+    ucs::datastruct::list<request, &request::compared_hook> queue_;
+    bool begun_ = false;     // the first one is compared, or runs
+    bool going_on_ = false;  // on the stack
     comparison what_;
     std::optional<schedule::operation> round_;
     no_steps no_steps_;

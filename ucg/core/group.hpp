@@ -92,7 +92,8 @@ public:
     // Debugging: whether arguments are compared, and doing so (agreement.hpp).
     [[nodiscard]] bool checks() const noexcept { return context_.options().check; }
     void compare(request& what) noexcept { agreement_.compare(what); }
-    void compare_next(request& ended) noexcept { agreement_.next(ended); }
+    void leave_comparison(request& ended) noexcept { agreement_.leave(ended); }
+    void compare_next() noexcept { agreement_.go_on(); }
     void stop_comparing(request& what, ucs_status_t why) noexcept { agreement_.stop(what, why); }
     [[nodiscard]] std::vector<schedule::rank_t> missing_in_comparison() const {
         return agreement_.missing();

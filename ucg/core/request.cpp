@@ -64,11 +64,13 @@ void request::end(ucs_status_t status) noexcept {
     comparing_ = false;
     deadline_ = 0;
     timed_hook.unlink();
-    // What follows may free it as soon as it is seen to have ended.
+    // What follows may free it as soon as it is seen to have ended. Others end after it has.
     const listener told = told_;
-    if (group_.checks()) group_.compare_next(*this);
+    group& in = group_;
+    if (in.checks()) in.leave_comparison(*this);
     status_ = status;
     if (told.call != nullptr) told.call(reinterpret_cast<ucg_request_h>(this), status, told.arg);
+    if (in.checks()) in.compare_next();
 }
 
 void request::fail(ucs_status_t why) noexcept {

@@ -58,8 +58,10 @@ public:
     void skip(ucs_status_t why) noexcept;
     void end(ucs_status_t status) noexcept;
 
-    // Its place in the group's list of those whose time is limited: starting it needs no memory.
-    ucs::datastruct::auto_unlink_hook timed_hook;
+    // Its places in lists of the group: starting it needs no memory for them.
+    ucs::datastruct::auto_unlink_hook timed_hook;  // those whose time is limited
+    ucs::datastruct::list_hook compared_hook;      // those that are compared (agreement.hpp)
+    ucs_status_t stopped = UCS_OK;                 // there: with what it is to end, not UCS_OK
 
 protected:
     // `timeout` in seconds; 0: as the options say.
