@@ -1,6 +1,7 @@
 #include "ucg/node/fabric.hpp"
 
 #include <cstring>
+#include <new>
 
 #include "ucg/node/log.hpp"
 #include "ucg/node/status_word.hpp"
@@ -77,7 +78,11 @@ void fabric::cancel(step& what) noexcept {
 ucs_status_t fabric::enter(schedule::operation& what, schedule::sequence_t& number) noexcept {
     number = numbers_.take(what.numbered());
     tell(begun_by(me_, what.numbered()), number + 1);
-    running_.push_back({number, &what, false});
+    try {
+        running_.push_back({number, &what, false});
+    } catch (const std::bad_alloc&) {
+        return UCS_ERR_NO_MEMORY;
+    }
     for (const frame& each : told_)
         if (each.sequence == number) return status_in(each.status);
     return UCS_OK;
@@ -118,12 +123,16 @@ void fabric::tell_all(schedule::sequence_t number, ucs_status_t why) noexcept {
     said.status = word_of(why);
     for (rank_t rank = 0; rank < size(); ++rank) {
         if (rank == me_ || peers_[rank].lost != UCS_OK) continue;
-        peers_[rank].announcements.push_back(said);
+        try {
+            peers_[rank].announcements.push_back(said);
+        } catch (const std::bad_alloc&) {
+            return give_up(UCS_ERR_NO_MEMORY);  // needs none, and is heard
+        }
         (void)send(peers_[rank]);
     }
 }
 
-void fabric::hear(const frame& said) noexcept {
+void fabric::hear(const frame& said) noexcept try {
     const ucs_status_t why = status_in(said.status);
     if (running* const failed = find(said.sequence)) {
         failed->which->fail_as_told(why);
@@ -131,6 +140,8 @@ void fabric::hear(const frame& said) noexcept {
         told_.push_back(said);
         told_.back().status = word_of(why);
     }
+} catch (const std::bad_alloc&) {
+    give_up(UCS_ERR_NO_MEMORY);  // it would wait for ever in that operation
 }
 
 std::uint64_t& fabric::begun_by(rank_t rank, schedule::series of) const noexcept {

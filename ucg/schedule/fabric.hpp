@@ -45,7 +45,8 @@ public:
 
     // An operation starts: gives it the next sequence number of its series, the same on every
     // rank because all start those of a series in the same order. An error: another rank reported
-    // already that this operation failed there; it counts as started nevertheless.
+    // already that this operation failed there, or there is no memory for it; it counts as started
+    // nevertheless, and the operation announces it.
     [[nodiscard]] virtual ucs_status_t enter(operation& what, sequence_t& number) noexcept = 0;
 
     // It ended here; no step of it is under way. After a failure, messages for it may still come:

@@ -76,7 +76,7 @@ void operation::start() noexcept {
     scratch_.clear();
     ++busy_;
     if (const ucs_status_t status = fabric_.enter(*this, number_); status != UCS_OK) {
-        failure_ = status;
+        fail(status);
     } else {
         root_ = program_ != nullptr ? program_->run(me_) : by_->run(me_, call_);
         end_ = {1, 0, nullptr};
@@ -90,12 +90,7 @@ void operation::start_failed(ucs_status_t why) noexcept {
     status_ = UCS_INPROGRESS;
     failure_ = UCS_OK;
     const ucs_status_t status = fabric_.enter(*this, number_);
-    if (status != UCS_OK) {
-        failure_ = status;
-        settle();
-    } else {
-        fail(why);
-    }
+    fail(status != UCS_OK ? status : why);
 }
 
 void operation::post(step& what) noexcept {

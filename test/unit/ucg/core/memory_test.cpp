@@ -1,5 +1,7 @@
 // Memory that runs out is a status.
 #include <catch2/catch.hpp>
+#include <string>
+#include <vector>
 
 #include "test/integration/exhaustion/allocations.hpp"
 #include "test/unit/ucg/core/world.hpp"
@@ -21,5 +23,40 @@ TEST_CASE("starting an operation with a limit of time needs no memory") {
     CHECK(wanted == 0);
     REQUIRE(in.run_until([&] { return all.over(); }));
     for (const ucg_request_h each : all.all())
+        CHECK(ucg_request_test(each) == UCS_OK);
+}
+
+// Nobody is told by what has no memory to be listed, unless it says so itself.
+TEST_CASE("an operation that finds no memory at its start ends on all ranks") {
+    const auto nodes =
+        GENERATE(std::vector<std::string>{"a", "a"}, std::vector<std::string>{"a", "b"});
+    CAPTURE(nodes);
+    test::world in(nodes);
+    const std::uint64_t counts[] = {1, 1};
+    std::uint32_t from[] = {1, 2}, into[2] = {};
+    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
+    args.coll = UCG_COLL_ALLTOALLV;
+    args.src = from;
+    args.dst = into;
+    args.type = UCG_TYPE_UINT32;
+    args.src_counts = args.dst_counts = counts;
+    test::requests sound(in), failed(in);
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        sound.add(rank, args);
+        failed.add(rank, args);
+    }
+    REQUIRE(ucg_request_start(sound.all()[0]) == UCS_OK);
+    exhaustion::arm(exhaustion::how::once, 1);
+    const ucs_status_t begun = ucg_request_start(failed.all()[0]);
+    const bool struck = exhaustion::struck();
+    exhaustion::disarm();
+    REQUIRE(begun == UCS_OK);
+    REQUIRE(struck);
+    CHECK(ucg_request_test(failed.all()[0]) == UCS_ERR_NO_MEMORY);
+    REQUIRE(ucg_request_start(sound.all()[1]) == UCS_OK);
+    REQUIRE(ucg_request_start(failed.all()[1]) == UCS_OK);
+    REQUIRE(in.run_until([&] { return sound.over() && failed.over(); }));
+    CHECK(ucg_request_test(failed.all()[1]) == UCS_ERR_NO_MEMORY);
+    for (const ucg_request_h each : sound.all())
         CHECK(ucg_request_test(each) == UCS_OK);
 }

@@ -54,14 +54,16 @@ public:
     }
     [[nodiscard]] ucs_status_t enter(operation&, schedule::sequence_t& number) noexcept override {
         number = next_++;
-        return UCS_OK;
+        return refuses ? UCS_ERR_NO_MEMORY : UCS_OK;
     }
     void leave(operation& what) noexcept override { ended.push_back(what.status()); }
-    void announce(operation&, ucs_status_t) noexcept override {
+    void announce(operation&, ucs_status_t why) noexcept override {
+        announced.push_back(why);
         if (schedule::step* const leaves = std::exchange(waits_, nullptr))
             leaves->owner->complete(*leaves, UCS_OK);
     }
-    std::vector<ucs_status_t> ended;
+    std::vector<ucs_status_t> ended, announced;
+    bool refuses = false;
 
 private:
     schedule::step* waits_ = nullptr;
@@ -237,6 +239,19 @@ TEST_CASE(
     what.fail(UCS_ERR_TIMED_OUT);
     CHECK(net.ended == std::vector{UCS_ERR_CANCELED, UCS_ERR_TIMED_OUT});
     CHECK(witness::alive == 0);
+}
+
+TEST_CASE("an operation that cannot begin fails on all ranks") {
+    leaves_late net;
+    net.refuses = true;
+    schedule::frame_pool frames;
+    const schedule::algorithm by = row_of(send_to_one);
+    operation what(net, frames);
+    REQUIRE(what.init(by, {}) == UCS_OK);
+    what.start();
+    what.start_failed(UCS_ERR_INVALID_PARAM);
+    CHECK(net.announced == std::vector{UCS_ERR_NO_MEMORY, UCS_ERR_NO_MEMORY});
+    CHECK(net.ended == net.announced);
 }
 
 TEST_CASE("an operation runs a program as often as it is started") {
