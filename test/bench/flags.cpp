@@ -5,7 +5,9 @@
 //
 //   flags CPU CPU ITERATIONS
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,8 +34,11 @@ struct shared {
     flag timed[in_turn][2];
 };
 
+::pid_t parent = 0;  // of the second process
+
 [[noreturn]] void give_up(const char* what) {
     std::perror(what);
+    if (parent != 0) ::kill(parent, SIGTERM);  // it waits for a flag of this one
     std::exit(1);
 }
 
@@ -62,7 +67,7 @@ void measure(shared& with, tools::start_line& start, std::size_t me, std::size_t
     for (std::size_t i = 0; i < rounds; ++i) {
         auto& timed = with.timed[i % in_turn];
         exchange(with.before[me], with.before[1 - me], i + 1);
-        if (!start.meet([] {})) std::exit(1);
+        if (!start.meet([] {})) give_up("flags: the other process does not come");
         const std::uint64_t begin = tools::read_ticks();
         exchange(timed[me], timed[1 - me], i + 1);
         times[i] = static_cast<double>(tools::read_ticks() - begin);
@@ -85,11 +90,15 @@ int main(int argc, char** argv) {
     auto* const times = static_cast<double*>(shared_memory(2 * rounds * sizeof(double)));
     tools::start_line ours, theirs;
     if (!ours.make(2)) give_up("flags: start line");
-    const ::pid_t other = ::fork();
+    const ::pid_t first = ::getpid(), other = ::fork();
     if (other < 0) give_up("flags: process");
     const std::size_t me = other == 0 ? 1 : 0;
+    if (me == 1) {
+        parent = first;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
     bind_to(std::atoi(argv[1 + me]));
-    if (me == 1 && !theirs.join(ours.where())) std::exit(1);
+    if (me == 1 && !theirs.join(ours.where())) give_up("flags: start line");
     measure(with, me == 0 ? ours : theirs, me, rounds, times + me * rounds);
     if (me == 1) std::_Exit(0);
     int how = 0;
