@@ -25,7 +25,8 @@ class blame {
 public:
     using rank_t = schedule::rank_t;
 
-    // What one rank tells another.
+    // What one rank tells another: of each kind no more than a message has room for.
+    static constexpr std::size_t most = 5;
     struct word {
         std::vector<rank_t> blamed;
         std::vector<rank_t> begun;  // of those that it has blamed before
@@ -71,29 +72,49 @@ public:
         return left;
     }
 
-    // What a rank that asks is told of these.
+    // What a rank that asks is told of these, `most` at most.
     word answer(rank_t asker, const std::vector<rank_t>& blamed) {
-        return {blamed, come_of(std::exchange(told_[asker], blamed))};
+        told& of = told_[asker];
+        const word said{blamed, come_of(of)};
+        note(of, said);
+        return said;
     }
+    [[nodiscard]] bool is_asked() const { return !told_.empty(); }
     // Calls `tell` with each rank that asked and was told something else, and with the word for it;
     // false: not now.
     template<class Tell>
     void tell(const std::vector<rank_t>& blamed, const Tell& tell) {
-        for (auto& [asker, last] : told_)
-            if (last != blamed && tell(asker, word{blamed, come_of(last)})) last = blamed;
+        for (auto& [asker, of] : told_) {
+            const word said{blamed, come_of(of)};
+            if ((said.blamed != of.last || !said.begun.empty()) && tell(asker, said))
+                note(of, said);
+        }
     }
 
 private:
-    [[nodiscard]] std::vector<rank_t> come_of(const std::vector<rank_t>& told) const {
+    // What this one blamed to a rank that asks it.
+    struct told {
+        std::vector<rank_t> last;
+        std::set<rank_t> names;  // ever, but those of which it was told that they have begun
+    };
+
+    [[nodiscard]] std::vector<rank_t> come_of(const told& of) const {
         std::vector<rank_t> begun;
-        std::ranges::set_intersection(told, begun_, std::back_inserter(begun));
+        std::ranges::set_intersection(of.names, begun_, std::back_inserter(begun));
+        begun.resize(std::min(begun.size(), most));
         return begun;
+    }
+    static void note(told& of, const word& said) {
+        for (const rank_t each : said.begun)
+            of.names.erase(each);
+        of.names.insert(said.blamed.begin(), said.blamed.end());
+        of.last = said.blamed;
     }
 
     std::map<rank_t, std::vector<rank_t>> said_;  // whom those blame that were asked
     std::set<rank_t> begun_;
-    std::vector<rank_t> pending_;                 // not asked in this round
-    std::map<rank_t, std::vector<rank_t>> told_;  // whom this one blamed to those that ask it
+    std::vector<rank_t> pending_;  // not asked in this round
+    std::map<rank_t, told> told_;
 };
 
 }  // namespace ucg::net

@@ -45,7 +45,7 @@ public:
     // wait, or for none but ranks that have begun. And which of those that it blamed before have
     // begun.
     struct answer {
-        static constexpr std::uint32_t most = 5;
+        static constexpr std::uint32_t most = blame::most;
 
         std::uint32_t group;
         schedule::rank_t who;

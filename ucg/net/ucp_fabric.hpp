@@ -77,7 +77,7 @@ private:
     static constexpr ucs::time::nanoseconds first_call = 100'000'000;
     static constexpr ucs::time::nanoseconds longest_call = 128 * first_call;
     static constexpr ucs::time::nanoseconds never = ~ucs::time::nanoseconds{0};
-    // Questions and repeated answers in one round of calls.
+    // Questions and repeated answers in one round of calls; a question is always answered.
     static constexpr unsigned most_messages = 256;
 
     // An operation that failed and still has steps under way.

@@ -59,12 +59,15 @@ void ucp_fabric::tell_askers() {
     tells_ = false;
     for (const schedule::operation* each : running_) {
         const auto found = blames_.find(each->number());
-        if (found == blames_.end() || each->failed()) continue;
+        if (found == blames_.end() || !found->second.is_asked() || each->failed()) continue;
         found->second.tell(first_blamed(*each, found->second),
                            [&](rank_t who, const blame::word& said) {
                                if (messages_left_ == 0) return false;
                                const auto to = peers_.to(who);
-                               if (!to) return false;
+                               if (!to) {
+                                   tells_ |= to.status() == UCS_INPROGRESS;
+                                   return false;
+                               }
                                --messages_left_;
                                news::explain(*to, group_, rank_, each->number(), said);
                                return true;
@@ -90,7 +93,7 @@ std::vector<rank_t> ucp_fabric::blamed(const schedule::operation& what) const {
 std::vector<rank_t> ucp_fabric::first_blamed(const schedule::operation& what,
                                              const blame& book) const {
     std::vector<rank_t> known = book.ranks(waits_of(what));
-    known.resize(std::min<std::size_t>(known.size(), news::answer::most));
+    known.resize(std::min<std::size_t>(known.size(), blame::most));
     return known;
 }
 

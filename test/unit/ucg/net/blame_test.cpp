@@ -102,6 +102,42 @@ TEST_CASE("those that ask are told again when something changes, also who has co
     CHECK(told == ranks{4, 4});
 }
 
+TEST_CASE("that a rank has begun is told to all that heard its name, however long ago") {
+    blame of;
+    of.begin_round(ranks{5});
+    static_cast<void>(of.answer(3, {5}));
+    std::vector<blame::word> told;
+    const auto tell = [&](const ranks& blamed) {
+        of.tell(blamed, [&](auto, const blame::word& said) {
+            told.push_back(said);
+            return true;
+        });
+    };
+    tell({6});
+    of.hear(5, {{}, {}});
+    tell({6});
+    tell({6});
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].begun.empty());
+    CHECK(told[1].blamed == ranks{6});
+    CHECK(told[1].begun == ranks{5});
+}
+
+TEST_CASE("who has begun is told of in as many words as it takes") {
+    blame of;
+    const ranks some{1, 2, 3, 4, 5}, others{6, 7, 8};
+    static_cast<void>(of.answer(9, some));
+    static_cast<void>(of.answer(9, others));
+    ranks all = some;
+    all.insert(all.end(), others.begin(), others.end());
+    of.begin_round(all);
+    for (const auto each : all)
+        of.hear(each, {{}, {}});
+    CHECK(of.answer(9, {}).begun == some);
+    CHECK(of.answer(9, {}).begun == others);
+    CHECK(of.answer(9, {}).begun.empty());
+}
+
 // Each had the name from the other one, long after that rank had come.
 TEST_CASE("ranks that wait for each other do not keep a name alive") {
     blame here;
