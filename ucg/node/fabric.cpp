@@ -59,7 +59,9 @@ void fabric::post(step& what) noexcept {
 void fabric::cancel(step& what) noexcept {
     peer& with = peers_[what.peer];
     if (what.what == schedule::action::send) {
-        if (with.begun && with.sends.first == &what) {
+        // The rest of one that was canceled before may still be going out, in front of this one.
+        const bool is_half_out = with.begun && with.abandoned == 0 && with.sends.first == &what;
+        if (is_half_out) {
             with.abandoned = what.bytes;
             with.out.disown();
         }

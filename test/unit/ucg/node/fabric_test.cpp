@@ -334,6 +334,48 @@ TEST_CASE("a message that was canceled half way is not taken for a whole one") {
     CHECK(run_node(test::small_node(2), ranks_are::processes, cancel_early) == "");
 }
 
+namespace {
+
+// Rank 1 cancels a message that is half in its full ring, and a short one behind it, and sends a
+// third one; then rank 0 comes.
+std::string cancel_two(test::node_rank& me) {
+    node::fabric over(me.memory, me.lives, me.rank);
+    schedule::frame_pool frames;
+    const task_of what = long_one(collective::bcast, "binomial");
+    std::deque<test::reference> data;
+    std::deque<schedule::operation> all;
+    for (const std::uint64_t count : {std::uint64_t{100'000}, std::uint64_t{1}, std::uint64_t{2}}) {
+        scenario of = what.of;
+        of.count = count;
+        data.emplace_back(of);
+        all.emplace_back(over, frames);
+        if (all.back().init(*what.by, data.back().call_of(me.rank)) != UCS_OK) return "init";
+    }
+    std::uint64_t& canceled = me.memory.control_of(1).entry;
+    while (me.rank == 0 && node::look(canceled) == 0)
+        ::usleep(100);
+    for (schedule::operation& each : all)
+        each.start();
+    if (me.rank == 1) {
+        all[0].fail(UCS_ERR_CANCELED);
+        all[1].fail(UCS_ERR_CANCELED);
+        node::tell(canceled, 1);
+    }
+    for (schedule::operation& each : all) {
+        const ucs_status_t wanted = &each == &all[2] ? UCS_OK : UCS_ERR_CANCELED;
+        if (const ucs_status_t status = over.wait(each); status != wanted)
+            return fmt::format("rank {}: {}", me.rank, ucs_status_string(status));
+    }
+    return data[2].wrong_at(me.rank);
+}
+
+}  // namespace
+
+// The second one was taken for the one that is half out, which then never came to its end.
+TEST_CASE("two messages that were canceled do not block the third") {
+    CHECK(run_node(test::small_node(2), ranks_are::processes, cancel_two) == "");
+}
+
 TEST_CASE("a ring with nonsense ends what is expected of it", "[threads]") {
     scenario of;
     of.what = collective::allreduce;
