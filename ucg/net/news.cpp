@@ -82,6 +82,9 @@ void news::reply(const question& asked, ucp_ep_h to) const noexcept try {
     if (!expects(asked)) return tell(to, {asked.group, left, asked.whom});
     const auto found = groups_.find(asked.group);
     if (found == groups_.end()) return;
+    // The word of that may have gone to nobody but ranks that are gone.
+    if (const ucs_status_t why = found->second->failure_of(asked.operation); why != UCS_OK)
+        return tell(to, {asked.group, static_cast<std::int32_t>(why), asked.operation});
     const auto said = found->second->answer(asked.operation, asked.who);
     if (said) explain(to, asked.group, found->second->rank(), asked.operation, *said);
 } catch (const std::bad_alloc&) {

@@ -33,8 +33,8 @@ public:
     };
     // That rank has destroyed the group, or has lost the one that hears this.
     static constexpr std::int32_t left = 1;
-    // One rank waits for another in an operation. It hears that the other one has left, if that is
-    // so; else an answer, if the other one has begun the operation.
+    // One rank waits for another in an operation. It hears that the other one has left, or that the
+    // operation has failed, if that is so; else an answer, if the other one has begun it.
     struct question {
         std::uint32_t group;
         schedule::rank_t who, whom;

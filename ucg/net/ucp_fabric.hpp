@@ -62,6 +62,11 @@ public:
     void hurry(ucs::time::nanoseconds limit) noexcept;
     // The ranks that have not begun it, as far as this one has found out; empty: it knows of none.
     [[nodiscard]] std::vector<schedule::rank_t> blamed(const schedule::operation& what) const;
+    // Why an operation has failed, as far as this rank knows; UCS_OK: it has not, or that was long
+    // ago.
+    [[nodiscard]] ucs_status_t failure_of(schedule::sequence_t number) noexcept {
+        return failed(number).of(number);
+    }
     // For a rank that asks, and is told again when it changes: the same, as far as it fits into a
     // message. Nothing: this one has not begun it itself. std::bad_alloc.
     [[nodiscard]] std::optional<blame::word> answer(schedule::sequence_t number,

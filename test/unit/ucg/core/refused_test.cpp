@@ -196,6 +196,26 @@ TEST_CASE("buffers that are refused end the next start, and others serve again")
     CHECK(of.into[wrong_rank][0] == 4.0F);
 }
 
+// Rank 0 tells ranks 1 and 2, which are dead and tell nobody else.
+TEST_CASE("a failure is heard by asking where all that were told of it are gone") {
+    const test::log_capture captured;
+    test::world in(four_nodes);
+    data of;
+    test::requests all(in);
+    ucg_request_h refused = nullptr;
+    ucg_coll_args_t args = of.args(UCG_COLL_SCATTERV, 0);
+    args.src_counts = nullptr;
+    REQUIRE(ucg_request_init(in.groups[0], &args, &refused) == UCS_ERR_INVALID_PARAM);
+    all.add(3, of.args(UCG_COLL_SCATTERV, 3));
+    in.freeze(1);
+    in.freeze(2);
+    REQUIRE(ucg_request_start(refused) == UCS_OK);
+    CHECK(all.run() == UCS_ERR_INVALID_PARAM);
+    CHECK(ucg_request_free(refused) == UCS_OK);
+    in.thaw(1);
+    in.thaw(2);
+}
+
 TEST_CASE("a blocking call that one rank refuses returns its status on every rank") {
     const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
     const bool is_kept = GENERATE(false, true);
