@@ -33,9 +33,11 @@ public:
 private:
     static void note(ucm_event_type_t, ucm_event_t* event, void* arg) {
         auto& self = *static_cast<watch*>(arg);
+        // In the other order than look_at() writes them: no size without a begin.
+        const std::size_t size = self.size_;
         const char* wanted = self.begin_;
         const auto* first = static_cast<const char*>(event->vm_unmapped.address);
-        const char* last = std::min(first + event->vm_unmapped.size, wanted + self.size_);
+        const char* last = std::min(first + event->vm_unmapped.size, wanted + size);
         first = std::max(first, wanted);
         if (first < last) self.told_ += static_cast<std::size_t>(last - first);
         errno = ENOTTY;  // of no consequence to the call
