@@ -1,13 +1,13 @@
 // A hostile process that knows a rank's worker: it sends what ranks tell each other about failures,
-// departures and who waits for whom, while they do barriers, of which the last rank begins none.
+// departures and who waits for whom, while they do barriers.
 // The input is a program of such messages and of calls. Whatever was said, the ranks can cancel,
 // and destroy their groups.
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "test/fuzz/program.hpp"
 #include "test/fuzz/silence.hpp"
 #include "test/sim/transports.hpp"
 #include "test/support/environment.hpp"
@@ -20,44 +20,22 @@
 
 namespace {
 
+using fuzz::reader;
+using fuzz::require;
 using ucg::net::news;
 
 constexpr std::uint32_t ranks = 3;
 
-void require(bool holds) {
-    if (!holds) std::abort();
+// Mostly what some rank may mean, else anything.
+template<class Number>
+Number number(reader& input) noexcept {
+    const unsigned first = input.byte();
+    if (first < 240) return static_cast<Number>(first % 6);
+    Number any{};
+    for (std::size_t i = 0; i < sizeof any; ++i)
+        any = static_cast<Number>(static_cast<std::uint64_t>(any) << 8 | input.byte());
+    return any;
 }
-
-// The input, read from the front; zeros when it is used up.
-class reader {
-public:
-    reader(const std::uint8_t* data, std::size_t size) noexcept : rest_(data, size) {}
-    [[nodiscard]] bool empty() const noexcept { return rest_.empty(); }
-    unsigned byte() noexcept {
-        if (rest_.empty()) return 0;
-        const unsigned value = rest_.front();
-        rest_ = rest_.subspan(1);
-        return value;
-    }
-    // Mostly what some rank may mean, else anything.
-    template<class Number>
-    Number number() noexcept {
-        const unsigned first = byte();
-        if (first < 240) return static_cast<Number>(first % 6);
-        Number any{};
-        for (std::size_t i = 0; i < sizeof any; ++i)
-            any = static_cast<Number>(static_cast<std::uint64_t>(any) << 8 | byte());
-        return any;
-    }
-    std::vector<std::uint8_t> bytes(std::size_t count) {
-        const auto taken = rest_.first(std::min(count, rest_.size()));
-        rest_ = rest_.subspan(taken.size());
-        return {taken.begin(), taken.end()};
-    }
-
-private:
-    std::span<const std::uint8_t> rest_;
-};
 
 // A process of the simulation.
 struct process {
@@ -152,15 +130,15 @@ private:
     void step() {
         switch (input_.byte() % 9) {
             case 0:
-                return say(news::failure{input_.number<std::uint32_t>(),
+                return say(news::failure{number<std::uint32_t>(input_),
                                          static_cast<std::int32_t>(input_.byte()) - 128,
-                                         input_.number<std::uint64_t>()});
+                                         number<std::uint64_t>(input_)});
             case 1:
-                return say(news::failure{0, news::left, input_.number<std::uint64_t>()});
+                return say(news::failure{0, news::left, number<std::uint64_t>(input_)});
             case 2:
                 return say(news::question{
-                    input_.number<std::uint32_t>(), input_.number<std::uint32_t>(),
-                    input_.number<std::uint32_t>(), input_.byte(), input_.number<std::uint64_t>()});
+                    number<std::uint32_t>(input_), number<std::uint32_t>(input_),
+                    number<std::uint32_t>(input_), input_.byte(), number<std::uint64_t>(input_)});
             case 3:
                 return answer();
             case 4:
@@ -182,15 +160,15 @@ private:
 
     void answer() {
         news::answer said{};
-        said.group = input_.number<std::uint32_t>();
-        said.who = input_.number<std::uint32_t>();
-        said.operation = input_.number<std::uint64_t>();
-        said.blamed_count = input_.number<std::uint32_t>();
-        said.begun_count = input_.number<std::uint32_t>();
+        said.group = number<std::uint32_t>(input_);
+        said.who = number<std::uint32_t>(input_);
+        said.operation = number<std::uint64_t>(input_);
+        said.blamed_count = number<std::uint32_t>(input_);
+        said.begun_count = number<std::uint32_t>(input_);
         for (auto& each : said.blamed)
-            each = input_.number<std::uint32_t>();
+            each = number<std::uint32_t>(input_);
         for (auto& each : said.begun)
-            each = input_.number<std::uint32_t>();
+            each = number<std::uint32_t>(input_);
         say(said);
     }
 
@@ -202,7 +180,7 @@ private:
     }
 
     // The header is the message; it is copied before the call returns.
-    void send(const std::vector<std::uint8_t>& what) {
+    void send(std::span<const std::uint8_t> what) {
         ucp_request_param_t param{};
         param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
         param.flags =

@@ -1,11 +1,11 @@
 // A hostile peer: the input is a program of calls to a worker and of messages that arrive between
 // them. The fuzzer may write numbers that the worker sent (ids, addresses) into its messages, so
 // that it gets behind the look-up of ids. Every request must have ended when the worker is gone.
-#include <cstdlib>
 #include <list>
 #include <utility>
 
 #include "test/fuzz/black_hole.hpp"
+#include "test/fuzz/program.hpp"
 #include "test/fuzz/silence.hpp"
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/handles.hpp"
@@ -15,30 +15,8 @@
 
 namespace {
 
-void require(bool holds) {
-    if (!holds) std::abort();
-}
-
-// The input, read from the front; zeros when it is used up.
-class reader {
-public:
-    reader(const std::uint8_t* data, std::size_t size) noexcept : rest_(data, size) {}
-    [[nodiscard]] bool empty() const noexcept { return rest_.empty(); }
-    unsigned byte() noexcept {
-        if (rest_.empty()) return 0;
-        const unsigned value = rest_.front();
-        rest_ = rest_.subspan(1);
-        return value;
-    }
-    std::span<const std::uint8_t> bytes(std::size_t count) noexcept {
-        const auto taken = rest_.first(std::min(count, rest_.size()));
-        rest_ = rest_.subspan(taken.size());
-        return taken;
-    }
-
-private:
-    std::span<const std::uint8_t> rest_;
-};
+using fuzz::reader;
+using fuzz::require;
 
 constexpr std::uint64_t peer_uid = 0x1122334455667788;
 

@@ -1,0 +1,37 @@
+// An input that is a program: what a target does next is read from it, byte by byte.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+namespace fuzz {
+
+inline void require(bool holds) {
+    if (!holds) std::abort();
+}
+
+// The input, read from the front; zeros when it is used up.
+class reader {
+public:
+    reader(const std::uint8_t* data, std::size_t size) noexcept : rest_(data, size) {}
+    [[nodiscard]] bool empty() const noexcept { return rest_.empty(); }
+    unsigned byte() noexcept {
+        if (rest_.empty()) return 0;
+        const unsigned value = rest_.front();
+        rest_ = rest_.subspan(1);
+        return value;
+    }
+    std::span<const std::uint8_t> bytes(std::size_t count) noexcept {
+        const auto taken = rest_.first(std::min(count, rest_.size()));
+        rest_ = rest_.subspan(taken.size());
+        return taken;
+    }
+
+private:
+    std::span<const std::uint8_t> rest_;
+};
+
+}  // namespace fuzz
