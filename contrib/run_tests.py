@@ -269,6 +269,8 @@ class Run:
             "abi": lambda: self.ctest("abi", "release", "abi"),
             "integration": lambda: self.ctest("integration", "release", "integration", "-LE", "mpi"),
             "mpi": lambda: self.ctest("mpi", "release", "integration", *mpi, jobs="1"),
+            "adversary": lambda: self.ctest("adversary", "release", "adversary", *([] if self.args.long else ["-LE", "long"]),
+                                            jobs="1"),
             "guest": self.guest,
             "quickstart": self.quickstart,
             "symbols": self.symbols,
@@ -279,7 +281,7 @@ class Run:
 
 
 STAGES = ["format", "layers", "headers", "unit", "conformance", "sim", "coverage", "abi", "integration", "mpi",
-          "guest", "quickstart", "symbols", "fuzz", "asan", "tsan"]
+          "adversary", "guest", "quickstart", "symbols", "fuzz", "asan", "tsan"]
 SLOW = ["coverage", "symbols", "fuzz", "asan", "tsan"]  # not with --quick
 AGAIN = ["unit", "conformance", "sim"]  # asan runs the same tests
 LONG = ["coverage"]  # only with --long
