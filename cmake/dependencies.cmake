@@ -1,5 +1,6 @@
 # Required: threads, fmt (private), Boost.Intrusive (headers), the headers of rdma-core, whose
-# libraries are loaded when they are needed (uct/ib/base/verbs_library.hpp).
+# libraries are loaded when they are needed (uct/ib/base/verbs_library.hpp), libsodium (linked
+# dynamically; only ucs/security includes its headers).
 # CUDA and FUSE are detected (cmake/detected.cmake) and nothing here needs them; without FUSE
 # there is no module for ucx_vfs.
 find_package(Threads REQUIRED)
@@ -10,6 +11,13 @@ add_compile_definitions(BOOST_ALL_NO_LIB)
 find_path(HAWSER_VERBS_HEADERS infiniband/verbs.h REQUIRED DOC "Headers of libibverbs")
 find_path(HAWSER_RDMACM_HEADERS rdma/rdma_cma.h REQUIRED DOC "Headers of librdmacm")
 mark_as_advanced(HAWSER_VERBS_HEADERS HAWSER_RDMACM_HEADERS)
+
+find_path(HAWSER_SODIUM_HEADERS sodium.h DOC "Headers of libsodium")
+find_library(HAWSER_SODIUM_LIBRARY sodium DOC "libsodium.so")
+mark_as_advanced(HAWSER_SODIUM_HEADERS HAWSER_SODIUM_LIBRARY)
+if(NOT HAWSER_SODIUM_HEADERS OR NOT HAWSER_SODIUM_LIBRARY)
+  message(FATAL_ERROR "libsodium was not found; contrib/install-packages build installs it (Debian: libsodium-dev)")
+endif()
 
 # ucs/log/fmt.cpp compiles parts of fmt that are internal to its major version.
 find_package(fmt REQUIRED)

@@ -4,6 +4,7 @@
 
 #include "ucs/log/settings.hpp"
 #include "ucs/memory/event_settings.hpp"
+#include "ucs/security/job_key.hpp"
 #include "ucs/vfs/settings.hpp"
 
 namespace ucs::config {
@@ -25,9 +26,9 @@ const table& general_settings::options() {
 }
 
 std::span<const table* const> general_tables() {
-    static const std::array<const table*, 4> tables{
+    static const std::array<const table*, 5> tables{
         &general_settings::options(), &log::settings::options(), &memory::event_settings::options(),
-        &vfs::settings::options()};
+        &security::job_key_settings::options(), &vfs::settings::options()};
     return tables;
 }
 

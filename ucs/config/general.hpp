@@ -16,7 +16,7 @@ struct general_settings {
 };
 
 // The tables that every program knows beside those of what it uses: these, logging, memory events,
-// object tree.
+// security, object tree.
 // For `ucx_info -c`; warn_unknown and modify know them anyway.
 [[nodiscard]] std::span<const table* const> general_tables();
 

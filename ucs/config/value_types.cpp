@@ -7,6 +7,7 @@
 
 #include "ucs/config/boolean.hpp"
 #include "ucs/config/option.hpp"
+#include "ucs/config/secret_text.hpp"
 #include "ucs/config/text.hpp"
 #include "ucs/config/units.hpp"
 #include "ucs/log/level.hpp"
@@ -215,6 +216,19 @@ const value_type& value_type_of<std::string>() {
                                          return store(field, std::optional(std::string(text)));
                                      },
                                      [](const void* field) { return get<std::string>(field); }};
+    return type;
+}
+
+template<>
+const value_type& value_type_of<secret_text>() {
+    static constexpr value_type type{
+        "any text; it is not printed",
+        [](std::string_view text, void* field) {
+            return store(field, std::optional(secret_text{std::string(text)}));
+        },
+        [](const void* field) {
+            return std::string(get<secret_text>(field).text.empty() ? "" : hidden_value);
+        }};
     return type;
 }
 

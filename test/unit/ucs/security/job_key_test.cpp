@@ -1,0 +1,90 @@
+#include "ucs/security/job_key.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "test/support/log_capture.hpp"
+#include "test/support/temp_dir.hpp"
+#include "ucs/config/general.hpp"
+
+using namespace ucs::security;
+
+namespace {
+
+constexpr const char* good_text = "0123456789abcdef0123456789abcdef";
+
+ucs::config::source with(std::string_view name, std::string_view text) {
+    auto made = ucs::config::source::empty();
+    made.set(name, text);
+    return made;
+}
+
+std::string file_with(const test::temp_dir& folder, std::string_view text, mode_t mode = 0600) {
+    const std::string path = folder.write("key", text);
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    return path;
+}
+
+// The file is refused, with one line that names the reason.
+void check_refused(const std::string& path, std::string_view reason) {
+    test::log_capture log;
+    const auto loaded = load_job_key(with("JOB_KEY_FILE", path));
+    INFO(log.text());
+    CHECK(loaded.status() == UCS_ERR_INVALID_PARAM);
+    CHECK(log.size() == 1);
+    CHECK(log.count(reason, ucs::log::level::error) == 1);
+}
+
+}  // namespace
+
+TEST_CASE("without options there is no job key") {
+    const auto loaded = load_job_key(ucs::config::source::empty());
+    REQUIRE(loaded.ok());
+    CHECK_FALSE(loaded->has_value());
+}
+
+TEST_CASE("a key in the environment and the same one in a file are equal") {
+    const test::temp_dir folder;
+    const auto text = load_job_key(with("JOB_KEY", good_text));
+    const auto file =
+        load_job_key(with("JOB_KEY_FILE", file_with(folder, std::string("  ") + good_text + "\n")));
+    REQUIRE((text.ok() && text->has_value()));
+    REQUIRE((file.ok() && file->has_value()));
+    CHECK(**text == **file);
+    CHECK(**text == key::from_text(good_text));
+}
+
+TEST_CASE("a short key is refused and not printed") {
+    test::log_capture log;
+    CHECK(load_job_key(with("JOB_KEY", "open sesame")).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("UCX_JOB_KEY has less than 16 characters", ucs::log::level::error) == 1);
+    CHECK(log.count("sesame") == 0);
+}
+
+TEST_CASE("a file that others could read, replace or block on holds no key") {
+    const test::temp_dir folder;
+    check_refused(folder / "absent", "No such file");
+    check_refused(file_with(folder, good_text, 0640), "chmod 600");
+    check_refused(file_with(folder, good_text, 0602), "chmod 600");
+    check_refused(file_with(folder, "short"), "less than 16 characters");
+    check_refused(file_with(folder, std::string(5000, 'x')), "longer than 4096");
+    check_refused(folder.path(), "no regular file");
+    folder.link("link", file_with(folder, good_text));
+    check_refused(folder / "link", "symbolic link");
+    REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+    check_refused(folder / "fifo", "no regular file");
+    if (::geteuid() != 0) return;
+    const std::string foreign = file_with(folder, good_text);
+    REQUIRE(::chown(foreign.c_str(), 1, 1) == 0);
+    check_refused(foreign, "another user");
+}
+
+TEST_CASE("listing the options does not show the key") {
+    const auto source = with("JOB_KEY", good_text);
+    const std::string text = ucs::config::print(source, ucs::config::general_tables(), "title",
+                                                ucs::config::print_values | ucs::config::print_doc);
+    CHECK(text.find("UCX_JOB_KEY=(hidden)") != text.npos);
+    CHECK(text.find(good_text) == text.npos);
+}

@@ -1,0 +1,73 @@
+#include "ucs/security/key.hpp"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "ucs/security/mac.hpp"
+
+using namespace ucs::security;
+
+TEST_CASE("keys for different purposes and contexts differ") {
+    const key parent = key::from_text("the parent of all keys");
+    const key one = key::derive(parent, "tcp", bytes_of("a"));
+    CHECK(one == key::derive(parent, "tcp", bytes_of("a")));
+    CHECK_FALSE(one == key::derive(parent, "tcp", bytes_of("b")));
+    CHECK_FALSE(one == key::derive(parent, "cm", bytes_of("a")));
+    CHECK_FALSE(one == key::derive(key::from_text("another parent"), "tcp", bytes_of("a")));
+    CHECK_FALSE(one == parent);
+}
+
+TEST_CASE("purpose and context do not run together") {
+    const key parent = key::random();
+    CHECK_FALSE(key::derive(parent, "tcp", bytes_of("x")) == key::derive(parent, "tcpx"));
+}
+
+TEST_CASE("a combined key needs both keys") {
+    const key first = key::random();
+    const key second = key::random();
+    CHECK(key::combine(first, second) == key::combine(first, second));
+    CHECK_FALSE(key::combine(first, second) == key::combine(first, key::random()));
+    CHECK_FALSE(key::combine(first, second) == key::combine(key::random(), second));
+    CHECK_FALSE(key::combine(first, second) == key::combine(second, first));
+}
+
+TEST_CASE("random keys, secrets and texts do not repeat") {
+    CHECK_FALSE(key::random() == key::random());
+    CHECK_FALSE(worker_secret::random() == worker_secret::random());
+    const std::string text = random_key_text();
+    CHECK(text.size() == 64);
+    CHECK(text.find_first_not_of("0123456789abcdef") == text.npos);
+    CHECK(text != random_key_text());
+}
+
+TEST_CASE("a worker's secret survives its way through an address") {
+    const worker_secret secret = worker_secret::random();
+    const worker_secret copy = worker_secret::from_bytes(secret.data());
+    CHECK(copy == secret);
+    CHECK(copy.as_key() == secret.as_key());
+    CHECK_FALSE(worker_secret::random().as_key() == secret.as_key());
+}
+
+TEST_CASE("the tag is BLAKE2b of the framed fields") {
+    // Python: hashlib.blake2b(b"\3".ljust(8, b"\0") + b"abc", digest_size=16, key=hashlib.blake2b(
+    // b"\x0f".ljust(8, b"\0") + b"hawser key text" + b"\4".ljust(8, b"\0") + b"test",
+    // digest_size=32).digest()).hexdigest()
+    const tag made = authenticate(key::from_text("test"), {bytes_of("abc")});
+    std::string text;
+    for (const std::byte each : made) {
+        constexpr char digits[] = "0123456789abcdef";
+        text += digits[std::to_integer<unsigned>(each) >> 4];
+        text += digits[std::to_integer<unsigned>(each) & 15];
+    }
+    CHECK(text == "77542030a08d7cdae59e220607932b18");
+}
+
+TEST_CASE("fields of a tag do not run together") {
+    const key with = key::random();
+    const tag one = authenticate(with, {bytes_of("ab"), bytes_of("c")});
+    CHECK(same_tag(one, authenticate(with, {bytes_of("ab"), bytes_of("c")})));
+    CHECK_FALSE(same_tag(one, authenticate(with, {bytes_of("a"), bytes_of("bc")})));
+    CHECK_FALSE(same_tag(one, authenticate(with, {bytes_of("abc")})));
+    CHECK_FALSE(same_tag(one, authenticate(with, {bytes_of("ab"), bytes_of("c"), {}})));
+    CHECK_FALSE(same_tag(one, authenticate(key::random(), {bytes_of("ab"), bytes_of("c")})));
+}
