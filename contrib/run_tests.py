@@ -261,6 +261,7 @@ class Run:
         return {
             "format": lambda: self.script("check-format"),
             "layers": lambda: self.script("check-layers"),
+            "docs": lambda: self.script("check-docs"),
             "headers": lambda: self.script("check-headers"),
             "unit": lambda: self.ctest("unit", "dev", "unit"),
             "conformance": lambda: self.ctest("conformance", "dev", "conformance"),
@@ -280,7 +281,7 @@ class Run:
         }
 
 
-STAGES = ["format", "layers", "headers", "unit", "conformance", "sim", "coverage", "abi", "integration", "mpi",
+STAGES = ["format", "layers", "docs", "headers", "unit", "conformance", "sim", "coverage", "abi", "integration", "mpi",
           "adversary", "guest", "quickstart", "symbols", "fuzz", "asan", "tsan"]
 SLOW = ["coverage", "symbols", "fuzz", "asan", "tsan"]  # not with --quick
 AGAIN = ["unit", "conformance", "sim"]  # asan runs the same tests
