@@ -1,8 +1,10 @@
 #include "uct/tcp/connection.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <new>
@@ -17,7 +19,8 @@ namespace {
 // After this time without endpoints a side proposes to close the connection.
 constexpr ucs::time::nanoseconds unused_before_parting = 1'000'000'000;
 
-// Reads that a connection which failed in sending gets, to deliver what the peer sent before.
+// Most reads of what the peer sent before a connection that failed in sending is given up, and of
+// what is dropped when the interface closes.
 constexpr unsigned last_reads = 1024;
 
 }  // namespace
@@ -64,13 +67,13 @@ void connection::end_operations_of(const ep& user) {
             fail_for_memory("the rest of a message could not be kept");
         }
     }
-    if (sending != nullptr) sending->finish(state_ == state::failed ? failure_ : UCS_OK);
+    if (sending != nullptr) sending->finish(has_ended() ? failure_ : UCS_OK);
     const auto of_user = [&user](const waiting_flush& flush) { return flush.user == &user; };
     for (auto at = std::find_if(flushes_.begin(), flushes_.end(), of_user); at != flushes_.end();
          at = std::find_if(flushes_.begin(), flushes_.end(), of_user)) {
         completion* done = at->done;
         flushes_.erase(at);
-        done->finish(state_ == state::failed ? failure_ : UCS_ERR_CANCELED);
+        done->finish(has_ended() ? failure_ : UCS_ERR_CANCELED);
     }
 }
 
@@ -94,11 +97,21 @@ void connection::fail(ucs_status_t status) {
     owner_.attend(*this);
 }
 
+// What the peer sent before, a goodbye above all, says more than an error of the socket. Messages
+// are delivered in progress only, so that the end gets its status there.
+void connection::fail_after_reading(ucs_status_t status) {
+    if (has_ended()) return;
+    if (state_ != state::established && state_ != state::parting) return fail(status);
+    move(event::send_failed);
+    failure_ = status;
+    owner_.attend(*this);
+}
+
+// Returns that there is no room: why, the caller is told when the failure is reported.
 ucs_status_t connection::fail_sending(int error) {
     ucs::log::diag(log, "send() to {}: {}", peer_name(), error_text(error));
-    drain_first_ = true;
-    fail(status_of_loss(error));
-    return failure_;
+    fail_after_reading(status_of_loss(error));
+    return UCS_ERR_NO_RESOURCE;
 }
 
 ucs_status_t connection::fail_for_memory(const char* what) {
@@ -115,7 +128,7 @@ ucs_status_t connection::why_not() {
 
 ucs_status_t connection::flush(ep& user, completion* done) {
     if (state_ == state::failed) return failure_;
-    if (tx_.empty()) return UCS_OK;
+    if (tx_.empty() && state_ != state::draining) return UCS_OK;
     if (done == nullptr) return UCS_INPROGRESS;
     try {
         flushes_.push_back({tx_.queued(), done, &user});
@@ -141,13 +154,14 @@ unsigned connection::on_socket(std::uint32_t epoll_events) {
     }
     unsigned events = 0;
     if ((epoll_events & EPOLLOUT) != 0) events += send_queued();
-    if ((epoll_events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && state_ != state::failed) {
+    if ((epoll_events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && !has_ended()) {
         events += receive();
     }
     return events;
 }
 
 unsigned connection::settle() {
+    if (state_ == state::draining) read_what_arrived();
     if (state_ == state::failed) return failure_told_ ? 0 : finish_failure();
     // Nobody waits for an attempt any more. Once greeted, the peer may send on the connection
     // already, so that one is made and then parted.
@@ -159,7 +173,6 @@ unsigned connection::settle() {
 
 unsigned connection::finish_failure() {
     failure_told_ = true;
-    if (drain_first_) drain();
     close_socket();
     for (ep& user : users_)
         owner_.report(user, failure_);
@@ -167,8 +180,7 @@ unsigned connection::finish_failure() {
     return 1;
 }
 
-void connection::drain() {
-    // The peer may have sent messages and then closed; they count.
+void connection::read_what_arrived() {
     for (unsigned reads = 0; reads < last_reads; ++reads) {
         const std::span<iovec> space = rx_.space();
         if (space.empty()) break;
@@ -177,8 +189,10 @@ void connection::drain() {
         if (got <= 0 || rx_.consume(static_cast<std::size_t>(got), events) != UCS_OK) break;
     }
     if ((rx_.take_control() >> static_cast<unsigned>(wire::frame_kind::leave) & 1U) != 0) {
+        ucs::log::debug(log, "{} had closed its interface", peer_name());
         failure_ = UCS_ERR_NOT_CONNECTED;
     }
+    fail(failure_);
 }
 
 void connection::on_control(unsigned kinds) {
@@ -234,7 +248,7 @@ void connection::look_for_answer() noexcept {
     const ucs::net::answer_state said = ucs::net::answers_of(fd_.get(), now);
     if (!silence_.look(said.owed, said.heard, now)) return;
     ucs::log::diag(log, "{} does not answer any more", peer_name());
-    fail(UCS_ERR_ENDPOINT_TIMEOUT);
+    fail_after_reading(UCS_ERR_ENDPOINT_TIMEOUT);
 }
 
 void connection::on_tick(ucs::time::nanoseconds now) {
@@ -273,12 +287,20 @@ void connection::send_control(wire::frame_kind kind) {
         return;
     }
     if (alone) send_queued();
-    if (!tx_.empty() && state_ != state::failed) watch(EPOLLIN | EPOLLOUT);
+    if (!tx_.empty() && !has_ended()) watch(EPOLLIN | EPOLLOUT);
 }
 
 void connection::say_goodbye() {
     if (state_ == state::established || state_ == state::parting) {
         send_control(wire::frame_kind::leave);
+    }
+}
+
+void connection::drop_unread() noexcept {
+    if (!fd_) return;
+    std::array<std::byte, 16384> room;
+    for (unsigned reads = 0; reads < last_reads; ++reads) {
+        if (::recv(fd_.get(), room.data(), room.size(), MSG_DONTWAIT | MSG_TRUNC) <= 0) return;
     }
 }
 

@@ -64,16 +64,23 @@ public:
     enum class verdict { welcome, lost_race, stale, wait };
     [[nodiscard]] verdict judge(const wire::greeting& hello) const noexcept;
     void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt) noexcept;
-    void give_up(ucs_status_t status) { fail(status); }
+    void give_up(ucs_status_t status) { fail_after_reading(status); }
 
     // --- closing the interface
     void say_goodbye();
+    // Drops what the peer sent and this side has not read: the kernel answers closing a socket with
+    // unread bytes by a reset, which may overtake the goodbye and what was sent before it.
+    void drop_unread() noexcept;
     [[nodiscard]] bool unsent() const noexcept;
     [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
     [[nodiscard]] bool is_watched() const noexcept { return watched_ != 0; }
     unsigned send_queued();
 
     [[nodiscard]] state where() const noexcept { return state_; }
+    // Endpoints get a status from it, and nothing else any more.
+    [[nodiscard]] bool has_ended() const noexcept {
+        return state_ == state::draining || state_ == state::failed;
+    }
     [[nodiscard]] std::uint64_t peer_id() const noexcept { return peer_id_; }
     [[nodiscard]] bool is_removable() const noexcept;
     [[nodiscard]] bool needs_ticks() const noexcept;
@@ -90,6 +97,7 @@ private:
 
     bool move(event what);
     void fail(ucs_status_t status);
+    void fail_after_reading(ucs_status_t status);
     ucs_status_t fail_sending(int error);
     ucs_status_t fail_for_memory(const char* what);
 
@@ -105,7 +113,7 @@ private:
 
     // connection.cpp
     unsigned finish_failure();
-    void drain();
+    void read_what_arrived();
     void on_control(unsigned kinds);
     void on_part();
     void on_end_of_stream();
@@ -141,9 +149,8 @@ private:
     ucs::time::nanoseconds due_ = 0;  // of the timer of the state
     ucs_status_t failure_ = UCS_OK;
     bool failure_told_ = false;
-    bool part_denied_ = false;  // the peer will ask when it has no use for the connection
-    bool drain_first_ = false;
-    bool waits_for_memory_ = false;         // to receive into
+    bool part_denied_ = false;       // the peer will ask when it has no use for the connection
+    bool waits_for_memory_ = false;  // to receive into
     std::optional<wire::frame_kind> owed_;  // control frame to send behind what is under way
     std::size_t answered_ = 0;
     ucs::net::silence_watch silence_;

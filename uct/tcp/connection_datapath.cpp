@@ -94,7 +94,7 @@ unsigned connection::send_queued() {
             fail_for_memory("a control frame could not be queued");
         }
     }
-    if (tx_.empty() && state_ != state::failed) watch(EPOLLIN);
+    if (tx_.empty() && !has_ended()) watch(EPOLLIN);
     const unsigned events = finish_flushes();
     if (ended == nullptr) return events;
     ended->finish(UCS_OK);

@@ -187,6 +187,7 @@ connection::verdict connection::judge(const wire::greeting& hello) const noexcep
             // Numbers wrap, so they are compared by their distance.
             return static_cast<std::int32_t>(hello.attempt - peer_attempt_) > 0 ? verdict::wait
                                                                                 : verdict::stale;
+        case state::draining:
         case state::failed:
             return verdict::wait;
         default:

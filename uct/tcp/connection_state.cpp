@@ -33,12 +33,16 @@ constexpr transition table[] = {
     {state::parting, event::part_denied, state::established},
     {state::parting, event::parted, state::idle},
     {state::parting, event::broken, state::failed},
+    {state::established, event::send_failed, state::draining},
+    {state::parting, event::send_failed, state::draining},
+    {state::draining, event::broken, state::failed},
 };
 
 constexpr std::array state_names{"idle",        "connecting", "greeting", "backing off",
-                                 "established", "parting",    "failed"};
-constexpr std::array event_names{"wanted", "connected",   "welcomed",    "accepted", "gave way",
-                                 "retry",  "ask to part", "part denied", "parted",   "broken"};
+                                 "established", "parting",    "draining", "failed"};
+constexpr std::array event_names{"wanted",   "connected",   "welcomed",    "accepted",
+                                 "gave way", "retry",       "ask to part", "part denied",
+                                 "parted",   "send failed", "broken"};
 
 }  // namespace
 

@@ -12,7 +12,8 @@ enum class state : std::uint8_t {
     greeting,     // our hello is out
     backing_off,  // an attempt failed or gave way; a timer retries, or the peer connects
     established,
-    parting,  // we asked whether the connection may close and send nothing until answered
+    parting,   // we asked whether the connection may close and send nothing until answered
+    draining,  // the socket takes nothing more; progress reads what arrived, then names the end
     failed,
 };
 
@@ -25,8 +26,9 @@ enum class event : std::uint8_t {
     retry,        // the timer of backing_off
     ask_to_part,  // nobody uses this side any more
     part_denied,
-    parted,  // both sides agreed, the socket closes
-    broken,  // for good
+    parted,       // both sides agreed, the socket closes
+    send_failed,  // or the peer fell silent: only what it sent before tells why
+    broken,       // for good
 };
 
 // State after `what` in `from`, or nothing: the pair must not happen.

@@ -145,7 +145,7 @@ ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte
 
 connection& iface::connection_to(std::uint64_t peer_id) {
     const auto known = peers_.find(peer_id);
-    if (known != peers_.end() && known->second->where() != state::failed) return *known->second;
+    if (known != peers_.end() && !known->second->has_ended()) return *known->second;
     auto fresh = std::make_unique<connection>(*this, peer_id);
     if (known == peers_.end()) return *peers_.emplace(peer_id, std::move(fresh)).first->second;
     others_.push_back(std::move(known->second));

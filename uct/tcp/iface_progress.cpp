@@ -160,6 +160,8 @@ void iface::close_gently() {
             if (link->unsent()) link->send_queued();
         }
     }
+    for (const auto& [peer, link] : peers_)
+        link->drop_unread();
 }
 
 // Waits a little for sockets that have something to send; false when there are none.

@@ -30,6 +30,19 @@ TEST_CASE("every state but failed can break") {
     }
 }
 
+TEST_CASE("a connection that stands and cannot send is drained before it fails") {
+    for (const state from : {state::established, state::parting}) {
+        CHECK(next_state(from, event::send_failed) == state::draining);
+    }
+    for (const state from : {state::idle, state::connecting, state::greeting, state::backing_off,
+                             state::draining, state::failed}) {
+        CHECK_FALSE(next_state(from, event::send_failed));
+    }
+    for (const event other : {event::wanted, event::accepted, event::ask_to_part, event::parted}) {
+        CHECK_FALSE(next_state(state::draining, other));
+    }
+}
+
 TEST_CASE("parting is taken back or ends in a connection that can be made anew") {
     CHECK(next_state(state::established, event::ask_to_part) == state::parting);
     CHECK(next_state(state::parting, event::part_denied) == state::established);

@@ -1,3 +1,7 @@
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#include <optional>
 #include <random>
 
 #include "test/support/virtual_time.hpp"
@@ -109,6 +113,100 @@ TEST_CASE("an interface that is closed in order is told apart from one that died
     }
     REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
     CHECK(a.failures == std::vector{UCS_ERR_NOT_CONNECTED});
+}
+
+namespace {
+
+// Sends a control frame by hand and then breaks the connection, as the kernel does for a process
+// that closes a socket with unread bytes. The other side's kernel has the frame before the reset.
+void say_and_break(ucs::unique_fd& fd, uct::tcp::wire::frame_kind kind) {
+    const uct::tcp::wire::frame_header frame{0, 0, kind, uct::tcp::wire::frame_mark};
+    REQUIRE(::send(fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    int unacknowledged = 1;
+    while (unacknowledged != 0) {
+        REQUIRE(::ioctl(fd.get(), SIOCOUTQ, &unacknowledged) == 0);
+        ::poll(nullptr, 0, 1);
+    }
+    const linger at_once{1, 0};
+    REQUIRE(::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+    fd.reset();
+}
+
+}  // namespace
+
+TEST_CASE("a send that meets the end of the peer does not hide the peer's goodbye") {
+    worker a;
+    connection_by_hand made(a);
+    REQUIRE(sent(a, *made.via, a, 1));
+    say_and_break(made.fd, uct::tcp::wire::frame_kind::leave);
+
+    static ucs_status_t result;
+    result = UCS_OK;
+    uct::completion done{.done = [](uct::completion& self) { result = self.status; }};
+    const std::size_t operation = GENERATE(0U, 1U, 2U);
+    bytes payload = filled(32768, 7);
+    const uct::iov piece{payload.data(), payload.size()};
+    const auto attempt = [&]() -> ucs_status_t {
+        if (operation == 0) return send(*made.via, 2);
+        if (operation == 1) return made.via->am_zcopy(1, {}, {&piece, 1}, &done);
+        return static_cast<ucs_status_t>(made.via->am_bcopy(
+            1, [](void*, void*, std::size_t capacity) { return capacity; }, nullptr));
+    };
+    CHECK(attempt() == UCS_ERR_NO_RESOURCE);
+    CHECK(made.via->flush(&done) == UCS_INPROGRESS);
+    REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
+    CHECK(a.failures == std::vector{UCS_ERR_NOT_CONNECTED});
+    CHECK(result == UCS_ERR_NOT_CONNECTED);
+    CHECK(attempt() == UCS_ERR_NOT_CONNECTED);
+    CHECK(made.via->flush(nullptr) == UCS_ERR_NOT_CONNECTED);
+}
+
+TEST_CASE("a send that meets the end of a peer without goodbye is told of a death") {
+    worker a;
+    connection_by_hand made(a);
+    REQUIRE(sent(a, *made.via, a, 1));
+    say_and_break(made.fd, uct::tcp::wire::frame_kind::part_denied);
+    CHECK(send(*made.via, 2) == UCS_ERR_NO_RESOURCE);
+    REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
+    CHECK(a.failures == std::vector{UCS_ERR_CONNECTION_RESET});
+    CHECK(send(*made.via, 3) == UCS_ERR_CONNECTION_RESET);
+}
+
+TEST_CASE("a new endpoint to a peer whose old connection is being drained gets a new connection") {
+    worker a;
+    connection_by_hand made(a);
+    REQUIRE(sent(a, *made.via, a, 1));
+    say_and_break(made.fd, uct::tcp::wire::frame_kind::leave);
+    CHECK(send(*made.via, 2) == UCS_ERR_NO_RESOURCE);
+    const auto again = a.connect(made.peer.address());
+    CHECK(send(*again, 3) == UCS_ERR_NO_RESOURCE);
+    made.fd = made.peer.let_in(a);
+    CHECK(sent(a, *again, a, 4));
+    CHECK(a.failures == std::vector{UCS_ERR_NOT_CONNECTED});
+}
+
+// The kernel resets a connection that is closed with unread bytes, and forgets what it still had to
+// send: the peer got an error in place of the last messages and the goodbye.
+TEST_CASE("what was sent and the goodbye arrive although the interface closes with unread bytes") {
+    std::optional<worker> a(std::in_place, "TCP_LINGER", "0");
+    connection_by_hand made(*a);
+    REQUIRE(sent(*a, *made.via, *a, 1));
+    std::uint64_t accepted = 0;
+    while (made.via->am_bcopy(
+               1, [](void*, void*, std::size_t capacity) { return capacity; }, nullptr) >= 0) {
+        ++accepted;
+        if (accepted * 16384 >= 1 << 20) break;
+    }
+    REQUIRE(accepted > 0);
+    const auto unread = filled(4, 1);
+    REQUIRE(::send(made.fd.get(), unread.data(), unread.size(), MSG_NOSIGNAL) == 4);
+    made.via.reset();
+    a.reset();
+    bytes room(1 << 16);
+    ssize_t got = 1;
+    while (got > 0)
+        got = ::recv(made.fd.get(), room.data(), room.size(), 0);
+    CHECK(got == 0);
 }
 
 TEST_CASE("nobody listens at the address, or somebody else") {
