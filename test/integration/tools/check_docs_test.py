@@ -42,6 +42,11 @@ class Checks(unittest.TestCase):
             with self.subTest(line=line):
                 self.assertEqual(self.problems(f"# Title\n\n{line}\n"), [(3, said)])
 
+    def test_default_of_a_table(self):
+        rows = "# Title\n\n| option | default | effect |\n| --- | --- | --- |\n| `UCX_KEEPALIVE_INTERVAL` | {} | |\n"
+        self.assertEqual(self.problems(rows.format("20s")), [])
+        self.assertEqual(self.problems(rows.format("30s")), [(5, "UCX_KEEPALIVE_INTERVAL: the default is 20s")])
+
     def test_a_page_that_is_right(self):
         self.assertEqual(self.problems("""# Some title
 
