@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace ucs::sys {
 namespace {
@@ -61,9 +62,13 @@ received_message receive_with_descriptor(int socket, std::span<std::byte> into) 
     message.msg_control = control.data();
     message.msg_controllen = control.size();
     received_message got;
+    // A Unix socket whose other end was closed with unread messages reports ECONNRESET once, before
+    // the messages that had arrived here.
+    bool reset_reported = false;
     do {
         got.length = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    } while (got.length < 0 && errno == EINTR);
+    } while (got.length < 0 &&
+             (errno == EINTR || (errno == ECONNRESET && !std::exchange(reset_reported, true))));
     if (got.length < 0) {
         got.error = errno;
         return got;

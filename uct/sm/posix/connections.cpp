@@ -16,20 +16,33 @@ namespace {
 constexpr unsigned accepts_at_once = 64;
 }  // namespace
 
-void posix_iface::accept_all() {
+bool posix_iface::accept_some() {
     for (unsigned i = 0; i < accepts_at_once; ++i) {
         ucs::unique_fd socket{
             ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
-        if (!socket) return accept_failed(errno);
+        if (!socket) {
+            accept_failed(errno);
+            return false;
+        }
         admit(std::move(socket));
+    }
+    return true;
+}
+
+void posix_iface::accept_the_rest() {
+    // Later senders are refused by the kernel, so that the queue has an end.
+    static_cast<void>(::shutdown(listener_.get(), SHUT_RD));
+    while (accept_some()) {
     }
 }
 
 void posix_iface::accept_failed(int error) {
     // The connection stays in the queue of the socket and is tried again with the next look, so
     // one line is enough until the queue is empty.
-    if (error == EAGAIN) accept_complained_ = false;
-    if (error == EAGAIN || error == EINTR || error == ECONNABORTED || accept_complained_) return;
+    // EINVAL: the queue of a socket that was shut down is empty.
+    const bool empty = error == EAGAIN || error == EINVAL;
+    if (empty) accept_complained_ = false;
+    if (empty || error == EINTR || error == ECONNABORTED || accept_complained_) return;
     accept_complained_ = true;
     ucs::log::warn(posix_log, "accept4 failed, peers must wait: {}", std::strerror(error));
 }

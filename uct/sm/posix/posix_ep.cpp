@@ -107,7 +107,7 @@ void posix_ep::fail(ucs_status_t status) {
         owner().finish_later(connection_->take_flushes(), status);
         drop_connection();
     }
-    owner().endpoint_failed(*this, status);
+    owner().endpoint_failed(*this);
 }
 
 void posix_ep::drop_connection() {

@@ -42,8 +42,13 @@ public:
     // Tries again to hand the ring to the peer. True: no more tries are needed.
     bool retry();
 
+    [[nodiscard]] std::uint64_t peer_socket() const noexcept { return socket_id_; }
+    [[nodiscard]] ucs_status_t error() const noexcept { return error_; }
+
     // Hook for the interface's list of endpoints whose ring the peer does not have yet.
     ucs::datastruct::list_hook retry_hook;
+    // Hook for its list of endpoints that failed and are not reported yet.
+    ucs::datastruct::auto_unlink_hook ended_hook;
 
 private:
     [[nodiscard]] posix_iface& owner() noexcept;

@@ -32,7 +32,7 @@ ucs::result<std::unique_ptr<iface>> posix_iface::open(const resource& where,
         where, params,
         parts{*options, options->geometry(), sm::read_host_identity(), id, std::move(*listener)})};
     const ucs_status_t status =
-        params.events.add(fd, EPOLLIN, [self = made.get()](std::uint32_t) { self->accept_all(); });
+        params.events.add(fd, EPOLLIN, [self = made.get()](std::uint32_t) { self->accept_some(); });
     if (status != UCS_OK) return status;
     return std::unique_ptr<iface>(std::move(made));
 }
@@ -63,8 +63,8 @@ void posix_iface::set_attributes(const config& options) {
 }
 
 posix_iface::~posix_iface() {
-    // Those who are in the queue still get the goodbye that tells an orderly end from a death.
-    accept_all();
+    // Senders that wait in the queue get the goodbye that tells an orderly end from a death.
+    accept_the_rest();
     events_.remove(listener_.get());
     if (retry_timer_ != 0) events_.remove_timer(retry_timer_);
     for (auto* list : {&greeting_, &rings_}) {
@@ -121,8 +121,8 @@ ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byt
         std::make_unique<posix_ep>(*this, *sm::parse_posix_address(address)));
 }
 
-void posix_iface::endpoint_failed(posix_ep& which, ucs_status_t status) noexcept {
-    note_failure(which, status);
+void posix_iface::endpoint_failed(posix_ep& which) noexcept {
+    ended_.push_back(which);
     need_attention();
 }
 

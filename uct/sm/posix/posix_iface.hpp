@@ -47,7 +47,7 @@ public:
     // Nothing can be sent to the peer that receives there, for want of memory or descriptors: a
     // sender that would wait for answers is told so.
     void turn_away(std::uint64_t answer_to) noexcept;
-    void endpoint_failed(posix_ep& which, ucs_status_t status) noexcept;
+    void endpoint_failed(posix_ep& which) noexcept;
     void add_retry(posix_ep& which);
     void forget_retry(posix_ep& which) noexcept;
     void adopt(std::unique_ptr<outgoing> orphan) noexcept;
@@ -62,7 +62,9 @@ private:
     void set_attributes(const config& options);
 
     // Connections (connections.cpp).
-    void accept_all();
+    // Returns whether more senders may wait.
+    bool accept_some();
+    void accept_the_rest();
     void admit(ucs::unique_fd socket) noexcept;
     void accept_failed(int error);
     void on_socket_event(incoming& from) noexcept;
@@ -78,6 +80,8 @@ private:
     void need_attention() noexcept;
     void retry_connections();
     void drop_drained();
+    void tell_ended();
+    void read_ring_of(std::uint64_t sender);
     unsigned finish_completions();
 
     using retry_list = ucs::datastruct::list<posix_ep, &posix_ep::retry_hook>;
@@ -94,7 +98,9 @@ private:
     std::vector<std::unique_ptr<incoming>> greeting_;
     retry_list retry_;
     std::unique_ptr<outgoing> orphans_;  // the first of a chain
-    std::size_t flushes_ = 0;            // that wait or are in finished_
+    // Endpoints that failed; what their peers had sent is delivered before they are reported.
+    ucs::datastruct::auto_list<posix_ep, &posix_ep::ended_hook> ended_;
+    std::size_t flushes_ = 0;  // that wait or are in finished_
     std::vector<std::pair<completion*, ucs_status_t>> finished_;
     const ring_geometry geometry_;
     sm::block_domain blocks_;

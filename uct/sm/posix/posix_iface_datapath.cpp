@@ -85,10 +85,39 @@ ucs_status_t posix_iface::arm() noexcept {
 unsigned posix_iface::attend() {
     attention_ = retries_only_ = false;
     retry_connections();
+    tell_ended();
     drop_drained();
     // Queued sends of a failed endpoint end before its failure is told.
     const unsigned count = dispatch_waiting();
     return count + finish_completions() + report_failures();
+}
+
+// The socket of an endpoint may tell that its peer is gone before the peer's ring has been read:
+// answers to operations of the endpoint may be in it.
+void posix_iface::tell_ended() {
+    if (ended_.empty()) return;
+    accept_some();
+    while (!ended_.empty()) {
+        const std::uint64_t peer = ended_.front().peer_socket();
+        read_ring_of(peer);
+        // A handler may have destroyed the endpoint.
+        if (ended_.empty() || ended_.front().peer_socket() != peer) continue;
+        posix_ep& ended = ended_.front();
+        ended_.pop_front();
+        note_failure(ended, ended.error());
+    }
+}
+
+// At most what fits in the ring: a sender that is alive may go on writing.
+void posix_iface::read_ring_of(std::uint64_t sender) {
+    for (const auto& from : rings_) {
+        if (from->answer_to() != sender) continue;
+        unsigned count = 0;
+        while (from->now() != incoming::state::ended && from->ring().ready() &&
+               count < from->ring().slots()) {
+            count += receive(*from);
+        }
+    }
 }
 
 unsigned posix_iface::finish_completions() {

@@ -80,6 +80,9 @@ public:
     }
 
     [[nodiscard]] std::uint64_t received() const noexcept { return consumed_; }
+    [[nodiscard]] std::size_t slots() const noexcept {
+        return static_cast<std::size_t>(slots_end_ - slots_);
+    }
 
 private:
     [[nodiscard]] bool take_bulk(std::uint64_t word, ring_message& message) noexcept {

@@ -20,10 +20,19 @@ public:
         std::string bytes;
     };
 
+    struct sleeper {};
+
     explicit node(const ucs::config::source& config = ucs::config::source::empty())
+        : node(config, false) {}
+    // A node whose peers call it when it sleeps.
+    node(const ucs::config::source& config, sleeper) : node(config, true) {}
+
+    node(const ucs::config::source& config, bool sleeps)
         : events_(std::move(*ucs::async::event_loop::create())), config_(config) {
-        auto opened = posix_component().open({"posix", "memory", device_type::shared_memory},
-                                             {*events_, config_, 0x1234});
+        iface_params params{*events_, config_, 0x1234};
+        params.sleeps = sleeps;
+        auto opened =
+            posix_component().open({"posix", "memory", device_type::shared_memory}, params);
         REQUIRE(opened.ok());
         iface_ = std::move(*opened);
         for (am_id id = 0; id < 4; ++id) {

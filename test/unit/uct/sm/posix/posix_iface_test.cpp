@@ -93,6 +93,81 @@ TEST_CASE("posix: a peer that closes its interface is told as an orderly end", "
     CHECK(ep->flush(nullptr) == UCS_ERR_NOT_CONNECTED);
 }
 
+// A Unix socket that is closed with unread messages gives its peer an error before what it had
+// said.
+TEST_CASE("posix: an unread wake-up call does not hide the goodbye", "[posix]") {
+    node a;
+    node b(ucs::config::source::empty(), node::sleeper{});
+    auto ep = a.connect_to(b);
+    REQUIRE(send(*ep, 1, 0, "") == UCS_OK);
+    while (b.received.empty())
+        b.progress();
+    while (b.get().arm() != UCS_OK)
+        b.progress();
+    REQUIRE(send(*ep, 1, 1, "") == UCS_OK);  // calls the reader
+    b.close();
+    while (a.failures.empty())
+        a.progress();
+    CHECK(a.failures[0].second == UCS_ERR_NOT_CONNECTED);
+}
+
+TEST_CASE("posix: every sender in the queue of an interface that closes gets a goodbye",
+          "[posix]") {
+    node a;
+    node b;
+    std::vector<std::unique_ptr<ep>> crowd;
+    for (int i = 0; i < 150; ++i) {
+        crowd.push_back(a.connect_to(b));
+        REQUIRE(send(*crowd.back(), 1, 0, "") == UCS_OK);
+    }
+    b.close();
+    while (a.failures.size() < crowd.size())
+        a.progress();
+    for (const auto& [which, status] : a.failures)
+        CHECK(status == UCS_ERR_NOT_CONNECTED);
+}
+
+TEST_CASE("posix: what a peer sent arrives before its end is reported", "[posix]") {
+    node a;
+    node b;
+    auto there = a.connect_to(b);
+    auto back = b.connect_to(a);
+    REQUIRE(send(*there, 1, 0, "") == UCS_OK);
+    const bool accepted = GENERATE(true, false);
+    std::uint64_t count = 0;
+    if (accepted) {
+        REQUIRE(send(*back, 1, count++, "") == UCS_OK);
+        while (a.received.empty())
+            a.progress();
+    }
+    while (send(*back, 1, count, "") == UCS_OK)
+        ++count;
+    back.reset();
+    b.close();
+    while (a.failures.empty())
+        a.progress();
+    CHECK(a.received.size() == count);
+}
+
+TEST_CASE("posix: a handler may destroy the endpoint whose end is about to be reported",
+          "[posix]") {
+    node a;
+    node b;
+    auto there = a.connect_to(b);
+    auto back = b.connect_to(a);
+    REQUIRE(send(*there, 1, 0, "") == UCS_OK);
+    REQUIRE(send(*back, 1, 0, "") == UCS_OK);
+    back.reset();
+    b.close();
+    a.on_message = [&] { there.reset(); };
+    while (there != nullptr)
+        a.progress();
+    while (a.progress() > 0) {
+    }
+    CHECK(a.failures.empty());
+    CHECK(a.received.size() == 1);
+}
+
 TEST_CASE("posix: an address of an interface that is gone fails at the first send", "[posix]") {
     node a;
     std::vector<std::byte> address;
