@@ -21,8 +21,15 @@ ucs_status_t status_of(int error) noexcept {
     return UCS_ERR_UNREACHABLE;
 }
 
-// A queue pair with its descriptors costs as much as three sockets.
-constexpr std::size_t most_with_rdma = uct::tcp::acceptor::most_strangers / 3;
+ucs::net::admission_limits limits(ucs::time::nanoseconds time_to_prove, bool has_rdma) noexcept {
+    auto chosen = ucs::net::acceptor::default_limits(time_to_prove);
+    if (!has_rdma) return chosen;
+    // A queue pair with its descriptors costs as much as three sockets.
+    chosen.most /= 3;
+    chosen.most_per_origin /= 3;
+    return chosen;
+}
+
 constexpr int attempts_at_ports = 16;
 
 // There is no such door, but then nobody else has it either.
@@ -32,19 +39,19 @@ bool is_absence(int error) noexcept {
 
 }  // namespace
 
-struct listener::visitor final : uct::tcp::acceptor::stranger {
+struct listener::visitor final : ucs::net::acceptor::pending {
     visitor(listener& where, std::unique_ptr<channel> by) noexcept
-        : stranger(by->fd()), at(where), words(std::move(by)) {}
+        : pending(by->fd()), at(where), words(std::move(by)) {}
     ~visitor() override {
         if (words != nullptr) at.manager_.see_off(std::move(words));
     }
 
-    void on_words() noexcept override { at.on_words(*this); }
-    void on_end() noexcept override {
+    void on_readable() noexcept override { at.on_words(*this); }
+    void on_shutdown() noexcept override {
         if (step(phase::greeting, event::cancel).todo == action::refuse)
             words->send_refusal(wire::reason::not_served);
     }
-    [[nodiscard]] uct::tcp::socket_address from() const noexcept override {
+    [[nodiscard]] uct::tcp::socket_address remote() const noexcept override {
         return words->remote();
     }
 
@@ -68,18 +75,16 @@ listener::listener(manager& of, const listener_params& params, doors open)
     : manager_(of),
       params_(params),
       doors_(std::move(open)),
-      acceptor_(owner().events(),
-                {.log = wireup_log,
-                 .rejected = owner().rejected(),
-                 .name = doors_.at.text(),
-                 .patience = of.patience(),
-                 .accept = [this](int door) -> std::unique_ptr<visitor> {
-                     std::unique_ptr<channel> words = doors_.accept(door);
-                     if (words == nullptr) return nullptr;
-                     return std::make_unique<visitor>(*this, std::move(words));
-                 },
-                 .most = doors_.rdma ? most_with_rdma : uct::tcp::acceptor::most_strangers,
-                 .at_once = doors_.rdma ? 8U : 64U}) {}
+      acceptor_(owner().events(), {.log = wireup_log,
+                                   .rejected = owner().rejected(),
+                                   .name = doors_.at.text(),
+                                   .limits = limits(of.patience(), doors_.rdma != nullptr),
+                                   .accept = [this](int door) -> std::unique_ptr<visitor> {
+                                       std::unique_ptr<channel> words = doors_.accept(door);
+                                       if (words == nullptr) return nullptr;
+                                       return std::make_unique<visitor>(*this, std::move(words));
+                                   },
+                                   .accepts_per_turn = doors_.rdma ? 8U : 64U}) {}
 
 // Clients use what they have: a door is opened for each, at one port. The two kinds have ports of
 // their own, so one that is free for sockets may be somebody's over RDMA.
@@ -142,7 +147,7 @@ std::vector<int> listener::doors::descriptors() const {
 
 std::unique_ptr<channel> listener::doors::accept(int door) const {
     if (door == socket.get()) {
-        ucs::unique_fd client = uct::tcp::accept_stream(door);
+        ucs::unique_fd client = ucs::net::accept_stream(door);
         return client ? tcp_channel(std::move(client)) : nullptr;
     }
     auto asked = rdma->accept();
@@ -192,7 +197,7 @@ void listener::on_request(visitor& who) {
         return address.ok() && address->uid == said->uid;
     }();
     if (!known) return show_out(who, action::refuse, "sent a malformed request");
-    offers_.push_back(std::make_unique<conn_request>(std::move(*said), who.from()));
+    offers_.push_back(std::make_unique<conn_request>(std::move(*said), who.remote()));
     std::unique_ptr<channel> words = std::move(who.words);
     acceptor_.remove(who);
     offers_.back()->give_channel(std::move(words));
@@ -203,7 +208,7 @@ void listener::show_out(visitor& who, action how, const char* why) noexcept {
     if (how == action::refuse) {
         who.words->send_refusal(why == nullptr ? wire::reason::not_served : who.said.answer());
     }
-    acceptor_.show_out(who, why);
+    acceptor_.reject(who, why);
 }
 
 void listener::run() {

@@ -6,10 +6,10 @@
 #include "ucp/api/ucp.h"
 #include "ucp/cm/conn_request.hpp"
 #include "ucp/cm/connect.hpp"
+#include "ucs/net/acceptor.hpp"
 #include "ucs/type/result.hpp"
 #include "ucs/vfs/directory.hpp"
 #include "uct/ib/rdmacm/door.hpp"
-#include "uct/tcp/acceptor.hpp"
 
 namespace ucp::cm {
 
@@ -46,7 +46,7 @@ private:
         ucs_status_t open_socket();
         int open_rdma();
         [[nodiscard]] std::vector<int> descriptors() const;
-        // As acceptor::terms::accept.
+        // As acceptor::settings::accept.
         [[nodiscard]] std::unique_ptr<channel> accept(int door) const;
     };
 
@@ -59,7 +59,7 @@ private:
     manager& manager_;
     const listener_params params_;
     const doors doors_;
-    uct::tcp::acceptor acceptor_;
+    ucs::net::acceptor acceptor_;
     std::deque<std::unique_ptr<conn_request>> offers_;  // the program has not been told of them
     std::uint64_t told_ = 0;
 };

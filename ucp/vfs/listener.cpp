@@ -11,7 +11,7 @@ void listener::describe(ucs::vfs::directory& into) const {
         return !doors_.rdma ? "tcp" : std::string(doors_.socket ? "tcp " : "") + "rdmacm";
     });
     into.file("accepted", [this] { return std::to_string(acceptor_.accepted()); });
-    into.file("silent", [this] { return std::to_string(acceptor_.strangers()); });
+    into.file("silent", [this] { return std::to_string(acceptor_.size()); });
     into.file("waiting", [this] { return std::to_string(offers_.size()); });
     into.file("told", [this] { return std::to_string(told_); });
 }

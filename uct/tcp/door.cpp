@@ -16,11 +16,11 @@ constexpr ucs::time::nanoseconds patience_with_older = 2 * ucs::time::second;
 
 }  // namespace
 
-struct door::visitor final : acceptor::stranger {
+struct door::visitor final : ucs::net::acceptor::pending {
     visitor(door& where, ucs::unique_fd socket) noexcept
-        : stranger(socket.get()), at(where), fd(std::move(socket)) {}
+        : pending(socket.get()), at(where), fd(std::move(socket)) {}
 
-    void on_words() noexcept override { at.on_greeting(*this); }
+    void on_readable() noexcept override { at.on_greeting(*this); }
     void on_tick(ucs::time::nanoseconds now) noexcept override {
         at.decide(*this, wire::parse_greeting(hello).value, now >= waits_until);
     }
@@ -40,17 +40,17 @@ struct door::visitor final : acceptor::stranger {
 
 door::door(iface& owner, ucs::async::event_loop& events)
     : owner_(owner),
-      acceptor_(events,
-                {.log = log,
-                 .rejected = owner.rejected(),
-                 .name = owner.where().device,
-                 .patience = ucs::time::from_seconds(owner.options().greeting_timeout.seconds),
-                 .accept = [this](int listener) -> std::unique_ptr<visitor> {
-                     ucs::unique_fd fd = accept_stream(listener);
-                     if (!fd) return nullptr;
-                     tune(fd.get(), owner_.options(), owner_.is_loopback());
-                     return std::make_unique<visitor>(*this, std::move(fd));
-                 }}) {}
+      acceptor_(events, {.log = log,
+                         .rejected = owner.rejected(),
+                         .name = owner.where().device,
+                         .limits = ucs::net::acceptor::default_limits(
+                             ucs::time::from_seconds(owner.options().greeting_timeout.seconds)),
+                         .accept = [this](int listener) -> std::unique_ptr<visitor> {
+                             ucs::unique_fd fd = ucs::net::accept_stream(listener);
+                             if (!fd) return nullptr;
+                             tune(fd.get(), owner_.options(), owner_.is_loopback());
+                             return std::make_unique<visitor>(*this, std::move(fd));
+                         }}) {}
 
 ucs_status_t door::open(const settings& options, listen_point& v4, listen_point& v6) {
     ucs_status_t failure = UCS_OK;
@@ -77,7 +77,7 @@ void door::on_greeting(visitor& who) noexcept {
                                who.hello.size() - who.have, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) {
-        acceptor_.show_out(who, nullptr);  // an attempt that its side gave up, or a port scan
+        acceptor_.reject(who, nullptr);  // an attempt that its side gave up, or a port scan
         return;
     }
     who.have += static_cast<std::size_t>(got);
@@ -87,7 +87,7 @@ void door::on_greeting(visitor& who) noexcept {
         refuse(who, parsed.value, wire::refusal_reason::other_version);
     } else if (parsed.error != wire::greeting_error::none ||
                parsed.value.kind != wire::greeting_kind::hello) {
-        acceptor_.show_out(who, "sent no greeting of this protocol");
+        acceptor_.reject(who, "sent no greeting of this protocol");
     } else {
         decide(who, parsed.value, false);
     }
@@ -100,7 +100,7 @@ void door::decide(visitor& who, const wire::greeting& hello, bool end_older) noe
         }
         judge(who, hello);
     } catch (const std::bad_alloc&) {
-        acceptor_.show_out(who, "cannot be let in, out of memory");
+        acceptor_.reject(who, "cannot be let in, out of memory");
     }
 }
 
@@ -128,7 +128,7 @@ void door::judge(visitor& who, const wire::greeting& hello) {
 void door::wait_for_older(visitor& who) noexcept {
     if (who.waits_until != 0) return;
     who.waits_until = ucs::time::now() + patience_with_older;
-    acceptor_.hold(who);
+    acceptor_.defer(who);
 }
 
 void door::refuse(visitor& who, const wire::greeting& hello, wire::refusal_reason reason) noexcept {

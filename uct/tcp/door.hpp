@@ -1,7 +1,7 @@
 // Where peers knock: who has not said yet which interface it is.
 #pragma once
 
-#include "uct/tcp/acceptor.hpp"
+#include "ucs/net/acceptor.hpp"
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/settings.hpp"
 
@@ -27,7 +27,7 @@ private:
 
     iface& owner_;
     std::vector<ucs::unique_fd> listeners_;
-    acceptor acceptor_;
+    ucs::net::acceptor acceptor_;
 };
 
 }  // namespace uct::tcp

@@ -874,7 +874,7 @@ TEST_CASE("a crowd that never speaks takes bounded room and keeps nobody out", "
             ::close(fd);
         log = output.text();
     }
-    CHECK(log.find("have not said who they are") != std::string::npos);
+    CHECK(log.find("have not identified themselves") != std::string::npos);
 }
 
 TEST_CASE("a server that runs out of descriptors serves when there are some again", "[cm]") {

@@ -33,7 +33,7 @@ class Crowds(Case):
         crowd = self.come(point)
         meet()
         self.assertLess(len(server.descriptors()), before + 300)
-        self.assertEqual(len(server.lines("have not said who they are")), 1, server.log())
+        self.assertEqual(len(server.lines("have not identified themselves")), 1, server.log())
         self.assertEqual(len(server.lines()), 1, server.log())
         for one in crowd:
             one.close()

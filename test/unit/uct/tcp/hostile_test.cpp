@@ -81,7 +81,7 @@ TEST_CASE("a crowd that never speaks makes room long before the handshake timeou
     for (int i = 0; i < 600; ++i)
         crowd.push_back(knock(a));
     CHECK(still_works(a));
-    CHECK(log.count("have not said who they are") == 1);
+    CHECK(log.count("have not identified themselves") == 1);
 }
 
 TEST_CASE("strangers that say nonsense again and again do not fill the log") {

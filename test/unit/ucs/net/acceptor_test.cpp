@@ -1,82 +1,91 @@
-#include "uct/tcp/acceptor.hpp"
+#include "ucs/net/acceptor.hpp"
 
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <new>
 #include <optional>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
-#include "uct/tcp/socket.hpp"
 
 using test::virtual_time;
+using ucs::net::acceptor;
 using ucs::time::millisecond;
-using uct::tcp::acceptor;
 
 namespace {
 
-uct::tcp::socket_address loopback(std::uint16_t port) {
+constinit const ucs::log::component test_log{"test.acceptor"};
+
+ucs::net::socket_address loopback(std::uint16_t port) {
     constexpr std::array ip{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}};
-    return {uct::tcp::ip_address::v4(ip), port};
+    return {ucs::net::ip_address::v4(ip), port};
 }
 
-// Takes who says "x", goes on listening to who says "-", and holds who says "w" until it is told
-// that waiting is over.
+// A listener whose peers prove themselves by "x". After "-" it goes on reading, after "p" as well
+// and prefers the peer, and after "w" it defers the decision until the test ends that.
 struct place {
-    struct guest final : acceptor::stranger {
-        guest(place& where, ucs::unique_fd socket)
-            : stranger(socket.get()), at(where), fd(std::move(socket)) {}
-        void on_words() noexcept override {
+    struct guest final : acceptor::pending {
+        guest(place& of_place, ucs::unique_fd socket)
+            : pending(socket.get()), owner(of_place), fd(std::move(socket)) {}
+        void on_readable() noexcept override {
             char word = 0;
             if (::recv(fd.get(), &word, 1, MSG_DONTWAIT) < 0) return;
             if (word == '-') {
-                ++at.heard;
+                ++owner.heard;
                 return;
             }
-            if (word == 'w') return at.door->hold(*this);
-            if (word != 'x') return at.door->show_out(*this, "is not wanted");
+            if (word == 'p') return owner.door->prefer(*this);
+            if (word == 'w') return owner.door->defer(*this);
+            if (word != 'x') return owner.door->reject(*this, "is not wanted");
             take();
         }
         void on_tick(ucs::time::nanoseconds) noexcept override {
-            ++at.asked;
-            if (at.waiting_is_over) take();
+            ++owner.asked;
+            if (owner.waiting_is_over) take();
         }
-        void on_end() noexcept override { ++at.ended; }
+        void on_displaced() noexcept override { ++owner.displaced; }
+        void on_shutdown() noexcept override { ++owner.ended; }
         void take() noexcept {
-            at.taken.push_back(std::move(fd));
-            at.door->remove(*this);
+            owner.taken.push_back(std::move(fd));
+            owner.door->remove(*this);
         }
-        place& at;
+        place& owner;
         ucs::unique_fd fd;
     };
 
-    explicit place(ucs::time::nanoseconds patience = 3600 * ucs::time::second) {
+    explicit place(ucs::time::nanoseconds time_to_prove = 3600 * ucs::time::second,
+                   std::size_t most = 8, std::size_t most_per_origin = 6) {
         events = std::move(*ucs::async::event_loop::create());
-        door.emplace(*events, acceptor::terms{.log = uct::tcp::log,
-                                              .rejected = rejected,
-                                              .name = "here",
-                                              .patience = patience,
-                                              .accept = [this](int at) -> std::unique_ptr<guest> {
-                                                  ucs::unique_fd fd = uct::tcp::accept_stream(at);
-                                                  if (!fd) return nullptr;
-                                                  if (no_memory) throw std::bad_alloc();
-                                                  return std::make_unique<guest>(*this,
-                                                                                 std::move(fd));
-                                              }});
-        listener = uct::tcp::open_stream(AF_INET);
-        const auto any = loopback(0);
-        REQUIRE(::bind(listener.get(), any.data(), any.size()) == 0);
+        door.emplace(*events,
+                     acceptor::settings{.log = test_log,
+                                        .rejected = rejected,
+                                        .name = "the port",
+                                        .limits = {most, most_per_origin, time_to_prove},
+                                        .accept = [this](int at) -> std::unique_ptr<guest> {
+                                            ucs::unique_fd fd = ucs::net::accept_stream(at);
+                                            if (!fd) return nullptr;
+                                            if (no_memory) throw std::bad_alloc();
+                                            return std::make_unique<guest>(*this, std::move(fd));
+                                        }});
+        listener.reset(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        address = loopback(0);
+        REQUIRE(::bind(listener.get(), address.data(), address.size()) == 0);
         REQUIRE(::listen(listener.get(), SOMAXCONN) == 0);
-        address = uct::tcp::local_address(listener.get());
+        REQUIRE(::getsockname(listener.get(), address.data(), address.size_to_fill()) == 0);
         REQUIRE(door->open({listener.get()}) == UCS_OK);
     }
 
-    [[nodiscard]] ucs::unique_fd knock(const char* word = "") const {
+    // `host` is the last number of the address that the peer connects from.
+    [[nodiscard]] ucs::unique_fd knock(const char* word = "", int host = 1) const {
         ucs::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        const std::array ip{std::byte{127}, std::byte{0}, std::byte{0}, std::byte(host)};
+        const ucs::net::socket_address own(ucs::net::ip_address::v4(ip), 0);
+        REQUIRE(::bind(fd.get(), own.data(), own.size()) == 0);
         REQUIRE(::connect(fd.get(), address.data(), address.size()) == 0);
         const auto length = static_cast<ssize_t>(std::char_traits<char>::length(word));
         REQUIRE(::send(fd.get(), word, static_cast<std::size_t>(length), 0) == length);
@@ -96,10 +105,11 @@ struct place {
 
     std::unique_ptr<ucs::async::event_loop> events;
     ucs::log::throttle rejected;
-    uct::tcp::socket_address address;
+    ucs::net::socket_address address;
     std::vector<ucs::unique_fd> taken;
     unsigned heard = 0;
     unsigned asked = 0;
+    unsigned displaced = 0;
     unsigned ended = 0;
     bool waiting_is_over = false;
     bool no_memory = false;
@@ -112,17 +122,22 @@ bool closed(const ucs::unique_fd& fd) {
     return ::poll(&one, 1, 0) == 1;
 }
 
-std::vector<ucs::unique_fd> crowd(const place& at, std::size_t size) {
+std::size_t count_closed(const std::vector<ucs::unique_fd>& all) {
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), closed));
+}
+
+std::vector<ucs::unique_fd> crowd(const place& at, std::size_t size, const char* word = "",
+                                  int host = 1) {
     std::vector<ucs::unique_fd> all;
     for (std::size_t i = 0; i < size; ++i)
-        all.push_back(at.knock());
+        all.push_back(at.knock(word, host));
     at.settle();
     return all;
 }
 
 }  // namespace
 
-TEST_CASE("who says who it is is taken, and who is silent is closed when its time is over") {
+TEST_CASE("a peer that proves itself is taken, and a silent one is closed when its time is over") {
     const virtual_time clock;
     const test::log_capture log;
     place at(50 * millisecond);
@@ -131,7 +146,7 @@ TEST_CASE("who says who it is is taken, and who is silent is closed when its tim
     const auto quick = at.knock("x");
     at.settle();
     CHECK(at.taken.size() == 1);
-    CHECK(at.door->strangers() == 2);
+    CHECK(at.door->size() == 2);
     CHECK(at.door->accepted() == 3);
     at.pass(40 * millisecond);
     REQUIRE(::send(slow.get(), "x", 1, 0) == 1);
@@ -140,16 +155,16 @@ TEST_CASE("who says who it is is taken, and who is silent is closed when its tim
     CHECK(!closed(silent));
     at.pass(20 * millisecond);
     CHECK(closed(silent));
-    CHECK(at.door->strangers() == 0);
-    CHECK(log.count("here: somebody at 127.0.0.1:") == 1);
-    CHECK(log.count("connected and did not say who it is") == 1);
+    CHECK(at.door->size() == 0);
+    CHECK(log.count("the port: the peer at 127.0.0.1:") == 1);
+    CHECK(log.count("connected and did not identify itself in time") == 1);
     CHECK(at.rejected.count() == 1);
     // With nobody to wait for there is no timer.
     virtual_time::now += ucs::time::second;
     CHECK(at.events->poll(0) == 0);
 }
 
-TEST_CASE("who drips words that say nothing yet has the same time as who is silent") {
+TEST_CASE("a peer that sends a byte now and then has the same time as a silent one") {
     const virtual_time clock;
     const test::log_capture log;
     place at(50 * millisecond);
@@ -160,7 +175,7 @@ TEST_CASE("who drips words that say nothing yet has the same time as who is sile
         REQUIRE(::send(slow.get(), "-", 1, 0) == 1);
         at.settle();
         at.pass(10 * millisecond);
-        REQUIRE(at.door->strangers() == 1);
+        REQUIRE(at.door->size() == 1);
         CHECK(!closed(slow));
     }
     CHECK(at.heard == 4);
@@ -168,45 +183,63 @@ TEST_CASE("who drips words that say nothing yet has the same time as who is sile
     at.settle();
     at.pass(20 * millisecond);
     CHECK(closed(slow));
-    CHECK(at.door->strangers() == 0);
+    CHECK(at.door->size() == 0);
     CHECK(at.taken.empty());
-    CHECK(log.count("connected and did not say who it is") == 1);
+    CHECK(log.count("connected and did not identify itself in time") == 1);
 }
 
-TEST_CASE("a crowd waits, and who is silent for longest makes room") {
+TEST_CASE("a crowd displaces its own connections, the oldest first, and a peer is served at once") {
     const virtual_time clock;
     const test::log_capture log;
     place at;
-    const auto first = crowd(at, acceptor::most_strangers);
-    CHECK(at.door->strangers() == acceptor::most_strangers);
+    const auto all = crowd(at, 6);
+    CHECK(count_closed(all) == 0);
     CHECK(log.size() == 0);
-    const auto more = at.knock("x");
+    const auto more = crowd(at, 300);
+    CHECK(at.door->size() == 6);
+    CHECK(at.displaced == 300);
+    CHECK(at.door->displaced() == 300);
+    CHECK(count_closed(all) == 6);
+    CHECK(!closed(more.back()));
+    const auto peer = at.knock("x");
     at.settle();
-    at.pass(acceptor::least_patience - 20 * millisecond);
-    CHECK(at.taken.empty());
-    at.pass(40 * millisecond);
     CHECK(at.taken.size() == 1);
-    CHECK(closed(first.front()));
-    CHECK(!closed(first.back()));
-    CHECK(log.count("256 connections to here have not said who they are") == 1);
+    CHECK(log.count("6 connections have not identified themselves") == 0);
+    CHECK(log.count("7 connections have not identified themselves, the last one from 127.0.0.1:") ==
+          1);
     CHECK(log.size() == 1);
 }
 
-TEST_CASE("as many as there is room for need not make room for nobody") {
+TEST_CASE("a crowd of one host leaves the connections of others alone") {
     const virtual_time clock;
     const test::log_capture log;
     place at;
-    const auto most = crowd(at, acceptor::most_strangers - 1);
-    at.pass(2 * acceptor::least_patience);
-    const auto last = at.knock("");
+    const auto slow = at.knock("", 2);
     at.settle();
-    at.pass(2 * acceptor::least_patience);
-    CHECK(at.door->strangers() == acceptor::most_strangers);
-    CHECK(!closed(most.front()));
-    CHECK(log.size() == 0);
+    const auto others = crowd(at, 100, "", 3);
+    const auto many_hosts = crowd(at, 1, "", 4);
+    CHECK(at.door->size() == 8);
+    CHECK(!closed(slow));
+    REQUIRE(::send(slow.get(), "x", 1, 0) == 1);
+    at.settle();
+    CHECK(at.taken.size() == 1);
 }
 
-TEST_CASE("who is held need not hurry, and is asked until it is taken") {
+TEST_CASE("a silent connection ends before one that sent a valid first record") {
+    const virtual_time clock;
+    const test::log_capture log;
+    place at;
+    const auto preferred = at.knock("p");
+    at.settle();
+    const auto silent = crowd(at, 50);
+    CHECK(!closed(preferred));
+    CHECK(at.door->size() == 6);
+    const auto records = crowd(at, 50, "p");
+    CHECK(closed(preferred));
+    CHECK(at.door->size() == 6);
+}
+
+TEST_CASE("a deferred connection has no deadline, and is asked until it is taken") {
     const virtual_time clock;
     const test::log_capture log;
     place at(50 * millisecond);
@@ -214,10 +247,9 @@ TEST_CASE("who is held need not hurry, and is asked until it is taken") {
     at.settle();
     at.pass(ucs::time::second);
     CHECK(at.asked > 10);
-    CHECK(at.door->strangers() == 1);
-    const auto others = crowd(at, acceptor::most_strangers);
-    CHECK(at.door->strangers() == acceptor::most_strangers);
-    at.pass(2 * acceptor::least_patience);
+    CHECK(at.door->size() == 1);
+    const auto others = crowd(at, 20);
+    CHECK(at.door->size() == 6);
     CHECK(!closed(waits));
     at.waiting_is_over = true;
     at.pass(10 * millisecond);
@@ -243,7 +275,7 @@ TEST_CASE("without descriptors accepting rests, and a line says so once") {
     REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
     CHECK(resting == 0);
     CHECK(at.taken.empty());
-    CHECK(log.count("accept() on here") == 1);
+    CHECK(log.count("accept() on the port") == 1);
     at.pass(100 * millisecond);
     CHECK(at.taken.size() == 1);
 }
@@ -256,7 +288,7 @@ TEST_CASE("without memory a connection is closed, and the next is taken when the
     const auto lost = at.knock("x");
     at.settle();
     CHECK(closed(lost));
-    CHECK(log.count("accept() on here") == 1);
+    CHECK(log.count("accept() on the port") == 1);
     at.no_memory = false;
     const auto lucky = at.knock("x");
     at.pass(100 * millisecond);
@@ -264,7 +296,7 @@ TEST_CASE("without memory a connection is closed, and the next is taken when the
     CHECK(!closed(lucky));
 }
 
-TEST_CASE("those who are left are told that the acceptor ends") {
+TEST_CASE("pending connections are told that the acceptor ends") {
     const virtual_time clock;
     place at;
     const auto silent = at.knock();

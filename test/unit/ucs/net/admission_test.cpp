@@ -1,0 +1,173 @@
+#include "ucs/net/admission.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <list>
+#include <random>
+
+#include "ucs/type/unique_fd.hpp"
+
+using ucs::net::admission;
+using ucs::net::ip_address;
+using ucs::net::origin;
+
+namespace {
+
+origin host(int number) {
+    const std::array ip{std::byte{10}, std::byte{0}, std::byte(number >> 8), std::byte(number)};
+    return origin::host(ip_address::v4(ip));
+}
+
+origin v6(std::array<std::uint8_t, 16> bytes) {
+    return origin::host(ip_address::v6(std::as_bytes(std::span<const std::uint8_t, 16>(bytes)), 0));
+}
+
+struct connection : admission::candidate {
+    origin from;
+    unsigned number = 0;
+};
+
+// Candidates that a test adds and that excess() ends, as an acceptor does it.
+struct crowd {
+    explicit crowd(const ucs::net::admission_limits& limits) : policy(limits) {}
+    connection& come(const origin& from, ucs::time::nanoseconds now = 0) {
+        connection& fresh = all.emplace_back();
+        fresh.from = from;
+        fresh.number = ++came;
+        REQUIRE(policy.add(fresh, from, now) == UCS_OK);
+        return fresh;
+    }
+    // The numbers of those that end.
+    std::vector<unsigned> trim() {
+        std::vector<unsigned> ended;
+        while (auto* const surplus = policy.excess()) {
+            ended.push_back(static_cast<connection*>(surplus)->number);
+            policy.remove(*surplus);
+        }
+        return ended;
+    }
+    [[nodiscard]] std::size_t of(const origin& from) const {
+        return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& one) {
+            return one.is_added() && one.from == from;
+        }));
+    }
+
+    [[nodiscard]] std::size_t preferred() const {
+        return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto& one) {
+            return one.is_preferred() && one.is_added();
+        }));
+    }
+
+    admission policy;
+    std::list<connection> all;
+    unsigned came = 0;
+};
+
+using numbers = std::vector<unsigned>;
+
+}  // namespace
+
+TEST_CASE("an origin is a host of IPv4, a network of IPv6, or a user") {
+    CHECK(host(1) == host(1));
+    CHECK(host(1) != host(2));
+    CHECK(v6({0x20, 1, 0, 0, 0, 0, 0, 1, 1}) == v6({0x20, 1, 0, 0, 0, 0, 0, 1, 2}));
+    CHECK(v6({0x20, 1, 0, 0, 0, 0, 0, 1}) != v6({0x20, 1, 0, 0, 0, 0, 0, 2}));
+    CHECK(v6({0xfe, 0x80, 0, 0, 0, 0, 0, 0, 1}) != v6({0xfe, 0x80, 0, 0, 0, 0, 0, 0, 2}));
+    CHECK(v6({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1}) == host(1));
+    CHECK(origin::user(7) != origin::user(8));
+    CHECK(origin() == origin());
+    CHECK(origin::user(0) != origin());
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    const ucs::unique_fd first(ends[0]);
+    const ucs::unique_fd second(ends[1]);
+    CHECK(origin::of_peer(first.get()) == origin::user(::geteuid()));
+    CHECK(origin::of_peer(-1) == origin());
+}
+
+TEST_CASE("the oldest silent candidate of the origin above its quota ends") {
+    crowd at({.most = 10, .most_per_origin = 3, .time_to_prove = 100});
+    at.come(host(2));
+    for (int i = 0; i < 3; ++i)
+        at.come(host(1));
+    CHECK(at.trim().empty());
+    connection& fifth = at.come(host(1));
+    CHECK(at.trim() == numbers{2});
+    at.policy.prefer(fifth);
+    at.come(host(1));
+    at.come(host(1));
+    CHECK(at.trim() == numbers{3, 4});
+    CHECK(fifth.is_added());
+    CHECK(at.of(host(2)) == 1);
+}
+
+TEST_CASE("when there are too many in all, the origin with the most silent candidates pays") {
+    crowd at({.most = 5, .most_per_origin = 4, .time_to_prove = 100});
+    at.come(host(1));
+    for (int i = 0; i < 3; ++i)
+        at.come(host(2));
+    at.come(host(3));
+    CHECK(at.trim().empty());
+    at.come(host(4));
+    CHECK(at.trim() == numbers{2});
+    for (connection& each : at.all)
+        at.policy.prefer(each);
+    // The only silent one ends, although its origin has no other.
+    at.come(host(5));
+    CHECK(at.trim() == numbers{7});
+    at.policy.prefer(at.come(host(6)));
+    CHECK(at.trim() == numbers{3});
+}
+
+TEST_CASE("a candidate is overdue when its own deadline is over") {
+    crowd at({.most = 5, .most_per_origin = 5, .time_to_prove = 100});
+    connection& first = at.come(host(1), 0);
+    connection& second = at.come(host(1), 50);
+    CHECK(at.policy.overdue(99) == nullptr);
+    CHECK(at.policy.overdue(100) == &first);
+    at.policy.set_deadline(first, admission::never);
+    CHECK(at.policy.overdue(149) == nullptr);
+    CHECK(at.policy.overdue(150) == &second);
+    at.policy.remove(second);
+    at.policy.remove(second);
+    CHECK(at.policy.size() == 1);
+    CHECK(at.policy.least() == &first);
+    at.all.clear();
+    CHECK(at.policy.size() == 0);
+    CHECK(at.policy.least() == nullptr);
+    CHECK(at.policy.excess() == nullptr);
+}
+
+TEST_CASE("whatever strangers do, the limits hold and a peer with a first record stays") {
+    const unsigned seed = GENERATE(range(1U, 33U));
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const std::size_t most = 4 + random() % 60;
+    const std::size_t quota = 2 + random() % (most - 2);
+    crowd at({.most = most, .most_per_origin = quota, .time_to_prove = 1000});
+    const int hosts = 1 + static_cast<int>(random() % 40);
+    const origin honest = host(1000);
+    connection& peer = at.come(honest);
+    at.policy.prefer(peer);
+    ucs::time::nanoseconds now = 0;
+    for (int step = 0; step < 2000; ++step) {
+        now += random() % 3;
+        connection& fresh = at.come(host(static_cast<int>(random()) % hosts & 0xff), now);
+        // Some strangers send first records, but there is always a silent one left to end.
+        if (random() % 8 == 0 && at.preferred() < most / 2) at.policy.prefer(fresh);
+        for (const unsigned number : at.trim())
+            REQUIRE(number != peer.number);
+        REQUIRE(at.policy.size() <= most);
+        REQUIRE(at.of(fresh.from) <= quota);
+        std::erase_if(at.all, [](const connection& each) { return !each.is_added(); });
+        if (random() % 16 == 0) {
+            auto* const gone = at.policy.least();
+            if (gone != nullptr && gone != &peer) at.policy.remove(*gone);
+        }
+    }
+    CHECK(peer.is_added());
+}

@@ -1,0 +1,189 @@
+#include "ucs/net/acceptor.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace ucs::net {
+
+namespace {
+
+constexpr ucs::time::nanoseconds tick_interval = 10 * ucs::time::millisecond;
+constexpr ucs::time::nanoseconds pause_without_resources = 100 * ucs::time::millisecond;
+
+const char* text_of(int error) noexcept {
+    const char* text = ::strerrordesc_np(error);
+    return text == nullptr ? "unknown error" : text;
+}
+
+}  // namespace
+
+ucs::unique_fd accept_stream(int listener) noexcept {
+    return ucs::unique_fd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+socket_address acceptor::pending::remote() const noexcept {
+    socket_address peer;
+    if (::getpeername(fd_, peer.data(), peer.size_to_fill()) != 0) return {};
+    return peer;
+}
+
+acceptor::~acceptor() {
+    for (const auto& each : pending_)
+        each->on_shutdown();
+    while (!pending_.empty())
+        remove(*pending_.front());
+    watch_listeners(false);
+    if (timer_ != 0) events_.remove_timer(timer_);
+}
+
+ucs_status_t acceptor::open(std::vector<int> listeners) noexcept {
+    listeners_ = std::move(listeners);
+    return watch_listeners(true) ? UCS_OK : UCS_ERR_NO_MEMORY;
+}
+
+// False: there is no memory, and none is watched.
+bool acceptor::watch_listeners(bool on) noexcept {
+    is_listening_ = on;
+    for (const int fd : listeners_) {
+        if (!on) {
+            events_.remove(fd);
+        } else if (events_.add(fd, EPOLLIN, [this, fd](std::uint32_t) { accept_from(fd); }) !=
+                   UCS_OK) {
+            watch_listeners(false);
+            return false;
+        }
+    }
+    return true;
+}
+
+void acceptor::accept_from(int listener) noexcept {
+    for (unsigned i = 0; i < settings_.accepts_per_turn; ++i) {
+        std::unique_ptr<pending> fresh;
+        try {
+            fresh = settings_.accept(listener);
+        } catch (const std::bad_alloc&) {
+            return wait_for_resources(ENOMEM);
+        }
+        const int error = errno;
+        if (fresh != nullptr) {
+            if (!admit(std::move(fresh))) return wait_for_resources(ENOMEM);
+        } else if (error == EAGAIN || error == EWOULDBLOCK) {
+            has_reported_shortage_ = false;
+            if (admission_.size() < settings_.limits.most / 2) has_reported_crowd_ = false;
+            return;
+        } else if (error != ECONNABORTED && error != EINTR && !displace_for_resources()) {
+            return wait_for_resources(error);
+        }
+    }
+}
+
+// False: there is no memory for the connection, and it is closed.
+bool acceptor::admit(std::unique_ptr<pending> fresh) noexcept {
+    try {
+        pending_.push_back(std::move(fresh));
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    ++accepted_;
+    pending& which = *pending_.back();
+    which.position_ = std::prev(pending_.end());
+    const auto now = ucs::time::now();
+    if (!need_ticks() || admission_.add(which, origin::host(which.remote().ip()), now) != UCS_OK ||
+        events_.add(which.fd_, EPOLLIN, [&which](std::uint32_t) { which.on_readable(); }) !=
+            UCS_OK) {
+        remove(which);
+        return false;
+    }
+    which.on_readable();  // the first record is usually there already
+    enforce_limits();
+    return true;
+}
+
+void acceptor::enforce_limits() noexcept {
+    while (admission::candidate* const surplus = admission_.excess()) {
+        if (!std::exchange(has_reported_crowd_, true)) {
+            settings_.rejected.warn(
+                settings_.log,
+                "{}: {} connections have not identified themselves, the last one from {}; the "
+                "oldest are closed. If no job of yours makes them, keep strangers from this port "
+                "by a firewall",
+                settings_.name, admission_.size(),
+                static_cast<const pending*>(surplus)->remote().text());
+        }
+        displace(*surplus);
+    }
+}
+
+void acceptor::displace(admission::candidate& which) noexcept {
+    ++displaced_;
+    auto& connection = static_cast<pending&>(which);
+    connection.on_displaced();
+    remove(connection);
+}
+
+// A crowd may be what has taken the descriptors.
+bool acceptor::displace_for_resources() noexcept {
+    admission::candidate* const least = admission_.least();
+    if (least == nullptr || least->is_preferred()) return false;
+    displace(*least);
+    return true;
+}
+
+// Nothing but a timer ends the pause, so there is none without it.
+void acceptor::wait_for_resources(int error) noexcept {
+    if (!std::exchange(has_reported_shortage_, true)) {
+        settings_.rejected.warn(settings_.log,
+                                "accept() on {}: {}; peers that connect have to wait",
+                                settings_.name, text_of(error));
+    }
+    if (!need_ticks()) return;
+    watch_listeners(false);
+    resume_ = ucs::time::now() + pause_without_resources;
+}
+
+void acceptor::defer(pending& which) noexcept {
+    if (std::exchange(which.is_deferred_, true)) return;
+    admission_.prefer(which);
+    admission_.set_deadline(which, admission::never);
+    events_.remove(which.fd_);
+}
+
+void acceptor::remove(pending& which) noexcept {
+    if (!which.is_deferred_) events_.remove(which.fd_);
+    admission_.remove(which);
+    pending_.erase(which.position_);
+}
+
+void acceptor::reject(pending& which, const char* reason) noexcept {
+    if (reason != nullptr) {
+        settings_.rejected.warn(settings_.log, "{}: the peer at {} {}; its connection is closed",
+                                settings_.name, which.remote().text(), reason);
+    }
+    remove(which);
+}
+
+bool acceptor::need_ticks() noexcept {
+    if (timer_ == 0) timer_ = events_.add_timer(tick_interval, [this] { on_tick(); });
+    return timer_ != 0;
+}
+
+void acceptor::on_tick() noexcept {
+    const ucs::time::nanoseconds now = ucs::time::now();
+    while (admission::candidate* const late = admission_.overdue(now))
+        reject(static_cast<pending&>(*late), "connected and did not identify itself in time");
+    for (auto next = pending_.begin(); next != pending_.end();) {
+        pending& which = **next++;
+        if (which.is_deferred_) which.on_tick(now);
+    }
+    if (!is_listening_ && now >= resume_) watch_listeners(true);
+    if (!pending_.empty() || !is_listening_) return;
+    events_.remove_timer(timer_);
+    timer_ = 0;
+}
+
+}  // namespace ucs::net
