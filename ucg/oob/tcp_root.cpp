@@ -16,8 +16,12 @@ namespace {
 using wire::kind;
 
 constexpr ucs::time::nanoseconds time_to_greet = 10 * ucs::time::second;
-// Beyond the number of ranks, all of which may come at once.
+// Connections that have not said which rank they are, beyond the number of ranks: all ranks may
+// come at once, and all from one host.
 constexpr std::size_t most_strangers = 64;
+constexpr std::size_t most_strangers_of_origin = 48;
+// Accepted in a row before other events get their turn, beyond the number of ranks.
+constexpr std::size_t most_accepts = 256;
 // Of a block for the next round that is taken before that begins here.
 constexpr std::size_t most_early = 64 * 1024;
 
@@ -46,6 +50,9 @@ tcp_root::tcp_root(const membership& who, std::uint64_t job, ucs::unique_fd list
       job_(job),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
+      admission_({.most = who.size + most_strangers,
+                  .most_per_origin = who.size + most_strangers_of_origin,
+                  .time_to_prove = time_to_greet}),
       members_(who.size),
       store_(who.size) {}
 
@@ -118,8 +125,7 @@ void tcp_root::poll() {
 }
 
 void tcp_root::accept_all() {
-    const std::size_t most = size() + most_strangers;
-    for (std::size_t turn = 0; turn < most && strangers_.size() < most; ++turn) {
+    for (std::size_t turn = 0; turn < size() + most_accepts; ++turn) {
         ucs::unique_fd socket(
             ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (socket) {
@@ -129,27 +135,43 @@ void tcp_root::accept_all() {
         const int why = errno;
         if (why != EMFILE && why != ENFILE && why != ENOBUFS && why != ENOMEM)
             return;  // no more, or one that is gone again
-        if (!make_room()) return cannot_accept(why);
+        if (!displace_one()) return cannot_accept(why);
     }
 }
 
-// Connections that nobody of ours has come over cost no rank its place: the oldest goes. Whether
-// one was closed.
-bool tcp_root::make_room() {
-    for (std::size_t i = 0; i < strangers_.size() && failed_ == UCS_OK; ++i) {
-        if (strangers_[i] && !strangers_[i]->is_gone) read(*strangers_[i]);
-        guest* const who = strangers_[i].get();  // none: it has become a member
-        if (who == nullptr || who->link.fd() < 0) continue;
-        if (!who->is_gone)
+void tcp_root::enforce_limits() noexcept {
+    while (auto* const surplus = admission_.excess()) {
+        if (!std::exchange(has_reported_crowd_, true)) {
             complaints_.warn(oob_log,
-                             "somebody who connected to rank 0 and says nothing is dropped: no "
-                             "more connections are possible");
-        ignore(*who);
-        who->is_gone = true;
-        who->link.close();
-        return true;
+                             "{} connections to rank 0 have not said which rank they are; the "
+                             "oldest are closed. Keep strangers from this port by a firewall",
+                             admission_.size());
+        }
+        dismiss(static_cast<guest&>(*surplus));
     }
-    return false;
+}
+
+// Without descriptors or memory the stranger that is worth least ends, so that strangers cost no
+// rank its connection. False: there is none.
+bool tcp_root::displace_one() {
+    for (std::size_t i = 0; i < strangers_.size() && failed_ == UCS_OK; ++i)
+        if (strangers_[i]) read(*strangers_[i]);  // it may be a rank
+    auto* const least = admission_.least();
+    if (least == nullptr || failed_ != UCS_OK) return false;
+    complaints_.warn(oob_log,
+                     "somebody who connected to rank 0 and says nothing is dropped: no more "
+                     "connections are possible");
+    dismiss(static_cast<guest&>(*least));
+    return true;
+}
+
+// Closing alone does not end the events of a socket that a child of a fork has, too. The object
+// stays until drop_strangers(), because an event that is served may be about it.
+void tcp_root::dismiss(guest& stranger) noexcept {
+    admission_.remove(stranger);
+    ignore(stranger);
+    stranger.is_gone = true;
+    stranger.link.close();
 }
 
 void tcp_root::cannot_accept(int why) {
@@ -169,13 +191,18 @@ void tcp_root::cannot_accept(int why) {
 void tcp_root::adopt(ucs::unique_fd socket) {
     strangers_.push_back(std::make_unique<guest>(std::move(socket)));
     guest& someone = *strangers_.back();
-    someone.until = ucs::time::now() + time_to_greet;
+    const int fd = someone.link.fd();
     epoll_event event{};
     event.events = someone.interest = EPOLLIN;
     event.data.ptr = &someone;
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, someone.link.fd(), &event) == 0) return;
-    complaints_.warn(oob_log, "a connection is dropped: {}", std::strerror(errno));
-    strangers_.pop_back();
+    if (admission_.add(someone, ucs::net::origin::of_peer(fd), ucs::time::now()) != UCS_OK ||
+        ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+        complaints_.warn(oob_log, "a connection is dropped: {}", std::strerror(errno));
+        strangers_.pop_back();
+        return;
+    }
+    read(someone);  // a rank has usually said which one it is
+    enforce_limits();
 }
 
 // Hosts that vanished while they owe an answer.
@@ -190,15 +217,14 @@ void tcp_root::look_for_silent() {
 
 // Not while events are served, which may be about them.
 void tcp_root::drop_strangers() {
-    const auto time = ucs::time::now();
+    while (auto* const late = admission_.overdue(ucs::time::now())) {
+        complaints_.warn(oob_log, "somebody who connected to rank 0 said nothing for {} s",
+                         ucs::time::to_seconds(time_to_greet));
+        dismiss(static_cast<guest&>(*late));
+    }
     std::erase_if(strangers_, [&](const std::unique_ptr<guest>& each) {
-        if (!each) return true;  // became a member
-        const bool is_silent = !each->is_gone && time >= each->until;
-        if (is_silent)
-            complaints_.warn(oob_log, "somebody who connected to rank 0 said nothing for {} s",
-                             ucs::time::to_seconds(time_to_greet));
-        if (!is_silent && !each->is_gone) return false;
-        // Closing alone does not end its events where a child of a fork has the socket, too.
+        if (!each) return true;  // it became a member
+        if (!each->is_gone) return false;
         ignore(*each);
         return true;
     });
@@ -313,6 +339,7 @@ bool tcp_root::greet(guest& from) {
     const auto place = std::find_if(strangers_.begin(), strangers_.end(),
                                     [&](const auto& each) { return each.get() == &from; });
     from.rank = what.from;
+    admission_.remove(from);
     members_[what.from] = std::move(*place);
     if (failed_ != UCS_OK) {
         tell(from);
@@ -333,11 +360,13 @@ bool tcp_root::refuse(guest& from, ucs_status_t why, const char* text) {
         static_cast<void>(from.link.flush());
     }
     from.is_gone = true;
+    admission_.remove(from);
     return false;
 }
 
 void tcp_root::lose(guest& which, const char* how) {
     which.is_gone = true;
+    admission_.remove(which);
     ignore(which);
     if (which.rank == 0) {
         complaints_.warn(oob_log, "somebody who connected to rank 0 is dropped: {}", how);

@@ -10,14 +10,15 @@
 #include "ucg/oob/tcp_link.hpp"
 #include "ucg/oob/tcp_store.hpp"
 #include "ucs/log/throttle.hpp"
+#include "ucs/net/admission.hpp"
 #include "ucs/type/result.hpp"
 
 namespace ucg::oob {
 
 // Takes the blocks of all others straight into the result, then sends everybody the result; keeps
 // what they publish, and answers who asks, one question at a time. Who connects is a stranger until
-// it has said which rank it is; strangers that say nothing or something else are dropped, and
-// disturb nobody. Owner context.
+// it has said which rank it is. Strangers are bounded by ucs::net::admission: those that say
+// nothing or something else are dropped, and disturb nobody. Owner context.
 class tcp_root final : public exchange {
 public:
     // `listener` may be none in tests, which adopt(). UCS_ERR_IO_ERROR.
@@ -31,12 +32,11 @@ public:
 
 private:
     enum class sending : std::uint8_t { nothing, result, answer };
-    struct guest {
+    struct guest : ucs::net::admission::candidate {
         explicit guest(ucs::unique_fd socket) noexcept : link(std::move(socket)) {}
 
         tcp_link link;
         rank_t rank = 0;  // 0: a stranger
-        ucs::time::nanoseconds until = 0;
         std::uint32_t interest = 0;
         bool has_said_who = false;
         bool has_given = false;
@@ -68,7 +68,9 @@ private:
 
     void poll();
     void accept_all();
-    [[nodiscard]] bool make_room();
+    void enforce_limits() noexcept;
+    [[nodiscard]] bool displace_one();
+    void dismiss(guest& stranger) noexcept;
     void cannot_accept(int why);
     void drop_strangers();
     void look_for_silent();
@@ -104,6 +106,7 @@ private:
     const std::uint64_t job_;
     const ucs::unique_fd listener_;
     const ucs::unique_fd epoll_;
+    ucs::net::admission admission_;  // of strangers_
     // By rank; none: did not come. Those that are gone stay, but without their socket's events.
     std::vector<std::unique_ptr<guest>> members_;
     std::vector<std::unique_ptr<guest>> strangers_;
@@ -117,6 +120,7 @@ private:
     ucs_status_t failed_ = UCS_OK;
     wire::failure said_;
     ucs::log::throttle complaints_;
+    bool has_reported_crowd_ = false;
 };
 
 }  // namespace ucg::oob

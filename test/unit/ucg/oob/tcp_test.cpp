@@ -288,6 +288,25 @@ TEST_CASE("tcp: strangers at the port disturb nobody") {
     CHECK(log.count("", ucs::log::level::error) == 0);
 }
 
+TEST_CASE("tcp: a crowd that says nothing keeps no rank out") {
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    auto root = tcp_rank(0, 2, port);
+    REQUIRE(root);
+    std::vector<ucs::unique_fd> crowd;
+    for (int i = 0; i < 1500; ++i) {
+        crowd.push_back(connect_to(port));
+        REQUIRE(crowd.back());
+    }
+    CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
+              const auto me = rank == 0 ? std::move(root) : tcp_rank(rank, 2, port);
+              return me ? check_round(*me, 0, 50) : "not created";
+          }) == "");
+    INFO(log.text());
+    CHECK(log.count("have not said which rank they are") == 1);
+    CHECK(log.size() == 1);
+}
+
 TEST_CASE("tcp: a second rank of the same number is refused, and the first goes on") {
     const std::uint16_t port = free_port();
     const test::log_capture log;
