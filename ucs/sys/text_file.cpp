@@ -28,7 +28,7 @@ std::optional<unsigned> take_number(std::string_view& text) noexcept {
 }  // namespace
 
 std::optional<std::string> read_text(const std::string& path) {
-    const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd) return std::nullopt;
     std::string text;
     char block[1024];

@@ -1,4 +1,5 @@
-// One-line files of /proc and /sys.
+// One-line files of /proc and /sys: the kernel's, so their owner is not asked. Other files are
+// opened by trusted_file.hpp.
 #pragma once
 
 #include <optional>

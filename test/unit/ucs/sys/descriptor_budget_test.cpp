@@ -1,0 +1,81 @@
+#include "ucs/sys/descriptor_budget.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "test/support/log_capture.hpp"
+
+using ucs::unique_fd;
+using ucs::sys::descriptor_reserve;
+using ucs::sys::within_budget;
+
+namespace {
+
+// Another limit of descriptors while it lives.
+class nofile_limit {
+public:
+    explicit nofile_limit(rlim_t soft) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit lower{soft, before_.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &lower) == 0);
+    }
+    ~nofile_limit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    nofile_limit(const nofile_limit&) = delete;
+    nofile_limit& operator=(const nofile_limit&) = delete;
+
+private:
+    rlimit before_{};
+};
+
+unique_fd open_null() {
+    return within_budget(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
+}
+
+}  // namespace
+
+TEST_CASE("a tenth of the descriptors is left to the program, at least 64, at most half") {
+    CHECK(descriptor_reserve(1 << 20) == (1 << 20) / 10);
+    CHECK(descriptor_reserve(1024) == 102);
+    CHECK(descriptor_reserve(640) == 64);
+    CHECK(descriptor_reserve(400) == 64);
+    CHECK(descriptor_reserve(128) == 64);
+    CHECK(descriptor_reserve(60) == 30);
+    CHECK(descriptor_reserve(0) == 0);
+}
+
+TEST_CASE(
+    "descriptors in the reserve are closed, with one line, and the program can open its own") {
+    const test::log_capture log;
+    constexpr int limit = 200;
+    const nofile_limit low(limit);
+    std::vector<unique_fd> taken;
+    unique_fd last = open_null();
+    for (; last; last = open_null())
+        taken.push_back(std::move(last));
+    CHECK(errno == EMFILE);
+    REQUIRE_FALSE(taken.empty());
+    CHECK(taken.back().get() == limit - 64 - 1);
+    for (int i = 0; i < 5; ++i)
+        CHECK_FALSE(open_null());
+    CHECK_FALSE(ucs::sys::has_descriptor_left());
+    CHECK(log.count("64 are left to the program") == 1);
+    std::vector<unique_fd> own;
+    for (int i = 0; i < 64; ++i) {
+        own.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        CHECK(own.back());
+    }
+    own.clear();
+    taken.pop_back();
+    CHECK(ucs::sys::has_descriptor_left());
+    CHECK(open_null());
+}
+
+TEST_CASE("a descriptor that could not be opened stays so, with its reason") {
+    errno = ENFILE;
+    CHECK_FALSE(within_budget(unique_fd()));
+    CHECK(errno == ENFILE);
+}

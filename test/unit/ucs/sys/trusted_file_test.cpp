@@ -1,0 +1,165 @@
+#include "ucs/sys/trusted_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "test/support/temp_dir.hpp"
+
+using ucs::sys::file_trust;
+using ucs::sys::open_for_appending;
+using ucs::sys::open_for_reading;
+using ucs::sys::opened_file;
+using ucs::sys::read_whole;
+using ucs::sys::replace_file;
+
+namespace {
+
+constexpr uid_t stranger = 65534;
+
+std::string why_not_read(const std::string& path, file_trust trust = file_trust::own) {
+    const opened_file file = open_for_reading(path, trust);
+    CHECK(static_cast<bool>(file) == file.why_not.empty());
+    return file.why_not;
+}
+
+std::string why_not_appended(const std::string& path) {
+    const opened_file file = open_for_appending(path);
+    CHECK(static_cast<bool>(file) == file.why_not.empty());
+    return file.why_not;
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+bool is_root() {
+    return ::geteuid() == 0;
+}
+
+}  // namespace
+
+TEST_CASE("a file of the user's own is read") {
+    const test::temp_dir folder;
+    const opened_file file = open_for_reading(folder.write("own", "text"), file_trust::own);
+    REQUIRE(file);
+    CHECK(read_whole(file, 100).text == "text");
+    const opened_file again = open_for_reading(folder / "own", file_trust::own);
+    CHECK(read_whole(again, 3).error == EFBIG);
+}
+
+TEST_CASE("a file or folder that is not there is absent, which is no fault") {
+    const test::temp_dir folder;
+    CHECK(open_for_reading(folder / "none", file_trust::own).is_absent());
+    CHECK(open_for_reading(folder / "none/none", file_trust::own).is_absent());
+    CHECK(open_for_reading(folder.write("file", "") + "/below", file_trust::own).is_absent());
+    CHECK_FALSE(open_for_reading(folder.write("fine", ""), file_trust::own).is_absent());
+}
+
+TEST_CASE("what is no regular file is refused without waiting for it") {
+    const test::temp_dir folder;
+    REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    folder.write("target", "text");
+    folder.link("link", folder / "target");
+    folder.write("sub/file", "");
+    for (const file_trust trust : {file_trust::own, file_trust::secret}) {
+        CHECK(has(why_not_read(folder / "pipe", trust), "it is a pipe"));
+        CHECK(has(why_not_read(folder / "link", trust), "it is a symbolic link"));
+        CHECK(has(why_not_read(folder / "sub", trust), "it is a folder"));
+        CHECK(has(why_not_read("/dev/null", trust), "it is a device"));
+    }
+    CHECK(has(why_not_read(folder / "pipe", file_trust::named_by_caller), "it is a pipe"));
+    CHECK(why_not_read(folder / "link", file_trust::named_by_caller).empty());
+    CHECK(has(why_not_appended(folder / "pipe"), "it is a pipe"));
+    CHECK(has(why_not_appended(folder / "link"), "it is a symbolic link"));
+    CHECK(has(why_not_appended(folder / "sub"), "it is a folder"));
+    CHECK(has(why_not_appended("/dev/zero"), "it is a device"));
+    CHECK(folder.read("target") == "text");
+}
+
+TEST_CASE("a file in a folder that others can write to is refused") {
+    const test::temp_dir folder;
+    const std::string file = folder.write("file", "text");
+    REQUIRE(::chmod(file.c_str(), 0600) == 0);
+    REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+    CHECK(has(why_not_read(folder / "file"), "others can write to its folder"));
+    CHECK(has(why_not_read(folder / "file", file_trust::secret), "others can write to its folder"));
+    CHECK(why_not_read(folder / "file", file_trust::named_by_caller).empty());
+    CHECK(has(replace_file(folder / "file", "new"), "others can write to its folder"));
+    REQUIRE(::chmod(folder.path().c_str(), 01777) == 0);
+    CHECK(has(why_not_read(folder / "file"), "others can write to its folder"));
+    CHECK(folder.read("file") == "text");
+    CHECK(why_not_appended(folder / "log").empty());
+}
+
+TEST_CASE("a file that others can write to is refused, and a secret that they can read") {
+    const test::temp_dir folder;
+    const std::string file = folder.write("file", "text");
+    REQUIRE(::chmod(file.c_str(), 0666) == 0);
+    CHECK(has(why_not_read(file), "others can write to it"));
+    REQUIRE(::chmod(file.c_str(), 0644) == 0);
+    CHECK(why_not_read(file).empty());
+    CHECK(has(why_not_read(file, file_trust::secret), "give it 600"));
+    REQUIRE(::chmod(file.c_str(), 0600) == 0);
+    CHECK(why_not_read(file, file_trust::secret).empty());
+}
+
+TEST_CASE("a group is trusted when its number is the owner's") {
+    if (!is_root()) return;
+    const test::temp_dir folder;
+    const std::string file = folder.write("file", "text");
+    REQUIRE(::chmod(file.c_str(), 0664) == 0);
+    CHECK(why_not_read(file).empty());
+    REQUIRE(::chown(file.c_str(), 0, stranger) == 0);
+    CHECK(has(why_not_read(file), "others can write to it"));
+}
+
+TEST_CASE("a file of another user's is refused, and one in another user's folder") {
+    if (!is_root()) return;  // only root can make one
+    const test::temp_dir folder;
+    const std::string file = folder.write("file", "text");
+    REQUIRE(::chown(file.c_str(), stranger, stranger) == 0);
+    CHECK(has(why_not_read(file), "belongs to user 65534"));
+    CHECK(has(why_not_appended(file), "belongs to user 65534"));
+    CHECK(why_not_read(file, file_trust::named_by_caller).empty());
+    CHECK(open_for_reading(file, file_trust::own, stranger));
+    const std::string own = folder.write("own", "text");
+    REQUIRE(::chown(folder.path().c_str(), stranger, stranger) == 0);
+    CHECK(has(why_not_read(own), "its folder belongs to user 65534"));
+    CHECK_FALSE(replace_file(own, "new").empty());
+}
+
+TEST_CASE("lines are appended to a new file, an own file, the null device and descriptors") {
+    const test::temp_dir folder;
+    CHECK(why_not_appended(folder / "new").empty());
+    CHECK(why_not_appended(folder.write("old", "first\n")).empty());
+    const opened_file old = open_for_appending(folder / "old");
+    REQUIRE(::write(old.fd.get(), "second\n", 7) == 7);
+    CHECK(folder.read("old") == "first\nsecond\n");
+    CHECK(why_not_appended("/dev/null").empty());
+    CHECK(why_not_appended("/dev/stderr").empty());
+    CHECK(why_not_appended("/proc/self/fd/" + std::to_string(old.fd.get())).empty());
+    CHECK_FALSE(why_not_appended("/dev/fd/1023").empty());
+    REQUIRE(::link((folder / "old").c_str(), (folder / "second").c_str()) == 0);
+    CHECK(has(why_not_appended(folder / "second"), "it has a second name"));
+}
+
+TEST_CASE("a file is replaced as a whole, whatever stood in its place") {
+    const test::temp_dir folder;
+    CHECK(replace_file(folder / "file", "one").empty());
+    CHECK(replace_file(folder / "file", "two").empty());
+    CHECK(folder.read("file") == "two");
+    folder.write("target", "text");
+    folder.link("link", folder / "target");
+    CHECK(replace_file(folder / "link", "mine").empty());
+    CHECK(folder.read("target") == "text");
+    CHECK(folder.read("link") == "mine");
+    std::size_t files = 0;
+    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder.path()))
+        ++files;
+    CHECK(files == 3);
+    CHECK_FALSE(replace_file(folder / "none/file", "text").empty());
+}

@@ -1,0 +1,55 @@
+#include "ucs/sys/descriptor_budget.hpp"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <atomic>
+
+#include "ucs/log/log.hpp"
+
+namespace ucs::sys {
+namespace {
+
+constinit const log::component self{"ucs.descriptors"};
+
+void report_once(std::uint64_t limit, std::uint64_t reserve) noexcept {
+    constinit static std::atomic<bool> reported{false};
+    if (reported.exchange(true, std::memory_order_relaxed)) return;
+    log::warn(self,
+              "no more descriptors are opened: of the limit of {}, {} are left to the program; "
+              "raise it with ulimit -n",
+              limit, reserve);
+}
+
+}  // namespace
+
+unique_fd within_budget(unique_fd opened) noexcept {
+    rlimit allowed{};
+    if (!opened || ::getrlimit(RLIMIT_NOFILE, &allowed) != 0) return opened;
+    const std::uint64_t limit = allowed.rlim_cur;
+    const std::uint64_t reserve = descriptor_reserve(limit);
+    if (static_cast<std::uint64_t>(opened.get()) < limit - reserve) return opened;
+    opened.reset();
+    report_once(limit, reserve);
+    errno = EMFILE;
+    return {};
+}
+
+bool has_descriptor_left() noexcept {
+    return static_cast<bool>(within_budget(unique_fd(::eventfd(0, EFD_CLOEXEC))));
+}
+
+unique_fd accept_within_budget(int listener) noexcept {
+    if (!has_descriptor_left()) {
+        pollfd queue{listener, POLLIN, 0};
+        const bool waits = ::poll(&queue, 1, 0) > 0;
+        errno = waits ? EMFILE : EAGAIN;
+        return {};
+    }
+    return unique_fd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+}  // namespace ucs::sys
