@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +14,7 @@
 #include "ucs/config/once.hpp"
 #include "ucs/config/text.hpp"
 #include "ucs/log/log.hpp"
-#include "ucs/type/unique_fd.hpp"
+#include "ucs/sys/trusted_file.hpp"
 
 namespace ucs::config {
 namespace {
@@ -24,35 +23,45 @@ constinit log::component self{"ucs.config"};
 
 constexpr std::size_t max_file_size = 1 << 20;
 
-// The whole file, or errno's value.
-int read_whole(const std::string& path, std::string& text) {
-    const unique_fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) return errno;
-    char block[4096];
-    while (true) {
-        const ssize_t count = ::read(fd.get(), block, sizeof(block));
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return errno;
-        if (count == 0) return 0;
-        text.append(block, static_cast<std::size_t>(count));
-        if (text.size() > max_file_size) return EFBIG;
-    }
-}
+// The installation that this code was loaded from.
+struct installation {
+    std::string file;     // LIB/../etc/ucx/ucx.conf; empty when it is not known
+    uid_t installer = 0;  // owner of the library, who could change the code itself
+};
 
-// etc/ucx/ucx.conf of the installation that this code was loaded from: LIB/../etc.
-std::string installed_file() {
+installation find_installation() {
     Dl_info here{};
-    if (::dladdr(reinterpret_cast<const void*>(&installed_file), &here) == 0) return {};
+    if (::dladdr(reinterpret_cast<const void*>(&find_installation), &here) == 0) return {};
     const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(here.dli_fname, nullptr),
                                                           std::free);
-    if (resolved == nullptr) return {};
+    struct stat about {};
+    if (resolved == nullptr || ::stat(resolved.get(), &about) != 0) return {};
     std::string path(resolved.get());
     for (int level = 0; level < 2; ++level) {
         const std::size_t slash = path.rfind('/');
         if (slash == path.npos) return {};
         path.resize(slash);
     }
-    return path + "/etc/ucx/ucx.conf";
+    return {path + "/etc/ucx/ucx.conf", about.st_uid};
+}
+
+const installation& the_installation() {
+    static const installation found = find_installation();
+    return found;
+}
+
+// Opens and reads the file; the reason why not, in words, or an empty text. A file that the program
+// names is taken from any owner, the default ones only from those who could change the library.
+std::string read_text(const std::string& path, bool named, std::string& text, bool& absent) {
+    const sys::opened_file file =
+        named ? sys::open_for_reading(path, sys::file_trust::named_by_caller)
+              : sys::open_for_reading(path, sys::file_trust::own, the_installation().installer);
+    absent = file.is_absent();
+    if (!file) return file.why_not;
+    sys::file_text read = sys::read_whole(file, max_file_size);
+    if (read.error != 0) return std::strerror(read.error);
+    text = std::move(read.text);
+    return {};
 }
 
 // A folder without ucx.conf is in order, one that is not there is a slip of the pen.
@@ -78,7 +87,7 @@ result<source> source::read(std::string_view prefix, std::string_view file) {
     source made;
     made.prefix_ = prefix;
     if (file.empty()) {
-        const std::string installed = installed_file();
+        const std::string& installed = the_installation().file;
         if (!installed.empty()) (void)made.read_file(installed, false);
         if (installed != "/etc/ucx/ucx.conf") (void)made.read_file("/etc/ucx/ucx.conf", false);
         if (const char* folder = std::getenv("UCX_CONFIG_DIR"); folder != nullptr && *folder) {
@@ -105,15 +114,14 @@ source source::empty() {
 
 ucs_status_t source::read_file(const std::string& path, bool required) {
     std::string text;
-    if (const int error = read_whole(path, text); error != 0) {
+    bool absent = false;
+    if (const std::string why = read_text(path, required, text, absent); !why.empty()) {
         if (required) {
-            log::error(self, "cannot read the configuration file {}: {}", path,
-                       std::strerror(error));
-            return error == ENOENT ? UCS_ERR_NO_ELEM : UCS_ERR_IO_ERROR;
+            log::error(self, "cannot read the configuration file {}: {}", path, why);
+            return absent ? UCS_ERR_NO_ELEM : UCS_ERR_IO_ERROR;
         }
-        if (error != ENOENT && error != ENOTDIR && first_time("unreadable " + path)) {
-            log::warn(self, "cannot read {}: {}; it is left out", path, std::strerror(error));
-        }
+        if (!absent && first_time("unreadable " + path))
+            log::warn(self, "{} is left out: {}", path, why);
         return UCS_OK;
     }
     ini_content content = parse_ini(text, this_machine());

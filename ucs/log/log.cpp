@@ -1,10 +1,8 @@
 #include "ucs/log/log.hpp"
 
-#include <errno.h>
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <cstring>
 #include <mutex>
 #include <new>
 
@@ -57,9 +55,11 @@ ucs_status_t apply(const settings& wanted) {
         return UCS_ERR_INVALID_PARAM;
     }
     adopt(std::move(*levels), wanted.levels.text);
-    if (!the_engine().out.open(wanted.file, wanted.file_size.bytes, wanted.backups)) {
+    const std::string why_not =
+        the_engine().out.open(wanted.file, wanted.file_size.bytes, wanted.backups);
+    if (!why_not.empty()) {
         error(self, "cannot open the log file \"{}\": {}; messages go to stderr",
-              expand_file_name(wanted.file), std::strerror(errno));
+              expand_file_name(wanted.file), why_not);
         return UCS_ERR_IO_ERROR;
     }
     return UCS_OK;

@@ -8,9 +8,19 @@
 #include <cstdio>
 #include <ctime>
 
+#include "ucs/sys/file_size.hpp"
 #include "ucs/sys/process.hpp"
+#include "ucs/sys/trusted_file.hpp"
 
 namespace ucs::log {
+namespace {
+
+// Devices and descriptors are not files that rotation may rename.
+bool is_rotated(std::string_view path) noexcept {
+    return !path.starts_with("/dev/") && !path.starts_with("/proc/");
+}
+
+}  // namespace
 
 std::string expand_file_name(std::string_view pattern) {
     std::string name;
@@ -42,10 +52,6 @@ std::string expand_file_name(std::string_view pattern) {
     return name;
 }
 
-int output::open_file() noexcept {
-    return ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-}
-
 void output::install(int file) noexcept {
     struct stat info {};
     written_ = ::fstat(file, &info) == 0 ? static_cast<std::size_t>(info.st_size) : 0;
@@ -59,26 +65,26 @@ void output::install(int file) noexcept {
     fd_ = own_fd_;
 }
 
-bool output::open(const std::string& target, std::size_t size_limit, unsigned backups) {
+std::string output::open(const std::string& target, std::size_t size_limit, unsigned backups) {
     const std::lock_guard lock(change_);
     limit_ = ~std::size_t{0};
     if (target.empty() || target == "-" || target == "stdout" || target == "stderr") {
         fd_ = target == "-" || target == "stdout" ? STDOUT_FILENO : STDERR_FILENO;
-        return true;
+        return {};
     }
     path_ = expand_file_name(target);
     backups_ = backups;
-    const int file = open_file();
-    if (file < 0) {
+    sys::opened_file file = sys::open_for_appending(path_);
+    if (!file) {
         fd_ = STDERR_FILENO;
-        return false;
+        return std::move(file.why_not);
     }
-    install(file);
-    limit_ = size_limit;
-    return true;
+    install(file.fd.release());
+    if (is_rotated(path_)) limit_ = size_limit;
+    return {};
 }
 
-void output::rotate() noexcept {
+void output::rotate() noexcept try {
     const std::unique_lock lock(change_, std::try_to_lock);
     if (!lock || written_ < limit_) return;
     if (backups_ == 0) {
@@ -90,12 +96,14 @@ void output::rotate() noexcept {
         }
         (void)std::rename(path_.c_str(), numbered(1).c_str());
     }
-    const int file = open_file();
-    if (file < 0) {
+    sys::opened_file file = sys::open_for_appending(path_);
+    if (!file) {
         limit_ = ~std::size_t{0};  // stay in the old file rather than lose lines
         return;
     }
-    install(file);
+    install(file.fd.release());
+} catch (...) {
+    // Out of memory: the next line tries again.
 }
 
 void output::write(std::string_view line) noexcept {
@@ -103,11 +111,11 @@ void output::write(std::string_view line) noexcept {
     const int fd = fd_.load(std::memory_order_acquire);
     ssize_t count = 0;
     do {
-        count = ::write(fd, line.data(), line.size());
+        count = sys::write_within_limit(fd, line);
     } while (count < 0 && errno == EINTR);
     if (count < 0 && fd > STDERR_FILENO) {
         // A full or failing disk must not hide why the program is in trouble.
-        count = ::write(STDERR_FILENO, line.data(), line.size());
+        count = sys::write_within_limit(STDERR_FILENO, line);
     }
     if (written_.fetch_add(line.size()) + line.size() >= limit_ && fd > STDERR_FILENO) {
         rotate();

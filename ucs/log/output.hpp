@@ -16,14 +16,13 @@ class output {
 public:
     constexpr output() noexcept = default;
 
-    // `target`: empty or "stderr", "-" or "stdout", or a file name with %-fields. False when the
-    // file cannot be opened; errno says why and lines go to the standard error.
-    bool open(const std::string& target, std::size_t size_limit, unsigned backups);
+    // `target`: empty or "stderr", "-" or "stdout", or a file name with %-fields. Returns why the
+    // file is not opened, in words, and lines go to the standard error; empty when it is.
+    std::string open(const std::string& target, std::size_t size_limit, unsigned backups);
 
     void write(std::string_view line) noexcept;
 
 private:
-    int open_file() noexcept;
     void install(int file) noexcept;
     void rotate() noexcept;
 

@@ -87,6 +87,52 @@ TEST_CASE("UCX_CONFIG_DIR names a folder with a ucx.conf") {
     CHECK(config::load<sample>(read())->retries == 11);
 }
 
+TEST_CASE("what stands in the place of ucx.conf and is not trusted is left out with one line") {
+    const test::temp_dir folder;
+    const std::string file = folder / "ucx.conf";
+    const auto left_out = [&](const char* reason) {
+        const test::log_capture log;
+        const test::env dir("UCX_CONFIG_DIR", folder.path().c_str());
+        CHECK(config::load<sample>(read())->retries == 3);
+        CHECK(config::load<sample>(read())->retries == 3);
+        INFO(log.text());
+        CHECK(log.count(reason) == 1);
+        CHECK(log.size() == 1);
+    };
+    SECTION("a pipe, which would block") {
+        REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+        left_out("it is a pipe");
+    }
+    SECTION("a link") {
+        folder.link("ucx.conf", folder.write("other", "SAMPLE_RETRIES=11\n"));
+        left_out("it is a symbolic link");
+    }
+    SECTION("a folder") {
+        folder.write("ucx.conf/file", "");
+        left_out("it is a folder");
+    }
+    SECTION("a file that others can write to") {
+        folder.write("ucx.conf", "SAMPLE_RETRIES=11\n");
+        REQUIRE(::chmod(file.c_str(), 0666) == 0);
+        left_out("others can write to it");
+    }
+    SECTION("a file in a folder that others can write to") {
+        folder.write("ucx.conf", "SAMPLE_RETRIES=11\n");
+        REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+        left_out("others can write to its folder");
+    }
+}
+
+TEST_CASE("a file that the program names is read behind a link, and a pipe is an error") {
+    const test::temp_dir folder;
+    folder.link("link", folder.write("other", "SAMPLE_RETRIES=11\n"));
+    CHECK(config::load<sample>(read("", folder / "link"))->retries == 11);
+    REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    const test::log_capture log;
+    CHECK(config::source::read("", folder / "pipe").status() == UCS_ERR_IO_ERROR);
+    CHECK(log.count("it is a pipe", ucs::log::level::error) == 1);
+}
+
 TEST_CASE("a source is a snapshot of the environment") {
     const config::source before = read();
     const test::env late("UCX_SAMPLE_RETRIES", "20");
