@@ -10,6 +10,7 @@
 #include "ucs/log/format.hpp"
 #include "ucs/log/level.hpp"
 #include "ucs/log/output.hpp"
+#include "ucs/log/repeats.hpp"
 #include "ucs/log/settings.hpp"
 
 namespace ucs::log {
@@ -37,6 +38,10 @@ constinit std::once_flag configured;
 constinit thread_local bool configuring = false;
 constinit std::atomic<sink*> installed_sink{nullptr};
 
+// Warnings and errors by their kind: a program may cause them as often as it repeats a call.
+constinit line_counts repeated;
+constinit std::atomic<unsigned> first_of_kind{first_lines};
+
 void adopt(level_map levels, std::string_view text) {
     engine& here = the_engine();
     const std::lock_guard lock(here.lock);
@@ -55,6 +60,7 @@ ucs_status_t apply(const settings& wanted) {
         return UCS_ERR_INVALID_PARAM;
     }
     adopt(std::move(*levels), wanted.levels.text);
+    first_of_kind.store(wanted.repeats, std::memory_order_relaxed);
     const std::string why_not =
         the_engine().out.open(wanted.file, wanted.file_size.bytes, wanted.backups);
     if (!why_not.empty()) {
@@ -109,6 +115,7 @@ std::string current_levels() {
 }
 
 void set_sink(sink* taker) noexcept {
+    repeated.reset();
     installed_sink.store(taker, std::memory_order_release);
 }
 
@@ -139,10 +146,12 @@ void write(const component& source, level severity, std::string_view text) noexc
 
 void vwrite(const component& source, level severity, fmt::string_view format,
             fmt::format_args args) noexcept {
+    std::uint64_t number = 0;
+    const std::uint64_t first = first_of_kind.load(std::memory_order_relaxed);
+    if (severity <= level::warn) number = repeated.add(kind_of(format, args));
+    if (!is_written(number, first)) return;
     try {
-        fmt::memory_buffer text;
-        fmt::vformat_to(fmt::appender(text), format, args);
-        write(source, severity, {text.data(), text.size()});
+        write(source, severity, with_number(fmt::vformat(format, args), number, first));
     } catch (...) {
         write(source, severity, {format.data(), format.size()});
     }

@@ -42,6 +42,11 @@ const config::table& settings::options() {
                 "How many full log files are kept beside the current one, as FILE.1, FILE.2 and\n"
                 "so on, the newest first.",
                 config::between("0", "1000").or_limited()),
+            make_option<&settings::repeats>("LOG_REPEATS", "8",
+                                            "How often a kind of warning or error is written; "
+                                            "after that only the 10th, 100th,\n"
+                                            "1000th and so on, with the count. inf writes all.",
+                                            config::at_least("1")),
         }};
     return table;
 }

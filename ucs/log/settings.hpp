@@ -20,6 +20,7 @@ struct settings {
     std::string file;
     config::memunits file_size{config::memunits::inf};
     unsigned backups = 0;
+    unsigned repeats = 8;
 
     static const config::table& options();
 };
@@ -34,8 +35,8 @@ ucs_status_t set_level(std::string_view levels);
 // The levels in force, in the form of set_level. Any thread.
 [[nodiscard]] std::string current_levels();
 
-// Takes messages instead of the configured output while it is installed (nullptr: none). For
-// tests: install before and remove after all threads that log.
+// Takes messages instead of the configured output while it is installed (nullptr: none), and counts
+// repeated lines from the start. For tests: install before and remove after all threads that log.
 class sink {
 public:
     virtual void message(const component& source, level severity, std::string_view text) = 0;

@@ -2,38 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <string>
+#include "ucs/log/repeats.hpp"
 
 namespace ucs::log {
-namespace {
 
-bool is_power_of_ten(std::uint64_t number) noexcept {
-    while (number % 10 == 0)
-        number /= 10;
-    return number == 1;
-}
-
-}  // namespace
-
+static_assert(throttle::first_lines == first_lines);
 bool throttle::due() noexcept {
     const std::uint64_t now = count() + 1;  // one writer: no read-modify-write
     count_.store(now, std::memory_order_relaxed);
-    return now <= first_lines || is_power_of_ten(now);
+    return is_written(now);
 }
 
+// Not by vwrite(): its counts are those of the process, and would join those of all workers.
 void throttle::write(const component& c, level severity, fmt::string_view format,
                      fmt::format_args args) const noexcept {
-    const std::uint64_t now = count();
-    if (now < first_lines) {
-        vwrite(c, severity, format, args);
-        return;
-    }
     try {
-        std::string text = fmt::vformat(format, args);
-        text += fmt::format(" ({} of the kind so far, only powers of ten are reported)", now);
-        log::write(c, severity, text);
+        log::write(c, severity, with_number(fmt::vformat(format, args), count()));
     } catch (...) {
-        vwrite(c, severity, format, args);
+        log::write(c, severity, {format.data(), format.size()});
     }
 }
 

@@ -167,6 +167,7 @@ const expectation expectations[] = {
     {"LOG_FILE", {"", "-", "log.%p"}, {}, {}},
     {"LOG_FILE_SIZE", {"1", "10m", "inf"}, {}, {"0", "auto", "-1"}},
     {"LOG_FILE_ROTATE", {"0", "1000"}, {"1001", "inf"}, {"auto", "-1"}},
+    {"LOG_REPEATS", {"1", "1000", "inf"}, {}, {"0", "auto", "-1"}},
 };
 
 const expectation* expected_of(std::string_view name) {
