@@ -161,12 +161,13 @@ typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t* e
 /**
  * Adds a handler. The same callback may be added several times.
  *
- * @param events    ucm_event_type_t bits, and flags.
+ * @param events    ucm_event_type_t bits, and flags. A handler of no kind is accepted and never
+ *                  called.
  * @param priority  handlers run in ascending order, those of one priority in the order added.
  * @return UCS_OK; UCS_ERR_UNSUPPORTED when one of the events is not declared external and cannot
  *         be noticed (not with UCM_EVENT_FLAG_NO_INSTALL), or events are not enabled: always for
- *         UCM_EVENT_SBRK, whose calls are noticed as UCM_EVENT_BRK; UCS_ERR_INVALID_PARAM;
- *         UCS_ERR_NO_MEMORY.
+ *         UCM_EVENT_SBRK, whose calls are noticed as UCM_EVENT_BRK; UCS_ERR_INVALID_PARAM
+ *         when the callback is null or a bit is not one of ucm_event_type_t; UCS_ERR_NO_MEMORY.
  */
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void* arg);
 
@@ -183,18 +184,22 @@ void ucm_set_external_event(int events);
 void ucm_unset_external_event(int events);
 
 /**
- * Asks whether somebody could miss one of the events.
+ * Checks whether the events arrive for which this library replaced functions. The call makes the
+ * events happen with memory of its own.
  *
- * @return UCS_OK when each is noticed, or reported by its declared source, or is VM_MAPPED or
- *         VM_UNMAPPED and has no handler that would rely on it; else UCS_ERR_UNSUPPORTED.
+ * @param events  ucm_event_type_t bits. Kinds for which no function was replaced are left out:
+ *                declared kinds belong to ucm_test_external_events, and no handler waits for the
+ *                others.
+ * @return UCS_OK; UCS_ERR_UNSUPPORTED when a kind was promised to a handler and does not arrive.
  */
 ucs_status_t ucm_test_events(int events);
 
 /**
- * Asks whether the declared sources keep their word. VM_MAPPED and VM_UNMAPPED are tried out with
- * a page of memory.
+ * Checks whether the sources of declared events report them. The call makes the events happen with
+ * memory of its own, except those of the program break.
  *
- * @return UCS_OK, or UCS_ERR_UNSUPPORTED when an event is not declared or did not arrive.
+ * @param events  ucm_event_type_t bits. Kinds that nobody has declared are left out.
+ * @return UCS_OK; UCS_ERR_UNSUPPORTED when a declared kind does not arrive.
  */
 ucs_status_t ucm_test_external_events(int events);
 

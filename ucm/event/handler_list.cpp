@@ -89,11 +89,12 @@ ucs_status_t handler_list::add(int events, int noticed, int priority, ucm_event_
                                void* arg) noexcept {
     const int wanted = events & ~event_flags;
     const changing now(*this);
-    if ((wanted & ~external() & ~noticed) != 0 && (events & UCM_EVENT_FLAG_NO_INSTALL) == 0) {
-        return UCS_ERR_UNSUPPORTED;
-    }
+    const int undeclared = wanted & ~external();
+    const bool takes_what_comes = (events & UCM_EVENT_FLAG_NO_INSTALL) != 0;
+    if (!takes_what_comes && (undeclared & ~noticed) != 0) return UCS_ERR_UNSUPPORTED;
     handler* added = take_unused();
     if (added == nullptr) return UCS_ERR_NO_MEMORY;
+    if (!takes_what_comes) store(relied_on_, relied_on_ | undeclared);
     *added = {wanted, priority, callback, arg, nullptr};
     insert(added);
     note_wanted();
@@ -150,6 +151,10 @@ void handler_list::withdraw_external(int events) noexcept {
 
 int handler_list::external() const noexcept {
     return load(external_);
+}
+
+int handler_list::relied_on() const noexcept {
+    return load(relied_on_);
 }
 
 void handler_list::tell(const handler& one, ucm_event_type_t type, ucm_event_t& event) noexcept {

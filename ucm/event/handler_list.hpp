@@ -8,6 +8,11 @@
 namespace ucm {
 
 inline constexpr int event_flags = UCM_EVENT_FLAG_NO_INSTALL | UCM_EVENT_FLAG_EXISTING_ALLOC;
+// Every bit that an argument of kinds of events may have.
+inline constexpr int known_bits =
+    event_flags | UCM_EVENT_MMAP | UCM_EVENT_MUNMAP | UCM_EVENT_MREMAP | UCM_EVENT_SHMAT |
+    UCM_EVENT_SHMDT | UCM_EVENT_SBRK | UCM_EVENT_MADVISE | UCM_EVENT_BRK | UCM_EVENT_VM_MAPPED |
+    UCM_EVENT_VM_UNMAPPED | UCM_EVENT_MEM_TYPE_ALLOC | UCM_EVENT_MEM_TYPE_FREE;
 
 // Handlers in the order they run, and the event kinds that have a declared source. One per
 // process. Any thread. Nothing here uses the allocator. Telling handlers waits neither for other
@@ -27,6 +32,10 @@ public:
     void declare_external(int events) noexcept;
     void withdraw_external(int events) noexcept;
     [[nodiscard]] int external() const noexcept;
+
+    // Kinds that some handler was promised on the strength of replaced functions. They stay in
+    // this set when the handler goes, as the replaced functions stay.
+    [[nodiscard]] int relied_on() const noexcept;
 
     // Whether this thread is telling a handler just now.
     [[nodiscard]] static bool is_telling() noexcept;
@@ -108,6 +117,7 @@ private:
     handler* first_ = nullptr;
     handler* unused_ = nullptr;
     int external_ = 0;
+    int relied_on_ = 0;
     int wanted_ = 0;  // kinds in the list
 };
 

@@ -40,7 +40,9 @@ registration_cache::~registration_cache() {
 bool registration_cache::start_events() noexcept {
     ucs_status_t status = ucm_set_event_handler(UCM_EVENT_VM_UNMAPPED, 0, on_unmapped, this);
     if (status == UCS_OK) {
+        // Replaced functions and declared sources are checked by a function each.
         status = ucm_test_events(UCM_EVENT_VM_UNMAPPED);
+        if (status == UCS_OK) status = ucm_test_external_events(UCM_EVENT_VM_UNMAPPED);
         if (status == UCS_OK) return true;
         ucm_unset_event_handler(UCM_EVENT_VM_UNMAPPED, on_unmapped, this);
     }
