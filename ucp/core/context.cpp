@@ -10,6 +10,7 @@
 #include "ucp/vfs/worker_list.hpp"
 #include "ucs/config/general.hpp"
 #include "ucs/memory/event_settings.hpp"
+#include "ucs/security/job_key.hpp"
 #include "ucs/vfs/global_options.hpp"
 #include "ucs/vfs/tree.hpp"
 #include "uct/base/registry.hpp"
@@ -114,7 +115,10 @@ ucs::result<std::unique_ptr<context>> context::create(
     if (const ucs_status_t status = ucs::memory::configure_events(source); status != UCS_OK) {
         return status;
     }
+    auto job_key = ucs::security::load_job_key(source);
+    if (!job_key) return job_key.status();
     std::unique_ptr<context> made(new context(params, std::move(source), std::move(*options)));
+    made->job_key_ = *job_key;
     if (const ucs_status_t status = made->find_resources(components); status != UCS_OK) {
         return status;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "ucp/mem/memory_table.hpp"
 #include "ucp/proto/host_costs.hpp"
 #include "ucs/config/source.hpp"
+#include "ucs/security/key.hpp"
 #include "ucs/vfs/directory.hpp"
 #include "uct/api/component.hpp"
 
@@ -66,6 +68,10 @@ public:
     }
     [[nodiscard]] const std::vector<refused_resource>& refused() const noexcept { return refused_; }
     [[nodiscard]] const host_costs& costs() const noexcept { return costs_; }
+    // The key of the job; nullptr: there is none.
+    [[nodiscard]] const ucs::security::key* job_key() const noexcept {
+        return job_key_ ? &*job_key_ : nullptr;
+    }
     [[nodiscard]] const std::string& name() const noexcept { return params_.name; }
     [[nodiscard]] mem::memory_table& memories() const noexcept { return *memories_; }
     [[nodiscard]] mem::device_domains& devices() const noexcept { return *devices_; }
@@ -88,6 +94,7 @@ private:
     context_params params_;
     const ucs::config::source source_;
     const config config_;
+    std::optional<ucs::security::key> job_key_;
     std::vector<usable_resource> resources_;
     std::vector<refused_resource> refused_;
     host_costs costs_;

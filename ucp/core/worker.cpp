@@ -144,9 +144,13 @@ ucs_status_t worker::open_interfaces() {
     not_opened_.resize(resources.size());
     unsigned opened = 0;
     for (std::size_t i = 0; i < resources.size(); ++i) {
-        const uct::iface_params params{
-            *events_,   context_.source(), uid_,
-            &rejected_, params_.wakeup,    context_.devices().open(resources[i].memory)};
+        const uct::iface_params params{.events = *events_,
+                                       .config = context_.source(),
+                                       .worker_uid = uid_,
+                                       .rejected = &rejected_,
+                                       .sleeps = params_.wakeup,
+                                       .job_key = context_.job_key(),
+                                       .domain = context_.devices().open(resources[i].memory)};
         auto made = resources[i].component->open(resources[i].where, params);
         if (!made) {
             not_opened_[i] = ucs_status_string(made.status());

@@ -11,6 +11,10 @@
 #include "ucs/type/result.hpp"
 #include "uct/api/ep.hpp"
 
+namespace ucs::security {
+class key;
+}
+
 namespace uct {
 
 // How far an interface reaches; the order is from near to far.
@@ -82,6 +86,9 @@ struct iface_params {
     std::uint64_t worker_uid = 0;            // identity of the worker, random, never 0
     ucs::log::throttle* rejected = nullptr;  // of what peers send wrong; null: the interface's own
     bool sleeps = false;  // the worker may sleep, so peers have to know that it must be woken
+    // The key of the job: the peer of every network connection has to prove that it knows it. Null:
+    // there is none.
+    const ucs::security::key* job_key = nullptr;
     // Of the same component and device; null: the interface opens one of its own if it needs one.
     std::shared_ptr<memory_domain> domain = nullptr;
 };

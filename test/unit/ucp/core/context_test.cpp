@@ -105,3 +105,23 @@ TEST_CASE("devices cannot be judged where no transport uses them") {
     INFO(here.log.text());
     CHECK(here.log.count("", ucs::log::level::warn) == 0);
 }
+
+TEST_CASE("a context has the job's key, and none is made where that cannot be used") {
+    scene here;
+    const auto make = [&](const char* text) {
+        ucs::config::source source = ucs::config::source::empty();
+        source.set("HOST_PROBE", "n");
+        source.set("JOB_KEY", text);
+        return ucp::context::create({}, std::move(source), here.all);
+    };
+    const auto without = make("");
+    REQUIRE(without.ok());
+    CHECK((*without)->job_key() == nullptr);
+    const auto with = make("a text that is long enough");
+    REQUIRE(with.ok());
+    REQUIRE((*with)->job_key() != nullptr);
+    CHECK(*(*with)->job_key() == ucs::security::key::from_text("a text that is long enough"));
+    CHECK(here.log.count("", ucs::log::level::warn) == 0);
+    CHECK(make("short").status() == UCS_ERR_INVALID_PARAM);
+    CHECK(here.log.count("UCX_JOB_KEY", ucs::log::level::error) == 1);
+}
