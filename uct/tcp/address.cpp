@@ -1,16 +1,18 @@
 #include "uct/tcp/address.hpp"
 
+#include <algorithm>
+
 #include "uct/tcp/bytes.hpp"
 
 namespace uct::tcp {
 
 namespace {
 
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 constexpr std::uint8_t has_v4 = 1;
 constexpr std::uint8_t has_v6 = 2;
 constexpr std::uint8_t is_loopback = 4;
-constexpr std::size_t fixed_size = 20;
+constexpr std::size_t fixed_size = 36;
 
 listen_point read_v4(field_reader& from, std::uint8_t prefix) noexcept {
     listen_point point;
@@ -46,7 +48,7 @@ void address::pack(std::span<std::byte> into) const noexcept {
     if (!v6.ip.is_none()) flags |= has_v6;
     field_writer out(into);
     out.put(version).put(static_cast<std::uint8_t>(flags)).put(v4.prefix).put(v6.prefix);
-    out.put(iface_id).put(network_id);
+    out.put(iface_id).put(network_id).put_bytes(secret);
     for (const listen_point* point : {&v4, &v6}) {
         if (!point->ip.is_none()) out.put(point->port).put_bytes(point->ip.bytes());
     }
@@ -62,6 +64,8 @@ std::optional<address> address::parse(std::span<const std::byte> from,
     address parsed;
     parsed.iface_id = in.get<std::uint64_t>();
     parsed.network_id = in.get<std::uint64_t>();
+    const auto secret = in.take(parsed.secret.size());
+    std::copy(secret.begin(), secret.end(), parsed.secret.begin());
     parsed.loopback = (flags & is_loopback) != 0;
     if ((flags & has_v4) != 0) parsed.v4 = read_v4(in, prefix4);
     if ((flags & has_v6) != 0) parsed.v6 = read_v6(in, prefix6, scope);

@@ -43,9 +43,21 @@ void connection::end_operations(ucs_status_t status) {
         flush.done->finish(status);
 }
 
-void connection::attach(ep& user, std::vector<reach::path> paths) noexcept {
+void connection::attach(ep& user, std::vector<reach::path> paths,
+                        const ucs::security::key& peer_secret) noexcept {
     users_.push_back(user);
-    if (paths_.empty()) paths_ = std::move(paths);
+    if (!paths_.empty()) return;
+    paths_ = std::move(paths);
+    peer_secret_ = peer_secret;
+}
+
+bool connection::is_peer(const ucs::security::key& secret) const noexcept {
+    if (peer_secret_) return *peer_secret_ == secret;
+    return !claim_ || claim_->holds_for(secret);
+}
+
+bool connection::is_peer(const identity_claim& claim) const noexcept {
+    return !peer_secret_ || claim.holds_for(*peer_secret_);
 }
 
 void connection::detach(ep& user) noexcept {

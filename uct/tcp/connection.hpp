@@ -3,6 +3,8 @@
 
 #include <sys/epoll.h>
 
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "ucs/datastruct/intrusive.hpp"
@@ -11,6 +13,7 @@
 #include "ucs/type/unique_fd.hpp"
 #include "uct/tcp/connection_state.hpp"
 #include "uct/tcp/ep.hpp"
+#include "uct/tcp/handshake.hpp"
 #include "uct/tcp/receiver.hpp"
 #include "uct/tcp/route.hpp"
 #include "uct/tcp/send_queue.hpp"
@@ -30,7 +33,14 @@ public:
     ~connection();
 
     // --- endpoints
-    void attach(ep& user, std::vector<reach::path> paths) noexcept;
+    // `peer_secret` is from the address of the peer, which is_peer().
+    void attach(ep& user, std::vector<reach::path> paths,
+                const ucs::security::key& peer_secret) noexcept;
+    // Whether the address with this secret is that of this connection's peer: an endpoint has told
+    // the same secret, or the peer has proven it, or neither has happened yet.
+    [[nodiscard]] bool is_peer(const ucs::security::key& secret) const noexcept;
+    // Whether an endpoint has told the peer's secret.
+    [[nodiscard]] bool knows_peer() const noexcept { return peer_secret_.has_value(); }
     // Sends what the endpoint has under way from a copy: its memory and its completions are the
     // caller's again.
     void detach(ep& user) noexcept;
@@ -63,8 +73,14 @@ public:
     // --- greetings of the peer (see door.hpp)
     enum class verdict { welcome, lost_race, stale, wait };
     [[nodiscard]] verdict judge(const wire::greeting& hello) const noexcept;
-    void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt) noexcept;
+    // Whether a greeting with this claim is of the peer that this connection is for. True where no
+    // endpoint has told the peer's secret yet.
+    [[nodiscard]] bool is_peer(const identity_claim& claim) const noexcept;
+    void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
+               const identity_claim& claim) noexcept;
     void give_up(ucs_status_t status) { fail_after_reading(status); }
+    // Without reading what the peer sent.
+    void give_up_now(ucs_status_t status) { fail(status); }
 
     // --- closing the interface
     void say_goodbye();
@@ -106,7 +122,10 @@ private:
     bool open_socket(const reach::path& way);
     void on_connected();
     void read_answer();
-    void on_answer(const wire::greeting& answer);
+    void on_welcome();
+    void on_refusal(wire::refusal_reason reason);
+    void on_missing_proof();
+    [[nodiscard]] bool send_greeting(const packed_greeting& greeting);
     void attempt_failed(const char* what, int error);
     void retry_after(ucs::time::nanoseconds pause);
     void close_socket() noexcept;
@@ -152,10 +171,11 @@ private:
     bool part_denied_ = false;       // the peer will ask when it has no use for the connection
     bool waits_for_memory_ = false;  // to receive into
     std::optional<wire::frame_kind> owed_;  // control frame to send behind what is under way
-    std::size_t answered_ = 0;
     ucs::net::silence_watch silence_;
-    std::array<std::byte, wire::greeting_size> answer_{};
-    std::optional<socket_address> connected_to_;  // for people
+    std::unique_ptr<connecting_handshake> handshake_;  // in state greeting
+    std::optional<ucs::security::key> peer_secret_;    // as soon as an endpoint has told it
+    std::optional<identity_claim> claim_;              // of a peer that connected
+    std::optional<socket_address> connected_to_;       // for people
 };
 
 }  // namespace uct::tcp

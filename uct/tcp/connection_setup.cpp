@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/iface.hpp"
@@ -78,52 +79,79 @@ void connection::on_connected() {
         return;
     }
     if (!move(event::connected)) return;
-    answered_ = 0;
-    std::array<std::byte, wire::greeting_size> hello;
-    wire::greeting{.kind = wire::greeting_kind::hello,
-                   .attempt = owner_.next_attempt(),
-                   .from = owner_.id(),
-                   .to = peer_id_}
-        .pack(hello);
-    // An empty send buffer takes it whole.
-    const ssize_t sent = ::send(fd_.get(), hello.data(), hello.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent != static_cast<ssize_t>(hello.size())) {
-        attempt_failed("send() of the greeting", sent < 0 ? errno : EPIPE);
-        return;
+    handshake_.reset(new (std::nothrow) connecting_handshake(owner_.own(), owner_.id(), peer_id_,
+                                                             *peer_secret_, owner_.next_attempt()));
+    if (handshake_ == nullptr) {
+        attempt_failed("the greeting", ENOMEM);
+    } else if (send_greeting(handshake_->hello())) {
+        watch(EPOLLIN);
     }
-    watch(EPOLLIN);
+}
+
+// False: it could not be sent, and the attempt has failed.
+bool connection::send_greeting(const packed_greeting& greeting) {
+    const std::span<const std::byte> bytes = greeting.bytes();
+    // The send buffer is empty, so it takes the greeting whole.
+    const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == static_cast<ssize_t>(bytes.size())) return true;
+    attempt_failed("send() of the greeting", sent < 0 ? errno : EPIPE);
+    return false;
 }
 
 void connection::read_answer() {
-    const ssize_t got =
-        ::recv(fd_.get(), answer_.data() + answered_, answer_.size() - answered_, MSG_DONTWAIT);
+    const std::span<std::byte> space = handshake_->space();
+    const ssize_t got = ::recv(fd_.get(), space.data(), space.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) {
         attempt_failed("recv() of the answer", got < 0 ? errno : ECONNRESET);
         return;
     }
-    answered_ += static_cast<std::size_t>(got);
-    if (answered_ < answer_.size()) return;
-    const wire::parsed_greeting parsed = wire::parse_greeting(answer_);
-    if (parsed.error != wire::greeting_error::none || parsed.value.from != peer_id_ ||
-        parsed.value.to != owner_.id()) {
-        owner_.rejected().error(log, "{} answers like no interface of this version", peer_name());
-        fail(UCS_ERR_UNREACHABLE);
-        return;
+    switch (handshake_->take(static_cast<std::size_t>(got))) {
+        case connecting_handshake::step::incomplete:
+            break;
+        case connecting_handshake::step::send_proof:
+            static_cast<void>(send_greeting(handshake_->proof()));
+            break;
+        case connecting_handshake::step::welcomed:
+            on_welcome();
+            break;
+        case connecting_handshake::step::refused:
+            on_refusal(handshake_->reason());
+            break;
+        case connecting_handshake::step::unproven:
+            on_missing_proof();
+            break;
+        case connecting_handshake::step::foreign:
+            owner_.rejected().error(log, "{} answers like no interface of this version",
+                                    peer_name());
+            fail(UCS_ERR_UNREACHABLE);
     }
-    on_answer(parsed.value);
 }
 
-void connection::on_answer(const wire::greeting& answer) {
-    if (answer.kind == wire::greeting_kind::welcome) {
-        peer_attempt_ = answer.attempt;
-        attempts_ = 0;
-        connected_to_ = remote_address(fd_.get());
-        move(event::welcomed);
-        if (!has_users()) owner_.need_ticks();
-        return;
-    }
-    switch (answer.reason) {
+void connection::on_welcome() {
+    peer_attempt_ = handshake_->attempt();
+    handshake_.reset();
+    attempts_ = 0;
+    connected_to_ = remote_address(fd_.get());
+    move(event::welcomed);
+    if (!has_users()) owner_.need_ticks();
+}
+
+void connection::on_missing_proof() {
+    const packed_greeting refusal = handshake_->refusal();
+    static_cast<void>(::send(fd_.get(), refusal.bytes().data(), refusal.bytes().size(),
+                             MSG_NOSIGNAL | MSG_DONTWAIT));
+    owner_.rejected().error(log, "{} does not prove that it is the peer: {}", peer_name(),
+                            owner_.own().terms().job_key
+                                ? "the job keys differ, or another process has its port; all "
+                                  "processes of the job need the same UCX_JOB_KEY or "
+                                  "UCX_JOB_KEY_FILE"
+                                : "another process has its port");
+    fail(UCS_ERR_UNREACHABLE);
+}
+
+void connection::on_refusal(wire::refusal_reason reason) {
+    switch (reason) {
         case wire::refusal_reason::lost_race:
             close_socket();
             if (move(event::gave_way)) retry_after(race_pause);
@@ -133,9 +161,7 @@ void connection::on_answer(const wire::greeting& answer) {
             break;
         default:
             ucs::log::error(log, "{} refused the connection: {}", peer_name(),
-                            answer.reason == wire::refusal_reason::not_me
-                                ? "the interface that listened there is gone"
-                                : "it runs another version");
+                            explain_refusal(reason));
             fail(UCS_ERR_UNREACHABLE);
     }
 }
@@ -176,6 +202,8 @@ void connection::close_socket() noexcept {
     watched_ = 0;
     fd_.reset();
     rx_.reset();
+    handshake_.reset();
+    claim_.reset();
 }
 
 connection::verdict connection::judge(const wire::greeting& hello) const noexcept {
@@ -195,11 +223,13 @@ connection::verdict connection::judge(const wire::greeting& hello) const noexcep
     }
 }
 
-void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt) noexcept {
+void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
+                       const identity_claim& claim) noexcept {
     if (!move(event::accepted)) return;
     close_socket();
     fd_ = std::move(socket);
     peer_attempt_ = peer_attempt;
+    claim_ = claim;
     attempts_ = 0;
     part_denied_ = false;
     connected_to_ = remote_address(fd_.get());

@@ -18,23 +18,25 @@ constexpr ucs::time::nanoseconds patience_with_older = 2 * ucs::time::second;
 
 struct door::visitor final : ucs::net::acceptor::pending {
     visitor(door& where, ucs::unique_fd socket) noexcept
-        : pending(socket.get()), at(where), fd(std::move(socket)) {}
+        : pending(socket.get()),
+          at(where),
+          fd(std::move(socket)),
+          handshake(where.owner_.own(), where.owner_.id()) {}
 
     void on_readable() noexcept override { at.on_greeting(*this); }
     void on_tick(ucs::time::nanoseconds now) noexcept override {
-        at.decide(*this, wire::parse_greeting(hello).value, now >= waits_until);
+        at.decide(*this, now >= waits_until);
     }
-    bool answer(const wire::greeting& reply) const noexcept {
-        std::array<std::byte, wire::greeting_size> bytes;
-        reply.pack(bytes);
+    // An empty send buffer takes it whole.
+    bool answer(const packed_greeting& reply) const noexcept {
+        const std::span<const std::byte> bytes = reply.bytes();
         return ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
                static_cast<ssize_t>(bytes.size());
     }
 
     door& at;
     ucs::unique_fd fd;
-    std::size_t have = 0;
-    std::array<std::byte, wire::greeting_size> hello{};
+    accepting_handshake handshake;
     ucs::time::nanoseconds waits_until = 0;  // for the end of an older connection; 0: it does not
 };
 
@@ -73,52 +75,72 @@ ucs_status_t door::open(const settings& options, listen_point& v4, listen_point&
 }
 
 void door::on_greeting(visitor& who) noexcept {
-    const ssize_t got = ::recv(who.fd.get(), who.hello.data() + who.have,
-                               who.hello.size() - who.have, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) {
-        acceptor_.reject(who, nullptr);  // an attempt that its side gave up, or a port scan
-        return;
-    }
-    who.have += static_cast<std::size_t>(got);
-    if (who.have < who.hello.size()) return;
-    const wire::parsed_greeting parsed = wire::parse_greeting(who.hello);
-    if (parsed.error == wire::greeting_error::other_version) {
-        refuse(who, parsed.value, wire::refusal_reason::other_version);
-    } else if (parsed.error != wire::greeting_error::none ||
-               parsed.value.kind != wire::greeting_kind::hello) {
-        acceptor_.reject(who, "sent no greeting of this protocol");
-    } else {
-        decide(who, parsed.value, false);
+    // What comes next is often there already.
+    while (read_greeting(who)) {
     }
 }
 
-void door::decide(visitor& who, const wire::greeting& hello, bool end_older) noexcept {
+// False: the visitor is gone, or there is nothing more to read now.
+bool door::read_greeting(visitor& who) noexcept {
+    const std::span<std::byte> space = who.handshake.space();
+    const ssize_t got = ::recv(who.fd.get(), space.data(), space.size(), MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (got <= 0) {
+        acceptor_.reject(who, nullptr);  // an attempt that its side gave up, or a port scan
+        return false;
+    }
+    switch (who.handshake.take(static_cast<std::size_t>(got))) {
+        case accepting_handshake::step::incomplete:
+            return true;
+        case accepting_handshake::step::send_challenge:
+            if (who.answer(who.handshake.challenge())) return true;
+            acceptor_.reject(who, nullptr);
+            break;
+        case accepting_handshake::step::agreed:
+            decide(who, false);
+            break;
+        case accepting_handshake::step::refuse:
+            refuse(who, who.handshake.reason());
+            break;
+        case accepting_handshake::step::unproven:
+            acceptor_.reject(who,
+                             "says that this process proved nothing to it; if it is of the same "
+                             "job, the keys differ");
+            break;
+        case accepting_handshake::step::foreign:
+            acceptor_.reject(who, "sent no greeting of this protocol");
+    }
+    return false;
+}
+
+void door::decide(visitor& who, bool end_older) noexcept {
     try {
-        if (end_older) {
-            owner_.connection_for_greeting(hello.from).give_up(UCS_ERR_CONNECTION_RESET);
+        const std::uint64_t from = who.handshake.hello().from;
+        connection* mine = &owner_.connection_for_greeting(from);
+        if (!mine->is_peer(who.handshake.claim())) {
+            refuse(who, wire::refusal_reason::keys_differ);
+            return;
         }
-        judge(who, hello);
+        if (end_older) {
+            mine->give_up(UCS_ERR_CONNECTION_RESET);
+            mine = &owner_.connection_for_greeting(from);
+        }
+        judge(who, *mine);
     } catch (const std::bad_alloc&) {
         acceptor_.reject(who, "cannot be let in, out of memory");
     }
 }
 
-void door::judge(visitor& who, const wire::greeting& hello) {
-    if (hello.to != owner_.id()) {
-        refuse(who, hello, wire::refusal_reason::not_me);
-        return;
-    }
-    connection& mine = owner_.connection_for_greeting(hello.from);
-    switch (mine.judge(hello)) {
+void door::judge(visitor& who, connection& mine) {
+    switch (mine.judge(who.handshake.hello())) {
         case connection::verdict::welcome:
-            let_in(who, hello, mine);
+            let_in(who, mine);
             break;
         case connection::verdict::lost_race:
-            refuse(who, hello, wire::refusal_reason::lost_race);
+            refuse(who, wire::refusal_reason::lost_race);
             break;
         case connection::verdict::stale:
-            refuse(who, hello, wire::refusal_reason::stale);
+            refuse(who, wire::refusal_reason::stale);
             break;
         case connection::verdict::wait:
             wait_for_older(who);
@@ -131,26 +153,33 @@ void door::wait_for_older(visitor& who) noexcept {
     acceptor_.defer(who);
 }
 
-void door::refuse(visitor& who, const wire::greeting& hello, wire::refusal_reason reason) noexcept {
+void door::refuse(visitor& who, wire::refusal_reason reason) noexcept {
+    const wire::greeting& hello = who.handshake.hello();
     ucs::log::debug(log, "{}: a connection from {} is refused, reason {}", owner_.where().device,
                     remote_address(who.fd.get()).text(), static_cast<unsigned>(reason));
-    static_cast<void>(who.answer({.kind = wire::greeting_kind::refusal,
-                                  .attempt = owner_.last_attempt(),
-                                  .from = hello.to,
-                                  .to = hello.from,
-                                  .reason = reason}));
-    acceptor_.remove(who);
+    static_cast<void>(who.answer({{.kind = wire::greeting_kind::refusal,
+                                   .attempt = owner_.last_attempt(),
+                                   .from = hello.to,
+                                   .to = hello.from,
+                                   .reason = reason,
+                                   .terms = owner_.own().terms()},
+                                  {}}));
+    acceptor_.reject(who, explain_own_refusal(reason));
 }
 
-void door::let_in(visitor& who, const wire::greeting& hello, connection& into) noexcept {
-    const bool answered = who.answer({.kind = wire::greeting_kind::welcome,
-                                      .attempt = owner_.last_attempt(),
-                                      .from = owner_.id(),
-                                      .to = hello.from});
+void door::let_in(visitor& who, connection& into) noexcept {
+    const wire::greeting hello = who.handshake.hello();
+    const identity_claim claim = who.handshake.claim();
+    const bool answered = who.answer({{.kind = wire::greeting_kind::welcome,
+                                       .attempt = owner_.last_attempt(),
+                                       .from = owner_.id(),
+                                       .to = hello.from,
+                                       .terms = owner_.own().terms()},
+                                      {}});
     ucs::unique_fd fd = std::move(who.fd);
     acceptor_.remove(who);
     if (answered) {
-        into.adopt(std::move(fd), hello.attempt);
+        into.adopt(std::move(fd), hello.attempt, claim);
     } else {
         owner_.attend(into);  // goes if it was made for this one
     }

@@ -3,6 +3,7 @@
 
 #include "ucs/net/acceptor.hpp"
 #include "uct/tcp/connection.hpp"
+#include "uct/tcp/handshake.hpp"
 #include "uct/tcp/settings.hpp"
 
 namespace uct::tcp {
@@ -19,11 +20,12 @@ private:
     struct visitor;
 
     void on_greeting(visitor& who) noexcept;
-    void decide(visitor& who, const wire::greeting& hello, bool end_older) noexcept;
-    void judge(visitor& who, const wire::greeting& hello);
+    bool read_greeting(visitor& who) noexcept;
+    void decide(visitor& who, bool end_older) noexcept;
+    void judge(visitor& who, connection& mine);
     void wait_for_older(visitor& who) noexcept;
-    void refuse(visitor& who, const wire::greeting& hello, wire::refusal_reason reason) noexcept;
-    void let_in(visitor& who, const wire::greeting& hello, connection& into) noexcept;
+    void refuse(visitor& who, wire::refusal_reason reason) noexcept;
+    void let_in(visitor& who, connection& into) noexcept;
 
     iface& owner_;
     std::vector<ucs::unique_fd> listeners_;

@@ -71,6 +71,7 @@ iface::iface(const resource& where, const iface_params& params, const device& ow
              ucs::unique_fd epoll)
     : base_iface(where, params),
       options_(std::move(options)),
+      credentials_(params.job_key, false),
       device_index_(own.index),
       reach_(own, ucs::net::network_identity(), options_.families.order, routes_),
       pool_(buffer_bytes(options_)),
@@ -80,6 +81,7 @@ iface::iface(const resource& where, const iface_params& params, const device& ow
       door_(*this, params.events) {
     address_.iface_id = ucs::sys::random_id();
     address_.network_id = ucs::net::network_identity();
+    std::ranges::copy(credentials_.secret().data(), address_.secret.begin());
     address_.loopback = own.kind == device_kind::loopback;
     address_.v4 = own.v4;
     address_.v6 = own.v6;
@@ -137,9 +139,11 @@ ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte
         return UCS_ERR_UNREACHABLE;
     }
     auto paths = way.paths;
-    connection& link = connection_to(peer->iface_id);
-    auto made = std::make_unique<ep>(*this, link);
-    link.attach(*made, std::move(paths));
+    const ucs::security::key secret = key_of_secret(peer->secret);
+    connection* link = proven_connection_to(peer->iface_id, secret);
+    if (link == nullptr) return UCS_ERR_UNREACHABLE;
+    auto made = std::make_unique<ep>(*this, *link);
+    link->attach(*made, std::move(paths), secret);
     return std::unique_ptr<uct::ep>(std::move(made));
 }
 
@@ -151,6 +155,21 @@ connection& iface::connection_to(std::uint64_t peer_id) {
     others_.push_back(std::move(known->second));
     known->second = std::move(fresh);
     return *known->second;
+}
+
+// The connection to the interface of an address with that secret; nullptr: the address is forged.
+connection* iface::proven_connection_to(std::uint64_t peer_id, const ucs::security::key& secret) {
+    connection& known = connection_to(peer_id);
+    if (known.is_peer(secret)) return &known;
+    if (known.knows_peer()) {
+        rejected().error(log, "{}: an address names the interface {:x} and has another secret",
+                         where_.device, peer_id);
+        return nullptr;
+    }
+    rejected().error(log, "{}: {} said that it is the interface {:x} and is not; it is closed",
+                     where_.device, known.peer_name(), peer_id);
+    known.give_up_now(UCS_ERR_UNREACHABLE);
+    return &connection_to(peer_id);
 }
 
 connection& iface::connection_for_greeting(std::uint64_t peer_id) {

@@ -11,6 +11,7 @@
 #include "ucs/net/kernel_routes.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/tcp/connection.hpp"
+#include "uct/tcp/credentials.hpp"
 #include "uct/tcp/door.hpp"
 #include "uct/tcp/settings.hpp"
 #include "uct/tcp/socket.hpp"
@@ -36,6 +37,7 @@ public:
 
     // --- for connections and the door
     [[nodiscard]] std::uint64_t id() const noexcept { return address_.iface_id; }
+    [[nodiscard]] const credentials& own() const noexcept { return credentials_; }
     [[nodiscard]] const settings& options() const noexcept { return options_; }
     [[nodiscard]] bool is_loopback() const noexcept { return address_.loopback; }
     [[nodiscard]] buffer_pool& pool() noexcept { return pool_; }
@@ -63,6 +65,7 @@ private:
     ucs_status_t open_door();
     void set_attributes(const device& own);
     connection& connection_to(std::uint64_t peer_id);
+    connection* proven_connection_to(std::uint64_t peer_id, const ucs::security::key& secret);
 
     // iface_progress.cpp
     unsigned poll_sockets();
@@ -73,6 +76,7 @@ private:
     bool wait_for_some_unsent() const;
 
     settings options_;
+    const credentials credentials_;
     address address_;
     std::uint32_t device_index_;
     ucs::net::kernel_routes routes_;

@@ -2,10 +2,35 @@
 
 #include <cstring>
 
+#include "ucs/security/challenge.hpp"
 #include "uct/api/types.hpp"
 #include "uct/tcp/bytes.hpp"
 
 namespace uct::tcp::wire {
+
+namespace {
+
+constexpr std::uint32_t job_key_bit = 1;
+constexpr std::uint32_t encrypted_bit = 2;
+
+std::uint32_t bits_of(const terms& from) noexcept {
+    return (from.job_key ? job_key_bit : 0) | (from.encrypted ? encrypted_bit : 0);
+}
+
+}  // namespace
+
+std::size_t greeting::tail_size() const noexcept {
+    switch (kind) {
+        case greeting_kind::hello:
+            return ucs::security::nonce_size;
+        case greeting_kind::challenge:
+            return ucs::security::reply_size;
+        case greeting_kind::proof:
+            return ucs::security::proof_size + ucs::security::tag_size;
+        default:
+            return 0;
+    }
+}
 
 void greeting::pack(std::span<std::byte, greeting_size> into) const noexcept {
     field_writer(into)
@@ -16,7 +41,7 @@ void greeting::pack(std::span<std::byte, greeting_size> into) const noexcept {
         .put(from)
         .put(to)
         .put(static_cast<std::uint32_t>(reason))
-        .put(std::uint32_t{0});
+        .put(bits_of(terms));
 }
 
 parsed_greeting parse_greeting(std::span<const std::byte, greeting_size> from) noexcept {
@@ -32,11 +57,15 @@ parsed_greeting parse_greeting(std::span<const std::byte, greeting_size> from) n
     parsed.value.from = in.get<std::uint64_t>();
     parsed.value.to = in.get<std::uint64_t>();
     const auto reason = in.get<std::uint32_t>();
+    const auto bits = in.get<std::uint32_t>();
+    parsed.value.terms = {(bits & job_key_bit) != 0, (bits & encrypted_bit) != 0};
     parsed.value.kind = static_cast<greeting_kind>(kind);
     parsed.value.reason = static_cast<refusal_reason>(reason);
     if (its_version != version) {
         parsed.error = greeting_error::other_version;
-    } else if (kind < 1 || kind > 3 || reason > 4 || parsed.value.from == 0) {
+    } else if (kind < 1 || kind > last_greeting_kind || reason > last_refusal_reason ||
+               bits > (job_key_bit | encrypted_bit) || bits == encrypted_bit ||
+               parsed.value.from == 0) {
         parsed.error = greeting_error::malformed;
     }
     return parsed;

@@ -1,11 +1,22 @@
 // What goes over a connection.
 //
-// First a greeting in each direction, 40 bytes:
+// First greetings, 40 bytes and a tail:
 //   0  u64  magic                     16 u64  interface id of the sender
-//   8  u16  version, now 1            24 u64  interface id that the sender wants to talk to
+//   8  u16  version, now 2            24 u64  interface id that the sender wants to talk to
 //   10 u16  kind of greeting          32 u32  reason (of a refusal, else 0)
-//   12 u32  number of the attempt     36 u32  0
-// The side that connected sends `hello`; the other answers `welcome` or `refusal`.
+//   12 u32  number of the attempt     36 u32  terms: 1 = job key, 2 = encrypted
+//   40      tail, by kind
+//
+//   kind           sent by                       tail
+//   hello      1   the side that connected       16 bytes of nonce
+//   challenge  4   the side that accepted        16 bytes of nonce, 16 bytes of proof
+//   proof      5   the side that connected       16 bytes of proof, 16 bytes of identity tag
+//   welcome    2   the side that accepted        none
+//   refusal    3   either side, as its last      none
+// ucs/security/challenge.hpp describes nonces and proofs. Their key is made of the secret in the
+// address of the side that accepted, and of the job's key if there is one; their context is the 40
+// bytes of the hello. So a proof holds for these two interfaces, this attempt and these terms
+// alone.
 //
 // Then frames, each padded with zeros to a multiple of 8 bytes:
 //   0  u32  length of the body, without padding
@@ -25,17 +36,37 @@
 namespace uct::tcp::wire {
 
 inline constexpr std::uint64_t magic = 0x3150435452535748ULL;  // "HWSRTCP1"
-inline constexpr std::uint16_t version = 1;
+inline constexpr std::uint16_t version = 2;
 inline constexpr std::size_t greeting_size = 40;
+inline constexpr std::size_t longest_tail = 32;
 
-enum class greeting_kind : std::uint16_t { hello = 1, welcome = 2, refusal = 3 };
+enum class greeting_kind : std::uint16_t {
+    hello = 1,
+    welcome = 2,
+    refusal = 3,
+    challenge = 4,
+    proof = 5,
+};
+inline constexpr std::uint16_t last_greeting_kind = 5;
 
 enum class refusal_reason : std::uint32_t {
     none = 0,
     not_me = 1,     // another interface owns this port now
     lost_race = 2,  // both connected at once and the other connection was chosen
     other_version = 3,
-    stale = 4,  // a newer connection of the same pair exists
+    stale = 4,               // a newer connection of the same pair exists
+    key_missing = 5,         // only the sender of the refusal has a job key
+    key_unexpected = 6,      // only the receiver of the refusal has a job key
+    keys_differ = 7,         // a proof is wrong
+    encryption_differs = 8,  // only one side encrypts
+};
+inline constexpr std::uint32_t last_refusal_reason = 8;
+
+// How a connection is protected; both sides must want the same.
+struct terms {
+    bool job_key = false;    // proofs are made with the job's key, too
+    bool encrypted = false;  // needs a job key
+    bool operator==(const terms&) const noexcept = default;
 };
 
 struct greeting {
@@ -44,7 +75,10 @@ struct greeting {
     std::uint64_t from = 0;
     std::uint64_t to = 0;
     refusal_reason reason = refusal_reason::none;
+    wire::terms terms = {};
 
+    // Bytes that follow the greeting.
+    [[nodiscard]] std::size_t tail_size() const noexcept;
     void pack(std::span<std::byte, greeting_size> into) const noexcept;
 };
 

@@ -15,6 +15,7 @@ address sample(bool v4, bool v6) {
     address made;
     made.iface_id = 0x1122334455667788;
     made.network_id = 42;
+    made.secret.fill(std::byte{0x5e});
     if (v4) made.v4 = {ip_address::v4(four), 4242, 24};
     if (v6) made.v6 = {ip_address::v6(six, 0), 4243, 64};
     return made;
@@ -38,6 +39,7 @@ TEST_CASE("an address comes back as it was packed, whatever families it has") {
         REQUIRE(after);
         CHECK(after->iface_id == before.iface_id);
         CHECK(after->network_id == before.network_id);
+        CHECK(after->secret == before.secret);
         CHECK(after->loopback == before.loopback);
         CHECK(after->v4.ip == before.v4.ip);
         CHECK(after->v4.port == before.v4.port);
@@ -64,12 +66,12 @@ TEST_CASE("an address with another version, unknown flags, no family, port 0 or 
         bytes[at] = std::byte(value);
         return address::parse(bytes, 0).has_value();
     };
-    CHECK_FALSE(with(0, 2));
+    CHECK_FALSE(with(0, 3));
     CHECK_FALSE(with(1, 1 | 8));
     CHECK_FALSE(with(1, 0));
     CHECK_FALSE(with(2, 33));
     auto no_port = good;
-    no_port[20] = no_port[21] = std::byte{0};
+    no_port[36] = no_port[37] = std::byte{0};
     CHECK_FALSE(address::parse(no_port, 0));
     auto no_id = good;
     std::fill(no_id.begin() + 4, no_id.begin() + 12, std::byte{0});

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "ucs/net/network_identity.hpp"
 #include "uct/tcp/address.hpp"
+#include "uct/tcp/handshake.hpp"
 #include "uct/tcp/socket.hpp"
 #include "uct/tcp/tcp.hpp"
 #include "uct/tcp/wire.hpp"
@@ -31,12 +33,13 @@ class worker {
 
 public:
     // `name` without UCX_; nullptr for the defaults.
-    explicit worker(const char* name = nullptr, const std::string& text = {}) {
+    explicit worker(const char* name = nullptr, const std::string& text = {},
+                    const ucs::security::key* job_key = nullptr) {
         if (name != nullptr) config_.set(name, text);
         events_ = std::move(*ucs::async::event_loop::create());
         auto opened = uct::tcp_component().open(
             {.transport = "tcp", .device = "lo", .type = uct::device_type::network},
-            {.events = *events_, .config = config_, .worker_uid = 1});
+            {.events = *events_, .config = config_, .worker_uid = 1, .job_key = job_key});
         REQUIRE(opened);
         iface = std::move(*opened);
         iface->set_am_handler(1, {.deliver =
@@ -123,7 +126,11 @@ inline std::uint64_t number_of(const bytes& message) {
 // A peer played by hand: a listening socket of its own, and connections to workers.
 class hand_made_peer {
 public:
-    hand_made_peer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit hand_made_peer(std::uint64_t own_id = 0x5eed,
+                            const ucs::security::key* job_key = nullptr, bool encrypted = false)
+        : id(own_id),
+          own(job_key, encrypted),
+          listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         const uct::tcp::socket_address at(loopback(), 0);
         REQUIRE(::bind(listener_.get(), at.data(), at.size()) == 0);
         REQUIRE(::listen(listener_.get(), 16) == 0);
@@ -132,6 +139,7 @@ public:
     [[nodiscard]] bytes address() const {
         uct::tcp::address made;
         made.iface_id = id;
+        std::ranges::copy(own.secret().data(), made.secret.begin());
         made.network_id = ucs::net::network_identity();
         made.loopback = true;
         made.v4 = {loopback(), uct::tcp::local_address(listener_.get()).port(), 8};
@@ -145,22 +153,57 @@ public:
         REQUIRE(run({&who}, [&] { return readable(listener_.get()); }));
         ucs::unique_fd fd(::accept(listener_.get(), nullptr, nullptr));
         REQUIRE(run({&who}, [&] { return readable(fd.get()); }));
-        std::array<std::byte, uct::tcp::wire::greeting_size> hello;
-        REQUIRE(::recv(fd.get(), hello.data(), hello.size(), MSG_WAITALL) ==
-                static_cast<ssize_t>(hello.size()));
-        const auto parsed = uct::tcp::wire::parse_greeting(hello);
-        REQUIRE(parsed.error == uct::tcp::wire::greeting_error::none);
-        greet(fd.get(), uct::tcp::wire::greeting_kind::welcome, parsed.value.from, 0);
+        uct::tcp::accepting_handshake handshake(own, id);
+        using step = uct::tcp::accepting_handshake::step;
+        step done = step::incomplete;
+        REQUIRE(run({&who}, [&] {
+            if (readable(fd.get())) done = receive(fd.get(), handshake);
+            if (done == step::send_challenge) {
+                send_all(fd.get(), handshake.challenge().bytes());
+                done = step::incomplete;
+            }
+            return done == step::agreed;
+        }));
+        greet(fd.get(), uct::tcp::wire::greeting_kind::welcome, handshake.hello().from, 0);
+        return fd;
+    }
+
+    // Connects to a worker and proves itself.
+    ucs::unique_fd come_in(worker& who) {
+        const uct::tcp::address target = who.parsed_address();
+        ucs::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        const uct::tcp::socket_address at(loopback(), target.v4.port);
+        REQUIRE(::connect(fd.get(), at.data(), at.size()) == 0);
+        uct::tcp::connecting_handshake handshake(own, id, target.iface_id,
+                                                 uct::tcp::key_of_secret(target.secret), 1);
+        using step = uct::tcp::connecting_handshake::step;
+        send_all(fd.get(), handshake.hello().bytes());
+        step done = step::incomplete;
+        REQUIRE(run({&who}, [&] {
+            if (readable(fd.get())) done = receive(fd.get(), handshake);
+            return done == step::send_proof;
+        }));
+        send_all(fd.get(), handshake.proof().bytes());
         return fd;
     }
 
     void greet(int fd, uct::tcp::wire::greeting_kind kind, std::uint64_t to,
                std::uint32_t attempt) const {
-        std::array<std::byte, uct::tcp::wire::greeting_size> packed;
-        uct::tcp::wire::greeting{.kind = kind, .attempt = attempt, .from = id, .to = to}.pack(
-            packed);
-        REQUIRE(::send(fd, packed.data(), packed.size(), MSG_NOSIGNAL) ==
-                static_cast<ssize_t>(packed.size()));
+        send_all(fd, uct::tcp::packed_greeting(
+                         {.kind = kind, .attempt = attempt, .from = id, .to = to}, {})
+                         .bytes());
+    }
+
+    static void send_all(int fd, std::span<const std::byte> from) {
+        REQUIRE(::send(fd, from.data(), from.size(), MSG_NOSIGNAL) ==
+                static_cast<ssize_t>(from.size()));
+    }
+    template<class Handshake>
+    static typename Handshake::step receive(int fd, Handshake& handshake) {
+        const std::span<std::byte> space = handshake.space();
+        const ssize_t got = ::recv(fd, space.data(), space.size(), 0);
+        REQUIRE(got > 0);
+        return handshake.take(static_cast<std::size_t>(got));
     }
 
     static bool readable(int fd) {
@@ -172,7 +215,8 @@ public:
             std::array<std::byte, 4>{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}});
     }
 
-    const std::uint64_t id = 0x5eed;
+    const std::uint64_t id;
+    const uct::tcp::credentials own;
 
 private:
     ucs::unique_fd listener_;

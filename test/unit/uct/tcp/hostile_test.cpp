@@ -101,9 +101,8 @@ TEST_CASE("strangers that say nonsense again and again do not fill the log") {
 TEST_CASE(
     "a peer that greets and breaks the connection before it is let in leaves nothing behind") {
     worker a;
-    const hand_made_peer peer;
-    ucs::unique_fd fd = knock(a);
-    peer.greet(fd.get(), uct::tcp::wire::greeting_kind::hello, a.parsed_address().iface_id, 1);
+    hand_made_peer peer;
+    ucs::unique_fd fd = peer.come_in(a);
     while (!arrived(fd.get()))
         ::poll(nullptr, 0, 1);
     reset(fd);

@@ -18,7 +18,8 @@ const greeting sample{.kind = greeting_kind::refusal,
                       .attempt = 9,
                       .from = 11,
                       .to = 12,
-                      .reason = refusal_reason::lost_race};
+                      .reason = refusal_reason::lost_race,
+                      .terms = {.job_key = true, .encrypted = true}};
 
 bool parses(frame_header header) {
     std::array<std::byte, frame_header_size> bytes;
@@ -36,6 +37,7 @@ TEST_CASE("a greeting comes back as it was packed") {
     CHECK(parsed.value.from == sample.from);
     CHECK(parsed.value.to == sample.to);
     CHECK(parsed.value.reason == sample.reason);
+    CHECK(parsed.value.terms == sample.terms);
 }
 
 TEST_CASE("foreign, malformed and newer greetings are told apart") {
@@ -43,13 +45,18 @@ TEST_CASE("foreign, malformed and newer greetings are told apart") {
     bytes[0] ^= std::byte{1};
     CHECK(parse_greeting(bytes).error == greeting_error::foreign);
     bytes = packed(sample);
-    bytes[8] = std::byte{2};
+    bytes[8] = std::byte{version + 1};
     CHECK(parse_greeting(bytes).error == greeting_error::other_version);
     bytes = packed(sample);
-    bytes[10] = std::byte{4};
+    bytes[10] = std::byte{last_greeting_kind + 1};
     CHECK(parse_greeting(bytes).error == greeting_error::malformed);
     bytes = packed(sample);
-    bytes[32] = std::byte{5};
+    bytes[32] = std::byte{last_refusal_reason + 1};
+    CHECK(parse_greeting(bytes).error == greeting_error::malformed);
+    bytes = packed(sample);
+    bytes[36] = std::byte{2};  // encryption without a key
+    CHECK(parse_greeting(bytes).error == greeting_error::malformed);
+    bytes[36] = std::byte{4};
     CHECK(parse_greeting(bytes).error == greeting_error::malformed);
 }
 

@@ -1,0 +1,152 @@
+// The greetings with which a connection begins, as two state classes without a socket: one for the
+// side that connects, one for the side that accepts. wire.hpp has the records.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "ucs/security/challenge.hpp"
+#include "uct/tcp/credentials.hpp"
+
+namespace uct::tcp {
+
+// Collects one greeting after the other from a byte stream.
+class greeting_reader {
+public:
+    // Where the next bytes belong; never empty before a greeting is complete.
+    [[nodiscard]] std::span<std::byte> space() noexcept {
+        return std::span(bytes_).subspan(have_, wanted_ - have_);
+    }
+    enum class progress { incomplete, complete, other_version, malformed };
+    // Takes the first `count` bytes of space().
+    [[nodiscard]] progress take(std::size_t count) noexcept;
+    // Begins with the next greeting.
+    void next() noexcept;
+
+    // Of a complete greeting, or of one of another version.
+    [[nodiscard]] const wire::greeting& value() const noexcept { return value_; }
+    [[nodiscard]] std::span<const std::byte, wire::greeting_size> head() const noexcept {
+        return std::span(bytes_).first<wire::greeting_size>();
+    }
+    // Bytes behind the head.
+    template<std::size_t Offset, std::size_t Size>
+    [[nodiscard]] std::span<const std::byte, Size> tail() const noexcept {
+        return std::span<const std::byte, Size>(bytes_.data() + wire::greeting_size + Offset, Size);
+    }
+
+private:
+    std::array<std::byte, wire::greeting_size + wire::longest_tail> bytes_{};
+    std::size_t have_ = 0;
+    std::size_t wanted_ = wire::greeting_size;
+    wire::greeting value_;
+};
+
+// One greeting with its tail, ready to be sent.
+class packed_greeting {
+public:
+    packed_greeting(const wire::greeting& value, std::span<const std::byte> tail) noexcept;
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+        return std::span(bytes_).first(size_);
+    }
+
+private:
+    std::array<std::byte, wire::greeting_size + wire::longest_tail> bytes_;
+    std::size_t size_;
+};
+
+// The side that connects. Part of a connection until it stands; owner context.
+class connecting_handshake {
+public:
+    // `from` and `to` are interface ids; `peer_secret` is from the address of the peer.
+    connecting_handshake(const credentials& own, std::uint64_t from, std::uint64_t to,
+                         const ucs::security::key& peer_secret, std::uint32_t attempt) noexcept;
+
+    // The first record.
+    [[nodiscard]] packed_greeting hello() const noexcept;
+
+    [[nodiscard]] std::span<std::byte> space() noexcept { return reader_.space(); }
+
+    enum class step {
+        incomplete,  // receive more
+        send_proof,  // send proof(), then receive more
+        welcomed,    // the connection stands; attempt() and session_key() are known
+        refused,     // by the peer; reason() has why
+        unproven,    // the peer proved nothing: send refusal() and close
+        foreign,     // no answer of this protocol
+    };
+    // Takes the first `count` bytes of space().
+    [[nodiscard]] step take(std::size_t count) noexcept;
+
+    [[nodiscard]] packed_greeting proof() const noexcept;
+    [[nodiscard]] packed_greeting refusal() const noexcept;
+    [[nodiscard]] wire::refusal_reason reason() const noexcept { return reader_.value().reason; }
+    // Number of the peer's last attempt.
+    [[nodiscard]] std::uint32_t attempt() const noexcept { return reader_.value().attempt; }
+    // The key of this connection; caller must have been told to send the proof.
+    [[nodiscard]] ucs::security::key session_key() const noexcept {
+        return initiator_.session_key();
+    }
+
+private:
+    step on_challenge() noexcept;
+    [[nodiscard]] bool is_for_us() const noexcept;
+
+    const wire::greeting hello_;
+    const ucs::security::key& own_secret_;
+    ucs::security::initiator initiator_;
+    std::optional<ucs::security::proof> proof_;  // once the peer has proven itself
+    greeting_reader reader_;
+};
+
+// The side that accepts. Part of a pending connection; owner context.
+class accepting_handshake {
+public:
+    // `id` is that of the own interface.
+    accepting_handshake(const credentials& own, std::uint64_t id) noexcept : own_(own), id_(id) {}
+
+    [[nodiscard]] std::span<std::byte> space() noexcept { return reader_.space(); }
+
+    enum class step {
+        incomplete,      // receive more
+        send_challenge,  // send challenge(), then receive more
+        agreed,          // hello() is right and proven; welcome or refuse it
+        refuse,          // send a refusal with reason() and close
+        unproven,        // the peer says that it got no proof: close
+        foreign,         // no greeting of this protocol: close
+    };
+    // Takes the first `count` bytes of space().
+    [[nodiscard]] step take(std::size_t count) noexcept;
+
+    [[nodiscard]] const wire::greeting& hello() const noexcept { return hello_; }
+    [[nodiscard]] packed_greeting challenge() const noexcept;
+    [[nodiscard]] wire::refusal_reason reason() const noexcept { return reason_; }
+    // Shows who the peer is; caller must have agreed.
+    [[nodiscard]] const identity_claim& claim() const noexcept { return *claim_; }
+    // The key of this connection; caller must have agreed.
+    [[nodiscard]] ucs::security::key session_key() const noexcept {
+        return responder_->session_key();
+    }
+
+private:
+    step on_hello() noexcept;
+    step on_proof() noexcept;
+    step refuse(wire::refusal_reason reason) noexcept;
+
+    const credentials& own_;
+    const std::uint64_t id_;
+    wire::greeting hello_;
+    std::optional<ucs::security::responder> responder_;  // once the hello has come
+    std::optional<identity_claim> claim_;                // once the proof has come
+    wire::refusal_reason reason_ = wire::refusal_reason::none;
+    greeting_reader reader_;
+};
+
+// Explains a refusal to the side that receives it: what is wrong, and what to do about it.
+[[nodiscard]] const char* explain_refusal(wire::refusal_reason reason) noexcept;
+
+// Explains to the side that sends it why a peer is refused, as the end of a sentence about the
+// peer. nullptr: the reason is an ordinary one and needs no line.
+[[nodiscard]] const char* explain_own_refusal(wire::refusal_reason reason) noexcept;
+
+}  // namespace uct::tcp
