@@ -196,7 +196,9 @@ void connection::read_what_arrived() {
     for (unsigned reads = 0; reads < last_reads; ++reads) {
         const std::span<iovec> space = rx_.space();
         if (space.empty()) break;
-        const ssize_t got = ::readv(fd_.get(), space.data(), static_cast<int>(space.size()));
+        const ssize_t got = encrypted_ != nullptr
+                                ? read_encrypted(space)
+                                : ::readv(fd_.get(), space.data(), static_cast<int>(space.size()));
         unsigned events = 0;
         if (got <= 0 || rx_.consume(static_cast<std::size_t>(got), events) != UCS_OK) break;
     }

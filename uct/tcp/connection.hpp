@@ -12,6 +12,7 @@
 #include "ucs/time/clock.hpp"
 #include "ucs/type/unique_fd.hpp"
 #include "uct/tcp/connection_state.hpp"
+#include "uct/tcp/encrypted_stream.hpp"
 #include "uct/tcp/ep.hpp"
 #include "uct/tcp/handshake.hpp"
 #include "uct/tcp/receiver.hpp"
@@ -76,8 +77,9 @@ public:
     // Whether a greeting with this claim is of the peer that this connection is for. True where no
     // endpoint has told the peer's secret yet.
     [[nodiscard]] bool is_peer(const identity_claim& claim) const noexcept;
-    void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
-               const identity_claim& claim) noexcept;
+    // `session` is the key of the handshake.
+    void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt, const identity_claim& claim,
+               const ucs::security::key& session) noexcept;
     void give_up(ucs_status_t status) { fail_after_reading(status); }
     // Without reading what the peer sent.
     void give_up_now(ucs_status_t status) { fail(status); }
@@ -126,6 +128,7 @@ private:
     void on_refusal(wire::refusal_reason reason);
     void on_missing_proof();
     [[nodiscard]] bool send_greeting(const packed_greeting& greeting);
+    void begin_encryption(const ucs::security::key& session, bool connected) noexcept;
     void attempt_failed(const char* what, int error);
     void retry_after(ucs::time::nanoseconds pause);
     void close_socket() noexcept;
@@ -141,7 +144,16 @@ private:
     void send_control(wire::frame_kind kind);
     void watch(std::uint32_t events);
 
+    // connection_encryption.cpp: the connection's socket, where it is encrypted; like sendmsg() and
+    // readv(), errno included. What write_encrypted did not take has to come first in its next
+    // call.
+    ssize_t write_encrypted(std::span<const iovec> pieces) noexcept;
+    ssize_t read_encrypted(std::span<const iovec> into) noexcept;
+    unsigned receive_encrypted();
+    void on_broken_encryption();
+
     // connection_datapath.cpp
+    unsigned take_received(ssize_t got);
     ssize_t write_some() noexcept;
     ucs_status_t keep_rest(const std::byte* from, std::size_t count);
     unsigned finish_flushes();
@@ -175,6 +187,7 @@ private:
     std::unique_ptr<connecting_handshake> handshake_;  // in state greeting
     std::optional<ucs::security::key> peer_secret_;    // as soon as an endpoint has told it
     std::optional<identity_claim> claim_;              // of a peer that connected
+    std::unique_ptr<encrypted_streams> encrypted_;     // null: bytes are sent as they are
     std::optional<socket_address> connected_to_;       // for people
 };
 

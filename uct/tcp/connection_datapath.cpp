@@ -30,7 +30,9 @@ ucs_status_t connection::send_frame(am_id id, std::byte* frame, std::size_t leng
         // What waits is in a buffer that is there.
         return tx_.append({frame, total}) ? UCS_OK : fail_for_memory("a message is lost");
     }
-    const ssize_t sent = ::send(fd_.get(), frame, total, send_flags);
+    const iovec whole{frame, total};
+    const ssize_t sent = encrypted_ != nullptr ? write_encrypted({&whole, 1})
+                                               : ::send(fd_.get(), frame, total, send_flags);
     if (sent == static_cast<ssize_t>(total)) return UCS_OK;
     if (sent < 0 && !would_block(errno)) return fail_sending(errno);
     const std::size_t gone = sent < 0 ? 0 : static_cast<std::size_t>(sent);
@@ -47,6 +49,7 @@ ucs_status_t connection::keep_rest(const std::byte* from, std::size_t count) {
 
 ssize_t connection::write_some() noexcept {
     const std::span<iovec> pieces = tx_.pieces();
+    if (encrypted_ != nullptr) return write_encrypted(pieces);
     msghdr message{};
     message.msg_iov = pieces.data();
     message.msg_iovlen = pieces.size();
@@ -121,12 +124,18 @@ unsigned connection::receive_later() {
 }
 
 unsigned connection::receive() {
+    if (encrypted_ != nullptr) [[unlikely]]
+        return receive_encrypted();
     const std::span<iovec> space = rx_.space();
     if (space.empty()) [[unlikely]]
         return receive_later();
-    const ssize_t got = space.size() == 1
-                            ? ::recv(fd_.get(), space[0].iov_base, space[0].iov_len, MSG_DONTWAIT)
-                            : ::readv(fd_.get(), space.data(), static_cast<int>(space.size()));
+    return take_received(space.size() == 1
+                             ? ::recv(fd_.get(), space[0].iov_base, space[0].iov_len, MSG_DONTWAIT)
+                             : ::readv(fd_.get(), space.data(), static_cast<int>(space.size())));
+}
+
+// Deals with what a read of the socket returned.
+unsigned connection::take_received(ssize_t got) {
     unsigned events = 0;
     if (got > 0) [[likely]] {
         const ucs_status_t status = rx_.consume(static_cast<std::size_t>(got), events);
@@ -153,6 +162,10 @@ unsigned connection::receive() {
     }
     if (got < 0) {
         const int error = errno;
+        if (error == EBADMSG) {
+            on_broken_encryption();
+            return 1;
+        }
         ucs::log::diag(log, "recv() from {}: {}", peer_name(), error_text(error));
         fail(status_of_loss(error));
     } else {

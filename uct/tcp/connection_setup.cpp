@@ -130,10 +130,11 @@ void connection::read_answer() {
 
 void connection::on_welcome() {
     peer_attempt_ = handshake_->attempt();
-    handshake_.reset();
     attempts_ = 0;
     connected_to_ = remote_address(fd_.get());
     move(event::welcomed);
+    begin_encryption(handshake_->session_key(), true);
+    handshake_.reset();
     if (!has_users()) owner_.need_ticks();
 }
 
@@ -204,6 +205,7 @@ void connection::close_socket() noexcept {
     rx_.reset();
     handshake_.reset();
     claim_.reset();
+    encrypted_.reset();
 }
 
 connection::verdict connection::judge(const wire::greeting& hello) const noexcept {
@@ -224,12 +226,13 @@ connection::verdict connection::judge(const wire::greeting& hello) const noexcep
 }
 
 void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
-                       const identity_claim& claim) noexcept {
+                       const identity_claim& claim, const ucs::security::key& session) noexcept {
     if (!move(event::accepted)) return;
     close_socket();
     fd_ = std::move(socket);
     peer_attempt_ = peer_attempt;
     claim_ = claim;
+    begin_encryption(session, false);
     attempts_ = 0;
     part_denied_ = false;
     connected_to_ = remote_address(fd_.get());

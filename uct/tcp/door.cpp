@@ -93,6 +93,7 @@ bool door::read_greeting(visitor& who) noexcept {
         case accepting_handshake::step::incomplete:
             return true;
         case accepting_handshake::step::send_challenge:
+            acceptor_.prefer(who);
             if (who.answer(who.handshake.challenge())) return true;
             acceptor_.reject(who, nullptr);
             break;
@@ -170,6 +171,7 @@ void door::refuse(visitor& who, wire::refusal_reason reason) noexcept {
 void door::let_in(visitor& who, connection& into) noexcept {
     const wire::greeting hello = who.handshake.hello();
     const identity_claim claim = who.handshake.claim();
+    const ucs::security::key session = who.handshake.session_key();
     const bool answered = who.answer({{.kind = wire::greeting_kind::welcome,
                                        .attempt = owner_.last_attempt(),
                                        .from = owner_.id(),
@@ -179,7 +181,7 @@ void door::let_in(visitor& who, connection& into) noexcept {
     ucs::unique_fd fd = std::move(who.fd);
     acceptor_.remove(who);
     if (answered) {
-        into.adopt(std::move(fd), hello.attempt, claim);
+        into.adopt(std::move(fd), hello.attempt, claim, session);
     } else {
         owner_.attend(into);  // goes if it was made for this one
     }

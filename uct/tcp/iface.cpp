@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "ucs/net/network_identity.hpp"
+#include "ucs/security/job_key.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/base/implemented_ops.hpp"
 
@@ -44,6 +45,12 @@ ucs::result<std::unique_ptr<uct::iface>> iface::open(const resource& where,
                                                      const iface_params& params) {
     auto options = ucs::config::load<settings>(params.config);
     if (!options) return options.status();
+    const auto security = ucs::config::load<ucs::security::job_key_settings>(params.config);
+    if (!security) return security.status();
+    if (security->tcp_encryption && params.job_key == nullptr) {
+        ucs::log::error(log, "{}: UCX_TCP_ENCRYPTION=y needs a job key", where.device);
+        return UCS_ERR_INVALID_PARAM;
+    }
     const std::vector<device> all = list_devices();
     const auto at = std::find_if(all.begin(), all.end(),
                                  [&](const device& d) { return d.name == where.device; });
@@ -61,17 +68,17 @@ ucs::result<std::unique_ptr<uct::iface>> iface::open(const resource& where,
         ucs::log::error(log, "epoll_create1(): {}", error_text(errno));
         return UCS_ERR_IO_ERROR;
     }
-    std::unique_ptr<iface> made(
-        new iface(where, params, own, std::move(*options), std::move(epoll)));
+    std::unique_ptr<iface> made(new iface(where, params, own, std::move(*options),
+                                          security->tcp_encryption, std::move(epoll)));
     if (const ucs_status_t status = made->open_door(); status != UCS_OK) return status;
     return std::unique_ptr<uct::iface>(std::move(made));
 }
 
 iface::iface(const resource& where, const iface_params& params, const device& own, settings options,
-             ucs::unique_fd epoll)
+             bool encrypted, ucs::unique_fd epoll)
     : base_iface(where, params),
       options_(std::move(options)),
-      credentials_(params.job_key, false),
+      credentials_(params.job_key, encrypted),
       device_index_(own.index),
       reach_(own, ucs::net::network_identity(), options_.families.order, routes_),
       pool_(buffer_bytes(options_)),

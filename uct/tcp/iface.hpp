@@ -61,7 +61,7 @@ public:
 
 private:
     iface(const resource& where, const iface_params& params, const device& own, settings options,
-          ucs::unique_fd epoll);
+          bool encrypted, ucs::unique_fd epoll);
     ucs_status_t open_door();
     void set_attributes(const device& own);
     connection& connection_to(std::uint64_t peer_id);

@@ -66,19 +66,19 @@ TEST_CASE("a short key is refused and not printed") {
 TEST_CASE("a file that others could read, replace or block on holds no key") {
     const test::temp_dir folder;
     check_refused(folder / "absent", "No such file");
-    check_refused(file_with(folder, good_text, 0640), "chmod 600");
-    check_refused(file_with(folder, good_text, 0602), "chmod 600");
+    check_refused(file_with(folder, good_text, 0640), "give it 600");
+    check_refused(file_with(folder, good_text, 0602), "give it 600");
     check_refused(file_with(folder, "short"), "less than 16 characters");
-    check_refused(file_with(folder, std::string(5000, 'x')), "longer than 4096");
-    check_refused(folder.path(), "no regular file");
+    check_refused(file_with(folder, std::string(5000, 'x')), "File too large");
+    check_refused(folder.path(), "a folder, not a regular file");
     folder.link("link", file_with(folder, good_text));
     check_refused(folder / "link", "symbolic link");
     REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
-    check_refused(folder / "fifo", "no regular file");
+    check_refused(folder / "fifo", "a pipe, not a regular file");
     if (::geteuid() != 0) return;
     const std::string foreign = file_with(folder, good_text);
     REQUIRE(::chown(foreign.c_str(), 1, 1) == 0);
-    check_refused(foreign, "another user");
+    check_refused(foreign, "it belongs to user 1");
 }
 
 TEST_CASE("listing the options does not show the key") {
@@ -87,4 +87,13 @@ TEST_CASE("listing the options does not show the key") {
                                                 ucs::config::print_values | ucs::config::print_doc);
     CHECK(text.find("UCX_JOB_KEY=(hidden)") != text.npos);
     CHECK(text.find(good_text) == text.npos);
+}
+
+TEST_CASE("encryption without a key is refused") {
+    test::log_capture log;
+    CHECK(load_job_key(with("TCP_ENCRYPTION", "y")).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("UCX_TCP_ENCRYPTION=y needs a job key", ucs::log::level::error) == 1);
+    auto both = with("TCP_ENCRYPTION", "y");
+    both.set("JOB_KEY", good_text);
+    CHECK(load_job_key(both).ok());
 }

@@ -1,0 +1,102 @@
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "uct/tcp/connection.hpp"
+#include "uct/tcp/iface.hpp"
+
+namespace uct::tcp {
+
+namespace {
+
+// Takes `count` bytes away from the front.
+std::span<iovec> without(std::span<iovec> pieces, std::size_t count) noexcept {
+    while (!pieces.empty() && count >= pieces[0].iov_len) {
+        count -= pieces[0].iov_len;
+        pieces = pieces.subspan(1);
+    }
+    if (!pieces.empty()) {
+        pieces[0].iov_base = static_cast<std::byte*>(pieces[0].iov_base) + count;
+        pieces[0].iov_len -= count;
+    }
+    return pieces;
+}
+
+}  // namespace
+
+void connection::begin_encryption(const ucs::security::key& session, bool connected) noexcept {
+    if (!owner_.own().terms().encrypted) return;
+    try {
+        encrypted_ = std::make_unique<encrypted_streams>(session, connected);
+    } catch (const std::bad_alloc&) {
+        fail_for_memory("it cannot be encrypted");
+    }
+}
+
+// A byte counts as taken when the whole record that it is in has left. Until then the record is
+// kept here, and the caller keeps the bytes.
+ssize_t connection::write_encrypted(std::span<const iovec> pieces) noexcept {
+    encrypting_stream& out = encrypted_->out;
+    std::array<iovec, send_queue::max_pieces> copy;
+    std::span<iovec> rest(copy.begin(), std::copy(pieces.begin(), pieces.end(), copy.begin()));
+    ssize_t taken = 0;
+    while (!rest.empty()) {
+        if (!out.has_record()) out.encrypt(rest);
+        const std::span<const std::byte> ready = out.ready();
+        const ssize_t sent =
+            ::send(fd_.get(), ready.data(), ready.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0) return taken > 0 ? taken : -1;
+        out.sent(static_cast<std::size_t>(sent));
+        if (!out.ready().empty()) {
+            errno = EAGAIN;
+            return taken > 0 ? taken : -1;
+        }
+        const std::size_t plain = out.finish_record();
+        taken += static_cast<ssize_t>(plain);
+        rest = without(rest, plain);
+    }
+    return taken;
+}
+
+// EBADMSG: what came is not what the peer sent.
+ssize_t connection::read_encrypted(std::span<const iovec> into) noexcept {
+    decrypting_stream& in = encrypted_->in;
+    while (true) {
+        const decrypting_stream::result read = in.read(into);
+        if (read.what == decrypting_stream::outcome::read) return static_cast<ssize_t>(read.count);
+        if (read.what == decrypting_stream::outcome::broken) {
+            errno = EBADMSG;
+            return -1;
+        }
+        const std::span<std::byte> space = in.space();
+        const ssize_t got = ::recv(fd_.get(), space.data(), space.size(), MSG_DONTWAIT);
+        if (got <= 0) return got;
+        in.take(static_cast<std::size_t>(got));
+    }
+}
+
+// Reads all that one read of the socket brought: no event of the socket would tell of the rest.
+unsigned connection::receive_encrypted() {
+    unsigned events = 0;
+    do {
+        const std::span<iovec> space = rx_.space();
+        if (space.empty()) {
+            fail_for_memory("a message could not be received");
+            return events + 1;
+        }
+        events += take_received(read_encrypted(space));
+    } while (encrypted_ != nullptr && !has_ended() && encrypted_->in.has_ready());
+    return events;
+}
+
+void connection::on_broken_encryption() {
+    owner_.rejected().error(log,
+                            "what came from {} was changed on its way, or is not from the peer; "
+                            "the connection is closed",
+                            peer_name());
+    fail(UCS_ERR_CONNECTION_RESET);
+}
+
+}  // namespace uct::tcp
