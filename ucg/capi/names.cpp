@@ -1,8 +1,10 @@
-// What types and operations are called and how large they are.
-#include <ucg/api/ucg.h>
+// Names of collectives, types, operations and algorithms, and sizes of types.
+#include <ucg/api/ucg_info.h>
 
+#include "ucg/algo/table.hpp"
 #include "ucg/reduce/element.hpp"
 #include "ucg/schedule/call.hpp"
+#include "ucg/select/selector.hpp"
 
 namespace {
 
@@ -33,6 +35,13 @@ const char* ucg_coll_name(ucg_coll_t coll) {
     return coll >= 0 && coll < UCG_COLL_LAST
                ? ucg::schedule::name(static_cast<ucg::schedule::collective>(coll))
                : "unknown";
+}
+
+const char* ucg_algorithm_name(ucg_coll_t coll, unsigned index) {
+    if (coll < 0 || coll >= UCG_COLL_LAST) return nullptr;
+    const auto rows = ucg::algo::algorithms(static_cast<ucg::schedule::collective>(coll));
+    if (index < rows.size()) return rows[index].name;
+    return index == rows.size() ? ucg::select::shared_memory : nullptr;
 }
 
 const char* ucg_type_name(ucg_type_t type) {

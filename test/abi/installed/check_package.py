@@ -20,7 +20,7 @@ WANTED = [f"lib/lib{name}.so{end}" for name in ("ucp", "uct", "ucs", "ucm", "ucg
     "include/ucs/memory/memory_type.h", "include/ucs/config/types.h",
     "include/ucs/sys/compiler_def.h", "lib/pkgconfig/ucx.pc", "lib/pkgconfig/ucx-ucs.pc",
     "lib/pkgconfig/ucx-uct.pc", "lib/pkgconfig/ucg.pc", "include/ucg/api/ucg.h",
-    "include/ucg/api/ucg_moe.h", "include/ucg/api/ucg_oob.h", "include/ucg/api/ucg_oob_mpi.h", "lib/cmake/ucx/ucx-config.cmake", "etc/ucx/ucx.conf"]
+    "include/ucg/api/ucg_info.h", "include/ucg/api/ucg_moe.h", "include/ucg/api/ucg_oob.h", "include/ucg/api/ucg_oob_mpi.h", "lib/cmake/ucx/ucx-config.cmake", "etc/ucx/ucx.conf"]
 NEEDS_MPI = ["ucg/api/ucg_oob_mpi.h"]  # which is not ours to install
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
