@@ -1,4 +1,4 @@
-// Walks over "-x value" options the way users of getopt expect.
+// Walks over "-x value" and "--name value" options the way users of getopt expect.
 #pragma once
 
 #include <initializer_list>
@@ -16,12 +16,26 @@ struct found_option {
     std::string value;
 };
 
-// Reads single-letter options in any order between other words: "-fv", "-s8", "-s 8", "--" ends
-// them. No global state, so files and network input are scanned by the same code. Throws
-// usage_error for an unknown letter or a missing value.
+// A long name of an option, without its dashes. It stands for the letter, which need not be
+// printable: an option may have a long name only.
+struct long_option {
+    std::string_view name;
+    char letter;
+};
+
+// The options that a scanner knows.
+struct option_set {
+    std::string flags;   // letters without a value
+    std::string valued;  // letters with a value
+    std::vector<long_option> names;
+};
+
+// Reads options in any order between other words: "-fv", "-s8", "-s 8", "--size 8", "--size=8";
+// "--" ends them. No global state, so files and network input are scanned by the same code. Throws
+// usage_error for an unknown option, a missing value, and a value that the option does not take.
 class option_scanner {
 public:
-    // `flags` are letters without a value, `valued` letters with one.
+    option_scanner(std::span<const std::string> arguments, option_set known);
     option_scanner(std::span<const std::string> arguments, std::string_view flags,
                    std::string_view valued);
 
@@ -36,12 +50,16 @@ public:
     [[nodiscard]] const std::vector<std::string>& operands() const noexcept { return operands_; }
 
 private:
-    [[nodiscard]] bool find_next_group();
+    // The next word that begins with a dash, without it; operands before it are kept.
+    [[nodiscard]] std::optional<std::string_view> next_option_word();
+    [[nodiscard]] found_option read_letter();
+    [[nodiscard]] found_option read_name(std::string_view word);
+    [[nodiscard]] std::string next_word(std::string_view option);
+    [[nodiscard]] const long_option& find_name(std::string_view name) const;
 
     std::span<const std::string> rest_;
     std::string_view group_;  // what is left of "-fvs8"
-    std::string flags_;
-    std::string valued_;
+    option_set known_;
     std::vector<std::string> operands_;
 };
 

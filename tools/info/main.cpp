@@ -7,6 +7,7 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/common/ticks.hpp"
+#include "tools/common/version.hpp"
 #include "tools/info/options.hpp"
 #include "tools/info/pages.hpp"
 
@@ -15,8 +16,13 @@ namespace {
 using namespace tools::info;
 
 void show(const options& wanted) {
-    if (wanted.help) {
+    if (wanted.standard.help) {
         fmt::print("{}", help_text());
+        return;
+    }
+    if (wanted.standard.version) {
+        const tools::library ucp = tools::loaded_libucp();
+        fmt::print("{}", tools::version_text("ucx_info", {&ucp, 1}));
         return;
     }
     if (wanted.version) print_version();

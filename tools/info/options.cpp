@@ -73,9 +73,6 @@ placement parse_placement(std::string_view text) {
 
 void apply_flag(options& into, char letter) {
     switch (letter) {
-        case 'h':
-            into.help = true;
-            return;
         case 'v':
             into.version = true;
             return;
@@ -165,12 +162,13 @@ void check(const options& parsed) {
 
 options parse_options(const std::vector<std::string>& arguments) {
     options parsed;
-    constexpr std::string_view flags = "hvdbysTcfaCpweM6";
-    option_scanner scanner(arguments, flags, "tFunNDPAm");
+    constexpr std::string_view flags = "vdbysTcfaCpweM6";
+    option_scanner scanner(arguments, with_standard_options({std::string(flags), "tFunNDPAm", {}}));
     while (const auto option = scanner.next()) {
-        if (flags.find(option->letter) != std::string_view::npos) {
+        if (parsed.standard.take(*option)) {
+            if (parsed.standard.only_text()) return parsed;
+        } else if (flags.find(option->letter) != std::string_view::npos) {
             apply_flag(parsed, option->letter);
-            if (parsed.help) return parsed;
         } else {
             apply_value(parsed, option->letter, option->value);
         }
@@ -219,7 +217,8 @@ For -p, -w and -e
   -P where     the endpoint's peer: self (this process), intra (another process on this
                host), inter (as if on another host) (self)
 
-  -h           this text
+  -h, --help   this text
+  --version    the versions of this program and of the library, and the library's path
 )";
 }
 

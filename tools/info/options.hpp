@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "tools/common/standard_options.hpp"
+
 namespace tools::info {
 
 enum class device_kind : std::uint8_t { all, shm, net, self };
 enum class placement : std::uint8_t { self, intra, inter };
 
 struct options {
-    bool help = false;                      // -h
+    standard_options standard;              // -h, --help, --version
     bool version = false;                   // -v
     bool devices = false;                   // -d
     std::string transport;                  // -t, empty: all

@@ -16,8 +16,9 @@ What to run
   -t test      one of the tests below
   -s sizes     message size; several, separated by commas, are the parts of one message:
                8, 64k, 1m, 16,48,8192, and 1024:16 for sixteen parts of 1024 bytes (8)
-  -n count     iterations (1000000)
-  -w count     iterations before the measured ones, at most a tenth of -n (10000)
+  -n count     iterations (1000000); outlives the -n of a batch file
+  -w count     iterations before the measured ones, at most a tenth of -n (10000); outlives the -w
+               of a batch file
   -O count     messages in flight (latency tests 1, bandwidth tests 32)
   -b file      run every line of a batch file: a name, then options; given again, every
                combination of lines. A '#' begins a comment line
@@ -56,11 +57,14 @@ Connection
 
 Output
   -f           only the final row of each test
-  -v           comma separated values
+  -v, --csv    comma separated values
+  --json       one JSON document: the conditions of the run (versions, the library's path, host,
+               binding, settings) and a row for each test
   -N           thousands separators
   -X           what the library says about an operation of the test, behind the final row
-  -q           no table header; the server prints nothing
-  -h           this text
+  -q           no table header, no place among the tests of a batch; the server prints nothing
+  -h, --help   this text
+  --version    the versions of this program and of the library, and the library's path
 
 Columns: "average" covers the time since the row before, "overall" the whole run. Latency is
 half a round trip; a MB is 2^20 bytes. Without -x transports are chosen by UCX_TLS and

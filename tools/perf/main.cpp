@@ -7,7 +7,9 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/common/ticks.hpp"
+#include "tools/common/version.hpp"
 #include "tools/perf/core/program_options.hpp"
+#include "tools/perf/core/workload.hpp"
 #include "tools/perf/help.hpp"
 #include "tools/perf/session.hpp"
 
@@ -16,10 +18,18 @@ namespace {
 using namespace tools::perf;
 
 void run(const program_options& options) {
+    if (options.standard.help) {
+        fmt::print("{}", help_text());
+        return;
+    }
+    if (options.standard.version) {
+        const tools::library ucp = tools::loaded_libucp();
+        fmt::print("{}", tools::version_text("ucx_perftest", {&ucp, 1}));
+        return;
+    }
+    // A server takes its tests from the client, and yet no name may pass unseen.
+    if (!options.test.test.empty()) static_cast<void>(find_test(options.test.test));
     switch (options.role) {
-        case part::help:
-            fmt::print("{}", help_text());
-            return;
         case part::server:
             return run_server(options);
         case part::client:

@@ -1,11 +1,16 @@
-// Prints the table of results.
+// Prints the results: the table, its CSV form, or the JSON document.
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/common/json_report.hpp"
+#include "tools/common/row_counter.hpp"
+#include "tools/perf/core/batch.hpp"
 #include "tools/perf/core/meter.hpp"
+#include "tools/perf/core/program_options.hpp"
 #include "tools/perf/core/table.hpp"
 
 namespace tools::perf {
@@ -13,13 +18,16 @@ namespace tools::perf {
 // Prints whole lines to stdout and flushes them. Owned by the client; rows come from any thread.
 class reporter final : public row_sink {
 public:
-    explicit reporter(const table_style& style) noexcept : style_(style) {}
+    reporter(const program_options& options, std::size_t tests);
 
-    void header(quantity what, double rank, const std::vector<std::string>& batch_files);
+    void header(quantity measured, double rank, const std::vector<std::string>& batch_files);
     void begin_test(const std::vector<std::string>& names);
     void progress(unsigned thread, const measurement& row) override;
-    void final(unsigned threads, const std::vector<std::string>& names, const measurement& row,
-               const std::string& extra_info);
+    void final(const test_case& test, const measurement& row, const std::string& extra_info);
+
+    // The end of the output; `error` says why the run ended before its last test.
+    void finish();
+    void finish_after(const std::string& error);
 
     [[nodiscard]] const table_style& style() const noexcept { return style_; }
 
@@ -27,6 +35,8 @@ private:
     void print(const std::string& text);
 
     const table_style style_;
+    row_counter counter_;
+    std::optional<json_report> json_;
     std::mutex printing_;
 };
 

@@ -49,7 +49,7 @@ plan make_plan(const program_options& options) {
         files.push_back(read_batch(path));
         made.titles.push_back(files.back().title);
     }
-    made.cases = combine(options.test, files);
+    made.cases = combine(options.test, files, options.lasting);
     const auto left_out = [](const test_case& one) { return !can_be_run(one); };
     std::erase_if(made.cases, left_out);
     if (made.cases.empty()) throw usage_error("-b: nothing of the batch can be run here");
@@ -106,33 +106,45 @@ void with_watch(control& peer, Body&& body) {
 
 void print_head(reporter& printer, const plan& planned, bool loopback) {
     const test_params& first = planned.cases.front().params;
-    if (loopback && !printer.style().quiet && !printer.style().csv) {
+    if (loopback && !printer.style().quiet && printer.style().form == output_form::text) {
         print_now(server_box(box_of(first, {}), false));
     }
     printer.header(find_test(first.test).what, first.rank, planned.titles);
 }
 
+void run_case(const test_case& one, const plan& planned, const program_options& options,
+              control* peer, reporter& printer, stop_flag& stop) {
+    const run_environment environment{peer != nullptr ? side::initiator : side::both,
+                                      peer,
+                                      &printer,
+                                      options.style.is_full_table(),
+                                      options.cpus,
+                                      stop};
+    // What the library refuses, such as a wrong UCX_ variable, ends here: before any output.
+    const std::unique_ptr<runnable> run = make_run(one.params, environment);
+    if (&one == &planned.cases.front()) print_head(printer, planned, peer == nullptr);
+    if (peer != nullptr) {
+        peer->send(frame_type::test, pack_request({label_of(one), one.params}));
+    }
+    printer.begin_test(one.names);
+    const outcome done = run->run();
+    printer.final(one, done.result, done.extra_info);
+}
+
 void run_cases(const plan& planned, const program_options& options, control* peer,
                stop_flag& stop) {
-    reporter printer(options.style);
-    for (const test_case& one : planned.cases) {
-        const bool rows = !options.style.final_only && !options.style.csv;
-        const run_environment environment{peer != nullptr ? side::initiator : side::both,
-                                          peer,
-                                          &printer,
-                                          rows,
-                                          options.cpus,
-                                          stop};
-        // What the library refuses, such as a wrong UCX_ variable, ends here: before any output.
-        const std::unique_ptr<runnable> run = make_run(one.params, environment);
-        if (&one == &planned.cases.front()) print_head(printer, planned, peer == nullptr);
-        if (peer != nullptr) {
-            peer->send(frame_type::test, pack_request({label_of(one), one.params}));
-        }
-        printer.begin_test(one.names);
-        const outcome done = run->run();
-        printer.final(one.params.threads, one.names, done.result, done.extra_info);
+    reporter printer(options, planned.cases.size());
+    try {
+        for (const test_case& one : planned.cases)
+            run_case(one, planned, options, peer, printer, stop);
+    } catch (const stopped&) {
+        printer.finish_after("the peer is gone");
+        throw;
+    } catch (const std::exception& error) {
+        printer.finish_after(error.what());
+        throw;
     }
+    printer.finish();
 }
 
 void serve_tests(const program_options& options, control& client, stop_flag& stop) {

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
 #include "tools/common/failure.hpp"
+#include "tools/common/nearest.hpp"
 #include "tools/perf/core/workload.hpp"
 #include "tools/perf/ucp/am.hpp"
 #include "tools/perf/ucp/rma.hpp"
@@ -78,13 +80,12 @@ std::span<const test_row> all_tests() noexcept {
 }
 
 const test_row& find_test(std::string_view name) {
-    std::string names;
+    std::vector<std::string_view> names;
     for (const test_row& row : all_tests()) {
         if (row.name == name) return row;
-        names += names.empty() ? "" : ", ";
-        names += row.name;
+        names.push_back(row.name);
     }
-    throw usage_error(fmt::format("-t: \"{}\" is none of: {}", name, names));
+    throw usage_error(fmt::format("-t: {}", none_of(name, names)));
 }
 
 }  // namespace tools::perf

@@ -4,11 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/common/affinity.hpp"
 #include "tools/common/failure.hpp"
+#include "tools/common/json_report.hpp"
+#include "tools/common/version.hpp"
 #include "tools/ucg_perf/job.hpp"
 #include "tools/ucg_perf/local_ranks.hpp"
 #include "tools/ucg_perf/options.hpp"
@@ -19,6 +22,20 @@ namespace {
 
 using namespace tools::ucg_perf;
 
+std::vector<tools::library> loaded_libraries() {
+    const void* const function = reinterpret_cast<const void*>(&ucg_coll_name);
+    return {
+        tools::library_of("libucg", fmt::format("{}.{}", UCG_API_MAJOR, UCG_API_MINOR), function),
+        tools::loaded_libucp()};
+}
+
+// For a command line that asks for a text.
+std::string text_wanted(const options& wanted) {
+    if (wanted.standard.help) return help_text();
+    if (wanted.standard.version) return tools::version_text("ucg_perf", loaded_libraries());
+    return list_text();
+}
+
 // To the processor of the list whose turn it is.
 void bind_rank(const options& wanted, std::uint32_t place) {
     if (!wanted.processors) return;
@@ -27,10 +44,50 @@ void bind_rank(const options& wanted, std::uint32_t place) {
     tools::pin_thread({cpus[place % cpus.size()]}, 0, 1);
 }
 
-// Whether all ranks got what they should.
-bool measure(const job& with, const options& wanted, const subject& what) {
+tools::run_conditions conditions_of(const options& wanted) {
+    return {"ucg_perf", wanted.arguments, loaded_libraries()};
+}
+
+// What rank 0 prints. The others print nothing.
+class printer {
+public:
+    printer(const job& with, const options& wanted) : wanted_(wanted) {
+        if (wanted.standard.form == tools::output_form::json) {
+            json_.emplace(conditions_of(wanted), [&](tools::json_writer& into) {
+                write_settings(into, wanted, with.about());
+            });
+        } else {
+            print(header(wanted, with.about()));
+        }
+    }
+    void add(const result_row& line) {
+        if (json_) {
+            json_->add_row([&](tools::json_writer& into) { write_row(into, wanted_, line); });
+        } else {
+            print(row(wanted_, line));
+        }
+    }
+    void finish() {
+        if (json_) print(json_->finish());
+    }
+    void finish_after(std::string_view error) {
+        if (json_) print(json_->finish_after(error));
+    }
+
+private:
+    static void print(const std::string& text) {
+        fmt::print("{}", text);
+        (void)std::fflush(stdout);
+    }
+
+    const options& wanted_;
+    std::optional<tools::json_report> json_;
+};
+
+// Whether all ranks got what they should. `into` is null on all ranks but the first.
+bool measure(const job& with, const options& wanted, const subject& what, printer* into) {
     const measurement found = trial(with, wanted, what).run();
-    if (with.rank() != 0) return found.right;
+    if (into == nullptr) return found.right;
     const std::uint64_t element = ucg_type_size(wanted.type);
     const wanted_layout of{what.what, what.bytes / element, wanted.root, wanted.in_place};
     result_row line;
@@ -44,12 +101,11 @@ bool measure(const job& with, const options& wanted, const subject& what) {
     line.algorithm = found.algorithm;
     line.reason = found.reason;
     line.right = found.right;
-    fmt::print("{}", row(wanted, line));
-    (void)std::fflush(stdout);
+    into->add(line);
     return found.right;
 }
 
-bool measure_all(const job& with, const options& wanted) {
+bool measure_all(const job& with, const options& wanted, printer* into) {
     bool right = true;
     std::vector<const char*> algorithms;
     for (const std::string& each : wanted.algorithms)
@@ -59,7 +115,7 @@ bool measure_all(const job& with, const options& wanted) {
         const bool sized = what != UCG_COLL_BARRIER;
         for (const std::uint64_t bytes : sized ? wanted.sizes : std::vector<std::uint64_t>{0})
             for (const char* const by : algorithms)
-                right = measure(with, wanted, {what, bytes, by}) && right;
+                right = measure(with, wanted, {what, bytes, by}, into) && right;
     }
     return right;
 }
@@ -72,13 +128,17 @@ int run_job(const options& wanted, ucg_oob_t* over) {
         throw tools::usage_error(
             fmt::format("-r: there is no rank {} of {}", wanted.root, with.size()));
     }
-    if (with.rank() == 0) {
-        fmt::print("{}", header(wanted, with.about()));
-        (void)std::fflush(stdout);
+    std::optional<printer> output;
+    if (with.rank() == 0) output.emplace(with, wanted);
+    try {
+        const bool right = measure_all(with, wanted, output ? &*output : nullptr);
+        with.barrier();
+        if (output) output->finish();
+        return right ? EXIT_SUCCESS : tools::exit_failure;
+    } catch (const std::exception& error) {
+        if (output) output->finish_after(error.what());
+        throw;
     }
-    const bool right = measure_all(with, wanted);
-    with.barrier();
-    return right ? EXIT_SUCCESS : tools::exit_failure;
 }
 
 // The exit status of what was done, or of why it could not be.
@@ -121,11 +181,9 @@ int main(int argc, char** argv) {
     const int status = told("ucg_perf", [&] {
         const std::vector<std::string> words(argv + 1, argv + argc);
         const options wanted = parse_options(words);
-        if (wanted.help || wanted.list) {
-            fmt::print("{}", wanted.help ? help_text() : list_text());
-            return EXIT_SUCCESS;
-        }
-        return run(wanted);
+        if (!wanted.standard.only_text() && !wanted.list) return run(wanted);
+        fmt::print("{}", text_wanted(wanted));
+        return EXIT_SUCCESS;
     });
     return std::fflush(stdout) == 0 ? status : tools::exit_failure;
 }

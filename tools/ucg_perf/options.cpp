@@ -1,11 +1,13 @@
 #include "tools/ucg_perf/options.hpp"
 
 #include <fmt/format.h>
+#include <ucg/api/ucg_info.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "tools/common/failure.hpp"
+#include "tools/common/nearest.hpp"
 #include "tools/common/option_scanner.hpp"
 #include "tools/common/text.hpp"
 
@@ -74,12 +76,34 @@ std::vector<std::uint64_t> sizes_of(std::string_view text) {
 
 // The first of `count` numbers whose name this is.
 template<class Number, class Name>
-Number find(char letter, std::string_view what, std::string_view text, int count,
+Number find(char letter, std::string_view kind, std::string_view text, int count,
             const Name& name) {
-    for (int i = 0; i < count; ++i)
-        if (text == name(static_cast<Number>(i))) return static_cast<Number>(i);
-    throw usage_error(
-        fmt::format("-{}: there is no {} \"{}\" (-l lists them)", letter, what, text));
+    std::vector<std::string_view> names;
+    for (int i = 0; i < count; ++i) {
+        names.emplace_back(name(static_cast<Number>(i)));
+        if (text == names.back()) return static_cast<Number>(i);
+    }
+    throw usage_error(fmt::format("-{}: {} {}", letter, kind, none_of(text, names)));
+}
+
+std::vector<std::string_view> algorithms_of(ucg_coll_t collective) {
+    std::vector<std::string_view> names;
+    for (unsigned i = 0; const char* const name = ucg_algorithm_name(collective, i); ++i)
+        names.emplace_back(name);
+    return names;
+}
+
+// Every algorithm must be one of some collective that is measured.
+void check_algorithms(const options& wanted) {
+    std::vector<std::string_view> names;
+    for (const ucg_coll_t collective : wanted.collectives) {
+        for (const std::string_view each : algorithms_of(collective))
+            if (std::ranges::find(names, each) == names.end()) names.push_back(each);
+    }
+    for (const std::string& each : wanted.algorithms) {
+        if (std::ranges::find(names, each) != names.end()) continue;
+        throw usage_error(fmt::format("-a: algorithm {}", none_of(each, names)));
+    }
 }
 
 std::vector<ucg_coll_t> collectives_of(std::string_view text) {
@@ -94,7 +118,7 @@ std::vector<ucg_coll_t> collectives_of(std::string_view text) {
     return made;
 }
 
-std::vector<std::string> algorithms_of(std::string_view text) {
+std::vector<std::string> parse_algorithms(std::string_view text) {
     std::vector<std::string> made;
     for (const std::string_view piece : split(text, ',')) {
         if (piece.empty()) throw usage_error(fmt::format("-a: an empty name in \"{}\"", text));
@@ -135,7 +159,7 @@ void take_value(options& into, char letter, const std::string& text) {
             into.sizes = sizes_of(text);
             break;
         case 'a':
-            into.algorithms = algorithms_of(text);
+            into.algorithms = parse_algorithms(text);
             break;
         case 'n':
             into.iterations = count_of(letter, text, 1, max_iterations);
@@ -190,7 +214,7 @@ void take_flag(options& into, char letter) {
             into.validate_once = true;
             break;
         case 'f':
-            into.csv = true;
+            into.standard.choose(output_form::csv);
             break;
         case 'q':
             into.quiet = true;
@@ -198,11 +222,8 @@ void take_flag(options& into, char letter) {
         case 'v':
             into.verbose = true;
             break;
-        case 'l':
-            into.list = true;
-            break;
         default:
-            into.help = true;
+            into.list = true;
     }
 }
 
@@ -263,18 +284,23 @@ bool reduces(ucg_coll_t what) noexcept {
 
 options parse_options(std::span<const std::string> words) {
     options wanted;
-    constexpr std::string_view flags = "iDVxfqvlh";
-    option_scanner scanner(words, flags, "csanwtdormWbTpC");
+    wanted.arguments.assign(words.begin(), words.end());
+    constexpr std::string_view flags = "iDVxfqvl";
+    option_scanner scanner(words, with_report_options({std::string(flags), "csanwtdormWbTpC", {}}));
     while (const auto found = scanner.next()) {
-        if (flags.find(found->letter) != std::string_view::npos)
+        if (wanted.standard.take(*found)) {
+            if (wanted.standard.only_text()) return wanted;
+        } else if (flags.find(found->letter) != std::string_view::npos) {
             take_flag(wanted, found->letter);
-        else
+        } else {
             take_value(wanted, found->letter, found->value);
+        }
     }
     if (!scanner.operands().empty()) {
         throw usage_error(fmt::format("\"{}\" is no option", scanner.operands().front()));
     }
     set_defaults(wanted);
+    check_algorithms(wanted);
     check(wanted);
     return wanted;
 }
@@ -289,7 +315,13 @@ std::string list_text() {
     text += "\noperations:";
     for (int i = 0; i < UCG_OP_USER; ++i)
         text += fmt::format(" {}", ucg_op_name(static_cast<ucg_op_t>(i)));
-    return text + "\nalgorithms: ucg_sim -l, and shared_memory\n";
+    text += "\nalgorithms:";
+    for (int i = 0; i < UCG_COLL_LAST; ++i) {
+        const auto collective = static_cast<ucg_coll_t>(i);
+        text += fmt::format("\n  {:<20} {}", ucg_coll_name(collective),
+                            fmt::join(algorithms_of(collective), " "));
+    }
+    return text + "\n";
 }
 
 std::string help_text() {
@@ -324,11 +356,14 @@ How
   -x          the same of one iteration before the others, which is not timed
 
 Output
-  -f          comma-separated values
+  -f, --csv   comma-separated values
+  --json      one JSON document: the conditions of the run (versions, the libraries' paths, host,
+              binding, settings) and a row for each result
   -q          rows only
   -v          why the algorithm was chosen
-  -l          names of collectives, types and operations
-  -h          this text
+  -l          names of collectives, types, operations and algorithms
+  -h, --help  this text
+  --version   the versions of this program and of the libraries, and the libraries' paths
 )";
 }
 

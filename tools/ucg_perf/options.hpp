@@ -9,13 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "tools/common/standard_options.hpp"
+
 namespace tools::ucg_perf {
 
 // How an operation is called.
 enum class mode : std::uint8_t { persistent, blocking };
 
 struct options {
-    bool help = false;                                // -h
+    standard_options standard;                        // -h, --help, --version, --csv, --json
     bool list = false;                                // -l
     std::vector<ucg_coll_t> collectives;              // -c
     std::vector<std::uint64_t> sizes;                 // -s, bytes, ascending in each range
@@ -36,7 +38,7 @@ struct options {
     double limit = 0;                                 // -T, seconds of an operation; 0: none
     std::uint32_t ranks = 0;                          // -p; 0: others start them
     std::optional<std::vector<unsigned>> processors;  // -C; empty: those this process may use
-    bool csv = false;                                 // -f
+    std::vector<std::string> arguments;               // all words as given
     bool quiet = false;                               // -q
     bool verbose = false;                             // -v
 };

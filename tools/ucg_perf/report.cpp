@@ -62,7 +62,7 @@ summary summarise(std::vector<double> times) {
 
 std::string header(const options& by, const ucg_group_attr_t& on) {
     if (by.quiet) return "";
-    if (by.csv) {
+    if (by.standard.form == output_form::csv) {
         return "collective,algorithm,bytes,ranks,type,operation,iterations,min_us,median_us,p95_us,"
                "p99_us,max_us,algorithm_GBps,bus_GBps,result,reason\n";
     }
@@ -78,7 +78,7 @@ std::string header(const options& by, const ucg_group_attr_t& on) {
 }
 
 std::string row(const options& by, const result_row& of) {
-    if (by.csv) return csv_row(by, of);
+    if (by.standard.form == output_form::csv) return csv_row(by, of);
     const double rate = algorithm_rate(of);
     std::string text = fmt::format(
         "{:<20} {:>12} {:>10} {:>11.2f} {:>11.2f} {:>11.2f} {:>11.2f} {:>11.2f} {:>9.3f} {:>9.3f}  "
@@ -89,6 +89,43 @@ std::string row(const options& by, const result_row& of) {
         by.validate || by.validate_once ? of.right ? " (right)" : " (WRONG)" : "");
     if (by.verbose) text += fmt::format("    {}: {}\n", of.algorithm, of.reason);
     return text;
+}
+
+void write_settings(json_writer& into, const options& wanted, const ucg_group_attr_t& group) {
+    into.member("ranks", group.size);
+    into.member("nodes", group.nodes);
+    into.member("type", ucg_type_name(wanted.type));
+    into.member("operation", ucg_op_name(wanted.op));
+    into.member("root", wanted.root);
+    into.member("calls", wanted.how == mode::persistent ? "persistent" : "blocking");
+    into.member("in_flight", wanted.in_flight);
+    into.member("buffers", wanted.buffers);
+    into.member("in_place", wanted.in_place);
+    into.member("deterministic", wanted.deterministic);
+    into.member("timeout_s", wanted.limit);
+    into.member("ranks_started_here", wanted.ranks);
+    into.member("bound", wanted.processors.has_value());
+    into.begin_array("processors");
+    for (const unsigned cpu : wanted.processors.value_or(std::vector<unsigned>{}))
+        into.element(cpu);
+    into.end();
+}
+
+void write_row(json_writer& into, const options& wanted, const result_row& row) {
+    const double rate = algorithm_rate(row);
+    into.member("collective", ucg_coll_name(row.what));
+    into.member("algorithm", row.algorithm);
+    into.member("reason", row.reason);
+    into.member("bytes", row.bytes);
+    into.member("iterations", row.iterations);
+    into.member("min_us", microseconds(row.times.least));
+    into.member("median_us", microseconds(row.times.median));
+    into.member("p95_us", microseconds(row.times.p95));
+    into.member("p99_us", microseconds(row.times.p99));
+    into.member("max_us", microseconds(row.times.most));
+    into.member("algorithm_GBps", rate);
+    into.member("bus_GBps", rate * row.bus_factor);
+    into.member("result", verdict(wanted, row));
 }
 
 }  // namespace tools::ucg_perf

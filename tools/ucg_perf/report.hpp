@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/common/json_writer.hpp"
 #include "tools/ucg_perf/options.hpp"
 
 namespace tools::ucg_perf {
@@ -30,8 +31,12 @@ struct result_row {
     bool right = true;
 };
 
-// What runs, and the head of the table; nothing when quiet.
+// What runs, and the head of the table; nothing when quiet. Text and CSV only.
 [[nodiscard]] std::string header(const options& by, const ucg_group_attr_t& on);
 [[nodiscard]] std::string row(const options& by, const result_row& of);
+
+// The same in the JSON document: the settings of the whole run, and the members of a row.
+void write_settings(json_writer& into, const options& wanted, const ucg_group_attr_t& group);
+void write_row(json_writer& into, const options& wanted, const result_row& row);
 
 }  // namespace tools::ucg_perf

@@ -5,12 +5,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tools/common/failure.hpp"
+#include "tools/common/json_report.hpp"
+#include "tools/common/nearest.hpp"
 #include "tools/common/text.hpp"
+#include "tools/common/version.hpp"
 #include "tools/ucg_sim/options.hpp"
 #include "tools/ucg_sim/ports.hpp"
 #include "tools/ucg_sim/report.hpp"
@@ -32,6 +36,43 @@ struct named_route {
 };
 constexpr named_route routes[] = {{"direct", ucg::moe::route::direct},
                                   {"relayed", ucg::moe::route::relayed}};
+
+// Prints each result as it is found; for --json the whole document at the end.
+class printer {
+public:
+    explicit printer(const options& wanted) : wanted_(wanted) {
+        const ucg::sim::machine first = machine_of(wanted, wanted.groups.front());
+        if (wanted.standard.form == tools::output_form::json) {
+            json_.emplace(tools::run_conditions{"ucg_sim", wanted.arguments, {}},
+                          [&first](tools::json_writer& into) { write_settings(into, first); });
+        } else if (!wanted.table) {
+            fmt::print("{}", header(first, csv()));
+        }
+    }
+    // `below` are lines for people that follow the row.
+    void add(const result_row& line, const std::string& below, const ucg::sim::machine& on) {
+        if (json_) {
+            json_->add_row([&](tools::json_writer& into) { write_row(into, line, on); });
+            return;
+        }
+        fmt::print("{}{}", row(line, csv()), csv() ? "" : below);
+        std::fflush(stdout);
+    }
+    void finish() {
+        if (json_) fmt::print("{}", json_->finish());
+    }
+    void finish_after(std::string_view error) {
+        if (json_) fmt::print("{}", json_->finish_after(error));
+    }
+
+private:
+    [[nodiscard]] bool csv() const noexcept {
+        return wanted_.standard.form == tools::output_form::csv;
+    }
+
+    const options& wanted_;
+    std::optional<tools::json_report> json_;
+};
 
 std::span<const named_route> routes_of(ucg::sim::exchange what) {
     return std::span(routes).first(is_low_latency(what) ? 1 : std::size(routes));
@@ -91,13 +132,12 @@ std::vector<const algorithm*> chosen(const options& wanted, const ucg::sim::expe
 
 // What is printed below a row.
 std::string details(const options& wanted, const ucg::sim::outcome& found) {
-    if (wanted.csv) return {};
     return (wanted.ports ? ports_text(found.nodes) : "") + steps_text(found.steps);
 }
 
 // Whether all results were right.
 bool run(const options& wanted, collective what, double bytes, const ucg::sim::machine& on,
-         sweep& into) {
+         sweep& into, printer& out) {
     const ucg::sim::experiment experiment = experiment_of(wanted, what, bytes);
     const ucg::schedule::placement where = placement_of(on);
     const algorithm& best = best_by_prediction(wanted, experiment, on);
@@ -119,15 +159,14 @@ bool run(const options& wanted, collective what, double bytes, const ucg::sim::m
         const double predicted = by->cost(shape_of(experiment, where), costs_of(on));
         const std::string more = details(wanted, *found);
         const result_row line{name(what), by->name, experiment.bytes, predicted, std::move(*found)};
-        fmt::print("{}{}", row(line, wanted.csv), more);
-        std::fflush(stdout);
+        out.add(line, more, on);
     }
     return right;
 }
 
 // The same of an exchange, by the routes that -a names.
 bool run(const options& wanted, ucg::sim::exchange what, double bytes, const ucg::sim::machine& on,
-         sweep& into) {
+         sweep& into, printer& out) {
     ucg::sim::moe_experiment experiment = wanted.moe;
     experiment.what = what;
     experiment.row_bytes = bytes;
@@ -163,8 +202,7 @@ bool run(const options& wanted, ucg::sim::exchange what, double bytes, const ucg
         const std::string more = details(wanted, found);
         const result_row line{name(what), chosen[i].name, bytes, all[i].predicted,
                               std::move(found)};
-        fmt::print("{}{}", row(line, wanted.csv), more);
-        std::fflush(stdout);
+        out.add(line, more, on);
     }
     return right;
 }
@@ -187,14 +225,14 @@ std::string title_of(const options& wanted, std::string_view what) {
 
 // A collective or an exchange, of all sizes or on all numbers of ranks.
 template<class What>
-bool run_over_all(const options& wanted, What what, bool one_size) {
+bool run_over_all(const options& wanted, What what, bool one_size, printer& out) {
     bool right = true;
     const bool over_ranks = wanted.groups.size() > 1;
     sweep all(over_ranks);
     for (const auto ranks : wanted.groups) {
         const ucg::sim::machine on = machine_of(wanted, ranks);
         for (const double bytes : wanted.sizes) {
-            right = run(wanted, what, bytes, on, all) && right;
+            right = run(wanted, what, bytes, on, all, out) && right;
             if (one_size || over_ranks) break;
         }
     }
@@ -204,28 +242,51 @@ bool run_over_all(const options& wanted, What what, bool one_size) {
     return right;
 }
 
-bool run_all(const options& wanted) {
+bool run_each(const options& wanted, printer& out) {
     bool right = true;
-    if (!wanted.table) fmt::print("{}", header(machine_of(wanted, wanted.groups[0]), wanted.csv));
     for (const collective what : wanted.collectives)
-        right = run_over_all(wanted, what, what == collective::barrier) && right;
+        right = run_over_all(wanted, what, what == collective::barrier, out) && right;
     for (const ucg::sim::exchange what : wanted.exchanges)
-        right = run_over_all(wanted, what, what == ucg::sim::exchange::moe_notify) && right;
+        right = run_over_all(wanted, what, what == ucg::sim::exchange::moe_notify, out) && right;
     return right;
+}
+
+// Whether all results were right.
+bool run_all(const options& wanted) {
+    printer out(wanted);
+    try {
+        const bool right = run_each(wanted, out);
+        out.finish();
+        return right;
+    } catch (const std::exception& error) {
+        out.finish_after(error.what());
+        throw;
+    }
+}
+
+// The algorithms and routes that -a may name with this -c.
+std::vector<std::string_view> names_that_serve(const options& wanted) {
+    std::vector<std::string_view> names;
+    const auto add = [&names](std::string_view name) {
+        if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    };
+    for (const collective each : wanted.collectives) {
+        for (const algorithm& row : ucg::algo::algorithms(each))
+            add(row.name);
+    }
+    for (const ucg::sim::exchange each : wanted.exchanges) {
+        for (const named_route& row : routes_of(each))
+            add(row.name);
+    }
+    return names;
 }
 
 void check_algorithm(const options& wanted) {
     if (wanted.algorithm == "all" || wanted.algorithm == "auto") return;
+    const std::vector<std::string_view> names = names_that_serve(wanted);
     for (const std::string_view each : tools::split(wanted.algorithm, ',')) {
-        const bool known =
-            std::ranges::any_of(
-                wanted.collectives,
-                [&](collective what) { return ucg::algo::find(what, each) != nullptr; }) ||
-            (!wanted.exchanges.empty() &&
-             std::ranges::find(routes, each, &named_route::name) != std::end(routes));
-        if (known) continue;
-        throw tools::usage_error(
-            fmt::format("-a: there is no algorithm \"{}\" (-l lists them)", each));
+        if (std::ranges::find(names, each) != names.end()) continue;
+        throw tools::usage_error(fmt::format("-a: algorithm {}", tools::none_of(each, names)));
     }
 }
 
@@ -235,9 +296,11 @@ int main(int argc, char** argv) {
     try {
         const std::vector<std::string> words(argv + 1, argv + argc);
         const options wanted = parse_options(words);
-        check_algorithm(wanted);
-        if (wanted.help)
+        if (!wanted.standard.only_text()) check_algorithm(wanted);
+        if (wanted.standard.help)
             fmt::print("{}", help_text());
+        else if (wanted.standard.version)
+            fmt::print("{}", tools::version_text("ucg_sim", {}));
         else if (wanted.list)
             list();
         else if (!run_all(wanted))

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
-#include <utility>
 
 #include "tools/common/failure.hpp"
+#include "tools/common/nearest.hpp"
 #include "tools/common/option_scanner.hpp"
 #include "tools/common/text.hpp"
 
@@ -107,6 +107,15 @@ std::vector<collective> collectives_of(const std::string& text) {
     return made;
 }
 
+std::vector<std::string_view> names_of_work() {
+    std::vector<std::string_view> names{"all", "moe"};
+    for (std::size_t i = 0; i < collective_count; ++i)
+        names.emplace_back(name(static_cast<collective>(i)));
+    for (std::size_t i = 0; i < ucg::sim::exchange_count; ++i)
+        names.emplace_back(name(static_cast<ucg::sim::exchange>(i)));
+    return names;
+}
+
 // What -c names.
 void name_work(const std::string& text, options& into) {
     into.collectives = collectives_of(text);
@@ -115,7 +124,7 @@ void name_work(const std::string& text, options& into) {
         if (text == "moe" || text == name(static_cast<ucg::sim::exchange>(i)))
             into.exchanges.push_back(static_cast<ucg::sim::exchange>(i));
     if (into.collectives.empty() && into.exchanges.empty()) {
-        throw usage_error(fmt::format("-c: there is no collective \"{}\" (-l lists them)", text));
+        throw usage_error(fmt::format("-c: collective {}", none_of(text, names_of_work())));
     }
 }
 
@@ -227,27 +236,26 @@ void take(options& into, const found_option& found) {
             into.deterministic = true;
             break;
         case 'v':
-            into.csv = true;
-            break;
-        case 'l':
-            into.list = true;
+            into.standard.choose(output_form::csv);
             break;
         default:
-            into.help = true;
+            into.list = true;
     }
 }
 
-// Long names of some.
-std::vector<std::string> in_letters(std::span<const std::string> words) {
-    static constexpr std::pair<std::string_view, const char*> names[] = {
-        {"--csv", "-v"},   {"--table", "-t"},   {"--svg", "-G"},   {"--steps", "-k"},
-        {"--ports", "-P"}, {"--leaders", "-L"}, {"--nodes", "-N"}, {"--help", "-h"},
-        {"--list", "-l"},  {"--tokens", "-T"},  {"--topk", "-K"},  {"--experts", "-E"}};
-    std::vector<std::string> made(words.begin(), words.end());
-    for (std::string& word : made)
-        for (const auto& [name, letter] : names)
-            if (word == name) word = letter;
-    return made;
+option_set known_options() {
+    return with_report_options({"DvltkP",
+                                "canpsrieRCgmdSNLfGTKE",
+                                {{"table", 't'},
+                                 {"svg", 'G'},
+                                 {"steps", 'k'},
+                                 {"ports", 'P'},
+                                 {"leaders", 'L'},
+                                 {"nodes", 'N'},
+                                 {"list", 'l'},
+                                 {"tokens", 'T'},
+                                 {"topk", 'K'},
+                                 {"experts", 'E'}}});
 }
 
 }  // namespace
@@ -266,10 +274,14 @@ ucg::sim::machine machine_of(const options& wanted, ucg::schedule::rank_t ranks)
 
 options parse_options(std::span<const std::string> words) {
     options wanted;
-    const std::vector<std::string> letters = in_letters(words);
-    option_scanner scanner(letters, "DvlhtkP", "canpsrieRCgmdSNLfGTKE");
-    while (const auto found = scanner.next())
-        take(wanted, *found);
+    wanted.arguments.assign(words.begin(), words.end());
+    option_scanner scanner(words, known_options());
+    while (const auto found = scanner.next()) {
+        if (!wanted.standard.take(*found)) take(wanted, *found);
+        if (wanted.standard.only_text()) return wanted;
+    }
+    if (wanted.table && wanted.standard.form != output_form::text)
+        throw usage_error("--table excludes --csv and --json");
     if (!scanner.operands().empty()) {
         throw usage_error(fmt::format("\"{}\" is no option", scanner.operands().front()));
     }
@@ -310,11 +322,14 @@ and checks every result.
   -D          only algorithms that give the same bits however the data is cut
   -l          lists collectives and their algorithms
   -v          --csv: comma-separated values
+  --json      one JSON document: the conditions of the run (versions, host, settings) and a row for
+              each result
   -t          --table: one line for each size (or number of ranks), one column for each algorithm
   -G FILE     --svg: a plot of the same
   -k          --steps: the steps of the critical path, those that repeat in one line
   -P          --ports: bytes that passed the port of each node, nodes that have the same in one line
-  -h          this text
+  -h          --help: this text
+  --version   the version of this program, which holds the collectives itself
 
 The machine. A link is LATENCY:BANDWIDTH:SEND:RECEIVE:GAP, in ns and GB/s: SEND and RECEIVE are
 processor time of a message, GAP is the least time between two messages in a port. What is left

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/common/standard_options.hpp"
 #include "ucg/schedule/call.hpp"
 #include "ucg/sim/machine.hpp"
 #include "ucg/sim/moe_experiment.hpp"
@@ -18,9 +19,9 @@ namespace tools::ucg_sim {
 }
 
 struct options {
-    bool help = false;
-    bool list = false;                                                                         // -l
-    bool csv = false;                                                                          // -v
+    standard_options standard;           // -h, --help, --version, --csv, --json
+    bool list = false;                   // -l
+    std::vector<std::string> arguments;  // all words as given
     std::vector<ucg::schedule::collective> collectives{ucg::schedule::collective::allreduce};  // -c
     std::vector<ucg::sim::exchange> exchanges;                     // -c as well
     ucg::sim::moe_experiment moe;                                  // -T -K -E

@@ -103,4 +103,54 @@ std::string row(const result_row& of, bool csv) {
            path_line(of.found);
 }
 
+void write_settings(json_writer& into, const ucg::sim::machine& machine) {
+    const auto write_link = [&into](std::string_view name, const link_parameters& link) {
+        into.begin_object(name);
+        into.member("latency_ns", link.latency);
+        into.member("bandwidth_GBps", link.bandwidth / 1e9);
+        into.member("send_overhead_ns", link.send_overhead);
+        into.member("receive_overhead_ns", link.receive_overhead);
+        into.member("gap_ns", link.gap);
+        into.end();
+    };
+    write_link("inside_a_node", machine.inside);
+    write_link("between_nodes", machine.between);
+    into.member("placement", placed(machine));
+    into.member("flag_ns", machine.flag);
+    into.member("look_ns", machine.look);
+    into.member("reduce_GBps", machine.reduce_rate / 1e9);
+    into.member("copy_GBps", machine.copy_rate / 1e9);
+    into.member("largest_delay_ns", machine.max_delay);
+    into.member("seed", machine.seed);
+}
+
+void write_row(json_writer& into, const result_row& row, const ucg::sim::machine& machine) {
+    const ucg::sim::outcome& found = row.found;
+    const port_load load = load_of(found);
+    const path& why = found.why;
+    into.member("collective", row.collective);
+    into.member("algorithm", row.algorithm);
+    into.member("ranks", machine.ranks);
+    into.member("bytes", row.bytes);
+    into.member("time_us", found.seconds * per_microsecond);
+    into.member("predicted_us", row.predicted * per_microsecond);
+    into.member("busiest_port_bytes", load.most);
+    into.member("between_bytes", load.total);
+    into.member("inside_bytes", found.inside);
+    into.member("messages", found.messages);
+    into.begin_object("path");
+    into.member("rank", found.last);
+    into.member("messages", why.messages);
+    into.member("messages_between_nodes", why.between);
+    into.member("overhead_us", microseconds(why.overhead));
+    into.member("latency_us", microseconds(why.latency));
+    into.member("transfer_us", microseconds(why.transfer));
+    into.member("ports_us", microseconds(why.queued));
+    into.member("reduce_us", microseconds(why.reduce));
+    into.member("copy_us", microseconds(why.copy));
+    into.member("delay_us", microseconds(why.disorder));
+    into.end();
+    into.member("result", verdict(found));
+}
+
 }  // namespace tools::ucg_sim

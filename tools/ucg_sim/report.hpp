@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "tools/common/json_writer.hpp"
 #include "ucg/sim/experiment.hpp"
 
 namespace tools::ucg_sim {
@@ -22,5 +23,10 @@ struct result_row {
 
 // One line; in text a second one says what the time went into.
 [[nodiscard]] std::string row(const result_row& of, bool csv);
+
+// The same in the JSON document: the machine of the first number of ranks, and the members of a
+// row.
+void write_settings(json_writer& into, const ucg::sim::machine& machine);
+void write_row(json_writer& into, const result_row& row, const ucg::sim::machine& machine);
 
 }  // namespace tools::ucg_sim

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tools/common/failure.hpp"
+#include "tools/common/version.hpp"
 #include "tools/vfs/daemon.hpp"
 #include "tools/vfs/options.hpp"
 
@@ -71,23 +72,25 @@ void start(const options& wanted) {
     mount_daemon(settings_of(wanted)).run();
 }
 
+void run(const options& wanted) {
+    if (wanted.standard.help) {
+        fmt::print("{}", help_text());
+    } else if (wanted.standard.version) {
+        fmt::print("{}", tools::version_text("ucx_vfs", {}));
+    } else if (wanted.what == action::start) {
+        start(wanted);
+    } else {
+        stop_daemon(key());
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     try {
         const std::vector<std::string> words(argv + 1, argv + argc);
         const options wanted = parse_options(words);
-        switch (wanted.what) {
-            case action::help:
-                fmt::print("{}", help_text());
-                break;
-            case action::start:
-                start(wanted);
-                break;
-            case action::stop:
-                stop_daemon(key());
-                break;
-        }
+        run(wanted);
     } catch (const tools::usage_error& error) {
         fmt::print(stderr, "ucx_vfs: {} (-h shows the options)\n", error.what());
         return tools::exit_usage;

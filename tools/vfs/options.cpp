@@ -9,9 +9,9 @@ namespace tools::vfs {
 
 options parse_options(std::span<const std::string> words) {
     options wanted;
-    option_scanner scanner(words, "fvh", "do");
-    bool help = false;
+    option_scanner scanner(words, with_standard_options({"fv", "do", {}}));
     while (const auto found = scanner.next()) {
+        if (wanted.standard.take(*found)) continue;
         switch (found->letter) {
             case 'd':
                 wanted.folder = found->value;
@@ -22,14 +22,11 @@ options parse_options(std::span<const std::string> words) {
             case 'f':
                 wanted.foreground = true;
                 break;
-            case 'v':
-                wanted.verbose = true;
-                break;
             default:
-                help = true;
+                wanted.verbose = true;
         }
     }
-    if (help) return wanted;
+    if (wanted.standard.only_text()) return wanted;
     if (scanner.operands().size() != 1) throw usage_error("say what to do: start or stop");
     const std::string& word = scanner.operands().front();
     if (word != "start" && word != "stop") {
@@ -55,7 +52,8 @@ DIR/PID, within a second after it has begun or after ucx_vfs was started, and lo
   -o OPTIONS  for mounting, as for mount(8): allow_other lets other users look
   -f          stay in the foreground, and say which processes come and go
   -v          say more: processes that cannot be shown, and why
-  -h          this text
+  -h, --help  this text
+  --version   the version of this program
 
 Reading never stops a process: what only the thread that owns a worker may touch is answered by
 that thread between two messages. A worker that is not being progressed cannot answer: its

@@ -4,12 +4,15 @@
 #include <span>
 #include <string>
 
+#include "tools/common/standard_options.hpp"
+
 namespace tools::vfs {
 
-enum class action { help, start, stop };
+enum class action { start, stop };
 
 struct options {
-    action what = action::help;
+    standard_options standard;  // -h, --help, --version
+    action what = action::start;
     std::string folder = "/tmp/ucx";
     std::string mount_options;
     bool foreground = false;

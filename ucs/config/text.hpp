@@ -16,7 +16,4 @@ namespace ucs::config {
 // The trimmed parts between `separator`s; no parts for an empty text.
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 
-// Least number of inserted, removed, changed or swapped neighbouring characters between the two.
-[[nodiscard]] std::size_t edit_distance(std::string_view left, std::string_view right);
-
 }  // namespace ucs::config

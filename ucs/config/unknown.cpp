@@ -2,12 +2,12 @@
 #include <mutex>
 #include <set>
 
+#include "ucs/config/edit_distance.hpp"
 #include "ucs/config/foreign_names.hpp"
 #include "ucs/config/general.hpp"
 #include "ucs/config/known.hpp"
 #include "ucs/config/once.hpp"
 #include "ucs/config/source.hpp"
-#include "ucs/config/text.hpp"
 #include "ucs/log/log.hpp"
 
 namespace ucs::config {

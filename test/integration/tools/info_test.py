@@ -4,8 +4,11 @@ import os
 import re
 import tempfile
 import unittest
+from pathlib import Path
 
 from processes import INFO, run
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class Pages(unittest.TestCase):
@@ -49,6 +52,14 @@ class Pages(unittest.TestCase):
         usual = self.page("-c").splitlines()
         changed = [line for line in done.stdout.splitlines() if line not in usual]
         self.assertEqual(changed, ["UCX_RNDV_THRESH=12K", f"UCX_CONFIG_DIR={folder}"])
+
+    def test_every_option_of_the_pages_is_shown(self):
+        accepted = {"UCX_MEM_MALLOC_HOOKS"}  # an option of other builds, which a page says has no effect
+        named = set()
+        for page in (ROOT / "README.md", ROOT / "DESIGN.md", *(ROOT / "docs").glob("*.md")):
+            named |= set(re.findall(r"\bUCX_[A-Z0-9]+(?:_[A-Z0-9]+)*\b(?![_*…])", page.read_text(encoding="utf-8")))
+        self.assertGreater(len(named), 50)
+        self.assertEqual(named - accepted - set(re.findall(r"UCX_[A-Z0-9_]+", self.page("-caf"))), set())
 
     def test_configuration_filter_and_comments(self):
         lines = self.page("-c", "-F", "rndv").splitlines()
@@ -118,7 +129,7 @@ class Pages(unittest.TestCase):
     def test_help(self):
         text = self.page("-h")
         for letter in "vdbysTcpwetfaCFunNDPh":
-            self.assertRegex(text, rf"(?m)^  -{letter} ")
+            self.assertRegex(text, rf"(?m)^  -{letter}[ ,]")
 
 
 class Mistakes(unittest.TestCase):

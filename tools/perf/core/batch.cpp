@@ -31,10 +31,12 @@ std::string read_file(const std::string& path) {
 }
 
 void add_combinations(const test_case& so_far, std::span<const batch_file> files,
-                      std::vector<test_case>& all) {
+                      std::span<const std::string> lasting, std::vector<test_case>& all) {
     if (files.empty()) {
-        check(so_far.params);
-        all.push_back(so_far);
+        test_case whole = so_far;
+        apply_test_words(whole.params, lasting);
+        check(whole.params);
+        all.push_back(std::move(whole));
         return;
     }
     for (const batch_line& line : files.front().lines) {
@@ -42,7 +44,7 @@ void add_combinations(const test_case& so_far, std::span<const batch_file> files
         next.names.push_back(line.name);
         try {
             apply_test_words(next.params, line.words);
-            add_combinations(next, files.subspan(1), all);
+            add_combinations(next, files.subspan(1), lasting, all);
         } catch (const usage_error& error) {
             throw usage_error(
                 fmt::format("{}:{}: {}", files.front().path, line.line_number, error.what()));
@@ -77,9 +79,10 @@ batch_file read_batch(const std::string& path) {
     return file;
 }
 
-std::vector<test_case> combine(const test_params& base, std::span<const batch_file> files) {
+std::vector<test_case> combine(const test_params& base, std::span<const batch_file> files,
+                               std::span<const std::string> lasting) {
     std::vector<test_case> all;
-    add_combinations({{}, base}, files, all);
+    add_combinations({{}, base}, files, lasting, all);
     return all;
 }
 

@@ -36,8 +36,10 @@ struct test_case {
 [[nodiscard]] batch_file read_batch(const std::string& path);
 
 // Every combination of one line of each file on top of `base`, the last file varying fastest.
-// All are checked; usage_error names file and line.
+// `lasting` are options of a test that outlive those of the files. All are checked; usage_error
+// names file and line.
 [[nodiscard]] std::vector<test_case> combine(const test_params& base,
-                                             std::span<const batch_file> files);
+                                             std::span<const batch_file> files,
+                                             std::span<const std::string> lasting = {});
 
 }  // namespace tools::perf

@@ -12,8 +12,9 @@
 namespace tools::perf {
 namespace {
 
-constexpr std::string_view program_flags = "l6fvNqh";
+constexpr std::string_view program_flags = "l6fvNq";
 constexpr std::string_view program_valued = "pcb";
+constexpr std::string_view lasting_letters = "nw";
 constexpr unsigned max_cpu = 65536;
 
 // Letters that users of other UCX versions know and that belong to tests of later versions.
@@ -53,9 +54,6 @@ std::vector<unsigned> parse_cpus(std::string_view text) {
 
 void apply_program_option(program_options& options, const found_option& option) {
     switch (option.letter) {
-        case 'h':
-            options.role = part::help;
-            return;
         case 'l':
             options.role = part::loopback;
             return;
@@ -66,7 +64,7 @@ void apply_program_option(program_options& options, const found_option& option) 
             options.style.final_only = true;
             return;
         case 'v':
-            options.style.csv = true;
+            options.standard.choose(output_form::csv);
             return;
         case 'N':
             options.style.thousands = true;
@@ -108,22 +106,30 @@ bool contains(std::string_view letters, char letter) {
 
 program_options parse_program_options(const std::vector<std::string>& arguments) {
     program_options options;
+    options.arguments = arguments;
     option_scanner scanner(
-        arguments, fmt::format("{}{}{}", program_flags, test_flags, known_elsewhere_flags),
-        fmt::format("{}{}{}", program_valued, test_valued, known_elsewhere_valued));
+        arguments, with_report_options(
+                       {fmt::format("{}{}{}", program_flags, test_flags, known_elsewhere_flags),
+                        fmt::format("{}{}{}", program_valued, test_valued, known_elsewhere_valued),
+                        {}}));
     while (const auto option = scanner.next()) {
         const char letter = option->letter;
-        if (contains(program_flags, letter) || contains(program_valued, letter)) {
+        if (options.standard.take(*option)) {
+            if (options.standard.only_text()) return options;
+        } else if (contains(program_flags, letter) || contains(program_valued, letter)) {
             apply_program_option(options, *option);
-            if (options.role == part::help) return options;
         } else if (contains(test_flags, letter) || contains(test_valued, letter)) {
             apply_test_option(options.test, *option, scanner);
+            if (contains(lasting_letters, letter)) {
+                options.lasting.push_back(fmt::format("-{}{}", letter, option->value));
+            }
         } else {
             throw usage_error(
                 fmt::format("option -{} serves tests that are not in this build", letter));
         }
     }
     apply_operands(options, scanner.operands());
+    options.style.form = options.standard.form;
     return options;
 }
 

@@ -6,22 +6,27 @@
 #include <string>
 #include <vector>
 
+#include "tools/common/standard_options.hpp"
 #include "tools/perf/core/table.hpp"
 #include "tools/perf/core/test_params.hpp"
 
 namespace tools::perf {
 
-enum class part : std::uint8_t { server, client, loopback, help };
+enum class part : std::uint8_t { server, client, loopback };
 
 struct program_options {
+    standard_options standard;  // -h, --help, --version
     part role = part::server;
-    std::string host;                // client: where the server is
-    std::uint16_t port = 13337;      // -p
-    bool ipv6 = false;               // -6
-    std::vector<unsigned> cpus;      // -c
-    std::vector<std::string> batch;  // -b
-    table_style style;               // -f -v -N -q
+    std::vector<std::string> arguments;  // all words as given
+    std::string host;                    // client: where the server is
+    std::uint16_t port = 13337;          // -p
+    bool ipv6 = false;                   // -6
+    std::vector<unsigned> cpus;          // -c
+    std::vector<std::string> batch;      // -b
+    table_style style;                   // -f -v -N -q --csv --json
     test_params test;
+    // -n and -w as given: they hold for the lines of batch files that say something else, too.
+    std::vector<std::string> lasting;
 };
 
 // Throws usage_error. Batch files are not read here.

@@ -56,8 +56,8 @@ std::string csv_row(const std::vector<std::string>& names, unsigned threads, con
 
 std::string table_header(const table_style& style, quantity what, double rank,
                          const std::vector<std::string>& batch_files) {
-    if (style.quiet) return {};
-    if (style.csv) {
+    if (style.quiet || style.form == output_form::json) return {};
+    if (style.form == output_form::csv) {
         return fmt::format(
             "{}iterations,{:.1f}_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,"
             "overall_mr\n",
@@ -78,24 +78,25 @@ std::string table_header(const table_style& style, quantity what, double rank,
     return text;
 }
 
-std::string batch_title(const table_style& style, const std::vector<std::string>& names) {
-    if (names.empty() || style.csv || style.final_only || style.quiet) return {};
+std::string batch_title(const table_style& style, const std::vector<std::string>& names,
+                        const std::string& place) {
+    if (names.empty() || !style.is_full_table() || style.quiet) return {};
     std::string line(inner_edge);
-    std::string label = joined(names, "/");
+    std::string label = fmt::format("{} ({})", joined(names, "/"), place);
     label.resize(std::min(label.size(), line.size() - 3));
     line.replace(1, label.size(), label);
     return line;
 }
 
 std::string progress_row(const table_style& style, unsigned thread, const measurement& result) {
-    if (style.final_only || style.csv) return {};
+    if (!style.is_full_table()) return {};
     return fmt::format("[thread {}]{}\n", thread, full_columns(style, result));
 }
 
 std::string final_row(const table_style& style, unsigned threads,
                       const std::vector<std::string>& names, const measurement& result,
                       const std::string& extra_info) {
-    if (style.csv) return csv_row(names, threads, result);
+    if (style.form == output_form::csv) return csv_row(names, threads, result);
     std::string row = style.final_only ? fmt::format("{:>10}", joined(names, "/")) : "Final:    ";
     row += threads > 1 ? overall_columns(style, result) : full_columns(style, result);
     if (!extra_info.empty()) row += "  " + extra_info;

@@ -4,25 +4,33 @@
 #include <string>
 #include <vector>
 
+#include "tools/common/standard_options.hpp"
 #include "tools/perf/core/measurement.hpp"
 
 namespace tools::perf {
 
 // How results are shown.
 struct table_style {
-    bool final_only = false;  // -f
-    bool csv = false;         // -v
-    bool thousands = false;   // -N
-    bool quiet = false;       // -q
+    bool final_only = false;               // -f
+    output_form form = output_form::text;  // -v, --csv, --json
+    bool thousands = false;                // -N
+    bool quiet = false;                    // -q
+
+    // The table for people, with a title above the rows of each test and rows while it runs.
+    [[nodiscard]] bool is_full_table() const noexcept {
+        return form == output_form::text && !final_only;
+    }
 };
 
 // Pure text, line by line what scripts for ucx_perftest read. Names of a batch: one per file.
 [[nodiscard]] std::string table_header(const table_style& style, quantity what, double rank,
                                        const std::vector<std::string>& batch_files);
 
-// The line above the rows of one test of a batch; empty where there is none.
+// The line above the rows of one test of a batch, with its place among all, such as "3 of 96";
+// empty where there is none.
 [[nodiscard]] std::string batch_title(const table_style& style,
-                                      const std::vector<std::string>& names);
+                                      const std::vector<std::string>& names,
+                                      const std::string& place);
 
 // A row of thread `thread` while the test runs; empty where none is shown.
 [[nodiscard]] std::string progress_row(const table_style& style, unsigned thread,

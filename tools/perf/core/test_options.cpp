@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tools/common/failure.hpp"
+#include "tools/common/nearest.hpp"
 #include "tools/common/text.hpp"
 #include "tools/perf/core/size_list.hpp"
 
@@ -35,13 +36,12 @@ constexpr std::array<choice<receive_mode>, 2> receive_modes{
 
 template<class Choices>
 auto choose(char letter, std::string_view text, const Choices& choices) {
-    std::string names;
+    std::vector<std::string_view> names;
     for (const auto& one : choices) {
         if (one.name == text) return one.value;
-        names += names.empty() ? "" : ", ";
-        names += one.name;
+        names.push_back(one.name);
     }
-    throw usage_error(fmt::format("-{}: \"{}\" is none of: {}", letter, text, names));
+    throw usage_error(fmt::format("-{}: {}", letter, none_of(text, names)));
 }
 
 template<class Choices, class Value>

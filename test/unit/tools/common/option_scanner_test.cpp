@@ -36,6 +36,26 @@ TEST_CASE("two dashes end the options, one is an operand") {
     CHECK(scan({"-"}) == "| -");
 }
 
+TEST_CASE("long names stand for letters, with their values beside or behind") {
+    const auto scan_long = [](const std::vector<std::string>& arguments) {
+        option_scanner scanner(arguments, {"f", "s", {{"full", 'f'}, {"size", 's'}}});
+        std::string found;
+        while (const auto option = scanner.next())
+            found += option->letter + option->value + ' ';
+        for (const std::string& operand : scanner.operands())
+            found += "| " + operand;
+        return found;
+    };
+    CHECK(scan_long({"--full", "host", "--size", "8", "--size=9", "-f"}) == "f s8 s9 f | host");
+    CHECK(scan_long({"--size="}) == "s ");
+    CHECK(scan_long({"--", "--full"}) == "| --full");
+    CHECK_THROWS_WITH(scan_long({"--ful"}), "unknown option --ful; did you mean --full?");
+    CHECK_THROWS_WITH(scan_long({"--elsewhere"}), "unknown option --elsewhere");
+    CHECK_THROWS_WITH(scan_long({"--full=1"}), "option --full takes no value");
+    CHECK_THROWS_WITH(scan_long({"--size"}), "option --size needs a value");
+    CHECK_THROWS_AS(scan_long({"---full"}), tools::usage_error);
+}
+
 TEST_CASE("unknown letters and missing values are named") {
     CHECK_THROWS_WITH(scan({"-x"}), "unknown option -x");
     CHECK_THROWS_WITH(scan({"-f", "-s"}), "option -s needs a value");

@@ -15,6 +15,11 @@ TEST_CASE("pages are chosen by their letters, also together") {
     CHECK(parse_options({"-d", "-t", "tcp"}).transport == "tcp");
 }
 
+TEST_CASE("help and version need no page") {
+    CHECK(parse_options({"--help", "stray"}).standard.help);
+    CHECK(parse_options({"--version"}).standard.version);
+}
+
 TEST_CASE("each way to print the configuration implies it") {
     for (const char* option : {"-f", "-a", "-C"})
         CHECK(parse_options({option}).config);
@@ -41,7 +46,8 @@ TEST_CASE("wrong command lines of ucx_info are refused") {
                                                       {"-A", "10.0.0.1"},
                                                       {"-m", "1k"},
                                                       {"-M"},
-                                                      {"-6"}};
+                                                      {"-6"},
+                                                      {"--csv"}};
     for (const auto& arguments : wrong) {
         INFO((arguments.empty() ? "nothing" : arguments.back()));
         CHECK_THROWS_AS(parse_options(arguments), tools::usage_error);

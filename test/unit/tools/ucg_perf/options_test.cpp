@@ -27,7 +27,7 @@ TEST_CASE("ucg_perf: options say what is measured and how") {
                                "-r",
                                "1",
                                "-a",
-                               "ring,double_tree",
+                               "ring,rabenseifner",
                                "-iDVx",
                                "-W",
                                "4",
@@ -47,7 +47,7 @@ TEST_CASE("ucg_perf: options say what is measured and how") {
     CHECK(got.type == UCG_TYPE_BF16);
     CHECK(got.op == UCG_OP_MAX);
     CHECK(got.root == 1);
-    CHECK(got.algorithms == std::vector<std::string>{"ring", "double_tree"});
+    CHECK(got.algorithms == std::vector<std::string>{"ring", "rabenseifner"});
     CHECK((got.in_place && got.deterministic && got.validate && got.validate_once));
     CHECK(got.in_flight == 4);
     CHECK(got.buffers == 4);
@@ -55,7 +55,7 @@ TEST_CASE("ucg_perf: options say what is measured and how") {
     CHECK(got.warm_up == 7U);
     CHECK(got.ranks == 3);
     CHECK(got.processors == std::vector<unsigned>{0, 2, 3, 4});
-    CHECK((got.csv && got.quiet && got.verbose));
+    CHECK((got.standard.form == tools::output_form::csv && got.quiet && got.verbose));
     CHECK(got.limit == 2.5);
     CHECK(got.how == mode::persistent);
 }
@@ -91,6 +91,8 @@ TEST_CASE("ucg_perf: wrong options are named") {
         {"-o", "bitwise_and"},
         {"-c", "bcast,exscan", "-o", "average"},
         {"-a", "ring,"},
+        {"-a", "rign"},
+        {"-c", "barrier", "-a", "ring"},
         {"-n", "0"},
         {"-t", "0"},
         {"-t", "-1"},
@@ -110,6 +112,10 @@ TEST_CASE("ucg_perf: wrong options are named") {
         INFO(words.front() << " " << words.back());
         CHECK_THROWS_AS(parse(words), tools::usage_error);
     }
+    CHECK_THROWS_WITH(parse({"-a", "rign"}),
+                      Catch::StartsWith("-a: algorithm \"rign\" is none of: ") &&
+                          Catch::EndsWith("; did you mean \"ring\"?"));
+    CHECK_NOTHROW(parse({"-c", "barrier,allreduce", "-a", "ring,shared_memory"}));
     // Nothing is reduced, so the operation does not matter.
     CHECK_NOTHROW(parse({"-c", "bcast", "-o", "bitwise_and"}));
 }

@@ -35,7 +35,7 @@ TEST_CASE("ucg_perf: bandwidth of the bus") {
 
 TEST_CASE("ucg_perf: a row of values has as many as the header has names") {
     options by;
-    by.csv = true;
+    by.standard.form = tools::output_form::csv;
     ucg_group_attr_t on = UCG_GROUP_ATTR_INIT;
     result_row of;
     of.whole = 2'000'000;

@@ -26,7 +26,7 @@ TEST_CASE("ucg_sim: options describe the machine and what runs on it") {
     CHECK(got.on.between.receive_overhead == 300);
     CHECK(got.sizes == std::vector<double>{8, 1024, 2048, 4096});
     CHECK(got.algorithm == "bruck");
-    CHECK(got.csv);
+    CHECK(got.standard.form == tools::output_form::csv);
     CHECK(parse({"-c", "all"}).collectives.size() == ucg::schedule::collective_count);
 }
 

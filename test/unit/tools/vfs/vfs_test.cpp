@@ -27,11 +27,14 @@ TEST_CASE("ucx_vfs: options and what to do come in any order") {
     CHECK(wanted.mount_options == "allow_other");
     CHECK(parse({"stop"}).what == action::stop);
     CHECK(parse({"start"}).folder == "/tmp/ucx");
-    CHECK(parse({"-h"}).what == action::help);
+    CHECK(parse({"-h"}).standard.help);
+    CHECK(parse({"--help"}).standard.help);
+    CHECK(parse({"--version"}).standard.version);
     CHECK_THROWS_AS(parse({}), tools::usage_error);
     CHECK_THROWS_AS(parse({"begin"}), tools::usage_error);
     CHECK_THROWS_AS(parse({"start", "stop"}), tools::usage_error);
     CHECK_THROWS_AS(parse({"-x", "start"}), tools::usage_error);
+    CHECK_THROWS_AS(parse({"--json", "start"}), tools::usage_error);
     CHECK_THROWS_AS(parse({"start", "-d"}), tools::usage_error);
 }
 

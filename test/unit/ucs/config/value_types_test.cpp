@@ -2,6 +2,7 @@
 #include <cmath>
 #include <random>
 
+#include "ucs/config/edit_distance.hpp"
 #include "ucs/config/enum_type.hpp"
 #include "ucs/config/option.hpp"
 #include "ucs/config/text.hpp"

@@ -33,6 +33,18 @@ TEST_CASE("batch files combine to every combination, the last fastest") {
     CHECK(cases[3].params.message_size() == 9);
 }
 
+TEST_CASE("lasting options outlive those of batch files") {
+    const std::vector<batch_file> files{
+        {"tests", "tests", parse_batch("lat -t tag_lat\nbw -t tag_bw -n 3 -w 2 -s 9")}};
+    const auto cases = combine({}, files, std::vector<std::string>{"-n7", "-w1"});
+    REQUIRE(cases.size() == 2);
+    for (const test_case& each : cases) {
+        CHECK(each.params.iterations == 7);
+        CHECK(each.params.warmup == 1);
+    }
+    CHECK(cases[1].params.message_size() == 9);
+}
+
 TEST_CASE("without batch files the command line is the one case") {
     test_params base;
     base.test = "tag_lat";

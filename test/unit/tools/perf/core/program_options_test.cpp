@@ -15,7 +15,9 @@ TEST_CASE("the role follows from host and -l") {
     CHECK(client.host == "node1");
     CHECK(client.port == 4000);
     CHECK(client.test.errors == error_handling::peer);
-    CHECK(parse_program_options({"-h", "-Z"}).role == part::help);
+    CHECK(parse_program_options({"-h", "-Z"}).standard.help);
+    CHECK(parse_program_options({"--help"}).standard.help);
+    CHECK(parse_program_options({"--version", "node1", "node2"}).standard.version);
 }
 
 TEST_CASE("IPv6 is chosen by -6 or by the address") {
@@ -27,10 +29,21 @@ TEST_CASE("IPv6 is chosen by -6 or by the address") {
 TEST_CASE("output and batch options") {
     const program_options options =
         parse_program_options({"-fvN", "-q", "-b", "one", "-b", "two", "-c", "0,2-4"});
-    CHECK((options.style.final_only && options.style.csv));
+    CHECK((options.style.final_only && options.style.form == tools::output_form::csv));
     CHECK((options.style.thousands && options.style.quiet));
     CHECK(options.batch == std::vector<std::string>{"one", "two"});
     CHECK(options.cpus == cpus{0, 2, 3, 4});
+}
+
+TEST_CASE("the form of the output has long names") {
+    CHECK(parse_program_options({"--csv"}).style.form == tools::output_form::csv);
+    CHECK(parse_program_options({"--json", "-l"}).style.form == tools::output_form::json);
+    CHECK_THROWS_AS(parse_program_options({"--json", "-v"}), tools::usage_error);
+}
+
+TEST_CASE("iterations of the command line are kept for the lines of batch files") {
+    const program_options options = parse_program_options({"-n", "5", "-s", "8", "-w7"});
+    CHECK(options.lasting == std::vector<std::string>{"-n5", "-w7"});
 }
 
 TEST_CASE("wrong command lines are refused") {

@@ -63,16 +63,16 @@ TEST_CASE("rows stand below the columns") {
 TEST_CASE("batch tests are named in front of the row or above it") {
     CHECK(final_row({.final_only = true}, 1, {"lat8", "n1"}, sample, "").substr(0, 28) ==
           "   lat8/n1            781446");
-    CHECK(batch_title({}, {"lat8", "n1"}) ==
-          "+lat8/n1-------+--------------+----------+---------+---------+----------+----------+"
+    CHECK(batch_title({}, {"lat8", "n1"}, "3 of 96") ==
+          "+lat8/n1 (3 of 96)------------+----------+---------+---------+----------+----------+"
           "-----------+-----------+\n");
-    CHECK(batch_title({.final_only = true}, {"lat8"}).empty());
-    CHECK(batch_title({}, {}).empty());
-    CHECK(lines_of(batch_title({}, {std::string(500, 'x')})).front().size() == 108);
+    CHECK(batch_title({.final_only = true}, {"lat8"}, "1 of 2").empty());
+    CHECK(batch_title({}, {}, "1 of 1").empty());
+    CHECK(lines_of(batch_title({}, {std::string(500, 'x')}, "1 of 2")).front().size() == 108);
 }
 
 TEST_CASE("CSV has a name per batch file and eight numbers, whatever the threads") {
-    const table_style csv{.csv = true};
+    const table_style csv{.form = tools::output_form::csv};
     CHECK(table_header(csv, quantity::latency, 50, {"b1", "b2"}) ==
           "b1,b2,iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,"
           "overall_mr\n");
@@ -84,7 +84,9 @@ TEST_CASE("CSV has a name per batch file and eight numbers, whatever the threads
 
 TEST_CASE("quiet leaves out everything but rows") {
     CHECK(table_header({.quiet = true}, quantity::latency, 50, {}).empty());
-    CHECK(table_header({.csv = true, .quiet = true}, quantity::latency, 50, {}).empty());
+    CHECK(batch_title({.quiet = true}, {"lat8"}, "1 of 2").empty());
+    CHECK(table_header({.form = tools::output_form::csv, .quiet = true}, quantity::latency, 50, {})
+              .empty());
     CHECK_FALSE(final_row({.quiet = true}, 1, {}, sample, "").empty());
 }
 

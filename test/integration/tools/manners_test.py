@@ -1,0 +1,174 @@
+"""What all tools have in common: help, version, CSV, JSON, and answers to mistyped names."""
+
+import csv
+import io
+import json
+import os
+import tempfile
+import unittest
+
+from processes import INFO, PERFTEST, run
+
+PERF = os.environ["COLLECTIVES_PROGRAM"]
+SIM = os.environ["SIM_PROGRAM"]
+VFS = os.environ["VFS_PROGRAM"]
+TOOLS = {"ucx_perftest": PERFTEST, "ucx_info": INFO, "ucx_vfs": VFS, "ucg_perf": PERF, "ucg_sim": SIM}
+# A quick run of each tool that prints results.
+RUNS = {"ucx_perftest": (PERFTEST, "-l", "-t", "tag_lat", "-n", "200", "-w", "10"),
+        "ucg_perf": (PERF, "-p", "2", "-s", "8,64", "-n", "5"),
+        "ucg_sim": (SIM, "-n", "8", "-s", "8,64", "-a", "ring")}
+
+
+class Texts(unittest.TestCase):
+    def test_help(self):
+        for name, program in TOOLS.items():
+            with self.subTest(tool=name):
+                done = run(program, "--help")
+                self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+                self.assertIn("--help", done.stdout)
+                self.assertIn("--version", done.stdout)
+                self.assertEqual(done.stdout, run(program, "-h").stdout)
+
+    def test_version(self):
+        for name, program in TOOLS.items():
+            with self.subTest(tool=name):
+                done = run(program, "--version")
+                self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+                first, *libraries = done.stdout.splitlines()
+                self.assertRegex(first, rf"^{name} of Hawser \d+\.\d+\.\d+ \(revision \S+\)$")
+                for line in libraries:
+                    self.assertRegex(line, r"^lib\w+ [\d.]+: /")
+                    self.assertTrue(os.path.isfile(line.split(": ")[1]), line)
+                self.assertEqual([line.split()[0] for line in libraries],
+                                 {"ucg_perf": ["libucg", "libucp"], "ucx_perftest": ["libucp"],
+                                  "ucx_info": ["libucp"]}.get(name, []))
+
+    def test_unknown_names(self):
+        for name, program in TOOLS.items():
+            with self.subTest(tool=name):
+                for word, said in (("--hlep", "unknown option --hlep; did you mean --help?"),
+                                   ("--nonsense", "unknown option --nonsense")):
+                    done = run(program, word)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done)
+                    self.assertIn(f"{name}: {said} (-h shows", done.stderr)
+
+    def test_mistyped_names_are_answered_with_the_nearest(self):
+        for program, arguments, option, wanted, names in (
+                (PERFTEST, ["localhost", "-t", "tag_lta"], "-t", "tag_lat", ["stream_bw", "cswap"]),
+                (PERFTEST, ["-t", "tag_lta"], "-t", "tag_lat", ["stream_bw"]),
+                (PERFTEST, ["-l", "-t", "tag_lat", "-E", "slepe"], "-E", "sleep", ["poll"]),
+                (PERF, ["-p", "2", "-a", "rign"], "-a", "ring", ["shared_memory", "recursive_doubling"]),
+                (PERF, ["-p", "2", "-c", "alreduce"], "-c", "allreduce", ["bcast"]),
+                (SIM, ["-a", "rign"], "-a", "ring", ["recursive_doubling"]),
+                (SIM, ["-c", "moe_notfy"], "-c", "moe_notify", ["bcast"])):
+            with self.subTest(arguments=arguments):
+                done = run(program, *arguments)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done)
+                self.assertRegex(done.stderr, rf"^\w+: {option}: .*; did you mean \"{wanted}\"\?")
+                for name in names:
+                    self.assertIn(name, done.stderr)
+
+    def test_a_test_that_there_is_not_ends_a_server_at_once(self):
+        done = run(PERFTEST, "-t", "nonsense")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertIn("-t: \"nonsense\" is none of: tag_lat, tag_bw, ", done.stderr)
+
+
+class Forms(unittest.TestCase):
+    def output(self, name, *more, env=None):
+        done = run(*RUNS[name], *more, env=env)
+        self.assertEqual(done.returncode, 0, done)
+        return done.stdout
+
+    def test_csv(self):
+        for name in RUNS:
+            with self.subTest(tool=name):
+                head, *rows = csv.reader(io.StringIO(self.output(name, "--csv")))
+                self.assertTrue(rows)
+                self.assertEqual({len(row) for row in rows}, {len(head)})
+
+    def test_one_form(self):
+        for name in RUNS:
+            done = run(*RUNS[name], "--csv", "--json")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+            self.assertIn("--csv and --json exclude each other", done.stderr)
+
+    def test_json_has_the_conditions(self):
+        for name in RUNS:
+            with self.subTest(tool=name):
+                env = {"UCX_TLS": "posix,self", "UCX_JOB_KEY": "not to be seen"}
+                text = self.output(name, "--json", env=env)
+                self.assertNotIn("not to be seen", text)
+                said = json.loads(text)
+                self.assertEqual((said["tool"], said["error"]), (name, None))
+                conditions = said["conditions"]
+                self.assertEqual(conditions["command"], [name, *RUNS[name][1:], "--json"])
+                self.assertEqual(conditions["environment"]["UCX_TLS"], "posix,self")
+                self.assertEqual(conditions["environment"]["UCX_JOB_KEY"], "(not shown)")
+                self.assertEqual(conditions["binding"], sorted(os.sched_getaffinity(0)))
+                self.assertEqual(conditions["host"]["name"], os.uname().nodename)
+                for each in conditions["libraries"]:
+                    self.assertTrue(os.path.isfile(each["path"]), each)
+                self.assertRegex(conditions["tool_version"], r"^\d+\.\d+\.\d+$")
+                self.assertRegex(conditions["started"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+                self.assertTrue(said["settings"])
+
+    def test_json_rows_of_perftest(self):
+        (row,) = json.loads(self.output("ucx_perftest", "--json", "-s", "100"))["rows"]
+        self.assertEqual((row["test"], row["message_size"], row["iterations"], row["threads"]), ("tag_lat", 100, 200, 1))
+        self.assertGreater(row["overall_us"], 0)
+        self.assertGreater(row["percentile_us"], 0)
+        (row,) = json.loads(self.output("ucx_perftest", "--json", "-T", "2"))["rows"]
+        self.assertEqual((row["threads"], row["percentile_us"]), (2, None))
+
+    def test_json_rows_of_collectives(self):
+        rows = json.loads(self.output("ucg_perf", "--json", "-x"))["rows"]
+        self.assertEqual([(row["collective"], row["bytes"], row["iterations"], row["result"]) for row in rows],
+                         [("allreduce", size, 5, "right") for size in (8, 64)])
+        self.assertTrue(all(row["min_us"] <= row["median_us"] <= row["max_us"] for row in rows))
+
+    def test_json_rows_of_the_simulator(self):
+        rows = json.loads(self.output("ucg_sim", "--json"))["rows"]
+        self.assertEqual([(row["algorithm"], row["bytes"], row["ranks"], row["result"]) for row in rows],
+                         [("ring", size, 8, "checked") for size in (8, 64)])
+
+    def test_json_of_a_run_that_failed_says_why(self):
+        done = run(*RUNS["ucx_perftest"], "--json", env={"UCX_RNDV_THRESH": "soon"})
+        self.assertEqual(done.returncode, 1, done)
+        said = json.loads(done.stdout)
+        self.assertEqual(said["rows"], [])
+        self.assertIn("Invalid parameter", said["error"])
+
+
+class Batches(unittest.TestCase):
+    """Rows of a batch are counted, and -n of the command line is the last word."""
+
+    def run_batch(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "tests")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("lat -t tag_lat -n 300\nbw -t tag_bw -n 400 -w 3\n")
+            done = run(PERFTEST, "-l", "-b", path, *arguments)
+        self.assertEqual(done.returncode, 0, done)
+        return done
+
+    def test_rows_are_counted(self):
+        for form in ("-f", "--csv", "--json"):
+            with self.subTest(form=form):
+                self.assertEqual(self.run_batch(form).stderr.splitlines(),
+                                 ["ucx_perftest: row 1 of 2: lat", "ucx_perftest: row 2 of 2: bw"])
+                self.assertEqual(self.run_batch(form, "-q").stderr, "")
+        done = self.run_batch()
+        self.assertEqual(done.stderr, "")
+        self.assertIn("\n+lat (1 of 2)--", done.stdout)
+        self.assertIn("\n+bw (2 of 2)---", done.stdout)
+
+    def test_iterations_of_the_command_line_outlive_those_of_the_file(self):
+        for arguments, wanted in ((["-n", "50"], [50, 50]), ([], [300, 400])):
+            rows = json.loads(self.run_batch("--json", *arguments).stdout)["rows"]
+            self.assertEqual([row["iterations"] for row in rows], wanted)
+            self.assertEqual([row["names"] for row in rows], [["lat"], ["bw"]])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,28 @@
+// The conditions under which figures were taken: what a reader needs to take them again.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/common/json_writer.hpp"
+#include "tools/common/version.hpp"
+
+namespace tools {
+
+struct run_conditions {
+    std::string tool;
+    std::vector<std::string> arguments;  // of the command line
+    std::vector<library> libraries;
+};
+
+// Writes the member "conditions": the versions, the libraries' paths, the host, the processors that
+// this process may use, the command line, and the environment's UCX_ and UCG_ variables. The value
+// of a variable that holds a key is left out.
+void write_conditions(json_writer& into, const run_conditions& conditions);
+
+// Whether the value of an environment variable of this name is a secret.
+[[nodiscard]] bool is_secret(std::string_view name) noexcept;
+
+}  // namespace tools

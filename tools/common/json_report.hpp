@@ -1,0 +1,37 @@
+// The JSON document of --json: the run's conditions, its settings, and a row for each result.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "tools/common/conditions.hpp"
+#include "tools/common/json_writer.hpp"
+
+namespace tools {
+
+// Collects the rows and prints the document at the end, so that a reader never meets half of one.
+// One thread uses it.
+class json_report {
+public:
+    using writer = std::function<void(json_writer&)>;
+
+    // `settings` writes the members of the object "settings".
+    json_report(const run_conditions& conditions, const writer& settings);
+
+    // `row` writes the members of one row.
+    void add_row(const writer& row);
+
+    // The whole document, after which nothing is added. The member "error" is null after a run that
+    // went well.
+    [[nodiscard]] std::string finish();
+    [[nodiscard]] std::string finish_after(std::string_view error);
+
+private:
+    template<class Error>
+    std::string end_with(const Error& error);
+
+    json_writer text_;
+};
+
+}  // namespace tools

@@ -1,0 +1,38 @@
+// Says on the error output how far a run of many rows has come: "row 3 of 96".
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tools {
+
+// On a terminal one line that changes in place; otherwise a line for each row. One thread uses it.
+class row_counter {
+public:
+    // A `quiet` counter counts and prints nothing.
+    row_counter(std::string tool, std::size_t rows, bool quiet);
+    ~row_counter();
+    row_counter(const row_counter&) = delete;
+    row_counter& operator=(const row_counter&) = delete;
+
+    // The next row begins; `name` says which one it is.
+    void next(std::string_view name);
+    // The same without a word: the caller shows place() itself.
+    void skip() noexcept { ++row_; }
+    // Takes the changing line away, so that the row itself can be printed in its place.
+    void clear();
+
+    // "3 of 96".
+    [[nodiscard]] std::string place() const;
+
+private:
+    const std::string tool_;
+    const std::size_t rows_;
+    const bool quiet_;
+    const bool on_terminal_;
+    std::size_t row_ = 0;
+    bool shown_ = false;
+};
+
+}  // namespace tools

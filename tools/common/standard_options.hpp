@@ -1,0 +1,34 @@
+// The options that all tools have in common: -h and --help, --version, and the form of the output.
+#pragma once
+
+#include <cstdint>
+
+#include "tools/common/option_scanner.hpp"
+
+namespace tools {
+
+// The form of a tool's results.
+enum class output_form : std::uint8_t { text, csv, json };
+
+// What the standard options of a command line said.
+struct standard_options {
+    bool help = false;                     // -h, --help
+    bool version = false;                  // --version
+    output_form form = output_form::text;  // --csv, --json
+
+    // Applies the option and returns true if it is a standard one. Throws usage_error for two
+    // different forms.
+    bool take(const found_option& option);
+    // For a tool whose own letter stands for --csv.
+    void choose(output_form wanted);
+    // The tool prints a text and ends; the rest of the command line does not matter.
+    [[nodiscard]] bool only_text() const noexcept { return help || version; }
+};
+
+// The tool's own options, and --help and --version.
+[[nodiscard]] option_set with_standard_options(option_set own);
+
+// The same, and --csv and --json, for tools that print results.
+[[nodiscard]] option_set with_report_options(option_set own);
+
+}  // namespace tools
