@@ -13,6 +13,7 @@
 #include "tools/common/failure.hpp"
 #include "tools/common/version.hpp"
 #include "tools/vfs/daemon.hpp"
+#include "tools/vfs/module.hpp"
 #include "tools/vfs/options.hpp"
 
 namespace {
@@ -64,7 +65,8 @@ void start_in_background(const options& wanted) {
 }
 
 void start(const options& wanted) {
-    if (const std::string why = why_no_fuse(); !why.empty()) throw tools::failure(why);
+    for (const std::string& missing : {why_no_module(), why_no_fuse()})
+        if (!missing.empty()) throw tools::failure(missing);
     if (!wanted.foreground) {
         start_in_background(wanted);
         return;

@@ -79,6 +79,20 @@ class Daemon:
         self.said = b""
 
 
+class Starts(Case):
+    """What the daemon needs is looked for before it goes to the background."""
+
+    def test_module_that_is_missing(self):
+        for module, word in (("/nowhere", "/nowhere/fuse.so"), (os.path.dirname(os.__file__), "fuse.so")):
+            for options in ([], ["-f"]):
+                done = run(VFS, *options, "start", UCX_MODULE_DIR=module, UCX_VFS_SOCK_PATH="starts")
+                self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+                self.assertIn("ucx_vfs: no process can be shown: ", done.stderr)
+                self.assertIn(word, done.stderr)
+                self.assertIn("contrib/install-packages vfs", done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+
+
 class Mounted(Case):
     def setUp(self):
         if not HAS_MODULE:
