@@ -4,6 +4,7 @@
 
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/complete.hpp"
+#include "ucp/core/configuration_line.hpp"
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
@@ -259,6 +260,7 @@ void ep::become_ready() {
     watch_peer();  // who connected first was never connected to
     lane_ = &remote_->am();
     protocols_ = &remote_->protocols();
+    tell_configuration(*remote_);
     remote_->ask_over(*this);
     draining_ = true;
     run_waiting();

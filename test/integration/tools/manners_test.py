@@ -170,5 +170,34 @@ class Batches(unittest.TestCase):
             self.assertEqual([row["names"] for row in rows], [["lat"], ["bw"]])
 
 
+class Log(unittest.TestCase):
+    """UCX_LOG_LEVEL=info says which library serves the program, and which lanes carry what."""
+
+    def lines(self, *arguments, tls, level="info"):
+        done = run(PERFTEST, "-l", "-t", "tag_bw", "-n", "2000", "-w", "10", *arguments,
+                   env={"UCX_LOG_LEVEL": level, "UCX_TLS": tls})
+        self.assertEqual(done.returncode, 0, done)
+        return done.stderr.splitlines()
+
+    def test_library_once(self):
+        for arguments in ([], ["-T", "2"]):
+            said = [line for line in self.lines(*arguments, tls="self") if "loaded from" in line]
+            self.assertEqual(len(said), 1, said)
+            path = said[0].split("loaded from ")[1]
+            self.assertTrue(os.path.samefile(path, run(PERFTEST, "--version").stdout.split(": ")[1].strip()), said)
+            self.assertRegex(said[0], r" ucp +info +Hawser \d+\.\d+\.\d+, loaded from /")
+
+    def test_a_line_for_each_endpoint_configuration(self):
+        for tls, lanes in (("tcp", "lane[0] tcp/lo carries messages"),
+                           ("self", "lane[0] self/memory carries messages, lane[1] self/memory carries memory access")):
+            for arguments in ([], ["-T", "2"]):
+                with self.subTest(tls=tls, arguments=arguments):
+                    said = [line for line in self.lines(*arguments, tls=tls) if "ep_cfg[" in line]
+                    self.assertEqual([line.split("info ")[1].strip() for line in said], [f"ep_cfg[0]: {lanes}"])
+
+    def test_nothing_at_the_level_of_warnings(self):
+        self.assertEqual(self.lines(tls="self", level="warn"), [])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -1,0 +1,53 @@
+#include "ucp/core/configuration_line.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "ucp/core/log.hpp"
+#include "ucp/core/peer.hpp"
+#include "ucs/config/once.hpp"
+
+namespace ucp {
+namespace {
+
+// What a lane of this role carries; empty: nothing of the program's.
+std::string_view load_of(std::string_view role) noexcept {
+    if (role == "am") return "messages";
+    if (role == "am, rma") return "messages and memory access";
+    if (role == "rma") return "memory access";
+    return {};
+}
+
+std::string lanes_text(const peer& connected) {
+    std::string text;
+    for (const peer::lane_in_use& lane : connected.lanes_in_use()) {
+        const std::string_view load = load_of(lane.role);
+        if (load.empty()) continue;
+        text += fmt::format("{}lane[{}] {}/{} carries {}", text.empty() ? "" : ", ", lane.index,
+                            lane.where->transport, lane.where->device, load);
+    }
+    return text;
+}
+
+void tell_once(const std::string& lanes) {
+    static std::atomic<unsigned> next{0};
+    if (!ucs::config::first_time("endpoint configuration " + lanes)) return;
+    ucs::log::info(wireup_log, "ep_cfg[{}]: {}", next.fetch_add(1), lanes);
+}
+
+}  // namespace
+
+void tell_configuration(const peer& connected) noexcept {
+    if (!wireup_log.enabled(ucs::log::level::info)) return;
+    try {
+        tell_once(lanes_text(connected));
+    } catch (const std::bad_alloc&) {
+        ucs::log::debug(wireup_log, "out of memory: an endpoint configuration is not shown");
+    }
+}
+
+}  // namespace ucp
