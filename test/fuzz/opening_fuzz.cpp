@@ -1,0 +1,34 @@
+// Whatever the other side of a connection may say before both sides agree. The first byte says
+// which side the fuzzer plays against, whether that side has a key, and how long the pieces are.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "ucs/security/opening.hpp"
+
+using namespace ucs::security;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    static const key secret = key::from_text("a key that the fuzzer does not know");
+    const bool keyed = (data[0] & 2) != 0;
+    opening side((data[0] & 1) != 0 ? opening::role::client : opening::role::server,
+                 keyed ? &secret : nullptr, "fuzz");
+    const std::size_t piece = 1 + (data[0] >> 2);
+    auto rest = std::as_bytes(std::span(data + 1, size - 1));
+    std::size_t records = 0;
+    while (!rest.empty() && side.now() == opening::step::incomplete) {
+        if (!side.output().empty() && ++records > 3) std::abort();
+        side.sent();
+        const std::span<std::byte> space = side.space();
+        if (space.empty()) std::abort();
+        const std::size_t count = std::min({piece, space.size(), rest.size()});
+        std::memcpy(space.data(), rest.data(), count);
+        rest = rest.subspan(count);
+        side.take(count);
+    }
+    if (keyed && side.now() == opening::step::agreed) std::abort();
+    if (side.now() == opening::step::failed && side.failure() == opening_failure::none)
+        std::abort();
+    return 0;
+}
