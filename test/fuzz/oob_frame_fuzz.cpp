@@ -1,5 +1,6 @@
 // What strangers, ranks and rank 0 may send at the port where ranks meet. The first byte says who
-// the fuzzer is: the other ranks of a store, or its rank 0.
+// the fuzzer is: the other ranks of a store, or its rank 0; and whether its bytes begin with the
+// opening of the connection, which is that of a side without a key otherwise.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -73,22 +74,42 @@ void drive(exchange& by, std::span<const std::pair<int, std::span<const std::uin
     static_cast<void>(by.withdraw(number));
 }
 
-void be_others(std::span<const std::uint8_t> input) {
-    auto root = tcp_root::make({0, ranks, ucs::time::second}, 0, {});
+// Says what begins a connection of a client, or of a server, that has no key.
+void open_as(ucs::security::opening::role side, int to) {
+    using ucs::security::opening;
+    opening client(opening::role::client, nullptr, store_purpose);
+    opening server(opening::role::server, nullptr, store_purpose);
+    std::copy(client.output().begin(), client.output().end(), server.space().begin());
+    server.take(client.output().size());
+    const auto record = side == opening::role::client ? client.output() : server.output();
+    static_cast<void>(::send(to, record.data(), record.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+job_key key_of(std::uint8_t mode) {
+    if ((mode & 4) == 0) return {};
+    return ucs::security::key::from_text("a key that the fuzzer does not know");
+}
+
+void be_others(std::span<const std::uint8_t> input, std::uint8_t mode) {
+    auto root = tcp_root::make({0, ranks, ucs::time::second}, 0, {}, key_of(mode));
     if (!root) __builtin_trap();
     const wire_pair first, second;
     (*root)->adopt(ucs::unique_fd(::fcntl(first.ours.get(), F_DUPFD_CLOEXEC, 0)));
     (*root)->adopt(ucs::unique_fd(::fcntl(second.ours.get(), F_DUPFD_CLOEXEC, 0)));
+    if ((mode & 2) == 0)
+        for (const wire_pair* each : {&first, &second})
+            open_as(ucs::security::opening::role::client, each->theirs.get());
     const std::size_t half = input.size() / 2;
     const std::pair<int, std::span<const std::uint8_t>> said[] = {
         {first.theirs.get(), input.first(half)}, {second.theirs.get(), input.subspan(half)}};
     drive(**root, said);
 }
 
-void be_root(std::span<const std::uint8_t> input) {
+void be_root(std::span<const std::uint8_t> input, std::uint8_t mode) {
     const wire_pair only;
     tcp_leaf leaf({1, ranks, ucs::time::second}, 0, {"127.0.0.1", 1},  // where nobody is
-                  ucs::unique_fd(::fcntl(only.ours.get(), F_DUPFD_CLOEXEC, 0)));
+                  ucs::unique_fd(::fcntl(only.ours.get(), F_DUPFD_CLOEXEC, 0)), key_of(mode));
+    if ((mode & 2) == 0) open_as(ucs::security::opening::role::server, only.theirs.get());
     const std::pair<int, std::span<const std::uint8_t>> said[] = {{only.theirs.get(), input}};
     drive(leaf, said);
 }
@@ -100,6 +121,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const fuzz::silence quiet;
     const std::span<const std::uint8_t> input(data + 1, size - 1);
     static_cast<void>(wire::parse_failure(std::as_bytes(input), ranks));
-    data[0] % 2 == 0 ? be_others(input) : be_root(input);
+    data[0] % 2 == 0 ? be_others(input, data[0]) : be_root(input, data[0]);
     return 0;
 }

@@ -3,9 +3,20 @@
 #include "ucg/oob/log.hpp"
 #include "ucg/oob/tcp_leaf.hpp"
 #include "ucg/oob/tcp_root.hpp"
+#include "ucs/config/source.hpp"
+#include "ucs/security/job_key.hpp"
 #include "ucs/sys/process.hpp"
 
 namespace ucg::oob {
+namespace {
+
+ucs::result<job_key> own_job_key() {
+    const auto options = ucs::config::source::read({}, {});
+    if (!options) return options.status();
+    return ucs::security::load_job_key(*options);
+}
+
+}  // namespace
 
 ucs::result<std::unique_ptr<exchange>> make_tcp(const membership& who, const tcp_place& root,
                                                 std::string_view job) {
@@ -15,12 +26,14 @@ ucs::result<std::unique_ptr<exchange>> make_tcp(const membership& who, const tcp
         return UCS_ERR_INVALID_PARAM;
     }
     if (who.size == 1) return make_single();
+    const auto key = own_job_key();
+    if (!key) return key.status();
     const std::uint64_t hash = job.empty() ? 0 : ucs::sys::hash_text(job);
     if (who.rank != 0)
-        return std::unique_ptr<exchange>(std::make_unique<tcp_leaf>(who, hash, root));
+        return std::unique_ptr<exchange>(std::make_unique<tcp_leaf>(who, hash, root, *key));
     auto listener = root.listen();
     if (!listener) return listener.status();
-    auto made = tcp_root::make(who, hash, std::move(*listener));
+    auto made = tcp_root::make(who, hash, std::move(*listener), *key);
     if (!made) return made.status();
     return std::unique_ptr<exchange>(std::move(*made));
 }

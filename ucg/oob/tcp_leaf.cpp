@@ -25,8 +25,8 @@ constexpr ucs::time::nanoseconds time_to_answer = 3 * ucs::time::second;
 }  // namespace
 
 tcp_leaf::tcp_leaf(const membership& who, std::uint64_t job, tcp_place root,
-                   ucs::unique_fd connected)
-    : exchange(who), job_(job), root_(std::move(root)) {
+                   ucs::unique_fd connected, const job_key& key)
+    : exchange(who), job_(job), root_(std::move(root)), key_(key) {
     greet(std::move(connected));
 }
 
@@ -64,7 +64,7 @@ ucs_status_t tcp_leaf::join() {
     ucs_status_t status = UCS_INPROGRESS;
     if (state_ == state::resting && ucs::time::now() >= rest_until_) connect();
     if (state_ == state::connecting) see_connection();
-    if (state_ == state::greeting) status = see_welcome();
+    if (state_ == state::greeting) status = opening_ ? see_opening() : see_welcome();
     if (status != UCS_INPROGRESS || !is_late()) return status;
     ucs::log::error(oob_log,
                     "round {}: rank {} did not reach rank 0 at {} within {} s ({}); see whether it "
@@ -119,8 +119,41 @@ void tcp_leaf::see_connection() {
 
 void tcp_leaf::greet(ucs::unique_fd socket) {
     link_.emplace(std::move(socket));
-    link_->put({kind::hello, rank(), size(), job_});
+    opening_.emplace(ucs::security::opening::role::client, key_ ? &*key_ : nullptr, store_purpose);
     state_ = state::greeting;
+    static_cast<void>(link_->advance(*opening_));
+    // Without a key the rest of the opening tells nothing that the hello depends on, and a rank 0
+    // that is about to end hears at once which rank is here.
+    if (!key_) say_hello();
+}
+
+void tcp_leaf::say_hello() {
+    link_->put({kind::hello, rank(), size(), job_});
+    static_cast<void>(link_->flush());
+}
+
+ucs_status_t tcp_leaf::see_opening() {
+    using ucs::security::opening_failure;
+    switch (link_->advance(*opening_)) {
+        case ucs::security::opening::step::incomplete:
+            return UCS_INPROGRESS;
+        case ucs::security::opening::step::agreed:
+            opening_.reset();
+            if (key_) say_hello();
+            return see_welcome();
+        case ucs::security::opening::step::failed:
+            break;
+    }
+    const opening_failure why = opening_->failure();
+    if (why == opening_failure::foreign || why == opening_failure::interrupted) {
+        // An older job's rank 0 that just ends, or somebody else at the port.
+        try_again(why == opening_failure::foreign ? "what listens there is no rank 0"
+                                                  : explain(why));
+        return UCS_INPROGRESS;
+    }
+    ucs::log::error(oob_log, "rank {} cannot join rank 0 at {}: {}", rank(), root_.text(),
+                    explain(why));
+    return UCS_ERR_REJECTED;
 }
 
 ucs_status_t tcp_leaf::see_welcome() {
@@ -168,6 +201,7 @@ void tcp_leaf::try_again(std::string why) {
                     last_trouble_);
     connecting_.reset();
     link_.reset();
+    opening_.reset();
     state_ = state::resting;
     if (next_address_ < addresses_.size()) return;  // the next one at once
     rest_ = std::clamp(2 * rest_, shortest_rest, longest_rest);

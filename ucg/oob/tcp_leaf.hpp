@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ucg/oob/exchange.hpp"
+#include "ucg/oob/job_key.hpp"
 #include "ucg/oob/tcp_link.hpp"
 #include "ucg/oob/tcp_place.hpp"
 
@@ -19,10 +20,11 @@ namespace ucg::oob {
 // published and asked goes there as well. Owner context.
 class tcp_leaf final : public exchange {
 public:
-    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root)
-        : exchange(who), job_(job), root_(std::move(root)) {}
+    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root, const job_key& key = {})
+        : exchange(who), job_(job), root_(std::move(root)), key_(key) {}
     // One that is connected already; for tests.
-    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root, ucs::unique_fd connected);
+    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root, ucs::unique_fd connected,
+             const job_key& key = {});
     ~tcp_leaf() override;
 
 private:
@@ -57,6 +59,8 @@ private:
     void begin_connection(const ucs::net::socket_address& at);
     void see_connection();
     void greet(ucs::unique_fd socket);
+    void say_hello();
+    [[nodiscard]] ucs_status_t see_opening();
     [[nodiscard]] ucs_status_t see_welcome();
     void try_again(std::string why);
     [[nodiscard]] ucs_status_t take_part();
@@ -70,6 +74,7 @@ private:
 
     const std::uint64_t job_;
     const tcp_place root_;
+    const job_key key_;
     state state_ = state::resting;
     // What is tried.
     std::vector<ucs::net::socket_address> addresses_;
@@ -81,6 +86,7 @@ private:
     std::string last_trouble_;
     // When it is there.
     std::optional<tcp_link> link_;
+    std::optional<ucs::security::opening> opening_;  // until both sides agree
     bool is_in_round_ = false;
     bool has_begun_ = false;  // the block is given to the link
     bool is_sending_block_ = false;

@@ -51,6 +51,19 @@ void tcp_link::close() noexcept {
         if (::recv(socket.get(), none.data(), none.size(), MSG_DONTWAIT) <= 0) break;
 }
 
+ucs::security::opening::step tcp_link::advance(ucs::security::opening& with) noexcept {
+    const auto send = [this](std::span<const std::byte> record) {
+        return ::send(fd(), record.data(), record.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+               static_cast<ssize_t>(record.size());
+    };
+    const auto receive = [this](std::span<std::byte> into) -> ssize_t {
+        const ssize_t got = ::recv(fd(), into.data(), into.size(), MSG_DONTWAIT);
+        if (got < 0 && would_wait()) return 0;
+        return got > 0 ? got : -1;
+    };
+    return with.advance(send, receive);
+}
+
 bool tcp_link::is_silent() noexcept {
     const auto now = ucs::time::now();
     if (now < next_look_) return false;

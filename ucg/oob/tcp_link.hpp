@@ -5,6 +5,7 @@
 
 #include "ucg/oob/tcp_wire.hpp"
 #include "ucs/net/silence_watch.hpp"
+#include "ucs/security/opening.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace ucg::oob {
@@ -23,6 +24,9 @@ public:
     // Ends the connection; nothing more may be sent or read. In a child that a fork() made it goes
     // on, as it is the parent's.
     void close() noexcept;
+
+    // Sends and receives what the opening of the connection still needs, before the first frame.
+    [[nodiscard]] ucs::security::opening::step advance(ucs::security::opening& with) noexcept;
 
     // Whether the other side's host owes an answer and says nothing, for half a minute of calls.
     // Keep-alive alone does not see this while something is on the way.

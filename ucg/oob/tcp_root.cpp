@@ -28,7 +28,7 @@ constexpr std::size_t most_early = 64 * 1024;
 }  // namespace
 
 ucs::result<std::unique_ptr<tcp_root>> tcp_root::make(const membership& who, std::uint64_t job,
-                                                      ucs::unique_fd listener) {
+                                                      ucs::unique_fd listener, const job_key& key) {
     ucs::unique_fd epoll(::epoll_create1(EPOLL_CLOEXEC));
     bool good = static_cast<bool>(epoll);
     if (good && listener) {
@@ -41,13 +41,15 @@ ucs::result<std::unique_ptr<tcp_root>> tcp_root::make(const membership& who, std
                         std::strerror(errno));
         return UCS_ERR_IO_ERROR;
     }
-    return std::unique_ptr<tcp_root>(new tcp_root(who, job, std::move(listener), std::move(epoll)));
+    return std::unique_ptr<tcp_root>(
+        new tcp_root(who, job, std::move(listener), key, std::move(epoll)));
 }
 
 tcp_root::tcp_root(const membership& who, std::uint64_t job, ucs::unique_fd listener,
-                   ucs::unique_fd epoll)
+                   const job_key& key, ucs::unique_fd epoll)
     : exchange(who),
       job_(job),
+      key_(key),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
       admission_({.most = who.size + most_strangers,
@@ -189,7 +191,7 @@ void tcp_root::cannot_accept(int why) {
 }
 
 void tcp_root::adopt(ucs::unique_fd socket) {
-    strangers_.push_back(std::make_unique<guest>(std::move(socket)));
+    strangers_.push_back(std::make_unique<guest>(std::move(socket), key_ ? &*key_ : nullptr));
     guest& someone = *strangers_.back();
     const int fd = someone.link.fd();
     epoll_event event{};
@@ -252,7 +254,19 @@ void tcp_root::watch(guest& which) noexcept {
     static_cast<void>(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, which.link.fd(), &event));
 }
 
+// Whether both sides agree; frames follow.
+bool tcp_root::take_opening(guest& from) {
+    const auto step = from.link.advance(*from.opening);
+    if (from.opening->has_record()) admission_.prefer(from);
+    if (step == ucs::security::opening::step::failed) lose(from, explain(from.opening->failure()));
+    if (step != ucs::security::opening::step::agreed) return false;
+    from.opening.reset();
+    return true;
+}
+
 void tcp_root::read(guest& from) {
+    if (from.is_gone || failed_ != UCS_OK) return;
+    if (from.opening && !take_opening(from)) return;
     while (!from.is_gone && !is_paused(from) && failed_ == UCS_OK) {
         if (!from.link.in_frame()) {
             const ucs_status_t status = from.link.read_header();
@@ -465,6 +479,8 @@ void tcp_root::dismiss_strangers(bool may_know) noexcept try {
     for (std::size_t i = 0; i < strangers_.size(); ++i) {
         if (!strangers_[i] || strangers_[i]->is_gone || strangers_[i]->has_said_who) continue;
         guest& who = *strangers_[i];
+        // A frame before the end of the opening would mean nothing to the other side.
+        if (who.opening && !take_opening(who)) continue;
         const ucs_status_t status = who.link.read_header();
         if (status == UCS_OK)
             static_cast<void>(greet(who));

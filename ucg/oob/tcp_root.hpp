@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ucg/oob/exchange.hpp"
+#include "ucg/oob/job_key.hpp"
 #include "ucg/oob/tcp_link.hpp"
 #include "ucg/oob/tcp_store.hpp"
 #include "ucs/log/throttle.hpp"
@@ -17,14 +18,16 @@ namespace ucg::oob {
 
 // Takes the blocks of all others straight into the result, then sends everybody the result; keeps
 // what they publish, and answers who asks, one question at a time. Who connects is a stranger until
-// it has said which rank it is. Strangers are bounded by ucs::net::admission: those that say
-// nothing or something else are dropped, and disturb nobody. Owner context.
+// it has proven the job key, if there is one, and said which rank it is. Strangers are bounded by
+// ucs::net::admission: those that say nothing or something else are dropped, and disturb nobody.
+// Owner context.
 class tcp_root final : public exchange {
 public:
     // `listener` may be none in tests, which adopt(). UCS_ERR_IO_ERROR.
     [[nodiscard]] static ucs::result<std::unique_ptr<tcp_root>> make(const membership& who,
                                                                      std::uint64_t job,
-                                                                     ucs::unique_fd listener);
+                                                                     ucs::unique_fd listener,
+                                                                     const job_key& key = {});
     ~tcp_root() override;
 
     // Somebody who has connected.
@@ -33,10 +36,14 @@ public:
 private:
     enum class sending : std::uint8_t { nothing, result, answer };
     struct guest : ucs::net::admission::candidate {
-        explicit guest(ucs::unique_fd socket) noexcept : link(std::move(socket)) {}
+        guest(ucs::unique_fd socket, const ucs::security::key* shared) noexcept
+            : link(std::move(socket)) {
+            opening.emplace(ucs::security::opening::role::server, shared, store_purpose);
+        }
 
         tcp_link link;
-        rank_t rank = 0;  // 0: a stranger
+        std::optional<ucs::security::opening> opening{};  // until both sides agree
+        rank_t rank = 0;                                  // 0: a stranger
         std::uint32_t interest = 0;
         bool has_said_who = false;
         bool has_given = false;
@@ -54,7 +61,7 @@ private:
         bool is_gone = false;
     };
 
-    tcp_root(const membership& who, std::uint64_t job, ucs::unique_fd listener,
+    tcp_root(const membership& who, std::uint64_t job, ucs::unique_fd listener, const job_key& key,
              ucs::unique_fd epoll);
 
     ucs_status_t start() override;
@@ -76,6 +83,7 @@ private:
     void look_for_silent();
     void serve(guest& from, std::uint32_t events);
     void read(guest& from);
+    [[nodiscard]] bool take_opening(guest& from);
     [[nodiscard]] bool take_frame(guest& from);
     [[nodiscard]] bool take_block(guest& from);
     [[nodiscard]] bool take_early(guest& from);
@@ -104,6 +112,7 @@ private:
     void tell(guest& whom) noexcept;
 
     const std::uint64_t job_;
+    const job_key key_;
     const ucs::unique_fd listener_;
     const ucs::unique_fd epoll_;
     ucs::net::admission admission_;  // of strangers_

@@ -6,7 +6,7 @@ namespace ucg::oob::wire {
 namespace {
 
 constexpr std::uint32_t magic = 0x424f4f48;
-constexpr std::uint16_t version = 1;
+constexpr std::uint16_t version = 2;
 
 template<class Number>
 void put(std::byte* into, Number value) noexcept {

@@ -1,8 +1,10 @@
 // What goes over the connections between rank 0 and the others. All numbers are little endian.
 //
+// First the opening (ucs/security/opening.hpp), in which the other rank is the client. Then frames:
+//
 //   header, 40 bytes, before everything:
 //      0  u32  magic "HOOB"
-//      4  u16  version, 1: another one is refused
+//      4  u16  version, 2: another one is refused
 //      6  u16  kind
 //      8  u32  rank of the sender
 //     12  u32  number of ranks

@@ -16,11 +16,14 @@
 #include <thread>
 #include <vector>
 
+#include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/oob/ranks.hpp"
+#include "ucg/oob/job_key.hpp"
 #include "ucg/oob/tcp_place.hpp"
 #include "ucg/oob/tcp_wire.hpp"
 #include "ucg/oob/wait.hpp"
+#include "ucs/security/opening.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 using test::check_round;
@@ -40,7 +43,7 @@ std::string rounds(std::uint32_t rank, std::uint32_t size, std::uint16_t port,
     return {};
 }
 
-ucs::unique_fd connect_to(std::uint16_t port) {
+ucs::unique_fd connect_silently(std::uint16_t port) {
     ucs::unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in at{};
     at.sin_family = AF_INET;
@@ -52,6 +55,36 @@ ucs::unique_fd connect_to(std::uint16_t port) {
 
 void say(const ucs::unique_fd& to, std::span<const std::byte> bytes) {
     static_cast<void>(::send(to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+}
+
+// A connection whose opening is said, without a key; rank 0 answers with a record of its own.
+constexpr std::size_t answer_size = 8 + ucs::security::reply_size;
+
+std::vector<std::byte> plain_hello() {
+    const ucs::security::opening client(ucs::security::opening::role::client, nullptr,
+                                        ucg::oob::store_purpose);
+    return {client.output().begin(), client.output().end()};
+}
+
+ucs::unique_fd connect_to(std::uint16_t port) {
+    ucs::unique_fd socket = connect_silently(port);
+    if (socket) say(socket, plain_hello());
+    return socket;
+}
+
+// Rank 0's part of an opening without a key.
+bool answer_opening(const ucs::unique_fd& socket) {
+    ucs::security::opening server(ucs::security::opening::role::server, nullptr,
+                                  ucg::oob::store_purpose);
+    const auto send = [&](std::span<const std::byte> record) {
+        say(socket, record);
+        return true;
+    };
+    const auto receive = [&](std::span<std::byte> into) {
+        const ssize_t got = ::recv(socket.get(), into.data(), into.size(), 0);
+        return got > 0 ? got : -1;
+    };
+    return server.advance(send, receive) == ucs::security::opening::step::agreed;
 }
 
 std::vector<std::byte> frame(const ucg::oob::wire::header& what) {
@@ -265,7 +298,7 @@ TEST_CASE("tcp: strangers at the port disturb nobody") {
               std::mt19937 random(1);
               std::vector<ucs::unique_fd> open;
               for (int i = 0; i < 40; ++i) {
-                  auto socket = connect_to(port);
+                  auto socket = i % 8 == 4 ? connect_silently(port) : connect_to(port);
                   if (!socket) return "no connection";
                   std::vector<std::byte> text;
                   if (i % 8 == 0) text = frame({wire::kind::hello, 1, 4});            // size
@@ -295,7 +328,7 @@ TEST_CASE("tcp: a crowd that says nothing keeps no rank out") {
     REQUIRE(root);
     std::vector<ucs::unique_fd> crowd;
     for (int i = 0; i < 1500; ++i) {
-        crowd.push_back(connect_to(port));
+        crowd.push_back(connect_silently(port));
         REQUIRE(crowd.back());
     }
     CHECK(test::run_as_threads(2, [&](std::uint32_t rank) -> std::string {
@@ -305,6 +338,45 @@ TEST_CASE("tcp: a crowd that says nothing keeps no rank out") {
     INFO(log.text());
     CHECK(log.count("have not said which rank they are") == 1);
     CHECK(log.size() == 1);
+}
+
+TEST_CASE("tcp: ranks with the same job key meet, and all others are refused with a reason") {
+    const test::env own_key("UCX_JOB_KEY", "a key of more than 16 characters");
+    const std::uint16_t port = free_port();
+    const test::log_capture log;
+    auto root = tcp_rank(0, 2, port);
+    REQUIRE(root);
+    const auto refused = [&](const char* key) {
+        const test::env other_key("UCX_JOB_KEY", key);
+        auto stranger = tcp_rank(1, 2, port);
+        REQUIRE(stranger);
+        return expect_failure(*stranger, UCS_ERR_REJECTED);
+    };
+    std::string no_key, wrong_key;
+    CHECK(test::run_as_threads(1, [&](std::uint32_t) -> std::string {
+              std::uint32_t mine = 0, all[2] = {};
+              void* request = nullptr;
+              if (root->allgather(root->arg, &mine, all, 4, &request) != UCS_OK) return "allgather";
+              std::thread others([&] {
+                  no_key = refused("");
+                  wrong_key = refused("another key of more than 16 characters");
+                  auto peer = tcp_rank(1, 2, port);
+                  std::uint32_t sent = 1, found[2] = {};
+                  if (peer) static_cast<void>(ucg::oob::gather(*peer, &sent, found, 4));
+              });
+              ucs_status_t status = UCS_INPROGRESS;
+              while (status == UCS_INPROGRESS)
+                  status = root->test(root->arg, request);
+              root->release(root->arg, request);
+              others.join();
+              return status == UCS_OK ? "" : "the round failed";
+          }) == "");
+    CHECK(no_key == "");
+    CHECK(wrong_key == "");
+    INFO(log.text());
+    CHECK(log.count("it has a job key and this process has none") == 1);
+    CHECK(log.count("it has no job key and this process has one") == 1);
+    CHECK(log.count("its job key is another one") == 2);
 }
 
 TEST_CASE("tcp: a second rank of the same number is refused, and the first goes on") {
@@ -351,7 +423,7 @@ TEST_CASE("tcp: a member that sends garbage is expelled and named") {
                   say(socket, frame({wire::kind::hello, 2, 3}));
                   say(socket, frame({wire::kind::block, 2, 3, 0, 0, 8}));
                   say(socket, std::vector<std::byte>(8));
-                  char answer[wire::header::size * 2 + 24];
+                  char answer[answer_size + wire::header::size * 2 + 24];
                   if (::recv(socket.get(), answer, sizeof answer, MSG_WAITALL) != sizeof answer)
                       return "no answer";
                   say(socket, wrong);
@@ -378,8 +450,10 @@ TEST_CASE("tcp: a rank that comes after the failure is told") {
     for (int unheard = 1; unheard != 0; std::this_thread::yield())
         REQUIRE(::ioctl(late.get(), SIOCOUTQ, &unheard) == 0);
     root.reset();
+    std::array<std::byte, answer_size> accepted;
     wire::header_bytes head;
     std::array<std::byte, 16> told;
+    REQUIRE(::recv(late.get(), accepted.data(), answer_size, MSG_WAITALL) == answer_size);
     REQUIRE(::recv(late.get(), head.data(), head.size(), MSG_WAITALL) == 40);
     REQUIRE(::recv(late.get(), told.data(), told.size(), MSG_WAITALL) == 16);
     const auto why = wire::parse_failure(told, 3);
@@ -404,7 +478,7 @@ TEST_CASE("tcp: strangers that take all descriptors are dropped, and the ranks c
               if (rank == 1) {
                   std::vector<ucs::unique_fd> silent;
                   while (silent.size() < 30)
-                      if (auto socket = connect_to(port)) silent.push_back(std::move(socket));
+                      if (auto socket = connect_silently(port)) silent.push_back(std::move(socket));
                   const auto me = tcp_rank(1, 2, port);
                   return me ? check_round(*me, 0, 50) : "not created";
               }
@@ -441,6 +515,7 @@ TEST_CASE("tcp: a rank 0 that sends garbage ends the round") {
             ucs::unique_fd socket;
             while (!socket)
                 socket = ucs::unique_fd(::accept(listener->get(), nullptr, nullptr));
+            if (!answer_opening(socket)) return;
             say(socket, frame({wire::kind::welcome, 0, 2}));
             say(socket, answer);
             say(socket, std::vector<std::byte>(12));  // a failure that says UCS_OK

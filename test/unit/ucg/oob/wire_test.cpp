@@ -30,7 +30,7 @@ TEST_CASE("oob frames: a header is read as it was written") {
     CHECK(read->content == 4096);
     // The layout is what other versions read.
     const auto bytes = packed(sent);
-    CHECK(std::memcmp(bytes.data(), "HOOB\1\0\3\0\3\0\0\0\11\0\0\0", 16) == 0);
+    CHECK(std::memcmp(bytes.data(), "HOOB\2\0\3\0\3\0\0\0\11\0\0\0", 16) == 0);
 }
 
 TEST_CASE("oob frames: what no rank sends is refused") {
