@@ -36,6 +36,7 @@ class Checks(unittest.TestCase):
                 ("[a heading](page.md#nowhere)", "page.md#nowhere: the page has no such heading"),
                 ("`ucp/core/nowhere.cpp`", "ucp/core/nowhere.cpp: there is no such file"),
                 ("`ucp_fly_nbx()`", "ucp_fly_nbx: no source has this name"),
+                ("the function `fly_away()`", "fly_away: no source has this name"),
                 ("`UCX_QUUX_LEVEL=3`", "UCX_QUUX_LEVEL: no source has this option"),
                 ("    ucx_perftest -l --sideways", "ucx_perftest has no option --sideways"),
                 ("    contrib/run-tests --sideways", "contrib/run-tests has no option --sideways")):
