@@ -23,12 +23,13 @@ ucs_status_t ucp_config_read(const char* env_prefix, const char* filename, ucp_c
 void ucp_config_release(ucp_config_t* config);
 
 /**
- * Sets one option. Not from two threads on the same object.
+ * Sets one option. Not from two threads on the same object. A name that this library does not know
+ * is kept without effect, and the log says so once.
  *
  * @param name   option name without the leading "UCX_".
  * @param value  text, as the environment variable would have it.
- * @return UCS_OK; UCS_ERR_NO_ELEM or UCS_ERR_INVALID_PARAM when the option does not exist or
- *         the text does not fit; the log then says what would fit.
+ * @return UCS_OK; UCS_ERR_INVALID_PARAM when the text does not fit the option; the log then says
+ *         what would fit.
  */
 ucs_status_t ucp_config_modify(ucp_config_t* config, const char* name, const char* value);
 

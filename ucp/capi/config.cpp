@@ -3,7 +3,6 @@
 
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
-#include "ucs/config/foreign_names.hpp"
 
 namespace {
 
@@ -21,16 +20,6 @@ ucs_status_t read(const char* prefix, const char* file, ucp_config_t** config_p)
     if (auto options = ucs::config::load<config>(*source); !options) return options.status();
     *config_p = new ucp_config{std::move(*source)};
     return UCS_OK;
-}
-
-ucs_status_t modify(ucp_config& target, std::string_view name, std::string_view value) {
-    const auto tables = option_tables();
-    const ucs_status_t status = ucs::config::modify(target.source, tables, name, value);
-    if (status != UCS_ERR_NO_ELEM) return status;
-    // Clients set options of transports that this build has not, and treat refusal as fatal.
-    if (ucs::config::is_foreign_name(name)) return UCS_OK;
-    ucs::log::error(core_log, "ucp_config_modify: there is no option UCX_{}", name);
-    return UCS_ERR_INVALID_PARAM;
 }
 
 }  // namespace
@@ -51,7 +40,10 @@ ucs_status_t ucp_config_modify(ucp_config_t* config, const char* name, const cha
     if (config == nullptr || name == nullptr || value == nullptr) {
         return refuse("ucp_config_modify", "config, name or value is NULL");
     }
-    return guarded("ucp_config_modify", [&] { return modify(*config, name, value); });
+    return guarded("ucp_config_modify", [&] {
+        const auto tables = option_tables();
+        return ucs::config::modify(config->source, tables, name, value);
+    });
 }
 
 void ucp_config_print(const ucp_config_t* config, FILE* stream, const char* title,

@@ -1,7 +1,6 @@
 // From texts to settings, and the check before a text is set.
 #include <fmt/format.h>
 
-#include "ucs/config/foreign_names.hpp"
 #include "ucs/config/known.hpp"
 #include "ucs/config/once.hpp"
 #include "ucs/config/source.hpp"
@@ -70,15 +69,10 @@ ucs_status_t load(void* settings, const table& options, const source& from) {
 ucs_status_t modify(source& target, std::span<const table* const> known, std::string_view name,
                     std::string_view text) {
     const option* which = find_option(known, name);
-    if (which == nullptr && is_foreign_name(name)) {
-        log::debug(self, "UCX_{}={} is accepted without effect: it has no meaning here", name,
-                   text);
-        target.set(name, text);
-        return UCS_OK;
-    }
     if (which == nullptr) {
-        log::debug(self, "there is no option {}", name);
-        return UCS_ERR_NO_ELEM;
+        target.set(name, text);
+        if (target.reports_unused()) target.report_unused(known, name, *target.find(name));
+        return UCS_OK;
     }
     const verdict found = which->check(text);
     if (found == verdict::refused) {

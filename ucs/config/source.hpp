@@ -46,9 +46,16 @@ public:
     // The text for an option: by its own name, else by that of its family.
     [[nodiscard]] const text_value* find(const option& which) const;
 
-    // Warns, once per process and name, of the family's variables that no table knows, with the
-    // nearest known name.
+    // Reports every text whose name is in no table, see report_unused. Does nothing where
+    // UCX_WARN_UNUSED_ENV_VARS says so.
     void warn_unknown(std::span<const table* const> known) const;
+
+    // Writes, once per process and name, why the text of a name has no effect: a warning with the
+    // nearest known name, or the reason that openucx_options.hpp gives. Such a reason is a warning
+    // only if the user looks for the effect, and a line of level info otherwise.
+    void report_unused(std::span<const table* const> known, std::string_view name,
+                       const text_value& value) const;
+    [[nodiscard]] bool reports_unused() const;
 
     // Every name with a text, sorted by name.
     [[nodiscard]] const std::map<std::string, text_value, std::less<>>& values() const noexcept {
@@ -87,9 +94,9 @@ result<Settings> load(const source& from) {
     return settings;
 }
 
-// Sets NAME after checking it against the tables: UCS_ERR_NO_ELEM for an unknown name,
-// UCS_ERR_INVALID_PARAM (and a log line with the expected form) for a malformed value. Names of
-// foreign_names.hpp are stored without a check.
+// Sets NAME. A text that does not fit its option is UCS_ERR_INVALID_PARAM, with a log line that has
+// the expected form. A name that is in no table is kept all the same and reported as unused:
+// programs set options of other versions, and treat a refusal as fatal.
 ucs_status_t modify(source& target, std::span<const table* const> known, std::string_view name,
                     std::string_view text);
 

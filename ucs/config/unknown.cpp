@@ -1,12 +1,16 @@
-// Names of options: finding them, and warning of those that nobody knows.
+// Finds options by name, and reports the names that have no effect.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <set>
 
 #include "ucs/config/edit_distance.hpp"
-#include "ucs/config/foreign_names.hpp"
 #include "ucs/config/general.hpp"
 #include "ucs/config/known.hpp"
 #include "ucs/config/once.hpp"
+#include "ucs/config/openucx_options.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/log/log.hpp"
 
@@ -25,6 +29,21 @@ void visit_known(std::span<const table* const> known, Visit&& visit) {
             }
         }
     }
+}
+
+// The text of a value that switches a service off, or leaves the choice to the library.
+bool asks_for_nothing(std::string_view text) noexcept {
+    constexpr std::string_view texts[] = {"",      "n",    "no",   "off", "0",
+                                          "false", "none", "auto", "try"};
+    return std::find(std::begin(texts), std::end(texts), text) != std::end(texts);
+}
+
+// "UCX_TLS", after the place where it stands if that is another one than the environment.
+std::string place_of(std::string_view family, std::string_view name, const text_value& value) {
+    if (value.from == origin::environment || value.from == origin::prefixed_environment) {
+        return value.where;
+    }
+    return fmt::format("{}: {}_{}", value.where, family, name);
 }
 
 }  // namespace
@@ -60,19 +79,33 @@ std::string nearest_name(std::span<const table* const> known, std::string_view n
     return nearest;
 }
 
-void source::warn_unknown(std::span<const table* const> known) const {
+void source::report_unused(std::span<const table* const> known, std::string_view name,
+                           const text_value& value) const {
+    if (!first_time(fmt::format("unused {}_{}", family_, name))) return;
+    const std::string place = place_of(family_, name, value);
+    const no_effect* effect = family_ == "UCX" ? find_no_effect(name) : nullptr;
+    if (effect != nullptr) {
+        const bool is_missed = effect->is_missed && !asks_for_nothing(value.text);
+        log::log(self, is_missed ? log::level::warn : log::level::info,
+                 "{} has no effect, because {}", place, effect->reason);
+        return;
+    }
+    const std::string nearest = nearest_name(known, name);
+    const std::string hint =
+        nearest.empty() ? "" : fmt::format("; did you mean {}_{}?", family_, nearest);
+    log::warn(self, "{} is not an option of this library and has no effect{}", place, hint);
+}
+
+bool source::reports_unused() const {
     general_settings settings;
     (void)load(&settings, general_settings::options(), *this);
-    if (!settings.warn_unused) return;
+    return settings.warn_unused;
+}
+
+void source::warn_unknown(std::span<const table* const> known) const {
+    if (!reports_unused()) return;
     for (const auto& [name, value] : values_) {
-        if (find_option(known, name) != nullptr || is_foreign_name(name)) continue;
-        if (!first_time("unknown " + value.where)) continue;
-        const std::string nearest = nearest_name(known, name);
-        const std::string hint =
-            nearest.empty() ? "" : "; did you mean " + family_ + "_" + nearest + "?";
-        const bool in_file = value.from == origin::file;
-        log::warn(self, "{}{}{} is not an option of this library and has no effect{}", value.where,
-                  in_file ? ": UCX_" : "", in_file ? name : "", hint);
+        if (find_option(known, name) == nullptr) report_unused(known, name, value);
     }
 }
 

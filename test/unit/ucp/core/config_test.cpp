@@ -7,6 +7,7 @@
 #include "test/support/log_capture.hpp"
 #include "ucp/core/context.hpp"
 #include "ucs/config/known.hpp"
+#include "ucs/config/openucx_options.hpp"
 #include "ucs/config/source.hpp"
 #include "uct/base/registry.hpp"
 
@@ -211,14 +212,26 @@ TEST_CASE("every option takes, limits and refuses the values that it should") {
     CHECK(seen == std::size(expectations));
 }
 
-TEST_CASE("options of reliable connections go by the short names that the field writes") {
+TEST_CASE("the table of OpenUCX's options names those that this library has") {
+    std::size_t common = 0;
+    for (const ucs::config::openucx_option& each : ucs::config::openucx_options()) {
+        INFO(each.name);
+        const option* own = ucs::config::find_option(ucp::option_tables(), each.name);
+        CHECK((own != nullptr) == (each.effect == nullptr));
+        if (own != nullptr) ++common;
+    }
+    CHECK(common > 50);
+}
+
+TEST_CASE("options of RDMA transports go by the short names that the field writes") {
     const test::log_capture quiet;
     std::size_t short_names = 0;
     for_all([&](const option& each) {
         const std::string_view name(each.name);
-        if (!name.starts_with("RC_VERBS_")) return;
+        const bool is_datagram = name.starts_with("UD_VERBS_");
+        if (!is_datagram && !name.starts_with("RC_VERBS_")) return;
         ++short_names;
-        const std::string family = "RC_" + std::string(name.substr(9));
+        const std::string family = (is_datagram ? "UD_" : "RC_") + std::string(name.substr(9));
         INFO(family);
         const option* const found = ucs::config::find_option(ucp::option_tables(), family);
         CHECK(found == &each);
@@ -230,7 +243,7 @@ TEST_CASE("options of reliable connections go by the short names that the field 
         CHECK(ucp::context::create({}, from, uct::builtin_components()).status() ==
               UCS_ERR_INVALID_PARAM);
     });
-    CHECK(short_names > 10);
+    CHECK(short_names > 20);
 }
 
 TEST_CASE("sizes by reach and by type of memory") {

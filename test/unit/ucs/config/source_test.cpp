@@ -7,9 +7,9 @@
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"
-#include "ucs/config/foreign_names.hpp"
 #include "ucs/config/general.hpp"
 #include "ucs/config/known.hpp"
+#include "ucs/config/openucx_options.hpp"
 #include "ucs/log/log.hpp"
 
 namespace config = ucs::config;
@@ -227,14 +227,12 @@ TEST_CASE("a value above a limited range is taken as the largest, and the log sa
           "UCX_SAMPLE_PIECES=16\n");
 }
 
-TEST_CASE("modify checks the name and the value") {
+TEST_CASE("modify checks the value of a known name") {
     test::log_capture captured;
     config::source target = config::source::empty();
     CHECK(config::modify(target, known, "SAMPLE_RETRIES", "9") == UCS_OK);
     CHECK(config::modify(target, known, "SAMPLE_RETRIES", "x") == UCS_ERR_INVALID_PARAM);
     CHECK(captured.count("UCX_SAMPLE_RETRIES: \"x\"", ucs::log::level::error) == 1);
-    CHECK(config::modify(target, known, "SAMPLE_TRIES", "9") == UCS_ERR_NO_ELEM);
-    CHECK(config::modify(target, known, "IB_PCI_RELAXED_ORDERING", "try") == UCS_OK);
     CHECK(config::load<sample>(target)->retries == 9);
     CHECK(target.find("SAMPLE_RETRIES")->from == origin::program);
 }
@@ -258,7 +256,6 @@ TEST_CASE("an option is set by the name of its family where nothing sets its own
     CHECK(retries(from) == 7);
     test::log_capture captured;
     CHECK(config::modify(from, tables, "ALL_RETRIES", "many") == UCS_ERR_INVALID_PARAM);
-    CHECK(config::modify(from, tables, "ALL_MANNER", "5") == UCS_ERR_NO_ELEM);
     config::source wrong = config::source::empty();
     wrong.set("ALL_RETRIES", "many");
     CHECK(config::check(members, wrong) == UCS_ERR_INVALID_PARAM);
@@ -266,9 +263,34 @@ TEST_CASE("an option is set by the name of its family where nothing sets its own
     CHECK(captured.count("is not an option") == 0);
 }
 
-TEST_CASE("names that programs set for other builds are accepted") {
-    for (const char* name : {"NET_DEVICES",
-                             "RNDV_THRESH",
+TEST_CASE("modify keeps a name that it does not know, and warns once with the nearest one") {
+    test::log_capture captured;
+    config::source target = config::source::empty();
+    for (const char* text : {"9", "10"})
+        CHECK(config::modify(target, known, "SAMPLE_RETRYS", text) == UCS_OK);
+    REQUIRE(target.find("SAMPLE_RETRYS") != nullptr);
+    CHECK(target.find("SAMPLE_RETRYS")->text == "10");
+    INFO(captured.text());
+    CHECK(captured.count("the program: UCX_SAMPLE_RETRYS is not an option of this library and has "
+                         "no effect; did you mean UCX_SAMPLE_RETRIES?",
+                         ucs::log::level::warn) == 1);
+    CHECK(captured.size() == 1);
+}
+
+TEST_CASE("each name that modify does not know has a warning of its own") {
+    test::log_capture captured;
+    config::source target = config::source::empty();
+    CHECK(config::modify(target, known, "FIRST_OF_TWO_NAMES", "1") == UCS_OK);
+    CHECK(config::modify(target, known, "SECOND_OF_TWO_NAMES", "1") == UCS_OK);
+    target.warn_unknown(known);
+    CHECK(captured.count("is not an option") == 2);
+}
+
+TEST_CASE("options of OpenUCX that tune what is not here are accepted without a warning") {
+    test::log_capture captured;
+    config::source target = config::source::empty();
+    for (const char* name : {"SEG_SIZE",
+                             "RNDV_FRAG_MEM_TYPE",
                              "IB_PCI_RELAXED_ORDERING",
                              "RC_FENCE",
                              "RC_GDA_NUM_CHANNELS",
@@ -277,28 +299,57 @@ TEST_CASE("names that programs set for other builds are accepted") {
                              "ADDRESS_VERSION",
                              "MAX_COMPONENT_MDS",
                              "MEMTYPE_COPY_ENABLE",
-                             "TLS",
-                             "RNDV_SCHEME",
+                             "MEMTYPE_CACHE",
                              "MEMTYPE_REG_WHOLE_ALLOC_TYPES",
-                             "ZCOPY_THRESH",
                              "CUDA_COPY_BW",
                              "DISTANCE_BW",
                              "TCP_SENDV_THRESH",
                              "TCP_CM_REUSEADDR",
                              "POSIX_HUGETLB_MODE",
-                             "SELF_SEG_SIZE"}) {
+                             "MM_HUGETLB_MODE",
+                             "SELF_SEG_SIZE",
+                             "DC_NUM_DCI",
+                             "UD_VERBS_MAX_WINDOW"}) {
         INFO(name);
-        CHECK(config::is_foreign_name(name));
+        CHECK(config::find_no_effect(name) != nullptr);
+        CHECK(config::modify(target, known, name, "1") == UCS_OK);
     }
-    CHECK_FALSE(config::is_foreign_name("SAMPLE_RETRIES"));
-    CHECK_FALSE(config::is_foreign_name("TCP_SENDV_TRESH"));
-    CHECK_FALSE(config::is_foreign_name("SENDV_THRESH"));
-    CHECK_FALSE(config::is_foreign_name(""));
+    CHECK(captured.count("", ucs::log::level::warn) == 0);
+    for (const char* name : {"", "SAMPLE_RETRIES", "TCP_SENDV_TRESH", "SENDV_THRESH", "TLS"}) {
+        INFO(name);
+        CHECK(config::find_no_effect(name) == nullptr);
+    }
+}
+
+TEST_CASE("options of OpenUCX whose service is missing are warned of when they ask for it") {
+    const test::env statistics("UCX_STATS_DEST", "file:statistics");
+    const test::env profile("UCX_PROFILE_MODE", "log");
+    const test::env backtrace("UCX_HANDLE_ERRORS", "bt");
+    const test::env no_tracking("UCX_MEMTRACK_DEST", "");
+    test::log_capture captured;
+    for (int times = 0; times < 2; ++times)
+        read().warn_unknown(known);
+    INFO(captured.text());
+    for (const char* name : {"STATS_DEST", "PROFILE_MODE", "HANDLE_ERRORS"}) {
+        INFO(name);
+        CHECK(captured.count(std::string("UCX_") + name + " has no effect, because ",
+                             ucs::log::level::warn) == 1);
+    }
+    CHECK(captured.count("MEMTRACK_DEST", ucs::log::level::warn) == 0);
+}
+
+TEST_CASE("the table of OpenUCX's options gives a reason for each that has no effect") {
+    CHECK(config::openucx_options().size() > 600);
+    for (const config::openucx_option& each : config::openucx_options()) {
+        INFO(each.name);
+        if (each.effect != nullptr) CHECK(each.effect->reason.size() > 10);
+        CHECK(config::find_no_effect(each.name) == each.effect);
+    }
 }
 
 TEST_CASE("unknown variables are warned of once, with the nearest name") {
     const test::env slip("UCX_SAMPLE_RETRIS", "4");
-    const test::env foreign("UCX_RC_TIMEOUT", "1s");
+    const test::env foreign("UCX_RC_FENCE", "weak");
     const test::env right("UCX_SAMPLE_EAGER", "n");
     const test::env general("UCX_LOG_FILE_ROTATE", "0");
     const test::env odd("UCX_QQQQQQQQ", "1");

@@ -1,5 +1,7 @@
 #include "uct/ib/ud/base/settings.hpp"
 
+#include <utility>
+
 namespace uct::ud {
 namespace {
 
@@ -8,7 +10,7 @@ using ucs::config::between;
 using ucs::config::make_option;
 
 ucs::config::table make_table() {
-    return {
+    ucs::config::table own{
         "UD transport on verbs",
         {
             make_option<&settings::tx_queue>(
@@ -93,6 +95,7 @@ ucs::config::table make_table() {
                 "For tests: the seed that the fate of received datagrams is drawn from.", {}, true),
         },
     };
+    return ucs::config::with_family(std::move(own), "UD_VERBS_", "UD_");
 }
 
 }  // namespace
