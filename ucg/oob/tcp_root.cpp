@@ -373,19 +373,18 @@ bool tcp_root::refuse(guest& from, ucs_status_t why, const char* text) {
         from.link.put({kind::failure, 0, size(), job_}, wire::failure{.why = why});
         static_cast<void>(from.link.flush());
     }
-    from.is_gone = true;
-    admission_.remove(from);
+    dismiss(from);
     return false;
 }
 
 void tcp_root::lose(guest& which, const char* how) {
-    which.is_gone = true;
-    admission_.remove(which);
-    ignore(which);
     if (which.rank == 0) {
+        dismiss(which);
         complaints_.warn(oob_log, "somebody who connected to rank 0 is dropped: {}", how);
         return;
     }
+    which.is_gone = true;
+    ignore(which);
     store_.leave(which.rank);
     if (is_sharing_ || !is_in_round_) {  // it may have had all that it wanted
         if (std::exchange(which.is_owed, false)) --sending_;
