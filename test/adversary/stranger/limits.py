@@ -1,0 +1,49 @@
+"""What a process under attack may use, and what the tests themselves need."""
+
+import os
+import resource
+import socket
+import time
+
+
+def seeds():
+    """One in short runs; STRANGER_SEEDS=100 for a long one."""
+    return range(1, 1 + int(os.environ.get("STRANGER_SEEDS", "1")))
+
+
+def allow_descriptors(case, wanted):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        case.skipTest(f"no more than {hard} descriptors are allowed here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def descriptors(pid):
+    return os.listdir(f"/proc/{pid}/fd")
+
+
+def memory(pid):
+    """Bytes of memory that are resident."""
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for_listener(port, limit=60):
+    """Returns when a socket listens at the port, without connecting to it."""
+    end = time.monotonic() + limit
+    wanted = f":{port:04X}"
+    while time.monotonic() < end:
+        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+            with open(table, encoding="ascii") as file:
+                for row in file.readlines()[1:]:
+                    words = row.split()
+                    if words[3] == "0A" and words[1].endswith(wanted):
+                        return
+        time.sleep(0.01)
+    raise AssertionError(f"nothing listens at port {port}")
