@@ -6,28 +6,77 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 #include "ucg/node/log.hpp"
+#include "ucs/log/throttle.hpp"
+#include "ucs/type/unique_fd.hpp"
 
 namespace ucg::node {
+
+class watched_process {
+public:
+    explicit watched_process(ucs::unique_fd pidfd) noexcept : pidfd_(std::move(pidfd)) {}
+
+    [[nodiscard]] bool is_dead() const noexcept {
+        pollfd asked{pidfd_.get(), POLLIN, 0};
+        return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLIN) != 0;
+    }
+
+private:
+    const ucs::unique_fd pidfd_;
+};
+
+namespace {
+
+// Those that some group watches.
+class watched_processes {
+public:
+    // nullptr, and whether the process is gone: its death cannot be noticed. std::bad_alloc.
+    [[nodiscard]] std::shared_ptr<const watched_process> find_or_open(pid_t pid, bool& gone) {
+        const std::lock_guard guard(lock_);
+        // One that is dead may have left its number to another process.
+        if (auto known = by_pid_[pid].lock(); known != nullptr && !known->is_dead()) return known;
+        std::erase_if(by_pid_, [](const auto& each) { return each.second.expired(); });
+        ucs::unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+        if (!pidfd) {
+            gone = errno == ESRCH;
+            if (!gone)
+                unnoticed_.warn(node_log,
+                                "the death of process {} will not be noticed: pidfd_open: {}", pid,
+                                std::strerror(errno));
+            return nullptr;
+        }
+        auto opened = std::make_shared<const watched_process>(std::move(pidfd));
+        by_pid_[pid] = opened;
+        return opened;
+    }
+
+private:
+    std::mutex lock_;
+    ucs::log::throttle unnoticed_;  // a program may make any number of groups
+    std::unordered_map<pid_t, std::weak_ptr<const watched_process>> by_pid_;
+};
+
+// Never destroyed: groups may outlive static objects.
+watched_processes& processes() {
+    static auto* const all = new watched_processes;
+    return *all;
+}
+
+}  // namespace
 
 watch::watch(std::span<const pid_t> pids) : lives_(pids.size()) {
     for (std::size_t rank = 0; rank < pids.size(); ++rank) {
         if (pids[rank] == 0 || pids[rank] == ::getpid()) continue;
-        lives_[rank].fd.reset(static_cast<int>(::syscall(SYS_pidfd_open, pids[rank], 0)));
-        if (lives_[rank].fd) continue;
-        lives_[rank].dead = errno == ESRCH;
-        if (errno != ESRCH)
-            ucs::log::warn(node_log, "the death of process {} will not be noticed: pidfd_open: {}",
-                           pids[rank], std::strerror(errno));
+        lives_[rank].process = processes().find_or_open(pids[rank], lives_[rank].dead);
     }
 }
 
 bool watch::is_dead(rank_t rank) noexcept {
     life& of = lives_[rank];
-    if (of.dead || !of.fd) return of.dead;
-    pollfd asked{of.fd.get(), POLLIN, 0};
-    of.dead = ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLIN) != 0;
+    if (!of.dead && of.process) of.dead = of.process->is_dead();
     return of.dead;
 }
 

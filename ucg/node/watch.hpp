@@ -3,15 +3,19 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "ucg/node/layout.hpp"
-#include "ucs/type/unique_fd.hpp"
 
 namespace ucg::node {
 
-// Holds a pidfd of each process but its own. Owner context.
+// A pidfd of one process. Any thread.
+class watched_process;
+
+// Which processes of a group have died. All groups of this process share one pidfd per process that
+// they watch, so that the number of groups costs no descriptors. Owner context.
 class watch {
 public:
     // `pids`: of every rank, in the namespace of this process; 0 or its own: not watched. A process
@@ -23,7 +27,7 @@ public:
 
 private:
     struct life {
-        ucs::unique_fd fd;
+        std::shared_ptr<const watched_process> process;
         bool dead = false;
     };
     std::vector<life> lives_;

@@ -1,0 +1,74 @@
+// Watching processes: what it costs in descriptors, and that each watch finds a death.
+#include "ucg/node/watch.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <iterator>
+#include <vector>
+
+using ucg::node::watch;
+
+namespace {
+
+std::ptrdiff_t open_descriptors() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+}
+
+// Sleeps until end() kills it.
+class child {
+public:
+    child() : pid_(::fork()) {
+        if (pid_ != 0) return;
+        while (true)
+            ::pause();
+    }
+    child(const child&) = delete;
+    child& operator=(const child&) = delete;
+    ~child() { end(); }
+    void end() {
+        if (pid_ <= 0) return;
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+        pid_ = 0;
+    }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+private:
+    pid_t pid_;
+};
+
+}  // namespace
+
+TEST_CASE("watch: any number of groups watch a process by one descriptor", "[node]") {
+    child other;
+    const pid_t pids[] = {::getpid(), other.pid()};
+    const auto before = open_descriptors();
+    {
+        std::vector<watch> groups;
+        for (int i = 0; i < 100; ++i)
+            groups.emplace_back(pids);
+        CHECK(open_descriptors() == before + 1);
+        for (watch& each : groups)
+            CHECK(!each.is_dead(1));
+        other.end();
+        for (watch& each : groups)
+            CHECK(each.is_dead(1));
+        CHECK(!groups[0].is_dead(0));
+    }
+    CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("watch: a process that ended before is dead from the start", "[node]") {
+    child other;
+    const pid_t pids[] = {::getpid(), other.pid()};
+    watch first(pids);
+    other.end();
+    watch second(pids);
+    CHECK(second.is_dead(1));
+    CHECK(first.is_dead(1));
+}
