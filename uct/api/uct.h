@@ -1,6 +1,6 @@
 /*
  * UCT: what transports there are. These are the functions with which programs look around; to
- * communicate, use UCP.
+ * communicate, use UCP. Those of uct/api/communication.h are there for programs to be linked with.
  */
 #ifndef UCT_API_UCT_H_
 #define UCT_API_UCT_H_
@@ -8,6 +8,7 @@
 #include <ucs/memory/memory_type.h>
 #include <ucs/type/cpu_set.h>
 #include <ucs/type/thread_mode.h>
+#include <uct/api/communication.h>
 #include <uct/api/tl.h>
 #include <uct/api/uct_def.h>
 #include <uct/api/version.h>

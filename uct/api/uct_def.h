@@ -19,4 +19,23 @@ typedef struct uct_component* uct_component_h; /* a kind of transport */
 typedef struct uct_md* uct_md_h;               /* a component with its options */
 typedef struct uct_md_config uct_md_config_t;  /* option values */
 
+/* Objects of the functions that communicate, which exist by name only: see uct/api/communication.h.
+ */
+typedef struct uct_worker* uct_worker_h;
+typedef struct uct_iface* uct_iface_h;
+typedef struct uct_ep* uct_ep_h;
+typedef void* uct_mem_h;
+typedef struct uct_md_attr uct_md_attr_t;
+typedef struct uct_iface_attr uct_iface_attr_t;
+typedef struct uct_iface_config uct_iface_config_t;
+typedef struct uct_iface_params uct_iface_params_t;
+typedef struct uct_ep_params uct_ep_params_t;
+typedef struct uct_device_addr uct_device_addr_t;
+typedef struct uct_iface_addr uct_iface_addr_t;
+typedef struct uct_ep_addr uct_ep_addr_t;
+typedef struct uct_rkey_bundle uct_rkey_bundle_t;
+
+/** Handler of an active message. */
+typedef ucs_status_t (*uct_am_callback_t)(void* arg, void* data, size_t length, unsigned flags);
+
 #endif

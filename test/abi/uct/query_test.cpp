@@ -96,3 +96,30 @@ TEST_CASE("wrong arguments of libuct are refused") {
     uct_config_release(config);
     CHECK(uct_md_config_read(component, nullptr, "/no/such/file", &config) != UCS_OK);
 }
+
+TEST_CASE("functions of libuct that communicate answer that they are not supported") {
+    uct_worker_h worker = nullptr;
+    CHECK(uct_worker_create(nullptr, UCS_THREAD_MODE_SINGLE, &worker) == UCS_ERR_UNSUPPORTED);
+    CHECK(worker == nullptr);
+    CHECK(uct_md_query(nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_md_mem_reg(nullptr, nullptr, 0, 0, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_md_mem_dereg(nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_md_mkey_pack(nullptr, nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_rkey_unpack(nullptr, nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_rkey_release(nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_md_iface_config_read(nullptr, "tcp", nullptr, nullptr, nullptr) ==
+          UCS_ERR_UNSUPPORTED);
+    CHECK(uct_iface_open(nullptr, nullptr, nullptr, nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_iface_query(nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_iface_get_device_address(nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_iface_get_address(nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_iface_set_am_handler(nullptr, 0, nullptr, nullptr, 0) == UCS_ERR_UNSUPPORTED);
+    uct_ep_h ep = nullptr;
+    CHECK(uct_ep_create(nullptr, &ep) == UCS_ERR_UNSUPPORTED);
+    CHECK(ep == nullptr);
+    CHECK(uct_ep_get_address(nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    CHECK(uct_ep_connect_to_ep(nullptr, nullptr, nullptr) == UCS_ERR_UNSUPPORTED);
+    uct_ep_destroy(ep);
+    uct_iface_close(nullptr);
+    uct_worker_destroy(worker);
+}
