@@ -118,6 +118,35 @@ void block_came(pmix_status_t status, pmix_value_t* value, void* arg) {
     ++into.count;
 }
 
+// The number of the first version in a text such as "OpenPMIx 4.2.2, repo rev: ..."; 0: none.
+unsigned major_version(const char* text) noexcept {
+    if (text == nullptr) return 0;
+    const char* const digits = text + std::strcspn(text, "0123456789");
+    return static_cast<unsigned>(std::strtoul(digits, nullptr, 10));
+}
+
+// The way in which libpmix 4 packs the message of PMIx_Init is not what servers of version 5 expect
+// of it: they print PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER for each process, and go on. Both know
+// the packing of version 3. This asks for it during PMIx_Init, unless the user asks for another
+// one.
+class packing_for_newer_server {
+public:
+    explicit packing_for_newer_server(const pmix_library& library) noexcept
+        : asks_(major_version(library.version()) == 4 &&
+                major_version(std::getenv("PMIX_VERSION")) > 4 && std::getenv(name) == nullptr) {
+        if (asks_) ::setenv(name, "v3", 1);
+    }
+    packing_for_newer_server(const packing_for_newer_server&) = delete;
+    packing_for_newer_server& operator=(const packing_for_newer_server&) = delete;
+    ~packing_for_newer_server() {
+        if (asks_) ::unsetenv(name);
+    }
+
+private:
+    static constexpr const char* name = "PMIX_MCA_bfrops";
+    const bool asks_;
+};
+
 // This process as the launcher knows it: from the first object until the process ends, because
 // libpmix 4 hangs when it is begun again after its end, and launchers take a process that ends
 // without that for a failed one.
@@ -170,7 +199,10 @@ private:
             return UCS_ERR_UNSUPPORTED;
         }
         auto made = std::unique_ptr<session>(new session(*library));
-        const pmix_status_t status = library->init(&made->me_, nullptr, 0);
+        const pmix_status_t status = [&] {
+            const packing_for_newer_server packing(*library);
+            return library->init(&made->me_, nullptr, 0);
+        }();
         if (status != PMIX_SUCCESS) {
             ucs::log::error(oob_log,
                             "PMIx_Init: {}; start the program by a launcher with PMIx (mpirun, "

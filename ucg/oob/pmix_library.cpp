@@ -24,6 +24,7 @@ struct loaded {
                find(library, "PMIx_Commit", f.commit) && find(library, "PMIx_Fence_nb", f.fence) &&
                find(library, "PMIx_Get", f.get_now) && find(library, "PMIx_Get_nb", f.get) &&
                find(library, "PMIx_Error_string", f.error_string) &&
+               find(library, "PMIx_Get_version", f.version) &&
                find(library, "PMIx_Value_destruct", f.destruct_value);
         if (good) return;
         const char* const why = ::dlerror();

@@ -17,6 +17,7 @@ struct pmix_library {
     decltype(&PMIx_Get) get_now;
     decltype(&PMIx_Get_nb) get;
     decltype(&PMIx_Error_string) error_string;
+    decltype(&PMIx_Get_version) version;  // "OpenPMIx 4.2.2, repo rev: ..."
     decltype(&PMIx_Value_destruct) destruct_value;
 
     // Null: `why_not` says why.
