@@ -10,6 +10,7 @@
 
 #include "ucg/core/context.hpp"
 #include "ucg/core/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/sys/uuid.hpp"
 
 namespace ucg {
@@ -359,13 +360,14 @@ ucs_status_t joining::open_memory() {
     if (!is_owner) {
         const std::string path =
             fmt::format("/proc/{}/fd/{}", people_[owner].process.pid, ways_[owner].memory);
-        opened.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+        opened = ucs::sys::within_budget(ucs::unique_fd(::open(path.c_str(), O_RDWR | O_CLOEXEC)));
         if (!opened) {
+            const bool none_left = errno == EMFILE || errno == ENFILE;
             ucs::log::error(core_log,
                             "the memory of this node cannot be opened at {}: {}; with "
                             "UCG_NODE_ENGINE=n in all processes messages are used instead",
                             path, std::strerror(errno));
-            return UCS_ERR_SHMEM_SEGMENT;
+            return none_left ? UCS_ERR_EXCEEDS_LIMIT : UCS_ERR_SHMEM_SEGMENT;
         }
     }
     auto memory = node::segment::attach(is_owner ? own_memory_.get() : opened.get(), geometry());

@@ -1,6 +1,7 @@
 #include "ucg/node/segment.hpp"
 
 #include "ucg/node/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucg::node {
 
@@ -12,6 +13,8 @@ ucs::result<ucs::unique_fd> segment::make(const geometry& like) {
     }
     auto file = ucs::memory::make_memory_file("hawser-node", like.bytes());
     if (!file) return file.status();
+    *file = ucs::sys::within_budget(std::move(*file));
+    if (!*file) return UCS_ERR_EXCEEDS_LIMIT;
     auto first = ucs::memory::mapped::file(file->get(), page);
     if (!first) return first.status();
     header& head = *reinterpret_cast<header*>(first->data());

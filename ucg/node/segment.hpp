@@ -33,7 +33,8 @@ public:
     segment() noexcept = default;
 
     // A memory file with its header written, for one rank of the group to make and pass to the
-    // others. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
+    // others. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY; UCS_ERR_EXCEEDS_LIMIT: the descriptors that
+    // are left are the program's.
     [[nodiscard]] static ucs::result<ucs::unique_fd> make(const geometry& like);
 
     // Maps one that somebody else made. Its size and its header are checked against what is

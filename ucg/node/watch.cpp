@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "ucg/node/log.hpp"
-#include "ucs/log/throttle.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/type/unique_fd.hpp"
 
 namespace ucg::node {
@@ -39,13 +39,14 @@ public:
         // One that is dead may have left its number to another process.
         if (auto known = by_pid_[pid].lock(); known != nullptr && !known->is_dead()) return known;
         std::erase_if(by_pid_, [](const auto& each) { return each.second.expired(); });
-        ucs::unique_fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+        ucs::unique_fd pidfd = ucs::sys::within_budget(
+            ucs::unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
         if (!pidfd) {
             gone = errno == ESRCH;
             if (!gone)
-                unnoticed_.warn(node_log,
-                                "the death of process {} will not be noticed: pidfd_open: {}", pid,
-                                std::strerror(errno));
+                ucs::log::warn(node_log,
+                               "the death of process {} will not be noticed: pidfd_open: {}", pid,
+                               std::strerror(errno));
             return nullptr;
         }
         auto opened = std::make_shared<const watched_process>(std::move(pidfd));
@@ -55,7 +56,6 @@ public:
 
 private:
     std::mutex lock_;
-    ucs::log::throttle unnoticed_;  // a program may make any number of groups
     std::unordered_map<pid_t, std::weak_ptr<const watched_process>> by_pid_;
 };
 
