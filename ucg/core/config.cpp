@@ -115,9 +115,10 @@ const ucs::config::table& config::options() {
                  "libucg_mpi: whether collectives of MPI programs are taken. In the environment "
                  "only; n in one process counts for all."),
              make_option<&config::mpi_eager>(
-                 "MPI_EAGER", "y",
-                 "libucg_mpi: whether a communicator gets its group when it is made. n: at its "
-                 "first blocking collective; non-blocking ones before it are the MPI's."),
+                 "MPI_EAGER", "n",
+                 "libucg_mpi: whether a communicator gets its group when it is made. n: at the "
+                 "first blocking or persistent collective that ucg would serve; non-blocking ones "
+                 "before it are the MPI's."),
              make_option<&config::mpi_stats>(
                  "MPI_STATS", "n",
                  "libucg_mpi: whether rank 0 prints at the end how many calls of each function "

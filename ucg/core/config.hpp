@@ -26,7 +26,7 @@ struct config {
     bool check = false;
     // Of libucg_mpi, which reads them by itself.
     bool mpi = true;
-    bool mpi_eager = true;
+    bool mpi_eager = false;
     bool mpi_stats = false;
     ucs::config::ternary lazy_addresses = ucs::config::ternary::automatic;
     ucs::config::duration latency;

@@ -12,34 +12,46 @@
 // MPI_NAME, MPI_INAME and MPI_NAME_init, their names ending with END. KIND: our name of it;
 // PARAMETERS in brackets, without the communicator and what comes behind it; then their names, as
 // describe_KIND takes them too.
-#define UCG_MPI_TAKE(END, NAME, INAME, KIND, PARAMETERS, ...)                                    \
-    int MPI_##NAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm) {                               \
-        return do_blocking(                                                                      \
-            function::KIND, comm,                                                                \
-            [&](prepared& call, served& of) {                                                    \
-                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);                     \
-            },                                                                                   \
-            [&] { return PMPI_##NAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm); });                 \
-    }                                                                                            \
-    int MPI_##INAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Request* request) {        \
-        return do_nonblocking(                                                                   \
-            function::KIND, comm, request,                                                       \
-            [&](prepared& call, served& of) {                                                    \
-                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);                     \
-            },                                                                                   \
-            [&] { return PMPI_##INAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm, request); });       \
-    }                                                                                            \
-    int MPI_##NAME##_init##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Info info,           \
-                               MPI_Request* request) {                                           \
-        return do_persistent(                                                                    \
-            function::KIND, comm, request,                                                       \
-            [&](prepared& call, served& of) {                                                    \
-                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);                     \
-            },                                                                                   \
-            [&] {                                                                                \
-                return PMPI_##NAME##_init##END(UCG_MPI_BEFORE(__VA_ARGS__) comm, info, request); \
-            });                                                                                  \
+#define UCG_MPI_TAKE(END, NAME, INAME, KIND, PARAMETERS, ...)                              \
+    int MPI_##NAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm) {                         \
+        return do_blocking(                                                                \
+            function::KIND, comm,                                                          \
+            [&](prepared& call, const membership& of) {                                    \
+                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);               \
+            },                                                                             \
+            [&] { return PMPI_##NAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm); });           \
+    }                                                                                      \
+    int MPI_##INAME##END(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Request* request) {  \
+        return do_nonblocking(                                                             \
+            function::KIND, comm, request,                                                 \
+            [&](prepared& call, const membership& of) {                                    \
+                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);               \
+            },                                                                             \
+            [&] { return PMPI_##INAME##END(UCG_MPI_BEFORE(__VA_ARGS__) comm, request); }); \
+    }                                                                                      \
+    UCG_MPI_TAKE_PERSISTENT(MPI_, PMPI_, NAME##_init##END, KIND, PARAMETERS, __VA_ARGS__)  \
+    UCG_MPI_TAKE_EXTENSION(NAME##_init##END, KIND, PARAMETERS, __VA_ARGS__)
+
+#define UCG_MPI_TAKE_PERSISTENT(PREFIX, ITS_PREFIX, NAME, KIND, PARAMETERS, ...)                   \
+    int PREFIX##NAME(UCG_MPI_BEFORE PARAMETERS MPI_Comm comm, MPI_Info info,                       \
+                     MPI_Request* request) {                                                       \
+        return do_persistent(                                                                      \
+            function::KIND, comm, request,                                                         \
+            [&](prepared& call, const membership& of) {                                            \
+                return describe_##KIND(call, of __VA_OPT__(, ) __VA_ARGS__);                       \
+            },                                                                                     \
+            [&] {                                                                                  \
+                return pass_on(ITS_PREFIX##NAME, UCG_MPI_BEFORE(__VA_ARGS__) comm, info, request); \
+            });                                                                                    \
     }
+
+// The name in Open MPI 4.
+#if UCG_MPI_SERVES_OPEN_MPI_5
+#define UCG_MPI_TAKE_EXTENSION(NAME, KIND, PARAMETERS, ...) \
+    UCG_MPI_TAKE_PERSISTENT(MPIX_, PMPIX_, NAME, KIND, PARAMETERS, __VA_ARGS__)
+#else
+#define UCG_MPI_TAKE_EXTENSION(NAME, KIND, PARAMETERS, ...)
+#endif
 
 // All that have counts; of the types COUNT and PLACE.
 #define UCG_MPI_TAKE_ALL(END, COUNT, PLACE)                                                        \

@@ -1,5 +1,6 @@
-// Calls that make communicators. All ranks of the new one are in them and may wait for each other:
-// the place to make its group, so that non-blocking collectives find one.
+// Calls that make communicators. With UCG_MPI_EAGER=y they make the group, too: all ranks of the
+// new communicator are in them and may wait for each other, and non-blocking collectives then find
+// it.
 #include "ucg/mpi/exported.hpp"
 #include "ucg/mpi/progress.hpp"
 #include "ucg/mpi/served.hpp"
@@ -12,7 +13,7 @@ template<class Call>
 int made_by(MPI_Comm* made, const Call& call) noexcept {
     const int status = away(call);
     if (status == MPI_SUCCESS && library().active && library().eager && *made != MPI_COMM_NULL)
-        static_cast<void>(served::make(*made));
+        served::join_early(*made);
     return status;
 }
 
@@ -90,19 +91,20 @@ int MPI_Comm_disconnect(MPI_Comm* comm) {
     return away([&] { return PMPI_Comm_disconnect(comm); });
 }
 
-#if MPI_VERSION >= 4
+#if UCG_MPI_HAS_CALLS_OF_4
 int MPI_Comm_create_from_group(MPI_Group group, const char* tag, MPI_Info info,
                                MPI_Errhandler handler, MPI_Comm* made) {
-    return made_by(made,
-                   [&] { return PMPI_Comm_create_from_group(group, tag, info, handler, made); });
+    return made_by(made, [&] {
+        return pass_on(PMPI_Comm_create_from_group, group, tag, info, handler, made);
+    });
 }
 
 int MPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group remote,
                                      int remote_leader, const char* tag, MPI_Info info,
                                      MPI_Errhandler handler, MPI_Comm* made) {
     return away([&] {
-        return PMPI_Intercomm_create_from_groups(local, leader, remote, remote_leader, tag, info,
-                                                 handler, made);
+        return pass_on(PMPI_Intercomm_create_from_groups, local, leader, remote, remote_leader, tag,
+                       info, handler, made);
     });
 }
 #endif

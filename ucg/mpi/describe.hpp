@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "ucg/mpi/fits.hpp"
+#include "ucg/mpi/membership.hpp"
 #include "ucg/mpi/prepared.hpp"
-#include "ucg/mpi/served.hpp"
 #include "ucg/mpi/types.hpp"
 
 namespace ucg::mpi {
@@ -162,15 +162,15 @@ inline void reduction_sides(prepared& p, const void* in, std::uint64_t in_elemen
 
 // --- each collective ---
 
-inline reason describe_barrier(prepared& p, const served&) noexcept {
+inline reason describe_barrier(prepared& p, const membership&) noexcept {
     p.args.coll = UCG_COLL_BARRIER;
     return reason::none;
 }
 
 template<class Count>
-reason describe_bcast(prepared& p, const served& of, void* buffer, Count count, MPI_Datatype type,
-                      int root) {
-    if (type == MPI_DATATYPE_NULL || root < 0 || static_cast<std::uint32_t>(root) >= of.size())
+reason describe_bcast(prepared& p, const membership& of, void* buffer, Count count,
+                      MPI_Datatype type, int root) {
+    if (type == MPI_DATATYPE_NULL || root < 0 || static_cast<std::uint32_t>(root) >= of.size)
         return reason::arguments;
     const layout where = layout_of(type);
     if (!fits(count, 1, where.size)) return reason::arguments;
@@ -183,52 +183,52 @@ reason describe_bcast(prepared& p, const served& of, void* buffer, Count count, 
         return reason::none;
     }
     describing::stage_output(p, buffer, where, {{0, elements}});
-    const bool gives = of.rank() == p.args.root;
+    const bool gives = of.rank == p.args.root;
     p.inputs = gives ? 1 : 0;
     p.has_output = !gives;
     return reason::none;
 }
 
 template<class Count>
-reason describe_allgather(prepared& p, const served& of, const void* in, Count in_count,
+reason describe_allgather(prepared& p, const membership& of, const void* in, Count in_count,
                           MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type) {
     const bool in_place = in == MPI_IN_PLACE;
     if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
     const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fits(out_count, of.size(), target.size) || (!in_place && !fits(in_count, 1, source.size)))
+    if (!fits(out_count, of.size, target.size) || (!in_place && !fits(in_count, 1, source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLGATHER, in_place);
     p.args.count = static_cast<std::uint64_t>(out_count) * target.size;
-    describing::sides(p, in, in_count, source, out, of.size(), out_count, target);
+    describing::sides(p, in, in_count, source, out, of.size, out_count, target);
     if (in_place && p.out) {
-        p.first_input = of.rank();
+        p.first_input = of.rank;
         p.inputs = 1;
     }
     return reason::none;
 }
 
 template<class Count>
-reason describe_alltoall(prepared& p, const served& of, const void* in, Count in_count,
+reason describe_alltoall(prepared& p, const membership& of, const void* in, Count in_count,
                          MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type) {
     const bool in_place = in == MPI_IN_PLACE;
     if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
     const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fits(out_count, of.size(), target.size) ||
-        (!in_place && !fits(in_count, of.size(), source.size)))
+    if (!fits(out_count, of.size, target.size) ||
+        (!in_place && !fits(in_count, of.size, source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLTOALL, in_place);
     p.args.count = static_cast<std::uint64_t>(out_count) * target.size;
     using wide = std::uint64_t;
-    describing::sides<wide>(p, in, in_place ? 0 : static_cast<wide>(in_count) * of.size(), source,
-                            out, of.size(), static_cast<wide>(out_count), target);
-    if (in_place && p.out) p.inputs = of.size();
+    describing::sides<wide>(p, in, in_place ? 0 : static_cast<wide>(in_count) * of.size, source,
+                            out, of.size, static_cast<wide>(out_count), target);
+    if (in_place && p.out) p.inputs = of.size;
     return reason::none;
 }
 
 template<class Count, class Place>
-reason describe_allgatherv(prepared& p, const served& of, const void* in, Count in_count,
+reason describe_allgatherv(prepared& p, const membership& of, const void* in, Count in_count,
                            MPI_Datatype in_type, void* out, const Count* counts,
                            const Place* places, MPI_Datatype out_type) {
     const blocks_of<Count, Place> out_blocks{counts, places};
@@ -236,11 +236,11 @@ reason describe_allgatherv(prepared& p, const served& of, const void* in, Count 
     if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
     const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fit(counts, places, of.size(), target.size) ||
+    if (!fit(counts, places, of.size, target.size) ||
         (!in_place && !fits(in_count, 1, source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLGATHERV, in_place);
-    auto pieces = describing::pieces_of(out_blocks, of.size(), target.extent);
+    auto pieces = describing::pieces_of(out_blocks, of.size, target.extent);
     describing::set_counts(p.blocks.dst_counts, pieces, target.size);
     describing::range whole;
     if (target.dense) {
@@ -250,7 +250,7 @@ reason describe_allgatherv(prepared& p, const served& of, const void* in, Count 
         p.args.dst = const_cast<void*>(whole.begin);
     } else {
         describing::stage_output(p, out, target, std::move(pieces));
-        p.first_input = of.rank();
+        p.first_input = of.rank;
         p.inputs = in_place ? 1 : 0;
     }
     if (in_place) return reason::none;
@@ -265,7 +265,7 @@ reason describe_allgatherv(prepared& p, const served& of, const void* in, Count 
 }
 
 template<class Count, class Place>
-reason describe_alltoallv(prepared& p, const served& of, const void* in, const Count* in_counts,
+reason describe_alltoallv(prepared& p, const membership& of, const void* in, const Count* in_counts,
                           const Place* in_places, MPI_Datatype in_type, void* out,
                           const Count* out_counts, const Place* out_places, MPI_Datatype out_type) {
     const blocks_of<Count, Place> in_blocks{in_counts, in_places},
@@ -274,11 +274,11 @@ reason describe_alltoallv(prepared& p, const served& of, const void* in, const C
     if (out_type == MPI_DATATYPE_NULL || (!in_place && in_type == MPI_DATATYPE_NULL))
         return reason::arguments;
     const layout target = layout_of(out_type), source = in_place ? target : layout_of(in_type);
-    if (!fit(out_counts, out_places, of.size(), target.size) ||
-        (!in_place && !fit(in_counts, in_places, of.size(), source.size)))
+    if (!fit(out_counts, out_places, of.size, target.size) ||
+        (!in_place && !fit(in_counts, in_places, of.size, source.size)))
         return reason::arguments;
     describing::begin(p, UCG_COLL_ALLTOALLV, in_place);
-    auto pieces = describing::pieces_of(out_blocks, of.size(), target.extent);
+    auto pieces = describing::pieces_of(out_blocks, of.size, target.extent);
     describing::set_counts(p.blocks.dst_counts, pieces, target.size);
     describing::range whole;
     std::ptrdiff_t low = 0;
@@ -288,10 +288,10 @@ reason describe_alltoallv(prepared& p, const served& of, const void* in, const C
         p.args.dst = const_cast<void*>(whole.begin);
     } else {
         describing::stage_output(p, out, target, std::move(pieces));
-        p.inputs = in_place ? of.size() : 0;
+        p.inputs = in_place ? of.size : 0;
     }
     if (in_place) return reason::none;
-    pieces = describing::pieces_of(in_blocks, of.size(), source.extent);
+    pieces = describing::pieces_of(in_blocks, of.size, source.extent);
     describing::set_counts(p.blocks.src_counts, pieces, source.size);
     if (source.dense) {
         const describing::range from = describing::range_of(in, pieces, source.size, low);
@@ -306,7 +306,7 @@ reason describe_alltoallv(prepared& p, const served& of, const void* in, const C
 }
 
 template<class Count>
-reason describe_allreduce(prepared& p, const served&, const void* in, void* out, Count count,
+reason describe_allreduce(prepared& p, const membership&, const void* in, void* out, Count count,
                           MPI_Datatype type, MPI_Op op) {
     const reason why =
         describing::reduction(p, UCG_COLL_ALLREDUCE, in == MPI_IN_PLACE, count, 1, type, op);
@@ -317,41 +317,41 @@ reason describe_allreduce(prepared& p, const served&, const void* in, void* out,
 }
 
 template<class Count>
-reason describe_reduce(prepared& p, const served& of, const void* in, void* out, Count count,
+reason describe_reduce(prepared& p, const membership& of, const void* in, void* out, Count count,
                        MPI_Datatype type, MPI_Op op, int root) {
-    if (root < 0 || static_cast<std::uint32_t>(root) >= of.size()) return reason::arguments;
+    if (root < 0 || static_cast<std::uint32_t>(root) >= of.size) return reason::arguments;
     const reason why =
         describing::reduction(p, UCG_COLL_REDUCE, in == MPI_IN_PLACE, count, 1, type, op);
     if (why != reason::none) return why;
     p.args.count = static_cast<std::uint64_t>(count);
     p.args.root = static_cast<std::uint32_t>(root);
-    const bool takes = of.rank() == p.args.root;
+    const bool takes = of.rank == p.args.root;
     describing::reduction_sides(p, in, p.args.count, takes ? out : nullptr,
                                 takes ? p.args.count : 0);
     return reason::none;
 }
 
 template<class Count>
-reason describe_reduce_scatter_block(prepared& p, const served& of, const void* in, void* out,
+reason describe_reduce_scatter_block(prepared& p, const membership& of, const void* in, void* out,
                                      Count count, MPI_Datatype type, MPI_Op op) {
     const reason why = describing::reduction(p, UCG_COLL_REDUCE_SCATTER_BLOCK, in == MPI_IN_PLACE,
-                                             count, of.size(), type, op);
+                                             count, of.size, type, op);
     if (why != reason::none) return why;
     p.args.count = static_cast<std::uint64_t>(count);
-    describing::reduction_sides(p, in, p.args.count * of.size(), out, p.args.count);
+    describing::reduction_sides(p, in, p.args.count * of.size, out, p.args.count);
     return reason::none;
 }
 
 template<class Count>
-reason describe_reduce_scatter(prepared& p, const served& of, const void* in, void* out,
+reason describe_reduce_scatter(prepared& p, const membership& of, const void* in, void* out,
                                const Count* counts, MPI_Datatype type, MPI_Op op) {
-    const auto all = sum_of(counts, of.size());
+    const auto all = sum_of(counts, of.size);
     if (!all) return reason::arguments;
     const reason why =
         describing::reduction(p, UCG_COLL_REDUCE_SCATTER, in == MPI_IN_PLACE, *all, 1, type, op);
     if (why != reason::none) return why;
-    p.blocks.dst_counts.assign(counts, counts + of.size());
-    describing::reduction_sides(p, in, *all, out, p.blocks.dst_counts[of.rank()]);
+    p.blocks.dst_counts.assign(counts, counts + of.size);
+    describing::reduction_sides(p, in, *all, out, p.blocks.dst_counts[of.rank]);
     return reason::none;
 }
 

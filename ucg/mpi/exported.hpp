@@ -3,27 +3,44 @@
 
 #include <mpi.h>
 
-// Open MPI 4 has persistent collectives under names of its own.
-#if MPI_VERSION < 4 && defined(OPEN_MPI)
+// Open MPI 4 has persistent collectives under names of its own, MPIX_..._init, and Open MPI 5 those
+// of MPI 4. A library that is built with the headers of Open MPI 4 serves both, which have the same
+// name and interface (libmpi.so.40): what only one of them has is a weak reference, and null with
+// the other.
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+#define UCG_MPI_SERVES_OPEN_MPI_5 1
 #include <mpi-ext.h>
-#define MPI_Barrier_init MPIX_Barrier_init
-#define MPI_Bcast_init MPIX_Bcast_init
-#define MPI_Reduce_init MPIX_Reduce_init
-#define MPI_Allreduce_init MPIX_Allreduce_init
-#define MPI_Allgather_init MPIX_Allgather_init
-#define MPI_Allgatherv_init MPIX_Allgatherv_init
-#define MPI_Alltoall_init MPIX_Alltoall_init
-#define MPI_Alltoallv_init MPIX_Alltoallv_init
-#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
-#define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
-#define PMPI_Barrier_init PMPIX_Barrier_init
-#define PMPI_Bcast_init PMPIX_Bcast_init
-#define PMPI_Reduce_init PMPIX_Reduce_init
-#define PMPI_Allreduce_init PMPIX_Allreduce_init
-#define PMPI_Allgather_init PMPIX_Allgather_init
-#define PMPI_Allgatherv_init PMPIX_Allgatherv_init
-#define PMPI_Alltoall_init PMPIX_Alltoall_init
-#define PMPI_Alltoallv_init PMPIX_Alltoallv_init
-#define PMPI_Reduce_scatter_init PMPIX_Reduce_scatter_init
-#define PMPI_Reduce_scatter_block_init PMPIX_Reduce_scatter_block_init
+
+#include "ucg/mpi/open_mpi_5.hpp"
+#pragma weak PMPIX_Barrier_init
+#pragma weak PMPIX_Bcast_init
+#pragma weak PMPIX_Reduce_init
+#pragma weak PMPIX_Allreduce_init
+#pragma weak PMPIX_Allgather_init
+#pragma weak PMPIX_Allgatherv_init
+#pragma weak PMPIX_Alltoall_init
+#pragma weak PMPIX_Alltoallv_init
+#pragma weak PMPIX_Reduce_scatter_init
+#pragma weak PMPIX_Reduce_scatter_block_init
+#else
+#define UCG_MPI_SERVES_OPEN_MPI_5 0
 #endif
+
+// Functions of MPI 4 but those with large counts: Open MPI 5 has them and says that it is MPI 3.1.
+#if MPI_VERSION >= 4 || defined(OPEN_MPI)
+#define UCG_MPI_HAS_CALLS_OF_4 1
+#else
+#define UCG_MPI_HAS_CALLS_OF_4 0
+#endif
+
+namespace ucg::mpi {
+
+// Calls a function of the MPI's that the MPI of this run need not have.
+template<class... Parameters, class... Args>
+int pass_on(int (*call)(Parameters...), Args... args) noexcept {
+    if (call != nullptr) return call(args...);
+    PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_UNSUPPORTED_OPERATION);
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+}  // namespace ucg::mpi

@@ -45,6 +45,22 @@ void tear_down() noexcept {
     own = {};
 }
 
+int on_self_deleted(MPI_Comm, int, void*, void*) noexcept {
+    end();
+    return MPI_SUCCESS;
+}
+
+// The key lives as long as the attribute.
+bool end_with_self() noexcept {
+    int key = MPI_KEYVAL_INVALID;
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_self_deleted, &key, nullptr) !=
+        MPI_SUCCESS)
+        return false;
+    const bool set = PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) == MPI_SUCCESS;
+    PMPI_Comm_free_keyval(&key);
+    return set;
+}
+
 }  // namespace
 
 library_state& library() noexcept {
@@ -63,12 +79,14 @@ void begin(int thread_level) noexcept {
     if (wanted.stats) statistics().enable();
     if (agreed[0] == 0) {
         tear_down();
+        own.ends_with_self = end_with_self();
         return;
     }
+    own.ends_with_self = end_with_self();
     learn_types();
     own.eager = agreed[1] != 0;
     own.active = true;
-    static_cast<void>(served::make(MPI_COMM_WORLD));
+    served::join_early(MPI_COMM_WORLD);
 }
 
 void end() noexcept {
@@ -103,6 +121,6 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int MPI_Finalize() {
-    end();
+    if (!library().ends_with_self) end();
     return PMPI_Finalize();
 }

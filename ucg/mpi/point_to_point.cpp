@@ -181,9 +181,9 @@ int MPI_Win_test(MPI_Win win, int* flag) {
     return PMPI_Win_test(win, flag);
 }
 
-#if MPI_VERSION >= 4
+#if UCG_MPI_HAS_CALLS_OF_4
 int MPI_Parrived(MPI_Request request, int partition, int* flag) {
     if (!is_mpi_alone()) static_cast<void>(moving().advance());
-    return PMPI_Parrived(request, partition, flag);
+    return pass_on(PMPI_Parrived, request, partition, flag);
 }
 #endif

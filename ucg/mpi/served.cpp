@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <numeric>
 
 #include "ucg/mpi/types.hpp"
 #include "ucg/node/cores.hpp"
@@ -47,48 +46,12 @@ void on_end(ucg_request_h, ucs_status_t, void* arg) {
     if (kept->owner != nullptr) moving().ended(*kept->owner);
 }
 
-// What a rank knows of a communicator without asking the others, who find the same.
-struct membership {
-    reason refused = reason::none;
-    std::uint32_t rank = 0, size = 0;
-};
+// Descriptors, memory or numbers were used up when a group was made last: no other one is tried
+// before one of those that there are has gone. Ranks differ in this; they agree in join().
+std::atomic<bool> nothing_left{false};
 
-// Whether MPI_COMM_WORLD has all members of a group. Some at a time: it must not need memory, since
-// a rank that finds out less than the others would wait for them.
-bool are_of_world(MPI_Group members, int size) noexcept {
-    int here[64], there[64];
-    for (int begin = 0; begin < size; begin += 64) {
-        const int count = std::min(size - begin, 64);
-        std::iota(here, here + count, begin);
-        PMPI_Group_translate_ranks(members, count, here, library().world, there);
-        if (std::find(there, there + count, MPI_UNDEFINED) != there + count) return false;
-    }
-    return true;
-}
-
-// In the order in which it can be told.
-membership membership_of(MPI_Comm comm) noexcept {
-    int between = 0, rank = 0, size = 0;
-    PMPI_Comm_test_inter(comm, &between);
-    if (between != 0) return {reason::intercommunicator, 0, 0};
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &size);
-    membership made{reason::none, static_cast<std::uint32_t>(rank),
-                    static_cast<std::uint32_t>(size)};
-    if (size == 1) {
-        made.refused = reason::alone;
-        return made;
-    }
-    // Processes of another MPI_COMM_WORLD may run without this library. If any member is of
-    // another one, each member sees one that is of another than its own.
-    MPI_Group members = MPI_GROUP_NULL;
-    if (PMPI_Comm_group(comm, &members) != MPI_SUCCESS) {
-        made.refused = reason::no_group;
-        return made;
-    }
-    if (!are_of_world(members, size)) made.refused = reason::several_worlds;
-    PMPI_Group_free(&members);
-    return made;
+bool is_shortage(ucs_status_t why) noexcept {
+    return why == UCS_ERR_EXCEEDS_LIMIT || why == UCS_ERR_NO_MEMORY || why == UCS_ERR_NO_RESOURCE;
 }
 
 // How far a rank has come with a communicator of its own.
@@ -120,20 +83,15 @@ served* served::find(MPI_Comm comm) noexcept {
     return place.found;
 }
 
+served* served::find_or_make(MPI_Comm comm) noexcept {
+    served* const found = find(comm);
+    return found != nullptr ? found : make(comm);
+}
+
 served* served::make(MPI_Comm comm) noexcept {
-    const membership own = membership_of(comm);
-    auto* const made = new (std::nothrow) served(comm, own.refused, own.rank, own.size);
-    const bool found = made != nullptr && made->hang_on();
-    bool found_by_all = found;
-    if (own.refused == reason::none)
-        found_by_all =
-            found ? made->join_others() : agreed(comm, readiness::nothing) >= readiness::found;
-    if (found_by_all) return made;
-    // Some rank would not find it again, and make another one alone: so all of them forget it.
-    if (found)
-        PMPI_Comm_delete_attr(comm, library().group_key);  // comes to on_free
-    else
-        delete made;
+    auto* const made = new (std::nothrow) served(comm, membership_of(comm));
+    if (made == nullptr || made->hang_on()) return made;
+    delete made;
     return nullptr;
 }
 
@@ -150,27 +108,54 @@ bool served::hang_on() noexcept try {
     return false;
 }
 
-bool served::join_others() noexcept {
-    exchange_.reset(new (std::nothrow) exchange(comm_));
-    if (exchange_) begin_group();
-    const readiness all = agreed(comm_, group_ != nullptr ? readiness::group : readiness::found);
-    if (all == readiness::group && complete_group()) {
-        refused_ = reason::none;
-    } else {
-        // It would stay among those that each call moves on.
-        ucg_group_destroy(group_);
-        group_ = nullptr;
-        refused_ = reason::no_group;
+void served::decline(MPI_Comm comm) noexcept {
+    static_cast<void>(agreed(comm, readiness::nothing));
+}
+
+void served::join_early(MPI_Comm comm) noexcept {
+    served* const made = find_or_make(comm);
+    if (made == nullptr) {
+        if (membership_of(comm).refused == reason::none) decline(comm);
+    } else if (made->refused() == reason::not_yet) {
+        made->join();
     }
-    return all >= readiness::found;
+}
+
+void served::join() noexcept {
+    if (!nothing_left.load(std::memory_order_relaxed)) begin_group();
+    const readiness all = agreed(comm_, group_ != nullptr ? readiness::group : readiness::found);
+    const bool made = all == readiness::group && complete_group();
+    if (!made) drop_group();
+    // Where some rank has no object, it would ask again in its next call: so do all.
+    if (all >= readiness::found) refused_ = made ? reason::none : reason::no_group;
+    if (members_.rank == 0) statistics().count_group(made);
+}
+
+// A group that was not completed would stay among those that each call moves on.
+void served::drop_group() noexcept {
+    ucg_group_destroy(group_);
+    group_ = nullptr;
 }
 
 void served::begin_group() noexcept {
-    const ucg_oob_t oob = exchange_->as_oob(rank_, size_);
+    exchange_.reset(new (std::nothrow) exchange(comm_));
+    if (!exchange_) return;
+    const ucg_oob_t oob = exchange_->as_oob(members_.rank, members_.size);
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
     params.oob = &oob;
     params.timeout = 1e9;  // as long as MPI would wait
     if (ucg_group_create(library().context, &params, &group_) != UCS_OK) group_ = nullptr;
+}
+
+// A program may make any number of communicators: the first one is named, and UCG_MPI_STATS has the
+// count of all.
+void served::say_refused(ucs_status_t why) const noexcept {
+    static std::atomic<bool> said{false};
+    if (said.exchange(true, std::memory_order_relaxed)) return;
+    std::fprintf(stderr,
+                 "ucg_mpi: no group for a communicator of %u ranks (error %d): the MPI does its "
+                 "collectives, and those of others for which there is no group\n",
+                 members_.size, static_cast<int>(why));
 }
 
 bool served::complete_group() noexcept {
@@ -182,12 +167,8 @@ bool served::complete_group() noexcept {
         waits.again(false);
     }
     if (status != UCS_OK) {
-        if (rank_ == 0)
-            std::fprintf(
-                stderr,
-                "ucg_mpi: no group for a communicator of %u ranks (error %d): the MPI does its "
-                "collectives\n",
-                size_, static_cast<int>(status));
+        if (is_shortage(status)) nothing_left.store(true, std::memory_order_relaxed);
+        if (members_.rank == 0) say_refused(status);
         return false;
     }
     ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
@@ -200,7 +181,9 @@ bool served::complete_group() noexcept {
 
 served::~served() {
     kept_.clear();
+    if (group_ == nullptr) return;
     ucg_group_destroy(group_);
+    nothing_left.store(false, std::memory_order_relaxed);
 }
 
 void served::forget_comm() noexcept {
@@ -319,7 +302,7 @@ ucs_status_t served::wait(ucg_request_h request) const noexcept {
 int served::fail(const char* what, ucs_status_t status) const noexcept {
     std::fprintf(stderr,
                  "ucg_mpi: %s failed on rank %u of %u: error %d; UCG_MPI=n leaves it to the MPI\n",
-                 what, rank_, size_, static_cast<int>(status));
+                 what, members_.rank, members_.size, static_cast<int>(status));
     PMPI_Comm_call_errhandler(comm_ != MPI_COMM_NULL ? comm_ : MPI_COMM_WORLD, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
 }

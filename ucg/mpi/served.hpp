@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ucg/mpi/exchange.hpp"
+#include "ucg/mpi/membership.hpp"
 #include "ucg/mpi/prepared.hpp"
 #include "ucg/mpi/progress.hpp"
 
@@ -33,25 +34,35 @@ struct kept_request {
 };
 
 // Hangs on its communicator as an attribute, and goes with it, or with its last operation if that
-// is later. One thread at a time calls collectives of a communicator, by MPI's rules; any thread
-// may settle what ended.
+// is later. It has no group at first: join() makes it, when a collective needs it. One thread at a
+// time calls collectives of a communicator, by MPI's rules; any thread may settle what ended.
 class served {
 public:
-    // The one of a communicator, or nullptr if it has none yet. Looks it up in a few places that
-    // this thread remembers before it asks MPI.
+    // The object of a communicator, or nullptr if there is none yet. Looks it up in a few slots
+    // that this thread remembers before it asks MPI.
     static served* find(MPI_Comm comm) noexcept;
-    // Makes it, collectively and with waiting for the others. nullptr, on all ranks alike: some
-    // rank could not keep it, and the next blocking call tries again.
-    static served* make(MPI_Comm comm) noexcept;
+    // Makes it if there is none, without asking other ranks. nullptr: this rank has no memory for
+    // it, or MPI refuses to keep it.
+    static served* find_or_make(MPI_Comm comm) noexcept;
+    // For a rank that has no object, or no memory for the call, where the others join(): they find
+    // no group. Collective, as join().
+    static void decline(MPI_Comm comm) noexcept;
+    // The same for a new communicator whose group is wanted at once. Collective over it.
+    static void join_early(MPI_Comm comm) noexcept;
 
     served(const served&) = delete;
     served& operator=(const served&) = delete;
     ~served();
 
-    // reason::none: it can be used; else why all its collectives go to MPI, for ever.
+    // reason::none: there is a group. reason::not_yet: join() may make one. Any other reason: the
+    // MPI does all collectives of this communicator.
     [[nodiscard]] reason refused() const noexcept { return refused_; }
-    [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
-    [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+    [[nodiscard]] const membership& members() const noexcept { return members_; }
+
+    // Makes the group together with the other ranks, and waits for them. Collective over the
+    // communicator; all ranks find the same: refused() says what. It stays reason::not_yet if some
+    // rank has no object for this communicator.
+    void join() noexcept;
 
     // A request for this that does not run, with these buffers. std::bad_alloc.
     ucs_status_t get(prepared& what, kept_request*& got);
@@ -74,21 +85,21 @@ public:
     static int on_free(MPI_Comm comm, int key, void* value, void* extra) noexcept;
 
 private:
-    served(MPI_Comm comm, reason refused, std::uint32_t rank, std::uint32_t size) noexcept
-        : comm_(comm), refused_(refused), rank_(rank), size_(size) {}
+    served(MPI_Comm comm, const membership& members) noexcept
+        : comm_(comm), members_(members), refused_(without_group(members)) {}
+    static served* make(MPI_Comm comm) noexcept;
     // Puts it where find() and destroy_all() look. false: there is no memory, or MPI refuses.
     [[nodiscard]] bool hang_on() noexcept;
-    // Makes the group with the others; `refused_` says whether it is there. false: some rank could
-    // not keep its part.
-    [[nodiscard]] bool join_others() noexcept;
     void begin_group() noexcept;
     [[nodiscard]] bool complete_group() noexcept;
+    void drop_group() noexcept;
+    void say_refused(ucs_status_t why) const noexcept;
     ucs_status_t end_refused(const kept_request& which, ucs_status_t why) const noexcept;
     void forget_comm() noexcept;
 
-    MPI_Comm comm_;   // MPI_COMM_NULL once it was freed
-    reason refused_;  // none: also while the ranks have not agreed yet
-    const std::uint32_t rank_, size_;
+    MPI_Comm comm_;  // MPI_COMM_NULL once it was freed
+    membership members_;
+    reason refused_;
     ucg_group_h group_ = nullptr;
     std::unique_ptr<exchange> exchange_;  // goes after the group
     std::vector<std::unique_ptr<kept_request>> kept_;

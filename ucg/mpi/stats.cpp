@@ -15,6 +15,7 @@ namespace {
 using table =
     std::array<std::array<std::array<std::atomic<long>, reason_count>, form_count>, function_count>;
 table counts;
+std::atomic<long> groups_made, groups_refused;
 
 constexpr std::array<const char*, function_count> names{
     "barrier",    "bcast",    "reduce",    "allreduce",      "allgather",
@@ -74,11 +75,18 @@ void stats::add(function what, form how, reason why) noexcept {
               .fetch_add(1, std::memory_order_relaxed);
 }
 
+void stats::count_group(bool made) noexcept {
+    (made ? groups_made : groups_refused).fetch_add(1, std::memory_order_relaxed);
+}
+
 void stats::print() noexcept try {
-    constexpr std::size_t all = function_count * form_count * reason_count;
+    constexpr std::size_t calls = function_count * form_count * reason_count;
+    constexpr std::size_t made = calls, refused = calls + 1, wanted = calls + 2, all = calls + 3;
     // Every rank says whether it wants to print, so that nobody waits for one that does not.
-    std::vector<long> own(all + 1), sum(all + 1);
-    own[all] = enabled_ ? 1 : 0;
+    std::vector<long> own(all), sum(all);
+    own[made] = groups_made.load(std::memory_order_relaxed);
+    own[refused] = groups_refused.load(std::memory_order_relaxed);
+    own[wanted] = enabled_ ? 1 : 0;
     std::size_t i = 0;
     for (const auto& function : counts)
         for (const auto& how : function)
@@ -86,10 +94,12 @@ void stats::print() noexcept try {
                 own[i++] = why.load(std::memory_order_relaxed);
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    PMPI_Reduce(own.data(), sum.data(), static_cast<int>(all + 1), MPI_LONG, MPI_SUM, 0,
+    PMPI_Reduce(own.data(), sum.data(), static_cast<int>(all), MPI_LONG, MPI_SUM, 0,
                 MPI_COMM_WORLD);
-    if (rank != 0 || sum[all] == 0) return;
-    std::string text = "# ucg_mpi: calls of all ranks\n";
+    if (rank != 0 || sum[wanted] == 0) return;
+    std::string text = "# ucg_mpi: calls of all ranks\n# ucg_mpi: groups of communicators: " +
+                       std::to_string(sum[made]) + " made, " + std::to_string(sum[refused]) +
+                       " could not be made\n";
     for (std::size_t each = 0; each < function_count * form_count; ++each) {
         const long* const row = &sum[each * reason_count];
         if (std::all_of(row, row + reason_count, [](long count) { return count == 0; })) continue;

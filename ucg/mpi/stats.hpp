@@ -44,6 +44,8 @@ public:
     void count(function what, form how, reason why) noexcept {
         if (enabled_) add(what, how, why);
     }
+    // A communicator got a group, or none could be made for it; one of its ranks counts.
+    void count_group(bool made) noexcept;
     // Collective over MPI_COMM_WORLD: adds all ranks up, and rank 0 prints.
     void print() noexcept;
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs one MPI or OpenSHMEM program on a given libucp under the distribution's Open MPI or MPICH.
+"""Runs one MPI or OpenSHMEM program on a given libucp under the distribution's Open MPI or MPICH, or under one of the
+virtual environments of contrib/python-clients, whose headers and libraries the program is then built with.
 
 The run counts as passed when mpirun ends with 0 within the limit, the program says so itself, every rank
 proves that exactly the given library served it, in Open MPI through pml/ucx (provider.h; for packages that cannot prove it
@@ -113,7 +114,7 @@ def end_all(process):
     process.wait()
 
 
-ROOT_ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+ROOT_ENV = {f"{name}_ALLOW_RUN_AS_ROOT{end}": "1" for name in ("OMPI", "PRTE") for end in ("", "_CONFIRM")}
 
 
 def library_path(args):
@@ -121,9 +122,24 @@ def library_path(args):
     return str(args.lib) + (f":{old}" if old else "")
 
 
+def build(args, folder):
+    """The program, built with the headers and the library of the MPI in the virtual environment."""
+    library = args.venv / ("lib/libmpi.so.40" if args.mpi == "openmpi5" else "lib/libmpi.so.12")
+    if not library.exists():
+        skip(f"{library} is not there: contrib/python-clients installs it from the Python package index")
+    made = folder / args.program
+    line = [shutil.which("cc") or skip("there is no C compiler"), "-std=gnu11", "-O1", "-D_GNU_SOURCE", "-rdynamic",
+            f"-I{HERE.parent.parent.parent}", f"-isystem{args.venv / 'include'}", str(HERE / f"{args.program}.c"),
+            "-o", str(made), str(library), f"-Wl,-rpath,{library.parent}", "-Wl,--allow-shlib-undefined", "-ldl", "-pthread"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(line)}:\n{done.stderr}")
+    return made
+
+
 def environment(args, libucp):
     env = {**os.environ, **ROOT_ENV, "HAWSER_EXPECT_LIBUCP": str(libucp)}
-    if args.mpi != "mpich":
+    if args.mpi not in ("mpich", "mpich5"):
         env["LD_LIBRARY_PATH"] = library_path(args)
     if args.tls:
         env["UCX_TLS"] = args.tls
@@ -147,15 +163,27 @@ def mpirun(args, command):
         for name, value in ranks_only.items():
             line += ["-genv", name, value]
         return line + command
-    settings = {"pml": "ucx", "osc": "ucx", "opal_common_ucx_tls": "any", "opal_common_ucx_devices": "any",
+    if args.mpi == "mpich5":
+        ranks_only.update(LD_LIBRARY_PATH=library_path(args), MPIR_CVAR_CH4_NETMOD="ucx")
+        line = [str(args.venv / "bin/mpiexec.hydra"), "-launcher", "fork", "-n", str(args.np)]
+        for name, value in ranks_only.items():
+            line += ["-genv", name, value]
+        return line + command
+    settings = {"pml": "ucx", "osc": "ucx,sm" if args.program == "win_shared" else "ucx", "opal_common_ucx_tls": "any", "opal_common_ucx_devices": "any",
                 "coll": "tuned,libnbc,basic,inter,self",
                 # Programs with more threads or ranks than cores must not wait for a time slice each turn.
                 "mpi_yield_when_idle": "1", "orte_abort_print_stack": "1"}
     if args.no_memory_hooks:
         settings["opal_common_ucx_opal_mem_hooks"] = "0"
         settings["memory"] = "^patcher"
-    line = [tool("oshrun" if args.mpi == "shmem" else "mpirun", "openmpi-bin"), "--oversubscribe", "-np",
-            str(args.np)]
+    if args.mpi == "openmpi5":
+        # Ranks that are spawned have what the launcher has, and all others what it is told. They bind all functions
+        # that the libraries import at the start, so that a missing one shows.
+        ranks_only.update(LD_LIBRARY_PATH=library_path(args), LD_BIND_NOW="1")
+        line = [str(args.venv / "bin/mpirun"), "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", "-np", str(args.np)]
+    else:
+        line = [tool("oshrun" if args.mpi == "shmem" else "mpirun", "openmpi-bin"), "--oversubscribe", "-np",
+                str(args.np)]
     if args.mpi == "shmem":
         settings["spml"] = "ucx"
         # While Open MPI closes its components, memory that is freed calls a hook of one that is unloaded
@@ -218,8 +246,9 @@ TAKEN = {
 }
 # Why one of these programs may have calls handed over: it makes them on communicators that are not served, and by
 # types and operators that are not.
+NOT_YET = "non-blocking before there was a group"
 HANDED_OVER = {"taken_forms": {"one rank only", "intercommunicator", "datatype", "operator"}, "taken_progress": set(),
-               "taken_groups": {NO_GROUP, "non-blocking before there was a group"}}
+               "taken_groups": {NO_GROUP, NOT_YET}, "taken_many": {NO_GROUP}}
 
 
 def statistics_of(output):
@@ -246,6 +275,10 @@ def not_taken(args, output):
     for name, (_, _, reasons) in rows.items():
         if NO_GROUP in reasons and NO_GROUP not in HANDED_OVER.get(args.program, ()):
             return f"calls of {name} were handed over, for {NO_GROUP}"
+    expected = re.search(r"^(\d+) groups expected$", output, re.M)
+    made = re.search(r"^# ucg_mpi: groups of communicators: (\d+) made", output, re.M)
+    if expected and (made is None or made[1] != expected[1]):
+        return f"{made[1] if made else 'no'} groups of communicators were made, and not {expected[1]}"
     for name in TAKEN.get(args.program, []):
         taken, others, reasons = rows.get(name, (0, 0, set()))
         if taken == 0 or others > taken:
@@ -266,6 +299,9 @@ def verdict(args, code, output, wanted, seen, strange, pattern, folder):
         reason = not_taken(args, output)
     if reason is None and args.says not in output:
         reason = f"the output has no \"{args.says}\""
+    lines = [line for line in output.splitlines() if re.match(r"ucg_mpi: |\[.*\b(ERROR|WARN)\b", line)]
+    if reason is None and len(lines) > args.most_lines:
+        reason = f"the libraries have written {len(lines)} lines, and not at most {args.most_lines}"
     if reason:
         return reason
     if strange:
@@ -290,8 +326,9 @@ def main():
     parser.add_argument("--bin", type=Path, help="folder of the test programs")
     parser.add_argument("--program", required=True, help="name of a test program, or one of "
                         + ", ".join(PACKAGES))
-    parser.add_argument("--mpi", choices=("openmpi", "mpich", "shmem"), default="openmpi",
-                        help="shmem: the OpenSHMEM of Open MPI")
+    parser.add_argument("--mpi", choices=("openmpi", "mpich", "shmem", "openmpi5", "mpich5"), default="openmpi",
+                        help="shmem: the OpenSHMEM of Open MPI; openmpi5, mpich5: those of --venv")
+    parser.add_argument("--venv", type=Path, help="a virtual environment with an MPI")
     parser.add_argument("--np", type=int, default=2, help="number of ranks")
     parser.add_argument("--tls", default="", help="value of UCX_TLS; empty: unset")
     parser.add_argument("--timeout", type=float, default=120, help="limit in seconds")
@@ -300,6 +337,8 @@ def main():
     parser.add_argument("--taken", type=Path, help="libucg_mpi to preload; the run must show that it took calls")
     parser.add_argument("--left-for", metavar="REASON", help="the reason, as in the statistics of libucg_mpi, for which it "
                         "must leave all calls to the MPI")
+    parser.add_argument("--most-lines", type=float, default=float("inf"), metavar="N", help="the number of errors and "
+                        "warnings that Hawser's libraries may write")
     parser.add_argument("--says", metavar="TEXT", default="", help="what must be in the output")
     args = parser.parse_args()
     if args.taken and not args.taken.exists():
@@ -313,7 +352,8 @@ def main():
         if args.program in PACKAGES:
             command, pattern = package_command(args.program, folder)
         else:
-            command, pattern = [str(args.bin / args.program)], rf"^PASS {args.program}: [1-9]\d* checks"
+            program = build(args, folder) if args.venv else args.bin / args.program
+            command, pattern = [str(program)], rf"^PASS {args.program}: [1-9]\d* checks"
         return run(args, mpirun(args, command), libucp, wanted, pattern, folder)
 
 

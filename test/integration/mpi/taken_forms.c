@@ -8,13 +8,7 @@
 #include <stdbool.h>
 
 #include "check.h"
-
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#define PERSISTENT(name) MPIX_##name##_init
-#else
-#define PERSISTENT(name) MPI_##name##_init
-#endif
+#include "persistent.h"
 
 enum { most_ranks = 16, most_count = 20000 };
 

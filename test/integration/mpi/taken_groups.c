@@ -58,12 +58,14 @@ static void refused(int which) {
     const int taken = made, gone = destroyed;
     refuses = rank == which;
     MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+    sums(copy);
     refuses = 0;
     if (taken > 0 && ranks > 1) {
         CHECK(made == taken + 1, "%d groups", made - taken);
         CHECK(destroyed == gone + (rank != which), "%d groups are gone", destroyed - gone);
     }
     sums(copy);
+    if (taken > 0 && ranks > 1) CHECK(made == taken + 1, "%d groups", made - taken);
     MPI_OK(MPI_Comm_free(&copy));
     sums(MPI_COMM_WORLD);
 }
@@ -93,8 +95,8 @@ static void hurried(int which) {
     const int gone = destroyed;
     hurries = rank == which;
     MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
-    hurries = 0;
     sums(copy);
+    hurries = 0;
     if (made > 0 && ranks > 1) CHECK(destroyed == gone, "the group is gone");
     MPI_OK(MPI_Comm_free(&copy));
 }

@@ -6,13 +6,7 @@
 #include <pthread.h>
 
 #include "check.h"
-
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#define PERSISTENT(name) MPIX_##name##_init
-#else
-#define PERSISTENT(name) MPI_##name##_init
-#endif
+#include "persistent.h"
 
 enum { large = 1 << 18, threads = 3, rounds = 30 };
 
@@ -254,7 +248,7 @@ static void mixed(void) {
 /* A communicator that is freed while its operations run, and one that is made after it. */
 static void freed_early(void) {
     const char* eager = getenv("UCG_MPI_EAGER");
-    const int lazy = eager != NULL && *eager == 'n';
+    const int lazy = eager == NULL || *eager != 'y';
     for (int round = 0; round < 8; ++round) {
         MPI_Comm made;
         MPI_Request request[2];

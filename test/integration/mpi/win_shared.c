@@ -1,0 +1,45 @@
+/*
+ * A window of memory that the ranks of a node share: what one stores, the others load, and put and
+ * get reach the same bytes. In Open MPI this is the component osc/sm, beside osc/ucx.
+ */
+#include "check.h"
+
+enum { words = 1000 };
+
+static void loads_what_others_stored(MPI_Comm node) {
+    uint64_t* mine = NULL;
+    MPI_Win window;
+    int me = 0, size = 0;
+    MPI_OK(MPI_Comm_rank(node, &me));
+    MPI_OK(MPI_Comm_size(node, &size));
+    MPI_OK(MPI_Win_allocate_shared(words * sizeof(*mine), sizeof(*mine), MPI_INFO_NULL, node, &mine,
+                                   &window));
+    MPI_OK(MPI_Win_fence(0, window));
+    for (size_t i = 0; i < words; ++i)
+        mine[i] = pattern_word((uint64_t)me, i);
+    MPI_OK(MPI_Win_fence(0, window));
+    for (int peer = 0; peer < size; ++peer) {
+        MPI_Aint bytes = 0;
+        int unit = 0;
+        uint64_t* theirs = NULL;
+        MPI_OK(MPI_Win_shared_query(window, peer, &bytes, &unit, &theirs));
+        CHECK(unit == sizeof(*theirs), "%d", unit);
+        for (size_t i = 0; i < words; ++i)
+            CHECK(theirs[i] == pattern_word((uint64_t)peer, i), "word %zu of %d", i, peer);
+    }
+    MPI_OK(MPI_Win_fence(0, window));
+    const uint64_t told = 1000 + (uint64_t)me;
+    MPI_OK(MPI_Put(&told, 1, MPI_UINT64_T, (me + 1) % size, 0, 1, MPI_UINT64_T, window));
+    MPI_OK(MPI_Win_fence(0, window));
+    CHECK(mine[0] == 1000 + (uint64_t)((me + size - 1) % size), "%lu", (unsigned long)mine[0]);
+    MPI_OK(MPI_Win_free(&window));
+}
+
+int main(int argc, char** argv) {
+    MPI_Comm node;
+    test_begin(&argc, &argv, "win_shared", MPI_THREAD_SINGLE);
+    MPI_OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    loads_what_others_stored(node);
+    MPI_OK(MPI_Comm_free(&node));
+    return test_end();
+}

@@ -1,0 +1,26 @@
+// Facts about a communicator that a rank finds out without asking the others, who find the same.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "ucg/mpi/stats.hpp"
+
+namespace ucg::mpi {
+
+struct membership {
+    // reason::none: ucg may serve the communicator. Otherwise the MPI does all its collectives.
+    reason refused = reason::none;
+    std::uint32_t rank = 0, size = 0;
+};
+
+// Needs no memory: a rank that found out less than the others would wait for them.
+[[nodiscard]] membership membership_of(MPI_Comm comm) noexcept;
+
+// What there is to say of a communicator before it has a group.
+[[nodiscard]] inline reason without_group(const membership& members) noexcept {
+    return members.refused == reason::none ? reason::not_yet : members.refused;
+}
+
+}  // namespace ucg::mpi
