@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs one MPI or OpenSHMEM program on a given libucp under the distribution's Open MPI or MPICH, or under one of the
-virtual environments of contrib/python-clients, whose headers and libraries the program is then built with.
+virtual environments of contrib/make-venv, whose headers and libraries the program is then built with.
 
 The run counts as passed when mpirun ends with 0 within the limit, the program says so itself, every rank
 proves that exactly the given library served it, in Open MPI through pml/ucx (provider.h; for packages that cannot prove it
@@ -126,7 +126,7 @@ def build(args, folder):
     """The program, built with the headers and the library of the MPI in the virtual environment."""
     library = args.venv / ("lib/libmpi.so.40" if args.mpi == "openmpi5" else "lib/libmpi.so.12")
     if not library.exists():
-        skip(f"{library} is not there: contrib/python-clients installs it from the Python package index")
+        skip(f"{library} is not there: contrib/make-venv installs it from the Python package index")
     made = folder / args.program
     line = [shutil.which("cc") or skip("there is no C compiler"), "-std=gnu11", "-O1", "-D_GNU_SOURCE", "-rdynamic",
             f"-I{HERE.parent.parent.parent}", f"-isystem{args.venv / 'include'}", str(HERE / f"{args.program}.c"),

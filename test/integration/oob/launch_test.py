@@ -59,10 +59,10 @@ def mpirun(ranks):
 
 
 def prterun(ranks):
-    """Of PRRTE, which Open MPI 5 brings along: the one in the path, or that of contrib/python-clients."""
+    """Of PRRTE, which Open MPI 5 brings along: the one in the path, or that of contrib/make-venv."""
     path = shutil.which("prterun") or shutil.which("prterun", path=os.path.join(VENVS, "openmpi", "bin"))
     if path is None:
-        raise unittest.SkipTest(f"prterun is not installed: contrib/python-clients brings it to {VENVS}/openmpi")
+        raise unittest.SkipTest(f"prterun is not installed: contrib/make-venv brings it to {VENVS}/openmpi")
     return [path, "-n", str(ranks), "--allow-run-as-root", "--map-by", ":oversubscribe"]
 
 
