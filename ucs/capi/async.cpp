@@ -1,0 +1,8 @@
+// Contexts of asynchronous work, which nothing here takes.
+#include "ucs/async/async_fwd.h"
+
+ucs_status_t ucs_async_context_create(ucs_async_mode_t, ucs_async_context_t**) {
+    return UCS_ERR_UNSUPPORTED;
+}
+
+void ucs_async_context_destroy(ucs_async_context_t*) {}
