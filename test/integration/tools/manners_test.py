@@ -96,7 +96,7 @@ class Forms(unittest.TestCase):
     def test_json_has_the_conditions(self):
         for name in RUNS:
             with self.subTest(tool=name):
-                env = {"UCX_TLS": "posix,self", "UCX_JOB_KEY": "not to be seen"}
+                env = {"UCX_TLS": "posix,self", "UCX_JOB_KEY": "a secret that is not to be seen"}
                 text = self.output(name, "--json", env=env)
                 self.assertNotIn("not to be seen", text)
                 said = json.loads(text)
