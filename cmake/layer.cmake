@@ -43,6 +43,13 @@ function(hawser_library name)
   install(TARGETS ${name} EXPORT ucx-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endfunction()
 
+# hawser_brings(name library...): a program that links libNAME.so.0 alone can use these libraries, too.
+# libNAME.so.0 names them as needed although it takes no symbol from them.
+function(hawser_brings name)
+  target_link_libraries(${name} PRIVATE
+    -Wl,--push-state,--no-as-needed ${ARGN} -Wl,--pop-state)
+endfunction()
+
 # hawser_module(name SOURCES file... LINKS target...): lib/hawser/NAME.so, which the library loads
 # when it is needed. It links nothing of ours and exports one symbol (ucs/sys/module.hpp).
 function(hawser_module name)

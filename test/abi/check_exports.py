@@ -2,7 +2,8 @@
 """Checks what a shared library exports and needs.
 
 Its dynamic symbols must be exactly those of a list (one per line, '#' starts a comment), each of
-them declared by a public header, and it must not need certain other libraries.
+them declared by a public header. It must need certain other libraries, must not need others, and
+must not take symbols from those that it brings along for its clients.
 """
 import argparse
 import re
@@ -18,6 +19,11 @@ def output(*command):
 
 def exported(library, nm):
     lines = output(nm, "-D", "--defined-only", library).splitlines()
+    return {line.split()[-1].split("@")[0] for line in lines}
+
+
+def imported(library, nm):
+    lines = output(nm, "-D", "--undefined-only", library).splitlines()
     return {line.split()[-1].split("@")[0] for line in lines}
 
 
@@ -43,6 +49,8 @@ def main():
     parser.add_argument("--library", required=True)
     parser.add_argument("--list", required=True, help="file with the wanted symbols")
     parser.add_argument("--forbid", action="append", default=[], help="start of a library's name")
+    parser.add_argument("--require", action="append", default=[], help="name of a library")
+    parser.add_argument("--no-import", action="append", default=[], help="start of a symbol")
     parser.add_argument("--header", action="append", help="public header, below --include")
     parser.add_argument("--include")
     parser.add_argument("--clang")
@@ -58,8 +66,11 @@ def main():
     if known is not None:
         problems += [f"exports {name}, which no public header declares"
                      for name in sorted(have - known)]
-    problems += [f"needs {name}" for name in sorted(needed(args.library, args.readelf))
-                 if name.startswith(tuple(args.forbid))]
+    libraries = needed(args.library, args.readelf)
+    problems += [f"needs {name}" for name in sorted(libraries) if name.startswith(tuple(args.forbid))]
+    problems += [f"does not need {name}" for name in sorted(set(args.require) - libraries)]
+    problems += [f"imports {name}" for name in sorted(imported(args.library, args.nm))
+                 if name.startswith(tuple(args.no_import))]
     for problem in problems:
         print(f"{args.library} {problem}")
     print(f"{len(have)} symbols, {len(problems)} problems")

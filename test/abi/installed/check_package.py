@@ -12,13 +12,13 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SKIP = 77
-WANTED = [f"lib/lib{name}.so{end}" for name in ("ucp", "uct", "ucs", "ucm", "ucg") for end in ("", ".0")] + [
+WANTED = [f"lib/lib{name}.so{end}" for name in ("ucp", "uct", "ucs", "ucs_signal", "ucm", "ucg") for end in ("", ".0")] + [
     "include/ucp/api/ucp.h", "include/ucp/api/ucp_def.h", "include/ucp/api/ucp_compat.h",
     "include/ucp/api/ucp_version.h", "include/uct/api/uct.h", "include/uct/api/uct_def.h",
     "include/uct/api/tl.h", "include/uct/api/version.h", "include/ucm/api/ucm.h",
     "include/ucs/type/status.h", "include/ucs/type/thread_mode.h", "include/ucs/type/cpu_set.h",
     "include/ucs/memory/memory_type.h", "include/ucs/config/types.h",
-    "include/ucs/sys/compiler_def.h", "lib/pkgconfig/ucx.pc", "lib/pkgconfig/ucx-ucs.pc",
+    "include/ucs/sys/compiler_def.h", "include/ucs/debug/log_def.h", "include/ucs/debug/debug.h", "lib/pkgconfig/ucx.pc", "lib/pkgconfig/ucx-ucs.pc",
     "lib/pkgconfig/ucx-uct.pc", "lib/pkgconfig/ucg.pc", "include/ucg/api/ucg.h",
     "include/ucg/api/ucg_info.h", "include/ucg/api/ucg_moe.h", "include/ucg/api/ucg_oob.h", "include/ucg/api/ucg_oob_mpi.h", "lib/cmake/ucx/ucx-config.cmake", "etc/ucx/ucx.conf"]
 NEEDS_MPI = ["ucg/api/ucg_oob_mpi.h"]  # which is not ours to install
