@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SKIP = 77
 WANTED = [f"lib/lib{name}.so{end}" for name in ("ucp", "uct", "ucs", "ucs_signal", "ucm", "ucg") for end in ("", ".0")] + [
     "include/ucp/api/ucp.h", "include/ucp/api/ucp_def.h", "include/ucp/api/ucp_compat.h",
-    "include/ucp/api/ucp_version.h", "include/uct/api/uct.h", "include/uct/api/uct_def.h",
+    "include/ucp/api/ucp_version.h", "include/ucp/api/device/ucp_host.h", "include/uct/api/uct.h", "include/uct/api/uct_def.h",
     "include/uct/api/tl.h", "include/uct/api/version.h", "include/ucm/api/ucm.h",
     "include/ucs/type/status.h", "include/ucs/type/thread_mode.h", "include/ucs/type/cpu_set.h",
     "include/ucs/memory/memory_type.h", "include/ucs/config/types.h",
