@@ -205,11 +205,11 @@ class Run:
         return subprocess.run(line, cwd=ROOT, env=self.env, check=False, text=True, errors="replace",
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
-    def of_others(self, stage, *labels, **more):
+    def of_others(self, stage, *labels, folder="integration", **more):
         """A stage that runs programs of others. What the Python package index does not give leaves its tests skipped, each
         with the reason."""
         subprocess.run([ROOT / "contrib/make-venv"], cwd=ROOT, env=self.env, check=False)
-        self.ctest(stage, "release", "integration", *labels, **more)
+        self.ctest(stage, "release", folder, *labels, **more)
 
     def guest(self):
         """Tests with RDMA devices, in guests; test/vm/run says a line about each."""
@@ -284,7 +284,7 @@ class Run:
             "conformance": lambda: self.ctest("conformance", "dev", "conformance"),
             "sim": lambda: self.ctest("sim", "dev", "sim"),
             "coverage": self.coverage,
-            "abi": lambda: self.ctest("abi", "release", "abi"),
+            "abi": lambda: self.of_others("abi", folder="abi"),
             "integration": lambda: self.of_others("integration", "-LE", "mpi"),
             "mpi": lambda: self.of_others("mpi", *mpi, jobs="1"),
             "adversary": lambda: self.ctest("adversary", "release", "adversary", *([] if self.args.long else ["-LE", "long"]),

@@ -244,6 +244,7 @@ TEST_CASE("options of RDMA transports go by the short names that the field write
               UCS_ERR_INVALID_PARAM);
     });
     CHECK(short_names > 20);
+    CHECK(ucs::config::find_option(ucp::option_tables(), "RC_TIMEOUT") != nullptr);
 }
 
 TEST_CASE("sizes by reach and by type of memory") {
