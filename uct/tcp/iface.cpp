@@ -140,17 +140,16 @@ ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte
                         bytes.size());
         return UCS_ERR_INVALID_ADDR;
     }
-    const reach::answer& way = reach_.to(*peer);
+    reach::answer way = reach_.to(*peer);
     if (!way.why_not.empty()) {
         ucs::log::error(log, "{} cannot reach a peer: {}", where_.device, way.why_not);
         return UCS_ERR_UNREACHABLE;
     }
-    auto paths = way.paths;
     const ucs::security::key secret = key_of_secret(peer->secret);
     connection* link = proven_connection_to(peer->iface_id, secret);
     if (link == nullptr) return UCS_ERR_UNREACHABLE;
     auto made = std::make_unique<ep>(*this, *link);
-    link->attach(*made, std::move(paths), secret);
+    link->attach(*made, std::move(way.paths), secret);
     return std::unique_ptr<uct::ep>(std::move(made));
 }
 

@@ -8,8 +8,8 @@ namespace uct::tcp {
 
 namespace {
 
-// A peer that comes and goes under ever new ports must not fill the memory.
-constexpr std::size_t most_known = 4096;
+// Hosts that come and go under ever new addresses must not fill the memory.
+constexpr std::size_t most_known = 1024;
 
 }  // namespace
 
@@ -17,16 +17,23 @@ reach::reach(const device& own, std::uint64_t network_id, std::vector<int> famil
              route_source& routes)
     : device_(own), network_id_(network_id), families_(std::move(families)), routes_(routes) {}
 
-const reach::answer& reach::to(const address& peer) {
-    const key which{peer.network_id, peer.loopback, peer.v4.ip,
-                    peer.v6.ip,      peer.v4.port,  peer.v6.port};
-    // What could not be reached is asked again: a cable may be back.
-    if (const auto at = known_.find(which); at != known_.end() && at->second.why_not.empty()) {
-        return at->second;
+reach::answer reach::to(const address& peer) {
+    const key host{peer.network_id, peer.loopback, peer.v4.ip, peer.v6.ip};
+    if (const auto at = known_.find(host); at != known_.end()) {
+        answer made;
+        for (const way& each : at->second)
+            made.paths.push_back({each.from, each.to == peer.v4.ip ? peer.v4 : peer.v6});
+        return made;
     }
     answer found = decide(peer);
+    // A host that could not be reached is asked for again: a cable may be back.
+    if (!found.why_not.empty()) return found;
     if (known_.size() >= most_known) known_.clear();
-    return known_.insert_or_assign(which, std::move(found)).first->second;
+    std::vector<way> ways;
+    for (const path& each : found.paths)
+        ways.push_back({each.from, each.to.ip});
+    known_.emplace(host, std::move(ways));
+    return found;
 }
 
 reach::answer reach::decide(const address& peer) {

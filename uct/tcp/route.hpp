@@ -14,8 +14,9 @@ namespace uct::tcp {
 using ucs::net::route;
 using ucs::net::route_source;
 
-// Decides whether the peers of one interface can be reached, and by which address. Ways that were
-// found are cached per address. Owned by the interface; owner context.
+// Decides whether the peers of one interface can be reached, and by which address. Answers of the
+// kernel are cached per host: ports do not matter to routes, and every new client has a new one.
+// Owned by the interface; owner context.
 class reach {
 public:
     reach(const device& own, std::uint64_t network_id, std::vector<int> families,
@@ -30,7 +31,7 @@ public:
         std::vector<path> paths;
         std::string why_not;
     };
-    [[nodiscard]] const answer& to(const address& peer);
+    [[nodiscard]] answer to(const address& peer);
 
     // Forgets the cached answers: routes may have changed.
     void forget() noexcept { known_.clear(); }
@@ -47,15 +48,18 @@ private:
         std::uint64_t network_id;
         bool loopback;
         ip_address v4, v6;
-        std::uint16_t port4, port6;
         auto operator<=>(const key&) const noexcept = default;
+    };
+    // Pairs of addresses that lead to the host, in the order to try.
+    struct way {
+        ip_address from, to;
     };
 
     device device_;
     std::uint64_t network_id_;
     std::vector<int> families_;
     route_source& routes_;
-    std::map<key, answer> known_;
+    std::map<key, std::vector<way>> known_;
 };
 
 }  // namespace uct::tcp

@@ -47,7 +47,7 @@ TEST_CASE("a peer whose route leaves by the own interface is reachable") {
     fixed_routes routes;
     routes.answer = {route::kind::forward, 2, "eth0"};
     reach from(eth0(), here, {AF_INET, AF_INET6}, routes);
-    const auto& answer = from.to(peer(3));
+    const auto answer = from.to(peer(3));
     CHECK(answer.why_not.empty());
     REQUIRE(answer.paths.size() == 1);
     CHECK(answer.paths[0].to.ip == ip(3));
@@ -109,6 +109,23 @@ TEST_CASE("the kernel is asked again for what it could not reach") {
     CHECK(from.to(peer(3)).why_not == "there is no route to 10.1.2.3: eth0 has no carrier");
     routes.answer = {route::kind::forward, 2, "eth0"};
     CHECK(from.to(peer(3)).why_not.empty());
+}
+
+// Ports were part of the cache's key, so that each client that came and went left an entry behind.
+TEST_CASE("the kernel is asked once per host, whatever the port") {
+    fixed_routes routes;
+    routes.answer = {route::kind::forward, 2, "eth0"};
+    reach from(eth0(), here, {AF_INET}, routes);
+    for (std::uint16_t port = 1000; port < 1010; ++port) {
+        address fresh = peer(3);
+        fresh.v4.port = port;
+        const auto answer = from.to(fresh);
+        REQUIRE(answer.paths.size() == 1);
+        CHECK(answer.paths[0].to.ip == ip(3));
+        CHECK(answer.paths[0].to.port == port);
+        CHECK(answer.paths[0].from == ip(1));
+    }
+    CHECK(routes.asked == 1);
 }
 
 TEST_CASE("the kernel is asked once per address") {

@@ -1,0 +1,87 @@
+/* Clients that come and go: what the server, the clients and the measurements share. */
+#ifndef HAWSER_CHURN_H
+#define HAWSER_CHURN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucp/api/ucp.h>
+
+/* How a client ends. */
+enum ending {
+    ending_close, /* it closes its endpoint, then destroys its worker */
+    ending_force, /* it closes its endpoint by force, then destroys its worker */
+    ending_leave, /* it destroys its worker and leaves the endpoint to that */
+    ending_kill   /* its process is killed */
+};
+
+struct options {
+    const char* unit; /* what is counted: "clients" */
+    unsigned warm;    /* clients before the first measurement */
+    unsigned clients; /* clients between the first and the second measurement */
+    enum ending ending;
+    bool listener;         /* clients know a port; otherwise both sides exchange addresses */
+    bool peer_mode;        /* the server's endpoints have error handling */
+    bool server_forces;    /* the server closes its endpoints by force */
+    bool compares_rss;     /* the resident set is compared as well */
+    long bytes_per_client; /* most growth of live memory for each client */
+    unsigned limit;        /* seconds after which the program ends by SIGALRM */
+};
+
+/* Ends the program with one line. */
+#define FAIL(...)                                              \
+    do {                                                       \
+        fprintf(stderr, "churn: %s:%d: ", __FILE__, __LINE__); \
+        fprintf(stderr, __VA_ARGS__);                          \
+        fputc('\n', stderr);                                   \
+        exit(1);                                               \
+    } while (0)
+
+#define OK(call)                                                                  \
+    do {                                                                          \
+        const ucs_status_t status_ = (call);                                      \
+        if (status_ != UCS_OK) FAIL("%s: %s", #call, ucs_status_string(status_)); \
+    } while (0)
+
+enum { tag_hello = 1, tag_answer = 2, answer_size = 64, answers_read = 3, longest_hello = 4096 };
+
+/* The first message of a client, over the socket pair, and of the server, in the other direction.
+ */
+struct server_place {
+    unsigned port;         /* of the listener, or 0 */
+    size_t address_length; /* of the packed address that follows, or 0 */
+};
+
+/* The process of the clients. For each byte that it reads from `socket` it runs one client, and
+ * answers with one byte when the client has ended. It ends at the end of the stream. */
+int run_clients(const struct options* options, int socket);
+
+/* The server. Returns the exit status. */
+int run_server(const struct options* options, int socket);
+
+/* What a process holds. */
+struct holdings {
+    long live_bytes; /* allocated and not freed */
+    long resident;   /* bytes */
+    long descriptors;
+    long threads;
+};
+struct holdings measure(void);
+
+/* Says both on stdout; returns whether the second is no larger than the options allow. */
+bool compare(const struct options* options, const char* side, struct holdings before,
+             struct holdings after);
+
+/* Blocking transfers over the socket pair. Return whether all bytes were transferred. */
+bool write_all(int fd, const void* bytes, size_t length);
+bool read_all(int fd, void* bytes, size_t length);
+
+/* Progresses the worker. Gives the processor to the other side if there is nothing to do. */
+void progress(ucp_worker_h worker);
+
+/* Progresses the worker until the operation has ended; returns how. */
+ucs_status_t finish(ucp_worker_h worker, ucs_status_ptr_t started);
+
+#endif
