@@ -45,7 +45,8 @@ typedef struct {
     ucp_datatype_t datatype;       /* layout of the buffer; default: bytes */
     void* user_data;               /* handed to the callback */
     void* reply_buffer;            /* result of an atomic operation that fetches */
-    ucs_memory_type_t memory_type; /* of the buffer; default: found out */
+    ucs_memory_type_t memory_type; /* of the buffer; host or unknown (the default), else
+                                      UCS_ERR_UNSUPPORTED */
     union {
         size_t* length;                /* stream: bytes received */
         ucp_tag_recv_info_t* tag_info; /* tag: tag and length of the message */

@@ -74,7 +74,7 @@ ucs_status_ptr_t ucp_am_send_nbx(ucp_ep_h ep, unsigned id, const void* header, s
                                  const ucp_request_param_t* param) {
     constexpr const char* call = "ucp_am_send_nbx";
     if (unusable(ep, param)) [[unlikely]]
-        return refuse_operation(call);
+        return refuse_operation(call, param);
     ucp::ep& to = from(ep);
     const operation params(*param);
     const char* mistake = mistake_in(to.owner(), id, header, header_length, params.flags());
@@ -104,7 +104,7 @@ ucs_status_ptr_t ucp_am_recv_data_nbx(ucp_worker_h worker, void* data_desc, void
                                       size_t count, const ucp_request_param_t* param) {
     constexpr const char* call = "ucp_am_recv_data_nbx";
     if (unusable(worker, param) || data_desc == nullptr) [[unlikely]]
-        return refuse_operation(call);
+        return refuse_operation(call, param);
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     return guarded(call, [&] {

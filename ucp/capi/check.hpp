@@ -18,16 +18,43 @@ inline ucs_status_t refuse(const char* call, const char* why) noexcept {
     return UCS_ERR_INVALID_PARAM;
 }
 
-// Whether an operation cannot start: no object, no parameters, or a request that is not there.
-inline bool unusable(const void* handle, const ucp_request_param_t* param) noexcept {
+// Whether the processor can load and store memory of this type. Values are those of the caller's
+// headers: "unknown" is 5 up to OpenUCX 1.15 (today RDMA), 6 in 1.16 (today host memory of Level
+// Zero), 9 in 1.17 to 1.20, and more in later ones.
+inline bool is_host_memory(ucs_memory_type_t type) noexcept {
+    return type == UCS_MEMORY_TYPE_HOST || type == UCS_MEMORY_TYPE_RDMA ||
+           type == UCS_MEMORY_TYPE_ZE_HOST || type >= UCS_MEMORY_TYPE_LAST;
+}
+
+// Whether the operation names memory that this library cannot access.
+inline bool names_other_memory(const ucp_request_param_t& param) noexcept {
+    return (param.op_attr_mask & UCP_OP_ATTR_FIELD_MEMORY_TYPE) != 0 &&
+           !is_host_memory(param.memory_type);
+}
+
+// Whether an operation without a buffer (close, flush) cannot start: no object, no parameters, or a
+// request that is not there. It has no use for a memory type.
+inline bool lacks_object(const void* handle, const ucp_request_param_t* param) noexcept {
     return handle == nullptr || param == nullptr ||
            ((param->op_attr_mask & UCP_OP_ATTR_FIELD_REQUEST) != 0 && param->request == nullptr);
 }
 
-// Refuses such an operation.
-[[gnu::cold]] inline ucs_status_ptr_t refuse_operation(const char* call) noexcept {
-    return UCS_STATUS_PTR(refuse(call, "the object, param or param.request is NULL"));
+// The same for an operation with a buffer, which must be in memory of the host. One test of the
+// mask serves callers who give neither member.
+inline bool unusable(const void* handle, const ucp_request_param_t* param) noexcept {
+    constexpr std::uint32_t checked = UCP_OP_ATTR_FIELD_REQUEST | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    if (handle == nullptr || param == nullptr) return true;
+    if ((param->op_attr_mask & checked) == 0) [[likely]]
+        return false;
+    return lacks_object(handle, param) || names_other_memory(*param);
 }
+
+// Logs which call named memory of which type; for `return refuse_memory(…)`.
+[[gnu::cold]] ucs_status_t refuse_memory(const char* call, ucs_memory_type_t type) noexcept;
+
+// Refuses an operation that is unusable or lacks another argument, with the reason.
+[[gnu::cold]] ucs_status_ptr_t refuse_operation(const char* call,
+                                                const ucp_request_param_t* param) noexcept;
 
 // What a C function returns when it failed with `status`.
 template<class Result>

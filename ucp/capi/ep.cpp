@@ -156,8 +156,8 @@ ucs_status_t ucp_ep_create(ucp_worker_h handle, const ucp_ep_params_t* params, u
 }
 
 ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h handle, const ucp_request_param_t* param) {
-    if (unusable(handle, param)) [[unlikely]]
-        return refuse_operation("ucp_ep_close_nbx");
+    if (lacks_object(handle, param)) [[unlikely]]
+        return refuse_operation("ucp_ep_close_nbx", param);
     ep& which = from(handle);
     const worker_guard guard(which.owner().lock());
     return guarded("ucp_ep_close_nbx", [&] { return close(which, operation(*param)); });
@@ -181,8 +181,8 @@ void ucp_ep_destroy(ucp_ep_h handle) {
 }
 
 ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h handle, const ucp_request_param_t* param) {
-    if (unusable(handle, param)) [[unlikely]]
-        return refuse_operation("ucp_ep_flush_nbx");
+    if (lacks_object(handle, param)) [[unlikely]]
+        return refuse_operation("ucp_ep_flush_nbx", param);
     ep& which = from(handle);
     const worker_guard guard(which.owner().lock());
     return guarded("ucp_ep_flush_nbx", [&] { return flush(which, operation(*param), false); });

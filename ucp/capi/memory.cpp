@@ -15,13 +15,6 @@ namespace {
 using namespace ucp;
 using namespace ucp::capi;
 
-// Kinds of memory that exist here. "Unknown" has the number of another kind in older versions of
-// the interface: RDMA up to 1.15.
-bool is_host(ucs_memory_type_t type) {
-    return type == UCS_MEMORY_TYPE_HOST || type == UCS_MEMORY_TYPE_RDMA ||
-           type >= UCS_MEMORY_TYPE_LAST;
-}
-
 ucs_status_t read(const ucp_mem_map_params_t& from, mem::map_params& into) {
     const auto has = [&from](std::uint64_t bit) { return (from.field_mask & bit) != 0; };
     if (has(UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER)) {
@@ -32,10 +25,8 @@ ucs_status_t read(const ucp_mem_map_params_t& from, mem::map_params& into) {
     } else if (!has(UCP_MEM_MAP_PARAM_FIELD_LENGTH)) {
         return refuse("ucp_mem_map", "params.length is missing");
     }
-    if (has(UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE) && !is_host(from.memory_type)) {
-        ucs::log::error(core_log, "ucp_mem_map: only host memory exists in this version");
-        return UCS_ERR_UNSUPPORTED;
-    }
+    if (has(UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE) && !is_host_memory(from.memory_type))
+        return refuse_memory("ucp_mem_map", from.memory_type);
     if (has(UCP_MEM_MAP_PARAM_FIELD_ADDRESS)) into.address = from.address;
     if (has(UCP_MEM_MAP_PARAM_FIELD_LENGTH)) into.length = from.length;
     if (has(UCP_MEM_MAP_PARAM_FIELD_FLAGS)) {

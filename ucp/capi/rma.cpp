@@ -135,7 +135,7 @@ ucs_status_ptr_t ucp_put_nbx(ucp_ep_h handle, const void* buffer, size_t count,
                              uint64_t remote_addr, ucp_rkey_h rkey,
                              const ucp_request_param_t* param) {
     if (unusable(handle, param) || rkey == nullptr) [[unlikely]]
-        return refuse_operation("ucp_put_nbx");
+        return refuse_operation("ucp_put_nbx", param);
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
     return guarded("ucp_put_nbx", [&] {
@@ -165,7 +165,7 @@ ucs_status_t ucp_put(ucp_ep_h handle, const void* buffer, size_t length, uint64_
 ucs_status_ptr_t ucp_get_nbx(ucp_ep_h handle, void* buffer, size_t count, uint64_t remote_addr,
                              ucp_rkey_h rkey, const ucp_request_param_t* param) {
     if (unusable(handle, param) || rkey == nullptr) [[unlikely]]
-        return refuse_operation("ucp_get_nbx");
+        return refuse_operation("ucp_get_nbx", param);
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
     return guarded("ucp_get_nbx", [&] {
@@ -196,7 +196,7 @@ ucs_status_ptr_t ucp_atomic_op_nbx(ucp_ep_h handle, ucp_atomic_op_t opcode, cons
                                    size_t count, uint64_t remote_addr, ucp_rkey_h rkey,
                                    const ucp_request_param_t* param) {
     if (unusable(handle, param) || rkey == nullptr) [[unlikely]]
-        return refuse_operation("ucp_atomic_op_nbx");
+        return refuse_operation("ucp_atomic_op_nbx", param);
     ep& to = from(handle);
     const worker_guard guard(to.owner().lock());
     return guarded("ucp_atomic_op_nbx", [&] {

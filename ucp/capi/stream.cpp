@@ -32,7 +32,7 @@ extern "C" {
 ucs_status_ptr_t ucp_stream_send_nbx(ucp_ep_h ep, const void* buffer, size_t count,
                                      const ucp_request_param_t* param) {
     if (unusable(ep, param)) [[unlikely]]
-        return refuse_operation("ucp_stream_send_nbx");
+        return refuse_operation("ucp_stream_send_nbx", param);
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
     return guarded("ucp_stream_send_nbx",
@@ -51,7 +51,7 @@ ucs_status_ptr_t ucp_stream_send_nb(ucp_ep_h ep, const void* buffer, size_t coun
 ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep, void* buffer, size_t count, size_t* length,
                                      const ucp_request_param_t* param) {
     if (unusable(ep, param) || length == nullptr) [[unlikely]]
-        return refuse_operation("ucp_stream_recv_nbx");
+        return refuse_operation("ucp_stream_recv_nbx", param);
     ucp::ep& by = from(ep);
     const worker_guard guard(by.owner().lock());
     return guarded("ucp_stream_recv_nbx",

@@ -21,7 +21,7 @@ extern "C" {
 ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                                   const ucp_request_param_t* param) {
     if (unusable(ep, param)) [[unlikely]]
-        return refuse_operation("ucp_tag_send_nbx");
+        return refuse_operation("ucp_tag_send_nbx", param);
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
     return guarded("ucp_tag_send_nbx",
@@ -31,7 +31,7 @@ ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void* buffer, size_t count,
 ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                                        const ucp_request_param_t* param) {
     if (unusable(ep, param)) [[unlikely]]
-        return refuse_operation("ucp_tag_send_sync_nbx");
+        return refuse_operation("ucp_tag_send_sync_nbx", param);
     ucp::ep& to = from(ep);
     const worker_guard guard(to.owner().lock());
     return guarded("ucp_tag_send_sync_nbx", [&] {
@@ -66,7 +66,7 @@ ucs_status_t ucp_tag_send_nbr(ucp_ep_h ep, const void* buffer, size_t count,
 ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void* buffer, size_t count, ucp_tag_t tag,
                                   ucp_tag_t tag_mask, const ucp_request_param_t* param) {
     if (unusable(worker, param)) [[unlikely]]
-        return refuse_operation("ucp_tag_recv_nbx");
+        return refuse_operation("ucp_tag_recv_nbx", param);
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     return guarded("ucp_tag_recv_nbx", [&] {
@@ -110,7 +110,7 @@ ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag, ucp_tag_t
 ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h worker, void* buffer, size_t count,
                                       ucp_tag_message_h message, const ucp_request_param_t* param) {
     if (unusable(worker, param) || message == nullptr) [[unlikely]]
-        return refuse_operation("ucp_tag_msg_recv_nbx");
+        return refuse_operation("ucp_tag_msg_recv_nbx", param);
     ucp::worker& owner = from(worker);
     const worker_guard guard(owner.lock());
     return guarded("ucp_tag_msg_recv_nbx", [&] {

@@ -175,8 +175,8 @@ unsigned ucp_worker_progress(ucp_worker_h handle) {
 }
 
 ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h handle, const ucp_request_param_t* param) {
-    if (unusable(handle, param)) [[unlikely]]
-        return refuse_operation("ucp_worker_flush_nbx");
+    if (lacks_object(handle, param)) [[unlikely]]
+        return refuse_operation("ucp_worker_flush_nbx", param);
     worker& object = from(handle);
     const worker_guard guard(object.lock());
     return guarded("ucp_worker_flush_nbx", [&] { return flush(object, operation(*param)); });
