@@ -15,6 +15,7 @@
 
 #include "ucs/async/eventfd.hpp"
 #include "ucs/log/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/time/timer_heap.hpp"
 
 namespace ucs::async {
@@ -73,7 +74,7 @@ event_loop::event_loop() noexcept = default;
 event_loop::~event_loop() = default;
 
 result<std::unique_ptr<event_loop>> event_loop::create() {
-    unique_fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+    unique_fd epoll = sys::within_budget(unique_fd(::epoll_create1(EPOLL_CLOEXEC)));
     if (!epoll) {
         log::error(self, "epoll_create1() failed: {}", std::strerror(errno));
         return UCS_ERR_IO_ERROR;
@@ -223,7 +224,8 @@ int event_loop::state::wait_time(int timeout_ms) const {
 }
 
 ucs_status_t event_loop::state::make_alarm() noexcept {
-    unique_fd fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    unique_fd fd = sys::within_budget(
+        unique_fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)));
     epoll_event event{.events = EPOLLIN, .data = {.u64 = alarm_key}};
     if (!fd || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) {
         log::error(self, "no timer can wake a sleeper: {}", std::strerror(errno));

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "ucs/log/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucs::async {
 namespace {
@@ -17,7 +18,7 @@ constinit log::component self{"ucs.async"};
 }  // namespace
 
 result<eventfd> eventfd::create() {
-    unique_fd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    unique_fd fd = sys::within_budget(unique_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
     if (!fd) {
         log::error(self, "eventfd() failed: {}", std::strerror(errno));
         return UCS_ERR_IO_ERROR;

@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "ucs/log/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/sys/file_size.hpp"
 
 namespace ucs::memory {
 namespace {
@@ -28,6 +30,7 @@ ucs_status_t status_of(int error) noexcept {
             return UCS_ERR_NO_MEMORY;
         case EMFILE:
         case ENFILE:
+        case EFBIG:
             return UCS_ERR_EXCEEDS_LIMIT;
         case ENOSYS:
             return UCS_ERR_UNSUPPORTED;
@@ -74,13 +77,14 @@ void mapped::reset() noexcept {
 }
 
 result<unique_fd> make_memory_file(const char* name, std::size_t size) {
-    unique_fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    unique_fd fd =
+        sys::within_budget(unique_fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)));
     const std::size_t length = whole_pages(size);
     const char* call = "memfd_create";
     bool done = static_cast<bool>(fd);
     if (done) {
         call = "ftruncate";
-        done = ::ftruncate(fd.get(), static_cast<off_t>(length)) == 0;
+        done = sys::extend_file(fd.get(), length);
     }
     if (done) {
         call = "fcntl(F_ADD_SEALS)";

@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "ucs/sys/descriptor_budget.hpp"
+
 namespace ucs::net {
 
 namespace {
@@ -23,7 +25,7 @@ const char* text_of(int error) noexcept {
 }  // namespace
 
 ucs::unique_fd accept_stream(int listener) noexcept {
-    return ucs::unique_fd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    return sys::accept_within_budget(listener);
 }
 
 socket_address acceptor::pending::remote() const noexcept {

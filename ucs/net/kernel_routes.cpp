@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "ucs/log/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucs::net {
 
@@ -73,7 +74,8 @@ route kernel_routes::find(const ip_address& source, const ip_address& target,
 
 bool kernel_routes::open() noexcept {
     if (netlink_) return true;
-    netlink_.reset(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+    netlink_ =
+        sys::within_budget(unique_fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)));
     if (!netlink_) {
         log::diag(self, "socket(AF_NETLINK): {}; routes are not checked", error_text(errno));
     }

@@ -44,10 +44,13 @@ bool has_descriptor_left() noexcept {
 
 unique_fd accept_within_budget(int listener) noexcept {
     if (!has_descriptor_left()) {
-        pollfd queue{listener, POLLIN, 0};
-        const bool waits = ::poll(&queue, 1, 0) > 0;
-        errno = waits ? EMFILE : EAGAIN;
-        return {};
+        pollfd queue{listener, POLLIN | POLLRDHUP, 0};
+        const bool has_some = ::poll(&queue, 1, 0) > 0;
+        // A listener that was shut down is emptied, and what comes out of it is closed at once.
+        if ((queue.revents & POLLRDHUP) == 0) {
+            errno = has_some ? EMFILE : EAGAIN;
+            return {};
+        }
     }
     return unique_fd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "ucs/log/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/vfs/names.hpp"
 #include "ucs/vfs/service.hpp"
 #include "ucs/vfs/settings.hpp"
@@ -48,7 +49,7 @@ entrance::~entrance() {
 
 // One at a time: who calls in a row waits for the next turns.
 void entrance::let_in() {
-    unique_fd caller(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    unique_fd caller = sys::accept_within_budget(listener_.get());
     if (!caller) return;
     const auto who = peer_of(caller.get());
     if (!who || who->uid != ::geteuid()) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/uuid.hpp"
 
@@ -13,7 +14,8 @@ namespace ucs::vfs {
 namespace {
 
 unique_fd make_socket() noexcept {
-    return unique_fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    return sys::within_budget(
+        unique_fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
 }
 
 }  // namespace

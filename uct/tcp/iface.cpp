@@ -8,6 +8,7 @@
 
 #include "ucs/net/network_identity.hpp"
 #include "ucs/security/job_key.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/base/implemented_ops.hpp"
 
@@ -63,7 +64,7 @@ ucs::result<std::unique_ptr<uct::iface>> iface::open(const resource& where,
         ucs::log::error(log, "{} cannot be used: {}", where.device, reason);
         return UCS_ERR_NO_DEVICE;
     }
-    ucs::unique_fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+    ucs::unique_fd epoll = ucs::sys::within_budget(ucs::unique_fd(::epoll_create1(EPOLL_CLOEXEC)));
     if (!epoll) {
         ucs::log::error(log, "epoll_create1(): {}", error_text(errno));
         return UCS_ERR_IO_ERROR;

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "ucs/config/once.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 
 namespace uct::tcp {
 
@@ -79,7 +80,8 @@ const char* error_text(int error) noexcept {
 }
 
 ucs::unique_fd open_stream(int family) noexcept {
-    return ucs::unique_fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    return ucs::sys::within_budget(
+        ucs::unique_fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
 }
 
 void tune(int fd, const settings& options, bool loopback) noexcept {

@@ -115,6 +115,11 @@ class Peer:
     def descriptors(self):
         return sorted(self.ok("fds").split()[1:])
 
+    def leave_descriptors(self, spare):
+        """Lowers the limit so that the library can open so many more. Of small limits half is the program's."""
+        open_ones = int(self.ok("fds").split()[0])
+        self.ok(f"limit nofile {2 * (open_ones + spare)}")
+
     def quit(self):
         self.ok("quit")
         return self.process.wait(LIMIT)

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "ucs/sys/descriptor_budget.hpp"
 #include "uct/ib/base/sysfs.hpp"
 
 namespace uct::ib {
@@ -50,7 +51,7 @@ ucs::result<context_handle> open_device(const std::string& name) {
     const device_list all;
     for (ibv_device* each : all.devices()) {
         if (name != ibv_get_device_name(each)) continue;
-        context_handle context(ibv_open_device(each));
+        context_handle context(ucs::sys::has_descriptor_left() ? ibv_open_device(each) : nullptr);
         if (context == nullptr) {
             ucs::log::error(ib_log, "{} cannot be opened: {}", name, std::strerror(errno));
             return UCS_ERR_IO_ERROR;

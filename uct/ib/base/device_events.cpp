@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "ucs/sys/descriptor_budget.hpp"
 #include "uct/ib/base/log.hpp"
 
 namespace uct::ib {
@@ -92,7 +93,8 @@ event_meaning meaning_of(ibv_event_type type) noexcept {
 }
 
 ucs::result<std::unique_ptr<event_inbox>> event_inbox::create() {
-    ucs::unique_fd wakes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    ucs::unique_fd wakes =
+        ucs::sys::within_budget(ucs::unique_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
     if (!wakes) {
         ucs::log::error(ib_log, "eventfd() for the events of a device failed: {}",
                         std::strerror(errno));

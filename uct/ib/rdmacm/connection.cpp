@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ucs/sys/descriptor_budget.hpp"
+
 namespace uct::rdmacm {
 
 namespace {
@@ -43,6 +45,7 @@ rdma_conn_param parameters() noexcept {
 }  // namespace
 
 events_handle open_event_channel(const library& with) noexcept {
+    if (!ucs::sys::has_descriptor_left()) return {nullptr, {&with}};
     events_handle made(with.create_event_channel(), {&with});
     if (made == nullptr || unblock(made->fd)) return made;
     const int error = errno;
@@ -87,7 +90,7 @@ connection::~connection() {
 }
 
 int connection::open_events() noexcept {
-    watched_ = ucs::unique_fd(::epoll_create1(EPOLL_CLOEXEC));
+    watched_ = ucs::sys::within_budget(ucs::unique_fd(::epoll_create1(EPOLL_CLOEXEC)));
     if (!watched_) return errno;
     events_ = open_event_channel(use_);
     if (events_ == nullptr) return errno;

@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/sys/file_size.hpp"
+
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
 #endif
@@ -25,11 +28,11 @@ ucs::unique_fd make_memfd(const char* name) noexcept {
     constexpr unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int fd = ::memfd_create(name, flags | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) fd = ::memfd_create(name, flags);  // before Linux 6.3
-    return ucs::unique_fd{fd};
+    return ucs::sys::within_budget(ucs::unique_fd{fd});
 }
 
 const char* size_and_seal(int fd, std::size_t size) noexcept {
-    if (::ftruncate(fd, static_cast<off_t>(size)) != 0) return "ftruncate";
+    if (!ucs::sys::extend_file(fd, size)) return "ftruncate";
     if (::fcntl(fd, F_ADD_SEALS, size_seals | F_SEAL_SEAL) != 0) return "fcntl(F_ADD_SEALS)";
     return nullptr;
 }
@@ -57,6 +60,8 @@ ucs_status_t status_of_errno(int error) noexcept {
     switch (error) {
         case EMFILE:
         case ENFILE:
+        case EFBIG:
+            return UCS_ERR_EXCEEDS_LIMIT;
         case ENOMEM:
         case ENOBUFS:
         case ENOSPC:

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "ucs/sys/descriptor_budget.hpp"
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 
@@ -18,8 +19,7 @@ constexpr unsigned accepts_at_once = 64;
 
 bool posix_iface::accept_some() {
     for (unsigned i = 0; i < accepts_at_once; ++i) {
-        ucs::unique_fd socket{
-            ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+        ucs::unique_fd socket = ucs::sys::accept_within_budget(listener_.get());
         if (!socket) {
             accept_failed(errno);
             return false;
@@ -44,7 +44,8 @@ void posix_iface::accept_failed(int error) {
     if (empty) accept_complained_ = false;
     if (empty || error == EINTR || error == ECONNABORTED || accept_complained_) return;
     accept_complained_ = true;
-    ucs::log::warn(posix_log, "accept4 failed, peers must wait: {}", std::strerror(error));
+    ucs::log::warn(posix_log, "a connection cannot be accepted, peers must wait: {}",
+                   std::strerror(error));
 }
 
 void posix_iface::admit(ucs::unique_fd socket) noexcept {

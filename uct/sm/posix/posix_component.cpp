@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ucs/sys/file_size.hpp"
 #include "uct/sm/base/listing.hpp"
 #include "uct/sm/memory/block_domain.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
@@ -13,14 +14,16 @@ namespace uct::posix {
 namespace {
 
 // Empty when everything is there that the transport needs.
-std::string why_not() {
+std::string why_not(const ucs::config::source& from) {
     if (!make_memfd()) return fmt::format("memfd_create failed: {}", std::strerror(errno));
     if (!make_socket()) {
         return fmt::format("Unix sockets are not available: {}", std::strerror(errno));
     }
     if (sm::read_host_identity().net_namespace == 0)
         return "/proc does not tell the network namespace";
-    return {};
+    const auto options = ucs::config::load<config>(from);
+    if (!options) return {};  // opening the interface says what is wrong with them
+    return ucs::sys::why_too_large(options->geometry().segment_size());
 }
 
 class component_of_posix final : public component {
@@ -28,8 +31,8 @@ public:
     const char* name() const noexcept override { return "posix"; }
     std::vector<const ucs::config::table*> options() const override { return {&config::options()}; }
 
-    listing query(const ucs::config::source&) const override {
-        return sm::list_memory(name(), why_not());
+    listing query(const ucs::config::source& from) const override {
+        return sm::list_memory(name(), why_not(from));
     }
 
     ucs::result<std::shared_ptr<memory_domain>> open_domain(

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/segment.hpp"
@@ -33,7 +34,8 @@ struct socket_name {
 }  // namespace
 
 ucs::unique_fd make_socket() noexcept {
-    return ucs::unique_fd{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    return ucs::sys::within_budget(
+        ucs::unique_fd{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)});
 }
 
 ucs::result<ucs::unique_fd> listen_on(std::uint64_t id) {

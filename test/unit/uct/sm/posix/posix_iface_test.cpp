@@ -265,7 +265,7 @@ bool until(std::initializer_list<node*> all, const std::function<bool()>& holds)
 TEST_CASE("posix: without descriptors the first send fails and nothing leaks", "[posix]") {
     node a, b;
     auto ep = a.connect_to(b);
-    CHECK(send_without_descriptors(*ep) == UCS_ERR_NO_MEMORY);
+    CHECK(send_without_descriptors(*ep) == UCS_ERR_EXCEEDS_LIMIT);
     a.progress();
     CHECK(a.failures.size() == 1);
 }
@@ -279,7 +279,7 @@ TEST_CASE("posix: who cannot answer for want of descriptors says so to who waits
     REQUIRE(send(*also_to_b, 1, 0, "question") == UCS_OK);
     REQUIRE(until({&a, &b, &c}, [&] { return b.received.size() == 2; }));
     auto to_a = b.connect_to(a);
-    CHECK(send_without_descriptors(*to_a) == UCS_ERR_NO_MEMORY);
+    CHECK(send_without_descriptors(*to_a) == UCS_ERR_EXCEEDS_LIMIT);
     REQUIRE(until({&a, &b, &c}, [&] { return a.failures.size() == 1; }));
     CHECK(a.failures[0].first == to_b.get());
     CHECK(a.failures[0].second == UCS_ERR_REJECTED);
