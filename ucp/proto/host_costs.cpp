@@ -1,23 +1,22 @@
 #include "ucp/proto/host_costs.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 
+#include "ucs/config/once.hpp"
 #include "ucs/log/log.hpp"
 #include "ucs/sys/process.hpp"
+#include "ucs/sys/text_file.hpp"
+#include "ucs/sys/trusted_file.hpp"
 #include "ucs/time/clock.hpp"
-#include "ucs/type/unique_fd.hpp"
 
 namespace ucp {
 
@@ -25,6 +24,7 @@ namespace {
 
 constinit const ucs::log::component host_log{"ucp.host"};
 constexpr int format_version = 1;
+constexpr std::size_t longest_file = 4096;
 constexpr std::size_t cached_size = 256 * 1024;
 constexpr std::size_t memory_size = 4 * 1024 * 1024;
 
@@ -89,18 +89,10 @@ host_costs measure_now() {
 
 // Names the machine: figures of another processor or kernel are not ours.
 std::string hardware_identity() {
+    const std::string cpus = ucs::sys::read_text("/proc/cpuinfo").value_or("");
+    const std::size_t model = cpus.find("model name");
     std::string text;
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> info(std::fopen("/proc/cpuinfo", "re"),
-                                                               std::fclose);
-    if (info != nullptr) {
-        char line[256];
-        while (std::fgets(line, sizeof line, info.get()) != nullptr) {
-            if (std::strncmp(line, "model name", 10) == 0) {
-                text = line;
-                break;
-            }
-        }
-    }
+    if (model != cpus.npos) text = cpus.substr(model, cpus.find('\n', model) + 1 - model);
     utsname system{};
     if (::uname(&system) == 0) text += system.release;
     text += fmt::format("/{}/{}", ::sysconf(_SC_NPROCESSORS_CONF), second_level_cache());
@@ -123,15 +115,20 @@ bool plausible(const host_costs& costs) {
            costs.single_copy_overhead > 0 && costs.single_copy_overhead < 1;
 }
 
+// A file that was not written by this user, or not by this version, is measured again.
 bool load(const std::string& path, host_costs& costs) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
-                                                               std::fclose);
-    if (file == nullptr) return false;
+    const ucs::sys::opened_file file = ucs::sys::open_for_reading(path, ucs::sys::file_trust::own);
+    if (!file) {
+        if (!file.is_absent() && ucs::config::first_time("unusable " + path))
+            ucs::log::warn(host_log, "{} is left out: {}", path, file.why_not);
+        return false;
+    }
+    const ucs::sys::file_text kept = ucs::sys::read_whole(file, longest_file);
     int version = 0;
     int works = 0;
     host_costs read;
-    const int fields = std::fscanf(file.get(), "hawser-host %d %lg %lg %zu %lg %lg %d", &version,
-                                   &read.copy_cached, &read.copy_memory, &read.cache_size,
+    const int fields = std::sscanf(kept.text.c_str(), "hawser-host %d %lg %lg %zu %lg %lg %d",
+                                   &version, &read.copy_cached, &read.copy_memory, &read.cache_size,
                                    &read.single_copy_overhead, &read.single_copy, &works);
     if (fields != 7 || version != format_version || !plausible(read)) return false;
     read.single_copy_works = works != 0;
@@ -140,24 +137,17 @@ bool load(const std::string& path, host_costs& costs) {
     return true;
 }
 
-// Many processes of one job may do this at once: write aside, then rename. Failing is fine.
+// Many processes of one job may do this at once: the file appears whole. Failing is fine.
 void save(const std::string& folder, const std::string& path, const host_costs& costs) {
-    const std::string parent = folder.substr(0, folder.rfind('/'));
-    ::mkdir(parent.c_str(), 0700);
-    ::mkdir(folder.c_str(), 0700);
-    const std::string aside = fmt::format("{}.{}", path, ::getpid());
-    ucs::unique_fd fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!fd) return;
+    ucs::sys::make_own_folder(folder);
     const std::string text =
         fmt::format("hawser-host {} {:.6g} {:.6g} {} {:.6g} {:.6g} {}\n", format_version,
                     costs.copy_cached, costs.copy_memory, costs.cache_size,
                     costs.single_copy_overhead, costs.single_copy, costs.single_copy_works ? 1 : 0);
-    const bool written =
-        ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    if (!written || ::rename(aside.c_str(), path.c_str()) != 0) {
+    const std::string why_not = ucs::sys::replace_file(path, text);
+    if (!why_not.empty()) {
         ucs::log::debug(host_log, "the measured host figures could not be kept in {}: {}", path,
-                        std::strerror(errno));
-        ::unlink(aside.c_str());
+                        why_not);
     }
 }
 

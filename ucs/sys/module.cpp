@@ -2,18 +2,39 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <optional>
+
+#include "ucs/sys/trusted_file.hpp"
 
 namespace ucs::sys {
 namespace {
 
-std::string own_folder() {
+std::string own_path() {
     Dl_info self{};
-    if (::dladdr(reinterpret_cast<void*>(&own_folder), &self) == 0 || self.dli_fname == nullptr) {
+    if (::dladdr(reinterpret_cast<void*>(&own_path), &self) == 0 || self.dli_fname == nullptr) {
         return {};
     }
-    const std::string path = self.dli_fname;
+    return self.dli_fname;
+}
+
+std::string own_folder() {
+    const std::string path = own_path();
     const std::size_t end = path.rfind('/');
     return end == std::string::npos ? "." : path.substr(0, end);
+}
+
+// The owner of the library, who could have put any code into it.
+std::optional<uid_t> installer() {
+    struct stat about {};
+    if (::stat(own_path().c_str(), &about) != 0) return std::nullopt;
+    return about.st_uid;
+}
+
+// Empty when only trusted users could have written the module, which runs as this user.
+std::string why_not_trusted(const std::string& path) {
+    return open_for_reading(path, file_trust::own, installer()).why_not;
 }
 
 }  // namespace
@@ -22,6 +43,10 @@ const module_head* load_module(std::string_view name, std::string_view folder,
                                const module_head& expected, std::string& why_not) {
     const std::string path =
         fmt::format("{}/{}.so", folder.empty() ? own_folder() + "/hawser" : folder, name);
+    if (const std::string why = why_not_trusted(path); !why.empty()) {
+        why_not = fmt::format("the module {} cannot be loaded: {}", path, why);
+        return nullptr;
+    }
     void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == nullptr) {
         const char* text = ::dlerror();

@@ -18,7 +18,8 @@ using module_entry = const module_head* (*)();
 inline constexpr const char* module_symbol = "hawser_module";
 
 // The descriptor of the module NAME.so in `folder`, or in hawser/ beside this library where that is
-// empty. Once loaded a module stays. nullptr: `why_not` says why.
+// empty. Only a file that other users cannot have written is loaded. Once loaded a module stays.
+// nullptr: `why_not` says why.
 [[nodiscard]] const module_head* load_module(std::string_view name, std::string_view folder,
                                              const module_head& expected, std::string& why_not);
 

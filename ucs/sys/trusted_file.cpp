@@ -239,6 +239,14 @@ std::string replace_file(const std::string& path, std::string_view text, unsigne
     return std::strerror(error);
 }
 
+std::string write_named_file(const std::string& path, std::string_view text) {
+    // Without waiting for somebody to open the other end of a pipe, but then for the reader.
+    unique_fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | always, 0666));
+    if (!fd || ::fcntl(fd.get(), F_SETFL, 0) != 0) return std::strerror(errno);
+    if (!write_all(fd.get(), text) || ::close(fd.release()) != 0) return std::strerror(errno);
+    return {};
+}
+
 void make_own_folder(const std::string& path) noexcept {
     try {
         static_cast<void>(::mkdir(split(path).folder.c_str(), 0700));

@@ -23,10 +23,10 @@ struct opened_file {
     [[nodiscard]] bool is_absent() const noexcept;
 };
 
-// Which files may be read by path. A link is never followed at the end of the path, opening never
-// blocks, and only a regular file is taken.
+// Which files may be read by path. Opening never blocks, and only a regular file is taken. A link
+// at the end of the path is not followed, unless a rule says so.
 enum class file_trust {
-    // Read without a question of the user's: it is the user's own or root's, and in a folder of the
+    // Looked for by the library itself: it is the user's own or root's, and in a folder of the
     // user's or root's that other users cannot write to. A group with the number of the owner is
     // the owner's private one. For caches and configuration files.
     own,
@@ -60,6 +60,11 @@ struct file_text {
 // writing by others. Returns why it failed, in words; empty when the file is there.
 [[nodiscard]] std::string replace_file(const std::string& path, std::string_view text,
                                        unsigned mode = 0600);
+
+// Writes the text to a file that the user names for this one use, as the output of a tool: it is
+// made or truncated, also behind a link, and may be a device or a pipe that is being read. Returns
+// why it failed, in words; empty when all is written.
+[[nodiscard]] std::string write_named_file(const std::string& path, std::string_view text);
 
 // Makes a folder for the user's own files, with its parent (mode 0700). Errors show when a file is
 // opened in it.

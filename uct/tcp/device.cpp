@@ -7,9 +7,9 @@
 #include <bit>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
+#include "ucs/sys/text_file.hpp"
 #include "ucs/topology/net_device.hpp"
 #include "uct/tcp/socket.hpp"
 
@@ -24,9 +24,7 @@ struct free_list {
 };
 
 long read_number(const fs::path& path, long otherwise) {
-    std::ifstream in(path);
-    long value = otherwise;
-    return in >> value ? value : otherwise;
+    return static_cast<long>(ucs::sys::read_number(path.string()).value_or(otherwise));
 }
 
 device_kind kind_of(const fs::path& folder, unsigned flags) {

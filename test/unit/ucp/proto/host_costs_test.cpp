@@ -1,9 +1,12 @@
 #include "ucp/proto/host_costs.hpp"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"
 
 namespace {
@@ -46,6 +49,49 @@ TEST_CASE("figures are measured once and kept") {
     CHECK(second.single_copy == Approx(first.single_copy).epsilon(1e-4));
     CHECK(second.cache_size == first.cache_size);
     CHECK(second.single_copy_works == first.single_copy_works);
+}
+
+TEST_CASE("what stands in the place of the kept figures is left out with one line and replaced") {
+    const own_cache cache;
+    (void)ucp::measure_host(true);
+    const std::string file = cache.file().string();
+    const std::string aside = cache.folder / "aside";
+    const auto replaced = [&](const char* reason) {
+        const test::log_capture log;
+        CHECK(measured(ucp::measure_host(true)));
+        INFO(log.text());
+        CHECK(log.count(reason) == 1);
+        CHECK(log.size() == 1);
+        CHECK_FALSE(measured(ucp::measure_host(true)));
+        CHECK(fs::is_regular_file(fs::symlink_status(file)));
+    };
+    SECTION("a pipe, which would block") {
+        fs::remove(file);
+        REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+        replaced("it is a pipe");
+    }
+    SECTION("a link") {
+        fs::rename(file, aside);
+        fs::create_symlink(aside, file);
+        replaced("it is a symbolic link");
+        CHECK(fs::exists(aside));
+    }
+    SECTION("a file that others can write to") {
+        REQUIRE(::chmod(file.c_str(), 0666) == 0);
+        replaced("others can write to it");
+    }
+}
+
+TEST_CASE("nothing is kept in a folder that others can write to") {
+    const own_cache cache;
+    (void)ucp::measure_host(true);
+    REQUIRE(::chmod((cache.folder / "hawser").c_str(), 0777) == 0);
+    const test::log_capture log;
+    CHECK(measured(ucp::measure_host(true)));
+    CHECK(measured(ucp::measure_host(true)));
+    INFO(log.text());
+    CHECK(log.count("others can write to its folder") == 1);
+    CHECK(log.size() == 1);
 }
 
 TEST_CASE("nothing is measured or written when it is forbidden") {

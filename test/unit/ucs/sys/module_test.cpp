@@ -1,5 +1,7 @@
 #include "ucs/sys/module.hpp"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -19,4 +21,17 @@ TEST_CASE("a module that is missing or no module is refused with its path") {
     why_not.clear();
     CHECK(ucs::sys::load_module("absent", "", expected, why_not) == nullptr);
     CHECK(why_not.find("/hawser/absent.so") != std::string::npos);
+}
+
+TEST_CASE("a module that others could have written is not loaded") {
+    const test::temp_dir folder;
+    const ucs::sys::module_head expected{16, 1};
+    std::string why_not;
+    REQUIRE(::mkfifo((folder / "pipe.so").c_str(), 0600) == 0);
+    CHECK(ucs::sys::load_module("pipe", folder.path(), expected, why_not) == nullptr);
+    CHECK(why_not.find("it is a pipe") != std::string::npos);
+    folder.write("text.so", "no library");
+    REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+    CHECK(ucs::sys::load_module("text", folder.path(), expected, why_not) == nullptr);
+    CHECK(why_not.find("others can write to its folder") != std::string::npos);
 }

@@ -9,6 +9,7 @@
 
 #include "test/support/temp_dir.hpp"
 
+using ucs::unique_fd;
 using ucs::sys::file_trust;
 using ucs::sys::open_for_appending;
 using ucs::sys::open_for_reading;
@@ -145,6 +146,26 @@ TEST_CASE("lines are appended to a new file, an own file, the null device and de
     CHECK_FALSE(why_not_appended("/dev/fd/1023").empty());
     REQUIRE(::link((folder / "old").c_str(), (folder / "second").c_str()) == 0);
     CHECK(has(why_not_appended(folder / "second"), "it has a second name"));
+}
+
+TEST_CASE(
+    "a file that the user names is written, and a pipe that nobody reads is no reason to wait") {
+    const test::temp_dir folder;
+    using ucs::sys::write_named_file;
+    CHECK(write_named_file(folder.write("file", "longer text"), "text").empty());
+    CHECK(folder.read("file") == "text");
+    folder.link("link", folder / "new");
+    CHECK(write_named_file(folder / "link", "behind").empty());
+    CHECK(folder.read("new") == "behind");
+    CHECK(write_named_file("/dev/null", "text").empty());
+    CHECK_FALSE(write_named_file("/dev/full", "text").empty());
+    CHECK_FALSE(write_named_file(folder.path(), "text").empty());
+    REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    CHECK_FALSE(write_named_file(folder / "pipe", "text").empty());
+    const unique_fd reader(::open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK));
+    CHECK(write_named_file(folder / "pipe", "text").empty());
+    char got[8];
+    CHECK(::read(reader.get(), got, sizeof got) == 4);
 }
 
 TEST_CASE("a file is replaced as a whole, whatever stood in its place") {
