@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,16 @@
 #include <new>
 
 namespace tools {
+namespace {
+
+// Gives a new file its size. The limit of file sizes is asked first: its signal would end the tool.
+bool set_size(int file, std::size_t size) noexcept {
+    rlimit largest{};
+    if (::getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < size) return false;
+    return ::ftruncate(file, static_cast<off_t>(size)) == 0;
+}
+
+}  // namespace
 
 start_line::~start_line() {
     leave();
@@ -33,7 +44,7 @@ bool start_line::map(int file) noexcept {
 bool start_line::make(std::uint32_t members, std::uint32_t limit_ms) noexcept {
     std::uint64_t token = 0;
     file_ = ::memfd_create("start line", MFD_CLOEXEC);
-    if (file_ < 0 || ::ftruncate(file_, sizeof(shared)) != 0 ||
+    if (file_ < 0 || !set_size(file_, sizeof(shared)) ||
         ::getrandom(&token, sizeof token, 0) != static_cast<ssize_t>(sizeof token) || !map(file_)) {
         leave();
         return false;

@@ -23,6 +23,7 @@
 #include "tools/ucg_sim/sweep.hpp"
 #include "ucg/algo/table.hpp"
 #include "ucg/sim/experiment.hpp"
+#include "ucs/sys/trusted_file.hpp"
 
 namespace {
 
@@ -208,10 +209,8 @@ bool run(const options& wanted, ucg::sim::exchange what, double bytes, const ucg
 }
 
 void save(const std::string& path, const std::string& text) {
-    std::FILE* const file = std::fopen(path.c_str(), "w");
-    const bool written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
-    if (file == nullptr || std::fclose(file) != 0 || !written)
-        throw tools::failure(fmt::format("cannot write {}", path));
+    const std::string why_not = ucs::sys::write_named_file(path, text);
+    if (!why_not.empty()) throw tools::failure(fmt::format("cannot write {}: {}", path, why_not));
 }
 
 std::string title_of(const options& wanted, std::string_view what) {

@@ -19,6 +19,7 @@
 
 #include "ucg/oob/log.hpp"
 #include "ucs/config/text.hpp"
+#include "ucs/sys/file_size.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/text_file.hpp"
 
@@ -54,7 +55,8 @@ ucs_status_t cannot(const char* what, const std::string& path) {
 
 bool write_all(int fd, std::span<const std::byte> from) noexcept {
     while (!from.empty()) {
-        const ssize_t count = ::write(fd, from.data(), from.size());
+        const ssize_t count = ucs::sys::write_within_limit(
+            fd, {reinterpret_cast<const char*>(from.data()), from.size()});
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return false;
         from = from.subspan(static_cast<std::size_t>(count));
@@ -202,7 +204,8 @@ std::vector<std::string> job_folder::list() const {
 ucs_status_t job_folder::make(const std::string& name, std::span<const std::byte> head,
                               std::span<const std::byte> body) const {
     ucs::unique_fd file(::openat(folder_.get(), name.c_str(),
-                                 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+                                 O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                                 0600));
     if (!file) return cannot("make", at(name));
     if (write_all(file.get(), head) && write_all(file.get(), body) && close_good(std::move(file)))
         return UCS_OK;

@@ -4,11 +4,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "tools/common/failure.hpp"
 #include "tools/common/text.hpp"
 #include "tools/perf/core/test_options.hpp"
+#include "ucs/sys/trusted_file.hpp"
 
 namespace tools::perf {
 namespace {
@@ -16,17 +16,12 @@ namespace {
 constexpr std::size_t max_file = 1 << 20;
 
 std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
-        throw usage_error(fmt::format("-b: cannot open {}: {}", path, std::strerror(errno)));
-    }
-    std::string text(max_file + 1, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (file.bad() || (file.fail() && !file.eof())) {
-        throw usage_error(fmt::format("-b: cannot read {}", path));
-    }
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() > max_file) throw usage_error(fmt::format("-b: {} is too large", path));
+    const auto file = ucs::sys::open_for_reading(path, ucs::sys::file_trust::named_by_caller);
+    if (!file) throw usage_error(fmt::format("-b: cannot open {}: {}", path, file.why_not));
+    auto [text, error] = ucs::sys::read_whole(file, max_file);
+    if (error == EFBIG) throw usage_error(fmt::format("-b: {} is too large", path));
+    if (error != 0)
+        throw usage_error(fmt::format("-b: cannot read {}: {}", path, std::strerror(error)));
     return text;
 }
 

@@ -1,7 +1,10 @@
 #include "tools/perf/core/batch.hpp"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 
+#include "test/support/temp_dir.hpp"
 #include "tools/common/failure.hpp"
 
 using namespace tools::perf;
@@ -69,4 +72,7 @@ TEST_CASE("a batch file must exist and name a test") {
     CHECK_THROWS_AS(read_batch("/nonexistent/batch"), tools::usage_error);
     CHECK_THROWS_AS(read_batch("/"), tools::usage_error);
     CHECK_THROWS_AS(read_batch("/dev/null"), tools::usage_error);
+    const test::temp_dir folder;
+    REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+    CHECK_THROWS_WITH(read_batch(folder / "pipe"), Catch::Contains("it is a pipe"));
 }
