@@ -1,0 +1,136 @@
+"""A poor process, its healthy peer, and what must be true of both whatever the poor one lacks."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.environ["ROBUSTNESS_FOLDER"])
+
+from harness import LIMIT, Case, Peer, environment  # noqa: E402
+
+MOST_LINES = 40  # of one process in one short life; more would fill a disk in a long one
+TRANSPORTS = ("sm,self", "tcp,self", "all")
+SIZES = (8, 100000, 1 << 20)
+
+# The limits of setrlimit(2) with values that leave next to nothing. Those of memory leave what the
+# program itself needs to be loaded. "soft" only: a program may raise it again.
+LIMITS = {
+    "AS": (160 << 20, 96 << 20, 64 << 20),
+    "CORE": (0,),
+    "CPU": (30,),  # its signal is the kernel's word to the program; a working one is not to notice
+    "DATA": (64 << 20, 16 << 20),
+    "FSIZE": (1 << 20, 65536),
+    "MEMLOCK": (0,),
+    "MSGQUEUE": (0,),
+    "NICE": (0,),
+    "NOFILE": (64, 40, 24, 12),
+    "NPROC": (1,),
+    "RSS": (0,),
+    "RTPRIO": (0,),
+    "RTTIME": (0,),
+    "SIGPENDING": (0,),
+    "STACK": (256 << 10,),
+}
+# RLIMIT_LOCKS counts nothing since Linux 2.4.25, and Python has no name for it.
+
+
+def number_of(name):
+    return getattr(resource, f"RLIMIT_{name}")
+
+
+def lower(pid, name, value):
+    """Lowers the soft limit of a running process."""
+    resource.prlimit(pid, number_of(name), (value, resource.prlimit(pid, number_of(name))[1]))
+
+
+def raised(pid, name):
+    """Raises the soft limit to the hard one."""
+    hard = resource.prlimit(pid, number_of(name))[1]
+    resource.prlimit(pid, number_of(name), (hard, hard))
+
+
+def limited(name, value):
+    """A command line that runs a program under this limit."""
+    return ("prlimit", f"--{name.lower()}={value}:", "--")
+
+
+def run_limited(wrap, *line, **settings):
+    """Runs a program to its end; its output, error output and exit status. A pipe takes the log."""
+    return subprocess.run([*wrap, *line], capture_output=True, text=True, timeout=LIMIT, check=False,
+                          env=environment(settings))
+
+
+def name_of_signal(status):
+    return signal.Signals(-status).name if status < 0 else "none"
+
+
+class PoorCase(Case):
+    def orderly(self, done):
+        """The program ended by itself, and said why where it did not succeed."""
+        self.assertGreaterEqual(done.returncode, 0, f"{name_of_signal(done.returncode)}: {done}")
+        self.assertLess(done.returncode, 128, done)
+        if done.returncode != 0:
+            self.assertTrue(done.stderr.strip() or done.stdout.strip(), "it failed without a word")
+        self.assertLess(len(done.stderr.splitlines()), MOST_LINES, done.stderr)
+
+    def begin(self, peer):
+        """Makes context and worker; whether the peer can go on."""
+        answer = peer.ask("init")
+        self.assertRegex(answer, "^(ok|error ucp_)", peer.log())
+        if answer == "ok":
+            peer.address = peer.ok("address").strip()
+            return True
+        self.assertGreaterEqual(len(peer.lines()), 1, f"{answer}, and no reason was logged")
+        return False
+
+    def connect(self, one, other):
+        """Makes an endpoint each; whether both could."""
+        for peer, to in ((one, other), (other, one)):
+            answer = peer.ask(f"ep 0 peer {to.address}")
+            self.assertRegex(answer, "^(ok|error)", peer.log())
+            if answer != "ok":
+                self.assertGreaterEqual(len(peer.lines()), 1, f"{answer}, and no reason was logged")
+                return False
+        return True
+
+    def talk(self, one, other, first_tag=10, sizes=SIZES):
+        """Messages of all sizes both ways: each size gets through, or somebody said why not.
+        Returns whether all did."""
+        for step, size in enumerate(sizes):
+            tag = first_tag + 2 * step
+            for peer, mine, theirs in ((one, tag, tag + 1), (other, tag + 1, tag)):
+                for command in (f"recv in{tag} {theirs} {size} 2 6", f"send out{tag} 0 {mine} {size} 2 6"):
+                    if not peer.ask(command).startswith("ok"):
+                        return False  # the test program itself has no memory
+            for peer, partner in ((one, other), (other, one)):
+                for channel in (f"out{tag}", f"in{tag}"):
+                    if not self.gets_through(peer, partner, channel):
+                        return False
+        return True
+
+    def gets_through(self, peer, partner, channel):
+        """Whether all messages of the channel do; where not, somebody has said why."""
+        turns = 0
+        counts = peer.wait(channel, 0.2)
+        while counts.timeout and (turns < 5 or not peer.lines() + partner.lines()):
+            self.assertLess(turns, 150, f"{channel}: {counts}, and no reason was logged")
+            partner.ok("progress 0.05")
+            counts = peer.wait(channel, 0.2)
+            turns += 1
+        self.assertEqual(counts.wrong, 0, counts)
+        if not counts.timeout and counts.failed == 0:
+            return True
+        self.assertGreaterEqual(len(peer.lines()) + len(partner.lines()), 1,
+                                f"{channel}: {counts}, and no reason was logged")
+        return False
+
+    def end(self, *peers):
+        """Ends them in order; what they said is bounded."""
+        for peer in peers:
+            peer.ask("close 0 force 5")
+            peer.ok("destroy")
+        for peer in peers:
+            self.assertEqual(peer.quit(), 0, peer.log())
+            self.assertLess(len(peer.lines()), MOST_LINES, peer.log())

@@ -1,0 +1,219 @@
+"""A full disk, missing rights, a control group, a peer that is stopped: around the process, not in its limits."""
+
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import tempfile
+import unittest
+
+from harness import PEER, Peer
+from poor import PoorCase
+
+PAUSE = float(os.environ.get("POOR_MACHINE_PAUSE", "1.5"))  # seconds
+GROUPS = pathlib.Path("/sys/fs/cgroup")
+NOBODY = 65534
+
+
+def private_mounts(case):
+    try:
+        subprocess.run(["unshare", "-m", "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as why:
+        case.skipTest(f"no private mounts here: {why}")
+
+
+class FullDisk(PoorCase):
+    """Each file that is written lies on a file system without a free block."""
+
+    def wrap(self, folder):
+        """Mounts a full tmpfs over the folder, for this program alone."""
+        return ("unshare", "-m", "sh", "-c",
+                f"mount -t tmpfs -o size=16k,nr_inodes=20 none {folder} && chmod 700 {folder} && "
+                f"mkdir -m 700 {folder}/hawser && "
+                f"(head -c 1000000 /dev/zero > {folder}/filler 2>/dev/null; true) && "
+                'exec "$0" "$@"')
+
+    def test_cache_of_measured_costs(self):
+        private_mounts(self)
+        with tempfile.TemporaryDirectory() as folder, \
+                Peer("all", self.wrap(folder), XDG_CACHE_HOME=folder) as peer:
+            peer.init()
+            self.end(peer)
+            self.assertEqual(peer.log(), "")
+
+    def test_log_file(self):
+        """Its lines go to the standard error instead."""
+        private_mounts(self)
+        with tempfile.TemporaryDirectory() as folder, \
+                Peer("all", self.wrap(folder), UCX_LOG_FILE=f"{folder}/log", UCX_TLSS="1",
+                     XDG_CACHE_HOME=folder) as peer:
+            peer.init()
+            self.end(peer)
+            self.assertEqual(len(peer.lines("UCX_TLSS")), 1, peer.log())
+
+    def test_messages_need_no_disk(self):
+        private_mounts(self)
+        with tempfile.TemporaryDirectory() as folder:
+            wrap = self.wrap(folder)
+            for tls in ("sm,self", "tcp,self"):
+                with self.subTest(tls=tls), Peer(tls, wrap, XDG_CACHE_HOME=folder) as one, \
+                        Peer(tls, wrap, XDG_CACHE_HOME=folder) as other:
+                    self.assertTrue(self.begin(one) and self.begin(other))
+                    self.assertTrue(self.connect(one, other) and self.talk(one, other))
+                    self.end(one, other)
+                    self.assertEqual(one.log() + other.log(), "")
+
+
+class FilesInTheWay(PoorCase):
+    """Something else stands where the library looks for a file of its own."""
+
+    def kinds(self, path):
+        """Puts one thing after another at the path; yields its name and what the log calls it."""
+        target = path.with_name("target")
+        target.write_text("TLS=self\n")
+        os.mkfifo(path)
+        yield "pipe", "it is a pipe"
+        path.unlink()
+        path.symlink_to(target)
+        yield "link", "it is a symbolic link"
+        path.unlink()
+        path.mkdir()
+        yield "folder", "it is a folder"
+        path.rmdir()
+        if os.geteuid() != 0:
+            return
+        os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5))
+        yield "device", "it is a device"
+        path.unlink()
+        path.write_text("TLS=self\n")
+        os.chown(path, NOBODY, NOBODY)
+        yield "file of another user's", f"it belongs to user {NOBODY}"
+        path.unlink()
+
+    def test_configuration(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for kind, reason in self.kinds(pathlib.Path(folder, "ucx.conf")):
+                with self.subTest(kind=kind), Peer("all", UCX_CONFIG_DIR=folder) as peer:
+                    peer.init()
+                    self.assertEqual(len(peer.lines(reason)), 1, peer.log())
+                    self.assertEqual(len(peer.lines()), 1, peer.log())
+                    self.end(peer)
+
+    def test_log_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for kind, reason in self.kinds(pathlib.Path(folder, "log")):
+                with self.subTest(kind=kind), Peer("all", UCX_LOG_FILE=f"{folder}/log", UCX_TLSS="1") as peer:
+                    peer.init()
+                    self.assertEqual(len(peer.lines(reason)), 1, peer.log())
+                    self.assertEqual(len(peer.lines("UCX_TLSS")), 1, peer.log())
+                    self.end(peer)
+
+    def test_cache_of_measured_costs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with Peer("all", XDG_CACHE_HOME=folder) as peer:
+                peer.init()
+                self.end(peer)
+            [name] = os.listdir(f"{folder}/hawser")
+            path = pathlib.Path(folder, "hawser", name)
+            path.unlink()
+            for kind, reason in self.kinds(path):
+                with self.subTest(kind=kind), Peer("all", XDG_CACHE_HOME=folder) as peer:
+                    peer.init()
+                    self.assertEqual(len(peer.lines(reason)), 1, peer.log())
+                    self.assertEqual(len(peer.lines()), 1, peer.log())
+                    self.end(peer)
+
+    def test_folder_that_others_can_write_to(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "ucx.conf").write_text("TLS=nonsense\n")
+            os.chmod(folder, 0o777)
+            with Peer("all", UCX_CONFIG_DIR=folder) as peer:
+                peer.init()
+                self.assertEqual(len(peer.lines("others can write to its folder")), 1, peer.log())
+                self.end(peer)
+
+
+class Rights(PoorCase):
+    def test_without_any_capability(self):
+        """As a container without rights has it: no capability, and none to be had."""
+        if os.geteuid() != 0:
+            self.skipTest("only root has capabilities to lose")
+        wrap = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--")
+        for tls in ("all", "sm,self", "tcp,self"):
+            with self.subTest(tls=tls), Peer(tls, wrap) as one, Peer(tls, wrap) as other:
+                self.assertTrue(self.begin(one) and self.begin(other))
+                self.assertTrue(self.connect(one, other) and self.talk(one, other), one.log() + other.log())
+                self.end(one, other)
+
+    def test_as_a_user_without_a_home(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        wrap = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs", "--")
+        if subprocess.run([*wrap, "test", "-x", PEER], check=False).returncode != 0:
+            self.skipTest(f"user {NOBODY} cannot run the programs in this folder")
+        for tls in ("all", "sm,self", "tcp,self"):
+            with self.subTest(tls=tls), Peer(tls, wrap, HOME="/nonexistent") as one, \
+                    Peer(tls, wrap, HOME="/nonexistent") as other:
+                self.assertTrue(self.begin(one) and self.begin(other))
+                self.assertTrue(self.connect(one, other) and self.talk(one, other), one.log() + other.log())
+                self.end(one, other)
+
+
+class ControlGroup(PoorCase):
+    def limited(self, controller, file, older_file, value):
+        """Makes a control group with this limit; returns what runs a program in it. Else skips the test."""
+        newer = (GROUPS / "cgroup.controllers").exists()
+        made = (GROUPS if newer else GROUPS / controller) / f"poor-machine-{os.getpid()}"
+        try:
+            made.mkdir()
+            self.addCleanup(made.rmdir)
+            (made / (file if newer else older_file)).write_text(str(value))
+        except OSError as why:
+            self.skipTest(f"no control group with a limit can be made: {why}")
+        return ("sh", "-c", f'echo $$ > {made}/cgroup.procs && exec "$0" "$@"')
+
+    def test_number_of_tasks(self):
+        """No thread can be made."""
+        wrap = self.limited("pids", "pids.max", "pids.max", 1)
+        for tls in ("sm,self", "tcp,self"):
+            with self.subTest(tls=tls), Peer(tls, wrap) as poor, Peer(tls) as other:
+                self.assertTrue(self.begin(poor) and self.begin(other))
+                self.assertTrue(self.connect(poor, other) and self.talk(poor, other))
+                self.end(poor, other)
+
+    def test_memory(self):
+        """Enough to run, none to spare: the kernel takes pages back and nothing is killed."""
+        wrap = self.limited("memory", "memory.max", "memory.limit_in_bytes", 64 << 20)
+        for tls in ("sm,self", "tcp,self"):
+            with self.subTest(tls=tls), Peer(tls, wrap) as poor, Peer(tls) as other:
+                self.assertTrue(self.begin(poor) and self.begin(other))
+                self.assertTrue(self.connect(poor, other) and self.talk(poor, other))
+                self.end(poor, other)
+
+
+class Stopped(PoorCase):
+    """A peer is stopped and goes on later: nothing is lost, and nobody takes it for dead."""
+
+    def test_stopped(self):
+        for tls in ("sm,self", "tcp,self"):
+            with self.subTest(tls=tls), Peer(tls) as awake, Peer(tls) as sleeper:
+                self.assertTrue(self.begin(awake) and self.begin(sleeper) and self.connect(awake, sleeper))
+                self.assertTrue(self.talk(awake, sleeper))
+                for peer, out, back in ((sleeper, 1002, 1001), (awake, 1001, 1002)):
+                    peer.ok(f"recv in {back} 5000 8 500")
+                    peer.ok(f"send out 0 {out} 5000 8 500")
+                sleeper.process.send_signal(signal.SIGSTOP)
+                try:
+                    awake.ok(f"progress {PAUSE}", PAUSE + 60)
+                finally:
+                    sleeper.process.send_signal(signal.SIGCONT)
+                for peer in (awake, sleeper):
+                    for channel in ("in", "out"):
+                        self.settled(peer.wait(channel), 500)
+                    self.assertEqual(peer.errors(0), 0)
+                self.end(awake, sleeper)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
