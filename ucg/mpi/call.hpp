@@ -44,7 +44,7 @@ served* taker_of(MPI_Comm comm, form how, const Describe& describe, prepared& ca
 
 // The communicator has a group, and its other ranks may be in the call already.
 inline int fail_without_memory(MPI_Comm comm, const char* name) noexcept {
-    const served* const with = served::find(comm);
+    served* const with = served::find(comm);
     return with != nullptr ? with->fail(name, UCS_ERR_NO_MEMORY) : MPI_ERR_NO_MEM;
 }
 

@@ -1,6 +1,7 @@
 #include "ucg/mpi/membership.hpp"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 
 #include "ucg/mpi/library.hpp"
@@ -44,6 +45,17 @@ membership membership_of(MPI_Comm comm) noexcept {
     if (!are_of_world(members, size)) made.refused = reason::several_worlds;
     PMPI_Group_free(&members);
     return made;
+}
+
+std::vector<int> world_ranks_of(MPI_Comm comm, std::uint32_t size) {
+    std::vector<int> here(size), there(size);
+    std::iota(here.begin(), here.end(), 0);
+    MPI_Group members = MPI_GROUP_NULL;
+    if (PMPI_Comm_group(comm, &members) != MPI_SUCCESS) throw std::bad_alloc();
+    PMPI_Group_translate_ranks(members, static_cast<int>(size), here.data(), library().world,
+                               there.data());
+    PMPI_Group_free(&members);
+    return there;
 }
 
 }  // namespace ucg::mpi

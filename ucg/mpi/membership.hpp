@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "ucg/mpi/stats.hpp"
 
@@ -17,6 +18,10 @@ struct membership {
 
 // Needs no memory: a rank that found out less than the others would wait for them.
 [[nodiscard]] membership membership_of(MPI_Comm comm) noexcept;
+
+// The ranks in MPI_COMM_WORLD of the members of a communicator that ucg may serve, in their order.
+// std::bad_alloc.
+[[nodiscard]] std::vector<int> world_ranks_of(MPI_Comm comm, std::uint32_t size);
 
 // What there is to say of a communicator before it has a group.
 [[nodiscard]] inline reason without_group(const membership& members) noexcept {

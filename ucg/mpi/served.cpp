@@ -57,16 +57,33 @@ bool is_shortage(ucs_status_t why) noexcept {
 // How far a rank has come with a communicator of its own.
 enum class readiness : int { nothing, found, group };
 
-// How far all ranks have come. Others may be in collectives that need this rank before they come
-// here, so everything moves on meanwhile.
-readiness agreed(MPI_Comm comm, readiness mine) noexcept {
+// The highest number of a group that this rank has heard of.
+std::atomic<int> highest_number{0};
+
+struct agreement {
+    readiness least = readiness::nothing;
+    bool is_same_spare = false;  // all ranks have the same spare group
+    bool has_spares = false;     // some rank has one, and has begun no group
+    int number = 0;              // of a new group
+};
+
+// How far all ranks have come; `spare`: the number of this rank's spare group, or 0. Others may be
+// in collectives that need this rank before they come here, so everything moves on meanwhile.
+agreement agreed(MPI_Comm comm, readiness mine, int spare = 0) noexcept {
     MPI_Request request = MPI_REQUEST_NULL;
-    int own = static_cast<int>(mine), least = 0;
-    if (PMPI_Iallreduce(&own, &least, 1, MPI_INT, MPI_MIN, comm, &request) != MPI_SUCCESS ||
+    const int next = highest_number.load(std::memory_order_relaxed) + 1;
+    const int own[] = {static_cast<int>(mine), spare, -spare, -next};
+    int least[] = {0, 0, 0, 0};
+    if (PMPI_Iallreduce(own, least, 4, MPI_INT, MPI_MIN, comm, &request) != MPI_SUCCESS ||
         until([&](int* flag) { return PMPI_Test(&request, flag, MPI_STATUS_IGNORE); }) !=
             MPI_SUCCESS)
-        return readiness::nothing;
-    return static_cast<readiness>(least);
+        return {};
+    const int number = -least[3];
+    int known = highest_number.load(std::memory_order_relaxed);
+    while (known < number && !highest_number.compare_exchange_weak(known, number)) {
+    }
+    return {static_cast<readiness>(least[0]), least[1] != 0 && least[1] == -least[2], least[2] != 0,
+            number};
 }
 
 }  // namespace
@@ -122,29 +139,61 @@ void served::join_early(MPI_Comm comm) noexcept {
 }
 
 void served::join() noexcept {
-    if (!nothing_left.load(std::memory_order_relaxed)) begin_group();
-    const readiness all = agreed(comm_, group_ != nullptr ? readiness::group : readiness::found);
-    const bool made = all == readiness::group && complete_group();
-    if (!made) drop_group();
+    if (!find_group()) group_.reset();
+    if (members_.rank == 0 && refused_ == reason::no_group)
+        statistics().count_group(groups::refused);
+}
+
+// false: there is none. `refused_` says how it ended.
+bool served::find_group() noexcept {
+    std::vector<int> members;
+    try {
+        members = world_ranks_of(comm_, members_.size);
+    } catch (const std::bad_alloc&) {
+        decline(comm_);
+        return false;
+    }
+    group_ = spares().take(members);
+    const int spare = group_ ? group_->number : 0;
+    if (!group_) begin_group();
+    const bool has_begun = group_ != nullptr && spare == 0;
+    agreement all = agreed(comm_, has_begun ? readiness::group : readiness::found, spare);
+    if (all.least != readiness::nothing && all.is_same_spare) {
+        refused_ = reason::none;
+        if (members_.rank == 0) statistics().count_group(groups::used_again);
+        return true;
+    }
+    if (spare != 0) spares().put(std::move(group_));
+    if (all.least == readiness::found && all.has_spares) {
+        if (!group_) begin_group();
+        all = agreed(comm_, group_ ? readiness::group : readiness::found);
+    }
     // Where some rank has no object, it would ask again in its next call: so do all.
-    if (all >= readiness::found) refused_ = made ? reason::none : reason::no_group;
-    if (members_.rank == 0) statistics().count_group(made);
+    if (all.least == readiness::nothing) return false;
+    refused_ = reason::no_group;
+    if (all.least != readiness::group || !complete_group(all.number)) return false;
+    group_->members = std::move(members);
+    refused_ = reason::none;
+    if (members_.rank == 0) statistics().count_group(groups::made);
+    return true;
 }
 
-// A group that was not completed would stay among those that each call moves on.
-void served::drop_group() noexcept {
-    ucg_group_destroy(group_);
-    group_ = nullptr;
-}
-
+// Leaves none where it cannot be begun.
 void served::begin_group() noexcept {
-    exchange_.reset(new (std::nothrow) exchange(comm_));
-    if (!exchange_) return;
-    const ucg_oob_t oob = exchange_->as_oob(members_.rank, members_.size);
+    if (nothing_left.load(std::memory_order_relaxed)) return;
+    auto made = std::unique_ptr<group>(new (std::nothrow) group);
+    if (!made) return;
+    made->rounds.reset(new (std::nothrow) exchange(comm_));
+    if (!made->rounds) return;
+    const ucg_oob_t oob = made->rounds->as_oob(members_.rank, members_.size);
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
     params.oob = &oob;
     params.timeout = 1e9;  // as long as MPI would wait
-    if (ucg_group_create(library().context, &params, &group_) != UCS_OK) group_ = nullptr;
+    if (ucg_group_create(library().context, &params, &made->handle) != UCS_OK) {
+        made->handle = nullptr;
+        return;
+    }
+    group_ = std::move(made);
 }
 
 // A program may make any number of communicators: the first one is named, and UCG_MPI_STATS has the
@@ -158,31 +207,36 @@ void served::say_refused(ucs_status_t why) const noexcept {
                  members_.size, static_cast<int>(why));
 }
 
-bool served::complete_group() noexcept {
-    exchange_->open();
+bool served::complete_group(int number) noexcept {
+    group_->number = number;
+    group_->rounds->open();
     patience waits;
     ucs_status_t status = UCS_OK;
-    while ((status = ucg_group_test(group_)) == UCS_INPROGRESS) {
+    while ((status = ucg_group_test(group_->handle)) == UCS_INPROGRESS) {
         static_cast<void>(moving().advance());
         waits.again(false);
     }
     if (status != UCS_OK) {
-        if (is_shortage(status)) nothing_left.store(true, std::memory_order_relaxed);
+        if (is_shortage(status)) {
+            nothing_left.store(true, std::memory_order_relaxed);
+            spares().clear();
+        }
         if (members_.rank == 0) say_refused(status);
         return false;
     }
     ucg_group_attr_t attr = UCG_GROUP_ATTR_INIT;
-    if (ucg_group_query(group_, &attr) == UCS_OK) {
+    if (ucg_group_query(group_->handle, &attr) == UCS_OK) {
         if (node::outnumber_cores(attr.node_size)) moving().crowded();
         if (attr.nodes > 1) moving().reaches_others();
     }
     return true;
 }
 
+// The next communicator of these ranks may have it, unless they no longer agree on how it stands.
 served::~served() {
-    kept_.clear();
     if (group_ == nullptr) return;
-    ucg_group_destroy(group_);
+    if (!failed_) spares().put(std::move(group_));
+    group_.reset();
     nothing_left.store(false, std::memory_order_relaxed);
 }
 
@@ -217,6 +271,7 @@ void served::destroy_all() noexcept {
         if (each->comm_ != MPI_COMM_NULL)
             PMPI_Comm_delete_attr(each->comm_, library().group_key);  // comes to on_free
     }
+    spares().clear();
 }
 
 ucs_status_t served::make_request(prepared& what, std::unique_ptr<kept_request>& made) {
@@ -232,7 +287,7 @@ ucs_status_t served::make_request(prepared& what, std::unique_ptr<kept_request>&
     kept->args.dst_displs = array(kept->blocks.dst_displs);
     kept->args.callback = on_end;
     kept->args.callback_arg = kept.get();
-    const ucs_status_t status = ucg_request_init(group_, &kept->args, &kept->request);
+    const ucs_status_t status = ucg_request_init(group_->handle, &kept->args, &kept->request);
     if (kept->request != nullptr) made = std::move(kept);
     return status;
 }
@@ -244,13 +299,14 @@ ucs_status_t served::end_refused(const kept_request& which, ucs_status_t why) co
 }
 
 ucs_status_t served::get(prepared& what, kept_request*& got) {
-    for (std::size_t i = 0; i < kept_.size(); ++i) {
-        kept_request& each = *kept_[i];
+    auto& kept = group_->kept;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        kept_request& each = *kept[i];
         if (!alike(each.args, what.args) || each.busy.load(std::memory_order_acquire) ||
             !(what.blocks == each.blocks))
             continue;
         // What is often asked for comes to the front, and what is not to the end.
-        if (i != 0) std::swap(kept_[i], kept_[i / 2]);
+        if (i != 0) std::swap(kept[i], kept[i / 2]);
         got = &each;
         if (each.args.src == what.args.src && each.args.dst == what.args.dst) return UCS_OK;
         const ucs_status_t status =
@@ -265,19 +321,19 @@ ucs_status_t served::get(prepared& what, kept_request*& got) {
     // Requests for long vectors may hold as much memory as the program's data: one is kept.
     constexpr std::uint64_t long_count = 1 << 18;
     if (what.args.count > long_count)
-        std::erase_if(kept_, [](const auto& each) {
+        std::erase_if(kept, [](const auto& each) {
             return each->args.count > long_count && !each->busy.load(std::memory_order_acquire);
         });
     constexpr std::size_t most = 32;
-    while (kept_.size() >= most) {
-        const auto idle = std::find_if(kept_.rbegin(), kept_.rend(), [](const auto& each) {
+    while (kept.size() >= most) {
+        const auto idle = std::find_if(kept.rbegin(), kept.rend(), [](const auto& each) {
             return !each->busy.load(std::memory_order_acquire);
         });
-        if (idle == kept_.rend()) break;
-        kept_.erase(std::next(idle).base());
+        if (idle == kept.rend()) break;
+        kept.erase(std::next(idle).base());
     }
-    kept_.insert(kept_.begin(), std::move(made));
-    got = kept_.front().get();
+    kept.insert(kept.begin(), std::move(made));
+    got = kept.front().get();
     return UCS_OK;
 }
 
@@ -299,7 +355,8 @@ ucs_status_t served::wait(ucg_request_h request) const noexcept {
     return status;
 }
 
-int served::fail(const char* what, ucs_status_t status) const noexcept {
+int served::fail(const char* what, ucs_status_t status) noexcept {
+    failed_ = true;
     std::fprintf(stderr,
                  "ucg_mpi: %s failed on rank %u of %u: error %d; UCG_MPI=n leaves it to the MPI\n",
                  what, members_.rank, members_.size, static_cast<int>(status));

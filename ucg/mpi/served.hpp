@@ -8,30 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include "ucg/mpi/exchange.hpp"
+#include "ucg/mpi/group.hpp"
 #include "ucg/mpi/membership.hpp"
-#include "ucg/mpi/prepared.hpp"
-#include "ucg/mpi/progress.hpp"
 
 namespace ucg::mpi {
 
 class operation;
-
-// ucg's request, made once and used again by calls that differ in nothing but the buffers. Owned
-// by the group, or by one persistent operation.
-struct kept_request {
-    ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
-    block_arrays blocks;
-    ucg_request_h request = nullptr;
-    // Who is called when it ends; nobody while a blocking call uses it.
-    ending* owner = nullptr;
-    std::atomic<bool> busy{false};
-
-    kept_request() = default;
-    kept_request(const kept_request&) = delete;
-    kept_request& operator=(const kept_request&) = delete;
-    ~kept_request() { ucg_request_free(request); }
-};
 
 // Hangs on its communicator as an attribute, and goes with it, or with its last operation if that
 // is later. It has no group at first: join() makes it, when a collective needs it. One thread at a
@@ -59,9 +41,9 @@ public:
     [[nodiscard]] reason refused() const noexcept { return refused_; }
     [[nodiscard]] const membership& members() const noexcept { return members_; }
 
-    // Makes the group together with the other ranks, and waits for them. Collective over the
-    // communicator; all ranks find the same: refused() says what. It stays reason::not_yet if some
-    // rank has no object for this communicator.
+    // Makes the group together with the other ranks, or takes a spare one that all of them have,
+    // and waits for them. Collective over the communicator; all ranks find the same: refused() says
+    // what. It stays reason::not_yet if some rank has no object for this communicator.
     void join() noexcept;
 
     // A request for this that does not run, with these buffers. std::bad_alloc.
@@ -77,7 +59,7 @@ public:
     void release() noexcept;
 
     // Calls the communicator's error handler; gives what the call is to return.
-    int fail(const char* what, ucs_status_t status) const noexcept;
+    int fail(const char* what, ucs_status_t status) noexcept;
 
     // Of what is left at the end. Before the context is destroyed.
     static void destroy_all() noexcept;
@@ -90,9 +72,9 @@ private:
     static served* make(MPI_Comm comm) noexcept;
     // Puts it where find() and destroy_all() look. false: there is no memory, or MPI refuses.
     [[nodiscard]] bool hang_on() noexcept;
+    [[nodiscard]] bool find_group() noexcept;
     void begin_group() noexcept;
-    [[nodiscard]] bool complete_group() noexcept;
-    void drop_group() noexcept;
+    [[nodiscard]] bool complete_group(int number) noexcept;
     void say_refused(ucs_status_t why) const noexcept;
     ucs_status_t end_refused(const kept_request& which, ucs_status_t why) const noexcept;
     void forget_comm() noexcept;
@@ -100,9 +82,9 @@ private:
     MPI_Comm comm_;  // MPI_COMM_NULL once it was freed
     membership members_;
     reason refused_;
-    ucg_group_h group_ = nullptr;
-    std::unique_ptr<exchange> exchange_;  // goes after the group
-    std::vector<std::unique_ptr<kept_request>> kept_;
+    std::unique_ptr<group> group_;
+    std::atomic<bool> failed_{
+        false};  // an operation ended with an error: nobody else gets the group
     std::atomic<unsigned> users_{1};  // the communicator itself is one
 };
 

@@ -15,7 +15,7 @@ namespace {
 using table =
     std::array<std::array<std::array<std::atomic<long>, reason_count>, form_count>, function_count>;
 table counts;
-std::atomic<long> groups_made, groups_refused;
+std::array<std::atomic<long>, groups_count> groups_of;
 
 constexpr std::array<const char*, function_count> names{
     "barrier",    "bcast",    "reduce",    "allreduce",      "allgather",
@@ -75,17 +75,17 @@ void stats::add(function what, form how, reason why) noexcept {
               .fetch_add(1, std::memory_order_relaxed);
 }
 
-void stats::count_group(bool made) noexcept {
-    (made ? groups_made : groups_refused).fetch_add(1, std::memory_order_relaxed);
+void stats::count_group(groups which) noexcept {
+    groups_of[static_cast<std::size_t>(which)].fetch_add(1, std::memory_order_relaxed);
 }
 
 void stats::print() noexcept try {
     constexpr std::size_t calls = function_count * form_count * reason_count;
-    constexpr std::size_t made = calls, refused = calls + 1, wanted = calls + 2, all = calls + 3;
+    constexpr std::size_t wanted = calls + groups_count, all = wanted + 1;
     // Every rank says whether it wants to print, so that nobody waits for one that does not.
     std::vector<long> own(all), sum(all);
-    own[made] = groups_made.load(std::memory_order_relaxed);
-    own[refused] = groups_refused.load(std::memory_order_relaxed);
+    for (std::size_t which = 0; which < groups_count; ++which)
+        own[calls + which] = groups_of[which].load(std::memory_order_relaxed);
     own[wanted] = enabled_ ? 1 : 0;
     std::size_t i = 0;
     for (const auto& function : counts)
@@ -98,8 +98,8 @@ void stats::print() noexcept try {
                 MPI_COMM_WORLD);
     if (rank != 0 || sum[wanted] == 0) return;
     std::string text = "# ucg_mpi: calls of all ranks\n# ucg_mpi: groups of communicators: " +
-                       std::to_string(sum[made]) + " made, " + std::to_string(sum[refused]) +
-                       " could not be made\n";
+                       std::to_string(sum[calls]) + " made, " + std::to_string(sum[calls + 1]) +
+                       " used again, " + std::to_string(sum[calls + 2]) + " could not be made\n";
     for (std::size_t each = 0; each < function_count * form_count; ++each) {
         const long* const row = &sum[each * reason_count];
         if (std::all_of(row, row + reason_count, [](long count) { return count == 0; })) continue;

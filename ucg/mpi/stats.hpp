@@ -38,14 +38,18 @@ enum class reason : std::uint8_t {
 };
 inline constexpr std::size_t reason_count = 10;
 
+// How a communicator came to a group, or not.
+enum class groups : std::uint8_t { made, used_again, refused };
+inline constexpr std::size_t groups_count = 3;
+
 class stats {
 public:
     void enable() noexcept { enabled_ = true; }
     void count(function what, form how, reason why) noexcept {
         if (enabled_) add(what, how, why);
     }
-    // A communicator got a group, or none could be made for it; one of its ranks counts.
-    void count_group(bool made) noexcept;
+    // One rank of the communicator counts.
+    void count_group(groups which) noexcept;
     // Collective over MPI_COMM_WORLD: adds all ranks up, and rank 0 prints.
     void print() noexcept;
 

@@ -276,9 +276,9 @@ def not_taken(args, output):
         if NO_GROUP in reasons and NO_GROUP not in HANDED_OVER.get(args.program, ()):
             return f"calls of {name} were handed over, for {NO_GROUP}"
     expected = re.search(r"^(\d+) groups expected$", output, re.M)
-    made = re.search(r"^# ucg_mpi: groups of communicators: (\d+) made", output, re.M)
-    if expected and (made is None or made[1] != expected[1]):
-        return f"{made[1] if made else 'no'} groups of communicators were made, and not {expected[1]}"
+    groups = re.search(r"^# ucg_mpi: groups of communicators: (\d+) made, (\d+) used again", output, re.M)
+    if expected and (groups is None or int(groups[1]) + int(groups[2]) != int(expected[1])):
+        return f"there were not {expected[1]} groups of communicators: {groups[0] if groups else 'no statistics'}"
     for name in TAKEN.get(args.program, []):
         taken, others, reasons = rows.get(name, (0, 0, set()))
         if taken == 0 or others > taken:

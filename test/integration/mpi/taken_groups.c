@@ -41,6 +41,15 @@ EXPORTED int PMPI_Comm_set_attr(MPI_Comm comm, int key, void* value) {
     return keeps_nothing ? MPI_ERR_NO_MEM : set(comm, key, value);
 }
 
+/* Communicators that are freed at the end: what is freed leaves its group to the next one. */
+static MPI_Comm kept[64];
+static int kept_count;
+
+static void keep(MPI_Comm comm) {
+    CHECK(kept_count < 64, "too many ranks");
+    kept[kept_count++] = comm;
+}
+
 static void sums(MPI_Comm comm) {
     int mine = rank + 1, sum = 0;
     MPI_Request request;
@@ -66,7 +75,7 @@ static void refused(int which) {
     }
     sums(copy);
     if (taken > 0 && ranks > 1) CHECK(made == taken + 1, "%d groups", made - taken);
-    MPI_OK(MPI_Comm_free(&copy));
+    keep(copy);
     sums(MPI_COMM_WORLD);
 }
 
@@ -84,9 +93,7 @@ static void not_kept(int which) {
     if (taken > 0 && ranks > 1)
         CHECK(made - taken == destroyed - gone + 1, "%d groups made, %d destroyed", made - taken,
               destroyed - gone);
-    MPI_OK(MPI_Comm_free(&copy));
-    CHECK(made - taken == destroyed - gone, "%d groups made, %d destroyed", made - taken,
-          destroyed - gone);
+    keep(copy);
 }
 
 /* One rank's rounds must not come before what the others have agreed by. */
@@ -98,7 +105,39 @@ static void hurried(int which) {
     sums(copy);
     hurries = 0;
     if (made > 0 && ranks > 1) CHECK(destroyed == gone, "the group is gone");
-    MPI_OK(MPI_Comm_free(&copy));
+    keep(copy);
+}
+
+/* Communicators of the same ranks, one after the other, share a group; those of others do not. */
+static void used_again(void) {
+    const int before = made;
+    for (int round = 0; round < 4; ++round) {
+        MPI_Comm copy, reversed;
+        MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+        sums(copy);
+        MPI_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed));
+        sums(reversed);
+        MPI_OK(MPI_Comm_free(&copy));
+        MPI_OK(MPI_Comm_free(&reversed));
+    }
+    if (before > 0 && ranks > 1) CHECK(made - before <= 2, "%d groups were made", made - before);
+}
+
+/* The last group that a rank has to spare is another one than that of the others. */
+static void not_the_same(void) {
+    MPI_Comm first, second, third;
+    const int before = made;
+    MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &first));
+    MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &second));
+    sums(first);
+    sums(second);
+    MPI_OK(MPI_Comm_free(rank == 0 ? &first : &second));
+    MPI_OK(MPI_Comm_free(rank == 0 ? &second : &first));
+    const int now = made;
+    MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &third));
+    sums(third);
+    if (before > 0 && ranks > 1) CHECK(made == now + 1, "%d groups were made", made - now);
+    MPI_OK(MPI_Comm_free(&third));
 }
 
 int main(int argc, char** argv) {
@@ -108,5 +147,9 @@ int main(int argc, char** argv) {
         refused(which);
         not_kept(which);
     }
+    for (int i = 0; i < kept_count; ++i)
+        MPI_OK(MPI_Comm_free(&kept[i]));
+    used_again();
+    not_the_same();
     return test_end();
 }

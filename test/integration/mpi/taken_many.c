@@ -160,7 +160,7 @@ int main(int argc, char** argv) {
     test_begin(&argc, &argv, "taken_many", MPI_THREAD_SINGLE);
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(use, "refused") == 0 && rank == 1)
-        limit_files((rlim_t)next_descriptor() + 32); /* within the half that is the program's */
+        limit_files((rlim_t)next_descriptor() + 8); /* within the half that is the program's */
     if (strcmp(use, "some") == 0) groups += in_every_order() + in_parts();
     make_many(all, count, (size_t)count * (256 << 10));
     if (strcmp(use, "all") == 0 || strcmp(use, "refused") == 0) use_all(all, count);
