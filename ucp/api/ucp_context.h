@@ -46,9 +46,9 @@ typedef struct ucp_params {
     uint64_t tag_sender_mask; /* tag bits that name the sender; default 0: none */
     int mt_workers_shared;    /* not 0: workers of this context run in different threads */
     size_t estimated_num_eps; /* how many endpoints to expect */
-    size_t estimated_num_ppn; /* how many processes on this host to expect */
+    size_t estimated_num_ppn; /* how many processes on this host to expect; changes nothing yet */
     const char* name;         /* for logs; by default one is made up */
-    size_t node_local_id;     /* number of this process among those on this host */
+    size_t node_local_id;     /* number of this process on this host; changes nothing yet */
 } ucp_params_t;
 
 /** Valid members of ucp_lib_attr_t. */
@@ -100,8 +100,9 @@ const char* ucp_get_version_string(void);
  * @param params     what the program needs; features must be given.
  * @param config     option values, or NULL for those of the environment.
  * @param context_p  gets the context, to be released by ucp_cleanup.
- * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY, UCS_ERR_NO_DEVICE (no transport is
- *         left), UCS_ERR_UNSUPPORTED (a feature this library does not have).
+ * @return UCS_OK, UCS_ERR_INVALID_PARAM (also for an option's value), UCS_ERR_NO_MEMORY,
+ *         UCS_ERR_NO_DEVICE (no transport is left). A feature that this library does not know is
+ *         no error.
  */
 ucs_status_t ucp_init_version(unsigned api_major_version, unsigned api_minor_version,
                               const ucp_params_t* params, const ucp_config_t* config,

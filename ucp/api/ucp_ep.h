@@ -98,7 +98,9 @@ typedef struct {
  *
  * @param params  the address may be freed when the call returns.
  * @return UCS_OK, UCS_ERR_INVALID_PARAM, UCS_ERR_INVALID_ADDR (malformed address),
- *         UCS_ERR_UNREACHABLE (no common transport), UCS_ERR_NO_MEMORY.
+ *         UCS_ERR_NO_MEMORY. Of a connection request also UCS_ERR_UNREACHABLE (no common
+ *         transport) and UCS_ERR_CONNECTION_RESET (the client is gone); of the others the first
+ *         operation ends with these.
  */
 ucs_status_t ucp_ep_create(ucp_worker_h worker, const ucp_ep_params_t* params, ucp_ep_h* ep_p);
 

@@ -17,7 +17,7 @@ enum ucp_mem_map_params_field {
     UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER = UCS_BIT(5)
 };
 
-/** Behaviour of ucp_mem_map. */
+/** Behaviour of ucp_mem_map. NONBLOCK, SYMMETRIC_RKEY and LOCK are accepted and change nothing. */
 enum {
     UCP_MEM_MAP_NONBLOCK = UCS_BIT(0),       /* may return before pages are backed */
     UCP_MEM_MAP_ALLOCATE = UCS_BIT(1),       /* the library allocates */

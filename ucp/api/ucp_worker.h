@@ -36,8 +36,8 @@ typedef enum {
 typedef struct ucp_worker_params {
     uint64_t field_mask;           /* ucp_worker_params_field */
     ucs_thread_mode_t thread_mode; /* default SINGLE; the worker may get a narrower mode */
-    ucs_cpu_set_t cpu_mask;        /* processors it will run on; default: as the thread may */
-    unsigned events;               /* ucp_wakeup_event_t that signal; default: all */
+    ucs_cpu_set_t cpu_mask;        /* changes nothing: a worker runs in the threads that call it */
+    unsigned events;               /* changes nothing: everything signals */
     void* user_data;               /* for the program */
     int event_fd;                  /* epoll descriptor that gets the worker's descriptors */
     uint64_t flags;                /* ucp_worker_flags_t */
