@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "ucs/security/job_key.hpp"
+
 namespace conformance {
 
 side::side(environment& where, std::uint64_t worker_uid)
@@ -12,9 +14,15 @@ side::side(environment& where, std::uint64_t worker_uid)
     auto events = ucs::async::event_loop::create();
     if (!events) throw std::runtime_error("cannot create an event loop");
     events_ = std::move(*events);
-    auto opened = where.transport().open(
-        where.where(),
-        {.events = *events_, .config = config_, .worker_uid = worker_uid, .sleeps = true});
+    auto key = ucs::security::load_job_key(config_);
+    if (!key) throw std::runtime_error("the job key cannot be used");
+    job_key_ = *key;
+    auto opened =
+        where.transport().open(where.where(), {.events = *events_,
+                                               .config = config_,
+                                               .worker_uid = worker_uid,
+                                               .sleeps = true,
+                                               .job_key = job_key_ ? &*job_key_ : nullptr});
     if (!opened) {
         throw std::runtime_error(std::string("cannot open the interface: ") +
                                  ucs_status_string(opened.status()));

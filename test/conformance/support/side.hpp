@@ -3,9 +3,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "test/conformance/support/environment.hpp"
 #include "test/conformance/support/message.hpp"
+#include "ucs/security/key.hpp"
 
 namespace conformance {
 
@@ -77,6 +79,7 @@ private:
     const bool landing_;
     std::unique_ptr<ucs::async::event_loop> events_;
     const ucs::config::source config_;
+    std::optional<ucs::security::key> job_key_;
     std::map<uct::am_id, slot> slots_;
     std::map<std::uint64_t, bytes> landing_now_;  // by the first 8 bytes of the message
     std::unique_ptr<uct::iface> iface_;

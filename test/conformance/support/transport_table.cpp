@@ -112,6 +112,11 @@ void add_tcp(std::vector<transport_row>& table) {
     add_built_in(table, "tcp v4 landing", "tcp", "lo", {.landing = true, .settings = {v4}});
     add_built_in(table, "tcp v6 small landing", "tcp", "lo",
                  {.landing = true, .settings = {v6, small_tx, small_rx}});
+    const setting key{"JOB_KEY", "the key of the conformance suite"};
+    const setting encryption{"TCP_ENCRYPTION", "y"};
+    add_built_in(table, "tcp v4 encrypted", "tcp", "lo", {.settings = {v4, key, encryption}});
+    add_built_in(table, "tcp v6 encrypted landing", "tcp", "lo",
+                 {.landing = true, .settings = {v6, key, encryption}});
 }
 
 struct network_kind {
