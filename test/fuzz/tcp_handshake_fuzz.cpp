@@ -1,0 +1,87 @@
+// Whatever bytes a peer sends as greetings and as encrypted records, cut however the kernel likes:
+// the parsers stay inside their buffers, no peer proves a key that it does not know, and nothing
+// comes out of a stream that the peer did not encrypt. The first byte of the input chooses the
+// length of pieces.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "uct/tcp/encrypted_stream.hpp"
+#include "uct/tcp/handshake.hpp"
+
+using namespace uct::tcp;
+using ucs::security::key;
+
+namespace {
+
+const key job = key::from_text("the key of the fuzzed job");
+
+template<class Handshake>
+typename Handshake::step feed(Handshake& side, std::span<const std::byte>& input,
+                              std::size_t step) {
+    auto done = Handshake::step::incomplete;
+    while (!input.empty() && done == Handshake::step::incomplete) {
+        const std::span<std::byte> space = side.space();
+        const std::size_t count = std::min({step, input.size(), space.size()});
+        std::copy_n(input.begin(), count, space.begin());
+        input = input.subspan(count);
+        done = side.take(count);
+    }
+    return done;
+}
+
+void accept(const credentials& own, std::span<const std::byte> input, std::size_t step) {
+    accepting_handshake side(own, 2);
+    if (feed(side, input, step) != accepting_handshake::step::send_challenge) return;
+    static_cast<void>(side.challenge());
+    if (feed(side, input, step) == accepting_handshake::step::agreed) std::abort();
+}
+
+void connect(const credentials& own, std::span<const std::byte> input, std::size_t step) {
+    connecting_handshake side(own, 1, 2, key::from_text("the secret of the peer"), 3);
+    static_cast<void>(side.hello());
+    switch (feed(side, input, step)) {
+        case connecting_handshake::step::send_proof:
+        case connecting_handshake::step::welcomed:
+            std::abort();
+        case connecting_handshake::step::refused:
+            static_cast<void>(explain_refusal(side.reason()));
+            break;
+        default:
+            break;
+    }
+}
+
+void decrypt(std::span<const std::byte> input, std::size_t step) {
+    decrypting_stream stream(job);
+    std::vector<std::byte> room(step);
+    const iovec into{room.data(), room.size()};
+    while (true) {
+        const auto read = stream.read(std::span(&into, 1));
+        if (read.what == decrypting_stream::outcome::read) std::abort();
+        if (read.what == decrypting_stream::outcome::broken || input.empty()) return;
+        const std::span<std::byte> space = stream.space();
+        const std::size_t count = std::min({step, input.size(), space.size()});
+        std::copy_n(input.begin(), count, space.begin());
+        stream.take(count);
+        input = input.subspan(count);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    static const credentials plain(nullptr, false);
+    static const credentials keyed(&job, true);
+    const std::size_t step = std::size_t{data[0]} + 1;
+    const auto input = std::as_bytes(std::span(data + 1, size - 1));
+    for (const credentials* own : {&plain, &keyed}) {
+        accept(*own, input, step);
+        connect(*own, input, step);
+    }
+    decrypt(input, step);
+    return 0;
+}
