@@ -6,6 +6,7 @@
 #include "tools/common/failure.hpp"
 #include "tools/info/pages.hpp"
 #include "ucs/config/source.hpp"
+#include "ucs/security/job_key.hpp"
 #include "uct/base/registry.hpp"
 
 namespace tools::info {
@@ -158,7 +159,12 @@ void print_devices(const options& wanted) {
         throw failure(fmt::format("configuration: {}", ucs_status_string(config.status())));
     const auto events = ucs::async::event_loop::create();
     if (!events) throw failure(fmt::format("event loop: {}", ucs_status_string(events.status())));
-    const uct::iface_params params{**events, *config, 1};
+    const auto job_key = ucs::security::load_job_key(*config);
+    if (!job_key) throw failure("the job key cannot be used");
+    const uct::iface_params params{.events = **events,
+                                   .config = *config,
+                                   .worker_uid = 1,
+                                   .job_key = job_key->has_value() ? &**job_key : nullptr};
     bool any = false;
     for (const uct::component* one : uct::builtin_components()) {
         any = print_component(*one, wanted, params) || any;
