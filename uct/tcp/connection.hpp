@@ -149,6 +149,7 @@ private:
     // call.
     ssize_t write_encrypted(std::span<const iovec> pieces) noexcept;
     ssize_t read_encrypted(std::span<const iovec> into) noexcept;
+    ucs_status_t send_encrypted(std::byte* frame, std::size_t length);
     unsigned receive_encrypted();
     void on_broken_encryption();
 

@@ -30,9 +30,9 @@ ucs_status_t connection::send_frame(am_id id, std::byte* frame, std::size_t leng
         // What waits is in a buffer that is there.
         return tx_.append({frame, total}) ? UCS_OK : fail_for_memory("a message is lost");
     }
-    const iovec whole{frame, total};
-    const ssize_t sent = encrypted_ != nullptr ? write_encrypted({&whole, 1})
-                                               : ::send(fd_.get(), frame, total, send_flags);
+    if (encrypted_ != nullptr) [[unlikely]]
+        return send_encrypted(frame, total);
+    const ssize_t sent = ::send(fd_.get(), frame, total, send_flags);
     if (sent == static_cast<ssize_t>(total)) return UCS_OK;
     if (sent < 0 && !would_block(errno)) return fail_sending(errno);
     const std::size_t gone = sent < 0 ? 0 : static_cast<std::size_t>(sent);
@@ -123,19 +123,8 @@ unsigned connection::receive_later() {
     return 0;
 }
 
-unsigned connection::receive() {
-    if (encrypted_ != nullptr) [[unlikely]]
-        return receive_encrypted();
-    const std::span<iovec> space = rx_.space();
-    if (space.empty()) [[unlikely]]
-        return receive_later();
-    return take_received(space.size() == 1
-                             ? ::recv(fd_.get(), space[0].iov_base, space[0].iov_len, MSG_DONTWAIT)
-                             : ::readv(fd_.get(), space.data(), static_cast<int>(space.size())));
-}
-
-// Deals with what a read of the socket returned.
-unsigned connection::take_received(ssize_t got) {
+// Deals with what a read of the socket returned. Inline: receiving a message calls it once.
+inline unsigned connection::take_received(ssize_t got) {
     unsigned events = 0;
     if (got > 0) [[likely]] {
         const ucs_status_t status = rx_.consume(static_cast<std::size_t>(got), events);
@@ -172,6 +161,32 @@ unsigned connection::take_received(ssize_t got) {
         on_end_of_stream();
     }
     return 1;
+}
+
+unsigned connection::receive() {
+    if (encrypted_ != nullptr) [[unlikely]]
+        return receive_encrypted();
+    const std::span<iovec> space = rx_.space();
+    if (space.empty()) [[unlikely]]
+        return receive_later();
+    return take_received(space.size() == 1
+                             ? ::recv(fd_.get(), space[0].iov_base, space[0].iov_len, MSG_DONTWAIT)
+                             : ::readv(fd_.get(), space.data(), static_cast<int>(space.size())));
+}
+
+// Where there is encryption; see connection_encryption.cpp. Reads all that one read of the socket
+// brought: no event of the socket would tell of the rest.
+unsigned connection::receive_encrypted() {
+    unsigned events = 0;
+    do {
+        const std::span<iovec> space = rx_.space();
+        if (space.empty()) {
+            fail_for_memory("a message could not be received");
+            return events + 1;
+        }
+        events += take_received(read_encrypted(space));
+    } while (encrypted_ != nullptr && !has_ended() && encrypted_->in.has_ready());
+    return events;
 }
 
 }  // namespace uct::tcp

@@ -60,6 +60,18 @@ ssize_t connection::write_encrypted(std::span<const iovec> pieces) noexcept {
     return taken;
 }
 
+// A frame that stands alone: nothing waits before it.
+ucs_status_t connection::send_encrypted(std::byte* frame, std::size_t length) {
+    const iovec whole{frame, length};
+    const ssize_t sent = write_encrypted({&whole, 1});
+    if (sent == static_cast<ssize_t>(length)) return UCS_OK;
+    if (sent < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS) {
+        return fail_sending(errno);
+    }
+    const std::size_t gone = sent < 0 ? 0 : static_cast<std::size_t>(sent);
+    return keep_rest(frame + gone, length - gone);
+}
+
 // EBADMSG: what came is not what the peer sent.
 ssize_t connection::read_encrypted(std::span<const iovec> into) noexcept {
     decrypting_stream& in = encrypted_->in;
@@ -75,20 +87,6 @@ ssize_t connection::read_encrypted(std::span<const iovec> into) noexcept {
         if (got <= 0) return got;
         in.take(static_cast<std::size_t>(got));
     }
-}
-
-// Reads all that one read of the socket brought: no event of the socket would tell of the rest.
-unsigned connection::receive_encrypted() {
-    unsigned events = 0;
-    do {
-        const std::span<iovec> space = rx_.space();
-        if (space.empty()) {
-            fail_for_memory("a message could not be received");
-            return events + 1;
-        }
-        events += take_received(read_encrypted(space));
-    } while (encrypted_ != nullptr && !has_ended() && encrypted_->in.has_ready());
-    return events;
 }
 
 void connection::on_broken_encryption() {
