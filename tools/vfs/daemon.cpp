@@ -17,6 +17,7 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/vfs/doors.hpp"
+#include "ucs/sys/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 #include "ucs/vfs/wire.hpp"
 
@@ -51,8 +52,8 @@ ucs::unique_fd take_name(const std::string& key) {
             fmt::format("the socket for commands cannot be made: {}", std::strerror(error)));
     }
     const ucs::unique_fd other = names::connect_to(name);
-    const auto who = other ? names::peer_of(other.get()) : std::nullopt;
-    if (who && who->uid != ::geteuid()) {
+    const auto who = other ? ucs::sys::read_peer_credentials(other.get()) : std::nullopt;
+    if (who && !who->is_own_user()) {
         throw failure(
             fmt::format("user {} has taken the name of this user's ucx_vfs; choose "
                         "another by UCX_VFS_SOCK_PATH, here and for the processes",
@@ -122,8 +123,8 @@ void mount_daemon::look_for_processes() {
 void mount_daemon::call(const std::string& door) {
     process called{door, 0, names::connect_to(door), {}};
     if (!called.connection) return;  // it is full, or gone; next time
-    const auto who = names::peer_of(called.connection.get());
-    if (!who || who->uid != ::geteuid() || who->pid == 0) {
+    const auto who = ucs::sys::read_peer_credentials(called.connection.get());
+    if (!who || !who->is_own_user() || who->pid == 0) {
         other_doors_[door] = 0;
         say_more(fmt::format("{}: {}", door,
                              who && who->pid == 0 ? "its process is not visible from here, it runs "
@@ -210,8 +211,8 @@ void mount_daemon::drop(process& gone) {
 void mount_daemon::accept_command() {
     ucs::unique_fd caller(
         ::accept4(commands_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    const auto who = caller ? names::peer_of(caller.get()) : std::nullopt;
-    if (!who || who->uid != ::geteuid()) return;
+    const auto who = caller ? ucs::sys::read_peer_credentials(caller.get()) : std::nullopt;
+    if (!who || !who->is_own_user()) return;
     pollfd waiting{caller.get(), POLLIN, 0};
     if (::poll(&waiting, 1, look_every_ms) <= 0) return;
     bool over = false;
@@ -223,8 +224,8 @@ void mount_daemon::accept_command() {
 
 void stop_daemon(const std::string& key) {
     const ucs::unique_fd connection = names::connect_to(names::daemon_name(::geteuid(), key));
-    const auto who = connection ? names::peer_of(connection.get()) : std::nullopt;
-    if (!who || who->uid != ::geteuid()) throw failure("no ucx_vfs of this user runs");
+    const auto who = connection ? ucs::sys::read_peer_credentials(connection.get()) : std::nullopt;
+    if (!who || !who->is_own_user()) throw failure("no ucx_vfs of this user runs");
     (void)wire::send(connection.get(), wire::kind::stop);
     pollfd ends{connection.get(), POLLIN, 0};
     if (::poll(&ends, 1, stop_limit_ms) <= 0) {

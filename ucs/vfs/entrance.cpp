@@ -9,6 +9,7 @@
 
 #include "ucs/log/log.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/sys/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 #include "ucs/vfs/service.hpp"
 #include "ucs/vfs/settings.hpp"
@@ -51,11 +52,9 @@ entrance::~entrance() {
 void entrance::let_in() {
     unique_fd caller = sys::accept_within_budget(listener_.get());
     if (!caller) return;
-    const auto who = peer_of(caller.get());
-    if (!who || who->uid != ::geteuid()) {
-        log::debug(self,
-                   "somebody of another user who wanted to look into this process was "
-                   "turned away");
+    const auto peer = sys::read_peer_credentials(caller.get());
+    if (!peer || !peer->is_own_user()) {
+        log::debug(self, "a process of another user wanted to look into this one: refused");
         return;
     }
     service::attach(std::move(caller), module_folder_);

@@ -55,11 +55,4 @@ unique_fd connect_to(std::string_view name) {
     return {};
 }
 
-std::optional<ucred> peer_of(int socket) noexcept {
-    ucred who{};
-    socklen_t length = sizeof who;
-    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return std::nullopt;
-    return who;
-}
-
 }  // namespace ucs::vfs

@@ -5,7 +5,6 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +14,7 @@ namespace ucs::vfs {
 
 // Abstract socket names: they are in no file system, so there is no folder to prepare, nothing is
 // left behind, and each ends with its socket. Anybody may take a name, so both sides also ask the
-// kernel who is at the other end.
+// kernel which user the other end belongs to (ucs/sys/peer_credentials.hpp).
 //
 // Every process that can be looked at listens under a name of its own with a common beginning, and
 // the daemon calls it. `key` is UCX_VFS_SOCK_PATH.
@@ -36,9 +35,5 @@ struct abstract_address {
 // A socket for packets that listens or is connected, not blocking; none: errno says why.
 [[nodiscard]] unique_fd listen_at(std::string_view name);
 [[nodiscard]] unique_fd connect_to(std::string_view name);
-
-// Who is at the other end: who called listen() or connect(). The process is 0 where it is not
-// visible from here.
-[[nodiscard]] std::optional<ucred> peer_of(int socket) noexcept;
 
 }  // namespace ucs::vfs
