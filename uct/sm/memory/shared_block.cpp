@@ -1,15 +1,14 @@
 #include "uct/sm/memory/shared_block.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 
+#include "ucs/sys/process_file.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/sm/base/host.hpp"
 #include "uct/sm/base/memfd.hpp"
@@ -34,9 +33,7 @@ std::size_t whole_pages(std::size_t length) noexcept {
     return (length + page - 1) / page * page;
 }
 
-std::string file_name(std::uint64_t tag) {
-    return fmt::format("hawser-memory-{:016x}", tag);
-}
+constexpr const char* kind = "hawser-memory";
 
 ucs_status_t failed(std::size_t length, const char* call, int error) {
     ucs::log::error(memory_log, "{} bytes of memory could not be allocated: {} failed: {}", length,
@@ -66,30 +63,12 @@ mapping map(std::size_t size, int protection, int flags, int fd, void* wanted, b
 
 // A sealed file of that size, or a descriptor of -1: then the memory has no name.
 ucs::unique_fd make_file(std::size_t size, std::uint64_t tag) {
-    ucs::unique_fd file = make_memfd(file_name(tag).c_str());
+    ucs::unique_fd file = make_memfd(ucs::sys::tagged_file_name(kind, tag).c_str());
     const char* call = file ? size_and_seal(file.get(), size) : "memfd_create";
     if (call == nullptr) return file;
     ucs::log::diag(memory_log, "peers cannot map {} bytes of memory: {} failed: {}", size, call,
                    std::strerror(errno));
     return {};
-}
-
-// Opens what the name says, without the effects that opening a device or a pipe may have.
-ucs::unique_fd find(const block_name& name) {
-    const std::string path = fmt::format("/proc/{}/fd/{}", name.pid, name.fd);
-    return ucs::unique_fd{::open(path.c_str(), O_PATH | O_CLOEXEC)};
-}
-
-std::string own_path(int fd) {
-    return fmt::format("/proc/self/fd/{}", fd);
-}
-
-bool is_named(int fd, std::uint64_t tag) {
-    const std::string wanted = "/memfd:" + file_name(tag) + " (deleted)";
-    std::array<char, 128> seen{};
-    const ssize_t length = ::readlink(own_path(fd).c_str(), seen.data(), seen.size());
-    return length == static_cast<ssize_t>(wanted.size()) &&
-           std::memcmp(seen.data(), wanted.data(), wanted.size()) == 0;
 }
 
 std::string why_not_here(const block_name& name) {
@@ -99,8 +78,6 @@ std::string why_not_here(const block_name& name) {
     if (name.pid_namespace == 0 || name.pid_namespace != here.pid_namespace) {
         return "its owner is in another process id namespace";
     }
-    constexpr std::uint32_t most = std::numeric_limits<std::int32_t>::max();
-    if (name.pid == 0 || name.pid > most || name.fd > most) return "its name is malformed";
     return {};
 }
 
@@ -148,23 +125,14 @@ shared_block::attached shared_block::attach(const block_name& name, std::size_t 
                                             bool writable) {
     if (std::string why = why_not_here(name); !why.empty()) return {nullptr, std::move(why)};
     const std::size_t size = whole_pages(length);
-    const ucs::unique_fd seen = find(name);
-    if (!seen) {
-        return {nullptr, fmt::format("descriptor {} of process {} cannot be opened: {}", name.fd,
-                                     name.pid, std::strerror(errno))};
-    }
-    if (size == 0 || !is_named(seen.get(), name.tag)) {
-        return {nullptr,
-                fmt::format("descriptor {} of process {} is another file now", name.fd, name.pid)};
-    }
-    ucs::unique_fd file{
-        ::open(own_path(seen.get()).c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC)};
-    if (!file) return {nullptr, fmt::format("open failed: {}", std::strerror(errno))};
-    if (std::string why = why_not_memory(file.get(), size); !why.empty()) {
+    if (size == 0) return {nullptr, "its length is impossible"};
+    const auto opened = ucs::sys::open_process_file({name.pid, name.fd, name.tag}, kind, writable);
+    if (!opened.file) return {nullptr, opened.why_not};
+    if (std::string why = why_not_memory(opened.file.get(), size); !why.empty()) {
         return {nullptr, std::move(why)};
     }
     const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
-    mapping base = map(size, protection, MAP_SHARED, file.get(), nullptr, false);
+    mapping base = map(size, protection, MAP_SHARED, opened.file.get(), nullptr, false);
     if (base == nullptr) return {nullptr, fmt::format("mmap failed: {}", std::strerror(errno))};
     // The descriptor is not needed any more: others find the block by its owner's.
     std::unique_ptr<shared_block> made(new shared_block(base.get(), length, {}, name));
