@@ -51,12 +51,11 @@ void posix_iface::accept_failed(int error) {
 void posix_iface::admit(ucs::unique_fd socket) noexcept {
     const auto peer = peer_of(socket.get());
     if (!peer) return;
-    const uid_t own = ::geteuid();
-    if (peer->uid != own && peer->uid != 0) {
+    if (!peer->is_own_user_or_root()) {
         rejected().warn(posix_log,
                         "a connection from pid {} is refused: it belongs to user {}, and only user "
                         "{} and root are let in",
-                        peer->pid, peer->uid, own);
+                        peer->pid, peer->uid, ::geteuid());
         return send_goodbye(socket.get(), goodbye_reason::refused);
     }
     try {

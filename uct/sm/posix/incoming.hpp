@@ -19,7 +19,7 @@ public:
         ended,     // to be dropped
     };
 
-    incoming(ucs::unique_fd socket, const peer_identity& peer,
+    incoming(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer,
              ucs::log::throttle& rejected) noexcept
         : socket_(std::move(socket)), peer_(peer), rejected_(rejected) {}
 
@@ -38,7 +38,7 @@ public:
 
     [[nodiscard]] state now() const noexcept { return state_; }
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }
-    [[nodiscard]] const peer_identity& peer() const noexcept { return peer_; }
+    [[nodiscard]] const ucs::sys::peer_credentials& peer() const noexcept { return peer_; }
     // The socket on which its sender receives, as it says.
     [[nodiscard]] std::uint64_t answer_to() const noexcept { return answer_to_; }
     [[nodiscard]] ring_reader& ring() noexcept { return ring_; }
@@ -53,7 +53,7 @@ private:
     std::uint64_t answer_to_ = 0;
     segment memory_;
     ucs::unique_fd socket_;
-    peer_identity peer_;
+    ucs::sys::peer_credentials peer_;
     ucs::log::throttle& rejected_;
 };
 

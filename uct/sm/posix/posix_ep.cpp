@@ -8,9 +8,10 @@
 
 namespace uct::posix {
 
-posix_ep::posix_ep(posix_iface& owner, const sm::posix_address& peer) noexcept
+posix_ep::posix_ep(posix_iface& owner, const sm::posix_address& peer,
+                   const listener_identity& receiver) noexcept
     : base_ep(owner),
-      socket_id_(peer.socket_id),
+      receiver_(receiver),
       pid_(peer.pid),
       reader_may_sleep_((peer.flags & sm::posix_address::may_sleep) != 0) {}
 
@@ -38,9 +39,9 @@ const posix_iface& posix_ep::owner() const noexcept {
 }
 
 ucs_status_t posix_ep::connect() noexcept {
-    auto made = outgoing::create(owner().geometry(), owner().socket_id(), socket_id_);
+    auto made = outgoing::create(owner().geometry(), owner().socket_id(), receiver_);
     if (!made) {
-        owner().turn_away(socket_id_);
+        owner().turn_away(receiver_.socket_id);
         fail(made.status());
         return error_;
     }

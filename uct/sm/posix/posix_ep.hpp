@@ -18,7 +18,8 @@ class posix_iface;
 // socket tells when the peer is gone. Owned by the protocol layer, owner context.
 class posix_ep final : public base_ep {
 public:
-    posix_ep(posix_iface& owner, const sm::posix_address& peer) noexcept;
+    posix_ep(posix_iface& owner, const sm::posix_address& peer,
+             const listener_identity& receiver) noexcept;
     ~posix_ep() override;
 
     ucs_status_t am_short(am_id id, std::uint64_t header, const void* payload,
@@ -68,7 +69,7 @@ private:
 
     ring_writer writer_;
     std::unique_ptr<outgoing> connection_;
-    const std::uint64_t socket_id_;
+    const listener_identity receiver_;
     const std::uint32_t pid_;
     const bool reader_may_sleep_;
     ucs_status_t error_ = UCS_OK;

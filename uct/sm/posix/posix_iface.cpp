@@ -110,6 +110,14 @@ reachability posix_iface::check_reachable(std::span<const std::byte> address) co
     return {};
 }
 
+listener_identity posix_iface::identity_of(const sm::posix_address& peer) const noexcept {
+    listener_identity found{.socket_id = peer.socket_id, .pid = {}, .uid = {}};
+    if (host_.pid_namespace != 0 && peer.pid_namespace == host_.pid_namespace) found.pid = peer.pid;
+    if (host_.user_namespace != 0 && peer.user_namespace == host_.user_namespace)
+        found.uid = peer.uid;
+    return found;
+}
+
 ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byte> address) {
     const reachability answer = check_reachable(address);
     if (!answer.ok()) {
@@ -117,8 +125,8 @@ ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byt
                         answer.why_not);
         return UCS_ERR_UNREACHABLE;
     }
-    return std::unique_ptr<ep>(
-        std::make_unique<posix_ep>(*this, *sm::parse_posix_address(address)));
+    const auto peer = sm::parse_posix_address(address);
+    return std::unique_ptr<ep>(std::make_unique<posix_ep>(*this, *peer, identity_of(*peer)));
 }
 
 void posix_iface::endpoint_failed(posix_ep& which) noexcept {

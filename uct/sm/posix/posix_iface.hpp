@@ -60,6 +60,7 @@ public:
 private:
     posix_iface(const resource& where, const iface_params& params, parts made);
     void set_attributes(const config& options);
+    [[nodiscard]] listener_identity identity_of(const sm::posix_address& peer) const noexcept;
 
     // Connections (connections.cpp).
     // Returns whether more senders may wait.

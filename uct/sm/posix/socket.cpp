@@ -76,14 +76,10 @@ void send_wake_up_call(int socket) noexcept {
     (void)::send(socket, &said, sizeof said, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-ucs::result<peer_identity> peer_of(int socket) noexcept {
-    ucred who{};
-    socklen_t length = sizeof who;
-    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) {
-        ucs::log::error(posix_log, "getsockopt(SO_PEERCRED) failed: {}", std::strerror(errno));
-        return UCS_ERR_IO_ERROR;
-    }
-    return peer_identity{static_cast<std::uint32_t>(who.pid), who.uid};
+ucs::result<ucs::sys::peer_credentials> peer_of(int socket) noexcept {
+    if (const auto peer = ucs::sys::read_peer_credentials(socket)) return *peer;
+    ucs::log::error(posix_log, "getsockopt(SO_PEERCRED) failed: {}", std::strerror(errno));
+    return UCS_ERR_IO_ERROR;
 }
 
 packet receive_packet(int socket) noexcept {

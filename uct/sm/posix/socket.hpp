@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "ucs/sys/peer_credentials.hpp"
 #include "ucs/type/result.hpp"
 #include "ucs/type/unique_fd.hpp"
 #include "uct/sm/posix/wire.hpp"
@@ -22,12 +23,8 @@ namespace uct::posix {
 void send_goodbye(int socket, goodbye_reason reason) noexcept;
 void send_wake_up_call(int socket) noexcept;
 
-// Who is at the other end, as the kernel knows it.
-struct peer_identity {
-    std::uint32_t pid = 0;
-    std::uint32_t uid = 0;
-};
-[[nodiscard]] ucs::result<peer_identity> peer_of(int socket) noexcept;
+// The process at the other end. UCS_ERR_IO_ERROR is logged.
+[[nodiscard]] ucs::result<ucs::sys::peer_credentials> peer_of(int socket) noexcept;
 
 // One packet and the descriptor that came with it.
 struct packet {
