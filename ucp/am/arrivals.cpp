@@ -13,8 +13,8 @@ namespace ucp {
 class am_adapters {
 public:
     template<void (am_receiver::*Handler)(const std::byte*, std::size_t)>
-    static void deliver(void* arg, void* data, std::size_t length) {
-        (static_cast<am_receiver*>(arg)->*Handler)(static_cast<const std::byte*>(data), length);
+    static void deliver(void* arg, uct::peer_bytes message) {
+        (static_cast<am_receiver*>(arg)->*Handler)(message.payload(), message.size());
     }
     static void add(worker&, assembly& into, const std::byte* data, std::size_t length) {
         std::memcpy(into.block->data() + into.received, data, length);
@@ -45,7 +45,7 @@ public:
     template<class Header>
     [[nodiscard]] bool read(Header& into) noexcept {
         if (rest_.size() < sizeof into) return false;
-        std::memcpy(&into, rest_.data(), sizeof into);
+        uct::peer_bytes(rest_.data(), rest_.size()).read(into);
         rest_ = rest_.subspan(sizeof into);
         return true;
     }

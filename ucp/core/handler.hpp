@@ -6,6 +6,7 @@
 
 #include "ucp/core/wire.hpp"
 #include "uct/api/iface.hpp"
+#include "uct/api/peer_bytes.hpp"
 
 namespace ucp {
 
@@ -31,26 +32,27 @@ worker& worker_of(Part& part) noexcept {
 
 // False, with a line in the log: the message is shorter than its header.
 template<class Header>
-[[nodiscard]] bool read_header(worker& at, wire::id id, const void* data, std::size_t length,
+[[nodiscard]] bool read_header(worker& at, wire::id id, uct::peer_bytes message,
                                Header& into) noexcept {
-    if (length < sizeof into) [[unlikely]] {
-        message_malformed(at, id, length);
+    if (message.size() < sizeof into) [[unlikely]] {
+        message_malformed(at, id, message.size());
         return false;
     }
-    std::memcpy(&into, data, sizeof into);
+    message.read(into);
     return true;
 }
 
 // Makes handlers of message `Id` out of functions that may run out of memory. Protocols deal with
 // that where they know whom it concerns; what they leave costs the message and is noted with the
 // worker, never the transport its place in a ring or stream. Their argument is a worker or a part
-// of one.
+// of one. Messages come as bytes that cannot be looked at in place: their senders may still change
+// them.
 template<wire::id Id>
 struct handler_of {
-    template<class Part, void (*Deliver)(void* arg, void* data, std::size_t length)>
+    template<class Part, void (*Deliver)(void* arg, uct::peer_bytes message)>
     static void deliver(void* arg, void* data, std::size_t length) noexcept {
         try {
-            Deliver(arg, data, length);
+            Deliver(arg, {data, length});
         } catch (const std::bad_alloc&) {
             message_lost(worker_of(*static_cast<Part*>(arg)), Id, length);
         }
@@ -65,7 +67,7 @@ struct handler_of {
         }
     }
 
-    template<void (*Deliver)(void* arg, void* data, std::size_t length), class Part>
+    template<void (*Deliver)(void* arg, uct::peer_bytes message), class Part>
     static void install(uct::iface& on, Part* arg) {
         on.set_am_handler(Id, {.deliver = deliver<Part, Deliver>, .arg = arg});
     }
@@ -77,7 +79,7 @@ struct handler_of {
     }
 
     // For data that is received in place, see uct::am_handler.
-    template<void (*Deliver)(void* arg, void* data, std::size_t length),
+    template<void (*Deliver)(void* arg, uct::peer_bytes message),
              void* (*Locate)(void* arg, const void* header, std::size_t payload_length) noexcept,
              void (*Landed)(void* arg, const void* header, std::size_t payload_length), class Part>
     static void install(uct::iface& on, Part* arg, std::size_t header_length) {
@@ -90,10 +92,10 @@ struct handler_of {
 
 private:
     template<class Header, void (*Handler)(worker&, const Header&)>
-    static void deliver_plain(void* arg, void* data, std::size_t length) {
+    static void deliver_plain(void* arg, uct::peer_bytes message) {
         worker& owner = *static_cast<worker*>(arg);
         Header header;
-        if (read_header(owner, Id, data, length, header)) Handler(owner, header);
+        if (read_header(owner, Id, message, header)) Handler(owner, header);
     }
 };
 

@@ -58,7 +58,7 @@ void assembler::advance(assembly& into, std::size_t length) {
 
 void assembler::deliver(const std::byte* data, std::size_t length) {
     wire::eager_data_header header;
-    if (!read_header(owner_, wire::eager_data, data, length, header)) return;
+    if (!read_header(owner_, wire::eager_data, {data, length}, header)) return;
     const std::size_t payload = length - sizeof header;
     assembly* into = find(header, payload);
     if (into == nullptr) {
@@ -87,8 +87,8 @@ void assembler::landed(const void* data, std::size_t length) {
 // Adapters from the transport's function pointers.
 class assembler_handlers {
 public:
-    static void deliver(void* arg, void* data, std::size_t length) {
-        static_cast<assembler*>(arg)->deliver(static_cast<const std::byte*>(data), length);
+    static void deliver(void* arg, uct::peer_bytes message) {
+        static_cast<assembler*>(arg)->deliver(message.payload(), message.size());
     }
     static void* locate(void* arg, const void* header, std::size_t length) noexcept {
         return static_cast<assembler*>(arg)->locate(header, length);

@@ -37,19 +37,18 @@ void advance(request& get, std::size_t length) {
     if (state.offset == state.buffer.length()) get.via->end_answered(get, UCS_OK);
 }
 
-void deliver_data(void* arg, void* data, std::size_t length) {
+void deliver_data(void* arg, uct::peer_bytes message) {
     worker& owner = *static_cast<worker*>(arg);
     wire::get_data_header header;
-    if (!read_header(owner, wire::rma_data, data, length, header)) return;
-    const std::size_t payload = length - sizeof header;
-    request* const get = find_get(owner, header, payload);
+    if (!read_header(owner, wire::rma_data, message, header)) return;
+    const uct::peer_bytes data = message.behind(sizeof header);
+    request* const get = find_get(owner, header, data.size());
     if (get == nullptr) {
         ucs::log::debug(proto_log, "data for a get that is gone was dropped");
         return;
     }
-    scatter(get->state.send, header.offset, static_cast<const std::byte*>(data) + sizeof header,
-            payload);
-    advance(*get, payload);
+    scatter(get->state.send, header.offset, data.payload(), data.size());
+    advance(*get, data.size());
 }
 
 void* locate_data(void* arg, const void* at, std::size_t length) noexcept {

@@ -70,17 +70,17 @@ void refuse_put(worker& owner, const wire::put_header& header, std::size_t lengt
     refuse(owner, *by, "put", length, header.address, status);
 }
 
-void deliver_put(void* arg, void* data, std::size_t length) {
+void deliver_put(void* arg, uct::peer_bytes message) {
     worker& owner = *static_cast<worker*>(arg);
     wire::put_header header;
-    if (!read_header(owner, wire::rma_put, data, length, header)) return;
-    const std::size_t payload = length - sizeof header;
-    const mem::visit into(owner.visitor(), wish_of(header, payload));
+    if (!read_header(owner, wire::rma_put, message, header)) return;
+    const uct::peer_bytes data = message.behind(sizeof header);
+    const mem::visit into(owner.visitor(), wish_of(header, data.size()));
     if (into.status() == UCS_OK) {
-        store_once(into.at(), static_cast<const std::byte*>(data) + sizeof header, payload);
+        store_once(into.at(), data.payload(), data.size());
         return;
     }
-    refuse_put(owner, header, payload, into.status());
+    refuse_put(owner, header, data.size(), into.status());
 }
 
 // What is stored as a whole may not land by pieces: a program looks at it meanwhile. The worker is

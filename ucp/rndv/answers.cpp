@@ -39,12 +39,12 @@ peer* find_asking(worker& owner, const wire::rtr_header& asked) {
     return over != nullptr ? &over->remote() : owner.find_peer(asked.uid);
 }
 
-void on_rtr(void* arg, void* data, std::size_t length) {
+void on_rtr(void* arg, uct::peer_bytes message) {
     worker& owner = *static_cast<worker*>(arg);
     wire::rtr_header header;
-    if (!read_header(owner, wire::rndv_rtr, data, length, header)) return;
-    const std::span key(static_cast<const std::byte*>(data) + sizeof header,
-                        length - sizeof header);
+    if (!read_header(owner, wire::rndv_rtr, message, header)) return;
+    // take_keys() copies it.
+    const std::span key(message.payload() + sizeof header, message.size() - sizeof header);
     request* send = find_send(owner, header.request);
     if (send == nullptr) {
         ucs::log::debug(proto_log, "data was requested of a send that is gone");

@@ -7,6 +7,7 @@
 #include "ucp/core/peer.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/rma/striped.hpp"
+#include "uct/api/peer_bytes.hpp"
 
 namespace ucp {
 
@@ -61,10 +62,13 @@ std::size_t pack_keys(const lent_memory& from, std::byte* into) noexcept {
     return packed_keys_length(from);
 }
 
-std::unique_ptr<mem::reached_memory> take_keys(const ep& from, std::span<const std::byte> keys,
+// The peer may still change the keys where they lie.
+std::unique_ptr<mem::reached_memory> take_keys(const ep& from, std::span<const std::byte> from_peer,
                                                uct::memory_access wanted) noexcept try {
     const peer& of = from.remote();
-    if (of.rail_count() == 0 || keys.size() > longest_lent_key) return nullptr;
+    if (of.rail_count() == 0 || from_peer.size() > longest_lent_key) return nullptr;
+    const std::vector<std::byte> copy = uct::peer_bytes(from_peer.data(), from_peer.size()).copy();
+    std::span<const std::byte> keys(copy);
     auto made = std::make_unique<mem::reached_memory>();
     while (keys.size() >= 2) {
         const auto device = std::to_integer<std::uint8_t>(keys[0]);

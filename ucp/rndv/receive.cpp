@@ -325,22 +325,21 @@ void advance(request& receive, std::size_t length) {
     finish_receive(receive, state.outcome);
 }
 
-void deliver_data(void* arg, void* data, std::size_t length) {
+void deliver_data(void* arg, uct::peer_bytes message) {
     worker& owner = *static_cast<worker*>(arg);
     wire::data_header header;
-    if (!read_header(owner, wire::rndv_data, data, length, header)) return;
-    const std::size_t payload = length - sizeof header;
-    request* receive = find_receive(owner, header, payload);
+    if (!read_header(owner, wire::rndv_data, message, header)) return;
+    const uct::peer_bytes data = message.behind(sizeof header);
+    request* receive = find_receive(owner, header, data.size());
     if (receive == nullptr) {
         ucs::log::debug(proto_log, "data for a receive that is gone was dropped");
         return;
     }
     recv_state& state = receive->state.recv;
     if (state.outcome == UCS_OK) {
-        state.outcome = state.buffer.unpack(static_cast<const std::byte*>(data) + sizeof header,
-                                            header.offset, payload);
+        state.outcome = state.buffer.unpack(data.payload(), header.offset, data.size());
     }
-    advance(*receive, payload);
+    advance(*receive, data.size());
 }
 
 void* locate_data(void* arg, const void* at, std::size_t length) noexcept {

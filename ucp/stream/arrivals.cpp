@@ -12,9 +12,7 @@ namespace ucp {
 namespace {
 
 // The endpoint that the bytes are for, or nullptr.
-ep* receiving(worker& owner, const void* at) noexcept {
-    wire::stream_data_header header;
-    std::memcpy(&header, at, sizeof header);
+ep* receiving(worker& owner, const wire::stream_data_header& header) noexcept {
     ep* const found = owner.find_ep(header.ep);
     return found == nullptr || found->incoming_over() ? nullptr : found;
 }
@@ -30,31 +28,34 @@ void fail(worker& owner, ep& broken, ucs_status_t status) {
     broken.handle(wireup::event::failure, status);
 }
 
-void deliver_data(void* arg, void* data, std::size_t length) {
+wire::stream_data_header header_at(const void* place) noexcept {
+    wire::stream_data_header header;
+    std::memcpy(&header, place, sizeof header);
+    return header;
+}
+
+void deliver_data(void* arg, uct::peer_bytes message) {
     worker& owner = *static_cast<worker*>(arg);
-    if (length < sizeof(wire::stream_data_header)) {
-        message_malformed(owner, wire::stream_data, length);
-        return;
-    }
-    ep* const to = receiving(owner, data);
+    wire::stream_data_header header;
+    if (!read_header(owner, wire::stream_data, message, header)) return;
+    ep* const to = receiving(owner, header);
     if (to == nullptr) {
         ucs::log::debug(proto_log, "bytes of a stream whose endpoint is gone were dropped");
         return;
     }
-    constexpr std::size_t header = sizeof(wire::stream_data_header);
-    fail(owner, *to,
-         to->stream().arrived(static_cast<const std::byte*>(data) + header, length - header));
+    const uct::peer_bytes data = message.behind(sizeof header);
+    fail(owner, *to, to->stream().arrived(data.payload(), data.size()));
 }
 
 void* locate_data(void* arg, const void* header, std::size_t length) noexcept {
-    const ep* const to = receiving(*static_cast<worker*>(arg), header);
+    const ep* const to = receiving(*static_cast<worker*>(arg), header_at(header));
     if (to == nullptr || to->opened_stream() == nullptr) return nullptr;
     return to->opened_stream()->place(length);
 }
 
 void landed_data(void* arg, const void* header, std::size_t length) {
     worker& owner = *static_cast<worker*>(arg);
-    ep* const to = receiving(owner, header);
+    ep* const to = receiving(owner, header_at(header));
     // Only where its place still is: the receive may have ended meanwhile.
     if (to == nullptr || to->opened_stream()->place(length) == nullptr) return;
     fail(owner, *to, to->opened_stream()->landed(length));

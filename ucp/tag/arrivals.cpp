@@ -56,8 +56,8 @@ public:
         owner.matcher().forget_announced(from, static_cast<message&>(self));
     }
     template<void (tag_matcher::*Handler)(const std::byte*, std::size_t)>
-    static void deliver(void* arg, void* data, std::size_t length) {
-        (static_cast<tag_matcher*>(arg)->*Handler)(static_cast<const std::byte*>(data), length);
+    static void deliver(void* arg, uct::peer_bytes message) {
+        (static_cast<tag_matcher*>(arg)->*Handler)(message.payload(), message.size());
     }
     static void install(tag_matcher& self, uct::iface& on) {
         using wire::id;
@@ -84,7 +84,7 @@ void tag_matcher::deliver(request& receive, std::uint64_t tag, const void* data,
 
 void tag_matcher::on_eager_only(const std::byte* data, std::size_t length) {
     wire::eager_only_header header;
-    if (!read_header(owner_, wire::eager_only, data, length, header)) return;
+    if (!read_header(owner_, wire::eager_only, {data, length}, header)) return;
     tag::expected_entry* posted = expected_.match(header.what);
     if (posted != nullptr) [[likely]] {
         deliver(request::of(static_cast<recv_state&>(*posted)), header.what, data + sizeof header,
@@ -123,7 +123,7 @@ void tag_matcher::give_up(message& stored) {
 
 void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
     wire::eager_first_header header;
-    if (!read_header(owner_, wire::eager_first, data, length, header)) return;
+    if (!read_header(owner_, wire::eager_first, {data, length}, header)) return;
     const std::size_t payload = length - sizeof header;
     if (payload > header.total || owner_.assemblies().knows(header)) {
         message_malformed(owner_, wire::eager_first, length);
@@ -227,7 +227,7 @@ void tag_matcher::finish_assembly(const assembly& done) {
 
 void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
     wire::ack_header header;
-    if (!read_header(owner_, wire::eager_ack, data, length, header)) return;
+    if (!read_header(owner_, wire::eager_ack, {data, length}, header)) return;
     request* send = find_send(owner_, header.request);
     if (send == nullptr) return;  // both sides may end it at the same time
     if (!traits(send->state.send.kind).sync || send->state.send.proto->rendezvous) {
@@ -241,7 +241,7 @@ void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
 
 void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     wire::rts_header header;
-    if (!read_header(owner_, wire::rndv_rts, data, length, header)) return;
+    if (!read_header(owner_, wire::rndv_rts, {data, length}, header)) return;
     ep* from = owner_.find_ep(header.ep);
     if (is_over(from)) {
         if (from != nullptr) rndv_tell_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "ucp/cm/endpoint.hpp"
 #include "ucp/core/handler.hpp"
@@ -202,14 +203,15 @@ void on_pair_message(worker& owner, const wireup_header& header, std::span<const
     }
 }
 
-void on_message(void* arg, void* data, std::size_t length) {
+void on_message(void* arg, uct::peer_bytes message) {
     auto& owner = *static_cast<worker*>(arg);
+    // Addresses and connection data are parsed, and copied again later: they must not change.
+    const std::vector<std::byte> copy = message.copy();
     wireup_header header;
-    if (!read_header(owner, wire::wireup, data, length, header)) return;
+    if (!read_header(owner, wire::wireup, {copy.data(), copy.size()}, header)) return;
     const bool full = take_flag(header.type, wire::no_room);
     const bool over_pair = take_flag(header.type, wire::over_pair);
-    const std::span body(static_cast<const std::byte*>(data) + sizeof header,
-                         length - sizeof header);
+    const auto body = std::span(copy).subspan(sizeof header);
     if (connects(header.type) && is_of_other_lanes(owner, header, over_pair)) return;
     if (header.type == wireup_type::request) {
         on_request(owner, header, body, full);
