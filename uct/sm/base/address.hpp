@@ -3,8 +3,8 @@
 // Both are read on the host that wrote them or found foreign by `host`, so numbers are in native
 // byte order. Version rule: byte 0 is the version, a reader accepts only its own.
 //
-// posix, 40 bytes                         cma, 40 bytes
-//   0  u8   version (2)                     0  u8   version (2)
+// posix, 56 bytes                         cma, 40 bytes
+//   0  u8   version (3)                     0  u8   version (3)
 //   1  u8   flags: 1, may sleep             1  u8   zero [3]
 //   2  u8   zero [2]
 //   4  u32  pid                             4  u32  pid
@@ -14,8 +14,10 @@
 //  28  u32  user namespace                 32  u32  pid namespace
 //  32  u32  user id                        36  u32  zero
 //  36  u32  pid namespace
+//  40  u8   secret [16]
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,7 +26,7 @@
 
 namespace uct::sm {
 
-inline constexpr std::uint8_t address_version = 2;
+inline constexpr std::uint8_t address_version = 3;
 
 // Where the listening socket of a posix interface is found.
 struct posix_address {
@@ -41,6 +43,9 @@ struct posix_address {
     std::uint32_t user_namespace = 0;
     std::uint32_t uid = 0;
     std::uint32_t pid_namespace = 0;
+    // Of the interface: whoever has its address knows it, and nobody else does. Both sides of a
+    // connection prove that they know it (uct/sm/posix/wire.hpp).
+    std::array<std::byte, 16> secret{};
 };
 
 // Which process's memory a cma interface offers, and how to make sure that it is that one.
@@ -55,7 +60,7 @@ struct cma_address {
     std::uint32_t zero_tail = 0;
 };
 
-static_assert(sizeof(posix_address) == 40 &&
+static_assert(sizeof(posix_address) == 56 &&
               std::has_unique_object_representations_v<posix_address>);
 static_assert(sizeof(cma_address) == 40 && std::has_unique_object_representations_v<cma_address>);
 

@@ -53,6 +53,11 @@ const ucs::config::table& config::options() {
             make_option<&config::overhead>("POSIX_OVERHEAD", "10ns",
                                            "Estimated processor time per message.",
                                            between("0", "1s")),
+            make_option<&config::linger>(
+                "POSIX_LINGER", "200ms",
+                "How long closing waits for peers that have yet to accept a connection over which "
+                "messages were sent.",
+                between("0", "60s")),
         }};
     return table;
 }

@@ -16,6 +16,7 @@ struct config {
     ucs::config::duration latency;
     ucs::config::rate bandwidth;
     ucs::config::duration overhead;
+    ucs::config::duration linger;
 
     [[nodiscard]] static const ucs::config::table& options();
 

@@ -56,23 +56,24 @@ void posix_iface::admit(ucs::unique_fd socket) noexcept {
                         "a connection from pid {} is refused: it belongs to user {}, and only user "
                         "{} and root are let in",
                         peer->pid, peer->uid, ::geteuid());
-        return send_goodbye(socket.get(), goodbye_reason::refused);
+        return send_plain_packet(socket.get(), packet_kind::refused);
     }
     try {
-        greeting_.reserve(greeting_.size() + 1);
-        greeting_.push_back(std::make_unique<incoming>(std::move(socket), *peer, rejected()));
+        connecting_.reserve(connecting_.size() + 1);
+        connecting_.push_back(
+            std::make_unique<incoming>(std::move(socket), *peer, identity_, rejected()));
     } catch (const std::bad_alloc&) {
         ucs::log::error(posix_log, "a connection from pid {} is refused: out of memory", peer->pid);
-        return send_goodbye(socket.get(), goodbye_reason::refused);
+        return send_plain_packet(socket.get(), packet_kind::refused);
     }
-    incoming& from = *greeting_.back();
+    incoming& from = *connecting_.back();
     if (events_.add(from.socket(), EPOLLIN | EPOLLRDHUP,
                     [this, &from](std::uint32_t) { on_socket_event(from); }) != UCS_OK) {
-        from.end(goodbye_reason::refused);
-        greeting_.pop_back();
+        from.end(packet_kind::refused);
+        connecting_.pop_back();
         return;
     }
-    on_socket_event(from);  // the hello is usually there already
+    on_socket_event(from);  // the challenge is usually there already
 }
 
 void posix_iface::on_socket_event(incoming& from) noexcept {
@@ -82,36 +83,36 @@ void posix_iface::on_socket_event(incoming& from) noexcept {
     } catch (const std::bad_alloc&) {
         ucs::log::error(posix_log, "the connection from pid {} is cut off: out of memory",
                         from.peer().pid);
-        from.end(goodbye_reason::refused);
+        from.end(packet_kind::refused);
     }
-    if (from.now() == before) return;
+    if (from.now() == before || from.is_connecting()) return;
     if (from.now() == incoming::state::open) open_ring(from);
     if (from.now() == incoming::state::open) return;
     events_.remove(from.socket());
-    if (before == incoming::state::greeting) {
-        std::erase_if(greeting_, [&](const auto& each) { return each.get() == &from; });
+    if (before != incoming::state::open) {
+        std::erase_if(connecting_, [&](const auto& each) { return each.get() == &from; });
     } else {
         need_attention();  // progress drains and drops it
     }
 }
 
 void posix_iface::open_ring(incoming& from) noexcept {
-    const auto at = std::find_if(greeting_.begin(), greeting_.end(),
+    const auto at = std::find_if(connecting_.begin(), connecting_.end(),
                                  [&](const auto& each) { return each.get() == &from; });
     try {
         rings_.push_back(std::move(*at));
     } catch (const std::bad_alloc&) {
         ucs::log::error(posix_log, "a connection from pid {} is refused: out of memory",
                         from.peer().pid);
-        return from.end(goodbye_reason::refused);
+        return from.end(packet_kind::refused);
     }
-    greeting_.erase(at);
+    connecting_.erase(at);
 }
 
 void posix_iface::turn_away(std::uint64_t answer_to) noexcept {
     for (const auto& from : rings_) {
         if (from->now() != incoming::state::open || from->answer_to() != answer_to) continue;
-        from->end(goodbye_reason::refused);
+        from->end(packet_kind::refused);
         events_.remove(from->socket());
         need_attention();  // progress drops it
     }

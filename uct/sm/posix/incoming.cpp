@@ -7,11 +7,7 @@ namespace uct::posix {
 void incoming::on_socket_event() {
     packet got = receive_packet(socket_.get());
     if (got.type == packet::kind::nothing_yet) return;
-    if (got.type == packet::kind::message) {
-        if (state_ == state::greeting) return greet(got);
-        if (is_wake_up_call(got.content())) return;  // its ring says why
-        return refuse("it said something after its hello");
-    }
+    if (got.type == packet::kind::message) return take(got);
     if (state_ == state::open) {
         state_ = state::draining;
         ucs::log::debug(posix_log, "pid {} {}", peer_.pid,
@@ -21,15 +17,36 @@ void incoming::on_socket_event() {
     }
 }
 
-void incoming::greet(packet& got) {
-    const hello_answer said = parse_hello(got.content());
+void incoming::take(packet& got) {
+    if (state_ == state::connected) return answer(got.content());
+    if (state_ == state::challenged) return greet(got);
+    if (is_wake_up_call(got.content())) return;  // its ring says why
+    refuse("it said something after its hello");
+}
+
+void incoming::answer(std::span<const std::byte> received) {
+    const auto said = parse_challenge(received);
     if (!said.value) return refuse(said.why_not);
+    answer_to_ = said.value->answer_to;
+    const connection_name name{.receiver = own_.socket_id, .sender = answer_to_};
+    exchange_.emplace(own_.secret.as_key(), name.as_bytes(), said.value->nonce);
+    const reply proof{.content = exchange_->answer()};
+    if (send_packet(socket_.get(), proof) != 0) return refuse("it takes no reply");
+    state_ = state::challenged;
+}
+
+void incoming::greet(packet& got) {
+    const auto said = parse_hello(got.content());
+    if (!said.value) return refuse(said.why_not);
+    // A sender that has the address of this interface knows its secret.
+    if (!exchange_->accepts(said.value->proof))
+        return refuse("it does not know the secret of this process");
     if (!got.fd) return refuse("its hello came without a segment");
     auto memory = segment::attach(got.fd.get(), said.value->segment_size);
     if (!memory.why_not.empty()) return refuse(memory.why_not);
     memory_ = std::move(memory.memory);
     ring_ = ring_reader{said.value->geometry(), memory_.base()};
-    answer_to_ = said.value->answer_to;
+    exchange_.reset();
     state_ = state::open;
     ucs::log::debug(posix_log, "pid {} (socket {:016x}) sends through a ring of {} slots",
                     peer_.pid, answer_to_, said.value->slots);
@@ -38,11 +55,11 @@ void incoming::greet(packet& got) {
 void incoming::refuse(const std::string& why_not) {
     rejected_.warn(posix_log, "a connection from pid {} (user {}) is refused: {}", peer_.pid,
                    peer_.uid, why_not);
-    end(goodbye_reason::refused);
+    end(packet_kind::refused);
 }
 
-void incoming::end(goodbye_reason reason) noexcept {
-    send_goodbye(socket_.get(), reason);
+void incoming::end(packet_kind goodbye) noexcept {
+    send_plain_packet(socket_.get(), goodbye);
     state_ = state::ended;
 }
 

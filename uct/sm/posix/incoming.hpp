@@ -1,6 +1,8 @@
 // The receiver's half of a connection.
 #pragma once
 
+#include <optional>
+
 #include "ucs/log/throttle.hpp"
 #include "uct/sm/posix/ring_reader.hpp"
 #include "uct/sm/posix/segment.hpp"
@@ -8,23 +10,32 @@
 
 namespace uct::posix {
 
+// What a receiver proves to its senders: the secret in its address, for the socket that it listens
+// on.
+struct receiver_identity {
+    const ucs::security::worker_secret& secret;
+    std::uint64_t socket_id;
+};
+
 // One sender, from its connect to the last message of its ring. Owned by the interface, owner
 // context.
 class incoming {
 public:
     enum class state {
-        greeting,  // connected, no hello yet
-        open,      // its ring is polled
-        draining,  // the sender is gone, what it left is still delivered
-        ended,     // to be dropped
+        connected,   // nothing was received yet
+        challenged,  // both sides' proofs are under way
+        open,        // its ring is polled
+        draining,    // the sender is gone, what it left is still delivered
+        ended,       // to be dropped
     };
 
+    // `own` and `rejected` belong to the interface and outlive this object.
     incoming(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer,
-             ucs::log::throttle& rejected) noexcept
-        : socket_(std::move(socket)), peer_(peer), rejected_(rejected) {}
+             const receiver_identity& own, ucs::log::throttle& rejected) noexcept
+        : socket_(std::move(socket)), peer_(peer), own_(own), rejected_(rejected) {}
 
-    // Reads the socket: takes the hello, or notices that the sender is gone or misbehaves.
-    // Refusals are logged.
+    // Reads the socket: answers the challenge, takes the hello, or notices that the sender is gone
+    // or misbehaves. Refusals are logged.
     void on_socket_event();
 
     // Everything that the sender left has been delivered.
@@ -34,9 +45,13 @@ public:
     void wake() const noexcept { send_wake_up_call(socket_.get()); }
 
     // Ends it and tells the sender why.
-    void end(goodbye_reason reason) noexcept;
+    void end(packet_kind goodbye) noexcept;
 
     [[nodiscard]] state now() const noexcept { return state_; }
+    // Its ring is not there yet.
+    [[nodiscard]] bool is_connecting() const noexcept {
+        return state_ == state::connected || state_ == state::challenged;
+    }
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }
     [[nodiscard]] const ucs::sys::peer_credentials& peer() const noexcept { return peer_; }
     // The socket on which its sender receives, as it says.
@@ -45,15 +60,19 @@ public:
     [[nodiscard]] const ring_reader& ring() const noexcept { return ring_; }
 
 private:
+    void take(packet& got);
+    void answer(std::span<const std::byte> received);
     void greet(packet& got);
     void refuse(const std::string& why_not);
 
     ring_reader ring_;
-    state state_ = state::greeting;
+    state state_ = state::connected;
     std::uint64_t answer_to_ = 0;
     segment memory_;
     ucs::unique_fd socket_;
     ucs::sys::peer_credentials peer_;
+    const receiver_identity& own_;
+    std::optional<ucs::security::responder> exchange_;  // until its ring is open
     ucs::log::throttle& rejected_;
 };
 

@@ -12,7 +12,6 @@ posix_ep::posix_ep(posix_iface& owner, const sm::posix_address& peer,
                    const listener_identity& receiver) noexcept
     : base_ep(owner),
       receiver_(receiver),
-      pid_(peer.pid),
       reader_may_sleep_((peer.flags & sm::posix_address::may_sleep) != 0) {}
 
 posix_ep::~posix_ep() {
@@ -24,6 +23,7 @@ posix_ep::~posix_ep() {
         drop_connection();
     } else {
         owner().forget_retry(*this);
+        unwatch();
         owner().adopt(std::move(connection_));
     }
     for (completion* done : canceled)
@@ -46,42 +46,65 @@ ucs_status_t posix_ep::connect() noexcept {
         return error_;
     }
     connection_ = std::move(*made);
-    const ucs_status_t status = connection_->introduce();
-    if (status == UCS_INPROGRESS) {
-        owner().add_retry(*this);
-    } else if (status != UCS_OK || watch() != UCS_OK) {
-        fail(status != UCS_OK ? status : UCS_ERR_NO_MEMORY);
+    const ucs_status_t status = go_on();
+    if (status != UCS_OK && status != UCS_INPROGRESS) {
+        fail(status);
         return error_;
     }
+    if (status == UCS_INPROGRESS && !connection_->awaits_reply()) owner().add_retry(*this);
     writer_ = ring_writer{owner().geometry(), connection_->base(), reader_may_sleep_};
     return UCS_OK;
 }
 
-bool posix_ep::retry() {
+// As outgoing::introduce. From the challenge on the event loop has the socket.
+ucs_status_t posix_ep::go_on() {
     const ucs_status_t status = connection_->introduce();
-    if (status == UCS_INPROGRESS) return false;
-    if (status != UCS_OK) {
-        fail(status);
-    } else if (watch() != UCS_OK) {
-        fail(UCS_ERR_NO_MEMORY);
-    } else {
-        owner().finish_later(connection_->take_flushes(), UCS_OK);
-    }
+    if (status == UCS_OK) owner().finish_later(connection_->take_flushes(), UCS_OK);
+    const bool wants_watch = connection_->introduced() || connection_->awaits_reply();
+    if (wants_watch && !connection_->watched && watch() != UCS_OK) return UCS_ERR_NO_MEMORY;
+    return status;
+}
+
+bool posix_ep::retry() {
+    const ucs_status_t status = go_on();
+    if (status == UCS_INPROGRESS) return connection_->awaits_reply();
+    if (status != UCS_OK) fail(status);
     return true;
 }
 
+void posix_ep::check() noexcept {
+    if (connection_ == nullptr || connection_->introduced() || !connection_->note_silence()) return;
+    ucs::log::warn(posix_log, "{}: does not accept the connection for too long", peer_name());
+    fail(UCS_ERR_ENDPOINT_TIMEOUT);
+}
+
 ucs_status_t posix_ep::watch() {
-    return owner().events().add(connection_->socket(), EPOLLIN | EPOLLRDHUP,
-                                [this](std::uint32_t) { on_socket_event(); });
+    const ucs_status_t status = owner().events().add(connection_->socket(), EPOLLIN | EPOLLRDHUP,
+                                                     [this](std::uint32_t) { on_socket_event(); });
+    connection_->watched = status == UCS_OK;
+    return status;
+}
+
+void posix_ep::unwatch() noexcept {
+    if (connection_->watched) owner().events().remove(connection_->socket());
+    connection_->watched = false;
 }
 
 void posix_ep::on_socket_event() noexcept {
+    if (!connection_->introduced()) {
+        if (!retry()) owner().add_retry(*this);
+        return;
+    }
     const packet got = receive_packet(connection_->socket());
     if (got.type == packet::kind::nothing_yet) return;
     if (is_wake_up_call(got.content())) return;  // there is room, and progress sends what waits
+    on_goodbye(got);
+}
+
+void posix_ep::on_goodbye(const packet& got) noexcept {
     const auto reason =
         got.type == packet::kind::message ? parse_goodbye(got.content()) : std::nullopt;
-    if (reason == goodbye_reason::closing) {
+    if (reason == packet_kind::closing) {
         ucs::log::debug(posix_log, "{}: closed its interface", peer_name());
         return fail(UCS_ERR_NOT_CONNECTED);
     }
@@ -89,10 +112,10 @@ void posix_ep::on_socket_event() noexcept {
         ucs::log::diag(posix_log, "{}: is gone without a goodbye", peer_name());
     } else {
         ucs::log::warn(posix_log, "{}: {}", peer_name(),
-                       reason == goodbye_reason::refused ? "refused the connection"
-                                                         : "found garbage in the ring");
+                       reason == packet_kind::refused ? "refused the connection"
+                                                      : "found garbage in the ring");
     }
-    fail(reason == goodbye_reason::refused ? UCS_ERR_REJECTED : UCS_ERR_CONNECTION_RESET);
+    fail(reason == packet_kind::refused ? UCS_ERR_REJECTED : UCS_ERR_CONNECTION_RESET);
 }
 
 // The mark in the ring says that the reader has the ring, so the socket is connected.
@@ -112,7 +135,7 @@ void posix_ep::fail(ucs_status_t status) {
 }
 
 void posix_ep::drop_connection() {
-    if (connection_->introduced()) owner().events().remove(connection_->socket());
+    unwatch();
     owner().forget_retry(*this);
     connection_.reset();
 }
@@ -128,7 +151,7 @@ ucs_status_t posix_ep::flush(completion* done) {
 }
 
 std::string posix_ep::peer_name() const {
-    return fmt::format("pid {}", pid_);
+    return fmt::format("pid {}", receiver_.pid);
 }
 
 void posix_ep::describe(ucs::vfs::directory& into) const {

@@ -31,8 +31,11 @@ public:
                         completion* done) override;
 
     // What is in the ring reaches the peer even when this process ends, so a flush waits only
-    // while the peer has not been given the ring.
+    // while the peer has not been given the ring: until it has proven that it is the peer.
     ucs_status_t flush(completion* done) override;
+
+    // A peer that was given the ring owes nothing. Before, it owes the proof.
+    void check() noexcept override;
 
     [[nodiscard]] std::string peer_name() const override;
     void describe(ucs::vfs::directory& into) const override;
@@ -40,10 +43,10 @@ public:
     // Before the worker sleeps while sends wait here. False: there is room.
     [[nodiscard]] bool sleep() noexcept { return writer_.sleep(); }
 
-    // Tries again to hand the ring to the peer. True: no more tries are needed.
+    // Goes on handing the ring to the peer. True: the socket tells when to go on, or it is over.
     bool retry();
 
-    [[nodiscard]] std::uint64_t peer_socket() const noexcept { return socket_id_; }
+    [[nodiscard]] std::uint64_t peer_socket() const noexcept { return receiver_.socket_id; }
     [[nodiscard]] ucs_status_t error() const noexcept { return error_; }
 
     // Hook for the interface's list of endpoints whose ring the peer does not have yet.
@@ -61,16 +64,19 @@ private:
     [[nodiscard]] ucs_status_t need_slot();
     [[nodiscard]] std::byte* need_bulk(std::size_t capacity);
     [[nodiscard]] ucs_status_t connect() noexcept;
+    [[nodiscard]] ucs_status_t go_on();
     [[nodiscard]] ucs_status_t watch();
+    void unwatch() noexcept;
     void on_socket_event() noexcept;
+    void on_goodbye(const packet& got) noexcept;
     [[gnu::noinline]] void wake_reader() noexcept;
     void fail(ucs_status_t status);
     void drop_connection();
 
     ring_writer writer_;
     std::unique_ptr<outgoing> connection_;
-    const listener_identity receiver_;
-    const std::uint32_t pid_;
+    // Small members behind it lie in its padding.
+    [[no_unique_address]] const listener_identity receiver_;
     const bool reader_may_sleep_;
     ucs_status_t error_ = UCS_OK;
 };

@@ -1,9 +1,11 @@
 #include "uct/sm/posix/posix_iface.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -41,9 +43,10 @@ posix_iface::posix_iface(const resource& where, const iface_params& params, part
     : base_iface(where, params),
       budget_(made.options.max_poll),
       may_sleep_(params.sleeps),
+      linger_(ucs::time::from_seconds(made.options.linger.seconds)),
       geometry_(made.geometry),
       host_(made.host),
-      socket_id_(made.socket_id),
+      identity_{secret_, made.socket_id},
       listener_(std::move(made.listener)) {
     set_attributes(made.options);
 }
@@ -59,27 +62,48 @@ void posix_iface::set_attributes(const config& options) {
     attr_.bandwidth = options.bandwidth.or_else(default_bandwidth);
     attr_.overhead = options.overhead.seconds;
     attr_.reach = scope::host;
+    attr_.checked = true;
     attr_.cost = poll_cost::memory;
 }
 
 posix_iface::~posix_iface() {
+    linger();
     // Senders that wait in the queue get the goodbye that tells an orderly end from a death.
     accept_the_rest();
     events_.remove(listener_.get());
     if (retry_timer_ != 0) events_.remove_timer(retry_timer_);
-    for (auto* list : {&greeting_, &rings_}) {
+    for (auto* list : {&connecting_, &rings_}) {
         for (const auto& from : *list) {
             events_.remove(from->socket());
-            from->end(goodbye_reason::closing);
+            from->end(packet_kind::closing);
         }
     }
     for (outgoing* orphan = orphans_.get(); orphan != nullptr; orphan = orphan->next_orphan.get()) {
-        if (orphan->introduce() != UCS_OK) {
-            ucs::log::warn(posix_log,
-                           "messages of a closed endpoint are lost: the peer has not accepted its "
-                           "connection");
-        }
+        if (orphan->watched) events_.remove(orphan->socket());
+        ucs::log::warn(posix_log,
+                       "messages of a closed endpoint are lost: the peer has not accepted its "
+                       "connection within UCX_POSIX_LINGER");
     }
+}
+
+// Peers that connect meanwhile are served: they may be waiting in here as well.
+void posix_iface::linger() {
+    const ucs::time::nanoseconds end = ucs::time::now() + linger_;
+    while (true) {
+        static_cast<void>(introduce_orphans());
+        if (orphans_ == nullptr || ucs::time::now() >= end) return;
+        serve_connections();
+    }
+}
+
+// Waits for a moment, then accepts and answers.
+void posix_iface::serve_connections() {
+    constexpr int moment_ms = 1;
+    pollfd waits{orphans_->socket(), POLLIN, 0};
+    static_cast<void>(::poll(&waits, 1, moment_ms));
+    static_cast<void>(accept_some());
+    for (std::size_t i = connecting_.size(); i-- > 0;)
+        on_socket_event(*connecting_[i]);
 }
 
 void posix_iface::pack_address(std::span<std::byte> into) const {
@@ -87,11 +111,12 @@ void posix_iface::pack_address(std::span<std::byte> into) const {
     if (may_sleep_) address.flags = sm::posix_address::may_sleep;
     address.pid = static_cast<std::uint32_t>(::getpid());
     address.host = host_.host;
-    address.socket_id = socket_id_;
+    address.socket_id = identity_.socket_id;
     address.net_namespace = host_.net_namespace;
     address.user_namespace = host_.user_namespace;
     address.uid = ::geteuid();
     address.pid_namespace = host_.pid_namespace;
+    std::ranges::copy(secret_.data(), address.secret.begin());
     std::memcpy(into.data(), &address, sizeof address);
 }
 
@@ -111,11 +136,13 @@ reachability posix_iface::check_reachable(std::span<const std::byte> address) co
 }
 
 listener_identity posix_iface::identity_of(const sm::posix_address& peer) const noexcept {
-    listener_identity found{.socket_id = peer.socket_id, .pid = {}, .uid = {}};
-    if (host_.pid_namespace != 0 && peer.pid_namespace == host_.pid_namespace) found.pid = peer.pid;
-    if (host_.user_namespace != 0 && peer.user_namespace == host_.user_namespace)
-        found.uid = peer.uid;
-    return found;
+    return {
+        .socket_id = peer.socket_id,
+        .pid = peer.pid,
+        .uid = peer.uid,
+        .has_our_pids = host_.pid_namespace != 0 && peer.pid_namespace == host_.pid_namespace,
+        .has_our_uids = host_.user_namespace != 0 && peer.user_namespace == host_.user_namespace,
+        .secret = ucs::security::worker_secret::from_bytes(peer.secret)};
 }
 
 ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byte> address) {
@@ -169,7 +196,8 @@ void posix_iface::finish_later(const std::vector<completion*>& what, ucs_status_
 
 void posix_iface::describe(ucs::vfs::directory& into) const {
     base_iface::describe(into);
-    into.file("socket", [this] { return fmt::format("@hawser-posix-{:016x}", socket_id_); });
+    into.file("socket",
+              [this] { return fmt::format("@hawser-posix-{:016x}", identity_.socket_id); });
     into.folder("rings", [this](ucs::vfs::directory& rings) {
         for (const auto& from : rings_) {
             rings.file(fmt::format("{}-{}", from->peer().pid, from->socket()),

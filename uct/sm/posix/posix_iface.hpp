@@ -42,7 +42,7 @@ public:
 
     // For endpoints.
     [[nodiscard]] const ring_geometry& geometry() const noexcept { return geometry_; }
-    [[nodiscard]] std::uint64_t socket_id() const noexcept { return socket_id_; }
+    [[nodiscard]] std::uint64_t socket_id() const noexcept { return identity_.socket_id; }
     [[nodiscard]] ucs::async::event_loop& events() noexcept { return events_; }
     // Nothing can be sent to the peer that receives there, for want of memory or descriptors: a
     // sender that would wait for answers is told so.
@@ -80,6 +80,12 @@ private:
     [[gnu::noinline]] unsigned attend();
     void need_attention() noexcept;
     void retry_connections();
+    // True: some have to be tried again after a while.
+    [[nodiscard]] bool introduce_orphans();
+    [[nodiscard]] bool watch(outgoing& orphan) noexcept;
+    // Before the interface closes.
+    void linger();
+    void serve_connections();
     void drop_drained();
     void tell_ended();
     void read_ring_of(std::uint64_t sender);
@@ -96,17 +102,19 @@ private:
     bool accept_complained_ = false;
     const bool may_sleep_;
 
-    std::vector<std::unique_ptr<incoming>> greeting_;
+    std::vector<std::unique_ptr<incoming>> connecting_;
     retry_list retry_;
     std::unique_ptr<outgoing> orphans_;  // the first of a chain
     // Endpoints that failed; what their peers had sent is delivered before they are reported.
     ucs::datastruct::auto_list<posix_ep, &posix_ep::ended_hook> ended_;
+    const ucs::time::nanoseconds linger_;
     std::size_t flushes_ = 0;  // that wait or are in finished_
     std::vector<std::pair<completion*, ucs_status_t>> finished_;
     const ring_geometry geometry_;
     sm::block_domain blocks_;
     const sm::host_identity host_;
-    const std::uint64_t socket_id_;
+    const ucs::security::worker_secret secret_ = ucs::security::worker_secret::random();
+    const receiver_identity identity_;
     const ucs::unique_fd listener_;
 };
 

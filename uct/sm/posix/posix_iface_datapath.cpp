@@ -1,3 +1,5 @@
+#include <sys/epoll.h>
+
 #include <algorithm>
 
 #include "uct/sm/posix/log.hpp"
@@ -43,7 +45,7 @@ unsigned posix_iface::receive(incoming& from) {
         if (!ring.take(message)) [[unlikely]] {
             rejected().error(posix_log, "pid {} wrote garbage into its ring, it is cut off",
                              from.peer().pid);
-            from.end(goodbye_reason::corrupted);
+            from.end(packet_kind::corrupted);
             need_attention();
             break;
         }
@@ -140,14 +142,32 @@ void posix_iface::retry_connections() {
         taken.pop_front();
         if (!which.retry()) retry_.push_back(which);
     }
+    if (introduce_orphans() || !retry_.empty()) attention_ = retries_only_ = true;
+}
+
+bool posix_iface::introduce_orphans() {
+    bool try_again = false;
     for (std::unique_ptr<outgoing>* place = &orphans_; *place != nullptr;) {
-        if ((*place)->introduce() == UCS_INPROGRESS) {
-            place = &(*place)->next_orphan;
+        outgoing& orphan = **place;
+        if (orphan.introduce() == UCS_INPROGRESS) {
+            try_again = !watch(orphan) || try_again;
+            place = &orphan.next_orphan;
         } else {
-            *place = std::move((*place)->next_orphan);
+            if (orphan.watched) events_.remove(orphan.socket());
+            *place = std::move(orphan.next_orphan);
         }
     }
-    if (!retry_.empty() || orphans_ != nullptr) attention_ = retries_only_ = true;
+    return try_again;
+}
+
+// False: its socket does not tell when to go on.
+bool posix_iface::watch(outgoing& orphan) noexcept {
+    if (!orphan.awaits_reply()) return false;
+    if (!orphan.watched) {
+        orphan.watched = events_.add(orphan.socket(), EPOLLIN | EPOLLRDHUP,
+                                     [this](std::uint32_t) { need_attention(); }) == UCS_OK;
+    }
+    return orphan.watched;
 }
 
 void posix_iface::drop_drained() {

@@ -60,19 +60,14 @@ int connect_to(int socket, std::uint64_t id) noexcept {
     return ::connect(socket, name.get(), name.length) == 0 ? 0 : errno;
 }
 
-int send_hello(int socket, const hello& said, int memfd) noexcept {
-    return ucs::sys::send_with_descriptor(socket, std::as_bytes(std::span(&said, 1)), memfd);
+int send_bytes(int socket, std::span<const std::byte> bytes, int descriptor) noexcept {
+    return ucs::sys::send_with_descriptor(socket, bytes, descriptor);
 }
 
-void send_goodbye(int socket, goodbye_reason reason) noexcept {
-    const goodbye said{.reason = reason};
-    // When it does not get through, the end of the connection says nearly as much.
-    (void)::send(socket, &said, sizeof said, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-void send_wake_up_call(int socket) noexcept {
-    const goodbye said{.reason = static_cast<goodbye_reason>(wake_up_call)};
-    // A socket that takes no more has something to read for who sleeps: that wakes as well.
+// When a goodbye does not get through, the end of the connection says nearly as much; a socket that
+// takes no wake-up call has something to read, which wakes as well.
+void send_plain_packet(int socket, packet_kind kind) noexcept {
+    const packet_header said{.kind = kind};
     (void)::send(socket, &said, sizeof said, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

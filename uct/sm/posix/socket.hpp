@@ -19,9 +19,16 @@ namespace uct::posix {
 
 // The calls below never block and return errno, 0 for success.
 [[nodiscard]] int connect_to(int socket, std::uint64_t id) noexcept;
-[[nodiscard]] int send_hello(int socket, const hello& said, int memfd) noexcept;
-void send_goodbye(int socket, goodbye_reason reason) noexcept;
-void send_wake_up_call(int socket) noexcept;
+[[nodiscard]] int send_bytes(int socket, std::span<const std::byte> bytes, int descriptor) noexcept;
+template<class Packet>
+[[nodiscard]] int send_packet(int socket, const Packet& said, int descriptor = -1) noexcept {
+    return send_bytes(socket, std::as_bytes(std::span(&said, 1)), descriptor);
+}
+// One that may be lost: a goodbye, after which the connection ends, or a wake-up call.
+void send_plain_packet(int socket, packet_kind kind) noexcept;
+inline void send_wake_up_call(int socket) noexcept {
+    send_plain_packet(socket, packet_kind::wake_up_call);
+}
 
 // The process at the other end. UCS_ERR_IO_ERROR is logged.
 [[nodiscard]] ucs::result<ucs::sys::peer_credentials> peer_of(int socket) noexcept;

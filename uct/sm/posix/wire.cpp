@@ -5,50 +5,76 @@
 #include <cstring>
 
 namespace uct::posix {
+namespace {
 
-hello_answer parse_hello(std::span<const std::byte> from) {
-    hello said;
-    if (from.size() != sizeof said) {
-        return {{}, fmt::format("its hello has {} bytes instead of {}", from.size(), sizeof said)};
-    }
-    std::memcpy(&said, from.data(), sizeof said);
-    if (said.magic != wire_magic || said.zero != 0) {
-        return {{}, "its hello is not one of this transport"};
-    }
-    if (said.version != wire_version) {
+template<class Packet>
+parsed<Packet> parse(std::span<const std::byte> from, const char* name) {
+    Packet read;
+    const packet_kind wanted = read.header.kind;
+    if (from.size() < sizeof(packet_header)) return {{}, "it said nothing of this transport"};
+    std::memcpy(&read.header, from.data(), sizeof read.header);
+    if (read.header.magic != wire_magic) return {{}, "it said nothing of this transport"};
+    if (read.header.version != wire_version) {
         return {{},
-                fmt::format("it speaks version {} and this library speaks version {}", said.version,
-                            wire_version)};
+                fmt::format("it speaks version {} and this library speaks version {}",
+                            read.header.version, wire_version)};
     }
+    if (read.header.kind != wanted) {
+        return {{},
+                fmt::format("it sent a packet of kind {} instead of a {}",
+                            static_cast<unsigned>(read.header.kind), name)};
+    }
+    if (from.size() != sizeof read) {
+        return {{},
+                fmt::format("its {} has {} bytes instead of {}", name, from.size(), sizeof read)};
+    }
+    std::memcpy(&read, from.data(), sizeof read);
+    return {read, {}};
+}
+
+// Of a packet that is nothing but a header.
+std::optional<packet_kind> plain_kind(std::span<const std::byte> from) {
+    packet_header said;
+    if (from.size() != sizeof said) return std::nullopt;
+    std::memcpy(&said, from.data(), sizeof said);
+    if (said.magic != wire_magic || said.version != wire_version) return std::nullopt;
+    return said.kind;
+}
+
+}  // namespace
+
+parsed<challenge> parse_challenge(std::span<const std::byte> from) {
+    return parse<challenge>(from, "challenge");
+}
+
+parsed<reply> parse_reply(std::span<const std::byte> from) {
+    return parse<reply>(from, "reply");
+}
+
+parsed<hello> parse_hello(std::span<const std::byte> from) {
+    auto read = parse<hello>(from, "hello");
+    if (!read.value) return read;
+    const hello& said = *read.value;
     if (!said.geometry().valid() || said.segment_size != said.geometry().segment_size()) {
         return {{},
                 fmt::format("it offers an impossible ring: {} slots, {} bulk bytes, messages "
                             "of up to {} bytes in a segment of {} bytes",
                             said.slots, said.bulk_size, said.max_message, said.segment_size)};
     }
-    return {said, {}};
+    return read;
 }
 
-std::optional<goodbye_reason> parse_goodbye(std::span<const std::byte> from) {
-    goodbye said;
-    if (from.size() != sizeof said) return std::nullopt;
-    std::memcpy(&said, from.data(), sizeof said);
-    if (said.magic != wire_magic || said.version != wire_version) return std::nullopt;
-    switch (said.reason) {
-        case goodbye_reason::closing:
-        case goodbye_reason::refused:
-        case goodbye_reason::corrupted:
-            return said.reason;
+std::optional<packet_kind> parse_goodbye(std::span<const std::byte> from) {
+    const auto kind = plain_kind(from);
+    if (kind == packet_kind::closing || kind == packet_kind::refused ||
+        kind == packet_kind::corrupted) {
+        return kind;
     }
     return std::nullopt;
 }
 
 bool is_wake_up_call(std::span<const std::byte> from) {
-    goodbye said;
-    if (from.size() != sizeof said) return false;
-    std::memcpy(&said, from.data(), sizeof said);
-    return said.magic == wire_magic && said.version == wire_version &&
-           static_cast<std::uint16_t>(said.reason) == wake_up_call;
+    return plain_kind(from) == packet_kind::wake_up_call;
 }
 
 }  // namespace uct::posix

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "ucs/security/key.hpp"
+#include "uct/sm/base/address.hpp"
 #include "uct/sm/posix/posix_component.hpp"
 
 namespace uct::posix::test {
@@ -29,10 +31,9 @@ public:
 
     node(const ucs::config::source& config, bool sleeps)
         : events_(std::move(*ucs::async::event_loop::create())), config_(config) {
-        iface_params params{*events_, config_, 0x1234};
-        params.sleeps = sleeps;
-        auto opened =
-            posix_component().open({"posix", "memory", device_type::shared_memory}, params);
+        auto opened = posix_component().open(
+            {"posix", "memory", device_type::shared_memory},
+            {.events = *events_, .config = config_, .worker_uid = 0x1234, .sleeps = sleeps});
         REQUIRE(opened.ok());
         iface_ = std::move(*opened);
         for (am_id id = 0; id < 4; ++id) {
@@ -107,6 +108,21 @@ inline ssize_t send_packed(ep& to, am_id id, const std::string& text) {
             return from.size();
         },
         const_cast<std::string*>(&text));
+}
+
+// Progress of all until something holds; false after very many turns without.
+inline bool until(std::initializer_list<node*> all, const std::function<bool()>& holds) {
+    for (int turn = 0; turn < 1'000'000 && !holds(); ++turn) {
+        for (node* each : all)
+            each->progress();
+    }
+    return holds();
+}
+
+// The secret in a node's address.
+inline ucs::security::worker_secret secret_of(const node& which) {
+    return ucs::security::worker_secret::from_bytes(
+        sm::parse_posix_address(which.address())->secret);
 }
 
 inline std::string with_header(std::uint64_t header, const std::string& text) {

@@ -47,7 +47,7 @@ private:
     int fd_ = -1;
 };
 
-std::vector<std::byte> read_address(int fd) {
+std::vector<std::byte> read_contact(int fd) {
     std::vector<std::byte> bytes(128);
     const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), 0);
     REQUIRE(got > 0);
@@ -60,15 +60,15 @@ std::vector<std::byte> read_address(int fd) {
 TEST_CASE("posix: a receiver killed in the middle of a stream is reported", "[posix]") {
     child receiver([](int fd) {
         node self;
-        const auto address = self.address();
-        (void)::send(fd, address.data(), address.size(), 0);
+        const auto contact = self.address();
+        (void)::send(fd, contact.data(), contact.size(), 0);
         while (true) {
             self.progress();
             self.received.clear();
         }
     });
     node a;
-    auto ep = a.connect_to(read_address(receiver.fd()));
+    auto ep = a.connect_to(read_contact(receiver.fd()));
     std::uint64_t sent = 0;
     while (sent < 2000) {
         if (send(*ep, 1, sent, std::string(sent % 2000, 'x')) == UCS_OK) ++sent;
@@ -89,16 +89,19 @@ TEST_CASE("posix: what a killed sender had sent is delivered, then its ring is d
     node b;
     child sender([](int fd) {
         node self;
-        auto ep = self.connect_to(read_address(fd));
+        auto ep = self.connect_to(read_contact(fd));
         for (std::uint64_t i = 0; i < 100; ++i)
             (void)send(*ep, 1, i, std::string(i * 10, 'y'));
+        while (ep->flush(nullptr) != UCS_OK)
+            self.progress();
         (void)::send(fd, "x", 1, 0);
         ::pause();
     });
-    const auto address = b.address();
-    REQUIRE(::send(sender.fd(), address.data(), address.size(), 0) > 0);
+    const auto contact = b.address();
+    REQUIRE(::send(sender.fd(), contact.data(), contact.size(), 0) > 0);
     char done = 0;
-    REQUIRE(::recv(sender.fd(), &done, 1, 0) == 1);
+    while (::recv(sender.fd(), &done, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN)
+        b.progress();
     sender.kill();
     while (b.received.size() < 100)
         b.progress();
@@ -107,47 +110,121 @@ TEST_CASE("posix: what a killed sender had sent is delivered, then its ring is d
         b.progress();
 }
 
+namespace {
+
+// A sender that a test plays by hand.
+class raw_sender {
+public:
+    raw_sender(const node& receiver, const ucs::security::worker_secret& secret)
+        : receiver_(sm::parse_posix_address(receiver.address())->socket_id),
+          socket_(posix::make_socket()),
+          exchange_(secret.as_key(),
+                    posix::connection_name{.receiver = receiver_, .sender = own_}.as_bytes()) {
+        REQUIRE(posix::connect_to(socket_.get(), receiver_) == 0);
+    }
+    void challenge() {
+        const posix::challenge said{.answer_to = own_, .nonce = exchange_.challenge()};
+        REQUIRE(posix::send_packet(socket_.get(), said) == 0);
+    }
+    // The receiver's next packet.
+    [[nodiscard]] posix::packet next(node& receiver) {
+        posix::packet got;
+        do {
+            receiver.progress();
+            got = posix::receive_packet(socket_.get());
+        } while (got.type == posix::packet::kind::nothing_yet);
+        return got;
+    }
+    // What the receiver's reply proves; nothing: that it is another one.
+    [[nodiscard]] std::optional<ucs::security::proof> challenge_and_check(node& receiver) {
+        challenge();
+        const auto reply = posix::parse_reply(next(receiver).content());
+        REQUIRE(reply.value);
+        return exchange_.answer(reply.value->content);
+    }
+    [[nodiscard]] int socket() const { return socket_.get(); }
+
+private:
+    static constexpr std::uint64_t own_ = 0xabcdef;
+    const std::uint64_t receiver_;
+    ucs::unique_fd socket_;
+    ucs::security::initiator exchange_;
+};
+
+posix::hello small_hello() {
+    posix::hello said;
+    said.slots = 8;
+    said.bulk_size = 4096;
+    said.max_message = 512;
+    said.segment_size = said.geometry().segment_size();
+    return said;
+}
+
+ucs::unique_fd make_ring(const posix::hello& said) {
+    auto made = posix::segment::create(said.segment_size);
+    REQUIRE(made.ok());
+    return std::move(made->fd);
+}
+
+}  // namespace
+
 TEST_CASE("posix: a connection that says nonsense is refused and the interface works on",
           "[posix]") {
     node b;
-    std::uint64_t id = 0;
-    std::memcpy(&id, b.address().data() + 16, sizeof id);
-    const auto socket = posix::make_socket();
-    REQUIRE(posix::connect_to(socket.get(), id) == 0);
-    SECTION("garbage instead of a hello") {
-        REQUIRE(::send(socket.get(), "hi", 2, 0) == 2);
+    raw_sender sender(b, secret_of(b));
+    posix::hello said = small_hello();
+    SECTION("garbage instead of a challenge") {
+        REQUIRE(::send(sender.socket(), "hi", 2, 0) == 2);
+    }
+    SECTION("a hello before any challenge") {
+        REQUIRE(posix::send_packet(sender.socket(), said, make_ring(said).get()) == 0);
+    }
+    SECTION("a hello without a proof") {
+        REQUIRE(sender.challenge_and_check(b));
+        REQUIRE(posix::send_packet(sender.socket(), said, make_ring(said).get()) == 0);
     }
     SECTION("a hello with a segment that can be resized") {
-        posix::hello said;
-        said.slots = 8;
-        said.bulk_size = 4096;
-        said.max_message = 512;
-        said.segment_size = said.geometry().segment_size();
+        said.proof = *sender.challenge_and_check(b);
         const auto memory = posix::make_memfd();
         REQUIRE(::ftruncate(memory.get(), static_cast<off_t>(said.segment_size)) == 0);
-        REQUIRE(posix::send_hello(socket.get(), said, memory.get()) == 0);
+        REQUIRE(posix::send_packet(sender.socket(), said, memory.get()) == 0);
     }
     SECTION("a hello with a segment of another size") {
-        posix::hello said;
-        said.slots = 8;
-        said.bulk_size = 4096;
-        said.max_message = 512;
-        said.segment_size = said.geometry().segment_size();
+        said.proof = *sender.challenge_and_check(b);
         auto made = posix::segment::create(4096);
         REQUIRE(made.ok());
-        REQUIRE(posix::send_hello(socket.get(), said, made->fd.get()) == 0);
+        REQUIRE(posix::send_packet(sender.socket(), said, made->fd.get()) == 0);
     }
-    posix::packet answer;
-    do {
-        b.progress();
-        answer = posix::receive_packet(socket.get());
-    } while (answer.type == posix::packet::kind::nothing_yet);
-    CHECK(posix::parse_goodbye(answer.content()) == posix::goodbye_reason::refused);
+    SECTION("a hello without a segment") {
+        said.proof = *sender.challenge_and_check(b);
+        REQUIRE(posix::send_packet(sender.socket(), said) == 0);
+    }
+    CHECK(posix::parse_goodbye(sender.next(b).content()) == posix::packet_kind::refused);
     CHECK(b.events().size() == 1);
 
     node a;
     auto ep = a.connect_to(b);
     REQUIRE(send(*ep, 1, 5, "") == UCS_OK);
-    while (b.received.empty())
-        b.progress();
+    REQUIRE(until({&a, &b}, [&] { return b.received.size() == 1; }));
+}
+
+TEST_CASE("posix: a sender that does not know the secret is refused, and learns nothing",
+          "[posix]") {
+    node b;
+    raw_sender stranger(b, ucs::security::worker_secret::random());
+    CHECK_FALSE(stranger.challenge_and_check(b));
+    posix::hello said = small_hello();
+    REQUIRE(posix::send_packet(stranger.socket(), said, make_ring(said).get()) == 0);
+    CHECK(posix::parse_goodbye(stranger.next(b).content()) == posix::packet_kind::refused);
+    CHECK(b.events().size() == 1);
+}
+
+TEST_CASE("posix: a sender that knows the secret sends", "[posix]") {
+    node b;
+    raw_sender sender(b, secret_of(b));
+    posix::hello said = small_hello();
+    said.proof = *sender.challenge_and_check(b);
+    REQUIRE(posix::send_packet(sender.socket(), said, make_ring(said).get()) == 0);
+    b.progress();
+    CHECK(b.events().size() == 2);
 }

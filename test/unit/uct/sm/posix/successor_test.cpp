@@ -6,6 +6,7 @@
 
 #include <csignal>
 
+#include "test/support/log_capture.hpp"
 #include "test/unit/uct/sm/posix/fixture.hpp"
 #include "uct/sm/posix/socket.hpp"
 
@@ -67,19 +68,17 @@ private:
     ucs::unique_fd channel_;
 };
 
-std::uint64_t socket_id_of(const std::vector<std::byte>& address) {
-    return sm::parse_posix_address(address)->socket_id;
-}
-
 void check_that_nothing_is_sent_to(uid_t user) {
     node a;
-    std::vector<std::byte> address;
+    std::vector<std::byte> contact;
+    std::uint64_t socket_id = 0;
     {
         const node b;
-        address = b.address();
+        contact = b.address();
+        socket_id = sm::parse_posix_address(b.address())->socket_id;
     }
-    const successor stranger(socket_id_of(address), user);
-    auto ep = a.connect_to(address);
+    const successor stranger(socket_id, user);
+    auto ep = a.connect_to(contact);
     CHECK(send(*ep, 1, 0, "secret") == UCS_ERR_UNREACHABLE);
     a.progress();
     REQUIRE(a.failures.size() == 1);
@@ -87,7 +86,106 @@ void check_that_nothing_is_sent_to(uid_t user) {
     CHECK(stranger.received_bytes() == 0);
 }
 
+// A listener in this process, so that its process id is the one of the peer's address.
+class listener_here {
+public:
+    explicit listener_here(std::uint64_t socket_id)
+        : socket_id_(socket_id), listener_(std::move(*posix::listen_on(socket_id))) {}
+
+    void accept() {
+        caller_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        REQUIRE(caller_);
+    }
+    [[nodiscard]] posix::packet receive() const { return posix::receive_packet(caller_.get()); }
+    // As a receiver whose worker has that secret.
+    void reply(const ucs::security::worker_secret& secret) const {
+        const auto said = posix::parse_challenge(receive().content());
+        REQUIRE(said.value);
+        const posix::connection_name name{.receiver = socket_id_, .sender = said.value->answer_to};
+        const ucs::security::responder exchange(secret.as_key(), name.as_bytes(),
+                                                said.value->nonce);
+        REQUIRE(posix::send_packet(caller_.get(), posix::reply{.content = exchange.answer()}) == 0);
+    }
+    void say(std::string_view text) const {
+        REQUIRE(::send(caller_.get(), text.data(), text.size(), 0) ==
+                static_cast<ssize_t>(text.size()));
+    }
+
+private:
+    std::uint64_t socket_id_;
+    ucs::unique_fd listener_, caller_;
+};
+
+// A node with an endpoint to an interface that has gone, whose name somebody else has now.
+struct deceived {
+    deceived() {
+        {
+            const node b;
+            contact = b.address();
+            secret = std::make_unique<const ucs::security::worker_secret>(secret_of(b));
+            socket_id = sm::parse_posix_address(b.address())->socket_id;
+        }
+        stranger = std::make_unique<listener_here>(socket_id);
+        ep = a.connect_to(contact);
+        REQUIRE(send(*ep, 1, 0, "secret") == UCS_OK);
+        stranger->accept();
+    }
+    void fails_with(ucs_status_t status) {
+        REQUIRE(until({&a}, [&] { return !a.failures.empty(); }));
+        CHECK(a.failures[0].second == status);
+        CHECK(send(*ep, 1, 0, "") == status);
+    }
+    node a;
+    std::vector<std::byte> contact;
+    std::unique_ptr<const ucs::security::worker_secret> secret;
+    std::uint64_t socket_id = 0;
+    std::unique_ptr<listener_here> stranger;
+    std::unique_ptr<uct::ep> ep;
+};
+
 }  // namespace
+
+TEST_CASE("posix: a listener that cannot prove that it is the peer gets no ring", "[posix]") {
+    const test::log_capture log;
+    deceived in;
+    SECTION("it has another secret") {
+        in.stranger->reply(ucs::security::worker_secret::random());
+    }
+    SECTION("it says anything") {
+        in.stranger->say("welcome");
+    }
+    in.fails_with(UCS_ERR_UNREACHABLE);
+    CHECK(log.count("belongs to another process now") == 1);
+    // At most the challenge came, and no descriptor.
+    for (posix::packet got; (got = in.stranger->receive()).type == posix::packet::kind::message;)
+        CHECK_FALSE(got.fd);
+}
+
+TEST_CASE("posix: a listener that is silent is given up when the owner has looked often enough",
+          "[posix]") {
+    deceived in;
+    unsigned looks = 0;
+    while (in.a.failures.empty() && looks < 1000) {
+        in.ep->check();
+        in.a.progress();
+        ++looks;
+    }
+    CHECK(looks == 12);
+    in.fails_with(UCS_ERR_ENDPOINT_TIMEOUT);
+}
+
+TEST_CASE("posix: a listener with the right secret gets the ring, and flushes wait for it",
+          "[posix]") {
+    deceived in;
+    CHECK(in.ep->flush(nullptr) == UCS_ERR_NO_RESOURCE);
+    in.stranger->reply(*in.secret);
+    REQUIRE(until({&in.a}, [&] { return in.ep->flush(nullptr) == UCS_OK; }));
+    const posix::packet got = in.stranger->receive();
+    CHECK(posix::parse_hello(got.content()).value);
+    CHECK(got.fd);
+    in.ep->check();
+    CHECK(in.a.failures.empty());
+}
 
 TEST_CASE("posix: another process of this user that took the name gets nothing", "[posix]") {
     check_that_nothing_is_sent_to(::geteuid());

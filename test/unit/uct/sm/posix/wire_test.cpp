@@ -18,14 +18,14 @@ hello good_hello() {
     return said;
 }
 
-hello_answer parse(const hello& said) {
+parsed<hello> parse(const hello& said) {
     return parse_hello(std::as_bytes(std::span(&said, 1)));
 }
 
 }  // namespace
 
 TEST_CASE("posix hello: a good one is read back", "[posix]") {
-    const hello_answer answer = parse(good_hello());
+    const parsed<hello> answer = parse(good_hello());
     REQUIRE(answer.value);
     CHECK(answer.value->geometry() == ring_geometry{256, 262144, 8256});
 }
@@ -33,13 +33,13 @@ TEST_CASE("posix hello: a good one is read back", "[posix]") {
 TEST_CASE("posix hello: every wrong field is refused with a reason", "[posix]") {
     hello said = good_hello();
     SECTION("magic") {
-        said.magic ^= 1;
+        said.header.magic ^= 1;
     }
     SECTION("version") {
-        said.version = 1;
+        said.header.version = 1;
     }
-    SECTION("reserved field") {
-        said.zero = 1;
+    SECTION("kind") {
+        said.header.kind = packet_kind::challenge;
     }
     SECTION("slots not a power of two") {
         said.slots = 255;
@@ -65,7 +65,7 @@ TEST_CASE("posix hello: every wrong field is refused with a reason", "[posix]") 
     SECTION("segment larger than the ring") {
         said.segment_size += 1;
     }
-    const hello_answer answer = parse(said);
+    const parsed<hello> answer = parse(said);
     CHECK_FALSE(answer.value);
     CHECK_FALSE(answer.why_not.empty());
 }
@@ -80,10 +80,27 @@ TEST_CASE("posix hello: other lengths are refused", "[posix]") {
     }
 }
 
+TEST_CASE("posix challenge and reply: one of the right kind and length is read", "[posix]") {
+    const challenge asked{.answer_to = 17, .nonce = ucs::security::fresh_nonce()};
+    const reply answered;
+    const auto question = std::as_bytes(std::span(&asked, 1));
+    const auto answer = std::as_bytes(std::span(&answered, 1));
+    REQUIRE(parse_challenge(question).value);
+    CHECK(parse_challenge(question).value->answer_to == 17);
+    CHECK(parse_challenge(question).value->nonce == asked.nonce);
+    CHECK(parse_reply(answer).value);
+    CHECK_FALSE(parse_challenge(answer).value);
+    CHECK_FALSE(parse_reply(question).value);
+    for (std::size_t length = 0; length < question.size(); ++length)
+        CHECK_FALSE(parse_challenge(question.first(length)).value);
+    for (std::size_t length = 0; length < answer.size(); ++length)
+        CHECK_FALSE(parse_reply(answer.first(length)).value);
+}
+
 TEST_CASE("posix goodbye: known reasons are read, anything else is not", "[posix]") {
-    goodbye said{.reason = goodbye_reason::refused};
-    CHECK(parse_goodbye(std::as_bytes(std::span(&said, 1))) == goodbye_reason::refused);
-    said.reason = static_cast<goodbye_reason>(77);
+    packet_header said{.kind = packet_kind::refused};
+    CHECK(parse_goodbye(std::as_bytes(std::span(&said, 1))) == packet_kind::refused);
+    said.kind = static_cast<packet_kind>(77);
     CHECK_FALSE(parse_goodbye(std::as_bytes(std::span(&said, 1))));
     said = {};
     said.magic = 0;
@@ -92,7 +109,7 @@ TEST_CASE("posix goodbye: known reasons are read, anything else is not", "[posix
 }
 
 TEST_CASE("posix wake-up call: it is no goodbye, and nothing else is one", "[posix]") {
-    goodbye said{.reason = static_cast<goodbye_reason>(wake_up_call)};
+    packet_header said{.kind = packet_kind::wake_up_call};
     const auto bytes = std::as_bytes(std::span(&said, 1));
     CHECK(is_wake_up_call(bytes));
     CHECK_FALSE(parse_goodbye(bytes));
