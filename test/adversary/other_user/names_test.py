@@ -1,0 +1,98 @@
+"""Another user of the host takes the names of a worker that has ended, or connects to one that lives.
+
+The names are public: the abstract names of Unix sockets stand in /proc/net/unix, ports in /proc/net/tcp. So whoever has
+a name is not known to be the worker. Nothing that a worker says may reach another process, and an endpoint to a worker
+that has ended must fail, whoever listens at its name."""
+
+import os
+import socket
+import unittest
+
+from harness import Case, Peer
+from impostor import Impostor
+from sockets import abstract_names, tcp_ports
+
+VICTIM, STRANGER = 40001, 40002
+MESSAGE = 5000
+
+
+def as_user(user):
+    return ("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups")
+
+
+@unittest.skipIf(os.geteuid() != 0, "only root can run processes of two users")
+class Successors(Case):
+    """A sender holds the address of a worker that has ended."""
+
+    def deceive(self, tls, impostor_user, sender_user=VICTIM, with_ports=False):
+        with Peer(tls, as_user(sender_user)) as sender, Peer(tls, as_user(VICTIM)) as gone:
+            sender.init()
+            gone.init()
+            names = abstract_names(gone.pid, "hawser-posix-")
+            ports = tcp_ports(gone.pid)
+            self.assertEqual(len(names), 1)
+            gone.process.kill()
+            gone.process.wait()
+            impostor = Impostor(impostor_user, names, ports if with_ports else ())
+            sender.connect(0, gone)
+            sender.ok(f"send out 0 7 {MESSAGE} 1 1")
+            counts = sender.wait("out")
+            found = impostor.found()
+            self.assertEqual((counts.timeout, counts.failed), (False, 1),
+                             f"{counts}; log:\n{sender.log()}")
+            self.assertEqual(sender.errors(0), 1)
+            self.assertGreaterEqual(found["connections"], 1, "the impostor was not even asked")
+            self.assertEqual(found["descriptors"], 0)
+            return sender.log(), found
+
+    def test_another_user(self):
+        log, found = self.deceive("posix,self", STRANGER)
+        self.assertEqual(found["bytes"], 0)
+        self.assertEqual(log.count("belongs to pid"), 1, log)
+        self.assertIn(f"of user {STRANGER}", log)
+
+    def test_same_user(self):
+        log, found = self.deceive("posix,self", VICTIM)
+        self.assertEqual(found["bytes"], 0)
+        self.assertEqual(log.count("belongs to pid"), 1, log)
+
+    def test_sender_is_root(self):
+        log, found = self.deceive("posix,self", STRANGER, sender_user=0)
+        self.assertEqual(found["bytes"], 0)
+        self.assertIn(f"of user {STRANGER}", log)
+
+    def test_another_user_with_the_ports_as_well(self):
+        """The detour over TCP: nothing that proves or shows who the sender is may go there."""
+        _, found = self.deceive("posix,tcp,self", STRANGER, with_ports=True)
+        self.assertLess(found["bytes"], 200, "more than a challenge went to a stranger")
+
+
+@unittest.skipIf(os.geteuid() != 0, "only root can run processes of two users")
+class Neighbours(Case):
+    """Another user connects to the sockets of a worker that lives."""
+
+    def test_names_of_a_living_worker(self):
+        with Peer("posix,self", as_user(VICTIM)) as one, Peer("posix,self", as_user(VICTIM)) as other:
+            for peer in (one, other):
+                peer.init()
+            name = abstract_names(one.pid, "hawser-posix-")[0]
+            child = os.fork()
+            if child == 0:
+                os.setresuid(STRANGER, STRANGER, STRANGER)
+                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stranger:
+                    stranger.settimeout(30)
+                    stranger.connect("\0" + name[1:])
+                    said = stranger.recv(64)
+                    # One goodbye, and nothing else.
+                    os._exit(0 if len(said) == 8 and stranger.recv(64) == b"" else 1)
+            one.ok("progress 0.2")
+            _, status = os.waitpid(child, 0)
+            self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+            self.assertEqual(len(one.lines("it belongs to user")), 1, one.log())
+            one.connect(0, other)
+            other.connect(0, one)
+            self.exchange(one, 0, other, 0, 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
