@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,6 +19,10 @@ namespace tools::info {
 namespace {
 
 constexpr std::size_t max_address = 65536;
+
+// How long this process waits for the child to come up, and to end after it was let go.
+constexpr int come_up_ms = 30'000;
+constexpr int end_ms = 5'000;
 
 bool is_let_go(int fd) {
     pollfd waiting{fd, POLLIN, 0};
@@ -54,11 +60,27 @@ peer_process::peer_process(const options& wanted) {
 }
 
 peer_process::~peer_process() {
+    if (child_ <= 0) {
+        channel_.reset();
+        return;
+    }
+    // The child's end of the channel closes when the child ends.
+    ::shutdown(channel_.get(), SHUT_WR);
+    pollfd ended{channel_.get(), POLLRDHUP, 0};
+    if (::poll(&ended, 1, end_ms) == 0) {
+        fmt::print(stderr, "ucx_info: the peer process {} does not end; it is killed\n", child_);
+        ::kill(child_, SIGKILL);
+    }
     channel_.reset();
-    if (child_ > 0) ::waitpid(child_, nullptr, 0);
+    ::waitpid(child_, nullptr, 0);
 }
 
 std::vector<std::byte> peer_process::address() const {
+    pollfd up{channel_.get(), POLLIN, 0};
+    if (::poll(&up, 1, come_up_ms) == 0) {
+        throw failure(
+            fmt::format("the peer process {} did not come up in {} s", child_, come_up_ms / 1000));
+    }
     std::vector<std::byte> bytes(max_address);
     const ssize_t length = ::recv(channel_.get(), bytes.data(), bytes.size(), 0);
     if (length <= 0) throw failure("the peer process did not come up");

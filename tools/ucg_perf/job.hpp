@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "tools/common/start_line.hpp"
@@ -19,14 +20,20 @@ struct free_request {
 };
 using request = std::unique_ptr<ucg_request, free_request>;
 
+// The ranks that the operation waits for, or waited for when its time was up, as the end of a
+// sentence:
+// "; rank 3 is missing". Empty if the library names none.
+[[nodiscard]] std::string missing_ranks(ucg_request_h operation);
+
 // How many ranks before this one run on the same machine. All ranks ask at the same time.
 [[nodiscard]] std::uint32_t place_on_machine(const ucg_oob_t& over);
 
 // Context and group of a rank. Lives as long as the program measures.
 class job {
 public:
-    // Takes the exchange over. Returns when all ranks are there.
-    explicit job(ucg_oob_t* over);
+    // Takes the exchange over. Returns when all ranks are there. `limit`: seconds that the job
+    // waits for the others each time; 0: a default.
+    job(ucg_oob_t* over, double limit);
 
     [[nodiscard]] std::uint32_t rank() const noexcept { return about_.rank; }
     [[nodiscard]] std::uint32_t size() const noexcept { return about_.size; }
@@ -55,7 +62,10 @@ private:
     std::unique_ptr<ucg_group, leave> group_;
     ucg_group_attr_t about_ = UCG_GROUP_ATTR_INIT;
     void make_start_line();
+    [[nodiscard]] ucg_coll_args_t arguments(ucg_coll_t collective) const;
+    void run(const request& operation, std::string_view purpose) const;
 
+    const double limit_;
     request barrier_;
     mutable tools::start_line start_;
 };

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -18,11 +19,15 @@
 namespace tools::ucg_perf {
 namespace {
 
-constexpr int patience = 30;  // seconds that ranks have to notice that one has failed
+// Seconds that ranks have to notice that one has failed, and that they have at least.
+constexpr double longest_grace = 30;
+constexpr double shortest_grace = 1;
 
 // The processes, as the one that started them sees them.
 class crew {
 public:
+    explicit crew(double limit)
+        : grace_(limit > 0 ? std::clamp(limit, shortest_grace, longest_grace) : longest_grace) {}
     void add(pid_t process) { running_.push_back(process); }
     ~crew() {
         for (const pid_t each : running_) {
@@ -36,7 +41,7 @@ public:
         std::size_t left = running_.size();
         while (left != 0) {
             int how = 0;
-            const pid_t ended = ::waitpid(-1, &how, failed_ ? WNOHANG : 0);
+            const pid_t ended = ::waitpid(-1, &how, WUNTRACED | (failed_ ? WNOHANG : 0));
             if (ended < 0 && errno != EINTR) break;
             if (ended > 0)
                 left -= take(ended, how);
@@ -47,9 +52,15 @@ public:
     }
 
 private:
+    // Returns how many processes are gone: 1, or 0 if it was only stopped.
     std::size_t take(pid_t ended, int how) {
         for (std::size_t rank = 0; rank < running_.size(); ++rank) {
             if (running_[rank] != ended) continue;
+            if (WIFSTOPPED(how)) {
+                fmt::print(stderr, "ucg_perf: rank {} was stopped by signal {} ({})\n", rank,
+                           WSTOPSIG(how), ::strsignal(WSTOPSIG(how)));
+                return 0;
+            }
             running_[rank] = 0;
             note(rank, how);
             return 1;
@@ -72,11 +83,15 @@ private:
         constexpr long pauses_of_a_second = 100;
         const timespec pause{0, pause_ns};
         (void)::nanosleep(&pause, nullptr);
-        if (++pauses_ < patience * pauses_of_a_second) return true;
-        fmt::print(stderr, "ucg_perf: the other ranks do not end; they are killed\n");
+        if (static_cast<double>(++pauses_) < grace_ * pauses_of_a_second) return true;
+        for (std::size_t rank = 0; rank < running_.size(); ++rank) {
+            if (running_[rank] == 0) continue;
+            fmt::print(stderr, "ucg_perf: rank {} does not end; it is killed\n", rank);
+        }
         return false;
     }
 
+    const double grace_;
     std::vector<pid_t> running_;  // by rank; 0: ended
     bool failed_ = false;
     int status_ = 0;
@@ -85,13 +100,13 @@ private:
 
 }  // namespace
 
-int run_local_ranks(std::uint32_t count,
+int run_local_ranks(std::uint32_t count, double limit,
                     const std::function<int(std::uint32_t, ucg_oob_t*)>& body) {
     std::vector<ucg_oob_t*> exchanges(count);
     check(ucg_oob_create_local(count, exchanges.data()), "joining ranks");
     (void)std::fflush(nullptr);
     const pid_t parent = ::getpid();
-    crew started;
+    crew started(limit);
     for (std::uint32_t rank = 0; rank < count; ++rank) {
         const pid_t process = ::fork();
         if (process < 0) throw failure(fmt::format("fork: {}", std::strerror(errno)));

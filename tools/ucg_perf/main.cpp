@@ -123,7 +123,7 @@ bool measure_all(const job& with, const options& wanted, printer* into) {
 int run_job(const options& wanted, ucg_oob_t* over) {
     // Before the memory of the group is touched: it lies where the processor is.
     if (wanted.ranks == 0 && wanted.processors) bind_rank(wanted, place_on_machine(*over));
-    const job with(over);
+    const job with(over, wanted.limit);
     if (wanted.root >= with.size()) {
         throw tools::usage_error(
             fmt::format("-r: there is no rank {} of {}", wanted.root, with.size()));
@@ -167,7 +167,7 @@ int run(const options& wanted) {
         check(ucg_oob_create_env(&over), "finding the other ranks");
         return run_as_rank(wanted, over);
     }
-    return run_local_ranks(wanted.ranks, [&](std::uint32_t rank, ucg_oob_t* over) {
+    return run_local_ranks(wanted.ranks, wanted.limit, [&](std::uint32_t rank, ucg_oob_t* over) {
         return told(fmt::format("ucg_perf: rank {}", rank), [&] {
             bind_rank(wanted, rank);
             return run_as_rank(wanted, over);

@@ -351,7 +351,8 @@ How
   -n COUNT    iterations (as many as fit the time)
   -w COUNT    iterations that are not counted before (a tenth of -n, 2 at least)
   -t SECONDS  time for each row without -n (0.5)
-  -T SECONDS  after which an operation has failed (as UCG_TIMEOUT says)
+  -T SECONDS  after which an operation has failed (as UCG_TIMEOUT says), and that ranks wait for each
+              other elsewhere (300): who is missing is named, and no process is left
   -V          compares each received element, of every iteration
   -x          the same of one iteration before the others, which is not timed
 

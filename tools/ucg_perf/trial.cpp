@@ -85,11 +85,15 @@ void trial::call() {
         check(ucg_request_start(each.get()), name);
     // All end, the failed ones as well, before their buffers go.
     ucs_status_t first = UCS_OK;
+    std::string missing;
     for (const request& each : requests_) {
         const ucs_status_t status = ucg_request_wait(each.get());
-        if (first == UCS_OK) first = status;
+        if (first != UCS_OK || status == UCS_OK) continue;
+        first = status;
+        missing = missing_ranks(each.get());
     }
-    check(first, name);
+    if (first != UCS_OK)
+        throw failure(fmt::format("{}: {}{}", name, ucs_status_string(first), missing));
 }
 
 void trial::compare() {

@@ -202,13 +202,39 @@ class LostRanks(unittest.TestCase):
         self.assertIn("ucg_perf: rank 1 was ended by signal 9", err)
         for rank in (0, 2):
             self.assertIn(f"ucg_perf: rank {rank}: ", err)
-        self.assertNotIn("they are killed", err)
+        self.assertNotIn("does not end", err)
 
     def test_killed_rank(self):
         for env in ({}, NO_ENGINE):
             for arguments in (["-s", "8"], ["-s", "1m"], ["-c", "alltoall", "-s", "4k", "-W", "4"]):
                 with self.subTest(env=env, arguments=arguments):
                     self.lose(env, *arguments)
+
+    def test_stopped_rank(self):
+        """The limit holds in operations and in everything that ranks do between them."""
+        for env in ({}, NO_ENGINE):
+            # Mostly in the operation, and mostly in the barriers before it.
+            for arguments in (["-s", "1m"], ["-s", "8"], ["-s", "8", "-m", "blocking"]):
+                with self.subTest(env=env, arguments=arguments):
+                    self.stop_one(env, *arguments)
+
+    def stop_one(self, env, *arguments):
+        job = subprocess.Popen([PERF, "-p", "3", "-T", "2", "-n", "10000000", *arguments], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=clean(**env))
+        try:
+            job.stdout.readline()
+            ranks = children_of(job.pid)
+            self.assertEqual(len(ranks), 3)
+            os.kill(ranks[1], signal.SIGSTOP)
+            _, err = job.communicate(timeout=LIMIT)
+        finally:
+            job.kill()
+            job.communicate()
+        self.assertEqual(job.returncode, 1, err)
+        self.assertIn("ucg_perf: rank 1 was stopped by signal 19", err)
+        self.assertRegex(err, "ucg_perf: rank [02]: .*rank 1 is missing")
+        self.assertIn("ucg_perf: rank 1 does not end; it is killed", err)
+        self.assertFalse([rank for rank in ranks if self.lives(rank)])
 
     def test_killed_job_leaves_nobody(self):
         job = subprocess.Popen([PERF, "-p", "3", "-n", "10000000", "-s", "8"], stdout=subprocess.PIPE,
