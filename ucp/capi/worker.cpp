@@ -80,10 +80,16 @@ ucs_status_t copy_address(const worker& of, bool net_only, ucp_address_t** addre
 }
 
 // Another thread may sleep until what is done here.
-unsigned progress_shared(worker& object) {
+unsigned progress_locked(worker& object) {
     const worker_guard guard(object.lock());
     const unsigned events = guarded("ucp_worker_progress", [&] { return object.progress(); });
     if (events > 0) object.tell_sleepers();
+    return events;
+}
+
+unsigned progress_shared(worker& object) {
+    const unsigned events = progress_locked(object);
+    if (events == 0) object.yield_if_due();
     return events;
 }
 

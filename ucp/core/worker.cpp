@@ -1,6 +1,7 @@
 #include "ucp/core/worker.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <new>
@@ -217,7 +218,7 @@ void worker::set_turns() {
     slow_turn_ = slow_.empty() ? events : (memory_lanes_ && !fast_.empty() ? shared : 1);
 }
 
-unsigned worker::progress_slow() {
+unsigned worker::progress_slow(unsigned found) {
     unsigned events = fail_noted() + empty_trash() + let_go_on();
     for (uct::iface* polled : slow_)
         events += polled->progress();
@@ -227,6 +228,7 @@ unsigned worker::progress_slow() {
     if (until_events_ >= event_turns || (slow_.empty() && fast_.empty())) {
         until_events_ = 0;
         events += progress_events();
+        if (found + events == 0) note_idle();
     }
     if (!failing_peers_.empty() || !going_peers_.empty()) turn_ = slow_turn_;
     return events;
@@ -243,6 +245,22 @@ unsigned worker::progress_events() {
     events += poll_unused();
     if (streaming_.outdated()) update_protocols();
     return events;
+}
+
+void worker::note_idle() noexcept {
+    const ucs::time::nanoseconds now = ucs::time::now();
+    if (!yields_.is_due(now)) return;
+    yield_due_.store(true, std::memory_order_relaxed);
+    if (!lock_.enabled()) yield_if_due();
+}
+
+void worker::yield_if_due() noexcept {
+    if (!yield_due_.load(std::memory_order_relaxed)) return;
+    if (!yield_due_.exchange(false, std::memory_order_relaxed)) return;
+    const ucs::time::nanoseconds began = ucs::time::now();
+    ::sched_yield();
+    const worker_guard guard(lock_);
+    yields_.learn(began, ucs::time::now());
 }
 
 unsigned worker::fail_noted() {

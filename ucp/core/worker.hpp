@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,6 +22,7 @@
 #include "ucp/tag/matcher.hpp"
 #include "ucp/vfs/worker_view.hpp"
 #include "ucp/wakeup/spin_budget.hpp"
+#include "ucp/wakeup/yield_schedule.hpp"
 #include "ucp/wireup/repeater.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
@@ -67,11 +69,15 @@ public:
         // A worker that waits has time to look for new connections; a busy one hurries.
         turn_ += events == 0 ? idle_weight : 1;
         if (turn_ >= slow_turn_) [[unlikely]]
-            events += progress_slow();
+            events += progress_slow(events);
         if (!ended_.empty()) [[unlikely]]
             run_ended();
         return events;
     }
+    // Gives the processor to other threads when the last progress found the worker idle and a yield
+    // is due. Thread mode MULTI only, and without lock(): other threads of the program may need it
+    // meanwhile. In the other modes progress yields itself.
+    void yield_if_due() noexcept;
     // Tells the user at the end of the current progress; used where a callback that sends would
     // pass sends that wait. complete_in_order does so only behind others of this kind.
     void complete_later(request& ended) noexcept {
@@ -228,8 +234,10 @@ private:
     void show();
     [[nodiscard]] ucs_status_t check_message_sizes();
     // Out of the way of a call that finds nothing, which is what most calls do.
-    [[gnu::noinline]] unsigned progress_slow();
+    // `found` is the number of events that this call of progress has found already.
+    [[gnu::noinline]] unsigned progress_slow(unsigned found);
     unsigned progress_events();
+    void note_idle() noexcept;
     unsigned empty_trash();
     unsigned fail_noted();
     unsigned let_go_on();
@@ -267,6 +275,8 @@ private:
     int connecting_ = 0;
     ucs::async::event_loop::timer_id nap_ = 0;
     wakeup::spin_budget spinning_;
+    wakeup::yield_schedule yields_;
+    std::atomic<bool> yield_due_ = false;
     unsigned slow_turn_ = 1;
     unsigned until_events_ = 0;
     ucs::time::nanoseconds events_due_ = 0;

@@ -1,0 +1,47 @@
+// An idle worker offers its processor to other threads.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+
+#include "test/support/virtual_time.hpp"
+#include "ucp/core/context.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/wakeup/yield_schedule.hpp"
+#include "uct/self/self.hpp"
+
+namespace {
+
+std::atomic<unsigned> yields{0};
+
+}  // namespace
+
+// Replaces the function of the C library in this program, to count the calls.
+extern "C" int sched_yield() noexcept {
+    yields.fetch_add(1, std::memory_order_relaxed);
+    return static_cast<int>(::syscall(SYS_sched_yield));
+}
+
+TEST_CASE("an idle worker yields its processor in each thread mode", "[wakeup]") {
+    const test::virtual_time clock;
+    ucs::config::source source = ucs::config::source::empty();
+    source.set("HOST_PROBE", "n");
+    ucp::context_params context_params;
+    context_params.features = UCP_FEATURE_TAG;
+    const auto context = std::move(
+        *ucp::context::create(context_params, std::move(source), {&uct::self::self_component()}));
+    ucp::worker_params params;
+    params.thread_mode = GENERATE(UCS_THREAD_MODE_SINGLE, UCS_THREAD_MODE_MULTI);
+    const auto worker = std::move(*ucp::worker::create(*context, params));
+    const unsigned before = yields.load();
+    constexpr unsigned turns = 10'000;
+    for (unsigned i = 0; i < turns; ++i) {
+        test::virtual_time::now += ucs::time::microsecond;
+        if (worker->progress() == 0) worker->yield_if_due();
+    }
+    const unsigned count = yields.load() - before;
+    CHECK(count > 0);
+    // No other thread uses the yields, so they become rare.
+    CHECK(count <= turns * ucs::time::microsecond / ucp::wakeup::yield_schedule::longest + 16);
+}
