@@ -151,7 +151,8 @@ void vwrite(const component& source, level severity, fmt::string_view format,
     if (severity <= level::warn) number = repeated.add(kind_of(format, args));
     if (!is_written(number, first)) return;
     try {
-        write(source, severity, with_number(fmt::vformat(format, args), number, first));
+        const fmt::memory_buffer text = with_number(format, args, number, first);
+        write(source, severity, {text.data(), text.size()});
     } catch (...) {
         write(source, severity, {format.data(), format.size()});
     }

@@ -39,9 +39,13 @@ bool is_written(std::uint64_t number, std::uint64_t first) noexcept {
     return number == 1;
 }
 
-std::string with_number(std::string text, std::uint64_t number, std::uint64_t first) {
+fmt::memory_buffer with_number(fmt::string_view format, fmt::format_args args, std::uint64_t number,
+                               std::uint64_t first) {
+    fmt::memory_buffer text;
+    fmt::vformat_to(std::back_inserter(text), format, args);
     if (number >= first) {
-        text += fmt::format(" ({} of the kind so far, only powers of ten are reported)", number);
+        fmt::format_to(std::back_inserter(text),
+                       " ({} of the kind so far, only powers of ten are reported)", number);
     }
     return text;
 }

@@ -1,12 +1,11 @@
 // Which lines of the log are written when the same kind of line comes again and again.
 #pragma once
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace ucs::log {
@@ -16,8 +15,9 @@ inline constexpr std::uint64_t first_lines = 8;
 [[nodiscard]] bool is_written(std::uint64_t number, std::uint64_t first = first_lines) noexcept;
 
 // The text with its number, from the last of the first lines on.
-[[nodiscard]] std::string with_number(std::string text, std::uint64_t number,
-                                      std::uint64_t first = first_lines);
+[[nodiscard]] fmt::memory_buffer with_number(fmt::string_view format, fmt::format_args args,
+                                             std::uint64_t number,
+                                             std::uint64_t first = first_lines);
 
 // The kind of a line: its format, and the content of the C strings among its arguments (names of
 // calls, reasons). Numbers, names of peers and the like make no further kind. Never 0.

@@ -17,7 +17,8 @@ bool throttle::due() noexcept {
 void throttle::write(const component& c, level severity, fmt::string_view format,
                      fmt::format_args args) const noexcept {
     try {
-        log::write(c, severity, with_number(fmt::vformat(format, args), count()));
+        const fmt::memory_buffer text = with_number(format, args, count());
+        log::write(c, severity, {text.data(), text.size()});
     } catch (...) {
         log::write(c, severity, {format.data(), format.size()});
     }
