@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "ucs/sys/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 
 namespace vfs = ucs::vfs;
@@ -100,7 +101,7 @@ TEST_CASE("processes listen under names with a common beginning, and callers are
     CHECK(!vfs::listen_at(one));
     const ucs::unique_fd caller = vfs::connect_to(one);
     REQUIRE(caller);
-    const auto who = vfs::peer_of(caller.get());
+    const auto who = ucs::sys::read_peer_credentials(caller.get());
     REQUIRE(who);
     CHECK(who->uid == ::geteuid());
     CHECK(who->pid == ::getpid());
