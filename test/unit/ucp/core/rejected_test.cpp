@@ -91,7 +91,7 @@ std::vector<nonsense> all_nonsense() {
     return list;
 }
 
-void no_memory(void*, void*, std::size_t) {
+void no_memory(void*, uct::peer_bytes) {
     throw std::bad_alloc();
 }
 

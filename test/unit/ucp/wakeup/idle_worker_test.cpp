@@ -30,7 +30,7 @@ TEST_CASE("an idle worker yields its processor in each thread mode", "[wakeup]")
     ucp::context_params context_params;
     context_params.features = UCP_FEATURE_TAG;
     const auto context = std::move(
-        *ucp::context::create(context_params, std::move(source), {&uct::self::self_component()}));
+        *ucp::context::create(context_params, std::move(source), {&uct::self_component()}));
     ucp::worker_params params;
     params.thread_mode = GENERATE(UCS_THREAD_MODE_SINGLE, UCS_THREAD_MODE_MULTI);
     const auto worker = std::move(*ucp::worker::create(*context, params));

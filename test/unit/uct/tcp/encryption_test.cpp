@@ -36,9 +36,11 @@ TEST_CASE(
          {std::tie(pair.a, pair.there, pair.b), std::tie(pair.b, pair.back, pair.a)}) {
         for (unsigned round = 0; round < 50; ++round) {
             const bytes& payload = messages[round % messages.size()];
+            // Clang 14 does not capture a structured binding.
+            auto& lane = *via;
             ucs_status_t status = UCS_ERR_NO_RESOURCE;
             REQUIRE(run({&pair.a, &pair.b}, [&] {
-                status = via->am_short(1, round, payload.data(), payload.size());
+                status = lane.am_short(1, round, payload.data(), payload.size());
                 return status != UCS_ERR_NO_RESOURCE;
             }));
             REQUIRE(status == UCS_OK);
