@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <vector>
 
 #include "test/support/virtual_time.hpp"
 #include "ucp/core/context.hpp"
@@ -29,8 +30,9 @@ TEST_CASE("an idle worker yields its processor in each thread mode", "[wakeup]")
     source.set("HOST_PROBE", "n");
     ucp::context_params context_params;
     context_params.features = UCP_FEATURE_TAG;
-    const auto context = std::move(
-        *ucp::context::create(context_params, std::move(source), {&uct::self_component()}));
+    const std::vector<const uct::component*> components{&uct::self_component()};
+    const auto context =
+        std::move(*ucp::context::create(context_params, std::move(source), components));
     ucp::worker_params params;
     params.thread_mode = GENERATE(UCS_THREAD_MODE_SINGLE, UCS_THREAD_MODE_MULTI);
     const auto worker = std::move(*ucp::worker::create(*context, params));
