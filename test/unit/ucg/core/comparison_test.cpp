@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "test/support/environment.hpp"
+#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 
@@ -111,6 +112,7 @@ TEST_CASE("counts that are not looked at in place are not compared") {
 }
 
 TEST_CASE("calls that do not fit are shown with what differs") {
+    const test::every_line all_lines;
     const test::env check("UCG_CHECK", "y");
     const test::log_capture captured;
     test::world in({"a", "b", "c", "d"});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "test/support/environment.hpp"
+#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 #include "ucs/time/clock.hpp"
@@ -184,6 +185,7 @@ TEST_CASE("where ranks are compared first, all name the one that never comes") {
 }
 
 TEST_CASE("of many operations under way each names the rank that never comes") {
+    const test::every_line all_lines;
     scene of(apart);
     for (int i = 0; i < 8; ++i)
         of.start(UCG_COLL_BARRIER, nullptr, 0, 0.4);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "test/support/environment.hpp"
+#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/core/world.hpp"
 
@@ -133,6 +134,7 @@ TEST_CASE("what one rank's init refuses ends with its status on every rank") {
 }
 
 TEST_CASE("where ranks are compared, what one of them refuses harms nothing else") {
+    const test::every_line all_lines;
     const test::env check("UCG_CHECK", "y");
     const auto nodes = GENERATE(one_node, two_nodes, four_nodes);
     const test::log_capture captured;

@@ -37,7 +37,8 @@ struct expectation {
 // Any word is a good value of these: a name of something that is not here is no error.
 bool is_free_text(std::string_view name) {
     return name == "TLS" || name == "NET_DEVICES" || name == "CONFIG_DIR" || name == "LOG_FILE" ||
-           name == "MODULE_DIR" || name == "VFS_SOCK_PATH";
+           name == "MODULE_DIR" || name == "VFS_SOCK_PATH" || name == "JOB_KEY" ||
+           name == "JOB_KEY_FILE";
 }
 
 const expectation expectations[] = {
@@ -81,6 +82,7 @@ const expectation expectations[] = {
     {"POSIX_LAT", {"0", "50ns", "1s"}, {}, {"2s", "inf", "auto", "-1"}},
     {"POSIX_BW", {"12179MBs", "12g", "100Gbps", "auto"}, {}, {"0", "0MBs", "2048p", "inf", "-1"}},
     {"POSIX_OVERHEAD", {"0", "10ns", "1s"}, {}, {"2s", "inf", "auto", "-1"}},
+    {"POSIX_LINGER", {"0", "200ms", "60s"}, {}, {"61s", "inf", "auto", "-1"}},
     {"CMA_SEG_SIZE", {"4k", "512k", "inf", "auto"}, {}, {"0", "4095", "-1"}},
     {"CMA_ALLOW_PEERS", {"y", "n"}, {}, {"auto"}},
     {"CMA_LAT", {"0", "400ns", "1s"}, {}, {"2s", "inf", "auto", "-1"}},
@@ -103,6 +105,7 @@ const expectation expectations[] = {
     {"TCP_CONNECT_TIMEOUT", {"1ms", "inf"}, {}, {"0", "1us", "auto", "-1"}},
     {"TCP_HANDSHAKE_TIMEOUT", {"1ms", "inf"}, {}, {"0", "1us", "auto", "-1"}},
     {"TCP_LINGER", {"0", "1m"}, {}, {"61s", "inf", "auto", "-1"}},
+    {"TCP_ENCRYPTION", {"y", "n"}, {}, {"auto"}},
     {"TCP_KEEPIDLE", {"1ms", "10000000us", "32767s", "inf", "auto"}, {"10h"}, {"0", "-1"}},
     {"TCP_KEEPINTVL", {"1ms", "2000000us", "32767s", "auto"}, {"10h", "inf"}, {"0", "-1"}},
     {"TCP_KEEPCNT", {"0", "3", "127", "auto"}, {"128"}, {"-1", "inf"}},
@@ -164,6 +167,8 @@ const expectation expectations[] = {
     {"MODULE_DIR", {"", "/usr/lib/hawser"}, {}, {}},
     {"VFS_ENABLE", {"y", "n"}, {}, {"maybe"}},
     {"VFS_SOCK_PATH", {"", "/run/user/1/ucx/vfs.sock", "ours"}, {}, {}},
+    {"JOB_KEY", {"", "sixteen letters and more"}, {}, {}},
+    {"JOB_KEY_FILE", {"", "/run/user/1/key"}, {}, {}},
     {"LOG_LEVEL", {"warn", "info,uct.tcp:trace"}, {}, {"", "0", "inf"}},
     {"LOG_FILE", {"", "-", "log.%p"}, {}, {}},
     {"LOG_FILE_SIZE", {"1", "10m", "inf"}, {}, {"0", "auto", "-1"}},

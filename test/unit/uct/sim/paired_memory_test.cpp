@@ -1,6 +1,7 @@
 // Memory that is reached by keys, on the simulated network.
 #include <algorithm>
 
+#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/sim/paired_fixture.hpp"
 
@@ -271,6 +272,7 @@ TEST_CASE("sim memory: atomic operations of two endpoints lose nothing") {
 }
 
 TEST_CASE("sim memory: keys that are malformed are refused, and a device may know no more memory") {
+    const test::every_line all_lines;
     parameters how;
     network both(6, how);
     const shared_block block(both);

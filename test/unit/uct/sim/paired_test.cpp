@@ -1,6 +1,7 @@
 // Endpoints that come in pairs, on the simulated network.
 #include <catch2/catch.hpp>
 
+#include "test/support/every_line.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/sim/paired_fixture.hpp"
 
@@ -195,6 +196,7 @@ TEST_CASE("sim pairs: an endpoint may be its own partner, whatever the paths to 
 }
 
 TEST_CASE("sim pairs: connection data that is malformed is refused, that of others leads nowhere") {
+    const test::every_line all_lines;
     network both(6);
     const test::log_capture log;
     const bytes good = connection_of(both.b, *both.back);

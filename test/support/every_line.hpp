@@ -1,0 +1,24 @@
+// Log lines of the code under test that are all counted.
+#pragma once
+
+#include <limits>
+
+#include "ucs/log/settings.hpp"
+
+namespace test {
+
+// While it lives, every repeated warning and error is written, as with UCX_LOG_REPEATS=inf: for
+// tests that count the causes of a line.
+class every_line {
+public:
+    every_line() {
+        ucs::log::settings wanted;
+        wanted.repeats = std::numeric_limits<decltype(wanted.repeats)>::max();
+        static_cast<void>(ucs::log::configure(wanted));
+    }
+    ~every_line() { static_cast<void>(ucs::log::configure({})); }
+    every_line(const every_line&) = delete;
+    every_line& operator=(const every_line&) = delete;
+};
+
+}  // namespace test
