@@ -41,7 +41,7 @@ std::string tagged_file_name(const char* kind, std::uint64_t tag) {
     return fmt::format("{}-{:016x}", kind, tag);
 }
 
-opened_file open_process_file(const process_file& wanted, const char* kind, bool writable) {
+opened_memory_file open_process_file(const process_file& wanted, const char* kind, bool writable) {
     if (wanted.pid == 0 || wanted.pid > most || wanted.fd > most) {
         return {{}, "its name is malformed"};
     }

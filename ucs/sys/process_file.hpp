@@ -23,7 +23,7 @@ struct process_file {
 [[nodiscard]] std::string tagged_file_name(const char* kind, std::uint64_t tag);
 
 // The opened file, or a descriptor of -1 and the reason in words.
-struct opened_file {
+struct opened_memory_file {
     unique_fd file;
     std::string why_not;
 };
@@ -32,7 +32,7 @@ struct opened_file {
 // before it is opened, so that no other file is touched: opening a pipe or a device has effects.
 // It must be a memory file of that kind and tag, and belong to this process's user or to root;
 // root may open everybody's. The caller still has to check its size and its seals. Any thread.
-[[nodiscard]] opened_file open_process_file(const process_file& wanted, const char* kind,
-                                            bool writable);
+[[nodiscard]] opened_memory_file open_process_file(const process_file& wanted, const char* kind,
+                                                   bool writable);
 
 }  // namespace ucs::sys
