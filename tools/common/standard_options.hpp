@@ -10,7 +10,7 @@ namespace tools {
 // The form of a tool's results.
 enum class output_form : std::uint8_t { text, csv, json };
 
-// What the standard options of a command line said.
+// The values of the standard options of a command line.
 struct standard_options {
     bool help = false;                     // -h, --help
     bool version = false;                  // --version

@@ -120,7 +120,7 @@ void run_case(const test_case& one, const plan& planned, const program_options& 
                                       options.style.is_full_table(),
                                       options.cpus,
                                       stop};
-    // What the library refuses, such as a wrong UCX_ variable, ends here: before any output.
+    // The library refuses a wrong UCX_ variable, for example; the run then ends before any output.
     const std::unique_ptr<runnable> run = make_run(one.params, environment);
     if (&one == &planned.cases.front()) print_head(printer, planned, peer == nullptr);
     if (peer != nullptr) {

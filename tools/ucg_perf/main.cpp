@@ -48,7 +48,7 @@ tools::run_conditions conditions_of(const options& wanted) {
     return {"ucg_perf", wanted.arguments, loaded_libraries()};
 }
 
-// What rank 0 prints. The others print nothing.
+// Rank 0 prints the report. The other ranks print nothing.
 class printer {
 public:
     printer(const job& with, const options& wanted) : wanted_(wanted) {

@@ -31,7 +31,8 @@ struct result_row {
     bool right = true;
 };
 
-// What runs, and the head of the table; nothing when quiet. Text and CSV only.
+// Prints the title of the run and the head of the table; prints nothing when quiet. Text and CSV
+// only.
 [[nodiscard]] std::string header(const options& by, const ucg_group_attr_t& on);
 [[nodiscard]] std::string row(const options& by, const result_row& of);
 

@@ -20,7 +20,7 @@ struct kept_request {
     ucg_coll_args_t args = UCG_COLL_ARGS_INIT;
     block_arrays blocks;
     ucg_request_h request = nullptr;
-    // Who is called when it ends; nobody while a blocking call uses it.
+    // Called when the request ends. Null while a blocking call uses the request.
     ending* owner = nullptr;
     std::atomic<bool> busy{false};
 

@@ -23,7 +23,7 @@ struct membership {
 // std::bad_alloc.
 [[nodiscard]] std::vector<int> world_ranks_of(MPI_Comm comm, std::uint32_t size);
 
-// What there is to say of a communicator before it has a group.
+// The reason that a communicator without a group is not served.
 [[nodiscard]] inline reason without_group(const membership& members) noexcept {
     return members.refused == reason::none ? reason::not_yet : members.refused;
 }

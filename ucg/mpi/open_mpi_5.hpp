@@ -1,6 +1,6 @@
-// What Open MPI 5 has of MPI 4, for a library that is built with the headers of Open MPI 4 and
-// serves both. The MPI's own functions are weak: with Open MPI 4 they are null (pass_on()). Written
-// by contrib/make-mpi-calls.
+// The part of MPI 4 that Open MPI 5 has, for a library that is built with the headers of Open MPI 4
+// and serves both. The MPI's own functions are weak: with Open MPI 4 they are null (pass_on()).
+// Written by contrib/make-mpi-calls.
 #pragma once
 
 #include <mpi.h>

@@ -14,7 +14,7 @@
 namespace ucp {
 namespace {
 
-// What a lane of this role carries; empty: nothing of the program's.
+// The load that a lane of this role carries. Empty if it carries nothing of the program's.
 std::string_view load_of(std::string_view role) noexcept {
     if (role == "am") return "messages";
     if (role == "am, rma") return "messages and memory access";

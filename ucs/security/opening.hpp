@@ -36,7 +36,8 @@ enum class opening_failure : std::uint8_t {
     interrupted = 6,  // the connection ended; never on the wire
 };
 
-// What happened and what to do about it, as the end of a sentence about the peer: "it has …".
+// Explains the failure and says how to mend it, as the end of a sentence about the peer: "it has
+// …".
 [[nodiscard]] const char* explain(opening_failure failure) noexcept;
 
 // One side of one opening. The caller alternates: it sends all of output(), receives into space(),

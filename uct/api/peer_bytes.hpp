@@ -24,7 +24,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-    // What follows the first `length` bytes. Caller must have checked the size.
+    // The bytes that follow the first `length` ones. Caller must have checked the size.
     [[nodiscard]] peer_bytes behind(std::size_t length) const noexcept {
         assert(length <= size_);
         return {data_ + length, size_ - length};

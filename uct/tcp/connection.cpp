@@ -109,8 +109,8 @@ void connection::fail(ucs_status_t status) {
     owner_.attend(*this);
 }
 
-// What the peer sent before, a goodbye above all, says more than an error of the socket. Messages
-// are delivered in progress only, so that the end gets its status there.
+// A goodbye that the peer sent before tells more than an error of the socket. Messages are
+// delivered in progress only, so the end gets its status there.
 void connection::fail_after_reading(ucs_status_t status) {
     if (has_ended()) return;
     if (state_ != state::established && state_ != state::parting) return fail(status);

@@ -1,4 +1,4 @@
-// What an interface proves itself with, and what it demands of its peers.
+// The secrets with which an interface proves its identity, and its demands on its peers.
 #pragma once
 
 #include <array>
@@ -28,13 +28,13 @@ struct identity_claim {
     [[nodiscard]] bool holds_for(const ucs::security::key& secret) const noexcept;
 };
 
-// Of one interface; immutable while it is open.
+// The credentials of one interface; immutable while it is open.
 class credentials {
 public:
     // `job_key` may be null: there is none.
     credentials(const ucs::security::key* job_key, bool encrypted) noexcept;
 
-    // What connections must have in common.
+    // The terms that both sides of a connection must have in common.
     [[nodiscard]] wire::terms terms() const noexcept { return terms_; }
     // Goes into the packed address.
     [[nodiscard]] const ucs::security::worker_secret& secret() const noexcept { return secret_; }

@@ -75,7 +75,7 @@ ucs_status_t door::open(const settings& options, listen_point& v4, listen_point&
 }
 
 void door::on_greeting(visitor& who) noexcept {
-    // What comes next is often there already.
+    // The next record has often arrived already.
     while (read_greeting(who)) {
     }
 }

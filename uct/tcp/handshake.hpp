@@ -24,7 +24,7 @@ public:
     // Begins with the next greeting.
     void next() noexcept;
 
-    // Of a complete greeting, or of one of another version.
+    // The value of a complete greeting, or of one of another version.
     [[nodiscard]] const wire::greeting& value() const noexcept { return value_; }
     [[nodiscard]] std::span<const std::byte, wire::greeting_size> head() const noexcept {
         return std::span(bytes_).first<wire::greeting_size>();

@@ -75,7 +75,7 @@ def serve(names, ports, report):
             elif not take(ready, found):
                 connections.remove(ready)
                 ready.close()
-    # What came before the signal counts as well.
+    # Bytes that came before the signal count as well.
     for each in listeners:
         each.setblocking(False)
         while accept(each, connections, found):

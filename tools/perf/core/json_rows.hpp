@@ -10,7 +10,7 @@
 
 namespace tools::perf {
 
-// What holds for the whole run: which side this is, the peer, and the threads' processors.
+// Conditions of the whole run: which side this is, the peer, and the threads' processors.
 void write_settings(json_writer& into, const program_options& options);
 
 // One test: its names in the batch files, its options as words, and its figures. With several

@@ -43,7 +43,7 @@ struct posix_address {
     std::uint32_t user_namespace = 0;
     std::uint32_t uid = 0;
     std::uint32_t pid_namespace = 0;
-    // Of the interface: whoever has its address knows it, and nobody else does. Both sides of a
+    // The secret of the interface, known only to processes that have its address. Both sides of a
     // connection prove that they know it (uct/sm/posix/wire.hpp).
     std::array<std::byte, 16> secret{};
 };

@@ -10,8 +10,8 @@
 
 namespace uct::posix {
 
-// What a receiver proves to its senders: the secret in its address, for the socket that it listens
-// on.
+// The identity that a receiver proves to its senders: the secret in its address, for the socket
+// that it listens on.
 struct receiver_identity {
     const ucs::security::worker_secret& secret;
     std::uint64_t socket_id;

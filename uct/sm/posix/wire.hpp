@@ -88,7 +88,7 @@ struct hello {
 };
 static_assert(sizeof(hello) == 48 && std::has_unique_object_representations_v<hello>);
 
-// What was read, or the reason in words why it is refused.
+// The packet that was read, or the reason in words that it is refused.
 template<class Packet>
 struct parsed {
     std::optional<Packet> value;

@@ -9,7 +9,7 @@ namespace {
 const key shared = key::from_text("the key that both sides share");
 const bytes context = bytes_of("tcp, from 1, to 2");
 
-// What an initiator and a responder say to each other.
+// The records that an initiator and a responder send to each other.
 struct exchange {
     exchange(const key& of_initiator, const key& of_responder)
         : begins(of_initiator, context), answers(of_responder, context, begins.challenge()) {}

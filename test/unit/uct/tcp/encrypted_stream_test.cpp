@@ -44,7 +44,7 @@ struct decrypted {
     bool broken = false;
 };
 
-// What a receiver makes of bytes that come in pieces.
+// The result of a receiver that gets the bytes in pieces.
 decrypted decrypt_all(decrypting_stream& in, std::span<const std::byte> from, std::size_t step,
                       std::size_t room = 1000) {
     decrypted all;

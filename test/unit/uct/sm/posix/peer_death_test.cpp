@@ -135,7 +135,7 @@ public:
         } while (got.type == posix::packet::kind::nothing_yet);
         return got;
     }
-    // What the receiver's reply proves; nothing: that it is another one.
+    // The secret that the receiver's reply proves; without one it proves another secret.
     [[nodiscard]] std::optional<ucs::security::proof> challenge_and_check(node& receiver) {
         challenge();
         const auto reply = posix::parse_reply(next(receiver).content());
