@@ -149,13 +149,7 @@ void vwrite(const component& source, level severity, fmt::string_view format,
     std::uint64_t number = 0;
     const std::uint64_t first = first_of_kind.load(std::memory_order_relaxed);
     if (severity <= level::warn) number = repeated.add(kind_of(format, args));
-    if (!is_written(number, first)) return;
-    try {
-        const fmt::memory_buffer text = with_number(format, args, number, first);
-        write(source, severity, {text.data(), text.size()});
-    } catch (...) {
-        write(source, severity, {format.data(), format.size()});
-    }
+    if (is_written(number, first)) write_numbered(source, severity, format, args, number, first);
 }
 
 }  // namespace ucs::log

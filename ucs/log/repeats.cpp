@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <type_traits>
 
 namespace ucs::log {
@@ -39,15 +40,20 @@ bool is_written(std::uint64_t number, std::uint64_t first) noexcept {
     return number == 1;
 }
 
-fmt::memory_buffer with_number(fmt::string_view format, fmt::format_args args, std::uint64_t number,
-                               std::uint64_t first) {
-    fmt::memory_buffer text;
-    fmt::vformat_to(std::back_inserter(text), format, args);
-    if (number >= first) {
-        fmt::format_to(std::back_inserter(text),
-                       " ({} of the kind so far, only powers of ten are reported)", number);
+void write_numbered(const component& source, level severity, fmt::string_view format,
+                    fmt::format_args args, std::uint64_t number, std::uint64_t first) noexcept {
+    try {
+        // A text of up to 500 bytes needs no memory: the line may be about the lack of it.
+        fmt::memory_buffer text;
+        fmt::vformat_to(std::back_inserter(text), format, args);
+        if (number >= first) {
+            fmt::format_to(std::back_inserter(text),
+                           " ({} of the kind so far, only powers of ten are reported)", number);
+        }
+        write(source, severity, {text.data(), text.size()});
+    } catch (...) {
+        write(source, severity, {format.data(), format.size()});
     }
-    return text;
 }
 
 std::uint64_t kind_of(fmt::string_view format, fmt::format_args args) noexcept {

@@ -1,12 +1,14 @@
 // Which lines of the log are written when the same kind of line comes again and again.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+
+#include "ucs/log/log.hpp"
 
 namespace ucs::log {
 
@@ -14,10 +16,11 @@ namespace ucs::log {
 inline constexpr std::uint64_t first_lines = 8;
 [[nodiscard]] bool is_written(std::uint64_t number, std::uint64_t first = first_lines) noexcept;
 
-// The text with its number, from the last of the first lines on.
-[[nodiscard]] fmt::memory_buffer with_number(fmt::string_view format, fmt::format_args args,
-                                             std::uint64_t number,
-                                             std::uint64_t first = first_lines);
+// Writes the line with its number, from the last of the first lines on. Without memory for the text
+// the format alone is written. Any thread.
+void write_numbered(const component& source, level severity, fmt::string_view format,
+                    fmt::format_args args, std::uint64_t number,
+                    std::uint64_t first = first_lines) noexcept;
 
 // The kind of a line: its format, and the content of the C strings among its arguments (names of
 // calls, reasons). Numbers, names of peers and the like make no further kind. Never 0.

@@ -1,7 +1,5 @@
 #include "ucs/log/throttle.hpp"
 
-#include <fmt/format.h>
-
 #include "ucs/log/repeats.hpp"
 
 namespace ucs::log {
@@ -16,12 +14,7 @@ bool throttle::due() noexcept {
 // Not by vwrite(): its counts are those of the process, and would join those of all workers.
 void throttle::write(const component& c, level severity, fmt::string_view format,
                      fmt::format_args args) const noexcept {
-    try {
-        const fmt::memory_buffer text = with_number(format, args, count());
-        log::write(c, severity, {text.data(), text.size()});
-    } catch (...) {
-        log::write(c, severity, {format.data(), format.size()});
-    }
+    write_numbered(c, severity, format, args, count());
 }
 
 }  // namespace ucs::log
