@@ -7,15 +7,10 @@
 namespace tools {
 
 std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates) {
-    std::size_t best = name.size() / 3 + 1;
-    std::string_view found;
-    for (const std::string_view each : candidates) {
-        const std::size_t distance = ucs::config::edit_distance(name, each);
-        if (distance >= best) continue;
-        best = distance;
-        found = each;
-    }
-    return found;
+    ucs::config::nearest_match match(name);
+    for (const std::string_view each : candidates)
+        match.consider(each);
+    return match.found();
 }
 
 std::string none_of(std::string_view name, std::span<const std::string_view> candidates) {

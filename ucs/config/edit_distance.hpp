@@ -30,4 +30,26 @@ namespace ucs::config {
     return row[right.size()];
 }
 
+// Finds the candidate that differs least from a mistyped name. Value type; `name` outlives it.
+class nearest_match {
+public:
+    explicit nearest_match(std::string_view name) noexcept
+        : name_(name), best_(name.size() / 3 + 1) {}
+
+    // The candidate outlives this object.
+    void consider(std::string_view candidate) {
+        const std::size_t distance = edit_distance(name_, candidate);
+        if (distance >= best_) return;
+        best_ = distance;
+        found_ = candidate;
+    }
+    // Empty when a third of the letters or more differ: that is another word and not a slip.
+    [[nodiscard]] std::string_view found() const noexcept { return found_; }
+
+private:
+    const std::string_view name_;
+    std::size_t best_;
+    std::string_view found_;
+};
+
 }  // namespace ucs::config

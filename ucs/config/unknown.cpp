@@ -65,18 +65,12 @@ const option* find_option(std::span<const table* const> known, std::string_view 
 }
 
 std::string nearest_name(std::span<const table* const> known, std::string_view name) {
-    // A third of the letters wrong is another word, not a slip.
-    std::size_t best = name.size() / 3 + 1;
-    std::string nearest;
+    nearest_match nearest(name);
     visit_known(known, [&](const option& candidate) {
-        const std::size_t distance = edit_distance(name, candidate.name);
-        if (distance < best) {
-            best = distance;
-            nearest = candidate.name;
-        }
+        nearest.consider(candidate.name);
         return false;
     });
-    return nearest;
+    return std::string(nearest.found());
 }
 
 void source::report_unused(std::span<const table* const> known, std::string_view name,
