@@ -91,14 +91,18 @@ class FilesInTheWay(PoorCase):
         yield "file of another user's", f"it belongs to user {NOBODY}"
         path.unlink()
 
+    def check_one_line(self, peer, reason):
+        """The start goes on, with one line in the log, which has the reason."""
+        peer.init()
+        self.assertEqual(len(peer.lines(reason)), 1, peer.log())
+        self.assertEqual(len(peer.lines()), 1, peer.log())
+        self.end(peer)
+
     def test_configuration(self):
         with tempfile.TemporaryDirectory() as folder:
             for kind, reason in self.kinds(pathlib.Path(folder, "ucx.conf")):
                 with self.subTest(kind=kind), Peer("all", UCX_CONFIG_DIR=folder) as peer:
-                    peer.init()
-                    self.assertEqual(len(peer.lines(reason)), 1, peer.log())
-                    self.assertEqual(len(peer.lines()), 1, peer.log())
-                    self.end(peer)
+                    self.check_one_line(peer, reason)
 
     def test_log_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -119,10 +123,7 @@ class FilesInTheWay(PoorCase):
             path.unlink()
             for kind, reason in self.kinds(path):
                 with self.subTest(kind=kind), Peer("all", XDG_CACHE_HOME=folder) as peer:
-                    peer.init()
-                    self.assertEqual(len(peer.lines(reason)), 1, peer.log())
-                    self.assertEqual(len(peer.lines()), 1, peer.log())
-                    self.end(peer)
+                    self.check_one_line(peer, reason)
 
     def test_folder_that_others_can_write_to(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -185,20 +185,25 @@ def children_of(process):
 class LostRanks(unittest.TestCase):
     """What is left ends by itself, with an error."""
 
-    def lose(self, env, *arguments):
-        job = subprocess.Popen([PERF, "-p", "3", *arguments, "-n", "10000000"], stdout=subprocess.PIPE,
+    def signal_one(self, number, env, *arguments):
+        """Starts three ranks, sends the signal to rank 1, and returns the ranks and what the job said."""
+        job = subprocess.Popen([PERF, "-p", "3", "-n", "10000000", *arguments], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env=clean(**env))
         try:
             job.stdout.readline()  # the ranks are there
             time.sleep(0.3)
             ranks = children_of(job.pid)
             self.assertEqual(len(ranks), 3)
-            os.kill(ranks[1], signal.SIGKILL)
+            os.kill(ranks[1], number)
             _, err = job.communicate(timeout=LIMIT)
         finally:
             job.kill()
             job.communicate()
         self.assertEqual(job.returncode, 1, err)
+        return ranks, err
+
+    def lose(self, env, *arguments):
+        _, err = self.signal_one(signal.SIGKILL, env, *arguments)
         self.assertIn("ucg_perf: rank 1 was ended by signal 9", err)
         for rank in (0, 2):
             self.assertIn(f"ucg_perf: rank {rank}: ", err)
@@ -219,18 +224,7 @@ class LostRanks(unittest.TestCase):
                     self.stop_one(env, *arguments)
 
     def stop_one(self, env, *arguments):
-        job = subprocess.Popen([PERF, "-p", "3", "-T", "2", "-n", "10000000", *arguments], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, env=clean(**env))
-        try:
-            job.stdout.readline()
-            ranks = children_of(job.pid)
-            self.assertEqual(len(ranks), 3)
-            os.kill(ranks[1], signal.SIGSTOP)
-            _, err = job.communicate(timeout=LIMIT)
-        finally:
-            job.kill()
-            job.communicate()
-        self.assertEqual(job.returncode, 1, err)
+        ranks, err = self.signal_one(signal.SIGSTOP, env, "-T", "2", *arguments)
         self.assertIn("ucg_perf: rank 1 was stopped by signal 19", err)
         self.assertRegex(err, "ucg_perf: rank [02]: .*rank 1 is missing")
         self.assertIn("ucg_perf: rank 1 does not end; it is killed", err)
