@@ -1,16 +1,9 @@
 #include "ucg/core/joining.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "ucg/core/context.hpp"
 #include "ucg/core/log.hpp"
-#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/sys/uuid.hpp"
 
 namespace ucg {
@@ -146,7 +139,8 @@ ucs_status_t joining::hear_who() {
         }
         if (needs_addresses()) find_addresses();
         if (shares_memory() && made_.where.index_of(made_.rank) == 0) {
-            auto memory = node::segment::make(geometry());
+            own_memory_tag_ = ucs::sys::random_id();
+            auto memory = node::segment::make(geometry(), own_memory_tag_);
             if (memory)
                 own_memory_ = std::move(*memory);
             else
@@ -264,6 +258,7 @@ void joining::prepare_how() {
     my_way_.proposal = proposal_;
     my_way_.address_length = static_cast<std::uint32_t>(address_.size());
     my_way_.memory = own_memory_ ? own_memory_.get() : -1;
+    my_way_.memory_tag = own_memory_tag_;
     my_way_.status = own_failure_;
     my_way_.published = asked_ != nullptr ? asked_->number() + 1 : 0;
 }
@@ -358,17 +353,12 @@ ucs_status_t joining::open_memory() {
     const bool is_owner = node[0] == made_.rank;
     ucs::unique_fd opened;
     if (!is_owner) {
-        const std::string path =
-            fmt::format("/proc/{}/fd/{}", people_[owner].process.pid, ways_[owner].memory);
-        opened = ucs::sys::within_budget(ucs::unique_fd(::open(path.c_str(), O_RDWR | O_CLOEXEC)));
-        if (!opened) {
-            const bool none_left = errno == EMFILE || errno == ENFILE;
-            ucs::log::error(core_log,
-                            "the memory of this node cannot be opened at {}: {}; with "
-                            "UCG_NODE_ENGINE=n in all processes messages are used instead",
-                            path, std::strerror(errno));
-            return none_left ? UCS_ERR_EXCEEDS_LIMIT : UCS_ERR_SHMEM_SEGMENT;
-        }
+        const how& its = ways_[owner];
+        auto found = node::segment::open({static_cast<std::uint64_t>(people_[owner].process.pid),
+                                          static_cast<std::uint64_t>(std::int64_t{its.memory}),
+                                          its.memory_tag});
+        if (!found) return found.status();
+        opened = std::move(*found);
     }
     auto memory = node::segment::attach(is_owner ? own_memory_.get() : opened.get(), geometry());
     if (!memory) return memory.status();

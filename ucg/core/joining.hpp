@@ -70,6 +70,7 @@ private:
         std::int32_t memory;  // descriptor of the node's memory, of its lowest rank
         std::int32_t status;
         std::uint32_t spare;
+        std::uint64_t memory_tag;  // part of the name of that memory
         std::uint64_t
             published;  // 1 + the number of its address, which can be looked up; 0: it cannot
     };
@@ -123,6 +124,7 @@ private:
     std::shared_ptr<net::asked_book> asked_;  // has this rank's address
     std::vector<schedule::rank_t> members_;   // of the exchange, in the order of the group
     ucs::unique_fd own_memory_;
+    std::uint64_t own_memory_tag_ = 0;
     std::uint32_t proposal_;
     bool reserved_ = false;
     unsigned conflicts_ = 0;  // over numbers that were not free everywhere

@@ -1,17 +1,27 @@
 #include "ucg/node/segment.hpp"
 
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
 #include "ucg/node/log.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucg::node {
+namespace {
 
-ucs::result<ucs::unique_fd> segment::make(const geometry& like) {
+constexpr const char* kind = "hawser-node";
+
+}  // namespace
+
+ucs::result<ucs::unique_fd> segment::make(const geometry& like, std::uint64_t tag) {
     if (!like.valid()) {
         ucs::log::error(node_log, "no memory can be laid out for {} ranks with slots of {} bytes",
                         like.ranks, like.slot_bytes);
         return UCS_ERR_INVALID_PARAM;
     }
-    auto file = ucs::memory::make_memory_file("hawser-node", like.bytes());
+    auto file =
+        ucs::memory::make_memory_file(ucs::sys::tagged_file_name(kind, tag).c_str(), like.bytes());
     if (!file) return file.status();
     *file = ucs::sys::within_budget(std::move(*file));
     if (!*file) return UCS_ERR_EXCEEDS_LIMIT;
@@ -26,6 +36,23 @@ ucs::result<ucs::unique_fd> segment::make(const geometry& like) {
     head.ring_bytes = like.ring_bytes;
     head.magic = header::right_magic;
     return file;
+}
+
+ucs::result<ucs::unique_fd> segment::open(const ucs::sys::process_file& which) {
+    ucs::sys::opened_memory_file opened = ucs::sys::open_process_file(which, kind, true);
+    int error = opened.error;
+    if (opened.file) {
+        opened.file = ucs::sys::within_budget(std::move(opened.file));
+        if (opened.file) return std::move(opened.file);
+        error = errno;
+        opened.why_not = std::strerror(error);
+    }
+    ucs::log::error(node_log,
+                    "the memory of this node cannot be opened: {}; with UCG_NODE_ENGINE=n in all "
+                    "processes messages are used instead",
+                    opened.why_not);
+    const bool none_left = error == EMFILE || error == ENFILE;
+    return none_left ? UCS_ERR_EXCEEDS_LIMIT : UCS_ERR_SHMEM_SEGMENT;
 }
 
 ucs::result<segment> segment::attach(int fd, const geometry& like) {

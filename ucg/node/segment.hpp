@@ -5,6 +5,7 @@
 
 #include "ucg/node/layout.hpp"
 #include "ucs/memory/mapped.hpp"
+#include "ucs/sys/process_file.hpp"
 #include "ucs/type/result.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -33,9 +34,14 @@ public:
     segment() noexcept = default;
 
     // A memory file with its header written, for one rank of the group to make and pass to the
-    // others. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY; UCS_ERR_EXCEEDS_LIMIT: the descriptors that
-    // are left are the program's.
-    [[nodiscard]] static ucs::result<ucs::unique_fd> make(const geometry& like);
+    // others, who open it by a tag that is part of its name. UCS_ERR_INVALID_PARAM,
+    // UCS_ERR_NO_MEMORY; UCS_ERR_EXCEEDS_LIMIT: the descriptors that are left are the program's.
+    [[nodiscard]] static ucs::result<ucs::unique_fd> make(const geometry& like,
+                                                          std::uint64_t tag = 0);
+
+    // Opens one that another process has open, and only that one: its tag is checked before it is
+    // opened. UCS_ERR_SHMEM_SEGMENT, UCS_ERR_EXCEEDS_LIMIT as above; with a line in the log.
+    [[nodiscard]] static ucs::result<ucs::unique_fd> open(const ucs::sys::process_file& which);
 
     // Maps one that somebody else made. Its size and its header are checked against what is
     // expected here. UCS_ERR_INVALID_PARAM.

@@ -22,6 +22,7 @@
 #include "ucs/sys/file_size.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/text_file.hpp"
+#include "ucs/sys/trusted_file.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -44,8 +45,8 @@ std::string left_file(rank_t rank) {
 }
 
 // A file of a network's file system may vanish from under us.
-bool is_not_there() noexcept {
-    return errno == ENOENT || errno == ESTALE;
+bool is_not_there(int error) noexcept {
+    return error == ENOENT || error == ESTALE;
 }
 
 ucs_status_t cannot(const char* what, const std::string& path) {
@@ -230,16 +231,20 @@ void job_folder::remove(const std::string& name) const noexcept {
 
 ucs::result<std::size_t> job_folder::read(const std::string& name, std::span<std::byte> head,
                                           std::span<std::byte> body) const {
-    const ucs::unique_fd file(
-        ::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!file) return is_not_there() ? ucs::result<std::size_t>(0) : cannot("open", at(name));
+    const ucs::sys::opened_file file =
+        ucs::sys::open_for_reading_in(folder_.get(), name, ucs::sys::file_trust::own);
+    if (!file) {
+        if (is_not_there(file.error)) return ucs::result<std::size_t>(0);
+        ucs::log::error(oob_log, "{} cannot be used: {}", at(name), file.why_not);
+        return file.error == 0 ? UCS_ERR_REJECTED : UCS_ERR_IO_ERROR;
+    }
     std::size_t count = 0;
     for (const std::span<std::byte> into : {head, body}) {
         for (std::size_t done = 0; done < into.size();) {
-            const ssize_t got = ::read(file.get(), into.data() + done, into.size() - done);
+            const ssize_t got = ::read(file.fd.get(), into.data() + done, into.size() - done);
             if (got < 0 && errno == EINTR) continue;
             if (got < 0)
-                return is_not_there() ? ucs::result<std::size_t>(0) : cannot("read", at(name));
+                return is_not_there(errno) ? ucs::result<std::size_t>(0) : cannot("read", at(name));
             if (got == 0) return count;
             done += static_cast<std::size_t>(got);
             count += static_cast<std::size_t>(got);
@@ -257,7 +262,7 @@ ucs::result<job_folder::presence> job_folder::look_for(rank_t rank) const {
         return gone ? presence::dead : presence::here;
     }
     if (::faccessat(folder_.get(), left_file(rank).c_str(), F_OK, 0) == 0) return presence::left;
-    if (is_not_there()) return presence::absent;
+    if (is_not_there(errno)) return presence::absent;
     return cannot("open", at(left_file(rank)));
 }
 

@@ -40,13 +40,14 @@ public:
     void remove(const std::string& name) const noexcept;
 
     // As much of a file as there is, up to the sizes of both. 0: it is not there, or empty.
-    // UCS_ERR_IO_ERROR with a line in the log.
+    // UCS_ERR_REJECTED: it is not a regular file of this user or root; UCS_ERR_IO_ERROR. Both with
+    // a line in the log.
     [[nodiscard]] ucs::result<std::size_t> read(const std::string& name, std::span<std::byte> head,
                                                 std::span<std::byte> body = {}) const;
 
     enum class presence { absent, here, left, dead };
     // Whether a process of this host lives, the kernel says; of others nobody knows.
-    // UCS_ERR_IO_ERROR with a line in the log.
+    // Errors as read().
     [[nodiscard]] ucs::result<presence> look_for(rank_t rank) const;
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }

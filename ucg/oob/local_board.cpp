@@ -40,7 +40,9 @@ bool local_shelf::add(std::uint64_t number, std::span<const std::byte> block) no
     // Groups made one after the other have the same worker mostly.
     if (const auto last = find(number); std::ranges::equal(last, block)) return true;
     const record head{number, block.size()};
+    // Others share this memory, so the word may be anything.
     const std::uint64_t at = used.load(std::memory_order_relaxed);
+    if (at > room || at % 8 != 0) return false;
     const std::uint64_t end = at + sizeof head + (block.size() + 7) / 8 * 8;
     if (end > room) return false;
     std::memcpy(&records[at], &head, sizeof head);

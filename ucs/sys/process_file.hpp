@@ -26,6 +26,7 @@ struct process_file {
 struct opened_memory_file {
     unique_fd file;
     std::string why_not;
+    int error = 0;  // errno of the call that failed; 0 when another rule was broken
 };
 
 // Opens such a file, for reading and writing or for reading alone. Everything about it is checked

@@ -192,6 +192,10 @@ opened_file open_for_reading(const std::string& path, file_trust trust,
     return file;
 }
 
+opened_file open_for_reading_in(int folder, const std::string& name, file_trust trust) {
+    return open_checked(folder, name, trust, trusted_owners());
+}
+
 opened_file open_for_appending(const std::string& path, unsigned mode) {
     if (const auto own = own_descriptor(path)) {
         unique_fd copy(::fcntl(*own, F_DUPFD_CLOEXEC, 0));

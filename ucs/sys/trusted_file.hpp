@@ -41,6 +41,11 @@ enum class file_trust {
 [[nodiscard]] opened_file open_for_reading(const std::string& path, file_trust trust,
                                            std::optional<uid_t> installer = std::nullopt);
 
+// The same for a file of a folder that the caller has open, and has checked itself. Takes `own` and
+// `secret`.
+[[nodiscard]] opened_file open_for_reading_in(int folder, const std::string& name,
+                                              file_trust trust);
+
 // Opens a file for lines that are appended, and makes it with this mode when it is absent. It must
 // be a regular file of the user's own that has no second name, not behind a link; the folder may be
 // one that others write to, such as /tmp. "/dev/null" is taken, and "/dev/stdout", "/dev/stderr",

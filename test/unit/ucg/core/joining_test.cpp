@@ -2,11 +2,13 @@
 #include "ucg/core/joining.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "test/support/environment.hpp"
 #include "ucg/core/context.hpp"
+#include "ucg/node/segment.hpp"
 
 using ucg::schedule::rank_t;
 
@@ -100,4 +102,34 @@ TEST_CASE("joining: who is known already tells no address, which saves a round")
     REQUIRE(split[1].contacts.find(0, here) == UCS_OK);
     REQUIRE(made[1].contacts.find(2, there) == UCS_OK);
     CHECK(std::ranges::equal(here, there));
+}
+
+// The descriptor that the owner named is that of another group's memory when it is opened, as after
+// the owner has closed it and made another.
+TEST_CASE("joining: a descriptor that another memory has by now is refused") {
+    const test::env node("UCG_NODE_ID", "same");
+    std::vector<std::unique_ptr<ucg::context>> contexts;
+    std::vector<std::unique_ptr<ucg::joining>> all;
+    rounds said;
+    for (rank_t i = 0; i < 2; ++i) {
+        auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
+        REQUIRE(made);
+        contexts.push_back(std::move(*made));
+        all.push_back(std::make_unique<ucg::joining>(
+            *contexts[i], std::make_unique<meeting>(said, i, 2, ucg::net::contacts{}),
+            ucg::joining::wish{0, 0, ucs::time::now() + 100 * ucs::time::second}));
+    }
+    ucg::node::geometry like;
+    like.ranks = 2;
+    const auto other = ucg::node::segment::make(like);
+    REQUIRE(other);
+    for (const std::size_t turn : {0U, 1U, 0U})
+        REQUIRE(all[turn]->advance() == UCS_INPROGRESS);
+    // The owner's block of the second round has three words before the descriptor.
+    constexpr std::size_t descriptor_at = 3 * sizeof(std::uint32_t);
+    const std::int32_t descriptor = other->get();
+    REQUIRE(said.size() >= 2);
+    std::memcpy(said[1][0].data() + descriptor_at, &descriptor, sizeof descriptor);
+    CHECK(all[1]->advance() == UCS_ERR_SHMEM_SEGMENT);
+    CHECK(all[0]->advance() == UCS_ERR_SHMEM_SEGMENT);
 }

@@ -256,8 +256,37 @@ TEST_CASE("folder: what cannot be read is told, and not waited for") {
     const auto me = folder_rank(0, 2, folder.path(), "odd");
     REQUIRE(me);
     folder.link("ucg-odd/round.0.1", "/etc/hostname");
-    CHECK(expect_failure(*me, UCS_ERR_IO_ERROR) == "");
-    CHECK(log.count("round.0.1: Too many levels of symbolic links") == 1);
+    CHECK(expect_failure(*me, UCS_ERR_REJECTED) == "");
+    CHECK(log.count("round.0.1 cannot be used: it is a symbolic link") == 1);
+}
+
+TEST_CASE("folder: a file that is not the user's own is refused") {
+    const test::temp_dir folder;
+    const test::log_capture log;
+    const auto me = folder_rank(0, 2, folder.path(), "foreign");
+    REQUIRE(me);
+    const std::string block = folder / "ucg-foreign/round.0.1";
+    SECTION("a pipe") {
+        REQUIRE(::mkfifo(block.c_str(), 0600) == 0);
+        CHECK(expect_failure(*me, UCS_ERR_REJECTED) == "");
+        CHECK(log.count("it is a pipe") == 1);
+    }
+    SECTION("a file that others can write to") {
+        folder.write("ucg-foreign/round.0.1", "");
+        REQUIRE(::chmod(block.c_str(), 0666) == 0);
+        CHECK(expect_failure(*me, UCS_ERR_REJECTED) == "");
+        CHECK(log.count("others can write to it") == 1);
+    }
+    SECTION("a file of another user") {
+        if (::geteuid() != 0) {
+            WARN("skipped: only root can give a file to another user");
+            return;
+        }
+        folder.write("ucg-foreign/round.0.1", "");
+        REQUIRE(::chown(block.c_str(), 12345, 12345) == 0);
+        CHECK(expect_failure(*me, UCS_ERR_REJECTED) == "");
+        CHECK(log.count("it belongs to user 12345") == 1);
+    }
 }
 
 TEST_CASE("folder: a process may go elsewhere meanwhile") {

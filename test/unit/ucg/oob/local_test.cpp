@@ -11,6 +11,7 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucg/oob/ranks.hpp"
+#include "ucg/oob/local_board.hpp"
 
 using test::check_round;
 using test::expect_failure;
@@ -211,4 +212,19 @@ TEST_CASE("board: a shelf keeps what differs, and says when it is full") {
     CHECK(found[0] == std::byte{1});
     found.resize(10);
     CHECK(test::look_up(me, 100, 0, found) == UCS_ERR_BUFFER_TOO_SMALL);
+}
+
+TEST_CASE("board: a shelf whose length another rank has overwritten takes nothing more") {
+    auto made = ucg::oob::local_board::make(1);
+    REQUIRE(made);
+    ucg::oob::local_shelf& shelf = made->shelf_of(0);
+    const std::vector<std::byte> block(8, std::byte{1});
+    constexpr std::uint64_t room = ucg::oob::local_shelf::room;
+    for (const std::uint64_t length : {~std::uint64_t{7}, ~std::uint64_t{31}, room + 8, room - 4}) {
+        shelf.used.store(length);
+        CHECK_FALSE(shelf.add(0, block));
+        CHECK(shelf.find(0).empty());
+    }
+    shelf.used.store(0);
+    CHECK(shelf.add(0, block));
 }
