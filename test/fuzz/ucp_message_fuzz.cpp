@@ -2,6 +2,7 @@
 // them. The fuzzer may write numbers that the worker sent (ids, addresses) into its messages, so
 // that it gets behind the look-up of ids. Every request must have ended when the worker is gone.
 #include <list>
+#include <optional>
 #include <utility>
 
 #include "test/fuzz/black_hole.hpp"
@@ -11,6 +12,7 @@
 #include "ucp/capi/handles.hpp"
 #include "ucp/mem/map.hpp"
 #include "ucp/stream/wire.hpp"
+#include "ucp/wireup/proof.hpp"
 #include "ucp/wireup/wire.hpp"
 
 namespace {
@@ -18,12 +20,17 @@ namespace {
 using fuzz::reader;
 using fuzz::require;
 
-constexpr std::uint64_t peer_uid = 0x1122334455667788;
+// The peer proves its connection messages: the fuzzer looks behind that check as well.
+const ucs::security::key_pair& peer_keys() {
+    static const auto made = ucs::security::key_pair::random();
+    return made;
+}
+const std::uint64_t peer_uid = ucp::address::uid_of(peer_keys().open());
 
 // What the peer's real address looks like.
 std::vector<std::byte> peer_address() {
     ucp::address::worker_address made;
-    made.uid = peer_uid;
+    made.identity = peer_keys().open();
     made.name = "peer";
     ucp::address::entry entry;
     entry.transport = entry.device = "hole";
@@ -57,6 +64,7 @@ public:
         const uct::component* const list[] = {&component_};
         context_ = std::move(*ucp::context::create(params, std::move(source), list));
         worker_ = std::move(*ucp::worker::create(*context_, {}));
+        shared_key_ = peer_keys().agree(worker_->identity().open());
         for (unsigned id = 0; id < 3; ++id)
             set_handler(id);
         share_memory();
@@ -236,8 +244,10 @@ private:
         ucp_request_param_t param{};
         const ucs_status_ptr_t sending = ucp_tag_send_nbx(ep_, nullptr, 0, 0, &param);
         if (UCS_PTR_IS_PTR(sending)) ucp_request_free(sending);
-        const ucp::wire::wireup_header reply{
-            ucp::wire::wireup_type::reply, {}, peer_uid, worker_->uid(), 42, ep_id()};
+        const std::uint64_t uid = worker_->uid();
+        ucp::wire::wireup_header reply{
+            ucp::wire::wireup_type::reply, {}, peer_uid, uid, 42, ep_id()};
+        reply.proof = ucp::wireup::prove(*shared_key_, reply, {});
         hole().inject(ucp::wire::wireup, std::as_bytes(std::span(&reply, 1)));
     }
     [[nodiscard]] std::uint64_t ep_id() const { return ucp::capi::from(ep_).id(); }
@@ -538,15 +548,31 @@ private:
         hole().inject(id, bytes);
     }
 
-    // A connection message, with a good address behind it.
+    // A connection message, with a good address behind it, and mostly with a good proof.
     void wireup() {
-        std::vector<std::byte> bytes(40);
-        bytes[0] = static_cast<std::byte>(input_.byte() % 6);
+        using ucp::wire::wireup_header;
+        using ucp::wire::wireup_type;
+        const unsigned how = input_.byte();
+        std::vector<std::byte> bytes(sizeof(wireup_header));
+        bytes[0] = static_cast<std::byte>(how % 64 % 12 + (how & ucp::wire::over_pair));
         std::memcpy(bytes.data() + 8, &peer_uid, 8);
         const std::uint64_t uid = worker_->uid();
         std::memcpy(bytes.data() + 16, &uid, 8);
         patch(bytes);
-        bytes.insert(bytes.end(), address_.begin(), address_.end());
+        wireup_header header;
+        std::memcpy(&header, bytes.data(), sizeof header);
+        std::vector<std::byte> body;
+        if (header.type == wireup_type::pair) body.push_back(std::byte{0});  // no lanes
+        body.insert(body.end(), address_.begin(), address_.end());
+        const bool is_forged = (how & 0x80) != 0;
+        if (!is_forged) {
+            const bool by_attempt = header.type == wireup_type::unpaired;
+            header.receipt = ucp::wireup::make_receipt(
+                *shared_key_, uid, by_attempt ? header.ep : header.peer_ep_or_number);
+            header.proof = ucp::wireup::prove(*shared_key_, header, body);
+        }
+        std::memcpy(bytes.data(), &header, sizeof header);
+        bytes.insert(bytes.end(), body.begin(), body.end());
         hole().inject(ucp::wire::wireup, bytes);
     }
 
@@ -558,6 +584,7 @@ private:
     std::vector<std::byte> memory_;
     std::unique_ptr<ucp::context> context_;
     std::unique_ptr<ucp::worker> worker_;
+    std::optional<ucs::security::key> shared_key_;  // of the peer and the worker
     ucp_ep_h ep_ = nullptr;
     const ucp::mem::memory* shared_ = nullptr;  // the middle of it
     std::unique_ptr<ucp::mem::rkey> rkey_;

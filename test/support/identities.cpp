@@ -25,8 +25,10 @@ seeded_identities::~seeded_identities() {
 
 }  // namespace test
 
-// In place of the function of the C library, which the library calls (ucs/sys/uuid.cpp).
-extern "C" ssize_t getrandom(void* into, size_t size, unsigned flags) {
+// In place of the function of the C library, which the library calls (ucs/sys/uuid.cpp), and
+// libsodium, which has to see it.
+extern "C" [[gnu::visibility("default")]] ssize_t getrandom(void* into, size_t size,
+                                                            unsigned flags) {
     if (!test::generator) return ::syscall(SYS_getrandom, into, size, flags);
     auto* at = static_cast<char*>(into);
     for (std::size_t done = 0; done < size;) {

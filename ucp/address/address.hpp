@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ucs/log/throttle.hpp"
+#include "ucs/security/key_pair.hpp"
 #include "ucs/type/result.hpp"
 #include "uct/api/iface.hpp"
 
@@ -32,13 +33,19 @@ struct entry {
     bool operator==(const entry&) const = default;
 };
 
+// The number that names a worker: the first 8 bytes of its public key. So a worker can prove that a
+// number is its own, and cannot make itself a key for the number of another worker.
+[[nodiscard]] std::uint64_t uid_of(const ucs::security::public_key& identity) noexcept;
+
 // Everything that a peer learns from an address. Plain value.
 struct worker_address {
-    std::uint64_t uid = 0;
+    // Connection messages from and to the worker are proven with it, see ucp/wireup/proof.hpp.
+    ucs::security::public_key identity{};
     std::uint32_t flags = 0;  // meaning belongs to wireup; carried as it is
     std::string name;
     std::vector<entry> entries;
 
+    [[nodiscard]] std::uint64_t uid() const noexcept { return uid_of(identity); }
     bool operator==(const worker_address&) const = default;
 };
 

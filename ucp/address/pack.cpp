@@ -21,7 +21,6 @@ class writer {
 public:
     void u8(std::uint64_t value) { out_.push_back(static_cast<std::byte>(value & 0xff)); }
     void u16(std::uint64_t value) { little_endian(value, 2); }
-    void u64(std::uint64_t value) { little_endian(value, 8); }
     void put(std::size_t at, std::uint64_t value, std::size_t size) {
         for (std::size_t i = 0; i < size; ++i)
             out_[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
@@ -36,7 +35,9 @@ public:
         for (const char c : value)
             out_.push_back(static_cast<std::byte>(c));
     }
-    void raw(const bytes& value) { out_.insert(out_.end(), value.begin(), value.end()); }
+    void raw(std::span<const std::byte> value) {
+        out_.insert(out_.end(), value.begin(), value.end());
+    }
     void extend(std::size_t size) { out_.resize(out_.size() + size); }
 
     bytes& out() { return out_; }
@@ -133,7 +134,7 @@ std::vector<std::byte> pack(const worker_address& from, bool net_only) {
     }
     writer out;
     out.extend(wire::header_size);
-    out.u64(from.uid);
+    out.raw(from.identity);
     out.variable(from.flags);
     out.text(clean_name(from.name));
     shrink(chosen, max_packed_size - out.out().size() - 1);

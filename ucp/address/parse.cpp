@@ -66,7 +66,6 @@ public:
     std::uint16_t u16(const char* what) noexcept {
         return static_cast<std::uint16_t>(little_endian(take(2, what)));
     }
-    std::uint64_t u64(const char* what) noexcept { return little_endian(take(8, what)); }
 
     std::uint32_t variable(const char* what) noexcept {
         std::uint64_t value = 0;
@@ -134,7 +133,8 @@ entry read_entry(reader& in) {
 ucs::result<worker_address> read_body(view packed, reports to) {
     reader in(packed, wire::header_size, to);
     worker_address into;
-    into.uid = in.u64("uid");
+    const view identity = in.take(into.identity.size(), "public key");
+    std::ranges::copy(identity, into.identity.begin());
     into.flags = in.variable("flags");
     into.name = in.text(max_name, "name of the worker");
     if (std::any_of(into.name.begin(), into.name.end(), is_control)) in.fail("name of the worker");
@@ -181,6 +181,10 @@ ucs::result<worker_address> parse_some(const std::byte* start, std::size_t size,
 }
 
 }  // namespace
+
+std::uint64_t uid_of(const ucs::security::public_key& identity) noexcept {
+    return little_endian(view(identity).first(sizeof(std::uint64_t)));
+}
 
 ucs::result<worker_address> parse(const void* packed) {
     return parse_some(static_cast<const std::byte*>(packed), max_packed_size, nullptr);

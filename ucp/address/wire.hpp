@@ -4,13 +4,13 @@
 // version only; any change of what follows raises the version. Numbers are little endian.
 //
 //   header   0  2  magic            48 57
-//            2  1  version          1
+//            2  1  version          2
 //            3  1  header check     xor of bytes 0-2 and 4-5 with a5: a damaged length is noticed
 //                                   before anything is read by it
 //            4  2  total length     of the address, header included, at most 1024
 //            6  4  CRC32C           of everything else: bytes 0-5, then 10 up to the total length
-//   worker  10  8  uid
-//           18  1+ flags            7 bits a byte, lowest first, bit 7 set on all but the last
+//   worker  10 32  public key       X25519; its first 8 bytes are the worker's uid
+//           42  1+ flags            7 bits a byte, lowest first, bit 7 set on all but the last
 //               1  name length      0-31
 //               .  name             no control characters
 //               1  entries          0-255
@@ -37,7 +37,7 @@
 namespace ucp::address::wire {
 
 inline constexpr std::uint8_t magic[2] = {0x48, 0x57};
-inline constexpr std::uint8_t version = 1;
+inline constexpr std::uint8_t version = 2;
 inline constexpr std::uint8_t check_seed = 0xa5;
 
 inline constexpr std::size_t version_at = 2;

@@ -165,7 +165,7 @@ ucs_status_t ucp_worker_address_query(ucp_address_t* address, ucp_worker_address
         const auto parsed = ucp::address::parse(static_cast<const void*>(address));
         if (!parsed) return parsed.status();
         if ((attr->field_mask & UCP_WORKER_ADDRESS_ATTR_FIELD_UID) != 0) {
-            attr->worker_uid = parsed->uid;
+            attr->worker_uid = parsed->uid();
         }
         return UCS_OK;
     });

@@ -327,7 +327,7 @@ ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
                         const ep_params& params) {
     if (!from->alive()) return UCS_ERR_CONNECTION_RESET;
     const wire::request& said = from->said();
-    peer* to = owner.intern(said.uid, said.address);
+    peer* to = owner.intern_unproven(said.uid, said.address);
     const peer_use kept(*to);
     manager& of = owner.connections();
     if (const ucs_status_t status = to->connect(); status != UCS_OK) {

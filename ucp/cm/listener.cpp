@@ -194,7 +194,7 @@ void listener::on_request(visitor& who) {
     const bool known = said && [&] {
         const auto address =
             address::parse(std::span<const std::byte>(said->address), &owner().rejected());
-        return address.ok() && address->uid == said->uid;
+        return address.ok() && address->uid() == said->uid;
     }();
     if (!known) return show_out(who, action::refuse, "sent a malformed request");
     offers_.push_back(std::make_unique<conn_request>(std::move(*said), who.remote()));

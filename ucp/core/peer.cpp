@@ -11,6 +11,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/rndv/receive.hpp"
 #include "ucp/wireup/messages.hpp"
+#include "ucp/wireup/proof.hpp"
 #include "ucp/wireup/select.hpp"
 
 namespace ucp {
@@ -26,6 +27,29 @@ peer::~peer() {
     end_kept();
     disconnect();
     lent_.clear_and_dispose([](lent_memory* each) { delete each; });
+}
+
+const ucs::security::key* peer::shared_key() noexcept {
+    if (shared_key_ != nullptr || packed_.empty()) return shared_key_.get();
+    try {
+        const auto remote = address::parse(std::span<const std::byte>(packed_), &owner_.rejected());
+        if (!remote) return nullptr;
+        if (const auto agreed = owner_.identity().agree(remote->identity))
+            shared_key_ = std::make_unique<ucs::security::key>(*agreed);
+    } catch (const std::bad_alloc&) {
+        ucs::log::error(wireup_log, "out of memory: no connection message to worker {:x} is proven",
+                        uid_);
+    }
+    return shared_key_.get();
+}
+
+void peer::seal(wire::wireup_header& header, std::span<const std::byte> body) noexcept {
+    const ucs::security::key* const shared = shared_key();
+    if (shared == nullptr) return;
+    const auto bits = static_cast<std::uint8_t>(header.type) & ~(wire::no_room | wire::over_pair);
+    if (wireup::can_be_refused(static_cast<wire::wireup_type>(bits)))
+        header.receipt = wireup::make_receipt(*shared, header.uid, header.ep);
+    header.proof = wireup::prove(*shared, header, body);
 }
 
 ucs_status_t peer::connect(wireup::pairs which) noexcept {
@@ -115,6 +139,7 @@ void peer::choose_protocols() {
 
 void peer::readdress(std::span<const std::byte> packed_address) {
     if (am_.endpoint != nullptr || std::ranges::equal(packed_, packed_address)) return;
+    shared_key_.reset();
     packed_ = std::vector<std::byte>(packed_address.begin(), packed_address.end());
 }
 

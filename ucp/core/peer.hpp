@@ -15,6 +15,7 @@
 #include "ucp/wireup/pairing.hpp"
 #include "ucp/wireup/select.hpp"
 #include "ucs/datastruct/intrusive.hpp"
+#include "ucs/security/key.hpp"
 #include "uct/api/component.hpp"
 #include "uct/api/iface.hpp"
 
@@ -32,6 +33,12 @@ public:
 
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
+
+    // The key of connection messages between the two workers, see ucp/wireup/proof.hpp. nullptr:
+    // the worker is not known yet, or its address holds none. Computed with the first use.
+    [[nodiscard]] const ucs::security::key* shared_key() noexcept;
+    // Completes the header of a message to the worker: its receipt, if it has one, and its proof.
+    void seal(wire::wireup_header& header, std::span<const std::byte> body) noexcept;
 
     // Chooses lanes and makes their transport endpoints, unless there are some. Errors are logged.
     // Who answers a peer that came without pairs does without them, too.
@@ -57,7 +64,9 @@ public:
     [[nodiscard]] bool gives_up() noexcept;
     void partner_joined(std::uint64_t attempt);
     // Says to a peer that asked why its lanes cannot be connected.
-    void refuse_to_pair(std::uint64_t attempt, wire::unpaired_reason why);
+    void refuse_to_pair(std::uint64_t attempt);
+    // The same for a question to a worker that was here before this one.
+    void refuse_to_pair(const wire::wireup_header& unwanted);
     // It says something about an endpoint, over lanes in pairs or others. False: these are not the
     // ones that we have, and what it says is to be dropped.
     [[nodiscard]] bool takes_word(bool over_pair) noexcept;
@@ -269,6 +278,7 @@ private:
     };
     [[nodiscard]] asked_lane describe(const lane& ours, std::span<const std::byte> to) const;
     [[nodiscard]] std::vector<std::byte> answer_for(std::span<const wireup::pair_lane> rails);
+    [[nodiscard]] uct::ep* lane_to_refuse_by();
     void say(wire::wireup_type what, std::uint64_t attempt, std::uint64_t last, uct::ep& over,
              std::span<const std::byte> body = {}) noexcept;
     void say_again() noexcept;
@@ -319,6 +329,7 @@ private:
     const ep* asked_over_ = nullptr;
     const std::uint64_t uid_;
     std::vector<std::byte> packed_;  // the address, for connecting and explaining
+    std::unique_ptr<ucs::security::key> shared_key_;
     lane am_;
     lane rma_;
     std::vector<lane> more_rails_;  // beside am_, if that reaches memory by keys

@@ -50,7 +50,8 @@ void try_to_tell(std::uint64_t whom, const Tell& tell) noexcept {
 
 void peer::say(wireup_type what, std::uint64_t attempt, std::uint64_t last, uct::ep& over,
                std::span<const std::byte> body) noexcept {
-    const wire::wireup_header header{what, {}, owner_.uid(), uid_, attempt, last};
+    wire::wireup_header header{what, {}, owner_.uid(), uid_, attempt, last};
+    seal(header, body);
     send_over(over, {wire::wireup, std::as_bytes(std::span(&header, 1)), body, 0});
 }
 
@@ -131,7 +132,7 @@ void peer::asked_to_pair(const wire::wireup_header& header, const wireup::pair_q
     }
     // Nor are others that somebody has asked over: whoever hears that is ready for us there.
     if (pairing_ == nullptr && am_.endpoint != nullptr && wanted()) {
-        refuse_to_pair(attempt, unpaired_reason::cannot);
+        refuse_to_pair(attempt);
         return;
     }
     const peer_use kept(*this);
@@ -258,7 +259,7 @@ void peer::paired(std::uint64_t attempt, const wireup::pair_answer& theirs) {
         // To a question that was void when it came, behind what made it void: they would wait for
         // ever.
         const peer_use kept(*this);
-        refuse_to_pair(attempt, unpaired_reason::cannot);
+        refuse_to_pair(attempt);
         return;
     }
     if (pairing_->at != step::asked) return;
@@ -402,19 +403,32 @@ void peer::tell_without_pairs(uct::ep& over) {
         wireup::pack(wireup::pair_question{{}, owner_.address(false)}));
 }
 
-void peer::refuse_to_pair(std::uint64_t attempt, unpaired_reason why) {
-    const auto last = static_cast<std::uint64_t>(why);
-    if (am_.endpoint != nullptr && joined()) {
-        say(wireup_type::unpaired, attempt, last, *am_.endpoint);
-        return;
-    }
+void peer::refuse_to_pair(std::uint64_t attempt) {
+    uct::ep* const over = lane_to_refuse_by();
+    if (over == nullptr) return;
+    say(wireup_type::unpaired, attempt, static_cast<std::uint64_t>(unpaired_reason::cannot), *over);
+}
+
+// In the name of the worker that was asked: the asker knows no other.
+void peer::refuse_to_pair(const wire::wireup_header& unwanted) {
+    uct::ep* const over = lane_to_refuse_by();
+    if (over == nullptr) return;
+    wire::wireup_header header{wireup_type::unpaired, {},          unwanted.peer_uid,
+                               unwanted.uid,          unwanted.ep, 0};
+    header.peer_ep_or_number = static_cast<std::uint64_t>(unpaired_reason::not_here);
+    header.receipt = unwanted.receipt;
+    send_over(*over, {wire::wireup, std::as_bytes(std::span(&header, 1)), {}, 0});
+}
+
+uct::ep* peer::lane_to_refuse_by() {
+    if (am_.endpoint != nullptr && joined()) return am_.endpoint.get();
     if (pairing_ == nullptr) {
         pairing_ = std::make_unique<wireup::pairing>();
         pairing_->at = step::refusing;
     }
     const bool has_lane = pairing_->bootstrap.endpoint != nullptr;
-    if (!has_lane && open_bootstrap() != UCS_OK) return;
-    say(wireup_type::unpaired, attempt, last, *pairing_->bootstrap.endpoint);
+    if (!has_lane && open_bootstrap() != UCS_OK) return nullptr;
+    return pairing_->bootstrap.endpoint.get();
 }
 
 // Whoever has left the lanes may have been unable to tell. One that we wait for hears the answer
@@ -488,7 +502,7 @@ void peer::tell_partner(wireup_type what) noexcept {
 // The lanes of this attempt are gone already. Others that need no pairs began with that word.
 void peer::tell_of(std::uint64_t attempt) noexcept {
     if (pairing_ == nullptr && am_.endpoint != nullptr) return;
-    try_to_tell(uid_, [&] { refuse_to_pair(attempt, unpaired_reason::cannot); });
+    try_to_tell(uid_, [&] { refuse_to_pair(attempt); });
 }
 
 // The peer has closed all that it had on its half of the lanes. Whoever of ours asked afterwards,

@@ -16,7 +16,6 @@
 #include "ucp/stream/arrivals.hpp"
 #include "ucp/wireup/detour.hpp"
 #include "ucp/wireup/messages.hpp"
-#include "ucs/sys/uuid.hpp"
 
 namespace ucp {
 
@@ -91,7 +90,8 @@ worker::worker(const context& of, const worker_params& params,
       visitor_(of.memories()),
       streaming_(of.costs().copy_cached / 2),
       params_(params),
-      uid_(ucs::sys::random_id()),
+      identity_(ucs::security::key_pair::random()),
+      uid_(address::uid_of(identity_.open())),
       events_(std::move(events)),
       keepalive_(*events_, of.options()),
       repeater_(*events_, keepalive_.interval()),
@@ -340,7 +340,7 @@ unsigned worker::poll_unused() {
 
 void worker::pack_addresses() {
     address::worker_address address;
-    address.uid = uid_;
+    address.identity = identity_.open();
     address.name = params_.name;
     const auto& resources = context_.resources();
     if (std::any_of(resources.begin(), resources.end(),
@@ -407,6 +407,11 @@ peer* worker::intern(std::uint64_t uid, std::span<const std::byte> packed) {
     return (peers_[uid] = std::move(fresh)).get();
 }
 
+peer* worker::intern_unproven(std::uint64_t uid, std::span<const std::byte> packed) {
+    peer* const known = find_peer(uid);
+    return known != nullptr ? known : intern(uid, packed);
+}
+
 ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& params) {
     const auto length = address::packed_length(packed_address);
     if (!length) return length.status();
@@ -414,7 +419,7 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
     const auto parsed = address::parse(bytes);
     if (!parsed) return parsed.status();
     std::string name(params.name);
-    peer* to = intern(parsed->uid, bytes);
+    peer* to = intern(parsed->uid(), bytes);
     const peer_use kept(*to);
     ep* made = params.apart ? nullptr : to->first_unowned();
     if (made == nullptr || to->uid() == uid_) {
@@ -435,11 +440,11 @@ std::uint64_t worker::register_ep(ep& fresh) {
 ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte> address) {
     const auto parsed = address::parse(address, &rejected_);
     if (!parsed) return nullptr;
-    if (parsed->uid != request.uid) {
+    if (parsed->uid() != request.uid) {
         rejected_.warn(wireup_log,
                        "a connection request of worker {:x} with the address of worker {:x} was "
                        "dropped",
-                       request.uid, parsed->uid);
+                       request.uid, parsed->uid());
         return nullptr;
     }
     // Two endpoints of one worker that want to reach each other (NO_LOOPBACK) pair up.
@@ -465,9 +470,14 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
 
 void worker::refuse(const wire::wireup_header& unwanted, std::span<const std::byte> address) {
     const auto parsed = address::parse(address, &rejected_);
-    if (!parsed || parsed->uid != unwanted.uid) return;
-    peer* to = intern(unwanted.uid, address);
+    if (!parsed || parsed->uid() != unwanted.uid) return;
+    peer* const known = find_peer(unwanted.uid);
+    peer* const to = known != nullptr ? known : &add_passing_peer(unwanted.uid, address);
     const peer_use kept(*to);
+    if (unwanted.type == wire::wireup_type::pair) {
+        to->refuse_to_pair(unwanted);
+        return;
+    }
     if (to->connect(wireup::pairs::excluded) == UCS_OK) wireup::send_refusal(*to, unwanted);
 }
 

@@ -123,7 +123,8 @@ public:
     std::uint64_t register_ep(ep& fresh);
     // The endpoint that belongs to the peer's request; made when there is none yet.
     ep* accept(const wire::wireup_header& request, std::span<const std::byte> address);
-    // Tells the sender of a request or reply that its endpoint has no other half here.
+    // Tells the sender of a request, reply or bind that its endpoint has no other half here, and of
+    // a question that the worker is not here. The sender may be anybody.
     void refuse(const wire::wireup_header& unwanted, std::span<const std::byte> address);
     // Destroyed at the end of the current progress: callers may be inside of it.
     void destroy_later(ep& done);
@@ -141,11 +142,15 @@ public:
     [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
     // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
     peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
+    // The same with an address that nothing proves: it does not replace one that is known.
+    peer* intern_unproven(std::uint64_t uid, std::span<const std::byte> packed);
     // nullptr: there is none.
     [[nodiscard]] peer* find_peer(std::uint64_t uid) noexcept;
 
     // --- listeners and endpoints by socket address (ucp/cm) ---
     [[nodiscard]] cm::manager& connections();
+    // Never in the table; goes with the last use. Of a worker that only has to be refused.
+    [[nodiscard]] peer& add_passing_peer(std::uint64_t uid, std::span<const std::byte> packed);
     // For a client that does not know its server's worker yet.
     [[nodiscard]] peer& add_unknown_peer();
     [[nodiscard]] std::uint64_t next_socket_number() noexcept {
@@ -203,6 +208,8 @@ public:
     [[nodiscard]] const context& owner() const noexcept { return context_; }
     [[nodiscard]] const worker_params& params() const noexcept { return params_; }
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
+    // By which it proves connection messages, see ucp/wireup/proof.hpp.
+    [[nodiscard]] const ucs::security::key_pair& identity() const noexcept { return identity_; }
     [[nodiscard]] uct::iface* interface(std::size_t resource) const noexcept {
         return interfaces_[resource].get();
     }
@@ -302,6 +309,7 @@ private:
     reuse_book reuse_;
     stream_rate streaming_;
     const worker_params params_;
+    const ucs::security::key_pair identity_;
     const std::uint64_t uid_;
     std::unique_ptr<ucs::async::event_loop> events_;
     keepalive keepalive_;

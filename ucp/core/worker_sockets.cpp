@@ -10,9 +10,14 @@ cm::manager& worker::connections() {
     return *connections_;
 }
 
-// Never in the table: no worker has this uid. Goes with its endpoint.
+// No worker has this uid.
 peer& worker::add_unknown_peer() {
-    auto fresh = std::make_unique<peer>(*this, 0, std::vector<std::byte>());
+    return add_passing_peer(0, {});
+}
+
+peer& worker::add_passing_peer(std::uint64_t uid, std::span<const std::byte> packed) {
+    auto fresh =
+        std::make_unique<peer>(*this, uid, std::vector<std::byte>(packed.begin(), packed.end()));
     dead_peers_.push_back(*fresh);
     ++dead_count_;
     return *fresh.release();
@@ -20,14 +25,14 @@ peer& worker::add_unknown_peer() {
 
 bool worker::bind(ep& client, const wire::wireup_header& said, std::span<const std::byte> address) {
     const auto parsed = address::parse(address, &rejected_);
-    if (!parsed || parsed->uid != said.uid) {
+    if (!parsed || parsed->uid() != said.uid) {
         // Why an address cannot be read is told by who reads it.
         if (parsed) {
             rejected_.warn(
                 wireup_log,
                 "the server of endpoint {:x} sent the address of worker {:x} in the name "
                 "of worker {:x}: the connection ends",
-                client.id(), parsed->uid, said.uid);
+                client.id(), parsed->uid(), said.uid);
         }
         client.handle(wireup::event::failure, UCS_ERR_REJECTED);
         return false;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "ucp/cm/endpoint.hpp"
@@ -9,6 +10,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/wireup/pair_wire.hpp"
+#include "ucp/wireup/proof.hpp"
 #include "ucp/wireup/wire.hpp"
 
 namespace ucp::wireup {
@@ -17,6 +19,14 @@ namespace {
 
 using wire::wireup_header;
 using wire::wireup_type;
+
+// The sender's packed worker address in a message that holds one. Nothing: it is malformed.
+std::optional<std::span<const std::byte>> address_in(wireup_type type,
+                                                     std::span<const std::byte> body) {
+    if (type != wireup_type::pair) return body;
+    const auto question = parse_question(body);
+    return question ? std::optional(question->address) : std::nullopt;
+}
 
 bool connects(wireup_type type) {
     return type == wireup_type::request || type == wireup_type::reply || type == wireup_type::bind;
@@ -46,7 +56,8 @@ wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
 }
 
 void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::byte> body) {
-    const wireup_header header = header_of(from, type, last);
+    wireup_header header = header_of(from, type, last);
+    from.remote().seal(header, body);
     from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)), body);
 }
 
@@ -63,25 +74,18 @@ bool is_of_other_lanes(worker& owner, const wireup_header& header, bool over_pai
     return !fits;
 }
 
-// The request was meant for a worker that had this address before.
-void note_stray(worker& owner, const wireup_header& header) {
+// The message was meant for a worker that had this address before. Nothing in it can be proven
+// here.
+void on_stray(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
+    if (!can_be_refused(header.type)) return;
     owner.rejected().warn(wireup_log,
                           "worker {:x} asked for worker {:x}, which is not here any more: refused",
                           header.uid, header.peer_uid);
-}
-
-void on_stray_request(worker& owner, const wireup_header& header,
-                      std::span<const std::byte> address) {
-    note_stray(owner, header);
-    owner.refuse(header, address);
+    if (const auto address = address_in(header.type, body)) owner.refuse(header, *address);
 }
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
                 bool full) {
-    if (header.peer_uid != owner.uid()) {
-        on_stray_request(owner, header, address);
-        return;
-    }
     ep* accepted = owner.accept(header, address);
     if (accepted == nullptr) return;
     accepted->set_remote_id(header.ep);
@@ -123,10 +127,6 @@ std::uint64_t token_of(const wireup_header& header) {
 
 void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address,
              bool full) {
-    if (header.peer_uid != owner.uid()) {
-        on_stray_request(owner, header, address);
-        return;
-    }
     ep* client = owner.find_ep(header.peer_ep_or_number);
     const cm::ep_part* part = client == nullptr ? nullptr : client->by_socket();
     const bool waits = part != nullptr && part->which() == cm::ep_part::half::client &&
@@ -203,15 +203,89 @@ void on_pair_message(worker& owner, const wireup_header& header, std::span<const
     }
 }
 
+// Who made the message, as far as can be told without changing anything.
+enum class origin : std::uint8_t { proven, forged, unknown };
+
+origin judge(bool proven) noexcept {
+    return proven ? origin::proven : origin::forged;
+}
+
+// The endpoint or the attempt that is refused was told to the sender by a receipt.
+origin judge_receipt(peer& asked, const wireup_header& header, std::uint64_t number) {
+    const ucs::security::key* const shared = asked.shared_key();
+    if (shared == nullptr) return origin::forged;
+    const auto expected = make_receipt(*shared, asked.owner().uid(), number);
+    return judge(ucs::security::same_tag(expected, header.receipt));
+}
+
+// The sender's peer object that is in use, or the one that the named endpoint belongs to: that may
+// be out of the worker's table.
+peer* known_sender(worker& owner, const wireup_header& header) {
+    if (peer* const known = owner.find_peer(header.uid); known != nullptr) return known;
+    if (header.type >= wireup_type::pair || header.type == wireup_type::request) return nullptr;
+    ep* const named = owner.find_ep(header.peer_ep_or_number);
+    return named != nullptr && expects(*named, header.uid) ? &named->remote() : nullptr;
+}
+
+// `header` without flags, `sent` as it came.
+origin origin_of(worker& owner, const wireup_header& header, const wireup_header& sent,
+                 std::span<const std::byte> body) {
+    peer* const known = known_sender(owner, header);
+    if (header.type == wireup_type::refuse) {
+        ep* const refused = owner.find_ep(header.peer_ep_or_number);
+        const bool ours = refused != nullptr && expects(*refused, header.uid);
+        return ours ? judge_receipt(refused->remote(), header, refused->id()) : origin::unknown;
+    }
+    if (header.type == wireup_type::unpaired &&
+        header.peer_ep_or_number == static_cast<std::uint64_t>(wire::unpaired_reason::not_here)) {
+        return known == nullptr ? origin::unknown : judge_receipt(*known, header, header.ep);
+    }
+    if (known != nullptr) {
+        const ucs::security::key* const shared = known->shared_key();
+        return judge(shared != nullptr && is_proven(*shared, sent, body));
+    }
+    if (!can_be_refused(header.type)) return origin::unknown;
+    const auto packed = address_in(header.type, body);
+    if (!packed) return origin::forged;
+    const auto theirs = address::parse(*packed, &owner.rejected());
+    if (!theirs) return origin::unknown;  // which has been told
+    if (theirs->uid() != header.uid) return origin::forged;
+    const auto shared = owner.identity().agree(theirs->identity);
+    return judge(shared && is_proven(*shared, sent, body));
+}
+
+bool is_believed(worker& owner, const wireup_header& header, const wireup_header& sent,
+                 std::span<const std::byte> body) {
+    const origin from = origin_of(owner, header, sent, body);
+    if (from == origin::unknown) {
+        ucs::log::debug(wireup_log,
+                        "a connection message of worker {:x} that concerns nothing here was "
+                        "dropped",
+                        header.uid);
+    } else if (from == origin::forged) {
+        owner.rejected().warn(wireup_log,
+                              "a connection message in the name of worker {:x} that this worker "
+                              "has not proven was dropped",
+                              header.uid);
+    }
+    return from == origin::proven;
+}
+
 void on_message(void* arg, uct::peer_bytes message) {
     auto& owner = *static_cast<worker*>(arg);
     // Addresses and connection data are parsed, and copied again later: they must not change.
     const std::vector<std::byte> copy = message.copy();
     wireup_header header;
     if (!read_header(owner, wire::wireup, {copy.data(), copy.size()}, header)) return;
+    const wireup_header sent = header;
     const bool full = take_flag(header.type, wire::no_room);
     const bool over_pair = take_flag(header.type, wire::over_pair);
     const auto body = std::span(copy).subspan(sizeof header);
+    if (header.peer_uid != owner.uid()) {
+        on_stray(owner, header, body);
+        return;
+    }
+    if (!is_believed(owner, header, sent, body)) return;
     if (connects(header.type) && is_of_other_lanes(owner, header, over_pair)) return;
     if (header.type == wireup_type::request) {
         on_request(owner, header, body, full);
@@ -258,18 +332,13 @@ void take_question(worker& owner, const wireup_header& header, std::span<const s
     }
     const auto theirs = address::parse(question->address, &owner.rejected());
     if (!theirs) return;
-    if (theirs->uid != header.uid) {
+    if (theirs->uid() != header.uid) {
         drop_malformed(owner, header);
         return;
     }
     peer* const from = owner.intern(header.uid, question->address);
     const peer_use kept(*from);
-    if (header.peer_uid == owner.uid()) {
-        from->asked_to_pair(header, *question, body);
-    } else {
-        note_stray(owner, header);
-        from->refuse_to_pair(header.ep, wire::unpaired_reason::not_here);
-    }
+    from->asked_to_pair(header, *question, body);
 }
 
 void tell_unreachable(worker& owner, const peer& refusing) noexcept {
@@ -297,6 +366,7 @@ void send_bind(ep& from) {
     wireup_header header = header_of(from, wireup_type::bind, from.remote_id());
     const std::uint64_t token = from.by_socket()->token();
     std::memcpy(header.pad, &token, sizeof header.pad);
+    from.remote().seal(header, from.owner().address(false));
     from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)),
                                from.owner().address(false));
 }
@@ -315,14 +385,15 @@ ucs_status_t send_last_word(ep& from, wireup_type type) {
         return sizeof(wireup_header);
     };
     wireup_header header = header_of(from, type, from.remote_id());
+    from.remote().seal(header, {});
     const ssize_t sent = from.remote().am().am_bcopy(wire::wireup, pack, &header);
     return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
 }
 
 void send_refusal(peer& to, const wireup_header& unwanted) {
     // In the name of whoever was asked: the endpoint that waits knows no other.
-    const wireup_header header{wireup_type::refuse, {}, unwanted.peer_uid,
-                               unwanted.uid,        0,  unwanted.ep};
+    const wireup_header header{
+        wireup_type::refuse, {}, unwanted.peer_uid, unwanted.uid, 0, unwanted.ep, unwanted.receipt};
     to.send_control(wire::wireup, std::as_bytes(std::span(&header, 1)));
 }
 

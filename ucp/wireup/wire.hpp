@@ -6,8 +6,8 @@
 //            the sender's packed worker address
 //   close    like reply, no address: the sender's endpoint `ep` will send nothing more
 //   failed   like close: the sender's endpoint `ep` failed on its side, and answers nothing more
-//   refuse   like close, ep 0, uid the peer_uid of what is refused: a request for a worker that is
-//            not here, or a reply or bind for an endpoint that is gone
+//   refuse   like close, ep 0, the receipt of what is refused, uid its peer_uid: a request for a
+//            worker that is not here, or a reply or bind for an endpoint that is gone
 //   bind     token 7 instead of the padding, else like reply: the server's endpoint belongs to the
 //            client's endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
 //
@@ -29,12 +29,21 @@
 // The highest bit of the type (`no_room`) tells that the sender stores as many messages as it may:
 // the receiver announces its own to it until it has asked and was answered, see ucp/eager/wire.hpp.
 //
+// All of them end their header with two fields of 16 bytes, see ucp/wireup/proof.hpp:
+//   receipt  of request, reply, bind and pair: the receiver returns it where it refuses them
+//            (`refuse`, and `unpaired` because the worker is not here). Otherwise 0
+//   proof    that the worker `uid` has made this message for the worker `peer_uid`: a tag over the
+//            header, with 0 in this place, and over what follows. 0 where the receipt is the proof
+// A message without its proof is dropped.
+//
 // `number` counts the endpoints that the sender made to this peer; both sides' endpoints of the
 // same number belong together, so simultaneous connects meet in one connection. From 1 << 62 on
 // they count those that want no endpoint of the receiver's program as their other end, all even.
 #pragma once
 
 #include <cstdint>
+
+#include "ucs/security/mac.hpp"
 
 namespace ucp::wire {
 
@@ -66,7 +75,9 @@ struct wireup_header {
     std::uint64_t peer_uid;
     std::uint64_t ep;                 // of the messages of pairs: the attempt
     std::uint64_t peer_ep_or_number;  // of unpaired: the reason
+    ucs::security::tag receipt{};
+    ucs::security::tag proof{};
 };
-static_assert(sizeof(wireup_header) == 40);
+static_assert(sizeof(wireup_header) == 72);
 
 }  // namespace ucp::wire

@@ -46,6 +46,7 @@ public:
     [[nodiscard]] bool operator==(const key& other) const noexcept;
 
 private:
+    friend class key_pair;
     friend class worker_secret;
     key() noexcept = default;
 

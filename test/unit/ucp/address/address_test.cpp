@@ -84,16 +84,16 @@ TEST_CASE("random addresses come back as they were packed", "[ucp][address]") {
 
 TEST_CASE("an address is small", "[ucp][address]") {
     const worker_address full = test::ordinary_address();
-    REQUIRE(pack(full, false).size() < 150);
-    REQUIRE(pack(full, true).size() < 100);
-    REQUIRE(pack({}, false).size() <= 21);
+    REQUIRE(pack(full, false).size() < 174);
+    REQUIRE(pack(full, true).size() < 124);
+    REQUIRE(pack({}, false).size() <= 45);
 }
 
 TEST_CASE("a network address leaves out what only this host can use", "[ucp][address]") {
     const worker_address full = test::ordinary_address();
     const auto parsed = parse_exactly(pack(full, true));
     REQUIRE(parsed.ok());
-    REQUIRE(parsed->uid == full.uid);
+    REQUIRE(parsed->uid() == full.uid());
     REQUIRE(parsed->entries == std::vector<entry>{full.entries.back()});
 }
 

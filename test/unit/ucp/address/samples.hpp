@@ -24,10 +24,18 @@ inline ucp::address::entry make_entry(std::string transport, std::string device,
     return made;
 }
 
+// A public key that no pair has, of the worker of this uid.
+inline ucs::security::public_key identity_of(std::uint64_t uid) {
+    ucs::security::public_key made{};
+    for (std::size_t i = 0; i < made.size(); ++i)
+        made[i] = static_cast<std::byte>(uid >> (8 * (i % 8)));
+    return made;
+}
+
 // What a process on an ordinary machine has: self, posix, cma and one Ethernet.
 inline ucp::address::worker_address ordinary_address() {
     ucp::address::worker_address made;
-    made.uid = 0x123456789abcdef0;
+    made.identity = identity_of(0x123456789abcdef0);
     made.flags = 1;
     made.name = "node17:40321";
     made.entries = {
@@ -54,7 +62,7 @@ inline ucp::address::worker_address random_address(std::mt19937_64& random, std:
         return random_name(random, shortest + random() % (16 - shortest));
     };
     ucp::address::worker_address made;
-    made.uid = random();
+    made.identity = identity_of(random());
     made.flags = static_cast<std::uint32_t>(random() >> (random() % 32 + 32));
     made.name = random_name(random, random() % 32);
     for (std::size_t i = random() % (entries + 1); i > 0; --i) {

@@ -6,6 +6,7 @@
 #include "test/unit/ucp/support/raw_peer.hpp"
 #include "ucp/address/address.hpp"
 #include "ucp/core/handler.hpp"
+#include "ucp/wireup/proof.hpp"
 
 namespace {
 
@@ -134,10 +135,14 @@ TEST_CASE("workers that cannot be reached are told of less and less often") {
     const test::log_capture log;
     for (std::uint64_t stranger = 1; stranger <= 120; ++stranger) {
         ucp::address::worker_address nowhere;
-        nowhere.uid = 0x9000 + stranger;
-        const wireup_header request{wireup_type::request, {},       nowhere.uid,
-                                    in.worker->uid(),     stranger, 0};
-        in.peer.send(wire::wireup, request, ucp::address::pack(nowhere, false));
+        const auto keys = ucs::security::key_pair::random();
+        nowhere.identity = keys.open();
+        const std::vector<std::byte> address = ucp::address::pack(nowhere, false);
+        wireup_header request{wireup_type::request, {},       nowhere.uid(),
+                              in.worker->uid(),     stranger, 0};
+        request.proof =
+            ucp::wireup::prove(*keys.agree(in.worker->identity().open()), request, address);
+        in.peer.send_as_it_is(request, address);
         in.settle();
     }
     INFO(log.text());

@@ -51,7 +51,7 @@ TEST_CASE("unreachable comes with every transport and its reason") {
     const auto worker = ucp::worker::create(**context, {});
     REQUIRE(worker);
     ucp::address::worker_address nowhere;
-    nowhere.uid = 0x9000;
+    nowhere.identity[1] = std::byte{0x90};  // uid 9000
     nowhere.name = "far away";
     auto ep = (*worker)->create_ep(ucp::address::pack(nowhere, false).data(), {});
     REQUIRE(ep);

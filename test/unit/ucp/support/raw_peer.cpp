@@ -4,6 +4,7 @@
 
 #include "ucp/address/address.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/wireup/proof.hpp"
 
 namespace ucp_test {
 
@@ -45,8 +46,9 @@ std::unique_ptr<ucp::worker> make_worker(const ucp::context& of) {
 
 }  // namespace
 
-raw_peer::raw_peer(uct::sim::fabric& network, std::uint64_t uid)
-    : uid_(uid),
+raw_peer::raw_peer(uct::sim::fabric& network)
+    : keys_(ucs::security::key_pair::random()),
+      uid_(ucp::address::uid_of(keys_.open())),
       component_(network),
       events_(std::move(*ucs::async::event_loop::create())),
       config_(ucs::config::source::empty()) {
@@ -70,7 +72,7 @@ raw_peer::raw_peer(uct::sim::fabric& network, std::uint64_t uid)
 
 std::vector<std::byte> raw_peer::address() const {
     ucp::address::worker_address all;
-    all.uid = uid_;
+    all.identity = keys_.open();
     const uct::iface_attr& attr = iface_->attr();
     all.entries.push_back(
         {"sim", "node", attr.reach, 1e-6F, 1e9F, 0, std::vector<std::byte>(attr.address_length)});
@@ -82,6 +84,16 @@ void raw_peer::reach(const ucp::worker& to) {
     const auto address = ucp::address::parse(std::span<const std::byte>(to.address(false)));
     REQUIRE(address);
     lane_ = std::move(*iface_->create_ep(address->entries.front().iface_address));
+    shared_ = keys_.agree(address->identity);
+    REQUIRE(shared_);
+}
+
+ucp::wire::wireup_header raw_peer::sealed(ucp::wire::wireup_header header,
+                                          const std::vector<std::byte>& body) const {
+    if (header.receipt == ucs::security::tag{})
+        header.receipt = ucp::wireup::make_receipt(*shared_, header.uid, header.ep);
+    header.proof = ucp::wireup::prove(*shared_, header, body);
+    return header;
 }
 
 void send_raw(uct::ep& over, uct::am_id id, const void* header, std::size_t length,
@@ -95,7 +107,7 @@ raw_world::raw_world(const settings& options, const uct::sim::parameters& parame
       component(network),
       context(make_context(component, options)),
       worker(make_worker(*context)),
-      peer(network, 0x1234),
+      peer(network),
       driver_(network) {
     driver_.add([this] { return worker == nullptr ? 0 : worker->progress(); });
     driver_.add([this] { return peer.progress(); });

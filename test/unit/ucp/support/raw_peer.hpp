@@ -3,7 +3,9 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "ucp/core/worker.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
+#include "ucs/security/key_pair.hpp"
 #include "uct/sim/component.hpp"
 #include "uct/sim/driver.hpp"
 
@@ -24,7 +27,7 @@ void send_raw(uct::ep& over, uct::am_id id, const void* header, std::size_t leng
 // One interface on the simulated network that speaks no protocol: it keeps what it receives.
 class raw_peer {
 public:
-    raw_peer(uct::sim::fabric& network, std::uint64_t uid);
+    explicit raw_peer(uct::sim::fabric& network);
 
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
     [[nodiscard]] std::vector<std::byte> address() const;
@@ -32,10 +35,23 @@ public:
 
     // Makes the lane to the worker.
     void reach(const ucp::worker& to);
+    // Connection messages are proven as those of a worker are.
     template<class Header>
     void send(uct::am_id id, const Header& header, const std::vector<std::byte>& body = {}) {
-        send_raw(*lane_, id, &header, sizeof header, body);
+        if constexpr (std::is_same_v<Header, ucp::wire::wireup_header>) {
+            send_as_it_is(sealed(header, body), body);
+        } else {
+            send_raw(*lane_, id, &header, sizeof header, body);
+        }
     }
+    void send_as_it_is(const ucp::wire::wireup_header& header,
+                       const std::vector<std::byte>& body = {}) {
+        send_raw(*lane_, ucp::wire::wireup, &header, sizeof header, body);
+    }
+    // With receipt and proof. One that holds a receipt keeps it.
+    [[nodiscard]] ucp::wire::wireup_header sealed(ucp::wire::wireup_header header,
+                                                  const std::vector<std::byte>& body) const;
+    [[nodiscard]] const ucs::security::key_pair& keys() const noexcept { return keys_; }
     // Messages of an id that came so far, their headers only.
     template<class Header>
     [[nodiscard]] std::vector<Header> received(uct::am_id id) const {
@@ -57,7 +73,9 @@ private:
         uct::am_id id;
     };
 
+    const ucs::security::key_pair keys_;
     const std::uint64_t uid_;
+    std::optional<ucs::security::key> shared_;  // with the worker that it reaches
     uct::sim::sim_component component_;
     std::unique_ptr<ucs::async::event_loop> events_;
     ucs::config::source config_;

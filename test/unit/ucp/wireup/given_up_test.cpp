@@ -19,8 +19,6 @@ namespace wire = ucp::wire;
 using type = wire::wireup_type;
 using wire::wireup_header;
 
-constexpr std::uint64_t peer_uid = 0x1234;
-
 type over_pair(type plain) {
     return static_cast<type>(static_cast<std::uint8_t>(plain) | wire::over_pair);
 }
@@ -38,13 +36,14 @@ std::unique_ptr<ucp::context> make_context(const uct::component& by_address,
 // The raw peer's half of lanes in pairs: it takes what comes over it.
 class raw_half {
 public:
-    explicit raw_half(uct::sim::fabric& network)
-        : component_(network),
+    raw_half(uct::sim::fabric& network, const raw_peer& whole)
+        : whole_(whole),
+          component_(network),
           events_(std::move(*ucs::async::event_loop::create())),
           config_(ucs::config::source::empty()) {
         iface_ = std::move(
             *component_.open(component_.query(config_).usable.front(),
-                             {.events = *events_, .config = config_, .worker_uid = peer_uid}));
+                             {.events = *events_, .config = config_, .worker_uid = whole.uid()}));
         iface_->set_am_handler(wire::wireup,
                                {.deliver =
                                     [](void* arg, void* data, std::size_t) {
@@ -71,12 +70,14 @@ public:
         return made;
     }
     void send(const wireup_header& what, const std::vector<std::byte>& body) {
-        send_raw(*ep_, wire::wireup, &what, sizeof what, body);
+        const wireup_header sealed = whole_.sealed(what, body);
+        send_raw(*ep_, wire::wireup, &sealed, sizeof sealed, body);
     }
     unsigned progress() { return iface_->progress(); }
     [[nodiscard]] const std::vector<wireup_header>& heard() const noexcept { return heard_; }
 
 private:
+    const raw_peer& whole_;
     uct::sim::paired_component component_;
     std::unique_ptr<ucs::async::event_loop> events_;
     ucs::config::source config_;
@@ -91,6 +92,7 @@ struct world {
         driver.add([this] { return worker->progress(); });
         driver.add([this] { return peer.progress(); });
         driver.add([this] { return half.progress(); });
+        REQUIRE(peer.uid() < worker->uid());  // so its question counts
         peer.reach(*worker);
         const auto all = ucp::address::parse(std::span<const std::byte>(worker->address(false)));
         REQUIRE(all);
@@ -116,7 +118,7 @@ struct world {
         return ucp::address::pack(all, false);
     }
     [[nodiscard]] wireup_header about(type what, std::uint64_t ep, std::uint64_t last) const {
-        return {what, {}, peer_uid, worker->uid(), ep, last};
+        return {what, {}, peer.uid(), worker->uid(), ep, last};
     }
     // The peer asks for lanes in pairs.
     void ask(std::uint64_t attempt) { ask(attempt, worker_half, address()); }
@@ -197,14 +199,14 @@ struct world {
             all.begin(), all.end(), [which](const auto& each) { return each.type == which; }));
     }
 
-    const test::seeded_identities identities{1};
+    const test::seeded_identities identities{3};
     uct::sim::fabric network;
     const uct::sim::sim_component by_address{network};
     const uct::sim::paired_component in_pairs{network};
     std::unique_ptr<ucp::context> context = make_context(by_address, in_pairs);
     std::unique_ptr<ucp::worker> worker = std::move(*ucp::worker::create(*context, {}));
-    raw_peer peer{network, peer_uid};
-    raw_half half{network};
+    raw_peer peer{network};
+    raw_half half{network, peer};
     std::vector<std::byte> worker_half;
     uct::sim::driver driver{network};
 };
@@ -305,7 +307,7 @@ TEST_CASE("given up: who answered says that it does without, when its half fails
     in.ask(attempt);
     REQUIRE(in.count(type::paired) == 1);
     in.network.fail_after(*in.network.find_node(in.worker->uid(), 1),
-                          *in.network.find_node(peer_uid, 1), 0);
+                          *in.network.find_node(in.peer.uid(), 1), 0);
     in.settle();
     auto all = in.heard();
     if (had_asked) {
@@ -380,7 +382,7 @@ TEST_CASE("given up: who refuses new lanes when the old ones fail connects over 
     REQUIRE(in.half.heard().size() == 1);
     in.ask(impossible, std::vector<std::byte>(in.worker_half.size()), own);
     in.network.fail_after(*in.network.find_node(in.worker->uid(), 1),
-                          *in.network.find_node(peer_uid, 1), 0);
+                          *in.network.find_node(in.peer.uid(), 1), 0);
     in.settle();
     const auto all = in.heard();
     CHECK(std::any_of(all.begin(), all.end(), [](const wireup_header& each) {

@@ -38,10 +38,13 @@ TEST_CASE("an endpoint that the peer's request made ends when the peer refuses t
     const auto answers = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(answers.size() == 2);
     REQUIRE(in.worker->endpoint_count() == 2);
-    in.peer.send(
-        wire::wireup,
-        wire::wireup_header{
-            wire::wireup_type::refuse, {}, in.peer.uid(), in.worker->uid(), 0, answers[1].ep});
+    in.peer.send(wire::wireup, wire::wireup_header{wire::wireup_type::refuse,
+                                                   {},
+                                                   in.peer.uid(),
+                                                   in.worker->uid(),
+                                                   0,
+                                                   answers[1].ep,
+                                                   answers[1].receipt});
     in.settle();
     CHECK(in.worker->endpoint_count() == 1);
 }
@@ -83,7 +86,8 @@ TEST_CASE("a send to a worker that is not there any more fails when it is refuse
                                                    asked.back().peer_uid,
                                                    in.worker->uid(),
                                                    0,
-                                                   asked.back().ep});
+                                                   asked.back().ep,
+                                                   asked.back().receipt});
     in.settle();
     CHECK(sent.times == 1);
     CHECK(sent.status == UCS_ERR_UNREACHABLE);

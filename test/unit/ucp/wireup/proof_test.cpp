@@ -1,0 +1,224 @@
+// Connection messages that their sender cannot prove, altered ones, and ones that come again.
+#include "ucp/wireup/proof.hpp"
+
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/wireup/pair_wire.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+using wire::wireup_header;
+using wire::wireup_type;
+using state = ucp::wireup::state;
+
+// A worker with an endpoint of its own that has asked the peer for a connection, beside the one
+// that the peer has asked for.
+struct asking_world : raw_world {
+    asking_world() : raw_world({}) {
+        handle = make_ep();
+        asking().handle(ucp::wireup::event::use);
+        settle();
+        const auto heard = peer.received<wireup_header>(wire::wireup);
+        REQUIRE(heard.back().type == wireup_type::request);
+        request = heard.back();
+    }
+    [[nodiscard]] ucp::ep& asking() const { return ucp::capi::from(handle); }
+    [[nodiscard]] wireup_header to_asking(wireup_type type) const {
+        return {type, {}, peer.uid(), worker->uid(), 88, request.ep};
+    }
+    [[nodiscard]] wireup_header to_ready(wireup_type type) const {
+        return {type, {}, peer.uid(), worker->uid(), peer_ep, ep_id()};
+    }
+    [[nodiscard]] std::size_t said() const {
+        return peer.received<wireup_header>(wire::wireup).size();
+    }
+    // Nothing has changed, and the worker has said nothing.
+    void check_untouched(std::size_t said_before) const {
+        CHECK(asking().connection() == state::requested);
+        CHECK(asking().failure() == UCS_OK);
+        CHECK(ep().connection() == state::ready);
+        CHECK(ep().failure() == UCS_OK);
+        CHECK(worker->endpoint_count() == 2);
+        CHECK(said() == said_before);
+    }
+
+    ucp_ep_h handle = nullptr;
+    wireup_header request{};
+};
+
+struct forgery {
+    const char* name;
+    std::function<std::pair<wireup_header, std::vector<std::byte>>(const asking_world&)> make;
+};
+
+std::vector<std::byte> question(const asking_world& in) {
+    const std::vector<std::byte> own = in.peer.address();
+    return ucp::wireup::pack(ucp::wireup::pair_question{{{"sim", {}, {}, {}, 0}}, own});
+}
+
+std::vector<forgery> forgeries() {
+    using enum wireup_type;
+    std::vector<forgery> list;
+    for (const wireup_type type : {reply, refuse, close, failed, bind}) {
+        list.push_back({"to the endpoint that has asked", [type](const asking_world& in) {
+                            return std::pair(in.to_asking(type), in.peer.address());
+                        }});
+        list.push_back({"to the endpoint that is ready", [type](const asking_world& in) {
+                            return std::pair(in.to_ready(type), in.peer.address());
+                        }});
+    }
+    list.push_back({"a new request", [](const asking_world& in) {
+                        wireup_header header = in.to_ready(request);
+                        header.ep = 99;
+                        header.peer_ep_or_number = 7;
+                        return std::pair(header, in.peer.address());
+                    }});
+    for (const wireup_type type : {pair, paired, unpaired, joined}) {
+        list.push_back({"about lanes in pairs", [type](const asking_world& in) {
+                            return std::pair(
+                                wireup_header{type, {}, in.peer.uid(), in.worker->uid(), 4711, 0},
+                                type == pair ? question(in) : std::vector<std::byte>());
+                        }});
+    }
+    return list;
+}
+
+}  // namespace
+
+TEST_CASE("a connection message without its proof is dropped and changes nothing") {
+    enum class proof { none, of_others, of_another_message };
+    const auto kind = GENERATE(proof::none, proof::of_others, proof::of_another_message);
+    for (const forgery& each : forgeries()) {
+        asking_world in;
+        auto [header, body] = each.make(in);
+        INFO(each.name << ", type " << static_cast<unsigned>(header.type) << ", proof "
+                       << static_cast<int>(kind));
+        if (kind == proof::of_others) {
+            // Of somebody who knows the addresses of both workers and the private key of neither.
+            const auto keys = ucs::security::key_pair::random();
+            const auto shared = keys.agree(in.worker->identity().open());
+            header.receipt = ucp::wireup::make_receipt(*shared, header.uid, header.ep);
+            header.proof = ucp::wireup::prove(*shared, header, body);
+        } else if (kind == proof::of_another_message) {
+            header = in.peer.sealed(header, body);
+            header.ep ^= 1;
+        }
+        const std::size_t before = in.said();
+        const test::log_capture log;
+        in.peer.send_as_it_is(header, body);
+        in.settle();
+        INFO(log.text());
+        in.check_untouched(before);
+        CHECK(log.count("has not proven", ucs::log::level::warn) == 1);
+        CHECK(in.worker->rejected().count() == 1);
+    }
+}
+
+TEST_CASE("a reply counts with its proof, once, and again without effect") {
+    asking_world in;
+    const std::vector<std::byte> address = in.peer.address();
+    const wireup_header reply = in.peer.sealed(in.to_asking(wireup_type::reply), address);
+    const test::log_capture log;
+    for (int times = 0; times < 3; ++times) {
+        in.peer.send_as_it_is(reply, address);
+        in.settle();
+        CHECK(in.asking().connection() == state::ready);
+        CHECK(in.asking().remote_id() == 88);
+    }
+    CHECK(in.worker->endpoint_count() == 2);
+    CHECK(log.size() == 0);
+}
+
+TEST_CASE("a request that comes again disturbs no connection that it has made") {
+    raw_world in({});
+    const std::vector<std::byte> address = in.peer.address();
+    const wireup_header request = in.peer.sealed(
+        {wireup_type::request, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, 0},
+        address);
+    for (int times = 0; times < 3; ++times) {
+        in.peer.send_as_it_is(request, address);
+        in.settle();
+        CHECK(in.ep().connection() == state::ready);
+        CHECK(in.ep().remote_id() == raw_world::peer_ep);
+        CHECK(in.worker->endpoint_count() == 1);
+    }
+}
+
+TEST_CASE("every byte of a reply is under its proof, and none may be missing") {
+    asking_world in;
+    const std::vector<std::byte> address = in.peer.address();
+    const wireup_header reply = in.peer.sealed(in.to_asking(wireup_type::reply), address);
+    std::vector<std::byte> whole(sizeof reply);
+    std::memcpy(whole.data(), &reply, sizeof reply);
+    whole.insert(whole.end(), address.begin(), address.end());
+    const std::size_t before = in.said();
+    const auto send = [&](const std::vector<std::byte>& bytes) {
+        if (bytes.size() < sizeof reply) return;
+        wireup_header header;
+        std::memcpy(&header, bytes.data(), sizeof header);
+        in.peer.send_as_it_is(header, {bytes.begin() + sizeof header, bytes.end()});
+        in.settle();
+    };
+    const test::log_capture log;
+    // A message for another worker is refused: the receiver cannot tell whether it is proven.
+    const auto names_receiver = [](std::size_t at) { return at >= 16 && at < 24; };
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        if (names_receiver(at)) continue;
+        std::vector<std::byte> changed = whole;
+        changed[at] ^= std::byte{1};
+        send(changed);
+    }
+    for (std::size_t length = 0; length < whole.size(); ++length)
+        send({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
+    in.check_untouched(before);
+    send(whole);
+    CHECK(in.asking().connection() == state::ready);
+}
+
+TEST_CASE("a worker that is not the wanted one refuses by the receipt, and by no other") {
+    asking_world in;
+    wireup_header refusal{wireup_type::refuse, {}, in.peer.uid(),
+                          in.worker->uid(),    0,  in.request.ep};
+    const std::size_t before = in.said();
+    const auto other = GENERATE(false, true);
+    const test::log_capture log;
+    // No receipt, or that of another endpoint.
+    if (other) refusal.receipt = in.peer.received<wireup_header>(wire::wireup).front().receipt;
+    in.peer.send_as_it_is(refusal);
+    in.settle();
+    in.check_untouched(before);
+    refusal.receipt = in.request.receipt;
+    in.peer.send_as_it_is(refusal);
+    in.settle();
+    CHECK(in.asking().failure() == UCS_ERR_UNREACHABLE);
+    CHECK(in.ep().failure() == UCS_OK);
+}
+
+TEST_CASE("a refusal for another worker holds its receipt, and keeps no peer of a stranger") {
+    raw_world in({});
+    const std::size_t peers = in.worker->peer_count();
+    auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    address.identity = ucs::security::key_pair::random().open();
+    const auto type = GENERATE(wireup_type::request, wireup_type::pair);
+    wireup_header asked{type, {}, address.uid(), in.worker->uid() + 1, 66, 0};
+    asked.receipt.fill(std::byte{7});
+    const std::vector<std::byte> packed = ucp::address::pack(address, false);
+    in.peer.send_as_it_is(asked, type == wireup_type::request
+                                     ? packed
+                                     : ucp::wireup::pack(ucp::wireup::pair_question{{}, packed}));
+    in.settle();
+    const auto refusal = in.peer.received<wireup_header>(wire::wireup).back();
+    CHECK(refusal.type ==
+          (type == wireup_type::request ? wireup_type::refuse : wireup_type::unpaired));
+    CHECK(refusal.uid == in.worker->uid() + 1);
+    CHECK(refusal.receipt == asked.receipt);
+    in.settle();
+    CHECK(in.worker->peer_count() == peers);
+    CHECK(in.worker->endpoint_count() == 1);
+}

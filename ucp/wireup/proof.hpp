@@ -1,0 +1,39 @@
+// Proofs of connection messages: each is tagged under a key that only its two workers can compute.
+//
+// Every worker has a key pair, and the public half is in its address (ucp/address/wire.hpp). Two
+// workers agree on a key by the own pair and the other's public half. So a worker that was told the
+// addresses of two others cannot speak to one in the name of the other, and one that was told no
+// address of a worker cannot speak to it at all.
+//
+// A worker that takes the place of another one cannot make the other one's proofs, yet it has to
+// refuse what comes for it. It returns the receipt that the message holds, which only its receiver
+// has seen.
+//
+// A message may be repeated, by its sender or by somebody on the way: the second one changes
+// nothing, because the ids of endpoints and attempts in it are used once.
+#pragma once
+
+#include "ucp/wireup/wire.hpp"
+#include "ucs/security/mac.hpp"
+
+namespace ucp::wireup {
+
+// The proof of a message, whose own field for it does not count. Pure.
+[[nodiscard]] ucs::security::tag prove(const ucs::security::key& shared,
+                                       const wire::wireup_header& header,
+                                       std::span<const std::byte> body) noexcept;
+[[nodiscard]] bool is_proven(const ucs::security::key& shared, const wire::wireup_header& header,
+                             std::span<const std::byte> body) noexcept;
+
+// The receipt in messages of worker `from` about its endpoint, or its attempt to pair lanes, of
+// this number. Pure.
+[[nodiscard]] ucs::security::tag make_receipt(const ucs::security::key& shared, std::uint64_t from,
+                                              std::uint64_t number) noexcept;
+
+// Whether messages of this type hold a receipt.
+[[nodiscard]] constexpr bool can_be_refused(wire::wireup_type type) noexcept {
+    using enum wire::wireup_type;
+    return type == request || type == reply || type == bind || type == pair;
+}
+
+}  // namespace ucp::wireup
