@@ -142,7 +142,7 @@ void tcp_root::accept_all() {
 }
 
 void tcp_root::enforce_limits() noexcept {
-    while (auto* const surplus = admission_.excess()) {
+    while (auto* const surplus = admission_.excess(ucs::time::now())) {
         if (!std::exchange(has_reported_crowd_, true)) {
             complaints_.warn(oob_log,
                              "{} connections to rank 0 have not said which rank they are; the "

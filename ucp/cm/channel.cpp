@@ -10,12 +10,20 @@ channel::input channel::read(inbox& into) noexcept {
         switch (into.filled(static_cast<std::size_t>(got))) {
             case inbox::result::frame:
                 return input::frame;
+            case inbox::result::opening:
+                return input::opening;
             case inbox::result::malformed:
                 return input::nonsense;
             case inbox::result::incomplete:
                 break;
         }
     }
+}
+
+ucs::security::opening::step channel::advance(ucs::security::opening& with,
+                                              bool keeps_last) noexcept {
+    return with.advance([this](std::span<const std::byte> record) { return send(record); },
+                        [this](std::span<std::byte> into) { return receive(into); }, keeps_last);
 }
 
 // Where these do not get through, the end of the channel says nearly as much.

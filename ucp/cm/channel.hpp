@@ -12,7 +12,8 @@ namespace ucp::cm {
 
 // Carries frames to and from the other side, in order, without blocking: a TCP socket or queue
 // pairs (tcp_channel.cpp, rdma_channel.cpp). Frames are few and short, so what is not taken at once
-// is an error. Who owns it watches its descriptor. Owner context.
+// is an error; what the other side sent before can still be read then. Who owns it watches its
+// descriptor. Owner context.
 class channel {
 public:
     virtual ~channel() = default;
@@ -26,9 +27,13 @@ public:
     // of why it never will be.
     [[nodiscard]] virtual int connect_error() noexcept = 0;
 
-    enum class input { nothing_yet, frame, nonsense, end };
-    // Reads what there is of a frame.
+    enum class input { nothing_yet, frame, opening, nonsense, end };
+    // Reads what there is of a frame, or the beginning of an opening where the inbox expects one.
     [[nodiscard]] input read(inbox& into) noexcept;
+
+    // Sends and receives what an opening still needs, as opening::advance().
+    ucs::security::opening::step advance(ucs::security::opening& with,
+                                         bool keeps_last = false) noexcept;
 
     [[nodiscard]] virtual bool send(std::span<const std::byte> frame) noexcept = 0;
     void send_refusal(wire::reason why) noexcept;

@@ -8,8 +8,10 @@
 
 namespace ucp::cm {
 
-// Bytes of a frame.
+// Bytes of a frame, and of what one side sends at once: the end of an opening and a frame.
 inline constexpr std::size_t longest_frame = wire::header_size + wire::max_body;
+inline constexpr std::size_t longest_message =
+    ucs::security::opening::longest_record + longest_frame;
 
 // A channel that is being connected, from `from` unless that is empty; or why not.
 struct attempt {

@@ -55,10 +55,29 @@ refusal_words words_of(wire::reason why) noexcept {
             return {UCS_ERR_REJECTED, "the server found the request malformed"};
         case wire::reason::other_version:
             return {UCS_ERR_REJECTED, "the server speaks another version"};
+        case wire::reason::key_missing:
+            return {UCS_ERR_UNREACHABLE,
+                    "the server has a job key and this process has none; set the same UCX_JOB_KEY "
+                    "or UCX_JOB_KEY_FILE in all processes of the job"};
         case wire::reason::none:
             break;
     }
     return {UCS_ERR_REJECTED, "the server refused the connection"};
+}
+
+// Keys that do not fit are no way to the server, as over the tcp transport.
+ucs_status_t status_of(ucs::security::opening_failure failure) noexcept {
+    using ucs::security::opening_failure;
+    switch (failure) {
+        case opening_failure::own_key_missing:
+        case opening_failure::peer_key_missing:
+        case opening_failure::keys_differ:
+            return UCS_ERR_UNREACHABLE;
+        case opening_failure::interrupted:
+            return UCS_ERR_CONNECTION_RESET;
+        default:
+            return UCS_ERR_REJECTED;
+    }
 }
 
 // The end of making an endpoint: it is in use, or goes away.
@@ -85,6 +104,7 @@ void ep_part::close() noexcept {
 
 void ep_part::drop_channel() noexcept {
     if (timer_ != 0) manager_.owner().events().remove_timer(std::exchange(timer_, 0));
+    opening_.reset();
     if (channel_ == nullptr) return;
     manager_.owner().events().remove(channel_->fd());
     manager_.see_off(std::move(channel_));
@@ -119,6 +139,7 @@ bool ep_part::keep_checking() noexcept {
 
 int ep_part::try_next() {
     drop_channel();
+    said_.clear();
     int error = ENODEV;
     while (!untried_.empty()) {
         const carrier by = untried_.front();
@@ -170,7 +191,8 @@ void ep_part::refuse() noexcept {
     close();
 }
 
-bool ep_part::send_request() const {
+// The request goes in one message with the proof of the job key, where there is one.
+bool ep_part::send_request() {
     const worker& owner = manager_.owner();
     const wire::request said{.uid = owner.uid(),
                              .ep = whole_.id(),
@@ -178,7 +200,13 @@ bool ep_part::send_request() const {
                              .client_id = shows_client_id_ ? owner.params().client_id : 0,
                              .shows_client_id = shows_client_id_,
                              .address = owner.address(false)};
-    return channel_->send(said.pack());
+    std::vector<std::byte> message = said.pack();
+    if (opening_) {
+        const auto proof = opening_->output();
+        message.insert(message.begin(), proof.begin(), proof.end());
+        opening_.reset();
+    }
+    return channel_->send(message);
 }
 
 // `status` is what the endpoint fails with, where it does. The endpoint may be gone after that.
@@ -188,9 +216,10 @@ void ep_part::handle(event what, ucs_status_t status) noexcept {
                     remote_.text(), name(phase_), name(what), name(taken.next));
     phase_ = taken.next;
     switch (taken.todo) {
+        case action::open:
+            return on_connected();
         case action::send_request:
-            on_connected();
-            return;
+            return on_agreed();
         case action::send_established:
             channel_->send_established();
             break;
@@ -212,15 +241,50 @@ void ep_part::handle(event what, ucs_status_t status) noexcept {
 void ep_part::on_connected() noexcept {
     if (timer_ != 0) manager_.owner().events().remove_timer(std::exchange(timer_, 0));
     local_ = channel_->local();
+    const bool listens = manager_.owner().events().modify(channel_->fd(), EPOLLIN) == UCS_OK;
+    if (!listens || !keep_checking()) return handle(event::end, UCS_ERR_NO_MEMORY);
+    const ucs::security::key* const key = manager_.job_key();
+    if (key == nullptr) return handle(event::agreed, UCS_OK);
+    opening_.emplace(ucs::security::opening::role::client, key, wire::opening_purpose);
+    take_opening();
+}
+
+// A server that makes no progress keeps the client waiting, as it does later with its answer.
+void ep_part::take_opening() noexcept {
+    using ucs::security::opening;
+    const opening::step now = channel_->advance(*opening_, true);
+    if (now == opening::step::incomplete) return;
+    if (now == opening::step::agreed) return handle(event::agreed, UCS_OK);
+    const auto failure = opening_->failure();
+    ucs::log::warn(wireup_log, "no connection with the server at {}: {}", remote_.text(),
+                   explain(failure));
+    handle(event::nonsense, status_of(failure));
+}
+
+void ep_part::on_agreed() noexcept {
     bool sent = false;
     try {
         sent = send_request();
     } catch (const std::bad_alloc&) {
+        return handle(event::end, UCS_ERR_NO_MEMORY);
     }
-    const bool listens =
-        sent && manager_.owner().events().modify(channel_->fd(), EPOLLIN) == UCS_OK;
-    if (listens && keep_checking()) return;
+    if (sent) return;
+    // The server may have refused and gone: what it said counts more than the failed send.
+    if (read_refusal()) return on_refusal();
+    tell_failure("it was ended before it stood");
     handle(event::end, UCS_ERR_CONNECTION_RESET);
+}
+
+// True: the server's refusal has arrived.
+bool ep_part::read_refusal() noexcept {
+    return channel_->read(said_) == channel::input::frame &&
+           said_.header().kind == wire::kind::refusal;
+}
+
+void ep_part::on_refusal() noexcept {
+    const refusal_words words = words_of(said_.header().reason);
+    tell_failure(words.text);
+    handle(event::refusal, words.status);
 }
 
 void ep_part::run() {
@@ -230,8 +294,9 @@ void ep_part::run() {
         return;
     }
     if (channel_ == nullptr) return;
-    if (phase_ != phase::connecting) return take_input();
-    run_connecting();
+    if (phase_ == phase::connecting) return run_connecting();
+    if (phase_ == phase::proving) return take_opening();
+    take_input();
 }
 
 void ep_part::run_connecting() {
@@ -239,6 +304,8 @@ void ep_part::run_connecting() {
     const int error = late ? ETIMEDOUT : refused_ != 0 ? refused_ : channel_->connect_error();
     if (error == EINPROGRESS) return;
     if (error == 0) return handle(event::connected, UCS_OK);
+    // It may have been connected, refused, and reset since the last progress.
+    if (!late && refused_ == 0 && read_refusal()) return on_refusal();
     go_on_or_fail(error, late);
 }
 
@@ -278,14 +345,11 @@ void ep_part::take_input() noexcept {
         case channel::input::nonsense:
             manager_.owner().rejected().warn(wireup_log, "{} {}", remote_.text(), said_.why_not());
             return handle(event::nonsense, UCS_ERR_REJECTED);
+        case channel::input::opening:
         case channel::input::frame:
             break;
     }
-    if (said_.header().kind == wire::kind::refusal) {
-        const refusal_words words = words_of(said_.header().reason);
-        tell_failure(words.text);
-        return handle(event::refusal, words.status);
-    }
+    if (said_.header().kind == wire::kind::refusal) return on_refusal();
     handle(said_.header().kind == wire::kind::established ? event::established : event::request,
            UCS_ERR_REJECTED);
 }

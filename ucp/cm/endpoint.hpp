@@ -60,7 +60,11 @@ private:
     // Why there will be no connection.
     void tell_failure(std::string_view why) const noexcept;
     void on_connected() noexcept;
-    [[nodiscard]] bool send_request() const;
+    void take_opening() noexcept;
+    void on_agreed() noexcept;
+    [[nodiscard]] bool send_request();
+    [[nodiscard]] bool read_refusal() noexcept;
+    void on_refusal() noexcept;
     void close() noexcept;
     void drop_channel() noexcept;
 
@@ -77,6 +81,7 @@ private:
     std::vector<carrier> untried_;
     uct::tcp::socket_address from_;  // that the program wants
     ucs::time::nanoseconds give_up_at_ = 0;
+    std::optional<ucs::security::opening> opening_;  // while both sides prove the job key
     inbox said_;
     ucs::async::event_loop::timer_id timer_ = 0;  // connecting: its limit; later: channel::check
     uct::tcp::socket_address local_;

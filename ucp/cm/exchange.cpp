@@ -7,17 +7,18 @@ namespace ucp::cm {
 
 namespace {
 
-constexpr std::size_t phase_count = 6;
-constexpr std::size_t event_count = 11;
+constexpr std::size_t phase_count = 8;
+constexpr std::size_t event_count = 12;
 
 using P = phase;
 using A = action;
 
-// Rows: phase. Columns: connected, request, refusal, established, nonsense, end, deadline, accept,
-// reject, ready, cancel.
+// Rows: phase. Columns: connected, agreed, request, refusal, established, nonsense, end, deadline,
+// accept, reject, ready, cancel.
 constexpr std::array<std::array<transition, event_count>, phase_count> table{{
     // connecting
-    {{{P::asked, A::send_request},
+    {{{P::proving, A::open},
+      {P::over, A::fail},
       {P::over, A::fail},
       {P::over, A::fail},
       {P::over, A::fail},
@@ -28,8 +29,22 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
       {P::connecting, A::none},
       {P::over, A::drop},
       {P::over, A::drop}}},
+    // proving
+    {{{P::proving, A::none},
+      {P::asked, A::send_request},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::over, A::fail},
+      {P::proving, A::none},
+      {P::proving, A::none},
+      {P::proving, A::none},
+      {P::over, A::drop},
+      {P::over, A::drop}}},
     // asked
     {{{P::asked, A::none},
+      {P::asked, A::none},
       {P::over, A::fail},
       {P::over, A::fail},
       {P::over, A::fail},
@@ -40,8 +55,22 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
       {P::asked, A::none},
       {P::over, A::send_established},
       {P::over, A::drop}}},
+    // unproven
+    {{{P::unproven, A::none},
+      {P::greeting, A::none},
+      {P::over, A::refuse},
+      {P::over, A::refuse},
+      {P::over, A::refuse},
+      {P::over, A::refuse},
+      {P::over, A::drop},
+      {P::over, A::drop},
+      {P::unproven, A::none},
+      {P::over, A::drop},
+      {P::unproven, A::none},
+      {P::over, A::drop}}},
     // greeting
     {{{P::greeting, A::none},
+      {P::greeting, A::none},
       {P::offered, A::offer},
       {P::over, A::refuse},
       {P::over, A::refuse},
@@ -54,6 +83,7 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
       {P::over, A::refuse}}},
     // offered
     {{{P::offered, A::none},
+      {P::offered, A::none},
       {P::over, A::refuse},
       {P::over, A::refuse},
       {P::over, A::refuse},
@@ -66,6 +96,7 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
       {P::over, A::refuse}}},
     // accepted
     {{{P::accepted, A::none},
+      {P::accepted, A::none},
       {P::over, A::fail},
       {P::over, A::fail},
       {P::over, A::drop},
@@ -87,6 +118,7 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
       {P::over, A::none},
       {P::over, A::none},
       {P::over, A::none},
+      {P::over, A::none},
       {P::over, A::none}}},
 }};
 
@@ -98,14 +130,14 @@ transition step(phase from, event what) noexcept {
 
 const char* name(phase which) noexcept {
     static constexpr std::array<const char*, phase_count> names{
-        "connecting", "asked", "greeting", "offered", "accepted", "over"};
+        "connecting", "proving", "asked", "unproven", "greeting", "offered", "accepted", "over"};
     return names[static_cast<std::size_t>(which)];
 }
 
 const char* name(event which) noexcept {
     static constexpr std::array<const char*, event_count> names{
-        "connected", "request", "refusal", "established", "nonsense", "end",
-        "deadline",  "accept",  "reject",  "ready",       "cancel"};
+        "connected", "agreed",   "request", "refusal", "established", "nonsense",
+        "end",       "deadline", "accept",  "reject",  "ready",       "cancel"};
     return names[static_cast<std::size_t>(which)];
 }
 

@@ -8,8 +8,10 @@ namespace ucp::cm {
 enum class phase : std::uint8_t {
     // The client's.
     connecting,  // a channel is being made
+    proving,     // both sides prove the job key; without one this is over at once
     asked,       // our request is out; the server's program decides
     // The server's.
+    unproven,  // somebody connected; with a job key, or while the client says that it has one
     greeting,  // somebody connected and has not said who it is
     offered,   // the program has the request
     accepted,  // the program made an endpoint, and the answer is on its way
@@ -19,6 +21,7 @@ enum class phase : std::uint8_t {
 
 enum class event : std::uint8_t {
     connected,    // the channel stands
+    agreed,       // both sides have proven the job key, or neither has one
     request,      // frames of the other side
     refusal,      //
     established,  //
@@ -33,6 +36,7 @@ enum class event : std::uint8_t {
 
 enum class action : std::uint8_t {
     none,
+    open,  // begin to prove the job key
     send_request,
     offer,             // tell the program
     send_established,  // and close

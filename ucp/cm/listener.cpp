@@ -21,8 +21,14 @@ ucs_status_t status_of(int error) noexcept {
     return UCS_ERR_UNREACHABLE;
 }
 
-ucs::net::admission_limits limits(ucs::time::nanoseconds time_to_prove, bool has_rdma) noexcept {
+// A client proves the job key in its next progress. As long as this takes, others wait to be
+// accepted; then those that do not go on are closed for them.
+constexpr ucs::time::nanoseconds time_for_proof = 250 * ucs::time::millisecond;
+
+ucs::net::admission_limits limits(ucs::time::nanoseconds time_to_prove, bool has_rdma,
+                                  bool has_key) noexcept {
     auto chosen = ucs::net::acceptor::default_limits(time_to_prove);
+    if (has_key) chosen.time_of_preference = time_for_proof;
     if (!has_rdma) return chosen;
     // A queue pair with its descriptors costs as much as three sockets.
     chosen.most /= 3;
@@ -30,7 +36,16 @@ ucs::net::admission_limits limits(ucs::time::nanoseconds time_to_prove, bool has
     return chosen;
 }
 
+// With a key each client takes two turns of the event loop, which serves 64 descriptors in one: of
+// those that come at once no more are accepted than go on.
+unsigned accepts_per_turn(bool has_rdma, bool has_key) noexcept {
+    return has_rdma ? 8 : has_key ? 16 : 64;
+}
+
 constexpr int attempts_at_ports = 16;
+
+// Requests that wait until the program is told of them. Progress tells of 64 at a time.
+constexpr std::size_t most_offers = 256;
 
 // There is no such door, but then nobody else has it either.
 bool is_absence(int error) noexcept {
@@ -41,23 +56,40 @@ bool is_absence(int error) noexcept {
 
 struct listener::visitor final : ucs::net::acceptor::pending {
     visitor(listener& where, std::unique_ptr<channel> by) noexcept
-        : pending(by->fd()), at(where), words(std::move(by)) {}
+        : pending(by->fd()),
+          at(where),
+          words(std::move(by)),
+          now(where.manager_.job_key() != nullptr ? phase::unproven : phase::greeting),
+          said(now == phase::unproven ? inbox::start::opening : inbox::start::frame_or_opening) {}
     ~visitor() override {
         if (words != nullptr) at.manager_.see_off(std::move(words));
     }
 
     void on_readable() noexcept override { at.on_words(*this); }
     void on_shutdown() noexcept override {
-        if (step(phase::greeting, event::cancel).todo == action::refuse)
+        if (step(now, event::cancel).todo == action::refuse)
             words->send_refusal(wire::reason::not_served);
     }
     [[nodiscard]] uct::tcp::socket_address remote() const noexcept override {
         return words->remote();
     }
 
+    // The client has begun an opening. This side answers it, also to say that it has no key.
+    void begin_opening() noexcept {
+        now = phase::unproven;
+        proving.emplace(ucs::security::opening::role::server, at.manager_.job_key(),
+                        wire::opening_purpose);
+        const auto begun = said.beginning();
+        std::copy(begun.begin(), begun.end(), proving->space().begin());
+        proving->take(begun.size());
+        said.clear();
+    }
+
     listener& at;
     std::unique_ptr<channel> words;
+    phase now;
     inbox said;
+    std::optional<ucs::security::opening> proving{};  // from its first bytes until both agree
 };
 
 ucs::result<std::unique_ptr<listener>> listener::open(manager& of, const listener_params& params) {
@@ -75,16 +107,19 @@ listener::listener(manager& of, const listener_params& params, doors open)
     : manager_(of),
       params_(params),
       doors_(std::move(open)),
-      acceptor_(owner().events(), {.log = wireup_log,
-                                   .rejected = owner().rejected(),
-                                   .name = doors_.at.text(),
-                                   .limits = limits(of.patience(), doors_.rdma != nullptr),
-                                   .accept = [this](int door) -> std::unique_ptr<visitor> {
-                                       std::unique_ptr<channel> words = doors_.accept(door);
-                                       if (words == nullptr) return nullptr;
-                                       return std::make_unique<visitor>(*this, std::move(words));
-                                   },
-                                   .accepts_per_turn = doors_.rdma ? 8U : 64U}) {}
+      acceptor_(
+          owner().events(),
+          {.log = wireup_log,
+           .rejected = owner().rejected(),
+           .name = doors_.at.text(),
+           .limits = limits(of.patience(), doors_.rdma != nullptr, of.job_key() != nullptr),
+           .accept = [this](int door) -> std::unique_ptr<visitor> {
+               std::unique_ptr<channel> words = doors_.accept(door);
+               if (words == nullptr) return nullptr;
+               return std::make_unique<visitor>(*this, std::move(words));
+           },
+           .accepts_per_turn = accepts_per_turn(doors_.rdma != nullptr, of.job_key() != nullptr)}) {
+}
 
 // Clients use what they have: a door is opened for each, at one port. The two kinds have ports of
 // their own, so one that is free for sockets may be somebody's over RDMA.
@@ -127,7 +162,7 @@ ucs_status_t listener::doors::open_socket() {
 
 // 0 or an errno.
 int listener::doors::open_rdma() {
-    auto opened = uct::rdmacm::door::open(at, longest_frame);
+    auto opened = uct::rdmacm::door::open(at, longest_message);
     if (opened.made == nullptr) {
         ucs::log::debug(wireup_log, "{} is not listened to over RDMA: {}", at.text(),
                         uct::tcp::error_text(opened.error));
@@ -161,10 +196,14 @@ listener::~listener() {
 }
 
 void listener::on_words(visitor& who) noexcept {
+    if (who.proving && !has_agreed(who)) return;
     event what = event::end;
     switch (who.words->read(who.said)) {
         case channel::input::nothing_yet:
             return;
+        case channel::input::opening:
+            who.begin_opening();
+            return on_words(who);  // frames only from then on
         case channel::input::end:
             break;
         case channel::input::nonsense:
@@ -175,7 +214,7 @@ void listener::on_words(visitor& who) noexcept {
                    : who.said.header().kind == wire::kind::refusal ? event::refusal
                                                                    : event::established;
     }
-    const transition taken = step(phase::greeting, what);
+    const transition taken = step(who.now, what);
     if (taken.todo != action::offer) {
         const char* why = what == event::nonsense ? who.said.why_not()
                           : what == event::end    ? nullptr
@@ -187,6 +226,27 @@ void listener::on_words(visitor& who) noexcept {
     } catch (const std::bad_alloc&) {
         show_out(who, action::drop, "cannot be served, out of memory");
     }
+}
+
+// False: the opening goes on, or has failed and the connection is closed.
+bool listener::has_agreed(visitor& who) noexcept {
+    using ucs::security::opening;
+    const opening::step now = who.words->advance(*who.proving);
+    if (now == opening::step::failed) {
+        const auto failure = who.proving->failure();
+        const bool just_left = failure == ucs::security::opening_failure::interrupted;
+        if (!just_left) {
+            owner().rejected().warn(wireup_log, "{}: no connection with the client at {}: {}",
+                                    doors_.at.text(), who.remote().text(), explain(failure));
+        }
+        show_out(who, step(who.now, event::end).todo, nullptr);
+        return false;
+    }
+    if (who.proving->has_record()) acceptor_.prefer(who);
+    if (now != opening::step::agreed) return false;
+    who.now = step(who.now, event::agreed).next;
+    who.proving.reset();
+    return true;
 }
 
 void listener::on_request(visitor& who) {
@@ -201,7 +261,18 @@ void listener::on_request(visitor& who) {
     std::unique_ptr<channel> words = std::move(who.words);
     acceptor_.remove(who);
     offers_.back()->give_channel(std::move(words));
+    if (offers_.size() >= most_offers) hold_clients();
     manager_.note(*this);
+}
+
+// Clients that come faster than the program is told of them wait to be accepted.
+void listener::hold_clients() noexcept {
+    acceptor_.hold(true);
+    if (std::exchange(has_reported_backlog_, true)) return;
+    owner().rejected().warn(wireup_log,
+                            "{}: {} clients wait until the program is told of them; others have "
+                            "to wait to be accepted",
+                            doors_.at.text(), offers_.size());
 }
 
 void listener::show_out(visitor& who, action how, const char* why) noexcept {
@@ -215,6 +286,7 @@ void listener::run() {
     if (offers_.empty()) return;
     std::unique_ptr<conn_request> offer = std::move(offers_.front());
     offers_.pop_front();
+    if (offers_.size() < most_offers / 2) acceptor_.hold(false);
     if (!offers_.empty()) manager_.note(*this);
     hand_over(std::move(offer));  // the program may destroy this listener
 }

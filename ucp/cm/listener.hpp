@@ -52,8 +52,10 @@ private:
 
     listener(manager& of, const listener_params& params, doors open);
     void on_words(visitor& who) noexcept;
+    [[nodiscard]] bool has_agreed(visitor& who) noexcept;
     void on_request(visitor& who);
     void show_out(visitor& who, action how, const char* why) noexcept;
+    void hold_clients() noexcept;
     void hand_over(std::unique_ptr<conn_request> offer);
 
     manager& manager_;
@@ -62,6 +64,7 @@ private:
     ucs::net::acceptor acceptor_;
     std::deque<std::unique_ptr<conn_request>> offers_;  // the program has not been told of them
     std::uint64_t told_ = 0;
+    bool has_reported_backlog_ = false;
 };
 
 }  // namespace ucp::cm

@@ -110,6 +110,10 @@ std::vector<carrier> manager::carriers(const char* function) const {
     return found;
 }
 
+const ucs::security::key* manager::job_key() const noexcept {
+    return owner_.owner().job_key();
+}
+
 ucs::time::nanoseconds manager::patience() const noexcept {
     return ucs::time::from_seconds(std::min(owner_.owner().options().cm_timeout.seconds, 1e6));
 }

@@ -57,7 +57,7 @@ attempt connect_rdma(const uct::tcp::socket_address& to, const uct::tcp::socket_
         made.error = ENODEV;
         return made;
     }
-    auto begun = uct::rdmacm::connection::connect(to, from, longest_frame);
+    auto begun = uct::rdmacm::connection::connect(to, from, longest_message);
     if (begun.made == nullptr) {
         made.error = begun.error;
         return made;

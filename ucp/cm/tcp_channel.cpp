@@ -46,7 +46,7 @@ public:
     // The kernel delivers what it took, unless bytes are left unread: then it resets the
     // connection, and what was sent may be lost with it.
     [[nodiscard]] bool finish() noexcept override {
-        std::array<std::byte, longest_frame> rest;
+        std::array<std::byte, longest_message> rest;
         static_cast<void>(::recv(fd(), rest.data(), rest.size(), MSG_DONTWAIT));
         return true;
     }

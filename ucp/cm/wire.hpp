@@ -1,5 +1,9 @@
 // What client and server say over a channel, before they are connected otherwise.
 //
+// With a job key the client begins with an opening (ucs/security/opening.hpp), and says nothing
+// else before both sides have proven the key. Without one it begins with its request. A server that
+// has a key refuses the latter, and one that has none lets the opening fail.
+//
 // Every message is a frame:
 //   0  u32  magic                        8  u32  length of the body, at most 4096
 //   4  u16  version, now 1              12  u32  reason (of a refusal, else 0)
@@ -23,6 +27,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ucp::cm::wire {
@@ -31,6 +36,9 @@ inline constexpr std::uint32_t magic = 0x4d435748;  // "HWCM"
 inline constexpr std::uint16_t version = 1;
 inline constexpr std::size_t header_size = 16;
 inline constexpr std::size_t max_body = 4096;
+
+// Names the kind of connection to the opening.
+inline constexpr std::string_view opening_purpose = "ucp listener";
 
 enum class kind : std::uint8_t { request = 1, refusal = 2, established = 3 };
 
@@ -41,6 +49,7 @@ enum class reason : std::uint32_t {
     other_version = 3,
     unreachable = 4,  // no transport leads to the client
     malformed = 5,
+    key_missing = 6,  // the server has a job key, and the client has begun without one
 };
 
 struct header {

@@ -74,6 +74,11 @@ void acceptor::accept_from(int listener) noexcept {
         const int error = errno;
         if (fresh != nullptr) {
             if (!admit(std::move(fresh))) return wait_for_resources(ENOMEM);
+            // Others wait in the queue of the kernel.
+            if (is_held_ || admission_.is_busy()) {
+                watch_listeners(false);
+                return;
+            }
         } else if (error == EAGAIN || error == EWOULDBLOCK) {
             has_reported_shortage_ = false;
             if (admission_.size() < settings_.limits.most / 2) has_reported_crowd_ = false;
@@ -107,7 +112,8 @@ bool acceptor::admit(std::unique_ptr<pending> fresh) noexcept {
 }
 
 void acceptor::enforce_limits() noexcept {
-    while (admission::candidate* const surplus = admission_.excess()) {
+    const auto now = ucs::time::now();
+    while (admission::candidate* const surplus = admission_.excess(now)) {
         if (!std::exchange(has_reported_crowd_, true)) {
             settings_.rejected.warn(
                 settings_.log,
@@ -159,6 +165,18 @@ void acceptor::remove(pending& which) noexcept {
     if (!which.is_deferred_) events_.remove(which.fd_);
     admission_.remove(which);
     pending_.erase(which.position_);
+    listen_if_possible();
+}
+
+void acceptor::hold(bool on) noexcept {
+    is_held_ = on;
+    if (on && is_listening_) watch_listeners(false);
+    if (!on) listen_if_possible();
+}
+
+void acceptor::listen_if_possible() noexcept {
+    if (is_listening_ || is_held_ || admission_.is_busy()) return;
+    if (ucs::time::now() < resume_ || !watch_listeners(true)) static_cast<void>(need_ticks());
 }
 
 void acceptor::reject(pending& which, const char* reason) noexcept {
@@ -182,8 +200,9 @@ void acceptor::on_tick() noexcept {
         pending& which = **next++;
         if (which.is_deferred_) which.on_tick(now);
     }
-    if (!is_listening_ && now >= resume_) watch_listeners(true);
-    if (!pending_.empty() || !is_listening_) return;
+    enforce_limits();
+    listen_if_possible();
+    if (!pending_.empty() || (!is_listening_ && !is_held_)) return;
     events_.remove_timer(timer_);
     timer_ = 0;
 }

@@ -77,6 +77,8 @@ public:
     // UCS_ERR_NO_MEMORY.
     ucs_status_t open(std::vector<int> listeners) noexcept;
 
+    // Leaves further peers in the queue of the kernel until the user calls it with `false`.
+    void hold(bool on) noexcept;
     // The peer sent a valid first record: silent connections end before this one does.
     void prefer(pending& which) noexcept { admission_.prefer(which); }
     // The user decides later, in on_tick: the connection is preferred, is not read meanwhile, and
@@ -94,6 +96,7 @@ public:
 
 private:
     bool watch_listeners(bool on) noexcept;
+    void listen_if_possible() noexcept;
     void accept_from(int listener) noexcept;
     bool admit(std::unique_ptr<pending> fresh) noexcept;
     void enforce_limits() noexcept;
@@ -113,6 +116,7 @@ private:
     ucs::async::event_loop::timer_id timer_ = 0;
     ucs::time::nanoseconds resume_ = 0;
     bool is_listening_ = false;
+    bool is_held_ = false;  // by the user
     bool has_reported_crowd_ = false;
     bool has_reported_shortage_ = false;
 };

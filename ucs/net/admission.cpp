@@ -18,6 +18,7 @@ ucs_status_t admission::add(candidate& fresh, const origin& from,
     fresh.origin_ = from;
     fresh.is_preferred_ = false;
     fresh.deadline_ = now > never - limits_.time_to_prove ? never : now + limits_.time_to_prove;
+    fresh.preferred_until_ = now + limits_.time_of_preference;
     candidates_.push_back(fresh);
     return UCS_OK;
 }
@@ -41,7 +42,27 @@ void admission::set_deadline(candidate& which, ucs::time::nanoseconds deadline) 
     which.deadline_ = deadline;
 }
 
-admission::candidate* admission::excess() noexcept {
+void admission::end_preferences(ucs::time::nanoseconds now) noexcept {
+    for (candidate& each : candidates_) {
+        if (now < each.preferred_until_) return;  // and younger ones have more time
+        if (!std::exchange(each.is_preferred_, false)) continue;
+        --each.share_->preferred;
+        ++each.share_->silent;
+    }
+}
+
+bool admission::is_busy() const noexcept {
+    if (limits_.time_of_preference == 0) return false;
+    std::size_t all = 0;
+    for (const auto& each : shares_) {
+        all += each.second.preferred;
+        if (each.second.preferred > limits_.most_per_origin / 2) return true;
+    }
+    return all > limits_.most / 2;
+}
+
+admission::candidate* admission::excess(ucs::time::nanoseconds now) noexcept {
+    if (limits_.time_of_preference != 0) end_preferences(now);
     const auto exceeds = [this](const auto& each) {
         return each.second.all() > limits_.most_per_origin;
     };

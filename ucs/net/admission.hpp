@@ -16,6 +16,9 @@ struct admission_limits {
     std::size_t most = 0;                      // candidates in all
     std::size_t most_per_origin = 0;           // candidates of one origin
     ucs::time::nanoseconds time_to_prove = 0;  // from the time that a candidate was added
+    // How long, from the same time, a valid first record helps, where the proof takes a further
+    // round trip. 0: until the candidate has proven itself or has to.
+    ucs::time::nanoseconds time_of_preference = 0;
 };
 
 // The policy that every accepting socket shares. A connection is a candidate from the time that it
@@ -24,6 +27,9 @@ struct admission_limits {
 //   1. If an origin has more than its quota, a candidate of this origin ends.
 //   2. Otherwise, if there are too many in all, a candidate of the origin that has most ends.
 //   3. A silent candidate ends before one that sent a valid first record, and the older one first.
+//   4. With `time_of_preference`, a candidate whose time is over counts as silent, and while more
+//      than half of a limit sent a valid first record the caller accepts nothing. So a crowd of
+//      peers proves itself in turns, and a crowd of strangers keeps others waiting for that time.
 // So a crowd of connections displaces its own connections, and a peer that sends its first record
 // without delay is served at once, however many others are silent.
 // The class does no input or output and knows no sockets. Owner context.
@@ -54,6 +60,7 @@ public:
         share* share_ = nullptr;
         origin origin_;
         ucs::time::nanoseconds deadline_ = 0;
+        ucs::time::nanoseconds preferred_until_ = 0;
         bool is_preferred_ = false;
     };
 
@@ -74,7 +81,9 @@ public:
     void set_deadline(candidate& which, ucs::time::nanoseconds deadline) noexcept;
 
     // The candidate that has to end because a limit is exceeded; nullptr: none has to.
-    [[nodiscard]] candidate* excess() noexcept;
+    [[nodiscard]] candidate* excess(ucs::time::nanoseconds now) noexcept;
+    // Whether to accept nothing, because many peers are about to prove themselves.
+    [[nodiscard]] bool is_busy() const noexcept;
     // The candidate that is worth least, for a caller that is out of descriptors or memory;
     // nullptr: there is none.
     [[nodiscard]] candidate* least() noexcept;
@@ -91,6 +100,7 @@ private:
         [[nodiscard]] std::size_t all() const noexcept { return silent + preferred; }
     };
 
+    void end_preferences(ucs::time::nanoseconds now) noexcept;
     [[nodiscard]] candidate* oldest(const share& of_origin, bool is_preferred) noexcept;
 
     const admission_limits limits_;

@@ -28,9 +28,10 @@ const config::table& job_key_settings::options() {
             config::make_option<&job_key_settings::text>(
                 "JOB_KEY", "",
                 "The key of the job, a text of 16 characters or more that is hard to guess. All\n"
-                "processes of the job must have the same one: with it every network connection\n"
-                "begins with a mutual proof of the key, and a peer that fails it is refused. Its\n"
-                "text is never printed. Empty: UCX_JOB_KEY_FILE counts."),
+                "processes of the job must have the same one: with it every connection over TCP,\n"
+                "and of clients to listeners over RDMA as well, begins with a mutual proof of the\n"
+                "key, and a peer that fails it is refused. Its text is never printed. Empty:\n"
+                "UCX_JOB_KEY_FILE counts."),
             config::make_option<&job_key_settings::file>(
                 "JOB_KEY_FILE", "",
                 "A file that holds the key of the job. It must be a regular file of this user or\n"

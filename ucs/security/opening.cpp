@@ -35,6 +35,10 @@ const char* explain(opening_failure failure) noexcept {
     return "it gave no reason";
 }
 
+bool opening::begins_with(bytes received) noexcept {
+    return std::equal(magic.begin(), magic.end(), received.begin());
+}
+
 opening::opening(role side, const key* shared, std::string_view purpose) noexcept
     : side_(side),
       keyed_(shared != nullptr),

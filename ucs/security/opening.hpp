@@ -75,16 +75,32 @@ public:
     // Whether a whole valid record has arrived.
     [[nodiscard]] bool has_record() const noexcept { return has_record_; }
 
+    // Whether a connection that begins with these bytes begins with an opening. Caller must have at
+    // least `mark_size` bytes.
+    static constexpr std::size_t mark_size = 4;
+    [[nodiscard]] static bool begins_with(bytes received) noexcept;
+
+    // Bytes that one side sends at once at most.
+    static constexpr std::size_t longest_record = 8 + reply_size;
+
     // Sends and receives by the caller's functions until they would block or the opening is over.
     // `send(bytes)` returns whether all were taken. `receive(span)` returns the number of bytes, 0:
-    // none now, -1: the connection ended.
+    // none now, -1: the connection ended. With `keeps_last` the record that follows the agreement
+    // is not sent: output() has it, for a caller that sends more in one piece with it.
     template<class Send, class Receive>
-    step advance(const Send& send, const Receive& receive) {
+    step advance(const Send& send, const Receive& receive, bool keeps_last = false) {
         for (;;) {
+            if (keeps_last && step_ == step::agreed) return step_;
             if (!output().empty()) {
                 const bool was_sent = send(output());
                 sent();
-                if (!was_sent && step_ != step::failed) interrupt();
+                if (!was_sent && step_ != step::failed) {
+                    // A refusal that arrived before says more than the failed send.
+                    const auto got = step_ == step::incomplete ? receive(space()) : 0;
+                    if (got > 0) take(static_cast<std::size_t>(got));
+                    if (step_ != step::failed) interrupt();
+                    return step_;
+                }
             }
             if (step_ != step::incomplete) return step_;
             const auto got = receive(space());
@@ -108,6 +124,7 @@ private:
     static constexpr std::size_t header_size = 8;
     static constexpr std::size_t client_record = header_size + nonce_size;
     static constexpr std::size_t server_record = header_size + reply_size;
+    static_assert(server_record == longest_record && client_record < longest_record);
     static_assert(nonce_size == proof_size);
 
     [[nodiscard]] kind received_kind() const noexcept { return static_cast<kind>(in_[5]); }

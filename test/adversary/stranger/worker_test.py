@@ -1,4 +1,4 @@
-"""Strangers at the port of a worker's tcp interface."""
+"""Strangers at the port of a worker's tcp interface, and at the port of its listener."""
 
 import random
 import socket
@@ -103,6 +103,76 @@ class Transport(Attacked):
                     break
         self.check_after(one, before)
         self.assertEqual((one.errors(0), other.errors(0)), (0, 0))
+
+
+class Listener(Attacked):
+    HELLO = b"HWSO\1\1\1\0"  # of a client with a job key; its nonce follows
+
+    def reached(self, server, client, port):
+        """The client gets through, and both talk."""
+        client.ok(f"reach 0 {port}")
+        server.ok("recv in 1 5000 4 20")
+        client.ok("send out 0 1 5000 4 20")
+        self.settled(client.wait("out"), 20)
+        self.settled(server.wait("in"), 20)
+        self.assertEqual((client.errors(0), client.lines()), (0, []))
+
+    def crowded(self, said, key, size=3000):
+        """So many strangers say this and no more."""
+        allow_descriptors(self, 3300)
+        # No stranger's own deadline helps.
+        settings = {**key, "UCX_CM_TIMEOUT": "600s"}
+        with Peer("tcp,self", **settings) as server, Peer("tcp,self", **settings) as client:
+            server.init()
+            client.init()
+            port = int(server.ok("listen"))
+            before = self.rest_of(server)
+            crowd = []
+            for number in range(size):
+                stranger = socket.create_connection(("127.0.0.1", port), timeout=60)
+                if said:
+                    stranger.sendall(said + random.randbytes(16))
+                crowd.append(stranger)
+                if number % 50 == 0:
+                    server.ok("progress 0.001")
+                    self.check_bounded(server, before)
+            self.reached(server, client, port)
+            self.check_bounded(server, (before[0] + 2, before[1]))
+            for stranger in crowd:
+                stranger.close()
+
+    def test_three_thousand_silent_ones(self):
+        self.crowded(b"", {})
+
+    def test_three_thousand_silent_ones_with_a_job_key(self):
+        self.crowded(b"", {"UCX_JOB_KEY": KEY})
+
+    def test_many_that_begin_to_prove_a_job_key(self):
+        # Fewer, because they are let in about a hundred at a time, each for a quarter of a second.
+        self.crowded(self.HELLO, {"UCX_JOB_KEY": KEY}, 800)
+
+    def test_clients_come_and_talk_while_it_is_attacked(self):
+        request = b"HWCM" + struct.pack("<HBBII", 1, 1, 0, 300, 0) + random.randbytes(300)
+        for seed in seeds():
+            for key in ({}, {"UCX_JOB_KEY": KEY}):
+                with self.subTest(seed=seed, key=key), Peer("tcp,self", **key) as server:
+                    server.init()
+                    port = int(server.ok("listen"))
+                    before = self.rest_of(server)
+                    recordings = [request, self.HELLO + random.randbytes(16), b"HWSO\1\1\0\0" + bytes(16)]
+                    with Stranger(port, recordings, seed) as stranger:
+                        for _ in range(5):
+                            with Peer("tcp,self", **key) as client:
+                                self.reached(server, client.init(), port)
+                                client.ok("close 0 force 10")
+                                client.ok("destroy")
+                            self.check_bounded(server, before)
+                        while stranger.made < 300:
+                            server.ok("progress 0.01")
+                            self.check_bounded(server, before)
+                    server.ok("progress 0.1")
+                    self.assertEqual(server.lines(" error "), [])
+                    self.assertLess(len(server.lines()), 60, server.log())
 
 
 if __name__ == "__main__":

@@ -93,6 +93,51 @@ class Keys(Pairs):
             self.refused("give it 600", UCX_JOB_KEY_FILE=path)
 
 
+class Listeners(Pairs):
+    """Clients that know a listener's port."""
+
+    def met(self, mine, theirs):
+        """Returns how the messages of the client ended, and the logs of both."""
+        with Peer("posix,self", **mine) as server, Peer("posix,self", **theirs) as client:
+            server.init()
+            client.init()
+            client.ok(f"reach 0 {server.ok('listen')}")
+            server.ok("recv in 1 5000 4 4")
+            client.ok("send out 0 1 5000 4 4")
+            server.tell("progress 5" if mine != theirs else "wait in 30")
+            counts = client.wait("out")
+            server.hear()
+            for peer in (server, client):
+                self.assertNotIn(KEY, peer.log())
+                self.assertNotIn(OTHER, peer.log())
+            return counts, server.log(), client.log()
+
+    def kept_out(self, mine, theirs, said, answered):
+        counts, server, client = self.met(mine, theirs)
+        self.assertEqual((counts.timeout, counts.failed, counts.succeeded), (False, 4, 0), counts)
+        self.assertIn("unreachable", counts.text.lower())
+        self.assertEqual((server.count("\n"), client.count("\n")), (1, 1), server + client)
+        self.assertIn(said, server)
+        self.assertIn(answered, client)
+
+    def test_with_and_without_a_common_key(self):
+        for key in ({}, {"UCX_JOB_KEY": KEY}):
+            with self.subTest(key=key):
+                counts, *logs = self.met(key, key)
+                self.settled(counts, 4)
+                self.assertEqual(logs, ["", ""])
+
+    def test_another_key(self):
+        self.kept_out({"UCX_JOB_KEY": KEY}, {"UCX_JOB_KEY": OTHER}, "its job key is another one",
+                      "its job key is another one")
+
+    def test_no_key_on_one_side(self):
+        self.kept_out({"UCX_JOB_KEY": KEY}, {}, "has no job key and this process has one",
+                      "the server has a job key and this process has none")
+        self.kept_out({}, {"UCX_JOB_KEY": KEY}, "it has a job key and this process has none",
+                      "it has no job key and this process has one")
+
+
 class Proxy:
     """Passes the bytes of one TCP connection on, and changes one byte in one direction when it is told to."""
 

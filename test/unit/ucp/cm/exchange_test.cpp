@@ -6,17 +6,18 @@
 #include <deque>
 #include <random>
 #include <string>
+#include <utility>
 
 using namespace ucp::cm;
 
 namespace {
 
-constexpr std::array all_phases{phase::connecting, phase::asked,    phase::greeting,
-                                phase::offered,    phase::accepted, phase::over};
-constexpr std::array all_events{event::connected,   event::request,  event::refusal,
-                                event::established, event::nonsense, event::end,
-                                event::deadline,    event::accept,   event::reject,
-                                event::ready,       event::cancel};
+constexpr std::array all_phases{phase::connecting, phase::proving, phase::asked,    phase::unproven,
+                                phase::greeting,   phase::offered, phase::accepted, phase::over};
+constexpr std::array all_events{event::connected, event::agreed,      event::request,
+                                event::refusal,   event::established, event::nonsense,
+                                event::end,       event::deadline,    event::accept,
+                                event::reject,    event::ready,       event::cancel};
 
 // One end of the simulated socket, what it was told to do, and what becomes of its endpoint.
 struct side {
@@ -25,6 +26,8 @@ struct side {
     bool open = true;
     bool failed = false;
     bool told_program = false;
+    bool has_key = false;
+    bool was_challenged = false;  // by the client's first record
     std::string story{};
 };
 
@@ -40,7 +43,12 @@ void apply(side& mine, side& other, event what) {
     switch (taken.todo) {
         case action::none:
             break;
+        case action::open:
+            if (!mine.has_key) return apply(mine, other, event::agreed);
+            other.was_challenged = true;
+            break;
         case action::send_request:
+            if (mine.has_key) other.inbox.push_back(event::agreed);
             other.inbox.push_back(event::request);
             break;
         case action::offer:
@@ -75,8 +83,8 @@ TEST_CASE("the table is total, and what is over stays over", "[cm]") {
                 CHECK(taken.todo == action::none);
             }
             // Whatever ends the exchange closes the socket, and only that.
-            const bool ends = taken.todo != action::none && taken.todo != action::send_request &&
-                              taken.todo != action::offer;
+            const bool ends = taken.todo != action::none && taken.todo != action::open &&
+                              taken.todo != action::send_request && taken.todo != action::offer;
             if (from != phase::over) CHECK(ends == (taken.next == phase::over));
         }
     }
@@ -92,12 +100,31 @@ TEST_CASE("nothing that the other side sends is ignored while it is waited for",
     }
 }
 
+TEST_CASE("nothing is asked or offered before the job key is proven", "[cm]") {
+    CHECK(step(phase::connecting, event::connected).todo == action::open);
+    for (const event what : all_events) {
+        INFO(name(what));
+        if (what == event::agreed) continue;
+        for (const phase from : {phase::connecting, phase::proving, phase::unproven}) {
+            const action todo = step(from, what).todo;
+            CHECK(todo != action::send_request);
+            CHECK(todo != action::offer);
+        }
+    }
+}
+
 TEST_CASE("client and server come to the same end, whatever happens when", "[cm]") {
-    unsigned connected = 0;
+    unsigned connected = 0, kept_out = 0;
     for (unsigned seed = 0; seed < 5000; ++seed) {
         std::mt19937 random(seed);
-        side client{phase::connecting};
-        side server{phase::greeting};
+        const bool has_key = random() % 2 == 0;
+        const bool keys_fit = random() % 4 != 0;
+        side client{.at = phase::connecting, .has_key = has_key};
+        side server{.at = has_key ? phase::unproven : phase::greeting, .has_key = has_key};
+        const auto answer_challenge = [&] {
+            if (!server.open || !std::exchange(server.was_challenged, false)) return;
+            client.inbox.push_back(keys_fit ? event::agreed : event::nonsense);
+        };
         // The connection itself is made by other messages, in this order.
         bool bind_sent = false, client_ready = false, server_ready = false;
         bool client_gone = false, server_gone = false;
@@ -143,11 +170,13 @@ TEST_CASE("client and server come to the same end, whatever happens when", "[cm]
                     apply(server, client, event::ready);
                     break;
                 default:
+                    answer_challenge();
                     break;
             }
         }
         // Let everything happen that is left.
         for (unsigned i = 0; i < 10; ++i) {
+            answer_challenge();
             for (side* mine : {&client, &server}) {
                 side& other = mine == &client ? server : client;
                 if (mine->at == phase::offered) {
@@ -180,6 +209,11 @@ TEST_CASE("client and server come to the same end, whatever happens when", "[cm]
         CHECK_FALSE((client_ready && client.failed));
         CHECK_FALSE((server_ready && server.failed));
         if (client_ready && server_ready) ++connected;
+        if (!has_key || keys_fit) continue;
+        CHECK_FALSE(client_ready);
+        CHECK_FALSE(server.told_program);
+        if (client.failed) ++kept_out;
     }
     CHECK(connected > 500);
+    CHECK(kept_out > 100);
 }

@@ -59,19 +59,21 @@ struct place {
     };
 
     explicit place(ucs::time::nanoseconds time_to_prove = 3600 * ucs::time::second,
-                   std::size_t most = 8, std::size_t most_per_origin = 6) {
+                   std::size_t most = 8, std::size_t most_per_origin = 6,
+                   ucs::time::nanoseconds time_of_preference = 0) {
         events = std::move(*ucs::async::event_loop::create());
-        door.emplace(*events,
-                     acceptor::settings{.log = test_log,
-                                        .rejected = rejected,
-                                        .name = "the port",
-                                        .limits = {most, most_per_origin, time_to_prove},
-                                        .accept = [this](int at) -> std::unique_ptr<guest> {
-                                            ucs::unique_fd fd = ucs::net::accept_stream(at);
-                                            if (!fd) return nullptr;
-                                            if (no_memory) throw std::bad_alloc();
-                                            return std::make_unique<guest>(*this, std::move(fd));
-                                        }});
+        door.emplace(
+            *events,
+            acceptor::settings{.log = test_log,
+                               .rejected = rejected,
+                               .name = "the port",
+                               .limits = {most, most_per_origin, time_to_prove, time_of_preference},
+                               .accept = [this](int at) -> std::unique_ptr<guest> {
+                                   ucs::unique_fd fd = ucs::net::accept_stream(at);
+                                   if (!fd) return nullptr;
+                                   if (no_memory) throw std::bad_alloc();
+                                   return std::make_unique<guest>(*this, std::move(fd));
+                               }});
         listener.reset(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         address = loopback(0);
         REQUIRE(::bind(listener.get(), address.data(), address.size()) == 0);
@@ -237,6 +239,50 @@ TEST_CASE("a silent connection ends before one that sent a valid first record") 
     const auto records = crowd(at, 50, "p");
     CHECK(closed(preferred));
     CHECK(at.door->size() == 6);
+}
+
+TEST_CASE("peers whose proof takes a round trip wait in the queue instead of being displaced") {
+    const virtual_time clock;
+    const test::log_capture log;
+    place at(3600 * ucs::time::second, 8, 6, 100 * millisecond);
+    auto peers = crowd(at, 30, "p");
+    CHECK(at.door->size() == 4);
+    CHECK(at.displaced == 0);
+    // Each that proves itself makes room for the next.
+    for (std::size_t i = 0; i < 30; ++i) {
+        REQUIRE(::send(peers[i].get(), "x", 1, 0) == 1);
+        at.settle();
+    }
+    CHECK(at.taken.size() == 30);
+    CHECK(at.displaced == 0);
+    CHECK(log.size() == 0);
+}
+
+TEST_CASE("peers that only begin to prove themselves hold others up for a bounded time") {
+    const virtual_time clock;
+    const test::log_capture log;
+    place at(3600 * ucs::time::second, 8, 6, 100 * millisecond);
+    const auto strangers = crowd(at, 30, "p");
+    const auto peer = at.knock("x");
+    at.settle();
+    CHECK(at.taken.empty());
+    // 30 of them, 4 at a time.
+    at.pass(900 * millisecond);
+    CHECK(at.taken.size() == 1);
+    CHECK(at.door->size() <= 6);
+    CHECK(log.count("connections have not identified themselves") == 1);
+}
+
+TEST_CASE("an acceptor that its user holds takes nobody until it is let go") {
+    const virtual_time clock;
+    place at;
+    at.door->hold(true);
+    const auto peer = at.knock("x");
+    at.pass(ucs::time::second);
+    CHECK(at.taken.empty());
+    at.door->hold(false);
+    at.settle();
+    CHECK(at.taken.size() == 1);
 }
 
 TEST_CASE("a deferred connection has no deadline, and is asked until it is taken") {

@@ -42,9 +42,9 @@ struct crowd {
         return fresh;
     }
     // The numbers of those that end.
-    std::vector<unsigned> trim() {
+    std::vector<unsigned> trim(ucs::time::nanoseconds now = 0) {
         std::vector<unsigned> ended;
-        while (auto* const surplus = policy.excess()) {
+        while (auto* const surplus = policy.excess(now)) {
             ended.push_back(static_cast<connection*>(surplus)->number);
             policy.remove(*surplus);
         }
@@ -139,7 +139,30 @@ TEST_CASE("a candidate is overdue when its own deadline is over") {
     at.all.clear();
     CHECK(at.policy.size() == 0);
     CHECK(at.policy.least() == nullptr);
-    CHECK(at.policy.excess() == nullptr);
+    CHECK(at.policy.excess(0) == nullptr);
+}
+
+TEST_CASE("a first record helps for its time, and many of them let others wait") {
+    crowd at({.most = 10, .most_per_origin = 4, .time_to_prove = 1000, .time_of_preference = 100});
+    for (ucs::time::nanoseconds now = 0; now < 4; ++now)
+        at.policy.prefer(at.come(host(1), now));
+    CHECK(at.policy.is_busy());
+    at.come(host(1), 4);
+    CHECK(at.trim(99) == numbers{5});
+    CHECK(at.policy.is_busy());
+    // Two have become as good as silent.
+    CHECK(at.trim(101).empty());
+    CHECK_FALSE(at.policy.is_busy());
+    connection& late = at.come(host(1), 101);
+    CHECK(at.trim(101) == numbers{1});
+    CHECK(late.is_added());
+    for (int number = 2; number < 6; ++number) {
+        CHECK_FALSE(at.policy.is_busy());
+        at.policy.prefer(at.come(host(number), 102));
+    }
+    CHECK(at.policy.is_busy());
+    CHECK(at.trim(202).empty());
+    CHECK_FALSE(at.policy.is_busy());
 }
 
 TEST_CASE("whatever strangers do, the limits hold and a peer with a first record stays") {
@@ -159,7 +182,7 @@ TEST_CASE("whatever strangers do, the limits hold and a peer with a first record
         connection& fresh = at.come(host(static_cast<int>(random()) % hosts & 0xff), now);
         // Some strangers send first records, but there is always a silent one left to end.
         if (random() % 8 == 0 && at.preferred() < most / 2) at.policy.prefer(fresh);
-        for (const unsigned number : at.trim())
+        for (const unsigned number : at.trim(now))
             REQUIRE(number != peer.number);
         REQUIRE(at.policy.size() <= most);
         REQUIRE(at.of(fresh.from) <= quota);

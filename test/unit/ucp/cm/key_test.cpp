@@ -1,0 +1,306 @@
+// Listeners and clients with and without a job key, each against a raw socket.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+#include <deque>
+#include <filesystem>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/cm/conn_request.hpp"
+#include "ucp/cm/connect.hpp"
+
+using namespace ucp_test;
+using ucp::cm::inbox;
+using ucp::cm::wire::reason;
+using ucs::security::key;
+using ucs::security::opening;
+using ucs::security::opening_failure;
+
+namespace {
+
+constexpr const char* key_text = "a key of the job, long enough";
+const settings with_key{{"JOB_KEY", key_text}};
+const settings without_key;
+
+key job_key(const char* text = key_text) {
+    return key::from_text(text);
+}
+
+sockaddr_in loopback() {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return at;
+}
+
+// A worker that listens.
+struct server : raw_world {
+    explicit server(const settings& options) : raw_world(options) {
+        const sockaddr_in any = loopback();
+        ucp_listener_params_t params{};
+        params.field_mask =
+            UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
+        params.sockaddr = {reinterpret_cast<const sockaddr*>(&any), sizeof any};
+        params.conn_handler = {[](ucp_conn_request_h request, void* arg) {
+                                   static_cast<server*>(arg)->requests.push_back(request);
+                               },
+                               this};
+        REQUIRE(ucp_listener_create(worker_handle(), &params, &listener) == UCS_OK);
+        ucp_listener_attr_t attr{};
+        attr.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR;
+        REQUIRE(ucp_listener_query(listener, &attr) == UCS_OK);
+        std::memcpy(&at, &attr.sockaddr, sizeof at);
+    }
+    ~server() { ucp_listener_destroy(listener); }
+
+    void turn() {
+        worker->look_everywhere();
+        settle();
+    }
+    [[nodiscard]] std::unique_ptr<ucp::cm::channel> knock() const {
+        ucs::unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+        return ucp::cm::tcp_channel(std::move(socket));
+    }
+    [[nodiscard]] std::vector<std::byte> request() const {
+        return ucp::cm::wire::request{.uid = peer.uid(),
+                                      .ep = 55,
+                                      .token = 1,
+                                      .client_id = 0,
+                                      .shows_client_id = false,
+                                      .address = peer.address()}
+            .pack();
+    }
+
+    ucp_listener_h listener = nullptr;
+    sockaddr_in at{};
+    std::deque<ucp_conn_request_h> requests;
+};
+
+// Plays the client of an opening to its end.
+opening_failure open_with(server& at, ucp::cm::channel& client, const key* shared) {
+    opening mine(opening::role::client, shared, ucp::cm::wire::opening_purpose);
+    for (int turn = 0; turn < 10 && client.advance(mine) == opening::step::incomplete; ++turn)
+        at.turn();
+    REQUIRE(mine.now() != opening::step::incomplete);
+    return mine.failure();
+}
+
+// Takes connections, and says what the test tells it.
+class raw_server {
+public:
+    raw_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), at_(loopback()) {
+        auto* const at = reinterpret_cast<sockaddr*>(&at_);
+        socklen_t length = sizeof at_;
+        REQUIRE(::bind(socket_.get(), at, length) == 0);
+        REQUIRE(::listen(socket_.get(), 4) == 0);
+        REQUIRE(::getsockname(socket_.get(), at, &length) == 0);
+    }
+    [[nodiscard]] ucp::ep& client_of(const raw_world& in) const {
+        ucp_ep_params_t params{};
+        params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
+                            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+        params.sockaddr = {reinterpret_cast<const sockaddr*>(&at_), sizeof at_};
+        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        ucp_ep_h made = nullptr;
+        REQUIRE(ucp_ep_create(in.worker_handle(), &params, &made) == UCS_OK);
+        return ucp::capi::from(made);
+    }
+    [[nodiscard]] ucs::unique_fd accept() const {
+        ucs::unique_fd made(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        REQUIRE(made);
+        return made;
+    }
+
+private:
+    ucs::unique_fd socket_;
+    sockaddr_in at_;
+};
+
+void turn(raw_world& in) {
+    in.worker->look_everywhere();
+    in.settle();
+}
+
+std::size_t bytes_waiting(const ucs::unique_fd& socket) {
+    std::array<std::byte, 8192> some;
+    const ssize_t got =
+        ::recv(socket.get(), some.data(), some.size(), MSG_PEEK | MSG_DONTWAIT | MSG_TRUNC);
+    return got < 0 ? 0 : static_cast<std::size_t>(got);
+}
+
+std::size_t descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+}  // namespace
+
+TEST_CASE("a client that proves the job key reaches the program", "[cm]") {
+    server at(with_key);
+    const test::log_capture log;
+    const key shared = job_key();
+    const auto client = at.knock();
+    CHECK(open_with(at, *client, &shared) == opening_failure::none);
+    at.turn();
+    CHECK(at.requests.empty());
+    REQUIRE(client->send(at.request()));
+    at.turn();
+    CHECK(at.requests.size() == 1);
+    CHECK(log.count("", ucs::log::level::warn) == 0);
+}
+
+TEST_CASE("a client may send its request together with its proof", "[cm]") {
+    server at(with_key);
+    const key shared = job_key();
+    const auto client = at.knock();
+    opening mine(opening::role::client, &shared, ucp::cm::wire::opening_purpose);
+    while (client->advance(mine, true) == opening::step::incomplete)
+        at.turn();
+    REQUIRE(mine.now() == opening::step::agreed);
+    std::vector<std::byte> message(mine.output().begin(), mine.output().end());
+    const auto request = at.request();
+    message.insert(message.end(), request.begin(), request.end());
+    REQUIRE(client->send(message));
+    at.turn();
+    CHECK(at.requests.size() == 1);
+}
+
+TEST_CASE("without the listener's job key no request reaches the program", "[cm]") {
+    server at(with_key);
+    const test::log_capture log;
+    const auto client = at.knock();
+    SECTION("a request without any opening") {
+        REQUIRE(client->send(at.request()));
+        at.turn();
+        inbox said;
+        REQUIRE(client->read(said) == ucp::cm::channel::input::frame);
+        CHECK(said.header().kind == ucp::cm::wire::kind::refusal);
+        CHECK(said.header().reason == reason::key_missing);
+        CHECK(log.count("has no job key and this process has one", ucs::log::level::warn) == 1);
+    }
+    SECTION("an opening without a key") {
+        CHECK(open_with(at, *client, nullptr) == opening_failure::own_key_missing);
+        CHECK(log.count("it has no job key and this process has one") == 1);
+    }
+    SECTION("another key") {
+        const key other = job_key("the key of another job entirely");
+        CHECK(open_with(at, *client, &other) == opening_failure::keys_differ);
+    }
+    SECTION("a wrong proof") {
+        const key shared = job_key();
+        opening mine(opening::role::client, &shared, "another kind of connection");
+        while (client->advance(mine, true) == opening::step::incomplete)
+            at.turn();
+        CHECK(mine.failure() == opening_failure::keys_differ);
+    }
+    SECTION("the answer to no challenge") {
+        REQUIRE(client->send(std::vector<std::byte>(300, std::byte{1})));
+        at.turn();
+        CHECK(log.count("sent no message of this protocol") == 1);
+    }
+    at.turn();
+    INFO(log.text());
+    CHECK(log.count("", ucs::log::level::warn) == 1);
+    CHECK(at.worker->rejected().count() == 1);
+    CHECK(at.requests.empty());
+}
+
+TEST_CASE("a listener without a job key tells a client with one", "[cm]") {
+    server at(without_key);
+    const test::log_capture log;
+    const key shared = job_key();
+    const auto client = at.knock();
+    CHECK(open_with(at, *client, &shared) == opening_failure::peer_key_missing);
+    CHECK(log.count("it has a job key and this process has none", ucs::log::level::warn) == 1);
+    CHECK(at.requests.empty());
+}
+
+TEST_CASE("a client with a job key tells a server nothing that does not prove it", "[cm]") {
+    raw_world in(with_key);
+    const raw_server there;
+    const test::log_capture log;
+    const ucp::ep& client = there.client_of(in);
+    const ucs::unique_fd socket = there.accept();
+    turn(in);
+    const key other = job_key("the key of another job entirely");
+    const bool has_key = GENERATE(false, true);
+    opening theirs(opening::role::server, has_key ? &other : nullptr,
+                   ucp::cm::wire::opening_purpose);
+    const std::size_t hello = theirs.space().size();
+    CHECK(bytes_waiting(socket) == hello);
+    REQUIRE(::recv(socket.get(), theirs.space().data(), hello, 0) == static_cast<ssize_t>(hello));
+    theirs.take(hello);
+    const auto answer = theirs.output();
+    REQUIRE(::send(socket.get(), answer.data(), answer.size(), 0) ==
+            static_cast<ssize_t>(answer.size()));
+    turn(in);
+    INFO(log.text());
+    CHECK(client.failure() == UCS_ERR_UNREACHABLE);
+    CHECK(log.count(has_key ? "its job key is another one" : "it has no job key",
+                    ucs::log::level::warn) == 1);
+    CHECK(bytes_waiting(socket) <= opening::longest_record);
+}
+
+TEST_CASE("a client without the server's job key is told so", "[cm]") {
+    raw_world in(without_key);
+    const raw_server there;
+    const test::log_capture log;
+    const ucp::ep& client = there.client_of(in);
+    const ucs::unique_fd socket = there.accept();
+    turn(in);
+    const auto said =
+        ucp::cm::wire::header{.kind = ucp::cm::wire::kind::refusal, .reason = reason::key_missing}
+            .pack();
+    REQUIRE(::send(socket.get(), said.data(), said.size(), 0) == std::ssize(said));
+    turn(in);
+    CHECK(client.failure() == UCS_ERR_UNREACHABLE);
+    CHECK(log.count("the server has a job key and this process has none", ucs::log::level::warn) ==
+          1);
+}
+
+TEST_CASE("a refusal counts more than the reset that follows it", "[cm]") {
+    raw_world in(without_key);
+    const raw_server there;
+    const test::log_capture log;
+    const ucp::ep& client = there.client_of(in);
+    ucs::unique_fd socket = there.accept();
+    // The client is connected and has not noticed when the server refuses and resets.
+    const auto said =
+        ucp::cm::wire::header{.kind = ucp::cm::wire::kind::refusal, .reason = reason::not_served}
+            .pack();
+    REQUIRE(::send(socket.get(), said.data(), said.size(), 0) == std::ssize(said));
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    REQUIRE(::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+    socket.reset();
+    turn(in);
+    INFO(log.text());
+    CHECK(client.failure() == UCS_ERR_REJECTED);
+    CHECK(log.count("the server does not listen any more") == 1);
+}
+
+TEST_CASE("clients that come faster than the program is told of them wait", "[cm]") {
+    server at(without_key);
+    const test::log_capture log;
+    constexpr std::size_t count = 600;
+    std::vector<std::unique_ptr<ucp::cm::channel>> clients;
+    for (std::size_t i = 0; i < count; ++i) {
+        clients.push_back(at.knock());
+        REQUIRE(clients.back()->send(at.request()));
+    }
+    const std::size_t before = descriptors();
+    // The event loop alone accepts; progress tells the program.
+    for (int i = 0; i < 100; ++i)
+        at.worker->events().poll(0);
+    CHECK(at.requests.empty());
+    CHECK(descriptors() <= before + 256);
+    CHECK(log.count("clients wait until the program is told of them", ucs::log::level::warn) == 1);
+    for (int i = 0; i < 100 && at.requests.size() < count; ++i)
+        at.turn();
+    CHECK(at.requests.size() == count);
+    CHECK(log.count("", ucs::log::level::warn) == 1);
+}
