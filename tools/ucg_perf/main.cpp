@@ -1,5 +1,6 @@
 // ucg_perf: how long collectives take.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include "tools/common/affinity.hpp"
 #include "tools/common/failure.hpp"
 #include "tools/common/json_report.hpp"
+#include "tools/common/row_counter.hpp"
 #include "tools/common/version.hpp"
 #include "tools/ucg_perf/job.hpp"
 #include "tools/ucg_perf/local_ranks.hpp"
@@ -48,10 +50,42 @@ tools::run_conditions conditions_of(const options& wanted) {
     return {"ucg_perf", wanted.arguments, loaded_libraries()};
 }
 
+// What the rows are measured of, in their order.
+std::vector<subject> subjects_of(const options& wanted) {
+    std::vector<const char*> algorithms;
+    for (const std::string& each : wanted.algorithms)
+        algorithms.push_back(each.c_str());
+    if (algorithms.empty()) algorithms.push_back(nullptr);
+    std::vector<subject> all;
+    for (const ucg_coll_t what : wanted.collectives) {
+        const bool sized = what != UCG_COLL_BARRIER;
+        for (const std::uint64_t bytes : sized ? wanted.sizes : std::vector<std::uint64_t>{0})
+            for (const char* const by : algorithms)
+                all.push_back({what, bytes, by});
+    }
+    return all;
+}
+
+// "allreduce of 4096 bytes by ring".
+std::string name_of(const subject& what) {
+    std::string made = ucg_coll_name(what.what);
+    if (what.what != UCG_COLL_BARRIER) made += fmt::format(" of {} bytes", what.bytes);
+    if (what.algorithm != nullptr) made += fmt::format(" by {}", what.algorithm);
+    return made;
+}
+
+// The text table shows by itself how far a run has come, unless somebody waits at a terminal for
+// its next row.
+bool counts_rows(const options& wanted, std::size_t rows) {
+    if (wanted.quiet || rows < 2) return false;
+    return wanted.standard.form != tools::output_form::text || ::isatty(STDERR_FILENO) != 0;
+}
+
 // Rank 0 prints the report. The other ranks print nothing.
 class printer {
 public:
-    printer(const job& with, const options& wanted) : wanted_(wanted) {
+    printer(const job& with, const options& wanted, std::size_t rows)
+        : wanted_(wanted), counter_("ucg_perf", rows, !counts_rows(wanted, rows)) {
         if (wanted.standard.form == tools::output_form::json) {
             json_.emplace(conditions_of(wanted), [&](tools::json_writer& into) {
                 write_settings(into, wanted, with.about());
@@ -60,7 +94,9 @@ public:
             print(header(wanted, with.about()));
         }
     }
+    void begin(const subject& what) { counter_.next(name_of(what)); }
     void add(const result_row& line) {
+        counter_.clear();
         if (json_) {
             json_->add_row([&](tools::json_writer& into) { write_row(into, wanted_, line); });
         } else {
@@ -71,6 +107,7 @@ public:
         if (json_) print(json_->finish());
     }
     void finish_after(std::string_view error) {
+        counter_.clear();
         if (json_) print(json_->finish_after(error));
     }
 
@@ -81,11 +118,13 @@ private:
     }
 
     const options& wanted_;
+    tools::row_counter counter_;
     std::optional<tools::json_report> json_;
 };
 
 // Whether all ranks got what they should. `into` is null on all ranks but the first.
 bool measure(const job& with, const options& wanted, const subject& what, printer* into) {
+    if (into != nullptr) into->begin(what);
     const measurement found = trial(with, wanted, what).run();
     if (into == nullptr) return found.right;
     const std::uint64_t element = ucg_type_size(wanted.type);
@@ -105,21 +144,6 @@ bool measure(const job& with, const options& wanted, const subject& what, printe
     return found.right;
 }
 
-bool measure_all(const job& with, const options& wanted, printer* into) {
-    bool right = true;
-    std::vector<const char*> algorithms;
-    for (const std::string& each : wanted.algorithms)
-        algorithms.push_back(each.c_str());
-    if (algorithms.empty()) algorithms.push_back(nullptr);
-    for (const ucg_coll_t what : wanted.collectives) {
-        const bool sized = what != UCG_COLL_BARRIER;
-        for (const std::uint64_t bytes : sized ? wanted.sizes : std::vector<std::uint64_t>{0})
-            for (const char* const by : algorithms)
-                right = measure(with, wanted, {what, bytes, by}, into) && right;
-    }
-    return right;
-}
-
 int run_job(const options& wanted, ucg_oob_t* over) {
     // Before the memory of the group is touched: it lies where the processor is.
     if (wanted.ranks == 0 && wanted.processors) bind_rank(wanted, place_on_machine(*over));
@@ -128,10 +152,13 @@ int run_job(const options& wanted, ucg_oob_t* over) {
         throw tools::usage_error(
             fmt::format("-r: there is no rank {} of {}", wanted.root, with.size()));
     }
+    const std::vector<subject> rows = subjects_of(wanted);
     std::optional<printer> output;
-    if (with.rank() == 0) output.emplace(with, wanted);
+    if (with.rank() == 0) output.emplace(with, wanted, rows.size());
     try {
-        const bool right = measure_all(with, wanted, output ? &*output : nullptr);
+        bool right = true;
+        for (const subject& each : rows)
+            right = measure(with, wanted, each, output ? &*output : nullptr) && right;
         with.barrier();
         if (output) output->finish();
         return right ? EXIT_SUCCESS : tools::exit_failure;

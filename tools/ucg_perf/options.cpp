@@ -360,7 +360,7 @@ Output
   -f, --csv   comma-separated values
   --json      one JSON document: the conditions of the run (versions, the libraries' paths, host,
               binding, settings) and a row for each result
-  -q          rows only
+  -q          rows only, and no count of them on the error output
   -v          why the algorithm was chosen
   -l          names of collectives, types, operations and algorithms
   -h, --help  this text

@@ -163,6 +163,19 @@ class Batches(unittest.TestCase):
         self.assertIn("\n+lat (1 of 2)--", done.stdout)
         self.assertIn("\n+bw (2 of 2)---", done.stdout)
 
+    def test_rows_of_collectives_are_counted(self):
+        for form in ("--csv", "--json"):
+            with self.subTest(form=form):
+                done = run(*RUNS["ucg_perf"], "-c", "barrier,bcast", "-a", "shared_memory", form)
+                self.assertEqual(done.stderr.splitlines(),
+                                 ["ucg_perf: row 1 of 3: barrier by shared_memory",
+                                  "ucg_perf: row 2 of 3: bcast of 8 bytes by shared_memory",
+                                  "ucg_perf: row 3 of 3: bcast of 64 bytes by shared_memory"])
+                self.assertEqual(run(*RUNS["ucg_perf"], form, "-q").stderr, "")
+        # One row, and a table that is no terminal's.
+        self.assertEqual(run(*RUNS["ucg_perf"][:3], "-n", "5", "-s", "8", "--csv").stderr, "")
+        self.assertEqual(run(*RUNS["ucg_perf"]).stderr, "")
+
     def test_iterations_of_the_command_line_outlive_those_of_the_file(self):
         for arguments, wanted in ((["-n", "50"], [50, 50]), ([], [300, 400])):
             rows = json.loads(self.run_batch("--json", *arguments).stdout)["rows"]

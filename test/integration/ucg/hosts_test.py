@@ -56,7 +56,7 @@ class Hosts(unittest.TestCase):
                     each.kill()
                     each.communicate()
                 complaints.seek(0)
-                complained = complaints.read()
+                complained = "".join(line for line in complaints if not line.startswith("ucg_perf: row "))
         self.assertEqual([each.returncode for each in ranks], [0] * len(ranks), complained)
         self.assertEqual(complained, "")
         self.assertEqual(said[1:], [""] * (len(ranks) - 1))
