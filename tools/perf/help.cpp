@@ -54,6 +54,10 @@ Connection
   -p port      TCP port by which client and server find each other (13337)
   -6           use IPv6 for it
   -l           loopback, no second process
+  --peer-timeout s
+               end when the other side has said nothing for so many seconds, because it is stopped
+               or cannot be reached; both sides say every 2 s that they are alive (120; 0: never)
+  With a job key (UCX_JOB_KEY, UCX_JOB_KEY_FILE) both sides prove it to each other first.
 
 Output
   -f           only the final row of each test

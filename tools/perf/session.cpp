@@ -8,6 +8,7 @@
 #include "tools/common/affinity.hpp"
 #include "tools/common/failure.hpp"
 #include "tools/perf/core/batch.hpp"
+#include "tools/perf/net/handshake.hpp"
 #include "tools/perf/net/peer_watch.hpp"
 #include "tools/perf/net/request.hpp"
 #include "tools/perf/net/socket.hpp"
@@ -15,11 +16,20 @@
 #include "tools/perf/test_run.hpp"
 #include "tools/perf/uct/run.hpp"
 #include "tools/perf/uct/tests.hpp"
+#include "ucs/security/job_key.hpp"
 
 namespace tools::perf {
 namespace {
 
-constexpr std::chrono::seconds hello_timeout{10};
+constexpr std::chrono::seconds hello_timeout{30};
+
+std::optional<ucs::security::key> job_key() {
+    const auto config = ucs::config::source::read("", "");
+    if (!config) throw failure("the configuration cannot be read");
+    const auto key = ucs::security::load_job_key(*config);
+    if (!key) throw failure("the job key cannot be used");
+    return *key;
+}
 
 struct plan {
     std::vector<std::string> titles;  // of the batch files
@@ -93,10 +103,16 @@ void report_to_peer(control& peer, const std::string& text) noexcept {
 template<class Body>
 void with_watch(control& peer, Body&& body) {
     stop_flag stop;
-    const peer_watch watch(peer.fd(), stop);
+    const peer_watch watch(peer, stop);
     try {
         body(stop);
     } catch (const stopped&) {
+        if (watch.found_silence()) {
+            throw failure(
+                fmt::format("the peer has said nothing for {} s: it is stopped, or "
+                            "cannot be reached any more",
+                            peer.limit_of_silence().count() / 1000));
+        }
         throw failure(peer.last_words().value_or("the peer is gone"));
     } catch (const std::exception& error) {
         report_to_peer(peer, error.what());
@@ -168,21 +184,24 @@ void serve_tests(const program_options& options, control& client, stop_flag& sto
 
 void run_server(const program_options& options) {
     check_cpus('c', options.cpus);
-    const ucs::unique_fd listener = listen_on(options.port, options.ipv6);
+    const auto key = job_key();
+    ucs::unique_fd listener = listen_on(options.port, options.ipv6);
     if (!options.style.quiet) print_now("Waiting for connection...\n");
-    accepted client = accept_one(listener);
+    accepted client = accept_client(listener, key ? &*key : nullptr);
+    listener.reset();
     if (!options.style.quiet) {
         print_now(fmt::format("Accepted connection from {}\n", client.peer));
     }
-    control connection(std::move(client.fd));
-    static_cast<void>(connection.receive_within(frame_type::hello, hello_timeout));
+    control connection(std::move(client.fd), options.limit_of_silence);
     connection.send(frame_type::hello);
     with_watch(connection, [&](stop_flag& stop) { serve_tests(options, connection, stop); });
 }
 
 void run_client(const program_options& options) {
     const plan planned = make_plan(options);
-    control server(connect_to(options.host, options.port, options.ipv6));
+    const auto key = job_key();
+    control server(connect_to(options.host, options.port, options.ipv6), options.limit_of_silence);
+    open_connection(server.fd(), key ? &*key : nullptr, hello_timeout);
     server.send(frame_type::hello);
     static_cast<void>(server.receive_within(frame_type::hello, hello_timeout));
     with_watch(server, [&](stop_flag& stop) {

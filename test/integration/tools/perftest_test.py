@@ -1,5 +1,6 @@
 """ucx_perftest: both processes, every option, and what happens when something is wrong."""
 
+import contextlib
 import csv
 import io
 import os
@@ -368,6 +369,10 @@ class Mistakes(unittest.TestCase):
             self.assertIn("batch:2:", self.refused("localhost", "-b", path))
 
 
+KEY = {"UCX_JOB_KEY": "a key of the job, long enough"}
+OPENING = b"HWSO\1\1\0\0" + bytes(16)  # of a client without a job key
+
+
 class LostPeers(unittest.TestCase):
     """Whatever happens to one side, the other ends soon and says so."""
 
@@ -409,32 +414,77 @@ class LostPeers(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"port {server.port}", done.stderr)
 
-    def test_server_refuses_strangers(self):
-        requests = (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n", b"\0" * 64,
-                    b"HWPF\1\0\2\0\xff\xff\xff\xff", b"HWPF\1\0\1\0\0\0\0\0HWPF\1\0\2\0\4\0\0\0-t\0x")
-        for request in requests:
-            with self.subTest(request=request), Server() as server:
-                with socket.create_connection(("127.0.0.1", int(server.port))) as stranger:
-                    stranger.sendall(request)
-                    status, _, err = server.finish()
-                self.assertEqual(status, 1)
-                self.assertEqual(err.count("\n"), 1, err)
+    def stopped(self, victim, options):
+        """The other side of a stopped process ends, and names what it misses."""
+        with Server("--peer-timeout", "5") as server:
+            client = start("127.0.0.1", "-p", server.port, "--peer-timeout", "5", *options, *self.ENDLESS)
+            while not server.process.stdout.readline().startswith("| Message size"):
+                self.assertIsNone(server.process.poll())
+            lost, left = ((server.process, client) if victim == "server" else (client, server.process))
+            lost.send_signal(signal.SIGSTOP)
+            try:
+                _, err = left.communicate(timeout=40)
+            finally:
+                lost.send_signal(signal.SIGCONT)
+                client.kill()
+                client.communicate()
+            self.assertEqual(left.returncode, 1, err)
+            self.assertIn("the peer has said nothing for 5 s", err)
+
+    def test_stopped_peer_ends_the_other_side(self):
+        for victim, options in (("server", ["-t", "tag_lat"]), ("client", ["-t", "tag_bw", "-s", "1m", "-E", "sleep"])):
+            with self.subTest(victim=victim, options=options):
+                self.stopped(victim, options)
+
+    STRANGERS = (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n", b"\0" * 64, OPENING[:10], OPENING,
+                 OPENING + b"HWPF\2\0\2\0\xff\xff\xff\xff", OPENING + b"HWPF\2\0\2\0\4\0\0\0-t\0x", b"")
+
+    def served(self, server, *environments):
+        done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "tag_lat", "-n", "100", "-f",
+                   env=environments[0] if environments else None)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        status, _, err = server.finish()
+        self.assertEqual(status, 0, err)
+        return err
+
+    def test_strangers_do_not_end_the_server(self):
+        with Server() as server, contextlib.ExitStack() as crowd:
+            for said in self.STRANGERS:
+                stranger = crowd.enter_context(socket.create_connection(("127.0.0.1", int(server.port))))
+                stranger.sendall(said)
+            err = self.served(server)
+            self.assertLessEqual(err.count("\n"), len(self.STRANGERS), err)
+
+    def test_keys_that_fit(self):
+        with Server(env=KEY) as server:
+            self.assertEqual(self.served(server, KEY), "")
+
+    def test_keys_that_do_not_fit(self):
+        other = {"UCX_JOB_KEY": "the key of another job"}
+        for mine, theirs, said in ((KEY, other, "its job key is another one"), (KEY, {}, "it has a job key and this process has none"),
+                                   ({}, KEY, "it has no job key and this process has one")):
+            with self.subTest(mine=mine, theirs=theirs), Server(env=mine) as server:
+                done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "tag_lat", env=theirs)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(said, done.stderr)
+                # And whoever has the key is served.
+                self.assertEqual(self.served(server, mine).count("no connection with the client"), 1)
 
     def test_server_refuses_impossible_tests(self):
         def frame(kind, content):
-            return b"HWPF\1\0" + kind.to_bytes(2, "little") + len(content).to_bytes(4, "little") + content
+            return b"HWPF\2\0" + kind.to_bytes(2, "little") + len(content).to_bytes(4, "little") + content
 
         for words in ([b"-t", b"foo"], [b"-t", b"tag_lat", b"-n", b"0"], [b"-p", b"1"], [b"host"]):
             with self.subTest(words=words), Server() as server:
                 content = b"".join(word + b"\0" for word in [b"label", *words])
                 with socket.create_connection(("127.0.0.1", int(server.port))) as stranger:
                     stranger.settimeout(LIMIT)
-                    stranger.sendall(frame(1, b"") + frame(2, content))
+                    stranger.sendall(OPENING + frame(1, b"") + frame(2, content))
                     status, _, err = server.finish()
                     answer = b"".join(iter(lambda: stranger.recv(4096), b""))
                 self.assertNotEqual(status, 0)
                 self.assertTrue(err.startswith("ucx_perftest: "), err)
-                self.assertIn(b"HWPF\1\0\5\0", answer)  # a failure frame tells the client
+                self.assertIn(b"HWPF\2\0\5\0", answer)  # a failure frame tells the client
 
 
 if __name__ == "__main__":

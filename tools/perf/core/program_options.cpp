@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::string_view program_flags = "l6fvNq";
 constexpr std::string_view program_valued = "pcb";
+constexpr char peer_timeout_letter = '\x10';  // it has a long name only
+// The peer says that it is alive every 2 s.
+constexpr std::uint64_t least_peer_timeout = 5;
+constexpr std::uint64_t most_peer_timeout = 1'000'000;
 constexpr std::string_view lasting_letters = "nw";
 constexpr unsigned max_cpu = 65536;
 
@@ -27,6 +31,17 @@ std::uint16_t parse_port(std::string_view text) {
         throw usage_error(fmt::format("-p: \"{}\" is not a port from 1 to 65535", text));
     }
     return static_cast<std::uint16_t>(*port);
+}
+
+std::chrono::seconds parse_peer_timeout(std::string_view text) {
+    const auto seconds = parse_count(text);
+    if (!seconds || (*seconds != 0 && *seconds < least_peer_timeout) ||
+        *seconds > most_peer_timeout) {
+        throw usage_error(fmt::format(
+            "--peer-timeout: \"{}\" is not a number of seconds from {} to {}, or 0 for none", text,
+            least_peer_timeout, most_peer_timeout));
+    }
+    return std::chrono::seconds(*seconds);
 }
 
 unsigned parse_cpu(std::string_view text, std::string_view whole) {
@@ -75,6 +90,9 @@ void apply_program_option(program_options& options, const found_option& option) 
         case 'p':
             options.port = parse_port(option.value);
             return;
+        case peer_timeout_letter:
+            options.limit_of_silence = parse_peer_timeout(option.value);
+            return;
         case 'c':
             options.cpus = parse_cpus(option.value);
             return;
@@ -110,13 +128,15 @@ program_options parse_program_options(const std::vector<std::string>& arguments)
     option_scanner scanner(
         arguments, with_report_options(
                        {fmt::format("{}{}{}", program_flags, test_flags, known_elsewhere_flags),
-                        fmt::format("{}{}{}", program_valued, test_valued, known_elsewhere_valued),
-                        {}}));
+                        fmt::format("{}{}{}{}", program_valued, test_valued, known_elsewhere_valued,
+                                    peer_timeout_letter),
+                        {{"peer-timeout", peer_timeout_letter}}}));
     while (const auto option = scanner.next()) {
         const char letter = option->letter;
         if (options.standard.take(*option)) {
             if (options.standard.only_text()) return options;
-        } else if (contains(program_flags, letter) || contains(program_valued, letter)) {
+        } else if (contains(program_flags, letter) || contains(program_valued, letter) ||
+                   letter == peer_timeout_letter) {
             apply_program_option(options, *option);
         } else if (contains(test_flags, letter) || contains(test_valued, letter)) {
             apply_test_option(options.test, *option, scanner);

@@ -1,6 +1,7 @@
 // The whole command line of ucx_perftest.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,7 +24,9 @@ struct program_options {
     bool ipv6 = false;                   // -6
     std::vector<unsigned> cpus;          // -c
     std::vector<std::string> batch;      // -b
-    table_style style;                   // -f -v -N -q --csv --json
+    // --peer-timeout; 0: none
+    std::chrono::milliseconds limit_of_silence{120'000};
+    table_style style;  // -f -v -N -q --csv --json
     test_params test;
     // -n and -w as given: they hold for the lines of batch files that say something else, too.
     std::vector<std::string> lasting;

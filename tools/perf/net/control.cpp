@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "tools/common/failure.hpp"
 
@@ -28,6 +30,8 @@ std::string_view name_of(frame_type type) {
             return "failure";
         case frame_type::finish:
             return "finish";
+        case frame_type::alive:
+            return "alive";
     }
     return "unknown";
 }
@@ -50,30 +54,80 @@ void send_all(int fd, std::span<const std::byte> bytes) {
     }
 }
 
-// How long poll may sleep: for ever, or until the deadline.
-template<class TimePoint>
-int sleep_ms(const std::optional<TimePoint>& deadline) {
-    if (!deadline) return -1;
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(*deadline - TimePoint::clock::now());
-    return static_cast<int>(std::max<std::int64_t>(left.count(), 0)) + 1;
-}
-
 }  // namespace
 
 void control::send(frame_type type, std::span<const std::byte> content) {
     const auto header = pack_header({type, static_cast<std::uint32_t>(content.size())});
-    const std::lock_guard lock(sending_);
-    send_all(fd_.get(), header);
-    send_all(fd_.get(), content);
+    try {
+        const std::lock_guard lock(sending_);
+        send_all(fd_.get(), header);
+        send_all(fd_.get(), content);
+    } catch (const failure& reason) {
+        throw failure(last_words().value_or(reason.what()));
+    }
 }
 
-void control::read_exactly(std::span<std::byte> into, idle_work* idle,
-                           std::optional<clock::time_point> deadline) {
+void control::send_alive() noexcept {
+    const std::unique_lock lock(sending_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    try {
+        send_all(fd_.get(), pack_header({frame_type::alive, 0}));
+    } catch (...) {
+        // The watch sees the end of the connection; nobody else has to hear of it.
+    }
+}
+
+// Drops alive frames that wait to be read, so that they do not fill the socket while this side
+// measures for hours.
+void control::take_alive() noexcept {
+    const std::unique_lock lock(receiving_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    std::array<std::byte, frame_header_size> bytes{};
+    const auto size = static_cast<ssize_t>(bytes.size());
+    while (::recv(fd_.get(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT) == size) {
+        const auto header = parse_header(bytes);
+        if (!header || header->type != frame_type::alive || header->length != 0) return;
+        if (::recv(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) != size) return;
+        received_ += bytes.size();
+    }
+}
+
+bool control::is_silent() noexcept {
+    if (limit_of_silence_.count() == 0) return false;
+    take_alive();
+    int unread = 0;
+    if (::ioctl(fd_.get(), FIONREAD, &unread) != 0) unread = 0;
+    const std::uint64_t total = received_ + static_cast<std::uint64_t>(unread);
+    const clock::time_point now = clock::now();
+    if (std::exchange(last_total_, total) != total) last_heard_ = now;
+    return now - last_heard_.load() >= limit_of_silence_;
+}
+
+void control::check_time(const waiting& how) const {
+    const clock::time_point now = clock::now();
+    if (how.deadline) {
+        if (now < *how.deadline) return;
+        throw failure(
+            fmt::format("the peer sent nothing over the control connection in time, while this "
+                        "side waited for {}",
+                        how.wanted));
+    }
+    if (limit_of_silence_.count() == 0 || now - last_heard_.load() < limit_of_silence_) return;
+    throw failure(
+        fmt::format("the peer has said nothing for {} s, while this side waited for {}: it is "
+                    "stopped, or cannot be reached any more",
+                    limit_of_silence_.count() / 1000, how.wanted));
+}
+
+void control::read_exactly(std::span<std::byte> into, const waiting& how) {
+    // So that the end of either limit is noticed.
+    constexpr int longest_sleep_ms = 100;
     while (!into.empty()) {
         const ssize_t got = ::recv(fd_.get(), into.data(), into.size(), 0);
         if (got > 0) {
             into = into.subspan(static_cast<std::size_t>(got));
+            received_ += static_cast<std::uint64_t>(got);
+            last_heard_ = clock::now();
             continue;
         }
         if (got == 0) throw failure("the peer closed the control connection");
@@ -81,54 +135,60 @@ void control::read_exactly(std::span<std::byte> into, idle_work* idle,
         if (errno != EAGAIN) {
             throw failure(fmt::format("control connection: recv: {}", std::strerror(errno)));
         }
-        if (deadline && clock::now() >= *deadline) {
-            throw failure("the peer sent nothing over the control connection in time");
-        }
-        if (idle != nullptr) {
-            (*idle)();
+        check_time(how);
+        if (how.idle != nullptr) {
+            (*how.idle)();
         } else {
-            pollfd waiting{fd_.get(), POLLIN, 0};
-            ::poll(&waiting, 1, sleep_ms(deadline));
+            pollfd ready{fd_.get(), POLLIN, 0};
+            ::poll(&ready, 1, longest_sleep_ms);
         }
     }
 }
 
-frame control::read_frame(idle_work* idle, std::optional<clock::time_point> deadline) {
-    std::array<std::byte, frame_header_size> bytes{};
-    read_exactly(bytes, idle, deadline);
-    const std::optional<frame_header> header = parse_header(bytes);
-    if (!header) throw failure("the peer does not speak this version of the test protocol");
-    frame received{header->type, std::vector<std::byte>(header->length)};
-    read_exactly(received.content, idle, deadline);
-    if (received.type == frame_type::failure) {
-        throw failure("the peer reports: " + printable(received.content));
+frame control::read_frame(const waiting& how) {
+    const std::lock_guard lock(receiving_);
+    for (;;) {
+        std::array<std::byte, frame_header_size> bytes{};
+        read_exactly(bytes, how);
+        const std::optional<frame_header> header = parse_header(bytes);
+        if (!header) throw failure("the peer does not speak this version of the test protocol");
+        frame received{header->type, std::vector<std::byte>(header->length)};
+        read_exactly(received.content, how);
+        if (received.type == frame_type::failure) {
+            throw failure("the peer reports: " + printable(received.content));
+        }
+        if (received.type != frame_type::alive) return received;
     }
-    return received;
 }
 
-frame control::receive(frame_type expected, idle_work* idle, std::optional<frame_type> or_else) {
-    frame received = read_frame(idle, std::nullopt);
+frame control::receive_one_of(const waiting& how, frame_type expected,
+                              std::optional<frame_type> or_else) {
+    frame received = read_frame(how);
     if (received.type == expected || received.type == or_else) return received;
     throw failure(fmt::format("the peer sent a {} frame where a {} frame belongs",
                               name_of(received.type), name_of(expected)));
 }
 
+frame control::receive(frame_type expected, idle_work* idle, std::optional<frame_type> or_else) {
+    const std::string wanted = fmt::format("a {} frame", name_of(expected));
+    return receive_one_of({.wanted = wanted, .idle = idle}, expected, or_else);
+}
+
 frame control::receive_within(frame_type expected, std::chrono::milliseconds limit) {
-    frame received = read_frame(nullptr, clock::now() + limit);
-    if (received.type == expected) return received;
-    throw failure(fmt::format("the peer sent a {} frame where a {} frame belongs",
-                              name_of(received.type), name_of(expected)));
+    const std::string wanted = fmt::format("a {} frame", name_of(expected));
+    return receive_one_of({.wanted = wanted, .deadline = clock::now() + limit}, expected, {});
 }
 
 void control::barrier(idle_work& idle) {
     send(frame_type::barrier);
-    static_cast<void>(receive(frame_type::barrier, &idle));
+    static_cast<void>(receive_one_of({.wanted = "its barrier", .idle = &idle}, frame_type::barrier,
+                                     std::nullopt));
 }
 
 std::optional<std::string> control::last_words() noexcept {
     try {
         for (;;) {
-            static_cast<void>(read_frame(nullptr, clock::now()));
+            static_cast<void>(read_frame({.wanted = "its last words", .deadline = clock::now()}));
         }
     } catch (const failure& end) {
         const std::string_view text = end.what();

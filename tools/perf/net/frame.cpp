@@ -7,7 +7,7 @@ namespace tools::perf {
 namespace {
 
 constexpr std::array<char, 4> magic{'H', 'W', 'P', 'F'};
-constexpr std::uint16_t version = 1;
+constexpr std::uint16_t version = 2;
 
 template<class Integer>
 void put(std::byte* at, Integer value) noexcept {
@@ -42,7 +42,7 @@ std::optional<frame_header> parse_header(
     if (get<std::uint16_t>(&bytes[4]) != version) return std::nullopt;
     const auto type = get<std::uint16_t>(&bytes[6]);
     if (type < static_cast<std::uint16_t>(frame_type::hello) ||
-        type > static_cast<std::uint16_t>(frame_type::finish)) {
+        type > static_cast<std::uint16_t>(frame_type::alive)) {
         return std::nullopt;
     }
     const auto length = get<std::uint32_t>(&bytes[8]);

@@ -2,13 +2,16 @@
 //
 // offset size
 //      0    4  magic "HWPF"
-//      4    2  version of this format, 1
+//      4    2  version of this format, 2
 //      6    2  type of frame
 //      8    4  bytes of content that follow, at most max_content
 //
+// It begins with the opening of ucs/security/opening.hpp, then a hello from either side. Either
+// side sends alive every now and then until it ends, so the other one knows that it is not stopped.
+//
 // Little endian. Another magic or version ends the connection: both sides must be of one build
 // generation, there is no negotiation. Content:
-//   hello, barrier, finish  nothing
+//   hello, barrier, finish, alive  nothing
 //   test       strings, each ended by a zero byte: the batch label, then the option words
 //   addresses  per thread: 4 bytes length, then the worker address
 //   failure    text for people
@@ -25,7 +28,15 @@
 
 namespace tools::perf {
 
-enum class frame_type : std::uint16_t { hello = 1, test, addresses, barrier, failure, finish };
+enum class frame_type : std::uint16_t {
+    hello = 1,
+    test,
+    addresses,
+    barrier,
+    failure,
+    finish,
+    alive
+};
 
 inline constexpr std::size_t frame_header_size = 12;
 inline constexpr std::size_t max_content = std::size_t{16} << 20;

@@ -16,6 +16,8 @@ namespace tools::perf {
 namespace {
 
 constexpr int grace_ms = 5'000;
+// Rarely enough to disturb no measurement.
+constexpr int alive_interval_ms = 2'000;
 
 ucs::unique_fd new_eventfd() {
     ucs::unique_fd fd(::eventfd(0, EFD_CLOEXEC));
@@ -23,30 +25,41 @@ ucs::unique_fd new_eventfd() {
     return fd;
 }
 
-void poll_restarting(pollfd* fds, nfds_t count, int timeout_ms) {
-    while (::poll(fds, count, timeout_ms) < 0 && errno == EINTR) {
-    }
+// Returns false when the time is over.
+bool poll_restarting(pollfd* fds, nfds_t count, int timeout_ms) {
+    int ready = 0;
+    do {
+        ready = ::poll(fds, count, timeout_ms);
+    } while (ready < 0 && errno == EINTR);
+    return ready != 0;
 }
 
 }  // namespace
 
-peer_watch::peer_watch(int control_fd, stop_flag& stop)
-    : end_(new_eventfd()), thread_([this, control_fd, &stop] { run(control_fd, stop); }) {}
+peer_watch::peer_watch(control& peer, stop_flag& stop)
+    : end_(new_eventfd()), thread_([this, &peer, &stop] { run(peer, stop); }) {}
 
 peer_watch::~peer_watch() {
     ::eventfd_write(end_.get(), 1);
     thread_.join();
 }
 
-void peer_watch::run(int control_fd, stop_flag& stop) const {
-    std::array<pollfd, 2> fds{{{end_.get(), POLLIN, 0}, {control_fd, POLLRDHUP, 0}}};
-    poll_restarting(fds.data(), fds.size(), -1);
+void peer_watch::run(control& peer, stop_flag& stop) {
+    std::array<pollfd, 2> fds{{{end_.get(), POLLIN, 0}, {peer.fd(), POLLRDHUP, 0}}};
+    while (!poll_restarting(fds.data(), fds.size(), alive_interval_ms)) {
+        peer.send_alive();
+        if (!peer.is_silent()) continue;
+        found_silence_ = true;
+        break;
+    }
     if (fds[0].revents != 0) return;
     stop.request();
     fds[0].revents = 0;
     poll_restarting(fds.data(), 1, grace_ms);
     if (fds[0].revents != 0) return;
-    fmt::print(stderr, "ucx_perftest: the peer is gone and the library does not return; exiting\n");
+    fmt::print(stderr,
+               "ucx_perftest: the peer is gone or stopped and the library does not "
+               "return; exiting\n");
     std::_Exit(exit_failure);
 }
 

@@ -31,26 +31,6 @@ void set_option(int fd, int level, int name, int value) {
     }
 }
 
-void make_control_socket(int fd) {
-    if (::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) fail("fcntl(O_NONBLOCK)");
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 3);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
-}
-
-std::string name_of(const sockaddr_storage& address, socklen_t length) {
-    std::array<char, NI_MAXHOST> host{};
-    std::array<char, NI_MAXSERV> port{};
-    if (::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host.data(), host.size(),
-                      port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-        return "unknown";
-    }
-    const bool colons = std::strchr(host.data(), ':') != nullptr;
-    return fmt::format("{}{}{}:{}", colons ? "[" : "", host.data(), colons ? "]" : "", port.data());
-}
-
 using address_list = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
 address_list resolve(const std::string& host, std::uint16_t port, bool ipv6) {
@@ -87,8 +67,17 @@ ucs::unique_fd new_socket(int family, int flags) {
 
 }  // namespace
 
+void make_control_socket(int fd) {
+    if (::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) fail("fcntl(O_NONBLOCK)");
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 3);
+    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
 ucs::unique_fd listen_on(std::uint16_t port, bool ipv6) {
-    ucs::unique_fd fd = new_socket(ipv6 ? AF_INET6 : AF_INET, 0);
+    ucs::unique_fd fd = new_socket(ipv6 ? AF_INET6 : AF_INET, SOCK_NONBLOCK);
     set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
     sockaddr_in any4{};
     any4.sin_family = AF_INET;
@@ -99,25 +88,10 @@ ucs::unique_fd listen_on(std::uint16_t port, bool ipv6) {
     const auto* address =
         ipv6 ? reinterpret_cast<const sockaddr*>(&any6) : reinterpret_cast<const sockaddr*>(&any4);
     if (::bind(fd.get(), address, ipv6 ? sizeof(any6) : sizeof(any4)) != 0 ||
-        ::listen(fd.get(), 1) != 0) {
+        ::listen(fd.get(), SOMAXCONN) != 0) {
         fail(fmt::format("cannot listen on TCP port {}", port));
     }
     return fd;
-}
-
-accepted accept_one(const ucs::unique_fd& listener) {
-    sockaddr_storage address{};
-    socklen_t length = sizeof(address);
-    int fd = -1;
-    do {
-        length = sizeof(address);
-        fd =
-            ::accept4(listener.get(), reinterpret_cast<sockaddr*>(&address), &length, SOCK_CLOEXEC);
-    } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-    if (fd < 0) fail("accept on the control port");
-    accepted client{ucs::unique_fd(fd), name_of(address, length)};
-    make_control_socket(fd);
-    return client;
 }
 
 ucs::unique_fd connect_to(const std::string& host, std::uint16_t port, bool ipv6) {

@@ -16,11 +16,11 @@ using namespace tools::perf;
 namespace {
 
 struct pair_of_controls {
-    pair_of_controls() {
+    explicit pair_of_controls(std::chrono::milliseconds limit = control::default_limit_of_silence) {
         std::array<int, 2> fds{};
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()) == 0);
-        left = std::make_unique<control>(ucs::unique_fd(fds[0]));
-        right = std::make_unique<control>(ucs::unique_fd(fds[1]));
+        left = std::make_unique<control>(ucs::unique_fd(fds[0]), limit);
+        right = std::make_unique<control>(ucs::unique_fd(fds[1]), limit);
     }
     std::unique_ptr<control> left;
     std::unique_ptr<control> right;
@@ -88,6 +88,62 @@ TEST_CASE("silence ends after the limit") {
                     tools::failure);
 }
 
+TEST_CASE("a peer that says nothing is a failure that names what was waited for") {
+    const pair_of_controls pair(std::chrono::milliseconds(30));
+    counting_idle idle;
+    CHECK_THROWS_WITH(pair.right->barrier(idle),
+                      Catch::Contains("while this side waited for its barrier"));
+    CHECK(pair.left->receive(frame_type::barrier).content.empty());
+    CHECK_THROWS_WITH(pair.left->receive(frame_type::test),
+                      Catch::Contains("waited for a test frame"));
+    CHECK(pair.right->is_silent());
+}
+
+TEST_CASE("a peer that says that it is alive may take as long as it likes") {
+    const pair_of_controls pair(std::chrono::milliseconds(20));
+    // Sends after each pause, so that no pause, however long, is silence.
+    struct slow_peer final : idle_work {
+        explicit slow_peer(control& of) noexcept : end(of) {}
+        void operator()() override {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            if (++calls < 20) return end.send_alive();
+            end.send(frame_type::barrier);
+        }
+        control& end;
+        unsigned calls = 0;
+    } idle(*pair.left);
+    CHECK_NOTHROW(pair.right->barrier(idle));
+    CHECK(idle.calls == 20);
+}
+
+TEST_CASE("signs of life do not fill the socket while nobody reads") {
+    const pair_of_controls pair;
+    for (int i = 0; i < 100'000; ++i) {
+        pair.left->send_alive();
+        if (i % 100 == 0) CHECK_FALSE(pair.right->is_silent());
+    }
+    pair.left->send(frame_type::barrier);
+    CHECK(pair.right->receive(frame_type::barrier).content.empty());
+}
+
+TEST_CASE("what the peer reported counts more than a send that fails") {
+    pair_of_controls pair;
+    const std::string text = "disk full";
+    pair.left->send(frame_type::failure, std::as_bytes(std::span(text)));
+    pair.left.reset();
+    CHECK_THROWS_WITH(pair.right->send(frame_type::barrier), "the peer reports: disk full");
+    CHECK_THROWS_WITH(pair.right->send(frame_type::barrier), Catch::Contains("send:"));
+}
+
+TEST_CASE("the watch stops the test when the peer is silent") {
+    const pair_of_controls pair(std::chrono::milliseconds(1));
+    stop_flag stop;
+    const peer_watch watch(*pair.right, stop);
+    while (!stop.requested())
+        std::this_thread::yield();
+    CHECK(watch.found_silence());
+}
+
 TEST_CASE("the last words of a peer are found behind other frames") {
     pair_of_controls pair;
     const std::string text = "disk\nfull";
@@ -101,7 +157,7 @@ TEST_CASE("the last words of a peer are found behind other frames") {
 TEST_CASE("the watch stops the test when the connection ends") {
     pair_of_controls pair;
     stop_flag stop;
-    const peer_watch watch(pair.right->fd(), stop);
+    const peer_watch watch(*pair.right, stop);
     CHECK_FALSE(stop.requested());
     pair.left.reset();
     while (!stop.requested())
