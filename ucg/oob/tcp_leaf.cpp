@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "ucg/oob/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -88,8 +89,8 @@ void tcp_leaf::connect() {
 }
 
 void tcp_leaf::begin_connection(const ucs::net::socket_address& at) {
-    connecting_ =
-        ucs::unique_fd(::socket(at.ip().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    connecting_ = ucs::sys::within_budget(
+        ucs::unique_fd(::socket(at.ip().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
     if (!connecting_) return try_again(std::strerror(errno));
     try_until_ = ucs::time::now() + time_to_connect;
     state_ = state::connecting;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "ucg/oob/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -61,8 +62,8 @@ std::vector<socket_address> places_to_listen(const tcp_place& place) {
 
 // errno says why there is none.
 ucs::unique_fd listen_at(const socket_address& at) {
-    ucs::unique_fd socket(
-        ::socket(at.ip().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    ucs::unique_fd socket = ucs::sys::within_budget(
+        ucs::unique_fd(::socket(at.ip().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
     if (!socket) return {};
     const int yes = 1, no = 0;
     ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "ucg/oob/log.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -29,7 +30,7 @@ constexpr std::size_t most_early = 64 * 1024;
 
 ucs::result<std::unique_ptr<tcp_root>> tcp_root::make(const membership& who, std::uint64_t job,
                                                       ucs::unique_fd listener, const job_key& key) {
-    ucs::unique_fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+    ucs::unique_fd epoll = ucs::sys::within_budget(ucs::unique_fd(::epoll_create1(EPOLL_CLOEXEC)));
     bool good = static_cast<bool>(epoll);
     if (good && listener) {
         epoll_event event{};
@@ -128,8 +129,7 @@ void tcp_root::poll() {
 
 void tcp_root::accept_all() {
     for (std::size_t turn = 0; turn < size() + most_accepts; ++turn) {
-        ucs::unique_fd socket(
-            ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        ucs::unique_fd socket = ucs::sys::accept_within_budget(listener_.get());
         if (socket) {
             adopt(std::move(socket));
             continue;

@@ -97,7 +97,7 @@ int connection::open_events() noexcept {
     epoll_event wanted{};
     wanted.events = EPOLLIN;
     if (::epoll_ctl(watched_.get(), EPOLL_CTL_ADD, events_->fd, &wanted) != 0) return errno;
-    spare_ = ucs::unique_fd(::fcntl(watched_.get(), F_DUPFD_CLOEXEC, 0));
+    spare_ = ucs::sys::within_budget(ucs::unique_fd(::fcntl(watched_.get(), F_DUPFD_CLOEXEC, 0)));
     return spare_ ? 0 : errno;
 }
 
