@@ -16,9 +16,11 @@ set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG -g1 -fno-semantic-interposition")
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   # The sloppiness that precompiled headers need; and the list of headers comes from the compiler
-  # itself, so that what is not in the cache is not preprocessed twice.
+  # itself, so that what is not in the cache is not preprocessed twice. Clones and worktrees share what they have
+  # compiled: paths are told relative to the folder of the sources, and a debugger may be led to the clone that
+  # compiled an object first.
   set(ccache "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
-    "${CCACHE_PROGRAM}")
+    "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${CCACHE_PROGRAM}")
   set(CMAKE_C_COMPILER_LAUNCHER "${ccache}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${ccache}")
 endif()
