@@ -194,12 +194,13 @@ class LostRanks(unittest.TestCase):
             job.stdout.readline()  # the ranks are there
             time.sleep(0.3)
             ranks = children_of(job.pid)
-            self.assertEqual(len(ranks), 3)
-            os.kill(ranks[1], number)
+            if len(ranks) == 3:
+                os.kill(ranks[1], number)
             _, err = job.communicate(timeout=LIMIT)
         finally:
             job.kill()
             job.communicate()
+        self.assertEqual(len(ranks), 3, err)
         self.assertEqual(job.returncode, 1, err)
         return ranks, err
 
@@ -218,14 +219,14 @@ class LostRanks(unittest.TestCase):
 
     def test_stopped_rank(self):
         """The limit holds in operations and in everything that ranks do between them."""
-        for env in ({}, NO_ENGINE):
-            # Mostly in the operation, and mostly in the barriers before it.
-            for arguments in (["-s", "1m"], ["-s", "8"], ["-s", "8", "-m", "blocking"]):
-                with self.subTest(env=env, arguments=arguments):
-                    self.stop_one(env, *arguments)
+        # Mostly in the operation, and mostly in the barriers before it.
+        for env, arguments in ((NO_ENGINE, ["-s", "1m"]), ({}, ["-s", "8"]), ({}, ["-s", "8", "-m", "blocking"])):
+            with self.subTest(env=env, arguments=arguments):
+                self.stop_one(env, *arguments)
 
     def stop_one(self, env, *arguments):
-        ranks, err = self.signal_one(signal.SIGSTOP, env, "-T", "2", *arguments)
+        # The ranks must meet in this time as well, on a machine that is busy with other tests.
+        ranks, err = self.signal_one(signal.SIGSTOP, env, "-T", "8", *arguments)
         self.assertIn("ucg_perf: rank 1 was stopped by signal 19", err)
         # The library's line names rank 1, and mostly the tool's line as well. The tool has no line of a rank whose
         # operation ends later than its patience (what rank 1 did not take in is given up after ten seconds), and none
