@@ -26,7 +26,8 @@ ucs_status_t connection::send_frame(am_id id, std::byte* frame, std::size_t leng
     for (std::size_t at = wire::frame_header_size + length; at < total; ++at) {
         frame[at] = std::byte{0};
     }
-    if (!tx_.empty()) {
+    // can_send() says that there is no zero-copy message.
+    if (tx_.has_bytes()) {
         // What waits is in a buffer that is there.
         return tx_.append({frame, total}) ? UCS_OK : fail_for_memory("a message is lost");
     }

@@ -49,6 +49,9 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return begin_ == end_ && !zcopy_active_; }
 
+    // Bytes wait; while there is no zero-copy message that is the opposite of empty().
+    [[nodiscard]] bool has_bytes() const noexcept { return begin_ != end_; }
+
     // A frame of that many bytes can be appended.
     [[nodiscard]] bool has_room(std::size_t bytes) const noexcept {
         return !zcopy_active_ && bytes <= pool_.buffer_size() - (end_ - begin_);
