@@ -108,11 +108,21 @@ typedef struct ucg_oob {
     /** Answers what others ask of this rank; called again and again while something is published.
      * Never waits. */
     void (*progress)(void* arg);
+
+    /** Of ucg_oob_flags. */
+    uint32_t flags;
 } ucg_oob_t;
+
+enum ucg_oob_flags {
+    /** What goes over the object is read and changed by nobody but its ranks and those who could
+     * read the memory of the ranks anyway. Then ranks may give each other a random job key over it
+     * (UCG_RANDOM_JOB_KEY in docs/bootstrap.md). */
+    UCG_OOB_PRIVATE = 1u << 0
+};
 
 /** An object of one rank without functions: what a program begins with that sets its own. */
 #define UCG_OOB_INIT \
-    { sizeof(ucg_oob_t), 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(ucg_oob_t), 0, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /* Bundled objects
  *

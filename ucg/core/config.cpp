@@ -141,7 +141,16 @@ const ucs::config::table& config::options() {
                  "BANDWIDTH", "auto",
                  "Bytes per second between two nodes, from which the cheapest algorithms are "
                  "found. auto: it is measured when a group is made.",
-                 ucs::config::at_least("1").or_auto())}};
+                 ucs::config::at_least("1").or_auto()),
+             make_option<&config::random_job_key>(
+                 "RANDOM_JOB_KEY", "n",
+                 "Whether the processes of a group that were given no job key (UCX_JOB_KEY, "
+                 "UCX_JOB_KEY_FILE) agree on a random one for the worker that ucg makes, where "
+                 "what "
+                 "they found each other by is private: PMIx, a folder, or memory "
+                 "(docs/bootstrap.md). y: a group that spans nodes and gets none is not made. try: "
+                 "it goes on without. n: because that worker serves all groups of a process, and "
+                 "later ones may be with processes that cannot get the key.")}};
         for (const char* const name :
              {"OOB", "OOB_DIR", "OOB_JOB", "OOB_RANK", "OOB_SIZE", "OOB_PORT", "OOB_TIMEOUT"})
             all.options.push_back(make_option<&config::bootstrap>(

@@ -31,6 +31,7 @@ struct config {
     ucs::config::ternary lazy_addresses = ucs::config::ternary::automatic;
     ucs::config::duration latency;
     ucs::config::rate bandwidth;
+    ucs::config::ternary random_job_key = ucs::config::ternary::no;
     std::string bootstrap;  // only so that the names are known: ucg_oob_create_env() reads them
     // By collective: which algorithm to use (select/rules.hpp).
     std::array<std::string, schedule::collective_count> algorithms;

@@ -3,9 +3,15 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <new>
+#include <span>
+#include <string>
+
 #include "ucg/core/group.hpp"
 #include "ucg/core/log.hpp"
 #include "ucg/node/domains.hpp"
+#include "ucs/config/source.hpp"
+#include "ucs/security/job_key.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "ucs/time/turn.hpp"
@@ -36,6 +42,17 @@ std::uint32_t numa_of(const config& options) {
     return static_cast<std::uint32_t>(ucs::sys::hash_text(name)) >> 1;  // never `unknown`
 }
 
+// Whether the user has given one.
+ucs::result<bool> has_job_key() {
+    const auto source = ucs::config::source::read({}, {});
+    if (!source) return source.status();
+    auto given = ucs::config::load<ucs::security::job_key_settings>(*source);
+    if (!given) return given.status();
+    const bool is_set = !given->text.text.empty() || !given->file.empty();
+    ucs::security::erase(std::as_writable_bytes(std::span(given->text.text)));
+    return is_set;
+}
+
 }  // namespace
 
 ucs::result<std::unique_ptr<context>> context::make(const ucg_context_params_t& params) {
@@ -48,16 +65,25 @@ ucs::result<std::unique_ptr<context>> context::make(const ucg_context_params_t& 
     }
     auto chooses = select::selector::make(options->algorithms);
     if (!chooses) return chooses.status();
-    return std::unique_ptr<context>(new context(std::move(*options), std::move(*chooses), params));
+    bool is_key_fixed = true;
+    if (params.worker == nullptr && options->random_job_key != ucs::config::ternary::no) {
+        const auto is_set = has_job_key();
+        if (!is_set) return is_set.status();
+        is_key_fixed = *is_set;
+    }
+    return std::unique_ptr<context>(
+        new context(std::move(*options), std::move(*chooses), params, is_key_fixed));
 }
 
-context::context(config options, select::selector chooses, const ucg_context_params_t& params)
+context::context(config options, select::selector chooses, const ucg_context_params_t& params,
+                 bool is_key_fixed)
     : options_(std::move(options)),
       selector_(std::move(chooses)),
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       thread_mode_(params.thread_mode),
       node_(node_of(options_)),
       numa_(numa_of(options_)),
+      is_key_fixed_(is_key_fixed),
       worker_(params.worker) {}
 
 context::~context() {
@@ -97,13 +123,44 @@ ucs::result<ucp_worker_h> context::worker() noexcept {
     return worker_;
 }
 
+// A random key goes by a configuration of this context alone: the environment is the children's,
+// too.
+ucs_status_t context::open_ucp() noexcept try {
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+    params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
+    params.name = "ucg";
+    if (!job_key_) return ucp_init(&params, nullptr, &ucp_);
+    ucp_config_t* with = nullptr;
+    ucs_status_t status = ucp_config_read(nullptr, nullptr, &with);
+    if (status != UCS_OK) return status;
+    std::string text = job_key_->text();
+    status = ucp_config_modify(with, "JOB_KEY", text.c_str());
+    ucs::security::erase(std::as_writable_bytes(std::span(text)));
+    if (status == UCS_OK) status = ucp_init(&params, with, &ucp_);
+    ucp_config_release(with);
+    return status;
+} catch (const std::bad_alloc&) {
+    return UCS_ERR_NO_MEMORY;
+}
+
+key_offer context::offer_key(bool is_private, bool proposes) const noexcept {
+    const bool is_decided = is_key_fixed_ || (worker_ != nullptr && !job_key_);
+    key_offer made;
+    made.insists = options_.random_job_key == ucs::config::ternary::yes && !is_key_fixed_ ? 1 : 0;
+    made.origin = static_cast<std::uint32_t>(is_decided ? key_origin::fixed
+                                             : job_key_ ? key_origin::random
+                                                        : key_origin::open);
+    if (is_decided || (!job_key_ && !(is_private && proposes))) return made;
+    const random_job_key offered = job_key_ ? *job_key_ : random_job_key::make();
+    made.id = offered.id();
+    if (is_private) made.key = offered.data();
+    return made;
+}
+
 ucs_status_t context::make_worker() noexcept {
     if (ucp_ == nullptr) {
-        ucp_params_t params{};
-        params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
-        params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
-        params.name = "ucg";
-        const ucs_status_t status = ucp_init(&params, nullptr, &ucp_);
+        const ucs_status_t status = open_ucp();
         if (status != UCS_OK) return status;
     }
     ucp_worker_params_t params{};

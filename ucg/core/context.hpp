@@ -5,10 +5,12 @@
 #include <ucp/api/ucp.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ucg/core/config.hpp"
 #include "ucg/core/group_ids.hpp"
+#include "ucg/core/job_key.hpp"
 #include "ucg/net/address_book.hpp"
 #include "ucg/net/news.hpp"
 #include "ucg/select/selector.hpp"
@@ -47,6 +49,13 @@ public:
     // The worker, made at the first call if the program gave none.
     [[nodiscard]] ucs::result<ucp_worker_h> worker() noexcept;
     [[nodiscard]] ucs::result<std::vector<std::byte>> address();
+
+    // What this rank tells others about its job key. A rank that `proposes` makes one up if it has
+    // none; the key itself is in it only if the exchange is private.
+    [[nodiscard]] key_offer offer_key(bool is_private, bool proposes) const noexcept;
+    // The worker is to be made with this key; before there is one.
+    void adopt(const random_job_key& key) noexcept { job_key_ = key; }
+    [[nodiscard]] const std::optional<random_job_key>& job_key() const noexcept { return job_key_; }
     [[nodiscard]] net::news& told() noexcept { return told_; }
 
     void add(group& which) { groups_.push_back(&which); }
@@ -59,8 +68,10 @@ public:
     unsigned progress() noexcept;
 
 private:
-    context(config options, select::selector chooses, const ucg_context_params_t& params);
+    context(config options, select::selector chooses, const ucg_context_params_t& params,
+            bool is_key_fixed);
     [[nodiscard]] ucs_status_t make_worker() noexcept;
+    [[nodiscard]] ucs_status_t open_ucp() noexcept;
     void close_books() noexcept;
 
     const config options_;
@@ -70,7 +81,9 @@ private:
     const std::uint64_t node_;
     const std::uint32_t numa_;
     group_ids ids_;
-    ucp_context_h ucp_ = nullptr;  // of the own worker
+    const bool is_key_fixed_;                // by the user or the program
+    std::optional<random_job_key> job_key_;  // of the own worker
+    ucp_context_h ucp_ = nullptr;            // of the own worker
     ucp_worker_h worker_ = nullptr;
     bool listens_ = false;
     net::news told_;

@@ -24,6 +24,8 @@ public:
 
     [[nodiscard]] virtual schedule::rank_t rank() const noexcept = 0;
     [[nodiscard]] virtual schedule::rank_t size() const noexcept = 0;
+    // Whether a secret of the members may go over it.
+    [[nodiscard]] virtual bool is_private() const noexcept { return false; }
     // Where all members are found, by their ranks here, if that is known already. std::bad_alloc.
     [[nodiscard]] virtual net::contacts contacts() const { return {}; }
     // Lets the others look an address up, once another round is over, in what is returned; none: it
@@ -46,6 +48,9 @@ public:
 
     [[nodiscard]] schedule::rank_t rank() const noexcept override { return by_.rank; }
     [[nodiscard]] schedule::rank_t size() const noexcept override { return by_.size; }
+    [[nodiscard]] bool is_private() const noexcept override {
+        return (by_.flags & UCG_OOB_PRIVATE) != 0;
+    }
     [[nodiscard]] std::shared_ptr<net::asked_book> publish(
         std::span<const std::byte> address) override;
     [[nodiscard]] ucs_status_t begin(const void* own, void* all,

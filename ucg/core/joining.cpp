@@ -4,6 +4,7 @@
 
 #include "ucg/core/context.hpp"
 #include "ucg/core/log.hpp"
+#include "ucs/security/key.hpp"
 #include "ucs/sys/uuid.hpp"
 
 namespace ucg {
@@ -21,6 +22,7 @@ joining::joining(context& of, std::unique_ptr<exchange> by, const wish& what)
 // The round that is given up uses memory that goes before it.
 joining::~joining() {
     by_.reset();
+    forget_keys();
     if (!reserved_) return;
     context_.ids().release(proposal_);
     // Others may have become the group, and send.
@@ -116,6 +118,7 @@ ucs_status_t joining::say_who() {
     mine_.key = wish_.key;
     mine_.proposal = proposal_;
     mine_.options = context_.options().common();
+    mine_.job_key = context_.offer_key(by_->is_private(), by_->rank() == 0);
     return send(mine_, people_, stage::who);
 }
 
@@ -137,7 +140,10 @@ ucs_status_t joining::hear_who() {
             made_.processes.push_back(people_[members_[each]].process);
             made_.numa.push_back(people_[members_[each]].numa);
         }
-        if (needs_addresses()) find_addresses();
+        if (needs_addresses()) {
+            agree_on_key();
+            find_addresses();
+        }
         if (shares_memory() && made_.where.index_of(made_.rank) == 0) {
             own_memory_tag_ = ucs::sys::random_id();
             auto memory = node::segment::make(geometry(), own_memory_tag_);
@@ -147,8 +153,44 @@ ucs_status_t joining::hear_who() {
                 own_failure_ = memory.status();
         }
     }
+    forget_keys();
     prepare_how();
     return say_how();
+}
+
+// Before the worker is made, which has one key for as long as it lives.
+void joining::agree_on_key() {
+    std::vector<key_offer> offers;
+    for (const rank_t each : members_)
+        offers.push_back(people_[each].job_key);
+    const key_agreement agreed = ucg::agree_on_key(offers);
+    for (key_offer& each : offers)
+        ucs::security::erase(each.key);
+    if (agreed.what == key_agreement::outcome::random) {
+        if (agreed.key && !context_.job_key()) context_.adopt(*agreed.key);
+        ucs::log::debug(core_log, "the ranks of the group have a random job key in common");
+        return;
+    }
+    const bool differs = agreed.what == key_agreement::outcome::differs;
+    if (!differs && !agreed.insists) return;
+    if (agreed.insists && own_failure_ == UCS_OK) own_failure_ = UCS_ERR_REJECTED;
+    constexpr const char* reason =
+        "and UCG_RANDOM_JOB_KEY=y: the exchange is not private, or a rank has its worker already; "
+        "set the same UCX_JOB_KEY_FILE in all processes";
+    if (differs)
+        ucs::log::error(core_log,
+                        "rank {} of the group has not the random job key of others, and cannot "
+                        "reach them by tcp; set the same UCX_JOB_KEY_FILE in all processes",
+                        agreed.member);
+    else
+        ucs::log::error(core_log, "the group cannot be made: it gets no random job key, {}",
+                        reason);
+}
+
+void joining::forget_keys() noexcept {
+    ucs::security::erase(mine_.job_key.key);
+    for (who& each : people_)
+        ucs::security::erase(each.job_key.key);
 }
 
 // Those whom the exchange knows need not tell where they are.

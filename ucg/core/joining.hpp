@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ucg/core/exchange.hpp"
+#include "ucg/core/job_key.hpp"
 #include "ucg/net/address_book.hpp"
 #include "ucg/node/neighbours.hpp"
 #include "ucg/node/segment.hpp"
@@ -62,6 +63,7 @@ private:
         std::uint32_t proposal;  // of a number; none: all are to begin at 0
         std::uint32_t numa;      // of the domain that it runs on (node/domains.hpp)
         std::uint64_t options;   // a hash of those that must be the same
+        key_offer job_key;
     };
     struct how {
         std::uint32_t agreed;    // 1: the number is free here
@@ -91,6 +93,8 @@ private:
     ucs_status_t say_ready();
     ucs_status_t hear_ready();
     void compare_options();
+    void agree_on_key();
+    void forget_keys() noexcept;
     void find_addresses();
     [[nodiscard]] bool settle();
     [[nodiscard]] std::uint32_t leap() noexcept;

@@ -68,9 +68,9 @@ ucs_status_t guarded(const char* call, const Body& body) noexcept {
 }
 
 std::unique_ptr<ucg_oob_t> wrap(std::unique_ptr<exchange> made) {
-    auto object = std::make_unique<ucg_oob_t>(
-        ucg_oob_t{sizeof(ucg_oob_t), made->rank(), made->size(), allgather, test, release, nullptr,
-                  publish, lookup, withdraw, progress});
+    auto object = std::make_unique<ucg_oob_t>(ucg_oob_t{
+        sizeof(ucg_oob_t), made->rank(), made->size(), allgather, test, release, nullptr, publish,
+        lookup, withdraw, progress, made->is_private() ? std::uint32_t{UCG_OOB_PRIVATE} : 0});
     object->arg = made.release();
     return object;
 }

@@ -39,6 +39,8 @@ public:
     ~directory() override {
         if (!is_copy()) folder_.leave(rank(), size());
     }
+    // The folder and its files are closed to other users.
+    bool is_private() const noexcept override { return true; }
 
 private:
     ucs_status_t start() override {

@@ -41,6 +41,9 @@ public:
     [[nodiscard]] rank_t rank() const noexcept { return who_.rank; }
     [[nodiscard]] rank_t size() const noexcept { return who_.size; }
 
+    // As UCG_OOB_PRIVATE.
+    [[nodiscard]] virtual bool is_private() const noexcept { return false; }
+
     // As ucg_oob_t::allgather, test and release; the object is its own request.
     [[nodiscard]] ucs_status_t begin(const void* send, void* recv, std::size_t bytes) noexcept;
     [[nodiscard]] ucs_status_t test() noexcept;

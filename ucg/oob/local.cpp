@@ -22,6 +22,8 @@ public:
         // An object that nobody used here belongs to a process that has yet to come.
         if (has_entered_ && !is_copy()) leave(has_left);
     }
+    // The memory has no name, and its descriptor is the processes' own.
+    bool is_private() const noexcept override { return true; }
 
 private:
     ucs_status_t start() override {

@@ -15,6 +15,7 @@
 #include "ucg/oob/log.hpp"
 #include "ucg/oob/own_blocks.hpp"
 #include "ucg/oob/pmix_library.hpp"
+#include "ucs/security/key.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -254,6 +255,8 @@ public:
         : exchange(who), launcher_(launcher), instance_(instance) {
         own();  // the launcher knows which process this is
     }
+    // As private as the launcher's servers, which know the user of each process.
+    bool is_private() const noexcept override { return true; }
 
 private:
     ucs_status_t start() override {
@@ -426,6 +429,12 @@ private:
     void finish(ucs_status_t) noexcept override {
         if (is_fencing_ && !state_->fence_ended.load(std::memory_order_acquire)) session::spoil();
         is_fencing_ = false;
+        if (state_ != nullptr) {
+            // A block may hold a random job key.
+            const std::lock_guard guard(state_->lock);
+            for (std::vector<std::byte>& each : state_->blocks)
+                ucs::security::erase(each);
+        }
         state_.reset();
     }
 

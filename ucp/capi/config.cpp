@@ -33,6 +33,7 @@ ucs_status_t ucp_config_read(const char* env_prefix, const char* filename,
 }
 
 void ucp_config_release(ucp_config_t* config) {
+    if (config != nullptr) config->source.erase_secret("JOB_KEY");
     delete config;
 }
 

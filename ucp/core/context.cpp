@@ -117,6 +117,7 @@ ucs::result<std::unique_ptr<context>> context::create(
     }
     auto job_key = ucs::security::load_job_key(source);
     if (!job_key) return job_key.status();
+    source.erase_secret("JOB_KEY");
     std::unique_ptr<context> made(new context(params, std::move(source), std::move(*options)));
     made->job_key_ = *job_key;
     if (const ucs_status_t status = made->find_resources(components); status != UCS_OK) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "ucs/arch/cpu.hpp"
 #include "ucs/config/ini_file.hpp"
 #include "ucs/config/once.hpp"
+#include "ucs/config/secret_text.hpp"
 #include "ucs/config/text.hpp"
 #include "ucs/log/log.hpp"
 #include "ucs/sys/trusted_file.hpp"
@@ -162,6 +164,17 @@ void source::read_environment() {
 void source::set(std::string_view name, std::string_view text) {
     values_.insert_or_assign(std::string(name),
                              text_value{std::string(text), origin::program, "the program"});
+}
+
+void source::erase_secret(std::string_view name) noexcept {
+    const auto found = values_.find(name);
+    if (found == values_.end() || found->second.text.empty()) return;
+    std::string& text = found->second.text;
+    ::explicit_bzero(text.data(), text.size());
+    // Shorter than a key, so nothing is allocated.
+    const std::string_view mark = hidden_value;
+    text.resize(std::min(text.size(), mark.size()));
+    mark.copy(text.data(), text.size());
 }
 
 const text_value* source::find(std::string_view name) const {

@@ -42,6 +42,10 @@ public:
     // Sets NAME (without UCX_) from the program. No check: see registry::modify.
     void set(std::string_view name, std::string_view text);
 
+    // Overwrites the text of a secret option that has been read, and leaves a mark that there is
+    // one.
+    void erase_secret(std::string_view name) noexcept;
+
     [[nodiscard]] const text_value* find(std::string_view name) const;
     // The text for an option: by its own name, else by that of its family.
     [[nodiscard]] const text_value* find(const option& which) const;

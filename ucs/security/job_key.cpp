@@ -65,10 +65,11 @@ result<key> read_job_key(const std::string& path) {
 }
 
 result<std::optional<key>> load_job_key(const config::source& from) {
-    const auto options = config::load<job_key_settings>(from);
+    auto options = config::load<job_key_settings>(from);
     if (!options) return options.status();
     if (!options->text.text.empty()) {
         const auto parsed = parse_job_key(options->text.text);
+        erase(std::as_writable_bytes(std::span(options->text.text)));
         if (parsed) return std::optional(*parsed);
         log::error(self, "UCX_JOB_KEY has less than 16 characters; a key must be hard to guess");
         return parsed.status();

@@ -128,14 +128,17 @@ class Runs(unittest.TestCase):
         mpirun = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
         if not mpirun:
             self.skipTest("no mpirun")
-        done = subprocess.run(
-            [mpirun, "--oversubscribe", "-n", "2", PERF, "-s", "8", "-n", "5", "-V", "-f"],
-            capture_output=True, text=True, timeout=LIMIT, check=False,
-            env=clean(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
-        if done.returncode != 0 and "no PMIx library" in done.stderr:
-            self.skipTest("built without PMIx")
-        self.assertEqual(done.returncode, 0, done)
-        self.assertEqual([(row["ranks"], row["result"]) for row in rows(done.stdout)], [("2", "right")])
+        # Encryption needs a job key, which the ranks get over PMIx.
+        random_key = {**NO_ENGINE, "UCX_TLS": "tcp,self", "UCX_TCP_ENCRYPTION": "y", "UCG_RANDOM_JOB_KEY": "y"}
+        for more in ({}, random_key):
+            done = subprocess.run(
+                [mpirun, "--oversubscribe", "-n", "2", PERF, "-s", "8", "-n", "5", "-V", "-f"],
+                capture_output=True, text=True, timeout=LIMIT, check=False,
+                env=clean(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **more))
+            if done.returncode != 0 and "no PMIx library" in done.stderr:
+                self.skipTest("built without PMIx")
+            self.assertEqual(done.returncode, 0, done)
+            self.assertEqual([(row["ranks"], row["result"]) for row in rows(done.stdout)], [("2", "right")])
 
 
 class Mistakes(unittest.TestCase):

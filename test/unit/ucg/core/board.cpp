@@ -9,8 +9,8 @@ namespace test {
 board::board(std::uint32_t size) : seats_(size), members_(size) {
     for (std::uint32_t rank = 0; rank < size; ++rank) {
         seats_[rank] = {this, rank};
-        members_[rank] = {sizeof(ucg_oob_t), rank,    size,    allgather, test,    release,
-                          &seats_[rank],     publish, look_up, withdraw,  progress};
+        members_[rank] = {sizeof(ucg_oob_t), rank,    size,    allgather, test,     release,
+                          &seats_[rank],     publish, look_up, withdraw,  progress, 0};
     }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "test/support/environment.hpp"
+#include "test/support/log_capture.hpp"
 #include "ucg/core/context.hpp"
 #include "ucg/node/segment.hpp"
 
@@ -25,6 +26,8 @@ public:
     rank_t rank() const noexcept override { return rank_; }
     rank_t size() const noexcept override { return size_; }
     ucg::net::contacts contacts() const override { return known_; }
+    bool is_private() const noexcept override { return is_private_; }
+    void make_private() noexcept { is_private_ = true; }
     ucs_status_t begin(const void* own, void* all, std::size_t bytes) noexcept override {
         if (all_.size() <= round_) all_.resize(round_ + 1);
         all_[round_].resize(size_);
@@ -46,6 +49,7 @@ private:
     rounds& all_;
     const rank_t rank_, size_;
     const ucg::net::contacts known_;
+    bool is_private_ = false;
     std::size_t round_ = 0;
     std::byte* into_ = nullptr;
 };
@@ -132,4 +136,78 @@ TEST_CASE("joining: a descriptor that another memory has by now is refused") {
     std::memcpy(said[1][0].data() + descriptor_at, &descriptor, sizeof descriptor);
     CHECK(all[1]->advance() == UCS_ERR_SHMEM_SEGMENT);
     CHECK(all[0]->advance() == UCS_ERR_SHMEM_SEGMENT);
+}
+
+namespace {
+
+// How ranks on nodes of their own join, of which each has the option as given.
+std::vector<ucs_status_t> join_with_keys(std::vector<std::unique_ptr<ucg::context>>& contexts,
+                                         const std::vector<const char*>& options, bool is_private) {
+    rounds said;
+    std::vector<std::unique_ptr<ucg::joining>> all;
+    const auto size = static_cast<rank_t>(options.size());
+    for (rank_t i = 0; i < size; ++i) {
+        if (contexts.size() <= i) {
+            const test::env node("UCG_NODE_ID", std::to_string(i).c_str());
+            const test::env option("UCG_RANDOM_JOB_KEY", options[i]);
+            auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
+            REQUIRE(made);
+            contexts.push_back(std::move(*made));
+        }
+        auto by = std::make_unique<meeting>(said, i, size, ucg::net::contacts{});
+        if (is_private) by->make_private();
+        all.push_back(std::make_unique<ucg::joining>(
+            *contexts[i], std::move(by),
+            ucg::joining::wish{0, i, ucs::time::now() + 100 * ucs::time::second}));
+    }
+    std::vector<ucs_status_t> ends(size, UCS_INPROGRESS);
+    for (int turn = 0; turn < 20; ++turn)
+        for (rank_t i = 0; i < size; ++i)
+            if (ends[i] == UCS_INPROGRESS) ends[i] = all[i]->advance();
+    return ends;
+}
+
+}  // namespace
+
+TEST_CASE("joining: ranks that were given no job key agree on a random one") {
+    const test::env transports("UCX_TLS", "tcp,self");
+    const test::env level("UCX_LOG_LEVEL", "debug");
+    test::log_capture log;
+    std::vector<std::unique_ptr<ucg::context>> contexts;
+    const std::vector<ucs_status_t> good(3, UCS_OK);
+    SECTION("over a private exchange") {
+        CHECK(join_with_keys(contexts, {"y", "y", "try"}, true) == good);
+        REQUIRE(contexts[0]->job_key());
+        const std::string text = contexts[0]->job_key()->text();
+        for (const auto& each : contexts) {
+            REQUIRE(each->job_key());
+            CHECK(each->job_key()->text() == text);
+        }
+        CHECK(log.count(text.c_str()) == 0);
+        // The same ranks need no private exchange any more.
+        CHECK(join_with_keys(contexts, {"y", "y", "y"}, false) == good);
+    }
+    SECTION("not over one that others may read") {
+        CHECK(join_with_keys(contexts, {"try", "try", "try"}, false) == good);
+        CHECK_FALSE(contexts[0]->job_key());
+    }
+    SECTION("not where one has decided otherwise") {
+        CHECK(join_with_keys(contexts, {"try", "n", "try"}, true) == good);
+        CHECK_FALSE(contexts[0]->job_key());
+    }
+    SECTION("where one insists there is no group without") {
+        const auto ends = join_with_keys(contexts, {"y", "n", "try"}, true);
+        CHECK(ends == std::vector<ucs_status_t>(3, UCS_ERR_REJECTED));
+    }
+    SECTION("one that is given counts more") {
+        const test::env given("UCX_JOB_KEY", "0123456789abcdef0123456789abcdef");
+        CHECK(join_with_keys(contexts, {"y", "y", "y"}, true) == good);
+        CHECK_FALSE(contexts[0]->job_key());
+    }
+    SECTION("a later group with ranks that cannot get it goes on, with a line") {
+        CHECK(join_with_keys(contexts, {"try", "try"}, true) == std::vector<ucs_status_t>(2));
+        REQUIRE(contexts[0]->job_key());
+        CHECK(join_with_keys(contexts, {"try", "try", "n"}, true) == good);
+        CHECK(log.count("rank 2 of the group has not the random job key") == 3);
+    }
 }
