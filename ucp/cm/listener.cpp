@@ -21,14 +21,17 @@ ucs_status_t status_of(int error) noexcept {
     return UCS_ERR_UNREACHABLE;
 }
 
-// A client proves the job key in its next progress. As long as this takes, others wait to be
-// accepted; then those that do not go on are closed for them.
+// A client proves the job key in its next progress, and a connection over RDMA stands after one. As
+// long as this takes, others wait to be accepted; then those that do not go on are closed for them.
 constexpr ucs::time::nanoseconds time_for_proof = 250 * ucs::time::millisecond;
+// The kernel takes longer where many queue pairs are made at once.
+constexpr ucs::time::nanoseconds time_for_rdma = 2 * ucs::time::second;
 
 ucs::net::admission_limits limits(ucs::time::nanoseconds time_to_prove, bool has_rdma,
                                   bool has_key) noexcept {
     auto chosen = ucs::net::acceptor::default_limits(time_to_prove);
     if (has_key) chosen.time_of_preference = time_for_proof;
+    if (has_rdma) chosen.time_of_preference = time_for_rdma;
     if (!has_rdma) return chosen;
     // A queue pair with its descriptors costs as much as three sockets.
     chosen.most /= 3;
@@ -55,9 +58,10 @@ bool is_absence(int error) noexcept {
 }  // namespace
 
 struct listener::visitor final : ucs::net::acceptor::pending {
-    visitor(listener& where, std::unique_ptr<channel> by) noexcept
+    visitor(listener& where, std::unique_ptr<channel> by, bool rdma) noexcept
         : pending(by->fd()),
           at(where),
+          is_over_rdma(rdma),
           words(std::move(by)),
           now(where.manager_.job_key() != nullptr ? phase::unproven : phase::greeting),
           said(now == phase::unproven ? inbox::start::opening : inbox::start::frame_or_opening) {}
@@ -86,6 +90,7 @@ struct listener::visitor final : ucs::net::acceptor::pending {
     }
 
     listener& at;
+    const bool is_over_rdma;
     std::unique_ptr<channel> words;
     phase now;
     inbox said;
@@ -116,7 +121,8 @@ listener::listener(manager& of, const listener_params& params, doors open)
            .accept = [this](int door) -> std::unique_ptr<visitor> {
                std::unique_ptr<channel> words = doors_.accept(door);
                if (words == nullptr) return nullptr;
-               return std::make_unique<visitor>(*this, std::move(words));
+               return std::make_unique<visitor>(*this, std::move(words),
+                                                door != doors_.socket.get());
            },
            .accepts_per_turn = accepts_per_turn(doors_.rdma != nullptr, of.job_key() != nullptr)}) {
 }
@@ -196,6 +202,8 @@ listener::~listener() {
 }
 
 void listener::on_words(visitor& who) noexcept {
+    // Its device has answered ours, and no client can say anything before it knows.
+    if (who.is_over_rdma) acceptor_.prefer(who);
     if (who.proving && !has_agreed(who)) return;
     event what = event::end;
     switch (who.words->read(who.said)) {

@@ -79,6 +79,16 @@ def clients_and_servers_meet_over_rdma_alone(guest):
 
 
 @on(DEVICES)
+def clients_and_servers_prove_a_job_key_over_rdma(guest):
+    suite = tool(guest, "test/integration/api/ucp_api_test")
+    names = ",".join(f'"{name}"' for name in MEETINGS[:4])
+    settings = "UCX_TLS=rc_verbs,ud_verbs,self UCX_SOCKADDR_TLS_PRIORITY=rdmacm HAWSER_TEST_HOST=10.9.0.1"
+    key = "UCX_JOB_KEY=of-more-than-16-characters"
+    output = guest.check(f"ulimit -n 4096; {settings} {key} {NOTICED_SOON} {suite} {names}", 2 * LIMIT)
+    assert "All tests passed" in output, output
+
+
+@on(DEVICES)
 def client_that_finds_no_server_over_rdma_finds_one_by_tcp(guest):
     suite = tool(guest, "test/integration/api/ucp_api_test")
     output = guest.check(f"{ONLY_RDMA} HAWSER_TEST_HOST=10.9.0.1 {suite} 'a client goes on to the next way*'", LIMIT)
