@@ -441,6 +441,34 @@ TEST_CASE("receive buffers become more by the device's event, before anybody pro
     CHECK(received_buffers(b, "buffers") == "64");
 }
 
+TEST_CASE("a goodbye behind many messages counts more than a request that failed meanwhile") {
+    rc_verbs where({{"RC_VERBS_RETRY_COUNT", "1"},
+                    {"RC_VERBS_RX_QUEUE_LEN", "1024"},
+                    {"RC_VERBS_RX_BUFS_FIRST", "1024"}});
+    const test::log_capture log;
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto via = a.connect(b);
+    uct::ep& back = b.newest_partner();
+    // More than progress reads before it looks at requests that have ended.
+    constexpr std::uint32_t count = 400;
+    for (std::uint32_t sent = 0; sent < count; b.progress()) {
+        if (out.try_send(b, back, uct::op::am_short, 1, make_message({1, sent}, 16)) == UCS_OK)
+            ++sent;
+    }
+    b.close();
+    REQUIRE(out.try_send(a, *via, uct::op::am_short, 1, make_message({2, 0}, 16)) == UCS_OK);
+    ::sleep(2);
+    std::size_t turns = 0;
+    while (a.failures.empty() && ++turns < 1'000'000)
+        a.progress();
+    REQUIRE(a.failures.size() == 1);
+    CHECK(a.failures.front().status == UCS_ERR_NOT_CONNECTED);
+    CHECK(a.count(1) == count);
+}
+
 TEST_CASE("a receiver that has no buffer for longer than senders try ends their endpoints alone") {
     rc_verbs where({{"RC_VERBS_FC_ENABLE", "n"},
                     {"RC_VERBS_RX_QUEUE_LEN", "8"},

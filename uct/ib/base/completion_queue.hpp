@@ -25,6 +25,8 @@ public:
     // cannot do that, and wakes for each.
     [[nodiscard]] bool moderate(domain& on, unsigned count, unsigned microseconds) noexcept;
 
+    static constexpr unsigned most_in_batch = 16;
+
     // What has completed since, in order; empty: nothing, or the queue is broken.
     // Valid until the next call.
     [[nodiscard]] std::span<const ibv_wc> poll() noexcept {
@@ -62,7 +64,7 @@ private:
     event_inbox* told_;
     std::size_t count_ = 0;
     bool broken_ = false;
-    std::array<ibv_wc, 16> entries_{};
+    std::array<ibv_wc, most_in_batch> entries_{};
 };
 
 }  // namespace uct::ib

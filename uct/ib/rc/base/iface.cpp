@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ucs/config/source.hpp"
 #include "ucs/time/clock.hpp"
@@ -70,7 +71,7 @@ void iface::close() noexcept {
     const ucs::time::nanoseconds linger = ucs::time::from_seconds(options_.linger.seconds);
     while (!lingering_.empty() && !spent(owing() > 0 ? linger : std::min(linger, goodbye_time))) {
         drop_received();
-        reap_sends();
+        reap_sends(messages::leave);
         attend();
         bury();
     }
@@ -106,7 +107,7 @@ bool iface::has_work() const noexcept {
 
 unsigned iface::progress() {
     unsigned events = receive();
-    if (sends_are_due(events)) events += reap_sends();
+    if (sends_are_due(events)) events += reap_sends(messages::deliver);
     if (!ended_.empty()) events += tell_ended();
     // First who gives room back, then who waits for it: a worker may sleep after this round.
     if (!lingering_.empty() || !graves_.empty()) [[unlikely]]
@@ -119,27 +120,47 @@ unsigned iface::progress() {
     return events + dispatch_waiting() + report_failures();
 }
 
-unsigned iface::reap_sends() noexcept {
+unsigned iface::reap_sends(messages arrived) noexcept {
     const std::span<const ibv_wc> batch = sends_.poll();
-    for (const ibv_wc& each : batch) {
-        connection* const on = slots_[slot_of(each.wr_id)];
-        if (on == nullptr) continue;  // one that was destroyed meanwhile
-        if (each.status == IBV_WC_SUCCESS) [[likely]] {
-            on->complete(number_of(each.wr_id), UCS_OK);
-            if (on->error() != UCS_OK) [[unlikely]]
-                look_after(*on);
-            continue;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (batch[i].status != IBV_WC_SUCCESS && arrived == messages::deliver) [[unlikely]] {
+            reap_after_messages(batch.subspan(i));
+            break;
         }
-        if (on->error() == UCS_OK) {
-            ucs::log::diag(ib::ib_log, "{}: a request to {} failed: {}", where().device,
-                           on->user != nullptr ? on->user->peer_name() : "a peer",
-                           ibv_wc_status_str(each.status));
-        }
-        on->complete(number_of(each.wr_id), ib::status_of(each.status));
-        look_after(*on);
+        reap(batch[i]);
     }
     completions_ += batch.size();
     return static_cast<unsigned>(batch.size());
+}
+
+void iface::reap(const ibv_wc& which) noexcept {
+    connection* const on = slots_[slot_of(which.wr_id)];
+    if (on == nullptr) return;  // one that was destroyed meanwhile
+    if (which.status == IBV_WC_SUCCESS) [[likely]] {
+        on->complete(number_of(which.wr_id), UCS_OK);
+        if (on->error() != UCS_OK) [[unlikely]]
+            look_after(*on);
+        return;
+    }
+    if (on->error() == UCS_OK) {
+        ucs::log::diag(ib::ib_log, "{}: a request to {} failed: {}", where().device,
+                       on->user != nullptr ? on->user->peer_name() : "a peer",
+                       ibv_wc_status_str(which.status));
+    }
+    on->complete(number_of(which.wr_id), ib::status_of(which.status));
+    look_after(*on);
+}
+
+// A peer that has ended takes no requests any more, and has said goodbye before. What has arrived
+// is read first, so that an orderly end is not taken for a death. Handlers may end endpoints and
+// reap sends meanwhile, so the batch is copied.
+void iface::reap_after_messages(std::span<const ibv_wc> batch) noexcept {
+    std::array<ibv_wc, ib::completion_queue::most_in_batch> failed;
+    const auto end = std::copy(batch.begin(), batch.end(), failed.begin());
+    for (unsigned turns = receives_.size() / ib::completion_queue::most_in_batch + 1;
+         turns > 0 && receive() > 0; --turns) {
+    }
+    std::for_each(failed.begin(), end, [this](const ibv_wc& each) { reap(each); });
 }
 
 void iface::look_after(connection& failed) noexcept {
@@ -312,7 +333,7 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
     const ucs::time::nanoseconds end =
         ucs::time::now() + ucs::time::from_seconds(options_.linger.seconds);
     while (left->holds_memory() && left->connected() && ucs::time::now() < end)
-        reap_sends();
+        reap_sends(messages::leave);
     if (left->holds_memory() && left->connected()) {
         ucs::log::warn(ib::ib_log,
                        "{}: operations on the memory of a closed endpoint are canceled: its peer "

@@ -62,7 +62,11 @@ private:
     void on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept final;
     void fail_all(ucs_status_t status, completions then) noexcept final;
     [[nodiscard]] ib::receive_pool& pool() noexcept final { return *pool_; }
-    unsigned reap_sends() noexcept;
+    // Where nobody may be handed messages, a failed request is judged by itself.
+    enum class messages : std::uint8_t { deliver, leave };
+    unsigned reap_sends(messages arrived) noexcept;
+    void reap(const ibv_wc& which) noexcept;
+    void reap_after_messages(std::span<const ibv_wc> batch) noexcept;
     unsigned receive();
     void drop_received() noexcept;
     void take_control(std::uint32_t qp_number, std::uint32_t immediate) noexcept;

@@ -151,7 +151,7 @@ unsigned iface::progress() {
     unsigned events = arrived;
     if (sends_are_due(arrived)) events += reap_sends();
     events += tell_ended();
-    if (next_time_ != 0 && turn_++ % turns_per_look == 0) on_time(ucs::time::now());
+    if (next_time_ != 0 && turn_++ % turns_per_look == 0) events += look_at_time();
     if (!attention_.empty()) [[unlikely]]
         attend();
     // While more comes in, an answer may take the acknowledgement with it.
@@ -160,6 +160,22 @@ unsigned iface::progress() {
         bury();
     pool_->refill();
     return events + dispatch_waiting() + report_failures();
+}
+
+// What has arrived is read before anybody is found silent: after a pause of this process an
+// acknowledgement or a goodbye may wait behind other datagrams.
+unsigned iface::look_at_time() noexcept {
+    const ucs::time::nanoseconds now = ucs::time::now();
+    if (now < next_time_) return 0;
+    unsigned arrived = 0;
+    for (unsigned turns = receives_.size() / ib::completion_queue::most_in_batch + 1; turns > 0;
+         --turns) {
+        const unsigned more = receive();
+        if (more == 0) break;
+        arrived += more;
+    }
+    on_time(now);
+    return arrived;
 }
 
 bool iface::has_work() const noexcept {

@@ -117,6 +117,7 @@ private:
     void on_time(ucs::time::nanoseconds now) noexcept;
     void keep_time(connection& which) noexcept;
     unsigned reap_sends() noexcept;
+    unsigned look_at_time() noexcept;
     void send_failed(const ibv_wc& how) noexcept;
     unsigned tell_ended() noexcept;
     void tell(direct& ended) noexcept;
