@@ -10,6 +10,7 @@
 #include "ucs/config/general.hpp"
 #include "ucs/config/known.hpp"
 #include "ucs/config/openucx_options.hpp"
+#include "ucs/config/secret_text.hpp"
 #include "ucs/log/log.hpp"
 
 namespace config = ucs::config;
@@ -408,4 +409,18 @@ TEST_CASE("every option of the services has a right default and a help text") {
             CHECK(std::string_view(each.help).size() > 20);
         }
     }
+}
+
+TEST_CASE("the text of a secret option is overwritten when it has been read") {
+    config::source from = config::source::empty();
+    from.set("JOB_KEY", "0123456789abcdef0123456789abcdef");
+    const char* const place = from.find("JOB_KEY")->text.data();
+    from.erase_secret("JOB_KEY");
+    from.erase_secret("NO_SUCH_NAME");
+    CHECK(from.find("JOB_KEY")->text == config::hidden_value);
+    // The text has not moved, and nothing of the key is left behind the mark.
+    CHECK(from.find("JOB_KEY")->text.data() == place);
+    CHECK(from.find("JOB_KEY")->text.capacity() >= 32);
+    for (std::size_t i = std::string_view(config::hidden_value).size(); i < 32; ++i)
+        CHECK(place[i] == '\0');
 }
