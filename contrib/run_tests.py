@@ -230,7 +230,8 @@ class Run:
     def asan(self):
         for folder in ASAN:
             self.ctest("asan", "asan", folder)
-        self.ctest("asan", "asan", "integration", "-L", "sanitizer", *([] if self.args.long else ["-LE", "long"]))
+        for folder in ("integration", "adversary/faulty_peer"):
+            self.ctest("asan", "asan", folder, "-L", "sanitizer", *([] if self.args.long else ["-LE", "long"]))
 
     def tsan(self):
         """What has threads; the rest would run on one and find nothing."""
