@@ -79,7 +79,8 @@ class Addresses(Case):
                 for number in range(1, 31):
                     damaged = bytearray(good)
                     for _ in range(dice.choice((1, 2, 8))):
-                        damaged[dice.randrange(10, len(damaged))] = dice.randrange(256)
+                        # But for the key behind the id: with another one it is another worker's address.
+                        damaged[dice.choice((*range(10, 18), *range(42, len(damaged))))] = dice.randrange(256)
                     answer = peer.ask(f"ep {number} peer {sealed(damaged).hex()}")
                     if answer.startswith("ok"):
                         peer.ok(f"send s{number} {number} 1 8 1 1")
@@ -102,7 +103,8 @@ class Addresses(Case):
                 peer.init()
                 other.init()
                 good = bytes.fromhex(other.address)
-                for at in range(18, 40):  # behind the id: versions, and where the worker runs
+                # Behind the key: versions, and where the worker runs. An address with another key is another worker's.
+                for at in range(42, 64):
                     damaged = bytearray(good)
                     damaged[at] ^= 0x10
                     answer = peer.ask(f"ep 1 peer {sealed(damaged).hex()}")
