@@ -74,6 +74,8 @@ void make_control_socket(int fd) {
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 3);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    // The same time where something was sent, which is every few seconds: keep-alive is off then.
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 14'000);
 }
 
 ucs::unique_fd listen_on(std::uint16_t port, bool ipv6) {
