@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     const std::size_t piece = 1 + data[0];
     auto rest = std::as_bytes(std::span(data + 1, size - 1));
-    inbox box;
+    inbox box(static_cast<inbox::start>(data[0] % 3));
     while (!rest.empty()) {
         const std::span<std::byte> space = box.space();
         if (space.empty()) std::abort();
@@ -22,6 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 continue;
             case inbox::result::malformed:
                 if (box.why_not() == nullptr) std::abort();
+                return 0;
+            case inbox::result::opening:
+                if (box.beginning().empty()) std::abort();
                 return 0;
             case inbox::result::frame:
                 break;
