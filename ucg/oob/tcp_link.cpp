@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "ucs/net/answers.hpp"
+#include "ucs/net/stream_io.hpp"
 
 namespace ucg::oob {
 namespace {
@@ -52,16 +53,9 @@ void tcp_link::close() noexcept {
 }
 
 ucs::security::opening::step tcp_link::advance(ucs::security::opening& with) noexcept {
-    const auto send = [this](std::span<const std::byte> record) {
-        return ::send(fd(), record.data(), record.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
-               static_cast<ssize_t>(record.size());
-    };
-    const auto receive = [this](std::span<std::byte> into) -> ssize_t {
-        const ssize_t got = ::recv(fd(), into.data(), into.size(), MSG_DONTWAIT);
-        if (got < 0 && would_wait()) return 0;
-        return got > 0 ? got : -1;
-    };
-    return with.advance(send, receive);
+    return with.advance(
+        [this](std::span<const std::byte> record) { return ucs::net::send_whole(fd(), record); },
+        [this](std::span<std::byte> into) { return ucs::net::receive_some(fd(), into); });
 }
 
 bool tcp_link::is_silent() noexcept {

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "ucp/cm/connect.hpp"
+#include "ucs/net/stream_io.hpp"
 #include "uct/tcp/socket.hpp"
 
 namespace ucp::cm {
@@ -39,8 +40,7 @@ public:
     }
 
     [[nodiscard]] bool send(std::span<const std::byte> frame) noexcept override {
-        return ::send(fd(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
-               static_cast<ssize_t>(frame.size());
+        return ucs::net::send_whole(fd(), frame);
     }
 
     // The kernel delivers what it took, unless bytes are left unread: then it resets the
@@ -60,12 +60,7 @@ public:
 
 private:
     [[nodiscard]] ssize_t receive(std::span<std::byte> into) noexcept override {
-        ssize_t got = 0;
-        do {
-            got = ::recv(fd(), into.data(), into.size(), MSG_DONTWAIT);
-        } while (got < 0 && errno == EINTR);
-        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return 0;
-        return got > 0 ? got : -1;
+        return ucs::net::receive_some(fd(), into);
     }
 
     ucs::unique_fd socket_;

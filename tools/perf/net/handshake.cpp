@@ -4,14 +4,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <cerrno>
-#include <cstring>
-#include <new>
 #include <optional>
 
 #include "tools/common/failure.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/net/acceptor.hpp"
+#include "ucs/net/stream_io.hpp"
 #include "ucs/security/opening.hpp"
 
 namespace tools::perf {
@@ -25,24 +23,10 @@ constexpr ucs::time::nanoseconds time_to_prove = 10 * ucs::time::second;
 constexpr ucs::time::nanoseconds time_of_preference = 100 * ucs::time::millisecond;
 constinit const ucs::log::component perf_log{"tools.perf"};
 
-// As opening::advance wants it: 0: nothing now, -1: the connection ended.
-ssize_t receive_some(int fd, std::span<std::byte> into) noexcept {
-    ssize_t got = 0;
-    do {
-        got = ::recv(fd, into.data(), into.size(), MSG_DONTWAIT);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return 0;
-    return got > 0 ? got : -1;
-}
-
-bool send_whole(int fd, std::span<const std::byte> record) noexcept {
-    return ::send(fd, record.data(), record.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
-           static_cast<ssize_t>(record.size());
-}
-
 opening::step advance(opening& with, int fd) {
-    return with.advance([fd](std::span<const std::byte> record) { return send_whole(fd, record); },
-                        [fd](std::span<std::byte> into) { return receive_some(fd, into); });
+    return with.advance(
+        [fd](std::span<const std::byte> record) { return ucs::net::send_whole(fd, record); },
+        [fd](std::span<std::byte> into) { return ucs::net::receive_some(fd, into); });
 }
 
 // Connections to the server's port, one of which becomes the client.
@@ -102,7 +86,7 @@ private:
     void listen_to(visitor& who) noexcept {
         if (who.proving && !has_agreed(who)) return;
         const ssize_t got =
-            receive_some(who.socket.get(), std::span(who.hello).subspan(who.received));
+            ucs::net::receive_some(who.socket.get(), std::span(who.hello).subspan(who.received));
         if (got < 0) return acceptor_.reject(who, nullptr);
         who.received += static_cast<std::size_t>(got);
         if (who.received < who.hello.size()) return;
