@@ -67,4 +67,18 @@ private:
     std::array<ibv_wc, most_in_batch> entries_{};
 };
 
+// Calls `receive`, which reads a batch of `from` and returns how many messages it has taken, until
+// nothing more has arrived. Bounded by what the queue holds, so a sender cannot keep the caller.
+// Returns how many messages were taken in all.
+template<class Receive>
+unsigned receive_all(const completion_queue& from, const Receive& receive) {
+    unsigned taken = 0;
+    for (unsigned turns = from.size() / completion_queue::most_in_batch + 1; turns > 0; --turns) {
+        const unsigned more = receive();
+        if (more == 0) break;
+        taken += more;
+    }
+    return taken;
+}
+
 }  // namespace uct::ib

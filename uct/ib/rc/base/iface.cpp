@@ -157,9 +157,7 @@ void iface::reap(const ibv_wc& which) noexcept {
 void iface::reap_after_messages(std::span<const ibv_wc> batch) noexcept {
     std::array<ibv_wc, ib::completion_queue::most_in_batch> failed;
     const auto end = std::copy(batch.begin(), batch.end(), failed.begin());
-    for (unsigned turns = receives_.size() / ib::completion_queue::most_in_batch + 1;
-         turns > 0 && receive() > 0; --turns) {
-    }
+    ib::receive_all(receives_, [this] { return receive(); });
     std::for_each(failed.begin(), end, [this](const ibv_wc& each) { reap(each); });
 }
 

@@ -62,7 +62,8 @@ private:
     void on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept final;
     void fail_all(ucs_status_t status, completions then) noexcept final;
     [[nodiscard]] ib::receive_pool& pool() noexcept final { return *pool_; }
-    // Where nobody may be handed messages, a failed request is judged by itself.
+    // Says whether messages that have arrived may be handed out; where they may not, a failed
+    // request is judged by itself.
     enum class messages : std::uint8_t { deliver, leave };
     unsigned reap_sends(messages arrived) noexcept;
     void reap(const ibv_wc& which) noexcept;

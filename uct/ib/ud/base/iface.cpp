@@ -167,13 +167,7 @@ unsigned iface::progress() {
 unsigned iface::look_at_time() noexcept {
     const ucs::time::nanoseconds now = ucs::time::now();
     if (now < next_time_) return 0;
-    unsigned arrived = 0;
-    for (unsigned turns = receives_.size() / ib::completion_queue::most_in_batch + 1; turns > 0;
-         --turns) {
-        const unsigned more = receive();
-        if (more == 0) break;
-        arrived += more;
-    }
+    const unsigned arrived = ib::receive_all(receives_, [this] { return receive(); });
     on_time(now);
     return arrived;
 }
