@@ -34,7 +34,7 @@ const ucs::security::key* peer::shared_key() noexcept {
     try {
         const auto remote = address::parse(std::span<const std::byte>(packed_), &owner_.rejected());
         if (!remote) return nullptr;
-        if (const auto agreed = owner_.identity().agree(remote->identity))
+        if (const auto agreed = owner_.agree(remote->identity))
             shared_key_ = std::make_unique<ucs::security::key>(*agreed);
     } catch (const std::bad_alloc&) {
         ucs::log::error(wireup_log, "out of memory: no connection message to worker {:x} is proven",

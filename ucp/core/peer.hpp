@@ -65,7 +65,7 @@ public:
     void partner_joined(std::uint64_t attempt);
     // Says to a peer that asked why its lanes cannot be connected.
     void refuse_to_pair(std::uint64_t attempt);
-    // The same for a question to a worker that was here before this one.
+    // Does the same for a question to a worker that was here before this one.
     void refuse_to_pair(const wire::wireup_header& unwanted);
     // It says something about an endpoint, over lanes in pairs or others. False: these are not the
     // ones that we have, and what it says is to be dropped.

@@ -409,7 +409,7 @@ void peer::refuse_to_pair(std::uint64_t attempt) {
     say(wireup_type::unpaired, attempt, static_cast<std::uint64_t>(unpaired_reason::cannot), *over);
 }
 
-// In the name of the worker that was asked: the asker knows no other.
+// The header names the worker that was asked as its sender: the asker knows no other.
 void peer::refuse_to_pair(const wire::wireup_header& unwanted) {
     uct::ep* const over = lane_to_refuse_by();
     if (over == nullptr) return;

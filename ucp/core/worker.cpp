@@ -391,6 +391,12 @@ void worker::track_lane(const uct::ep& lane, std::size_t resource, peer* owner) 
                           attr.cost == uct::poll_cost::memory);
 }
 
+std::optional<ucs::security::key> worker::agree(const ucs::security::public_key& other) noexcept {
+    if (!last_agreement_ || last_agreement_->with != other)
+        last_agreement_.emplace(agreement{other, identity_.agree(other)});
+    return last_agreement_->key;
+}
+
 peer* worker::find_peer(std::uint64_t uid) noexcept {
     const auto known = peers_.find(uid);
     return known == peers_.end() ? nullptr : known->second.get();

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -142,14 +143,15 @@ public:
     [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
     // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
     peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
-    // The same with an address that nothing proves: it does not replace one that is known.
+    // Does the same with an address that nothing proves, which does not replace one that is known.
     peer* intern_unproven(std::uint64_t uid, std::span<const std::byte> packed);
     // nullptr: there is none.
     [[nodiscard]] peer* find_peer(std::uint64_t uid) noexcept;
 
     // --- listeners and endpoints by socket address (ucp/cm) ---
     [[nodiscard]] cm::manager& connections();
-    // Never in the table; goes with the last use. Of a worker that only has to be refused.
+    // Makes a peer that is never in the table and goes with its last use, for a worker that only
+    // has to be refused.
     [[nodiscard]] peer& add_passing_peer(std::uint64_t uid, std::span<const std::byte> packed);
     // For a client that does not know its server's worker yet.
     [[nodiscard]] peer& add_unknown_peer();
@@ -208,8 +210,13 @@ public:
     [[nodiscard]] const context& owner() const noexcept { return context_; }
     [[nodiscard]] const worker_params& params() const noexcept { return params_; }
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
-    // By which it proves connection messages, see ucp/wireup/proof.hpp.
+    // The worker proves connection messages by this pair, see ucp/wireup/proof.hpp.
     [[nodiscard]] const ucs::security::key_pair& identity() const noexcept { return identity_; }
+    // The key of connection messages with the worker that has this public key, see
+    // ucp/wireup/proof.hpp; nothing: no worker can have it. The last answer is kept, because a
+    // request is judged by the same key that its answer is proven by.
+    [[nodiscard]] std::optional<ucs::security::key> agree(
+        const ucs::security::public_key& other) noexcept;
     [[nodiscard]] uct::iface* interface(std::size_t resource) const noexcept {
         return interfaces_[resource].get();
     }
@@ -310,6 +317,11 @@ private:
     stream_rate streaming_;
     const worker_params params_;
     const ucs::security::key_pair identity_;
+    struct agreement {
+        ucs::security::public_key with;
+        std::optional<ucs::security::key> key;
+    };
+    std::optional<agreement> last_agreement_;
     const std::uint64_t uid_;
     std::unique_ptr<ucs::async::event_loop> events_;
     keepalive keepalive_;

@@ -203,7 +203,7 @@ void on_pair_message(worker& owner, const wireup_header& header, std::span<const
     }
 }
 
-// Who made the message, as far as can be told without changing anything.
+// The verdict on who made a message, found without changing anything.
 enum class origin : std::uint8_t { proven, forged, unknown };
 
 origin judge(bool proven) noexcept {
@@ -250,7 +250,7 @@ origin origin_of(worker& owner, const wireup_header& header, const wireup_header
     const auto theirs = address::parse(*packed, &owner.rejected());
     if (!theirs) return origin::unknown;  // which has been told
     if (theirs->uid() != header.uid) return origin::forged;
-    const auto shared = owner.identity().agree(theirs->identity);
+    const auto shared = owner.agree(theirs->identity);
     return judge(shared && is_proven(*shared, sent, body));
 }
 

@@ -30,7 +30,7 @@ namespace ucp::wireup {
 [[nodiscard]] ucs::security::tag make_receipt(const ucs::security::key& shared, std::uint64_t from,
                                               std::uint64_t number) noexcept;
 
-// Whether messages of this type hold a receipt.
+// Returns whether messages of this type hold a receipt.
 [[nodiscard]] constexpr bool can_be_refused(wire::wireup_type type) noexcept {
     using enum wire::wireup_type;
     return type == request || type == reply || type == bind || type == pair;
