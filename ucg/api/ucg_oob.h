@@ -109,13 +109,13 @@ typedef struct ucg_oob {
      * Never waits. */
     void (*progress)(void* arg);
 
-    /** Of ucg_oob_flags. */
+    /** A combination of ucg_oob_flags. */
     uint32_t flags;
 } ucg_oob_t;
 
 enum ucg_oob_flags {
-    /** What goes over the object is read and changed by nobody but its ranks and those who could
-     * read the memory of the ranks anyway. Then ranks may give each other a random job key over it
+    /** Only the ranks of the object, and those who could read the memory of the ranks anyway, can
+     * read and change what goes over it. Then ranks may give each other a random job key over it
      * (UCG_RANDOM_JOB_KEY in docs/bootstrap.md). */
     UCG_OOB_PRIVATE = 1u << 0
 };

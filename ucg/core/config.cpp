@@ -146,11 +146,11 @@ const ucs::config::table& config::options() {
                  "RANDOM_JOB_KEY", "n",
                  "Whether the processes of a group that were given no job key (UCX_JOB_KEY, "
                  "UCX_JOB_KEY_FILE) agree on a random one for the worker that ucg makes, where "
-                 "what "
-                 "they found each other by is private: PMIx, a folder, or memory "
-                 "(docs/bootstrap.md). y: a group that spans nodes and gets none is not made. try: "
-                 "it goes on without. n: because that worker serves all groups of a process, and "
-                 "later ones may be with processes that cannot get the key.")}};
+                 "the way by which they found each other is private: PMIx, a folder, or memory "
+                 "(docs/bootstrap.md). y: a group that spans nodes and gets no key is not made. "
+                 "try: it goes on without. n: no group gets one, because the worker serves all "
+                 "groups of a process, and later ones may be with processes that cannot get the "
+                 "key.")}};
         for (const char* const name :
              {"OOB", "OOB_DIR", "OOB_JOB", "OOB_RANK", "OOB_SIZE", "OOB_PORT", "OOB_TIMEOUT"})
             all.options.push_back(make_option<&config::bootstrap>(

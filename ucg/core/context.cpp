@@ -42,14 +42,15 @@ std::uint32_t numa_of(const config& options) {
     return static_cast<std::uint32_t>(ucs::sys::hash_text(name)) >> 1;  // never `unknown`
 }
 
-// Whether the user has given one.
+// Returns whether the user has given a job key.
 ucs::result<bool> has_job_key() {
-    const auto source = ucs::config::source::read({}, {});
+    auto source = ucs::config::source::read({}, {});
     if (!source) return source.status();
     auto given = ucs::config::load<ucs::security::job_key_settings>(*source);
     if (!given) return given.status();
     const bool is_set = !given->text.text.empty() || !given->file.empty();
     ucs::security::erase(std::as_writable_bytes(std::span(given->text.text)));
+    source->erase_secret("JOB_KEY");
     return is_set;
 }
 

@@ -50,8 +50,8 @@ public:
     [[nodiscard]] ucs::result<ucp_worker_h> worker() noexcept;
     [[nodiscard]] ucs::result<std::vector<std::byte>> address();
 
-    // What this rank tells others about its job key. A rank that `proposes` makes one up if it has
-    // none; the key itself is in it only if the exchange is private.
+    // Makes what this rank tells others about its job key. A rank that `proposes` makes one up if
+    // it has none; the key itself is in it only if the exchange is private.
     [[nodiscard]] key_offer offer_key(bool is_private, bool proposes) const noexcept;
     // The worker is to be made with this key; before there is one.
     void adopt(const random_job_key& key) noexcept { job_key_ = key; }

@@ -24,7 +24,7 @@ public:
 
     [[nodiscard]] virtual schedule::rank_t rank() const noexcept = 0;
     [[nodiscard]] virtual schedule::rank_t size() const noexcept = 0;
-    // Whether a secret of the members may go over it.
+    // Returns whether a secret of the members may go over it.
     [[nodiscard]] virtual bool is_private() const noexcept { return false; }
     // Where all members are found, by their ranks here, if that is known already. std::bad_alloc.
     [[nodiscard]] virtual net::contacts contacts() const { return {}; }

@@ -25,22 +25,22 @@ public:
     [[nodiscard]] const bytes& data() const noexcept { return bytes_; }
     // Says which key it is, and tells nothing about it. Never 0.
     [[nodiscard]] std::uint64_t id() const noexcept;
-    // As UCX_JOB_KEY takes it. The caller erases it.
+    // Returns the text that UCX_JOB_KEY takes. The caller erases it.
     [[nodiscard]] std::string text() const;
 
 private:
     bytes bytes_;
 };
 
-// Where the key of a rank's worker comes from.
+// The origin of the key of a rank's worker.
 enum class key_origin : std::uint32_t {
     open,    // there is no worker yet, and it may get a random key
     fixed,   // the user or the program has decided, or the worker was made without a key
     random,  // a group agreed on a random one
 };
 
-// What a rank tells the others about its key. From them, so it may be anything. The bytes of a key
-// are zero unless the exchange is private.
+// A rank tells the others this about its key. It comes from them, so it may be anything. The bytes
+// of a key are zero unless the exchange is private.
 struct key_offer {
     std::uint32_t origin = 0;   // a key_origin
     std::uint32_t insists = 0;  // 1: a group without a key is not to be made
@@ -48,7 +48,7 @@ struct key_offer {
     random_job_key::bytes key{};
 };
 
-// What the ranks of a group do, which each of them computes from the same offers.
+// The decision of the ranks of a group, which each of them computes from the same offers.
 struct key_agreement {
     enum class outcome {
         none,    // workers stay, or are made, as the options say

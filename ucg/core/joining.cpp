@@ -158,7 +158,7 @@ ucs_status_t joining::hear_who() {
     return say_how();
 }
 
-// Before the worker is made, which has one key for as long as it lives.
+// It happens before the worker is made, which has one key for as long as it lives.
 void joining::agree_on_key() {
     std::vector<key_offer> offers;
     for (const rank_t each : members_)
@@ -174,17 +174,16 @@ void joining::agree_on_key() {
     const bool differs = agreed.what == key_agreement::outcome::differs;
     if (!differs && !agreed.insists) return;
     if (agreed.insists && own_failure_ == UCS_OK) own_failure_ = UCS_ERR_REJECTED;
-    constexpr const char* reason =
-        "and UCG_RANDOM_JOB_KEY=y: the exchange is not private, or a rank has its worker already; "
-        "set the same UCX_JOB_KEY_FILE in all processes";
     if (differs)
         ucs::log::error(core_log,
                         "rank {} of the group has not the random job key of others, and cannot "
                         "reach them by tcp; set the same UCX_JOB_KEY_FILE in all processes",
                         agreed.member);
     else
-        ucs::log::error(core_log, "the group cannot be made: it gets no random job key, {}",
-                        reason);
+        ucs::log::error(core_log,
+                        "the group cannot be made: UCG_RANDOM_JOB_KEY=y, and it gets no random job "
+                        "key, because the exchange is not private or a rank has its worker "
+                        "already; set the same UCX_JOB_KEY_FILE in all processes");
 }
 
 void joining::forget_keys() noexcept {

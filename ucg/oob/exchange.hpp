@@ -41,7 +41,7 @@ public:
     [[nodiscard]] rank_t rank() const noexcept { return who_.rank; }
     [[nodiscard]] rank_t size() const noexcept { return who_.size; }
 
-    // As UCG_OOB_PRIVATE.
+    // Returns whether the exchange is private (UCG_OOB_PRIVATE).
     [[nodiscard]] virtual bool is_private() const noexcept { return false; }
 
     // As ucg_oob_t::allgather, test and release; the object is its own request.

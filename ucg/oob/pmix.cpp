@@ -255,7 +255,7 @@ public:
         : exchange(who), launcher_(launcher), instance_(instance) {
         own();  // the launcher knows which process this is
     }
-    // As private as the launcher's servers, which know the user of each process.
+    // The launcher's servers know the user of each process, and tell nothing to others.
     bool is_private() const noexcept override { return true; }
 
 private:

@@ -11,9 +11,11 @@ namespace ucg::oob {
 namespace {
 
 ucs::result<job_key> own_job_key() {
-    const auto options = ucs::config::source::read({}, {});
+    auto options = ucs::config::source::read({}, {});
     if (!options) return options.status();
-    return ucs::security::load_job_key(*options);
+    auto key = ucs::security::load_job_key(*options);
+    options->erase_secret("JOB_KEY");
+    return key;
 }
 
 }  // namespace
