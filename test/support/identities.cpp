@@ -25,7 +25,7 @@ seeded_identities::~seeded_identities() {
 
 }  // namespace test
 
-// In place of the function of the C library, which the library calls (ucs/sys/uuid.cpp), and
+// This replaces the function of the C library, which the library calls (ucs/sys/uuid.cpp), and
 // libsodium, which has to see it.
 extern "C" [[gnu::visibility("default")]] ssize_t getrandom(void* into, size_t size,
                                                             unsigned flags) {

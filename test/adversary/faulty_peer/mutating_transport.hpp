@@ -15,7 +15,7 @@ struct sent_bytes {
     std::size_t length = 0;
 };
 
-// What happens to messages. One per process; the thread of the worker, except `last_sent`.
+// Decides what happens to messages. One per process; the thread of the worker, except `last_sent`.
 class mutator {
 public:
     explicit mutator(std::uint64_t seed) : random_(seed) {}
@@ -25,7 +25,7 @@ public:
     // Changes a message of `length` bytes in memory for `capacity`, and its id. Returns its length.
     std::size_t change(uct::am_id& id, std::byte* message, std::size_t length,
                        std::size_t capacity);
-    // Whether the message is to be sent twice.
+    // Returns whether the message is to be sent twice.
     [[nodiscard]] bool repeats() { return active_ && random_() % 32 == 0; }
 
     // Shared with the thread that flips bytes in messages. Messages in other memory than shared

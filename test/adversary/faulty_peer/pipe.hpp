@@ -1,4 +1,4 @@
-// What the two processes tell each other before the attack, as lines of hexadecimal bytes.
+// The two processes tell each other this before the attack, as lines of hexadecimal bytes.
 #pragma once
 
 #include <cstddef>

@@ -85,7 +85,7 @@ private:
     bool has_ended_ = false;
 };
 
-// What the honest peer sends: the faulty one cannot make such messages, because it does not know
+// The honest peer sends these: the faulty one cannot make such messages, because it does not know
 // the secret.
 struct honest_header {
     std::uint64_t secret;
@@ -335,7 +335,7 @@ private:
 
     // --- the end ---
     void end() {
-        // What waited for the faulty peer has ended with it, without any help.
+        // Every operation that waited for the faulty peer has ended with it, without any help.
         wait("what waited for the faulty peer ends", [&] { return running_.empty(); });
         ends_ = true;
         ucp_request_param_t force{};

@@ -467,7 +467,7 @@ class LostPeers(unittest.TestCase):
                 done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "tag_lat", env=theirs)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn(said, done.stderr)
-                # And whoever has the key is served.
+                # A client that has the key is served.
                 self.assertEqual(self.served(server, mine).count("no connection with the client"), 1)
 
     def test_server_refuses_impossible_tests(self):

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
-#include "test/unit/ucp/support/raw_peer.hpp"
+#include "test/unit/ucp/support/loopback_server.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/cm/endpoint.hpp"
 
@@ -14,34 +14,14 @@ namespace wire = ucp::wire;
 
 namespace {
 
-// Takes connections and says nothing.
-class silent_server {
-public:
-    silent_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        at_.sin_family = AF_INET;
-        at_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof at_;
-        auto* const at = reinterpret_cast<sockaddr*>(&at_);
-        REQUIRE(::bind(socket_.get(), at, length) == 0);
-        REQUIRE(::listen(socket_.get(), 1) == 0);
-        REQUIRE(::getsockname(socket_.get(), at, &length) == 0);
-    }
-    [[nodiscard]] ucp_ep_h client_of(const raw_world& in) const {
-        ucp_ep_params_t params{};
-        params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
-                            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
-        params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-        params.sockaddr = {reinterpret_cast<const sockaddr*>(&at_), sizeof at_};
-        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-        ucp_ep_h made = nullptr;
-        REQUIRE(ucp_ep_create(in.worker_handle(), &params, &made) == UCS_OK);
-        return made;
-    }
-
-private:
-    ucs::unique_fd socket_;
-    sockaddr_in at_{};
-};
+// The bind that the client's server would send.
+wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
+    wire::wireup_header said{wire::wireup_type::bind, {}, in.peer.uid(),
+                             in.worker->uid(),        55, client.id()};
+    const std::uint64_t token = client.by_socket()->token();
+    std::memcpy(said.pad, &token, sizeof said.pad);
+    return said;
+}
 
 }  // namespace
 
@@ -118,9 +98,8 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
 
 TEST_CASE("a client that nobody has bound takes no answer, in whose name it may come", "[cm]") {
     raw_world in({});
-    const silent_server server;
-    const ucp_ep_h made = server.client_of(in);
-    const ucp::ep& client = ucp::capi::from(made);
+    const loopback_server server;
+    const ucp::ep& client = server.client_of(in);
     // The peer object of those that wait says 0.
     const std::uint64_t uid = GENERATE(false, true) ? in.peer.uid() : 0;
     const auto what =
@@ -146,12 +125,9 @@ std::vector<std::byte> address_of_another(const raw_world& in) {
 
 TEST_CASE("a bind that its server has not proven changes nothing", "[cm]") {
     raw_world in({});
-    const silent_server server;
-    ucp::ep& client = ucp::capi::from(server.client_of(in));
-    wire::wireup_header said{wire::wireup_type::bind, {}, in.peer.uid(),
-                             in.worker->uid(),        55, client.id()};
-    const std::uint64_t token = client.by_socket()->token();
-    std::memcpy(said.pad, &token, sizeof said.pad);
+    const loopback_server server;
+    ucp::ep& client = server.client_of(in);
+    const wire::wireup_header said = bind_of(in, client);
     const wire::wireup_header sealed = in.peer.sealed(said, in.peer.address());
     const test::log_capture log;
     in.peer.send_as_it_is(said, in.peer.address());         // no proof
@@ -168,13 +144,10 @@ TEST_CASE("a bind that its server has not proven changes nothing", "[cm]") {
 TEST_CASE("a bind with an address that is not the server's ends the connection, with one line",
           "[cm]") {
     raw_world in({});
-    const silent_server server;
-    const ucp::ep& client = ucp::capi::from(server.client_of(in));
+    const loopback_server server;
+    const ucp::ep& client = server.client_of(in);
     const bool readable = GENERATE(false, true);
-    wire::wireup_header said{wire::wireup_type::bind, {}, in.peer.uid(),
-                             in.worker->uid(),        55, client.id()};
-    const std::uint64_t token = client.by_socket()->token();
-    std::memcpy(said.pad, &token, sizeof said.pad);
+    const wire::wireup_header said = bind_of(in, client);
     const test::log_capture log;
     in.peer.send(wire::wireup, said,
                  readable ? address_of_another(in) : std::vector<std::byte>(20, std::byte{0xee}));
@@ -189,12 +162,9 @@ TEST_CASE("a bind with an address that is not the server's ends the connection, 
 TEST_CASE("a bind that comes again for a client that has failed is refused", "[cm]") {
     // The client had answered, and failed with its lanes before the server heard either.
     raw_world in({});
-    const silent_server server;
-    ucp::ep& client = ucp::capi::from(server.client_of(in));
-    wire::wireup_header said{wire::wireup_type::bind, {}, in.peer.uid(),
-                             in.worker->uid(),        55, client.id()};
-    const std::uint64_t token = client.by_socket()->token();
-    std::memcpy(said.pad, &token, sizeof said.pad);
+    const loopback_server server;
+    ucp::ep& client = server.client_of(in);
+    const wire::wireup_header said = bind_of(in, client);
     in.peer.send(wire::wireup, said, in.peer.address());
     in.settle();
     REQUIRE(client.connection() == ucp::wireup::state::ready);

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "test/support/log_capture.hpp"
-#include "test/unit/ucp/support/raw_peer.hpp"
+#include "test/unit/ucp/support/loopback_server.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/cm/conn_request.hpp"
 #include "ucp/cm/connect.hpp"
@@ -27,13 +27,6 @@ const settings without_key;
 
 key job_key(const char* text = key_text) {
     return key::from_text(text);
-}
-
-sockaddr_in loopback() {
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return at;
 }
 
 // A worker that listens.
@@ -88,38 +81,6 @@ opening_failure open_with(server& at, ucp::cm::channel& client, const key* share
     REQUIRE(mine.now() != opening::step::incomplete);
     return mine.failure();
 }
-
-// Takes connections, and says what the test tells it.
-class raw_server {
-public:
-    raw_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), at_(loopback()) {
-        auto* const at = reinterpret_cast<sockaddr*>(&at_);
-        socklen_t length = sizeof at_;
-        REQUIRE(::bind(socket_.get(), at, length) == 0);
-        REQUIRE(::listen(socket_.get(), 4) == 0);
-        REQUIRE(::getsockname(socket_.get(), at, &length) == 0);
-    }
-    [[nodiscard]] ucp::ep& client_of(const raw_world& in) const {
-        ucp_ep_params_t params{};
-        params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
-                            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
-        params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-        params.sockaddr = {reinterpret_cast<const sockaddr*>(&at_), sizeof at_};
-        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-        ucp_ep_h made = nullptr;
-        REQUIRE(ucp_ep_create(in.worker_handle(), &params, &made) == UCS_OK);
-        return ucp::capi::from(made);
-    }
-    [[nodiscard]] ucs::unique_fd accept() const {
-        ucs::unique_fd made(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        REQUIRE(made);
-        return made;
-    }
-
-private:
-    ucs::unique_fd socket_;
-    sockaddr_in at_;
-};
 
 void turn(raw_world& in) {
     in.worker->look_everywhere();
@@ -222,7 +183,7 @@ TEST_CASE("a listener without a job key tells a client with one", "[cm]") {
 
 TEST_CASE("a client with a job key tells a server nothing that does not prove it", "[cm]") {
     raw_world in(with_key);
-    const raw_server there;
+    const loopback_server there;
     const test::log_capture log;
     const ucp::ep& client = there.client_of(in);
     const ucs::unique_fd socket = there.accept();
@@ -248,7 +209,7 @@ TEST_CASE("a client with a job key tells a server nothing that does not prove it
 
 TEST_CASE("a client without the server's job key is told so", "[cm]") {
     raw_world in(without_key);
-    const raw_server there;
+    const loopback_server there;
     const test::log_capture log;
     const ucp::ep& client = there.client_of(in);
     const ucs::unique_fd socket = there.accept();
@@ -265,7 +226,7 @@ TEST_CASE("a client without the server's job key is told so", "[cm]") {
 
 TEST_CASE("a refusal counts more than the reset that follows it", "[cm]") {
     raw_world in(without_key);
-    const raw_server there;
+    const loopback_server there;
     const test::log_capture log;
     const ucp::ep& client = there.client_of(in);
     ucs::unique_fd socket = there.accept();

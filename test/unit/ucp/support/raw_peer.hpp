@@ -48,7 +48,7 @@ public:
                        const std::vector<std::byte>& body = {}) {
         send_raw(*lane_, ucp::wire::wireup, &header, sizeof header, body);
     }
-    // With receipt and proof. One that holds a receipt keeps it.
+    // Adds receipt and proof; a header that holds a receipt keeps it.
     [[nodiscard]] ucp::wire::wireup_header sealed(ucp::wire::wireup_header header,
                                                   const std::vector<std::byte>& body) const;
     [[nodiscard]] const ucs::security::key_pair& keys() const noexcept { return keys_; }

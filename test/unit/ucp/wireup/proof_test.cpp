@@ -100,7 +100,7 @@ TEST_CASE("a connection message without its proof is dropped and changes nothing
         INFO(each.name << ", type " << static_cast<unsigned>(header.type) << ", proof "
                        << static_cast<int>(kind));
         if (kind == proof::of_others) {
-            // Of somebody who knows the addresses of both workers and the private key of neither.
+            // The sender knows the addresses of both workers and the private key of neither.
             const auto keys = ucs::security::key_pair::random();
             const auto shared = keys.agree(in.worker->identity().open());
             header.receipt = ucp::wireup::make_receipt(*shared, header.uid, header.ep);

@@ -1,0 +1,56 @@
+// A server by socket address that a test plays by hand.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace ucp_test {
+
+// The loopback interface, at any port.
+inline sockaddr_in loopback() {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return at;
+}
+
+// Listens, and says nothing to its clients; the test may accept them and speak.
+class loopback_server {
+public:
+    loopback_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), at_(loopback()) {
+        auto* const at = reinterpret_cast<sockaddr*>(&at_);
+        socklen_t length = sizeof at_;
+        REQUIRE(::bind(socket_.get(), at, length) == 0);
+        REQUIRE(::listen(socket_.get(), 4) == 0);
+        REQUIRE(::getsockname(socket_.get(), at, &length) == 0);
+    }
+    // Makes an endpoint that connects to the server.
+    [[nodiscard]] ucp::ep& client_of(const raw_world& in) const {
+        ucp_ep_params_t params{};
+        params.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
+                            UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+        params.sockaddr = {reinterpret_cast<const sockaddr*>(&at_), sizeof at_};
+        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        ucp_ep_h made = nullptr;
+        REQUIRE(ucp_ep_create(in.worker_handle(), &params, &made) == UCS_OK);
+        return ucp::capi::from(made);
+    }
+    [[nodiscard]] ucs::unique_fd accept() const {
+        ucs::unique_fd made(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        REQUIRE(made);
+        return made;
+    }
+
+private:
+    ucs::unique_fd socket_;
+    sockaddr_in at_{};
+};
+
+}  // namespace ucp_test
