@@ -50,7 +50,7 @@ tools::run_conditions conditions_of(const options& wanted) {
     return {"ucg_perf", wanted.arguments, loaded_libraries()};
 }
 
-// What the rows are measured of, in their order.
+// Lists the subjects of the rows, in their order.
 std::vector<subject> subjects_of(const options& wanted) {
     std::vector<const char*> algorithms;
     for (const std::string& each : wanted.algorithms)

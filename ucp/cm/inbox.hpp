@@ -14,7 +14,7 @@ class inbox {
 public:
     enum class result { incomplete, frame, opening, malformed };
 
-    // What the first bytes may be.
+    // Says what the first bytes may be.
     enum class start {
         frame,
         frame_or_opening,  // of a client, while this side has no job key

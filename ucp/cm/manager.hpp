@@ -75,7 +75,7 @@ public:
     [[nodiscard]] std::vector<carrier> carriers(const char* function) const;
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] const std::shared_ptr<unanswered>& requests() const noexcept { return requests_; }
-    // What clients and listeners have to prove; null: there is no job key.
+    // The key that clients and listeners have to prove; null: there is no job key.
     [[nodiscard]] const ucs::security::key* job_key() const noexcept;
     // How long a client may take to say who it is, and connecting to a listener.
     [[nodiscard]] ucs::time::nanoseconds patience() const noexcept;

@@ -82,7 +82,8 @@ public:
 
     // The candidate that has to end because a limit is exceeded; nullptr: none has to.
     [[nodiscard]] candidate* excess(ucs::time::nanoseconds now) noexcept;
-    // Whether to accept nothing, because many peers are about to prove themselves.
+    // Returns whether the caller has to accept nothing, because many peers are about to prove
+    // themselves.
     [[nodiscard]] bool is_busy() const noexcept;
     // The candidate that is worth least, for a caller that is out of descriptors or memory;
     // nullptr: there is none.

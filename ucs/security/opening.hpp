@@ -13,9 +13,9 @@
 //   proof      4   the client  16: the client's proof; the opening is over
 //   refusal    5   either      as many as the record would have that it stands for; the last one
 //
-// The context of the proofs is the purpose of the connection and the header of the hello, so a
-// proof is of no use for a connection of another purpose. All fields are little-endian. A side
-// refuses every version but its own.
+// The context of the proofs is the purpose of the connection, so a proof is of no use for a
+// connection of another purpose. The header of the hello is not under the proofs: a side refuses
+// every version but its own, so there is nothing to choose by it. All fields are little-endian.
 #pragma once
 
 #include <cstdint>
@@ -75,8 +75,8 @@ public:
     // Whether a whole valid record has arrived.
     [[nodiscard]] bool has_record() const noexcept { return has_record_; }
 
-    // Whether a connection that begins with these bytes begins with an opening. Caller must have at
-    // least `mark_size` bytes.
+    // Returns whether a connection that begins with these bytes begins with an opening. Caller must
+    // have at least `mark_size` bytes.
     static constexpr std::size_t mark_size = 4;
     [[nodiscard]] static bool begins_with(bytes received) noexcept;
 

@@ -41,8 +41,8 @@ enum class file_trust {
 [[nodiscard]] opened_file open_for_reading(const std::string& path, file_trust trust,
                                            std::optional<uid_t> installer = std::nullopt);
 
-// The same for a file of a folder that the caller has open, and has checked itself. Takes `own` and
-// `secret`.
+// Does the same for a file of a folder that the caller has open, and has checked itself. Takes
+// `own` and `secret`.
 [[nodiscard]] opened_file open_for_reading_in(int folder, const std::string& name,
                                               file_trust trust);
 

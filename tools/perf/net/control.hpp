@@ -59,8 +59,8 @@ public:
     // Tells the peer that this process is alive, unless it is being told more. Never throws, and
     // waits only where the peer has not read for long. Any thread.
     void send_alive() noexcept;
-    // Whether the peer has said nothing for the limit of silence, also nothing that waits to be
-    // read. Any one thread beside the main one.
+    // Returns whether the peer has said nothing for the limit of silence, also nothing that waits
+    // to be read. Any one thread beside the main one.
     [[nodiscard]] bool is_silent() noexcept;
     [[nodiscard]] std::chrono::milliseconds limit_of_silence() const noexcept {
         return limit_of_silence_;
@@ -69,7 +69,7 @@ public:
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
 private:
-    // What a read waits for, and how long: until a time, or while the peer is not silent.
+    // A read waits for this, until a time or while the peer is not silent.
     struct waiting {
         std::string_view wanted;
         idle_work* idle = nullptr;

@@ -74,7 +74,8 @@ void make_control_socket(int fd) {
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 3);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
-    // The same time where something was sent, which is every few seconds: keep-alive is off then.
+    // Data is sent every few seconds, and the kernel does not probe while it waits for an answer to
+    // data. This limit is as long as that of the probes.
     set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 14'000);
 }
 

@@ -16,7 +16,7 @@ struct accepted {
 // Each function throws failure with the system's reason. Sockets are non-blocking, notice a dead
 // peer by keep-alive within some 15 seconds, and send small frames at once.
 [[nodiscard]] ucs::unique_fd listen_on(std::uint16_t port, bool ipv6);
-// For a socket that accept() returned.
+// Prepares a socket that accept() returned.
 void make_control_socket(int fd);
 [[nodiscard]] ucs::unique_fd connect_to(const std::string& host, std::uint16_t port, bool ipv6);
 
