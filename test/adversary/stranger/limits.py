@@ -2,7 +2,6 @@
 
 import os
 import resource
-import socket
 import time
 
 
@@ -26,12 +25,6 @@ def memory(pid):
     """Bytes of memory that are resident."""
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_for_listener(port, limit=60):

@@ -3,9 +3,14 @@
 import os
 import socket
 import subprocess
+import sys
 import unittest
+from pathlib import Path
 
-from limits import allow_descriptors, descriptors, free_port, memory, wait_for_listener
+from limits import allow_descriptors, descriptors, memory, wait_for_listener
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from ports import free_port
 
 PERFTEST = os.environ["PERFTEST_PROGRAM"]
 KEY = {"UCX_JOB_KEY": "a job key of more than 16 characters"}

@@ -5,14 +5,16 @@ MEET_PROGRAM is meet.c on our objects; MEET_MPI_PROGRAM the same with MPI, where
 1 where the build has PMIx.
 """
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from ports import free_port
 
 PROGRAM = os.environ["MEET_PROGRAM"]
 MPI_PROGRAM = os.environ.get("MEET_MPI_PROGRAM", "")
@@ -24,18 +26,6 @@ SKIPPED = 77
 CLEAN = {name: value for name, value in os.environ.items()
          if not name.startswith(("PMI", "OMPI_", "PRTE", "SLURM", "UCG_", "MASTER_", "TORCHELASTIC"))
          and name not in ("RANK", "WORLD_SIZE")}
-
-
-def free_port():
-    """Below the ports that the kernel gives to those who connect."""
-    while True:
-        port = random.randrange(15000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                pass
 
 
 def run(command, settings=None):

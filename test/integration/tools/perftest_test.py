@@ -387,7 +387,7 @@ class LostPeers(unittest.TestCase):
             lost, left = ((server.process, client) if victim == "server"
                           else (client, server.process))
             lost.send_signal(signal.SIGKILL)
-            _, err = left.communicate(timeout=20)
+            _, err = left.communicate(timeout=LIMIT)
             if victim == "client":
                 client.communicate()
             self.assertEqual(left.returncode, 1, err)
@@ -423,7 +423,7 @@ class LostPeers(unittest.TestCase):
             lost, left = ((server.process, client) if victim == "server" else (client, server.process))
             lost.send_signal(signal.SIGSTOP)
             try:
-                _, err = left.communicate(timeout=40)
+                _, err = left.communicate(timeout=LIMIT)
             finally:
                 lost.send_signal(signal.SIGCONT)
                 client.kill()

@@ -1,18 +1,16 @@
 """Starting the tools under test, always with a time limit."""
 
 import os
-import socket
 import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
+from ports import free_port
 
 PERFTEST = os.environ["PERFTEST_PROGRAM"]
 INFO = os.environ["INFO_PROGRAM"]
 LIMIT = 60  # seconds that any process may take
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
 
 
 def run(program, *arguments, env=None, limit=LIMIT):
