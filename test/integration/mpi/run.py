@@ -139,7 +139,9 @@ def build(args, folder):
 
 def environment(args, libucp):
     env = {**os.environ, **ROOT_ENV, "HAWSER_EXPECT_LIBUCP": str(libucp)}
-    if args.mpi not in ("mpich", "mpich5"):
+    if args.no_library_path:
+        env.pop("LD_LIBRARY_PATH", None)
+    elif args.mpi not in ("mpich", "mpich5"):
         env["LD_LIBRARY_PATH"] = library_path(args)
     if args.tls:
         env["UCX_TLS"] = args.tls
@@ -158,7 +160,8 @@ def mpirun(args, command):
     # Of the ranks only: where a program brings the sanitizer's run time, the launcher has none.
     ranks_only = {"LD_PRELOAD": str(args.taken.resolve())} if args.taken else {}
     if args.mpi == "mpich":  # whose launcher is linked with libucp as well
-        ranks_only["LD_LIBRARY_PATH"] = library_path(args)
+        if not args.no_library_path:
+            ranks_only["LD_LIBRARY_PATH"] = library_path(args)
         line = [tool("mpiexec.hydra", "mpich"), "-launcher", "fork", "-n", str(args.np)]
         for name, value in ranks_only.items():
             line += ["-genv", name, value]
@@ -335,6 +338,8 @@ def main():
     parser.add_argument("--no-memory-hooks", action="store_true", help="without Open MPI's memory hooks: "
                         "they run in ending threads, which ThreadSanitizer has taken down already")
     parser.add_argument("--taken", type=Path, help="libucg_mpi to preload; the run must show that it took calls")
+    parser.add_argument("--no-library-path", action="store_true", help="with --taken and the distribution's MPIs: without "
+                        "LD_LIBRARY_PATH, so that the preloaded library alone decides which libucp the ranks have")
     parser.add_argument("--left-for", metavar="REASON", help="the reason, as in the statistics of libucg_mpi, for which it "
                         "must leave all calls to the MPI")
     parser.add_argument("--most-lines", type=float, default=float("inf"), metavar="N", help="the number of errors and "
