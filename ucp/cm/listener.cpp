@@ -22,20 +22,21 @@ ucs_status_t status_of(int error) noexcept {
 }
 
 // A client proves the job key in its next progress, and a connection over RDMA stands after one. As
-// long as this takes, others wait to be accepted; then those that do not go on are closed for them.
+// long as this takes, a crowd of the same origin waits; then clients that do not go on are closed
+// for others.
 constexpr ucs::time::nanoseconds time_for_proof = 250 * ucs::time::millisecond;
 // The kernel takes longer where many queue pairs are made at once.
 constexpr ucs::time::nanoseconds time_for_rdma = 2 * ucs::time::second;
 
 ucs::net::admission_limits limits(ucs::time::nanoseconds time_to_prove, bool has_rdma,
                                   bool has_key) noexcept {
-    auto chosen = ucs::net::acceptor::default_limits(time_to_prove);
-    if (has_key) chosen.time_of_preference = time_for_proof;
-    if (has_rdma) chosen.time_of_preference = time_for_rdma;
+    if (!has_rdma && !has_key) return ucs::net::acceptor::default_limits(time_to_prove);
+    auto chosen = ucs::net::acceptor::limits_with_turns(time_to_prove, time_for_proof);
     if (!has_rdma) return chosen;
     // A queue pair with its descriptors costs as much as three sockets.
     chosen.most /= 3;
     chosen.most_per_origin /= 3;
+    chosen.most_waiting /= 3;
     return chosen;
 }
 
@@ -58,24 +59,34 @@ bool is_absence(int error) noexcept {
 }  // namespace
 
 struct listener::visitor final : ucs::net::acceptor::pending {
-    visitor(listener& where, std::unique_ptr<channel> by, bool rdma) noexcept
-        : pending(by->fd()),
-          at(where),
-          is_over_rdma(rdma),
-          words(std::move(by)),
-          now(where.manager_.job_key() != nullptr ? phase::unproven : phase::greeting),
-          said(now == phase::unproven ? inbox::start::opening : inbox::start::frame_or_opening) {}
+    visitor(listener& where, std::unique_ptr<channel> by)
+        : pending(by->fd()), at(where), words(std::move(by)) {}
+    // Over RDMA the channel is made when it is the client's turn.
+    visitor(listener& where, std::unique_ptr<uct::rdmacm::request> from)
+        : pending(-1), at(where), asked(std::move(from)), is_over_rdma(true) {}
     ~visitor() override {
         if (words != nullptr) at.manager_.see_off(std::move(words));
     }
 
+    [[nodiscard]] int on_turn() noexcept override {
+        if (!is_over_rdma) return words->fd();
+        try {
+            words = at.doors_.accept(std::move(asked));
+        } catch (const std::bad_alloc&) {
+        }
+        if (words == nullptr) return -1;
+        at.acceptor_.start_turn(*this, ucs::time::now() + time_for_rdma);
+        return words->fd();
+    }
     void on_readable() noexcept override { at.on_words(*this); }
     void on_shutdown() noexcept override {
-        if (step(now, event::cancel).todo == action::refuse)
+        if (words != nullptr && step(now, event::cancel).todo == action::refuse)
             words->send_refusal(wire::reason::not_served);
     }
     [[nodiscard]] uct::tcp::socket_address remote() const noexcept override {
-        return words->remote();
+        return words != nullptr   ? words->remote()
+               : asked != nullptr ? asked->remote()
+                                  : uct::tcp::socket_address();
     }
 
     // The client has begun an opening. This side answers it, also to say that it has no key.
@@ -90,10 +101,11 @@ struct listener::visitor final : ucs::net::acceptor::pending {
     }
 
     listener& at;
-    const bool is_over_rdma;
+    std::unique_ptr<uct::rdmacm::request> asked;  // over RDMA, until its turn
+    const bool is_over_rdma = false;
     std::unique_ptr<channel> words;
-    phase now;
-    inbox said;
+    phase now = at.manager_.job_key() != nullptr ? phase::unproven : phase::greeting;
+    inbox said{now == phase::unproven ? inbox::start::opening : inbox::start::frame_or_opening};
     std::optional<ucs::security::opening> proving{};  // from its first bytes until both agree
 };
 
@@ -118,12 +130,7 @@ listener::listener(manager& of, const listener_params& params, doors open)
            .rejected = owner().rejected(),
            .name = doors_.at.text(),
            .limits = limits(of.patience(), doors_.rdma != nullptr, of.job_key() != nullptr),
-           .accept = [this](int door) -> std::unique_ptr<visitor> {
-               std::unique_ptr<channel> words = doors_.accept(door);
-               if (words == nullptr) return nullptr;
-               return std::make_unique<visitor>(*this, std::move(words),
-                                                door != doors_.socket.get());
-           },
+           .accept = [this](int door) { return next_visitor(door); },
            .accepts_per_turn = accepts_per_turn(doors_.rdma != nullptr, of.job_key() != nullptr)}) {
 }
 
@@ -186,14 +193,22 @@ std::vector<int> listener::doors::descriptors() const {
     return all;
 }
 
-std::unique_ptr<channel> listener::doors::accept(int door) const {
-    if (door == socket.get()) {
+std::unique_ptr<channel> listener::doors::accept(std::unique_ptr<uct::rdmacm::request> from) const {
+    auto accepted = rdma->accept(std::move(from));
+    return accepted.made != nullptr ? rdma_channel(std::move(accepted.made)) : nullptr;
+}
+
+// As acceptor::settings::accept.
+std::unique_ptr<ucs::net::acceptor::pending> listener::next_visitor(int door) {
+    if (door == doors_.socket.get()) {
         ucs::unique_fd client = ucs::net::accept_stream(door);
-        return client ? tcp_channel(std::move(client)) : nullptr;
+        if (!client) return nullptr;
+        return std::make_unique<visitor>(*this, tcp_channel(std::move(client)));
     }
-    auto asked = rdma->accept();
+    auto asked = doors_.rdma->next();
     errno = asked.error;
-    return asked.made != nullptr ? rdma_channel(std::move(asked.made)) : nullptr;
+    if (asked.made == nullptr) return nullptr;
+    return std::make_unique<visitor>(*this, std::move(asked.made));
 }
 
 listener::~listener() {
@@ -202,8 +217,8 @@ listener::~listener() {
 }
 
 void listener::on_words(visitor& who) noexcept {
-    // Its device has answered ours, and no client can say anything before it knows.
-    if (who.is_over_rdma) acceptor_.prefer(who);
+    // Its device has answered ours. Before, the address may be an invented one.
+    if (who.is_over_rdma && who.words->connect_error() == 0) acceptor_.prefer(who);
     if (who.proving && !has_agreed(who)) return;
     event what = event::end;
     switch (who.words->read(who.said)) {

@@ -46,11 +46,13 @@ private:
         ucs_status_t open_socket();
         int open_rdma();
         [[nodiscard]] std::vector<int> descriptors() const;
-        // As acceptor::settings::accept.
-        [[nodiscard]] std::unique_ptr<channel> accept(int door) const;
+        // The channel of a client over RDMA; nullptr: it cannot be made, and the client is refused.
+        [[nodiscard]] std::unique_ptr<channel> accept(
+            std::unique_ptr<uct::rdmacm::request> from) const;
     };
 
     listener(manager& of, const listener_params& params, doors open);
+    [[nodiscard]] std::unique_ptr<ucs::net::acceptor::pending> next_visitor(int door);
     void on_words(visitor& who) noexcept;
     [[nodiscard]] bool has_agreed(visitor& who) noexcept;
     void on_request(visitor& who);

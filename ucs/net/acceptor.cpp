@@ -1,8 +1,10 @@
 #include "ucs/net/acceptor.hpp"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -16,6 +18,9 @@ namespace {
 
 constexpr ucs::time::nanoseconds tick_interval = 10 * ucs::time::millisecond;
 constexpr ucs::time::nanoseconds pause_without_resources = 100 * ucs::time::millisecond;
+// Connections that wait for their turn. With them a thousand ranks behind one address may come at
+// once. They take no more than a quarter of the descriptors.
+constexpr std::size_t most_waiting = 1024;
 
 const char* text_of(int error) noexcept {
     const char* text = ::strerrordesc_np(error);
@@ -32,6 +37,17 @@ socket_address acceptor::pending::remote() const noexcept {
     socket_address peer;
     if (::getpeername(fd_, peer.data(), peer.size_to_fill()) != 0) return {};
     return peer;
+}
+
+admission_limits acceptor::limits_with_turns(ucs::time::nanoseconds time_to_prove,
+                                             ucs::time::nanoseconds turn_length) noexcept {
+    auto chosen = default_limits(time_to_prove);
+    chosen.turn_length = turn_length;
+    rlimit allowed{};
+    const bool is_known = ::getrlimit(RLIMIT_NOFILE, &allowed) == 0;
+    chosen.most_waiting =
+        is_known ? std::min<std::size_t>(most_waiting, allowed.rlim_cur / 4) : most_waiting;
+    return chosen;
 }
 
 acceptor::~acceptor() {
@@ -74,14 +90,13 @@ void acceptor::accept_from(int listener) noexcept {
         const int error = errno;
         if (fresh != nullptr) {
             if (!admit(std::move(fresh))) return wait_for_resources(ENOMEM);
-            // Others wait in the queue of the kernel.
-            if (is_held_ || admission_.is_busy()) {
+            if (is_held_) {  // others wait in the queue of the kernel
                 watch_listeners(false);
                 return;
             }
         } else if (error == EAGAIN || error == EWOULDBLOCK) {
             has_reported_shortage_ = false;
-            if (admission_.size() < settings_.limits.most / 2) has_reported_crowd_ = false;
+            if (pending_.size() < settings_.limits.most / 2) has_reported_crowd_ = false;
             return;
         } else if (error != ECONNABORTED && error != EINTR && !displace_for_resources()) {
             return wait_for_resources(error);
@@ -101,14 +116,41 @@ bool acceptor::admit(std::unique_ptr<pending> fresh) noexcept {
     which.position_ = std::prev(pending_.end());
     const auto now = ucs::time::now();
     if (!need_ticks() || admission_.add(which, origin::host(which.remote().ip()), now) != UCS_OK ||
-        events_.add(which.fd_, EPOLLIN, [&which](std::uint32_t) { which.on_readable(); }) !=
-            UCS_OK) {
+        (!which.is_waiting() && !begin(which))) {
         remove(which);
         return false;
     }
-    which.on_readable();  // the first record is usually there already
     enforce_limits();
     return true;
+}
+
+// False: there is no memory, and the caller removes the connection.
+bool acceptor::begin(pending& which) noexcept {
+    which.fd_ = which.on_turn();
+    if (which.fd_ < 0) {
+        remove(which);
+        return true;
+    }
+    const ucs_status_t status = events_.add(which.fd_, EPOLLIN, [this, &which](std::uint32_t) {
+        acceptor& self = *this;  // the handler may end with the connection
+        which.on_readable();
+        self.begin_turns();
+    });
+    if (status != UCS_OK) return false;
+    which.is_watched_ = true;
+    which.on_readable();  // the first record is usually there already
+    return true;
+}
+
+// Not from remove(), whose callers are about to use what another connection may change.
+void acceptor::begin_turns() noexcept {
+    if (is_held_ || admission_.waiting() == 0) return;
+    while (admission::candidate* const next = admission_.next_turn(ucs::time::now())) {
+        auto& which = static_cast<pending&>(*next);
+        if (!begin(which)) reject(which, nullptr);
+        if (is_held_) return;
+    }
+    enforce_limits();
 }
 
 void acceptor::enforce_limits() noexcept {
@@ -120,7 +162,7 @@ void acceptor::enforce_limits() noexcept {
                 "{}: {} connections have not identified themselves, the last one from {}; the "
                 "oldest are closed. If no job of yours makes them, keep strangers from this port "
                 "by a firewall",
-                settings_.name, admission_.size(),
+                settings_.name, pending_.size(),
                 static_cast<const pending*>(surplus)->remote().text());
         }
         displace(*surplus);
@@ -158,11 +200,11 @@ void acceptor::defer(pending& which) noexcept {
     if (std::exchange(which.is_deferred_, true)) return;
     admission_.prefer(which);
     admission_.set_deadline(which, admission::never);
-    events_.remove(which.fd_);
+    if (std::exchange(which.is_watched_, false)) events_.remove(which.fd_);
 }
 
 void acceptor::remove(pending& which) noexcept {
-    if (!which.is_deferred_) events_.remove(which.fd_);
+    if (which.is_watched_) events_.remove(which.fd_);
     admission_.remove(which);
     pending_.erase(which.position_);
     listen_if_possible();
@@ -175,7 +217,7 @@ void acceptor::hold(bool on) noexcept {
 }
 
 void acceptor::listen_if_possible() noexcept {
-    if (is_listening_ || is_held_ || admission_.is_busy()) return;
+    if (is_listening_ || is_held_) return;
     if (ucs::time::now() < resume_ || !watch_listeners(true)) static_cast<void>(need_ticks());
 }
 
@@ -201,6 +243,7 @@ void acceptor::on_tick() noexcept {
         if (which.is_deferred_) which.on_tick(now);
     }
     enforce_limits();
+    begin_turns();
     listen_if_possible();
     if (!pending_.empty() || (!is_listening_ && !is_held_)) return;
     events_.remove_timer(timer_);

@@ -25,12 +25,16 @@ public:
     // connection, which they own and of which `fd` is the descriptor, and what they have read.
     class pending : public admission::candidate {
     public:
+        // -1: the descriptor is made by on_turn().
         explicit pending(int fd) noexcept : fd_(fd) {}
         pending(const pending&) = delete;
         pending& operator=(const pending&) = delete;
         virtual ~pending() = default;
 
-        // Called right after accepting and whenever there is something to read, an end of the
+        // Called when the connection is to be read from now on, right after accepting or when it
+        // has waited for its turn. Returns its descriptor; -1: it cannot be served, and ends.
+        [[nodiscard]] virtual int on_turn() noexcept { return fd_; }
+        // Called right after that and whenever there is something to read, an end of the
         // stream included. May remove or reject this connection.
         virtual void on_readable() noexcept = 0;
         // Called from time to time while the connection is deferred. May remove or reject it.
@@ -45,7 +49,8 @@ public:
     private:
         friend class acceptor;
         std::list<std::unique_ptr<pending>>::iterator position_;
-        const int fd_;
+        int fd_;
+        bool is_watched_ = false;
         bool is_deferred_ = false;
     };
 
@@ -54,6 +59,11 @@ public:
         ucs::time::nanoseconds time_to_prove) noexcept {
         return {.most = 256, .most_per_origin = 192, .time_to_prove = time_to_prove};
     }
+
+    // Limits for peers whose proof takes a further round trip, for which each has `turn_length`:
+    // of a crowd that comes at once many wait, as far as the limit of descriptors allows.
+    [[nodiscard]] static admission_limits limits_with_turns(
+        ucs::time::nanoseconds time_to_prove, ucs::time::nanoseconds turn_length) noexcept;
 
     struct settings {
         const ucs::log::component& log;
@@ -81,6 +91,10 @@ public:
     void hold(bool on) noexcept;
     // The peer sent a valid first record: silent connections end before this one does.
     void prefer(pending& which) noexcept { admission_.prefer(which); }
+    // The connection has a turn until `end`, before its peer has sent anything.
+    void start_turn(pending& which, ucs::time::nanoseconds end) noexcept {
+        admission_.start_turn(which, end);
+    }
     // The user decides later, in on_tick: the connection is preferred, is not read meanwhile, and
     // has no deadline but the user's.
     void defer(pending& which) noexcept;
@@ -89,6 +103,7 @@ public:
     // Closes the connection. With a reason it writes a line: "NAME: the peer at ADDRESS `reason`".
     void reject(pending& which, const char* reason) noexcept;
 
+    // Connections that have not proven themselves, those that wait for their turn included.
     [[nodiscard]] std::size_t size() const noexcept { return pending_.size(); }
     [[nodiscard]] std::uint64_t accepted() const noexcept { return accepted_; }
     // Connections that were closed to make room for others.
@@ -99,6 +114,8 @@ private:
     void listen_if_possible() noexcept;
     void accept_from(int listener) noexcept;
     bool admit(std::unique_ptr<pending> fresh) noexcept;
+    bool begin(pending& which) noexcept;
+    void begin_turns() noexcept;
     void enforce_limits() noexcept;
     void displace(admission::candidate& which) noexcept;
     bool displace_for_resources() noexcept;

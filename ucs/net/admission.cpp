@@ -6,6 +6,16 @@
 
 namespace ucs::net {
 
+namespace {
+
+// So many silent candidates are left alone while others have sent a first record: a crowd that
+// imitates first records displaces no peer that has just connected.
+std::size_t tolerated_silent(std::size_t limit) noexcept {
+    return std::max(limit / 8, std::size_t{1});
+}
+
+}  // namespace
+
 ucs_status_t admission::add(candidate& fresh, const origin& from,
                             ucs::time::nanoseconds now) noexcept {
     try {
@@ -13,92 +23,179 @@ ucs_status_t admission::add(candidate& fresh, const origin& from,
     } catch (const std::bad_alloc&) {
         return UCS_ERR_NO_MEMORY;
     }
-    ++fresh.share_->silent;
+    share& of_origin = *fresh.share_;
     fresh.owner_ = this;
     fresh.origin_ = from;
     fresh.is_preferred_ = false;
-    fresh.deadline_ = now > never - limits_.time_to_prove ? never : now + limits_.time_to_prove;
-    fresh.preferred_until_ = now + limits_.time_of_preference;
-    candidates_.push_back(fresh);
+    fresh.has_turn_ = false;
+    end_turns(now);
+    fresh.is_waiting_ =
+        limits_.most_waiting != 0 && (of_origin.waiting != 0 || !may_begin(of_origin));
+    if (!fresh.is_waiting_) {
+        begin(fresh, now);
+        return UCS_OK;
+    }
+    ++of_origin.waiting;
+    fresh.deadline_ = never;
+    waiting_.push_back(fresh);
     return UCS_OK;
+}
+
+void admission::begin(candidate& which, ucs::time::nanoseconds now) noexcept {
+    const auto after = [now](ucs::time::nanoseconds time) {
+        return now > never - time ? never : now + time;
+    };
+    which.is_waiting_ = false;
+    ++which.share_->silent;
+    which.deadline_ = after(limits_.time_to_prove);
+    which.turn_end_ = after(limits_.turn_length);
+    begun_.push_back(which);
 }
 
 void admission::remove(candidate& which) noexcept {
     if (!which.is_added()) return;
     which.owner_ = nullptr;
-    candidates_.erase(candidates_.iterator_to(which));
+    end_turn(which);
     share& of_origin = *std::exchange(which.share_, nullptr);
-    --(which.is_preferred_ ? of_origin.preferred : of_origin.silent);
-    if (of_origin.all() == 0) shares_.erase(which.origin_);
+    if (std::exchange(which.is_waiting_, false)) {
+        waiting_.erase(waiting_.iterator_to(which));
+        --of_origin.waiting;
+    } else {
+        begun_.erase(begun_.iterator_to(which));
+        --(which.is_preferred_ ? of_origin.preferred : of_origin.silent);
+    }
+    if (of_origin.is_empty()) shares_.erase(which.origin_);
+}
+
+void admission::set_preferred(candidate& which, bool is_preferred) noexcept {
+    if (std::exchange(which.is_preferred_, is_preferred) == is_preferred) return;
+    share& of_origin = *which.share_;
+    --(is_preferred ? of_origin.silent : of_origin.preferred);
+    ++(is_preferred ? of_origin.preferred : of_origin.silent);
 }
 
 void admission::prefer(candidate& which) noexcept {
-    if (!which.is_added() || std::exchange(which.is_preferred_, true)) return;
-    --which.share_->silent;
-    ++which.share_->preferred;
+    if (!which.is_added() || which.is_waiting_) return;
+    set_preferred(which, true);
+    if (limits_.turn_length != 0) start_turn(which, which.turn_end_);
+}
+
+void admission::start_turn(candidate& which, ucs::time::nanoseconds end) noexcept {
+    if (!which.is_added() || which.is_waiting_) return;
+    which.turn_end_ = end;
+    next_turn_end_ = std::min(next_turn_end_, end);
+    if (std::exchange(which.has_turn_, true)) return;
+    ++which.share_->turns;
+    ++turns_;
+}
+
+void admission::end_turn(candidate& which) noexcept {
+    if (!std::exchange(which.has_turn_, false)) return;
+    --which.share_->turns;
+    --turns_;
+}
+
+void admission::end_turns(ucs::time::nanoseconds now) noexcept {
+    if (now < next_turn_end_) return;
+    next_turn_end_ = never;
+    for (candidate& each : begun_) {
+        if (!each.has_turn_) continue;
+        if (now < each.turn_end_) {
+            next_turn_end_ = std::min(next_turn_end_, each.turn_end_);
+            continue;
+        }
+        end_turn(each);
+        set_preferred(each, false);
+    }
 }
 
 void admission::set_deadline(candidate& which, ucs::time::nanoseconds deadline) noexcept {
     which.deadline_ = deadline;
 }
 
-void admission::end_preferences(ucs::time::nanoseconds now) noexcept {
-    for (candidate& each : candidates_) {
-        if (now < each.preferred_until_) return;  // and younger ones have more time
-        if (!std::exchange(each.is_preferred_, false)) continue;
-        --each.share_->preferred;
-        ++each.share_->silent;
-    }
+// An origin may not have more turns than are left. So a newcomer finds some, however large the
+// crowds of the others are, and the turns of all origins together stay below the limit.
+bool admission::may_begin(const share& of_origin) const noexcept {
+    const std::size_t whole = limits_.most - limits_.most / 4;
+    const std::size_t left = whole - std::min(turns_, whole);
+    const std::size_t quota = std::max(limits_.most_per_origin / 2, std::size_t{1});
+    return of_origin.turns < std::min(left, quota);
 }
 
-bool admission::is_busy() const noexcept {
-    if (limits_.time_of_preference == 0) return false;
-    std::size_t all = 0;
-    for (const auto& each : shares_) {
-        all += each.second.preferred;
-        if (each.second.preferred > limits_.most_per_origin / 2) return true;
+admission::candidate* admission::next_turn(ucs::time::nanoseconds now) noexcept {
+    if (waiting_.empty()) return nullptr;
+    end_turns(now);
+    const share* fewest = nullptr;
+    for (const auto& [from, each] : shares_) {
+        if (each.waiting == 0 || !may_begin(each)) continue;
+        if (fewest == nullptr || each.turns < fewest->turns) fewest = &each;
     }
-    return all > limits_.most / 2;
+    if (fewest == nullptr) return nullptr;
+    candidate* const next = oldest_waiting(*fewest);
+    waiting_.erase(waiting_.iterator_to(*next));
+    --next->share_->waiting;
+    begin(*next, now);
+    return next;
 }
 
 admission::candidate* admission::excess(ucs::time::nanoseconds now) noexcept {
-    if (limits_.time_of_preference != 0) end_preferences(now);
-    const auto exceeds = [this](const auto& each) {
-        return each.second.all() > limits_.most_per_origin;
-    };
-    const bool too_many = candidates_.size() > limits_.most;
+    end_turns(now);
+    if (waiting_.size() > limits_.most_waiting) return oldest_waiting(most_waiting());
     // Every added candidate is checked in turn, so only one origin at a time is above its quota.
-    if (const auto found = std::find_if(shares_.begin(), shares_.end(), exceeds);
-        found != shares_.end()) {
-        return oldest(found->second, found->second.silent == 0);
+    const auto found = std::ranges::find_if(shares_, [this](const auto& each) {
+        return each.second.begun() > limits_.most_per_origin;
+    });
+    if (found != shares_.end()) {
+        const share& of_origin = found->second;
+        const bool spares_silent = of_origin.preferred != 0 &&
+                                   of_origin.silent <= tolerated_silent(limits_.most_per_origin);
+        return oldest(of_origin, spares_silent);
     }
-    return too_many ? least() : nullptr;
+    if (begun_.size() <= limits_.most) return nullptr;
+    std::size_t silent = 0;
+    for (const auto& each : shares_)
+        silent += each.second.silent;
+    if (silent < begun_.size() && silent <= tolerated_silent(limits_.most))
+        return oldest(largest([](const share& each) { return each.preferred; }), true);
+    return oldest(largest([](const share& each) { return each.silent; }), false);
 }
 
 admission::candidate* admission::least() noexcept {
-    if (shares_.empty()) return nullptr;
-    const auto of_silent = [](const auto& a, const auto& b) {
-        return a.second.silent < b.second.silent;
-    };
-    const auto of_preferred = [](const auto& a, const auto& b) {
-        return a.second.preferred < b.second.preferred;
-    };
-    const share& most = std::max_element(shares_.begin(), shares_.end(), of_silent)->second;
-    if (most.silent != 0) return oldest(most, false);
-    return oldest(std::max_element(shares_.begin(), shares_.end(), of_preferred)->second, true);
+    if (!waiting_.empty()) return oldest_waiting(most_waiting());
+    if (begun_.empty()) return nullptr;
+    const share& most_silent = largest([](const share& each) { return each.silent; });
+    if (most_silent.silent != 0) return oldest(most_silent, false);
+    return oldest(largest([](const share& each) { return each.preferred; }), true);
+}
+
+// There is at least one.
+template<class Count>
+const admission::share& admission::largest(const Count& count) const noexcept {
+    return std::ranges::max_element(shares_, {},
+                                    [&count](const auto& each) { return count(each.second); })
+        ->second;
 }
 
 admission::candidate* admission::oldest(const share& of_origin, bool is_preferred) noexcept {
-    const auto found = std::ranges::find_if(candidates_, [&](const candidate& each) {
+    const auto found = std::ranges::find_if(begun_, [&](const candidate& each) {
         return each.share_ == &of_origin && each.is_preferred_ == is_preferred;
     });
-    return found == candidates_.end() ? nullptr : &*found;
+    return found == begun_.end() ? nullptr : &*found;
+}
+
+const admission::share& admission::most_waiting() const noexcept {
+    return largest([](const share& each) { return each.waiting; });
+}
+
+admission::candidate* admission::oldest_waiting(const share& of_origin) noexcept {
+    return &*std::ranges::find_if(waiting_,
+                                  [&](const candidate& each) { return each.share_ == &of_origin; });
 }
 
 admission::candidate* admission::overdue(ucs::time::nanoseconds now) noexcept {
     const auto found = std::ranges::find_if(
-        candidates_, [now](const candidate& each) { return each.deadline_ <= now; });
-    return found == candidates_.end() ? nullptr : &*found;
+        begun_, [now](const candidate& each) { return each.deadline_ <= now; });
+    return found == begun_.end() ? nullptr : &*found;
 }
 
 }  // namespace ucs::net

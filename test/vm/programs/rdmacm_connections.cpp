@@ -49,8 +49,8 @@ struct place {
     }
     // One look at the door.
     void look() {
-        auto asked = at->accept();
-        if (asked.made != nullptr) server = std::move(asked.made);
+        auto asked = at->next();
+        if (asked.made != nullptr) server = at->accept(std::move(asked.made)).made;
     }
     template<class Holds>
     [[nodiscard]] bool until(connection& client, Holds&& holds) {

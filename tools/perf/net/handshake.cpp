@@ -20,7 +20,7 @@ using ucs::security::opening;
 constexpr ucs::time::nanoseconds time_to_prove = 10 * ucs::time::second;
 // A client has nothing else to do than to prove the key, so strangers that only begin to keep it
 // waiting for no longer.
-constexpr ucs::time::nanoseconds time_of_preference = 100 * ucs::time::millisecond;
+constexpr ucs::time::nanoseconds turn_length = 100 * ucs::time::millisecond;
 constinit const ucs::log::component perf_log{"tools.perf"};
 
 opening::step advance(opening& with, int fd) {
@@ -66,9 +66,7 @@ private:
     };
 
     static ucs::net::admission_limits limits() noexcept {
-        auto chosen = ucs::net::acceptor::default_limits(time_to_prove);
-        chosen.time_of_preference = time_of_preference;
-        return chosen;
+        return ucs::net::acceptor::limits_with_turns(time_to_prove, turn_length);
     }
 
     static std::unique_ptr<ucs::async::event_loop> make_events() {

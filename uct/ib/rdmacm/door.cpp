@@ -27,28 +27,47 @@ door::attempt door::open(const ucs::net::socket_address& at, std::size_t longest
     return {std::unique_ptr<door>(new door(*with, std::move(events), std::move(id), longest))};
 }
 
-connection::attempt door::accept() {
-    if (next_ == nullptr) {
-        connection::attempt ready = connection::prepare(use_, longest_);
-        if (ready.made == nullptr) return ready;
-        next_ = std::move(ready.made);
-    }
+request::~request() {
+    if (id_ != nullptr) use_.reject(id_.get(), nullptr, 0);
+}
+
+ucs::net::socket_address request::remote() const noexcept {
+    const sockaddr& other = *rdma_get_peer_addr(id_.get());
+    return {&other, sizeof(sockaddr_storage)};
+}
+
+// 0 or an errno.
+int door::prepare() {
+    if (next_ != nullptr) return 0;
+    connection::attempt ready = connection::prepare(use_, longest_);
+    next_ = std::move(ready.made);
+    return ready.error;
+}
+
+door::arrival door::next() {
+    if (const int error = prepare(); error != 0) return {nullptr, error};
     rdma_cm_event* event = nullptr;
     while (use_.get_cm_event(events_.get(), &event) == 0) {
         const bool asks = event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
-        rdma_cm_id* const who = event->id;
+        id_handle id(asks ? event->id : nullptr, {&use_});
         use_.ack_cm_event(event);
-        if (!asks) continue;
-        std::unique_ptr<connection> made = std::move(next_);
-        const int error = made->accept(who);
-        if (error == 0) return {std::move(made)};
-        not_served_.warn(ib::ib_log,
-                         "{} over RDMA: who asks for a connection is refused: {}; the limits of "
-                         "locked memory and of the device's queue pairs are what it may need",
-                         address().text(), std::strerror(error));
-        return {nullptr, ECONNABORTED};
+        if (asks) return {std::make_unique<request>(use_, id.release()), 0};
     }
     return {nullptr, errno};
+}
+
+connection::attempt door::accept(std::unique_ptr<request> from) {
+    int error = prepare();
+    if (error == 0) {
+        std::unique_ptr<connection> made = std::move(next_);
+        error = made->accept(from->id_.release());
+        if (error == 0) return {std::move(made)};
+    }
+    not_served_.warn(ib::ib_log,
+                     "{} over RDMA: who asks for a connection is refused: {}; the limits of "
+                     "locked memory and of the device's queue pairs are what it may need",
+                     address().text(), std::strerror(error));
+    return {nullptr, error};
 }
 
 ucs::net::socket_address door::address() const noexcept {

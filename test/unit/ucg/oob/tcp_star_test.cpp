@@ -29,19 +29,21 @@ struct party {
     }
 };
 
-std::unique_ptr<tcp_root> make_root(rank_t size, ucs::time::nanoseconds timeout) {
-    auto made = tcp_root::make({0, size, timeout}, 0, {});
+std::unique_ptr<tcp_root> make_root(rank_t size, ucs::time::nanoseconds timeout,
+                                    const job_key& key = {}) {
+    auto made = tcp_root::make({0, size, timeout}, 0, {}, key);
     REQUIRE(made);
     return std::move(*made);
 }
 
 std::unique_ptr<tcp_leaf> connect(tcp_root& root, rank_t rank,
-                                  ucs::time::nanoseconds timeout = 40 * second) {
+                                  ucs::time::nanoseconds timeout = 40 * second,
+                                  const job_key& key = {}) {
     int ends[2];
     REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
     root.adopt(ucs::unique_fd(ends[0]));
     return std::make_unique<tcp_leaf>(membership{rank, root.size(), timeout}, std::uint64_t{0},
-                                      tcp_place{"127.0.0.1", 1}, ucs::unique_fd(ends[1]));
+                                      tcp_place{"127.0.0.1", 1}, ucs::unique_fd(ends[1]), key);
 }
 
 // Rank 0 first. Enough turns for everything that can happen without time.
@@ -137,6 +139,35 @@ TEST_CASE("star: who has only connected when a round fails is told") {
     INFO(log.text());
     CHECK(log.count("rank 1 gives 9 bytes and rank 0 8") == 1);
     CHECK(log.count("rank 0 says that rank 1 failed it") == 2);
+}
+
+TEST_CASE("star: strangers that begin to prove the job key keep no silent rank out") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    const job_key shared = ucs::security::key::from_text("a key of more than 16 characters");
+    const auto other = ucs::security::key::from_text("another one of more than 16 characters");
+    auto root = make_root(2, 40 * second, shared);
+    tcp_root& at = *root;
+    std::vector<party> all;
+    all.push_back({std::move(root), {}});
+    all.push_back({connect(at, 1, 40 * second, shared), {}});  // says nothing yet
+    std::vector<ucs::unique_fd> strangers;
+    for (int i = 0; i < 300; ++i) {
+        const ucs::security::opening client(ucs::security::opening::role::client, &other,
+                                            store_purpose);
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+        strangers.emplace_back(ends[1]);
+        const auto said = client.output();
+        REQUIRE(::send(ends[1], said.data(), said.size(), 0) == static_cast<ssize_t>(said.size()));
+        at.adopt(ucs::unique_fd(ends[0]));
+    }
+    for (party& each : all)
+        REQUIRE(each.begin(8) == UCS_OK);
+    turn(all);
+    for (party& each : all)
+        CHECK(each.me->test() == UCS_OK);
+    CHECK(log.count("have not said which rank they are") == 1);
 }
 
 TEST_CASE("star: who hears of a failed round only when rank 0 has left") {

@@ -60,20 +60,20 @@ struct place {
 
     explicit place(ucs::time::nanoseconds time_to_prove = 3600 * ucs::time::second,
                    std::size_t most = 8, std::size_t most_per_origin = 6,
-                   ucs::time::nanoseconds time_of_preference = 0) {
+                   ucs::time::nanoseconds turn_length = 0, std::size_t most_waiting = 40) {
         events = std::move(*ucs::async::event_loop::create());
-        door.emplace(
-            *events,
-            acceptor::settings{.log = test_log,
-                               .rejected = rejected,
-                               .name = "the port",
-                               .limits = {most, most_per_origin, time_to_prove, time_of_preference},
-                               .accept = [this](int at) -> std::unique_ptr<guest> {
-                                   ucs::unique_fd fd = ucs::net::accept_stream(at);
-                                   if (!fd) return nullptr;
-                                   if (no_memory) throw std::bad_alloc();
-                                   return std::make_unique<guest>(*this, std::move(fd));
-                               }});
+        door.emplace(*events, acceptor::settings{
+                                  .log = test_log,
+                                  .rejected = rejected,
+                                  .name = "the port",
+                                  .limits = {most, most_per_origin, time_to_prove, turn_length,
+                                             turn_length == 0 ? 0 : most_waiting},
+                                  .accept = [this](int at) -> std::unique_ptr<guest> {
+                                      ucs::unique_fd fd = ucs::net::accept_stream(at);
+                                      if (!fd) return nullptr;
+                                      if (no_memory) throw std::bad_alloc();
+                                      return std::make_unique<guest>(*this, std::move(fd));
+                                  }});
         listener.reset(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         address = loopback(0);
         REQUIRE(::bind(listener.get(), address.data(), address.size()) == 0);
@@ -206,7 +206,7 @@ TEST_CASE("a crowd displaces its own connections, the oldest first, and a peer i
     const auto peer = at.knock("x");
     at.settle();
     CHECK(at.taken.size() == 1);
-    CHECK(log.count("6 connections have not identified themselves") == 0);
+    CHECK(log.count(" 6 connections have not identified themselves") == 0);
     CHECK(log.count("7 connections have not identified themselves, the last one from 127.0.0.1:") ==
           1);
     CHECK(log.size() == 1);
@@ -241,14 +241,14 @@ TEST_CASE("a silent connection ends before one that sent a valid first record") 
     CHECK(at.door->size() == 6);
 }
 
-TEST_CASE("peers whose proof takes a round trip wait in the queue instead of being displaced") {
+TEST_CASE("peers whose proof takes a round trip wait for their turn instead of being displaced") {
     const virtual_time clock;
     const test::log_capture log;
     place at(3600 * ucs::time::second, 8, 6, 100 * millisecond);
     auto peers = crowd(at, 30, "p");
-    CHECK(at.door->size() == 4);
+    CHECK(at.door->size() == 30);
     CHECK(at.displaced == 0);
-    // Each that proves itself makes room for the next.
+    // Each that proves itself lets the next one begin.
     for (std::size_t i = 0; i < 30; ++i) {
         REQUIRE(::send(peers[i].get(), "x", 1, 0) == 1);
         at.settle();
@@ -258,7 +258,7 @@ TEST_CASE("peers whose proof takes a round trip wait in the queue instead of bei
     CHECK(log.size() == 0);
 }
 
-TEST_CASE("peers that only begin to prove themselves hold others up for a bounded time") {
+TEST_CASE("peers that only begin to prove themselves hold up those of their address for a time") {
     const virtual_time clock;
     const test::log_capture log;
     place at(3600 * ucs::time::second, 8, 6, 100 * millisecond);
@@ -266,11 +266,45 @@ TEST_CASE("peers that only begin to prove themselves hold others up for a bounde
     const auto peer = at.knock("x");
     at.settle();
     CHECK(at.taken.empty());
-    // 30 of them, 4 at a time.
-    at.pass(900 * millisecond);
+    // 30 of them, 3 at a time.
+    at.pass(1100 * millisecond);
     CHECK(at.taken.size() == 1);
     CHECK(at.door->size() <= 6);
     CHECK(log.count("connections have not identified themselves") == 1);
+}
+
+TEST_CASE("too many that wait displace each other, and the peer that came last is served") {
+    const virtual_time clock;
+    const test::log_capture log;
+    place at(3600 * ucs::time::second, 8, 6, 100 * millisecond, 10);
+    const auto strangers = crowd(at, 300, "p");
+    CHECK(at.door->size() == 13);
+    const auto peer = at.knock("x");
+    at.settle();
+    at.pass(400 * millisecond);
+    CHECK(at.taken.size() == 1);
+    CHECK(log.count("connections have not identified themselves") == 1);
+}
+
+TEST_CASE("peers that only begin to prove themselves hold up nobody of another address") {
+    const virtual_time clock;
+    const test::log_capture log;
+    place at(3600 * ucs::time::second, 20, 16, 100 * millisecond);
+    const auto strangers = crowd(at, 30, "p");
+    const auto peer = at.knock("x", 2);
+    at.settle();
+    CHECK(at.taken.size() == 1);
+    // Nor do those who follow, nor a crowd of a third address.
+    const auto next = crowd(at, 30, "p", 3);
+    const auto more = crowd(at, 30, "p");
+    const auto slow = at.knock("p", 4);
+    const auto other = at.knock("x", 5);
+    at.settle();
+    CHECK(at.taken.size() == 2);
+    CHECK_FALSE(closed(slow));
+    REQUIRE(::send(slow.get(), "x", 1, 0) == 1);
+    at.settle();
+    CHECK(at.taken.size() == 3);
 }
 
 TEST_CASE("an acceptor that its user holds takes nobody until it is let go") {

@@ -116,11 +116,15 @@ TEST_CASE("when there are too many in all, the origin with the most silent candi
     CHECK(at.trim() == numbers{2});
     for (connection& each : at.all)
         at.policy.prefer(each);
-    // The only silent one ends, although its origin has no other.
+    // A single silent one is left alone.
+    const connection& silent = at.come(host(5));
+    CHECK(at.trim() == numbers{3});
+    at.policy.prefer(at.come(host(6)));
+    CHECK(at.trim().size() == 1);
+    CHECK(silent.is_added());
+    // Of two, the older one ends.
     at.come(host(5));
     CHECK(at.trim() == numbers{7});
-    at.policy.prefer(at.come(host(6)));
-    CHECK(at.trim() == numbers{3});
 }
 
 TEST_CASE("a candidate is overdue when its own deadline is over") {
@@ -142,27 +146,170 @@ TEST_CASE("a candidate is overdue when its own deadline is over") {
     CHECK(at.policy.excess(0) == nullptr);
 }
 
-TEST_CASE("a first record helps for its time, and many of them let others wait") {
-    crowd at({.most = 10, .most_per_origin = 4, .time_to_prove = 1000, .time_of_preference = 100});
+TEST_CASE("an origin that has used its turns waits, until one of them ends") {
+    crowd at({.most = 20,
+              .most_per_origin = 8,
+              .time_to_prove = 1000,
+              .turn_length = 100,
+              .most_waiting = 6});
     for (ucs::time::nanoseconds now = 0; now < 4; ++now)
         at.policy.prefer(at.come(host(1), now));
-    CHECK(at.policy.is_busy());
-    at.come(host(1), 4);
-    CHECK(at.trim(99) == numbers{5});
-    CHECK(at.policy.is_busy());
-    // Two have become as good as silent.
-    CHECK(at.trim(101).empty());
-    CHECK_FALSE(at.policy.is_busy());
-    connection& late = at.come(host(1), 101);
-    CHECK(at.trim(101) == numbers{1});
-    CHECK(late.is_added());
-    for (int number = 2; number < 6; ++number) {
-        CHECK_FALSE(at.policy.is_busy());
-        at.policy.prefer(at.come(host(number), 102));
+    connection& fifth = at.come(host(1), 4);
+    connection& sixth = at.come(host(1), 4);
+    CHECK(fifth.is_waiting());
+    CHECK(sixth.is_waiting());
+    CHECK(at.policy.next_turn(99) == nullptr);
+    // Other origins do not wait.
+    connection& other = at.come(host(2), 5);
+    CHECK_FALSE(other.is_waiting());
+    at.policy.prefer(other);
+    // A proof ends a turn, and the next one begins, even if it is silent.
+    at.policy.remove(at.all.front());
+    CHECK(at.policy.next_turn(99) == &fifth);
+    CHECK(at.policy.next_turn(99) == &sixth);
+    CHECK(at.policy.next_turn(99) == nullptr);
+    at.policy.prefer(fifth);
+    connection& late = at.come(host(1), 99);
+    CHECK(late.is_waiting());
+    CHECK(at.preferred() == 5);
+    // The three that are left of the first ones have become as good as silent.
+    CHECK(at.policy.next_turn(103) == &late);
+    CHECK(at.preferred() == 2);
+    CHECK(at.trim(103).empty());
+}
+
+TEST_CASE("crowds of several origins leave turns to others") {
+    crowd at({.most = 256,
+              .most_per_origin = 192,
+              .time_to_prove = 1000,
+              .turn_length = 100,
+              .most_waiting = 1000});
+    const auto crowd_of = [&](int number) {
+        for (int i = 0; i < 100; ++i) {
+            connection& fresh = at.come(host(number));
+            if (!fresh.is_waiting()) at.policy.prefer(fresh);
+        }
+    };
+    for (int number = 0; number < 3; ++number)
+        crowd_of(number);
+    CHECK(at.preferred() == 96 + 48 + 24);
+    CHECK(at.trim().empty());
+    for (int number = 10; number < 20; ++number) {
+        connection& fresh = at.come(host(number));
+        CHECK_FALSE(fresh.is_waiting());
+        at.policy.prefer(fresh);
     }
-    CHECK(at.policy.is_busy());
-    CHECK(at.trim(202).empty());
-    CHECK_FALSE(at.policy.is_busy());
+    // In the end all have as many turns, and as many as one of them are left.
+    while (auto* const next = at.policy.next_turn(100))
+        at.policy.prefer(*next);
+    at.trim(100);
+    CHECK(at.preferred() <= 192 - 192 / 4);
+    CHECK_FALSE(at.come(host(20), 100).is_waiting());
+}
+
+TEST_CASE("every candidate of honest crowds gets its turn, and none is displaced") {
+    const unsigned seed = GENERATE(range(1U, 17U));
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const int hosts = 1 + static_cast<int>(random() % 300);
+    crowd at({.most = 256,
+              .most_per_origin = 192,
+              .time_to_prove = 10000,
+              .turn_length = 250,
+              .most_waiting = 1024});
+    // They come at once, and each proves itself some time after its turn has begun.
+    std::vector<connection*> begun;
+    const auto start = [&](connection& which) {
+        at.policy.prefer(which);
+        begun.push_back(&which);
+    };
+    for (int i = 0; i < 1000; ++i) {
+        connection& fresh =
+            at.come(host(static_cast<int>(random() % static_cast<unsigned>(hosts))));
+        if (!fresh.is_waiting()) start(fresh);
+        REQUIRE(at.trim().empty());
+    }
+    std::size_t proven = 0;
+    for (ucs::time::nanoseconds now = 1; proven < 1000 && now < 1000; ++now) {
+        std::shuffle(begun.begin(), begun.end(), random);
+        for (int i = 0; i < 10 && !begun.empty(); ++i, ++proven) {
+            at.policy.remove(*begun.back());
+            begun.pop_back();
+        }
+        while (auto* const next = at.policy.next_turn(now))
+            start(*static_cast<connection*>(next));
+        REQUIRE(at.trim(now).empty());
+        REQUIRE(at.policy.size() <= 256);
+    }
+    CHECK(proven == 1000);
+}
+
+TEST_CASE("a turn from the start does not make a silent candidate a preferred one") {
+    crowd at({.most = 20,
+              .most_per_origin = 4,
+              .time_to_prove = 1000,
+              .turn_length = 10,
+              .most_waiting = 10});
+    connection& first = at.come(host(1));
+    at.policy.start_turn(first, 100);
+    connection& second = at.come(host(1));
+    at.policy.start_turn(second, 100);
+    CHECK_FALSE(first.is_preferred());
+    at.policy.prefer(second);
+    connection& third = at.come(host(1), 9);
+    CHECK(third.is_waiting());
+    // The first record of the second does not shorten its turn.
+    CHECK(at.policy.next_turn(99) == nullptr);
+    CHECK(second.is_preferred());
+    CHECK(at.policy.next_turn(100) == &third);
+    CHECK_FALSE(second.is_preferred());
+}
+
+TEST_CASE("too many that wait displace each other, the oldest of the largest crowd first") {
+    crowd at({.most = 20,
+              .most_per_origin = 2,
+              .time_to_prove = 1000,
+              .turn_length = 100,
+              .most_waiting = 3});
+    at.policy.prefer(at.come(host(1)));
+    at.policy.prefer(at.come(host(2)));
+    for (int i = 0; i < 3; ++i)
+        at.come(host(1));
+    CHECK(at.trim().empty());
+    connection& other = at.come(host(2));
+    CHECK(other.is_waiting());
+    CHECK(at.trim() == numbers{3});
+    for (int i = 0; i < 10; ++i)
+        at.come(host(1));
+    at.trim();
+    CHECK(other.is_waiting());
+    CHECK(at.policy.waiting() == 3);
+    CHECK(at.policy.least() != &other);
+}
+
+TEST_CASE("first records displace each other rather than the few silent ones") {
+    crowd at({.most = 48, .most_per_origin = 32, .time_to_prove = 100});
+    const connection& silent = at.come(host(1));
+    for (int i = 0; i < 100; ++i) {
+        at.policy.prefer(at.come(host(1)));
+        at.trim();
+    }
+    CHECK(silent.is_added());
+    CHECK(at.of(host(1)) == 32);
+    // Those of other origins neither.
+    for (int i = 0; i < 100; ++i) {
+        at.policy.prefer(at.come(host(2)));
+        at.trim();
+    }
+    CHECK(silent.is_added());
+    // Silent ones displace each other.
+    const std::size_t preferred = at.preferred();
+    for (int i = 0; i < 100; ++i) {
+        at.come(host(1));
+        at.trim();
+    }
+    CHECK_FALSE(silent.is_added());
+    CHECK(at.preferred() + 6 >= preferred);
 }
 
 TEST_CASE("whatever strangers do, the limits hold and a peer with a first record stays") {
