@@ -99,6 +99,7 @@ ep_part::~ep_part() {
 
 void ep_part::close() noexcept {
     phase_ = phase::over;
+    manager_.remove_accepted(accepted_);
     drop_channel();
 }
 
@@ -133,8 +134,22 @@ bool ep_part::set_deadline() noexcept {
 
 // While the other side's program thinks, nothing is said: its host may be gone.
 bool ep_part::keep_checking() noexcept {
-    timer_ = manager_.owner().events().add_timer(check_interval, [this] { channel_->check(); });
+    timer_ = manager_.owner().events().add_timer(check_interval, [this] { check(); });
     return timer_ != 0;
+}
+
+// Time in which this side made no progress counts as one interval: the client's answer may have
+// been waiting for it.
+void ep_part::check() noexcept {
+    channel_->check();
+    if (phase_ != phase::accepted) return;
+    checked_for_ += check_interval;
+    if (checked_for_ >= manager_.time_to_answer()) give_up(UCS_ERR_TIMED_OUT);
+}
+
+void ep_part::give_up(ucs_status_t status) noexcept {
+    given_up_ = status;
+    manager_.note(*this);
 }
 
 int ep_part::try_next() {
@@ -183,7 +198,9 @@ ucs_status_t ep_part::start_server(std::unique_ptr<channel> by,
     remote_ = from;
     local_ = channel_->local();
     phase_ = step(phase::offered, event::accept).next;
-    return keep_checking() ? watch(EPOLLIN) : UCS_ERR_NO_MEMORY;
+    if (!keep_checking()) return UCS_ERR_NO_MEMORY;
+    const ucs_status_t status = manager_.add_accepted(accepted_, remote_);
+    return status == UCS_OK ? watch(EPOLLIN) : status;
 }
 
 void ep_part::refuse() noexcept {
@@ -296,7 +313,16 @@ void ep_part::run() {
     if (channel_ == nullptr) return;
     if (phase_ == phase::connecting) return run_connecting();
     if (phase_ == phase::proving) return take_opening();
+    if (phase_ == phase::accepted) return run_accepted();
     take_input();
+}
+
+void ep_part::run_accepted() {
+    if (given_up_ == UCS_OK) return take_input();
+    // Of many that end at once the manager has written a line.
+    if (given_up_ == UCS_ERR_TIMED_OUT)
+        tell_failure("the client has not answered since it was accepted");
+    handle(event::deadline, given_up_);
 }
 
 void ep_part::run_connecting() {

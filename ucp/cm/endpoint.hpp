@@ -48,13 +48,23 @@ public:
     [[nodiscard]] const uct::tcp::socket_address& remote() const noexcept { return remote_; }
 
 private:
+    // The place of a server's client among those that have not answered.
+    struct accepted final : accepted_client {
+        explicit accepted(ep_part& of) noexcept : whole(of) {}
+        void on_displaced() noexcept override { whole.give_up(UCS_ERR_EXCEEDS_LIMIT); }
+        ep_part& whole;
+    };
+
     ucs_status_t watch(std::uint32_t events) noexcept;
     // Begins with the next carrier that can be begun with. 0, or why the last one could not.
     int try_next();
     bool set_deadline() noexcept;
     bool keep_checking() noexcept;
+    void check() noexcept;
     void run_connecting();
     void go_on_or_fail(int error, bool late);
+    void run_accepted();
+    void give_up(ucs_status_t status) noexcept;
     void handle(event what, ucs_status_t status) noexcept;
     void take_input() noexcept;
     // Why there will be no connection.
@@ -74,7 +84,9 @@ private:
     bool bound_ = false;
     bool shows_client_id_ = false;
     bool late_ = false;
-    int refused_ = 0;  // why the kernel would not even begin to connect
+    ucs_status_t given_up_ = UCS_OK;          // why the client need not answer any more
+    ucs::time::nanoseconds checked_for_ = 0;  // without an answer of the client
+    int refused_ = 0;                         // why the kernel would not even begin to connect
     phase phase_ = phase::over;
     const std::uint64_t token_;
     std::unique_ptr<channel> channel_;
@@ -86,6 +98,7 @@ private:
     ucs::async::event_loop::timer_id timer_ = 0;  // connecting: its limit; later: channel::check
     uct::tcp::socket_address local_;
     uct::tcp::socket_address remote_;
+    accepted accepted_{*this};
 };
 
 // The client's endpoint; connecting has begun.

@@ -102,7 +102,7 @@ constexpr std::array<std::array<transition, event_count>, phase_count> table{{
       {P::over, A::drop},
       {P::over, A::fail},
       {P::over, A::fail},
-      {P::accepted, A::none},
+      {P::over, A::fail},
       {P::accepted, A::none},
       {P::accepted, A::none},
       {P::over, A::drop},

@@ -14,7 +14,7 @@ enum class phase : std::uint8_t {
     unproven,  // somebody connected; with a job key, or while the client says that it has one
     greeting,  // somebody connected and has not said who it is
     offered,   // the program has the request
-    accepted,  // the program made an endpoint, and the answer is on its way
+    accepted,  // the program made an endpoint; the client has to answer it in time
     // Of both.
     over,
 };

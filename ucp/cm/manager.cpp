@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "ucp/cm/conn_request.hpp"
 #include "ucp/cm/listener.hpp"
@@ -21,6 +22,12 @@ constexpr ucs::time::nanoseconds leaving_patience = 2 * ucs::time::second;
 // Strangers that take nothing do not fill the process with them: then the oldest goes.
 constexpr std::size_t most_leaving = 64;
 constexpr ucs::time::nanoseconds last_patience = 100 * ucs::time::millisecond;
+// Clients that were accepted and have not answered. A thousand processes may start at once; each
+// costs an endpoint and a descriptor meanwhile.
+constexpr ucs::net::admission_limits accepted_limits{
+    .most = 1024, .most_per_origin = 768, .time_to_prove = ucs::net::admission::never};
+// A client answers in its progress, and may be stopped or compute for some time before.
+constexpr ucs::time::nanoseconds least_time_to_answer = 60 * ucs::time::second;
 }  // namespace
 
 // One whose last words are on their way.
@@ -40,7 +47,8 @@ struct manager::leaving {
     ucs::async::event_loop::timer_id deadline = 0;
 };
 
-manager::manager(worker& owner) : owner_(owner), requests_(std::make_shared<unanswered>()) {}
+manager::manager(worker& owner)
+    : owner_(owner), requests_(std::make_shared<unanswered>()), accepted_(accepted_limits) {}
 
 manager::~manager() {
     listeners_.clear();
@@ -90,6 +98,29 @@ unsigned manager::dispatch() noexcept {
     return count;
 }
 
+ucs_status_t manager::add_accepted(accepted_client& fresh,
+                                   const uct::tcp::socket_address& from) noexcept {
+    if (job_key() != nullptr) return UCS_OK;
+    const auto now = ucs::time::now();
+    const ucs_status_t status = accepted_.add(fresh, ucs::net::origin::host(from.ip()), now);
+    if (accepted_.size() < accepted_limits.most_per_origin / 2) has_reported_accepted_ = false;
+    while (auto* const surplus = accepted_.excess(now)) {
+        if (!std::exchange(has_reported_accepted_, true)) {
+            owner_.rejected().warn(wireup_log,
+                                   "{} clients have not answered since they were accepted, the "
+                                   "last one from {}; the oldest ones are closed",
+                                   accepted_.size(), from.text());
+        }
+        accepted_.remove(*surplus);
+        static_cast<accepted_client*>(surplus)->on_displaced();
+    }
+    return status;
+}
+
+void manager::remove_accepted(accepted_client& done) noexcept {
+    accepted_.remove(done);
+}
+
 void manager::add(std::unique_ptr<listener> fresh) {
     listeners_.push_back(std::move(fresh));
 }
@@ -116,6 +147,10 @@ const ucs::security::key* manager::job_key() const noexcept {
 
 ucs::time::nanoseconds manager::patience() const noexcept {
     return ucs::time::from_seconds(std::min(owner_.owner().options().cm_timeout.seconds, 1e6));
+}
+
+ucs::time::nanoseconds manager::time_to_answer() const noexcept {
+    return std::max(patience(), least_time_to_answer);
 }
 
 }  // namespace ucp::cm

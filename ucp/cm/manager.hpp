@@ -8,8 +8,10 @@
 
 #include "ucp/cm/carrier.hpp"
 #include "ucs/datastruct/intrusive.hpp"
+#include "ucs/net/admission.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/vfs/directory.hpp"
+#include "uct/tcp/ip_address.hpp"
 
 namespace ucp {
 class worker;
@@ -49,6 +51,17 @@ private:
     conn_request* first_ = nullptr;
 };
 
+// A client that the program has accepted and that has not answered yet.
+class accepted_client : public ucs::net::admission::candidate {
+public:
+    // There are too many such clients, and this one has to end. It was removed.
+    virtual void on_displaced() noexcept = 0;
+
+protected:
+    accepted_client() noexcept = default;
+    ~accepted_client() = default;
+};
+
 // Owned by its worker, made with the first use. Owner context.
 class manager {
 public:
@@ -65,6 +78,13 @@ public:
     // Closes a channel as soon as nothing is lost by that, or it has taken too long.
     void see_off(std::unique_ptr<channel> done) noexcept;
 
+    // Counts a client that was accepted, until remove_accepted() or until it is destroyed. Without
+    // a job key, which keeps strangers out, their number is bounded: others may be displaced.
+    // UCS_ERR_NO_MEMORY: it was not counted.
+    [[nodiscard]] ucs_status_t add_accepted(accepted_client& fresh,
+                                            const uct::tcp::socket_address& from) noexcept;
+    void remove_accepted(accepted_client& done) noexcept;
+
     void add(std::unique_ptr<listener> fresh);
     void remove(const listener& done);
     // A folder for each.
@@ -79,12 +99,16 @@ public:
     [[nodiscard]] const ucs::security::key* job_key() const noexcept;
     // How long a client may take to say who it is, and connecting to a listener.
     [[nodiscard]] ucs::time::nanoseconds patience() const noexcept;
+    // How long a client may take to answer after it was accepted.
+    [[nodiscard]] ucs::time::nanoseconds time_to_answer() const noexcept;
 
 private:
     worker& owner_;
     ucs::datastruct::auto_list<task, &task::task_hook> tasks_;
     std::shared_ptr<unanswered> requests_;
     std::vector<std::unique_ptr<listener>> listeners_;
+    ucs::net::admission accepted_;
+    bool has_reported_accepted_ = false;
     struct leaving;
     std::list<leaving> leaving_;
 };

@@ -2,7 +2,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <deque>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/loopback_server.hpp"
@@ -22,6 +24,39 @@ wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
     std::memcpy(said.pad, &token, sizeof said.pad);
     return said;
 }
+
+// A client whose request the program has accepted, and the end of its socket.
+struct accepted_client {
+    explicit accepted_client(const raw_world& in) {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+        socket.reset(ends[0]);
+        auto request = std::make_unique<ucp::cm::conn_request>(
+            ucp::cm::wire::request{.uid = in.peer.uid(),
+                                   .ep = 55,
+                                   .token = 1,
+                                   .client_id = 0,
+                                   .shows_client_id = false,
+                                   .address = in.peer.address()},
+            uct::tcp::socket_address());
+        request->give_channel(ucp::cm::tcp_channel(ucs::unique_fd(ends[1])));
+        ucp::ep_params params;
+        params.error_mode = UCP_ERR_HANDLING_MODE_PEER;
+        params.error_handler = {[](void* arg, ucp_ep_h, ucs_status_t status) {
+                                    static_cast<accepted_client*>(arg)->failure = status;
+                                },
+                                this};
+        const auto accepted = ucp::cm::accept(*in.worker, std::move(request), params);
+        REQUIRE(accepted.ok());
+        made = *accepted;
+    }
+    accepted_client(const accepted_client&) = delete;
+    accepted_client& operator=(const accepted_client&) = delete;
+
+    ucs::unique_fd socket;
+    ucp::ep* made = nullptr;
+    ucs_status_t failure = UCS_OK;
+};
 
 }  // namespace
 
@@ -61,25 +96,12 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
           "[cm]") {
     raw_world in({});
     const std::size_t before = in.worker->endpoint_count();
-    int ends[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-    ucs::unique_fd client(ends[0]);
-    auto asked = std::make_unique<ucp::cm::conn_request>(
-        ucp::cm::wire::request{.uid = in.peer.uid(),
-                               .ep = 55,
-                               .token = 1,
-                               .client_id = 0,
-                               .shows_client_id = false,
-                               .address = in.peer.address()},
-        uct::tcp::socket_address());
-    asked->give_channel(ucp::cm::tcp_channel(ucs::unique_fd(ends[1])));
-    const auto made = ucp::cm::accept(*in.worker, std::move(asked), {});
-    REQUIRE(made.ok());
-    const std::uint64_t id = (*made)->id();
+    accepted_client client(in);
+    const std::uint64_t id = client.made->id();
     ucp_request_param_t force{};
     force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     force.flags = UCP_EP_CLOSE_FLAG_FORCE;
-    REQUIRE(ucp_ep_close_nbx(ucp::capi::handle(**made), &force) == nullptr);
+    REQUIRE(ucp_ep_close_nbx(ucp::capi::handle(*client.made), &force) == nullptr);
     // The client has answered the bind when the socket breaks.
     const auto say = [&](wire::wireup_type what) {
         in.peer.send(wire::wireup,
@@ -88,12 +110,87 @@ TEST_CASE("an endpoint that the server closed stays for its client when their so
         in.settle();
     };
     say(wire::wireup_type::reply);
-    client.reset();
+    client.socket.reset();
     in.worker->look_everywhere();
     in.settle();
     CHECK(in.worker->endpoint_count() == before + 1);
     say(wire::wireup_type::close);
     CHECK(in.worker->endpoint_count() == before);
+}
+
+TEST_CASE("a client that does not answer after it was accepted ends in time, with one line",
+          "[cm]") {
+    const test::log_capture log;
+    raw_world in({});
+    const std::size_t before = in.worker->endpoint_count();
+    accepted_client silent(in);
+    const std::uint64_t id = silent.made->id();
+    // A minute of this side's own time: that it makes no progress itself counts once.
+    const auto pass = [&](ucs::time::nanoseconds time) {
+        in.network.advance(time);
+        in.worker->look_everywhere();
+        in.settle();
+    };
+    pass(3600 * ucs::time::second);
+    CHECK(silent.failure == UCS_OK);
+    for (int i = 0; i < 30; ++i)
+        pass(ucs::time::second);
+    CHECK(silent.failure == UCS_OK);
+    CHECK(log.count("", ucs::log::level::warn) == 0);
+    for (int i = 0; i < 40; ++i)
+        pass(ucs::time::second);
+    INFO(log.text());
+    CHECK(silent.failure == UCS_ERR_TIMED_OUT);
+    CHECK(log.count("has not answered since it was accepted", ucs::log::level::warn) == 1);
+    // Its answer comes too late.
+    in.peer.send(
+        wire::wireup,
+        wire::wireup_header{wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, id},
+        in.peer.address());
+    in.settle();
+    ucp_request_param_t force{};
+    force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    force.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    REQUIRE(ucp_ep_close_nbx(ucp::capi::handle(*silent.made), &force) == nullptr);
+    in.settle();
+    CHECK(in.worker->endpoint_count() == before);
+}
+
+TEST_CASE("a client that answers after it was accepted has no further deadline", "[cm]") {
+    raw_world in({});
+    accepted_client slow(in);
+    const auto pass = [&](int seconds) {
+        for (int i = 0; i < seconds; ++i) {
+            in.network.advance(ucs::time::second);
+            in.worker->look_everywhere();
+            in.settle();
+        }
+    };
+    pass(45);
+    in.peer.send(
+        wire::wireup,
+        wire::wireup_header{
+            wire::wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, slow.made->id()},
+        in.peer.address());
+    pass(200);
+    CHECK(slow.failure == UCS_OK);
+}
+
+TEST_CASE("clients that do not answer after they were accepted are bounded in number", "[cm]") {
+    const test::log_capture log;
+    raw_world in({});
+    std::deque<accepted_client> all;
+    for (int i = 0; i < 800; ++i) {
+        all.emplace_back(in);
+        in.settle();
+    }
+    const auto failed = std::count_if(all.begin(), all.end(), [](const accepted_client& each) {
+        return each.failure == UCS_ERR_EXCEEDS_LIMIT;
+    });
+    CHECK(failed == 800 - 768);
+    CHECK(all.front().failure == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(all.back().failure == UCS_OK);
+    CHECK(log.count("have not answered since they were accepted", ucs::log::level::warn) == 1);
 }
 
 TEST_CASE("a client that nobody has bound takes no answer, in whose name it may come", "[cm]") {
