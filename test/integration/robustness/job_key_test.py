@@ -102,8 +102,9 @@ class Listeners(Pairs):
             server.init()
             client.init()
             client.ok(f"reach 0 {server.ok('listen')}")
-            server.ok("recv in 1 5000 4 4")
+            # Before the server makes progress, so that a refusal finds all of them under way.
             client.ok("send out 0 1 5000 4 4")
+            server.ok("recv in 1 5000 4 4")
             server.tell("progress 5" if mine != theirs else "wait in 30")
             counts = client.wait("out")
             server.hear()
