@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,6 +68,11 @@ struct worker_address {
 // one of a newer version; one log line says what was wrong, counted by `to` when a peer sent it.
 [[nodiscard]] ucs::result<worker_address> parse(std::span<const std::byte> bytes,
                                                 ucs::log::throttle* to = nullptr);
+
+// The public key in a packed address, which may be damaged otherwise; nothing when it is too short
+// to hold one.
+[[nodiscard]] std::optional<ucs::security::public_key> identity_in(
+    std::span<const std::byte> packed) noexcept;
 
 // Length of the packed address that begins at `packed`, by the same rules as parse, without
 // reading its entries.

@@ -135,6 +135,7 @@ ucs::result<worker_address> read_body(view packed, reports to) {
     worker_address into;
     const view identity = in.take(into.identity.size(), "public key");
     std::ranges::copy(identity, into.identity.begin());
+    if ((into.identity.back() & std::byte{0x80}) != std::byte{0}) in.fail("public key");
     into.flags = in.variable("flags");
     into.name = in.text(max_name, "name of the worker");
     if (std::any_of(into.name.begin(), into.name.end(), is_control)) in.fail("name of the worker");
@@ -184,6 +185,13 @@ ucs::result<worker_address> parse_some(const std::byte* start, std::size_t size,
 
 std::uint64_t uid_of(const ucs::security::public_key& identity) noexcept {
     return little_endian(view(identity).first(sizeof(std::uint64_t)));
+}
+
+std::optional<ucs::security::public_key> identity_in(std::span<const std::byte> packed) noexcept {
+    ucs::security::public_key found;
+    if (packed.size() < wire::header_size + found.size()) return std::nullopt;
+    std::ranges::copy(packed.subspan(wire::header_size, found.size()), found.begin());
+    return found;
 }
 
 ucs::result<worker_address> parse(const void* packed) {

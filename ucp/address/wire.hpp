@@ -9,7 +9,8 @@
 //                                   before anything is read by it
 //            4  2  total length     of the address, header included, at most 1024
 //            6  4  CRC32C           of everything else: bytes 0-5, then 10 up to the total length
-//   worker  10 32  public key       X25519; its first 8 bytes are the worker's uid
+//   worker  10 32  public key       X25519; its first 8 bytes are the worker's uid. The highest bit
+//                                   is 0: X25519 ignores it, and a worker has one key
 //           42  1+ flags            7 bits a byte, lowest first, bit 7 set on all but the last
 //               1  name length      0-31
 //               .  name             no control characters

@@ -413,13 +413,36 @@ ucs::result<ep*> connect(worker& owner, const client_params& to, const ep_params
     return use_if_started(*made, started);
 }
 
+namespace {
+
+// The public key in the address that the client claims. Nothing: no worker can have both that
+// address and the uid.
+std::optional<ucs::security::public_key> claimed_identity(worker& owner, const conn_request& from) {
+    const wire::request& said = from.said();
+    const auto address = address::parse(said.address, &owner.rejected());
+    if (!address) return std::nullopt;
+    if (address->uid() == said.uid && owner.agree(address->identity)) return address->identity;
+    owner.rejected().warn(
+        wireup_log, "a client at {} came as worker {:x} with the address of worker {:x}: refused",
+        from.from().text(), said.uid, address->uid());
+    return std::nullopt;
+}
+
+}  // namespace
+
 ucs::result<ep*> accept(worker& owner, std::unique_ptr<conn_request> from,
                         const ep_params& params) {
     if (!from->alive()) return UCS_ERR_CONNECTION_RESET;
     const wire::request& said = from->said();
-    peer* to = owner.intern_unproven(said.uid, said.address);
-    const peer_use kept(*to);
     manager& of = owner.connections();
+    const auto identity = claimed_identity(owner, *from);
+    if (!identity) {
+        from->refuse(wire::reason::malformed, of);
+        return UCS_ERR_INVALID_ADDR;
+    }
+    // Nothing proves yet who the client is.
+    peer* to = &owner.intern(*identity, peer::source::claimed, said.address);
+    const peer_use kept(*to);
     if (const ucs_status_t status = to->connect(); status != UCS_OK) {
         from->refuse(wire::reason::unreachable, of);
         return status;

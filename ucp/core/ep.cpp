@@ -221,7 +221,7 @@ void ep::connect() {
         return;
     }
     watch_peer();
-    if (by_socket_ == nullptr && remote_->uid() == owner_.uid() && !no_loopback_) {
+    if (by_socket_ == nullptr && remote_->is_self() && !no_loopback_) {
         remote_id_ = id_;
         if (!owner_.matcher().room().has_room()) remote_->begin_held();
         enter(state::ready);

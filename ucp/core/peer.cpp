@@ -16,11 +16,14 @@
 
 namespace ucp {
 
-peer::peer(worker& owner, std::uint64_t uid, std::vector<std::byte> packed_address)
+peer::peer(worker& owner, const ucs::security::public_key& identity, source from,
+           std::vector<std::byte> packed_address)
     : owner_(owner),
       budget_(owner.owner().options().unexpected_window.bytes),
       announced_(owner.owner().options().unexpected_announcements),
-      uid_(uid),
+      identity_(identity),
+      uid_(address::uid_of(identity)),
+      source_(from),
       packed_(std::move(packed_address)) {}
 
 peer::~peer() {
@@ -32,15 +35,22 @@ peer::~peer() {
 const ucs::security::key* peer::shared_key() noexcept {
     if (shared_key_ != nullptr || packed_.empty()) return shared_key_.get();
     try {
-        const auto remote = address::parse(std::span<const std::byte>(packed_), &owner_.rejected());
-        if (!remote) return nullptr;
-        if (const auto agreed = owner_.agree(remote->identity))
+        if (const auto agreed = owner_.agree(identity_))
             shared_key_ = std::make_unique<ucs::security::key>(*agreed);
     } catch (const std::bad_alloc&) {
         ucs::log::error(wireup_log, "out of memory: no connection message to worker {:x} is proven",
                         uid_);
     }
     return shared_key_.get();
+}
+
+bool peer::is_self() const noexcept {
+    return identity_ == owner_.identity().open();
+}
+
+bool peer::has_address(std::span<const std::byte> packed) const noexcept {
+    return packed.size() >= packed_.size() &&
+           std::ranges::equal(packed_, packed.first(packed_.size()));
 }
 
 void peer::seal(wire::wireup_header& header, std::span<const std::byte> body) noexcept {
@@ -138,8 +148,7 @@ void peer::choose_protocols() {
 }
 
 void peer::readdress(std::span<const std::byte> packed_address) {
-    if (am_.endpoint != nullptr || std::ranges::equal(packed_, packed_address)) return;
-    shared_key_.reset();
+    if (am_.endpoint != nullptr || has_address(packed_address)) return;
     packed_ = std::vector<std::byte>(packed_address.begin(), packed_address.end());
 }
 
@@ -285,11 +294,13 @@ void peer::lane_lost(std::size_t resource, ucs_status_t status) noexcept {
     // Who lacks memory for one lane lacks it for another.
     if (status == UCS_ERR_NO_MEMORY || !may_change_lane()) {
         // After a goodbye nobody misses anything but who still sends, and gets the error.
-        ucs::log::log(
-            wireup_log,
-            status == UCS_ERR_NOT_CONNECTED ? ucs::log::level::info : ucs::log::level::warn,
-            "the connection to {}, worker {:x}, over {}/{} was lost: {}", peer_name(), uid_,
-            where.transport, where.device, ucs_status_string(status));
+        const bool expected = status == UCS_ERR_NOT_CONNECTED;
+        const auto severity = refused_hook.is_linked() ? ucs::log::level::debug
+                              : expected               ? ucs::log::level::info
+                                                       : ucs::log::level::warn;
+        ucs::log::log(wireup_log, severity,
+                      "the connection to {}, worker {:x}, over {}/{} was lost: {}", peer_name(),
+                      uid_, where.transport, where.device, ucs_status_string(status));
         fail_all(status);
         return;
     }
@@ -326,6 +337,31 @@ void peer::serve(wireup::pairs which) noexcept {
         each.connect_again();
 }
 
+void peer::hand_waiting_to(peer& given) noexcept {
+    for (auto next = endpoints_.begin(); next != endpoints_.end();) {
+        ep& each = *next++;
+        if (!wireup::is_waiting(each.connection())) continue;
+        each.move_to(given);
+        given.was_handed_ = true;
+    }
+    if (given.was_handed_) owner_.go_on_later(given);
+}
+
+// The program's endpoints do not fail because of clients: they try when they are used.
+void peer::serve_handed() noexcept {
+    if (!std::exchange(was_handed_, false) || dead_) return;
+    const peer_use kept(*this);
+    const ucs_status_t status = connect();
+    for (ep& each : endpoints_) {
+        if (each.by_socket() == nullptr) continue;
+        if (status == UCS_OK) {
+            each.connect_again();
+        } else if (wireup::is_waiting(each.connection())) {
+            each.handle(wireup::event::failure, status);
+        }
+    }
+}
+
 bool peer::exclude(std::size_t resource, ucs_status_t failure) noexcept {
     try {
         excluded_.push_back({resource, failure});
@@ -337,7 +373,7 @@ bool peer::exclude(std::size_t resource, ucs_status_t failure) noexcept {
 
 void peer::fail_all(ucs_status_t status) {
     dead_ = true;
-    owner_.count(activity::lost_connections);
+    if (!refused_hook.is_linked()) owner_.count(activity::lost_connections);
     owner_.forget(*this);
     const peer_use kept(*this);  // the last endpoint may go while we walk
     empty_queue();
@@ -411,6 +447,11 @@ void peer::empty_queue() {
     drop_all(pairing_->held);
 }
 
+void peer::drop_waiting() noexcept {
+    const peer_use kept(*this);
+    empty_queue();
+}
+
 bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
                         std::span<const std::byte> body, std::uint64_t debtor) noexcept {
     if (am_.endpoint == nullptr || dead_) {
@@ -469,9 +510,7 @@ ep* peer::find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexce
         // meanwhile has answered.
         const bool answered = at == wireup::state::ready || at == wireup::state::closing;
         if (answered && each->remote_id() == remote_ep) return &*each;
-        const bool unmatched = at == wireup::state::idle || at == wireup::state::requested ||
-                               at == wireup::state::abandoned;
-        if (unmatched && found == nullptr) found = &*each;
+        if (wireup::is_waiting(at) && found == nullptr) found = &*each;
     }
     return found;
 }

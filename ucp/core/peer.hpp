@@ -21,21 +21,39 @@
 
 namespace ucp {
 
-// Interned by the worker's uid: every endpoint to the same worker shares its lanes. Lanes are set
-// up at first use. Owned by the worker, kept while endpoints or queued control messages refer to
-// it. Owner context.
+// Interned by the worker's public key: every endpoint to the same worker shares its lanes. Lanes
+// are set up at first use. Owned by the worker, kept while endpoints or queued control messages
+// refer to it. Owner context.
 class peer {
 public:
-    peer(worker& owner, std::uint64_t uid, std::vector<std::byte> packed_address);
+    // Says where the address comes from. A claimed one comes from a client that has proven nothing:
+    // it leads the endpoints of such clients alone, until the program or the worker itself gives
+    // the same one.
+    enum class source : std::uint8_t { given, claimed };
+
+    peer(worker& owner, const ucs::security::public_key& identity, source from,
+         std::vector<std::byte> packed_address);
     ~peer();
     peer(const peer&) = delete;
     peer& operator=(const peer&) = delete;
 
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
+    // The public key of the worker, by which it is known. All 0: the worker is not known yet.
+    [[nodiscard]] const ucs::security::public_key& identity() const noexcept { return identity_; }
+    // Whether it is the worker that has this peer.
+    [[nodiscard]] bool is_self() const noexcept;
+    [[nodiscard]] bool is_claimed() const noexcept { return source_ == source::claimed; }
+    // The program or the worker itself has given the address that was only claimed until now.
+    void confirm() noexcept { source_ = source::given; }
+    // Whether its address is the one at the beginning of `packed`.
+    [[nodiscard]] bool has_address(std::span<const std::byte> packed) const noexcept;
+    // Moves the endpoints whose clients have not answered yet to the peer whose address is given.
+    void hand_waiting_to(peer& given) noexcept;
 
     // The key of connection messages between the two workers, see ucp/wireup/proof.hpp. nullptr:
-    // the worker is not known yet, or its address holds none. Computed with the first use.
+    // the worker is not known yet, or no worker can have its public key. Computed with the first
+    // use.
     [[nodiscard]] const ucs::security::key* shared_key() noexcept;
     // Completes the header of a message to the worker: its receipt, if it has one, and its proof.
     void seal(wire::wireup_header& header, std::span<const std::byte> body) noexcept;
@@ -44,8 +62,8 @@ public:
     // Who answers a peer that came without pairs does without them, too.
     ucs_status_t connect(wireup::pairs which = wireup::pairs::allowed) noexcept;
 
-    // Somebody has an address of the same worker, maybe another one. It counts as long as nothing
-    // was made of the one that is known, which may have been wrong.
+    // The program or the worker itself gives an address of the same worker, maybe another one. It
+    // counts as long as no lane was made from the one that is known, which may have been wrong.
     void readdress(std::span<const std::byte> packed_address);
     [[nodiscard]] bool connected() const noexcept { return am_.endpoint != nullptr; }
 
@@ -55,6 +73,8 @@ public:
         return pairing_ == nullptr || pairing_->at == wireup::pairing::step::joined;
     }
     [[nodiscard]] bool in_pairs() const noexcept { return connected() && pairing_ != nullptr; }
+    // Whether this peer has asked, answered or put off the attempt.
+    [[nodiscard]] bool knows_attempt(std::uint64_t attempt) const noexcept;
     // The peer asks us, answers, cannot, has connected its lanes.
     void asked_to_pair(const wire::wireup_header& header, const wireup::pair_question& theirs,
                        std::span<const std::byte> body);
@@ -63,6 +83,10 @@ public:
     // Nobody wants it any more. True: it is held until the peer, which has to hear so, is told.
     [[nodiscard]] bool gives_up() noexcept;
     void partner_joined(std::uint64_t attempt);
+    // Whether fewer messages wait for room on its lanes than a stranger may make wait.
+    [[nodiscard]] bool may_refuse() const noexcept;
+    // Drops all that waits for room on its lanes.
+    void drop_waiting() noexcept;
     // Says to a peer that asked why its lanes cannot be connected.
     void refuse_to_pair(std::uint64_t attempt);
     // Does the same for a question to a worker that was here before this one.
@@ -201,6 +225,8 @@ public:
     ucs::datastruct::auto_unlink_hook dead_hook;     // in its list of those out of its table
     ucs::datastruct::auto_unlink_hook going_hook;    // in its list of those to let go on
     ucs::datastruct::auto_unlink_hook stopped_hook;  // among those that defer what they have for us
+    ucs::datastruct::auto_unlink_hook refused_hook;  // among those that are only refused
+    ucs::time::nanoseconds refused_since = 0;        // of those
     ucs::datastruct::auto_unlink_hook watched_hook;  // in its list of those to ask now and then
     [[nodiscard]] std::string peer_name() const noexcept;
 
@@ -262,6 +288,7 @@ private:
     void reconnect(wireup::pairs which) noexcept;
     void serve(wireup::pairs which) noexcept;
     void say_requests_again() noexcept;
+    void serve_handed() noexcept;
     void change_lanes(std::size_t without, ucs_status_t failure, wireup::pairs which) noexcept;
     bool send_over(uct::ep& over, const control_message::content& what) noexcept;
     bool lose_control(const control_message::content& what) noexcept;
@@ -327,7 +354,10 @@ private:
     ucs::datastruct::counted_list<uct::pending_request, &uct::pending_request::pending_hook>
         deferred_;
     const ep* asked_over_ = nullptr;
+    const ucs::security::public_key identity_;
     const std::uint64_t uid_;
+    source source_;
+    bool was_handed_ = false;        // endpoints by hand_waiting_to, for which it is to connect
     std::vector<std::byte> packed_;  // the address, for connecting and explaining
     std::unique_ptr<ucs::security::key> shared_key_;
     lane am_;

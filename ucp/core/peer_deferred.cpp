@@ -73,6 +73,7 @@ void peer::go_on() {
     for (auto next = striped_.begin(); next != striped_.end();)
         (next++)->go_on();
     send_deferred();
+    serve_handed();
 }
 
 void peer::stopped(std::uint64_t its_ep, std::uint32_t round) noexcept {

@@ -66,7 +66,7 @@ void peer::say_again() noexcept {
 // itself has one endpoint that is both halves, and no use for rails.
 bool peer::begin_pairing(const wireup::lane_choice& bootstrap,
                          const wireup::lane_selection& chosen) {
-    if (uid_ == owner_.uid()) return pair_with_itself();
+    if (is_self()) return pair_with_itself();
     pairing_ = std::make_unique<wireup::pairing>();
     pairing_->at = step::asked;
     pairing_->attempt = ucs::sys::random_id();
@@ -420,6 +420,24 @@ void peer::refuse_to_pair(const wire::wireup_header& unwanted) {
     send_over(*over, {wire::wireup, std::as_bytes(std::span(&header, 1)), {}, 0});
 }
 
+bool peer::knows_attempt(std::uint64_t attempt) const noexcept {
+    if (attempt == 0) return false;
+    if (pairing_ == nullptr || last_attempt_ == attempt) return last_attempt_ == attempt;
+    return pairing_->attempt == attempt ||
+           (pairing_->next != nullptr && pairing_->next->header.ep == attempt);
+}
+
+// Without a lane nothing waits.
+bool peer::may_refuse() const noexcept {
+    constexpr std::size_t most_waiting = 256;
+    std::size_t waiting = am_.endpoint == nullptr ? 0 : am_.endpoint->sent().queued;
+    if (pairing_ != nullptr) {
+        const uct::ep* const bootstrap = pairing_->bootstrap.endpoint.get();
+        waiting += pairing_->held.size() + (bootstrap == nullptr ? 0 : bootstrap->sent().queued);
+    }
+    return waiting < most_waiting;
+}
+
 uct::ep* peer::lane_to_refuse_by() {
     if (am_.endpoint != nullptr && joined()) return am_.endpoint.get();
     if (pairing_ == nullptr) {
@@ -517,11 +535,8 @@ void peer::partner_left() noexcept {
         peer* fresh = nullptr;
         for (auto next = endpoints_.begin(); next != endpoints_.end();) {
             ep& each = *next++;
-            const wireup::state at = each.connection();
-            const bool agreed = at != wireup::state::idle && at != wireup::state::requested &&
-                                at != wireup::state::abandoned;
-            if (agreed) continue;
-            if (fresh == nullptr) fresh = owner_.intern(uid_, packed_);
+            if (!wireup::is_waiting(each.connection())) continue;
+            if (fresh == nullptr) fresh = &owner_.intern(identity_, source_, packed_);
             each.move_to(*fresh);
         }
         if (fresh != nullptr) fresh->serve(wireup::pairs::allowed);

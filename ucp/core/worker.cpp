@@ -397,25 +397,53 @@ std::optional<ucs::security::key> worker::agree(const ucs::security::public_key&
     return last_agreement_->key;
 }
 
-peer* worker::find_peer(std::uint64_t uid) noexcept {
-    const auto known = peers_.find(uid);
-    return known == peers_.end() ? nullptr : known->second.get();
+peer* worker::find_peer(const ucs::security::public_key& identity) noexcept {
+    return find_peer_if(address::uid_of(identity), [&](const peer& each) {
+        return !each.is_claimed() && each.identity() == identity;
+    });
 }
 
-peer* worker::intern(std::uint64_t uid, std::span<const std::byte> packed) {
-    const auto known = peers_.find(uid);
-    if (known != peers_.end()) {
-        known->second->readdress(packed);
-        return known->second.get();
+peer* worker::find_peer(const ucs::security::public_key& identity,
+                        std::span<const std::byte> packed) noexcept {
+    return find_peer_if(address::uid_of(identity), [&](const peer& each) {
+        return each.identity() == identity && (!each.is_claimed() || each.has_address(packed));
+    });
+}
+
+peer& worker::intern(const ucs::security::public_key& identity, peer::source from,
+                     std::span<const std::byte> packed) {
+    peer* known = find_peer(identity, packed);
+    if (known == nullptr) {
+        const auto address = packed.first(*address::packed_length(packed.data()));
+        const auto made = peers_.emplace(
+            address::uid_of(identity),
+            std::make_unique<peer>(*this, identity, from,
+                                   std::vector<std::byte>(address.begin(), address.end())));
+        known = made->second.get();
+    } else if (from == peer::source::claimed) {
+        return *known;
+    } else if (!known->is_claimed()) {
+        known->readdress(packed.first(*address::packed_length(packed.data())));
+        return *known;
     }
-    auto fresh =
-        std::make_unique<peer>(*this, uid, std::vector<std::byte>(packed.begin(), packed.end()));
-    return (peers_[uid] = std::move(fresh)).get();
+    if (from == peer::source::claimed) return *known;
+    // It is the first address that was given: what was only claimed counts no more.
+    known->confirm();
+    for (auto [each, last] = peers_.equal_range(known->uid()); each != last; ++each) {
+        peer& other = *each->second;
+        if (other.is_claimed() && other.identity() == identity) other.hand_waiting_to(*known);
+    }
+    return *known;
 }
 
-peer* worker::intern_unproven(std::uint64_t uid, std::span<const std::byte> packed) {
-    peer* const known = find_peer(uid);
-    return known != nullptr ? known : intern(uid, packed);
+bool worker::is_known(const peer& which) noexcept {
+    return find_in_table(which) != peers_.end();
+}
+
+worker::peer_table::iterator worker::find_in_table(const peer& which) noexcept {
+    for (auto [each, last] = peers_.equal_range(which.uid()); each != last; ++each)
+        if (each->second.get() == &which) return each;
+    return peers_.end();
 }
 
 ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& params) {
@@ -425,10 +453,10 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
     const auto parsed = address::parse(bytes);
     if (!parsed) return parsed.status();
     std::string name(params.name);
-    peer* to = intern(parsed->uid(), bytes);
+    peer* to = &intern(parsed->identity, peer::source::given, bytes);
     const peer_use kept(*to);
     ep* made = params.apart ? nullptr : to->first_unowned();
-    if (made == nullptr || to->uid() == uid_) {
+    if (made == nullptr || to->is_self()) {
         const std::uint64_t number =
             params.apart ? peer::first_apart_number | 2 * apart_numbers_++ : to->next_number();
         made = new ep(*this, *to, number);
@@ -457,7 +485,7 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
     const bool is_apart = peer::is_apart(request.peer_ep_or_number);
     const std::uint64_t number =
         request.peer_ep_or_number ^ (request.uid == uid_ || is_apart ? std::uint64_t{1} : 0);
-    peer* from = intern(request.uid, address);
+    peer* from = &intern(parsed->identity, peer::source::given, address);
     const peer_use kept(*from);
     ep* mine = from->find_for_request(number, request.ep);
     if (mine == nullptr) {
@@ -472,19 +500,6 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
         return nullptr;
     }
     return mine;
-}
-
-void worker::refuse(const wire::wireup_header& unwanted, std::span<const std::byte> address) {
-    const auto parsed = address::parse(address, &rejected_);
-    if (!parsed || parsed->uid() != unwanted.uid) return;
-    peer* const known = find_peer(unwanted.uid);
-    peer* const to = known != nullptr ? known : &add_passing_peer(unwanted.uid, address);
-    const peer_use kept(*to);
-    if (unwanted.type == wire::wireup_type::pair) {
-        to->refuse_to_pair(unwanted);
-        return;
-    }
-    if (to->connect(wireup::pairs::excluded) == UCS_OK) wireup::send_refusal(*to, unwanted);
 }
 
 void worker::destroy_later(ep& done) {
@@ -513,8 +528,8 @@ unsigned worker::empty_trash() {
         trash_peers_.pop_front();
         if (gone->is_held() || gone->gives_up()) continue;  // somebody came back
         const std::unique_ptr<wireup::pairing::question> next = gone->take_next();
-        const auto known = peers_.find(gone->uid());
-        if (known != peers_.end() && known->second.get() == gone) {
+        const auto known = find_in_table(*gone);
+        if (known != peers_.end()) {
             peers_.erase(known);
         } else {
             --dead_count_;
@@ -536,8 +551,8 @@ void worker::answer(const wireup::pairing::question& next) noexcept {
 
 void worker::forget(peer& dead) noexcept {
     dead.watched_hook.unlink();
-    const auto known = peers_.find(dead.uid());
-    if (known == peers_.end() || known->second.get() != &dead) return;
+    const auto known = find_in_table(dead);
+    if (known == peers_.end()) return;
     dead_peers_.push_back(*known->second.release());
     ++dead_count_;
     peers_.erase(known);

@@ -125,8 +125,11 @@ public:
     // The endpoint that belongs to the peer's request; made when there is none yet.
     ep* accept(const wire::wireup_header& request, std::span<const std::byte> address);
     // Tells the sender of a request, reply or bind that its endpoint has no other half here, and of
-    // a question that the worker is not here. The sender may be anybody.
-    void refuse(const wire::wireup_header& unwanted, std::span<const std::byte> address);
+    // a question that the worker is not here. The sender may be anybody, so that few senders are
+    // refused at once; the others ask again (worker_refusals.cpp).
+    enum class evidence : std::uint8_t { none, proof };  // of who has sent a message
+    void refuse(evidence from, const wire::wireup_header& unwanted,
+                std::span<const std::byte> address);
     // Destroyed at the end of the current progress: callers may be inside of it.
     void destroy_later(ep& done);
     void destroy_later(peer& done);
@@ -141,18 +144,34 @@ public:
     void track_lane(const uct::ep& lane, std::size_t resource, peer* owner);
     [[nodiscard]] keepalive& watch() noexcept { return keepalive_; }
     [[nodiscard]] wireup::request_repeater& repeater() noexcept { return repeater_; }
-    // The peer of this uid; made from its address when it is new. nullptr: the address is bad.
-    peer* intern(std::uint64_t uid, std::span<const std::byte> packed);
-    // Does the same with an address that nothing proves, which does not replace one that is known.
-    peer* intern_unproven(std::uint64_t uid, std::span<const std::byte> packed);
-    // nullptr: there is none.
-    [[nodiscard]] peer* find_peer(std::uint64_t uid) noexcept;
+    // Returns the peer with this public key, made from the address when it is new. `packed` begins
+    // with an address that holds the key and can be read. One that was given leads all endpoints to
+    // the worker from then on. One that is claimed leads those that claim the same address, and
+    // only as long as none was given.
+    peer& intern(const ucs::security::public_key& identity, peer::source from,
+                 std::span<const std::byte> packed);
+    // The peer with this key whose address was given, or nullptr.
+    [[nodiscard]] peer* find_peer(const ucs::security::public_key& identity) noexcept;
+    // The peer that `intern` would return for a claimed address, or nullptr.
+    [[nodiscard]] peer* find_peer(const ucs::security::public_key& identity,
+                                  std::span<const std::byte> packed) noexcept;
+    // Calls `test` with each peer of this uid until one passes, and returns that or nullptr. Those
+    // whose addresses were given come first.
+    template<class Test>
+    [[nodiscard]] peer* find_peer_if(std::uint64_t uid, const Test& test) {
+        for (const bool claimed : {false, true}) {
+            for (auto [each, last] = peers_.equal_range(uid); each != last; ++each) {
+                peer& known = *each->second;
+                if (known.is_claimed() == claimed && test(known)) return &known;
+            }
+        }
+        return nullptr;
+    }
+    // Whether the peer is the one that its address leads to, and not replaced or passing.
+    [[nodiscard]] bool is_known(const peer& which) noexcept;
 
     // --- listeners and endpoints by socket address (ucp/cm) ---
     [[nodiscard]] cm::manager& connections();
-    // Makes a peer that is never in the table and goes with its last use, for a worker that only
-    // has to be refused.
-    [[nodiscard]] peer& add_passing_peer(std::uint64_t uid, std::span<const std::byte> packed);
     // For a client that does not know its server's worker yet.
     [[nodiscard]] peer& add_unknown_peer();
     [[nodiscard]] std::uint64_t next_socket_number() noexcept {
@@ -241,6 +260,16 @@ public:
     [[nodiscard]] std::size_t peer_count() const noexcept { return peers_.size() + dead_count_; }
 
 private:
+    using peer_table = std::unordered_multimap<std::uint64_t, std::unique_ptr<peer>>;  // by uid
+
+    // Makes a peer that is never in the table and goes with its last use.
+    [[nodiscard]] peer& add_passing_peer(const ucs::security::public_key& identity,
+                                         std::span<const std::byte> packed);
+    // The peer by which a worker is refused that is not known otherwise. nullptr: as many workers
+    // are being refused as may be.
+    [[nodiscard]] peer* passing_peer(evidence from, const ucs::security::public_key& identity,
+                                     std::span<const std::byte> packed);
+    [[nodiscard]] peer_table::iterator find_in_table(const peer& which) noexcept;
     worker(const context& of, const worker_params& params,
            std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();
@@ -332,10 +361,15 @@ private:
     std::vector<std::string> not_opened_;
     std::vector<std::byte> full_address_;
     std::vector<std::byte> net_address_;
-    std::unordered_map<std::uint64_t, std::unique_ptr<peer>> peers_;
+    peer_table peers_;
     // Out of the map, still referred to; owned.
     ucs::datastruct::auto_list<peer, &peer::dead_hook> dead_peers_;
     std::size_t dead_count_ = 0;
+    // Peers by which workers that are not known otherwise are refused, the oldest first: without
+    // and with a proof of theirs.
+    using refused_list = ucs::datastruct::auto_list<peer, &peer::refused_hook>;
+    std::array<refused_list, 2> refused_peers_;
+    ucs::log::throttle dropped_refusals_;
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
     bool ending_ = false;                   // it is being destroyed

@@ -10,17 +10,9 @@ cm::manager& worker::connections() {
     return *connections_;
 }
 
-// No worker has this uid.
+// No worker has this key.
 peer& worker::add_unknown_peer() {
-    return add_passing_peer(0, {});
-}
-
-peer& worker::add_passing_peer(std::uint64_t uid, std::span<const std::byte> packed) {
-    auto fresh =
-        std::make_unique<peer>(*this, uid, std::vector<std::byte>(packed.begin(), packed.end()));
-    dead_peers_.push_back(*fresh);
-    ++dead_count_;
-    return *fresh.release();
+    return add_passing_peer({}, {});
 }
 
 bool worker::bind(ep& client, const wire::wireup_header& said, std::span<const std::byte> address) {
@@ -37,7 +29,7 @@ bool worker::bind(ep& client, const wire::wireup_header& said, std::span<const s
         client.handle(wireup::event::failure, UCS_ERR_REJECTED);
         return false;
     }
-    peer* to = intern(said.uid, address);
+    peer* to = &intern(parsed->identity, peer::source::given, address);
     const peer_use kept(*to);
     // Who comes without pairs is answered without.
     const ucs_status_t status = to->connect(wireup::pairs::excluded);

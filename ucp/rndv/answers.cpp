@@ -36,7 +36,8 @@ void end_lent(worker& owner, std::uint64_t ep_id, std::uint64_t send) {
 // gone as well, and with it the lanes, which the other side hears.
 peer* find_asking(worker& owner, const wire::rtr_header& asked) {
     const ep* const over = owner.find_ep(asked.ep);
-    return over != nullptr ? &over->remote() : owner.find_peer(asked.uid);
+    if (over != nullptr) return &over->remote();
+    return owner.find_peer_if(asked.uid, [](const peer& each) { return each.connected(); });
 }
 
 void on_rtr(void* arg, uct::peer_bytes message) {

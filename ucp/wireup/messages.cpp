@@ -61,19 +61,6 @@ void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::b
     from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)), body);
 }
 
-// An endpoint that is ready sends over the lanes that there are, so what makes it ready has to have
-// come over these: while they become a pair, or when only one side has a pair, because the other
-// has left it or will join it, the two do not mean the same. Then it is asked again.
-bool is_of_other_lanes(worker& owner, const wireup_header& header, bool over_pair) {
-    peer* const from = owner.find_peer(header.uid);
-    const bool fits = from == nullptr ? !over_pair : from->takes_word(over_pair);
-    if (!fits) {
-        ucs::log::debug(wireup_log, "what worker {:x} said about an endpoint came over other lanes",
-                        header.uid);
-    }
-    return !fits;
-}
-
 // The message was meant for a worker that had this address before. Nothing in it can be proven
 // here.
 void on_stray(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
@@ -81,7 +68,8 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
     owner.rejected().warn(wireup_log,
                           "worker {:x} asked for worker {:x}, which is not here any more: refused",
                           header.uid, header.peer_uid);
-    if (const auto address = address_in(header.type, body)) owner.refuse(header, *address);
+    if (const auto address = address_in(header.type, body))
+        owner.refuse(worker::evidence::none, header, *address);
 }
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
@@ -137,12 +125,31 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
     // A client that closes tells the server. One that failed may have told nothing that reached it.
     if (!waits && again && !is_over(client->connection())) return;
     if (!waits || (!part->waits_for_bind() && !again)) {
-        owner.refuse(header, address);
+        owner.refuse(worker::evidence::proof, header, address);
         return;
     }
     if (!again && !owner.bind(*client, header, address)) return;
     note_room(*client, full);
     client->handle(event::request);
+}
+
+// A client at a listener has said where its worker is, and now the worker says so itself. False: it
+// is elsewhere, somebody has changed what the client said, and the connection ends.
+bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& header,
+                           std::span<const std::byte> address) {
+    const peer& claimed = served.remote();
+    if (!claimed.is_claimed() || !is_waiting(served.connection())) return true;
+    if (claimed.has_address(address)) {
+        owner.intern(claimed.identity(), peer::source::given, address);
+        return true;
+    }
+    owner.rejected().warn(wireup_log,
+                          "a client came with an address of worker {:x} that is not the worker's: "
+                          "the connection ends",
+                          header.uid);
+    served.handle(event::failure, UCS_ERR_REJECTED);
+    owner.refuse(worker::evidence::proof, header, address);
+    return false;
 }
 
 void on_reply(worker& owner, const wireup_header& header, std::span<const std::byte> address,
@@ -153,12 +160,13 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
     if (gone || (known && answered->remote_id() != header.ep)) {
         // Our request outlived its connection, or a repeated one came after the peer had closed
         // its end: the endpoint that it made has no other half.
-        owner.refuse(header, address);
+        owner.refuse(worker::evidence::proof, header, address);
         return;
     }
     if (answered->connection() == state::requested || answered->connection() == state::abandoned) {
         answered->set_remote_id(header.ep);
     }
+    if (!is_at_claimed_address(owner, *answered, header, address)) return;
     note_room(*answered, full);
     answered->handle(event::reply);
 }
@@ -181,12 +189,12 @@ void drop_malformed(worker& owner, const wireup_header& header) {
 }
 
 // About lanes, which all endpoints to a worker share.
-void on_pair_message(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
+void on_pair_message(worker& owner, peer* from, const wireup_header& header,
+                     std::span<const std::byte> body) {
     if (header.type == wireup_type::pair) {
         take_question(owner, header, body);
         return;
     }
-    peer* const from = owner.find_peer(header.uid);
     if (from == nullptr) return;  // nobody wants it any more
     if (header.type == wireup_type::joined) {
         from->partner_joined(header.ep);
@@ -206,6 +214,17 @@ void on_pair_message(worker& owner, const wireup_header& header, std::span<const
 // The verdict on who made a message, found without changing anything.
 enum class origin : std::uint8_t { proven, forged, unknown };
 
+// With the sender's peer object that is in use, or nullptr.
+struct judgement {
+    origin verdict = origin::unknown;
+    peer* from = nullptr;
+};
+
+bool proves(peer& sender, const wireup_header& sent, std::span<const std::byte> body) {
+    const ucs::security::key* const shared = sender.shared_key();
+    return shared != nullptr && is_proven(*shared, sent, body);
+}
+
 origin judge(bool proven) noexcept {
     return proven ? origin::proven : origin::forged;
 }
@@ -218,45 +237,92 @@ origin judge_receipt(peer& asked, const wireup_header& header, std::uint64_t num
     return judge(ucs::security::same_tag(expected, header.receipt));
 }
 
-// The sender's peer object that is in use, or the one that the named endpoint belongs to: that may
-// be out of the worker's table.
-peer* known_sender(worker& owner, const wireup_header& header) {
-    if (peer* const known = owner.find_peer(header.uid); known != nullptr) return known;
-    if (header.type >= wireup_type::pair || header.type == wireup_type::request) return nullptr;
-    ep* const named = owner.find_ep(header.peer_ep_or_number);
-    return named != nullptr && expects(*named, header.uid) ? &named->remote() : nullptr;
+// About lanes in pairs, and without an address: the sender is known by the attempt, or else one of
+// those that have this uid and whose key proves the message.
+judgement judge_of_attempt(worker& owner, const wireup_header& header, const wireup_header& sent,
+                           std::span<const std::byte> body) {
+    const bool is_refusal =
+        header.type == wireup_type::unpaired &&
+        header.peer_ep_or_number == static_cast<std::uint64_t>(wire::unpaired_reason::not_here);
+    const auto judge_by_key_of = [&](peer& each) {
+        return is_refusal ? judge_receipt(each, header, header.ep)
+                          : judge(proves(each, sent, body));
+    };
+    peer* known = owner.find_peer_if(
+        header.uid, [&](const peer& each) { return each.knows_attempt(header.ep); });
+    if (known != nullptr) return {judge_by_key_of(*known), known};
+    known = owner.find_peer_if(header.uid,
+                               [&](peer& each) { return judge_by_key_of(each) == origin::proven; });
+    if (known != nullptr) return {origin::proven, known};
+    const bool has_any = owner.find_peer_if(header.uid, [](const peer&) { return true; });
+    return {has_any ? origin::forged : origin::unknown};
+}
+
+// The endpoint that the message names, if it belongs to the sender.
+ep* named(worker& owner, const wireup_header& header) {
+    ep* const found = owner.find_ep(header.peer_ep_or_number);
+    return found != nullptr && expects(*found, header.uid) ? found : nullptr;
+}
+
+// The sender has put the address of its worker into the message.
+judgement judge_by_address(worker& owner, const wireup_header& header, const wireup_header& sent,
+                           std::span<const std::byte> body) {
+    const auto packed = address_in(header.type, body);
+    if (!packed) return {origin::forged};
+    const auto identity = address::identity_in(*packed);
+    if (identity && address::uid_of(*identity) == header.uid) {
+        peer* const known = owner.find_peer(*identity, *packed);
+        if (known != nullptr) return {judge(proves(*known, sent, body)), known};
+        const auto shared = owner.agree(*identity);
+        return {judge(shared && is_proven(*shared, sent, body))};
+    }
+    // A worker that is known may send the wrong address, which its receiver is told.
+    peer* const known =
+        owner.find_peer_if(header.uid, [&](peer& each) { return proves(each, sent, body); });
+    if (known != nullptr) return {origin::proven, known};
+    const auto theirs = address::parse(*packed, &owner.rejected());
+    return {theirs ? origin::forged : origin::unknown};  // which has been told
 }
 
 // `header` without flags, `sent` as it came.
-origin origin_of(worker& owner, const wireup_header& header, const wireup_header& sent,
-                 std::span<const std::byte> body) {
-    peer* const known = known_sender(owner, header);
-    if (header.type == wireup_type::refuse) {
-        ep* const refused = owner.find_ep(header.peer_ep_or_number);
-        const bool ours = refused != nullptr && expects(*refused, header.uid);
-        return ours ? judge_receipt(refused->remote(), header, refused->id()) : origin::unknown;
+judgement origin_of(worker& owner, const wireup_header& header, const wireup_header& sent,
+                    std::span<const std::byte> body) {
+    ep* const meant = named(owner, header);
+    switch (header.type) {
+        case wireup_type::refuse:
+            if (meant == nullptr) return {};
+            return {judge_receipt(meant->remote(), header, meant->id()), &meant->remote()};
+        case wireup_type::reply:
+        case wireup_type::close:
+        case wireup_type::failed:
+            if (meant != nullptr && owner.is_known(meant->remote()))
+                return {judge(proves(meant->remote(), sent, body)), &meant->remote()};
+            break;
+        case wireup_type::paired:
+        case wireup_type::unpaired:
+        case wireup_type::joined:
+            return judge_of_attempt(owner, header, sent, body);
+        default:
+            break;
     }
-    if (header.type == wireup_type::unpaired &&
-        header.peer_ep_or_number == static_cast<std::uint64_t>(wire::unpaired_reason::not_here)) {
-        return known == nullptr ? origin::unknown : judge_receipt(*known, header, header.ep);
-    }
-    if (known != nullptr) {
-        const ucs::security::key* const shared = known->shared_key();
-        return judge(shared != nullptr && is_proven(*shared, sent, body));
-    }
-    if (!can_be_refused(header.type)) return origin::unknown;
-    const auto packed = address_in(header.type, body);
-    if (!packed) return origin::forged;
-    const auto theirs = address::parse(*packed, &owner.rejected());
-    if (!theirs) return origin::unknown;  // which has been told
-    if (theirs->uid() != header.uid) return origin::forged;
-    const auto shared = owner.agree(theirs->identity);
-    return judge(shared && is_proven(*shared, sent, body));
+    if (can_be_refused(header.type)) return judge_by_address(owner, header, sent, body);
+    if (meant != nullptr) return {judge(proves(meant->remote(), sent, body))};
+    return {};
 }
 
-bool is_believed(worker& owner, const wireup_header& header, const wireup_header& sent,
-                 std::span<const std::byte> body) {
-    const origin from = origin_of(owner, header, sent, body);
+// An endpoint that is ready sends over the lanes that there are, so what makes it ready has to have
+// come over these: while they become a pair, or when only one side has a pair, because the other
+// has left it or will join it, the two do not mean the same. Then it is asked again.
+bool is_of_other_lanes(peer* from, const wireup_header& header, bool over_pair) {
+    const bool fits = from == nullptr ? !over_pair : from->takes_word(over_pair);
+    if (!fits) {
+        ucs::log::debug(wireup_log, "what worker {:x} said about an endpoint came over other lanes",
+                        header.uid);
+    }
+    return !fits;
+}
+
+bool is_believed(worker& owner, const wireup_header& header, origin from) {
     if (from == origin::unknown) {
         ucs::log::debug(wireup_log,
                         "a connection message of worker {:x} that concerns nothing here was "
@@ -285,8 +351,9 @@ void on_message(void* arg, uct::peer_bytes message) {
         on_stray(owner, header, body);
         return;
     }
-    if (!is_believed(owner, header, sent, body)) return;
-    if (connects(header.type) && is_of_other_lanes(owner, header, over_pair)) return;
+    const judgement judged = origin_of(owner, header, sent, body);
+    if (!is_believed(owner, header, judged.verdict)) return;
+    if (connects(header.type) && is_of_other_lanes(judged.from, header, over_pair)) return;
     if (header.type == wireup_type::request) {
         on_request(owner, header, body, full);
         return;
@@ -300,7 +367,7 @@ void on_message(void* arg, uct::peer_bytes message) {
         return;
     }
     if (header.type >= wireup_type::pair && header.type <= wireup_type::joined) {
-        on_pair_message(owner, header, body);
+        on_pair_message(owner, judged.from, header, body);
         return;
     }
     ep* to = addressed(owner, header);
@@ -336,7 +403,7 @@ void take_question(worker& owner, const wireup_header& header, std::span<const s
         drop_malformed(owner, header);
         return;
     }
-    peer* const from = owner.intern(header.uid, question->address);
+    peer* const from = &owner.intern(theirs->identity, peer::source::given, question->address);
     const peer_use kept(*from);
     from->asked_to_pair(header, *question, body);
 }

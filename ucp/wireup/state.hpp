@@ -54,6 +54,10 @@ struct transition {
 [[nodiscard]] constexpr bool is_established(state which) noexcept {
     return which == state::ready || which == state::peer_closed || which == state::closing;
 }
+// The other side has not answered yet.
+[[nodiscard]] constexpr bool is_waiting(state which) noexcept {
+    return which == state::idle || which == state::requested || which == state::abandoned;
+}
 // Nothing comes of it any more.
 [[nodiscard]] constexpr bool is_over(state which) noexcept {
     return which == state::failed || which == state::closed;

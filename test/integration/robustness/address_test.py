@@ -1,5 +1,6 @@
 """Damaged and foreign worker addresses given to ucp_ep_create."""
 
+import itertools
 import random
 import struct
 import unittest
@@ -79,8 +80,7 @@ class Addresses(Case):
                 for number in range(1, 31):
                     damaged = bytearray(good)
                     for _ in range(dice.choice((1, 2, 8))):
-                        # But for the key behind the id: with another one it is another worker's address.
-                        damaged[dice.choice((*range(10, 18), *range(42, len(damaged))))] = dice.randrange(256)
+                        damaged[dice.randrange(10, len(damaged))] = dice.randrange(256)
                     answer = peer.ask(f"ep {number} peer {sealed(damaged).hex()}")
                     if answer.startswith("ok"):
                         peer.ok(f"send s{number} {number} 1 8 1 1")
@@ -98,20 +98,23 @@ class Addresses(Case):
 
     def test_good_address_after_a_wrong_one(self):
         """An endpoint made from a wrong address of a worker spoilt those made from a right one."""
-        for tls in ("posix,self", "sm,self"):
-            with self.subTest(tls=tls), Peer(tls) as peer, Peer(tls) as other:
+        # Behind the id: the rest of the key, of which every other byte will do, and where the worker runs.
+        key = range(18, 42, 2)
+        place = range(42, 64)
+        for tls, damage in itertools.product(("posix,self", "sm,self"), (key, place)):
+            with self.subTest(tls=tls, damage=damage), Peer(tls) as peer, Peer(tls) as other:
                 peer.init()
                 other.init()
                 good = bytes.fromhex(other.address)
-                # Behind the key: versions, and where the worker runs. An address with another key is another worker's.
-                for at in range(42, 64):
+                for at in damage:
                     damaged = bytearray(good)
                     damaged[at] ^= 0x10
                     answer = peer.ask(f"ep 1 peer {sealed(damaged).hex()}")
                     if not answer.startswith("ok"):
                         continue
                     peer.ok(f"send w{at} 1 1 8 1 1")
-                    peer.wait(f"w{at}")
+                    if damage is place:  # no worker answers to another key
+                        peer.wait(f"w{at}")
                     peer.connect(0, other)
                     other.connect(0, peer)
                     with self.subTest(byte=at):

@@ -211,6 +211,15 @@ TEST_CASE("lengths in the header are believed only as far as they can be true", 
     }
 }
 
+TEST_CASE("a public key has one form", "[ucp][address]") {
+    // X25519 ignores the highest bit: two addresses would lead to one worker by two keys.
+    auto address = test::ordinary_address();
+    address.identity.back() |= std::byte{0x80};
+    const test::log_capture logs;
+    CHECK(parse_exactly(pack(address, false)).status() == UCS_ERR_INVALID_ADDR);
+    CHECK(logs.count("public key") == 1);
+}
+
 // A peer with a fault computes a correct checksum over nonsense.
 TEST_CASE("contents are checked behind a correct checksum", "[ucp][address]") {
     const bytes packed = pack(test::ordinary_address(), false);

@@ -29,6 +29,7 @@ inline ucs::security::public_key identity_of(std::uint64_t uid) {
     ucs::security::public_key made{};
     for (std::size_t i = 0; i < made.size(); ++i)
         made[i] = static_cast<std::byte>(uid >> (8 * (i % 8)));
+    made.back() &= std::byte{0x7f};
     return made;
 }
 

@@ -76,7 +76,7 @@ struct world : ucp_test::paired_world {
     // What the worker's lanes that reach memory have carried.
     [[nodiscard]] std::vector<std::uint64_t> carried(std::size_t by) const {
         std::vector<std::uint64_t> bytes;
-        const ucp::peer* const other = workers[by]->find_peer(workers[1 - by]->uid());
+        const ucp::peer* const other = workers[by]->find_peer(workers[1 - by]->identity().open());
         REQUIRE(other != nullptr);
         for (std::size_t i = 0; i < other->rail_count(); ++i)
             bytes.push_back(other->rail(i).endpoint->sent().bytes);

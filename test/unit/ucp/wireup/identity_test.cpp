@@ -1,0 +1,330 @@
+// Addresses of a worker that hold another key or lead elsewhere, from the program, from clients of
+// a listener that have proven nothing, and in messages for a worker that is not here.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/cm/conn_request.hpp"
+#include "ucp/cm/connect.hpp"
+#include "ucp/cm/endpoint.hpp"
+#include "ucp/wireup/pair_wire.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+using wire::wireup_header;
+using wire::wireup_type;
+using state = ucp::wireup::state;
+using bytes = std::vector<std::byte>;
+
+// The address of the peer with another key of the same uid.
+bytes with_another_key(const bytes& address) {
+    auto changed = *ucp::address::parse(std::span<const std::byte>(address));
+    for (std::size_t i = 8; i < changed.identity.size(); ++i)
+        changed.identity[i] ^= std::byte{0x21};
+    return ucp::address::pack(changed, false);
+}
+
+// The peer's key with the interface of another one.
+bytes with_interface_of(const bytes& address, const raw_peer& other) {
+    auto changed = *ucp::address::parse(std::span<const std::byte>(address));
+    changed.entries = ucp::address::parse(std::span<const std::byte>(other.address()))->entries;
+    return ucp::address::pack(changed, false);
+}
+
+// A worker that knows the addresses that the test gives it, and no other.
+struct lone_world : raw_world {
+    explicit lone_world(const uct::sim::parameters& how = {}) : raw_world({}, how) {
+        peer_closes();
+        close_by_force();
+        settle();
+        REQUIRE(worker->endpoint_count() == 0);
+        REQUIRE(worker->peer_count() == 0);
+    }
+
+    [[nodiscard]] ucp::ep& make_ep_to(const bytes& address) const {
+        return **worker->create_ep(address.data(), {});
+    }
+    // The endpoint asks for a connection. Returns the newest request that the peer has heard.
+    [[nodiscard]] wireup_header ask(ucp::ep& asking) {
+        asking.handle(ucp::wireup::event::use);
+        settle();
+        wireup_header request{};
+        for (const auto& each : peer.received<wireup_header>(wire::wireup))
+            if (each.type == wireup_type::request) request = each;
+        return request;
+    }
+    // The peer answers for its endpoint `own_ep`.
+    void reply_to(std::uint64_t ep_id, std::uint64_t own_ep) {
+        peer.send(wire::wireup,
+                  wireup_header{wireup_type::reply, {}, peer.uid(), worker->uid(), own_ep, ep_id},
+                  peer.address());
+        settle();
+    }
+    // An endpoint from the right address connects, whichever side asks.
+    void check_connects() {
+        ucp::ep& asking = make_ep_to(peer.address());
+        const wireup_header request = ask(asking);
+        REQUIRE(request.type == wireup_type::request);
+        REQUIRE(request.ep == asking.id());
+        reply_to(request.ep, 501);
+        CHECK(asking.connection() == state::ready);
+        peer.send(wire::wireup,
+                  wireup_header{wireup_type::request,
+                                {},
+                                peer.uid(),
+                                worker->uid(),
+                                502,
+                                ucp::peer::first_apart_number},
+                  peer.address());
+        settle();
+        const auto answer = peer.received<wireup_header>(wire::wireup).back();
+        CHECK(answer.type == wireup_type::reply);
+        CHECK(answer.peer_ep_or_number == 502);
+    }
+
+    // A client at a listener, whose program accepts it.
+    [[nodiscard]] ucs::result<ucp::ep*> accept_claim(std::uint64_t uid, const bytes& address) {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+        clients.emplace_back(ends[0]);
+        auto asked =
+            std::make_unique<ucp::cm::conn_request>(ucp::cm::wire::request{.uid = uid,
+                                                                           .ep = 55,
+                                                                           .token = 1,
+                                                                           .client_id = 0,
+                                                                           .shows_client_id = false,
+                                                                           .address = address},
+                                                    uct::tcp::socket_address());
+        asked->give_channel(ucp::cm::tcp_channel(ucs::unique_fd(ends[1])));
+        auto made = ucp::cm::accept(*worker, std::move(asked), {});
+        settle();
+        return made;
+    }
+
+    // The worker handles what was sent.
+    void take_arrivals() {
+        network.advance(100'000);
+        for (int i = 0; i < 20; ++i) {
+            worker->progress();
+            peer.progress();
+        }
+    }
+
+    std::vector<ucs::unique_fd> clients;
+};
+
+}  // namespace
+
+TEST_CASE("a worker is reached after an endpoint was made from its uid with another key") {
+    lone_world in;
+    ucp::ep& wrong = in.make_ep_to(with_another_key(in.peer.address()));
+    if (GENERATE(false, true)) {
+        const wireup_header request = in.ask(wrong);
+        CHECK(request.type == wireup_type::request);
+        in.reply_to(request.ep, 88);  // under the right key, which is not that of the endpoint
+        CHECK(wrong.connection() == state::requested);
+    }
+    in.check_connects();
+    CHECK(wrong.connection() != state::ready);
+}
+
+TEST_CASE("an endpoint from a worker's uid with another key does not disturb the worker's own") {
+    raw_world in({});
+    ucp::ep& wrong = **in.worker->create_ep(with_another_key(in.peer.address()).data(), {});
+    CHECK(&wrong.remote() != &in.ep().remote());
+    wrong.handle(ucp::wireup::event::use);
+    in.settle();
+    wrong.remote().fail_for_memory();
+    in.settle();
+    CHECK(wrong.failure() != UCS_OK);
+    CHECK(in.ep().connection() == state::ready);
+    in.peer_closes();
+    CHECK(in.ep().connection() == state::peer_closed);
+}
+
+TEST_CASE("what a client claims of a worker keeps no endpoint of the program from it", "[cm]") {
+    lone_world in;
+    raw_peer stranger(in.network);
+    const bool other_key = GENERATE(false, true);
+    const bytes claimed = other_key ? with_another_key(in.peer.address())
+                                    : with_interface_of(in.peer.address(), stranger);
+    SECTION("before") {
+        const auto served = in.accept_claim(in.peer.uid(), claimed);
+        REQUIRE(served.ok());
+        in.check_connects();
+        CHECK((*served)->connection() != state::ready);
+    }
+    SECTION("and after") {
+        in.check_connects();
+        const std::size_t endpoints = in.worker->endpoint_count();
+        const auto served = in.accept_claim(in.peer.uid(), claimed);
+        REQUIRE(served.ok());
+        raw_world::close_by_force(ucp::capi::handle(**served));
+        in.settle();
+        in.check_connects();
+        CHECK(in.worker->endpoint_count() >= endpoints);
+    }
+}
+
+TEST_CASE("a client is served beside another one that claims to be the same worker", "[cm]") {
+    lone_world in;
+    raw_peer stranger(in.network);
+    const auto claim =
+        in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), stranger));
+    REQUIRE(claim.ok());
+    const auto served = in.accept_claim(in.peer.uid(), in.peer.address());
+    REQUIRE(served.ok());
+    const auto bind = in.peer.received<wireup_header>(wire::wireup).back();
+    REQUIRE(bind.type == wireup_type::bind);
+    REQUIRE(bind.ep == (*served)->id());
+    in.reply_to(bind.ep, 55);
+    CHECK((*served)->connection() == state::ready);
+    // It has proven itself: endpoints of the program share its lanes.
+    const ucp::ep& own = in.make_ep_to(in.peer.address());
+    CHECK(&own.remote() == &(*served)->remote());
+    CHECK((*claim)->connection() != state::ready);
+}
+
+TEST_CASE("a client that waits goes on over the address that the program gives", "[cm]") {
+    lone_world in;
+    raw_peer stranger(in.network);
+    const auto served =
+        in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), stranger));
+    REQUIRE(served.ok());
+    const ucp::ep& own = in.make_ep_to(in.peer.address());
+    in.settle();
+    CHECK(&own.remote() == &(*served)->remote());
+    const auto bind = in.peer.received<wireup_header>(wire::wireup).back();
+    REQUIRE(bind.type == wireup_type::bind);
+    in.reply_to(bind.ep, 55);
+    CHECK((*served)->connection() == state::ready);
+    raw_world::close_by_force(ucp::capi::handle(**served));
+    in.settle();
+    CHECK(in.worker->peer_count() == 1);
+}
+
+TEST_CASE("a client whose worker says that it is elsewhere is not served", "[cm]") {
+    lone_world in;
+    raw_peer stranger(in.network);
+    const auto served =
+        in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), stranger));
+    REQUIRE(served.ok());
+    in.reply_to((*served)->id(), 55);
+    CHECK((*served)->failure() == UCS_ERR_REJECTED);
+    CHECK(in.peer.received<wireup_header>(wire::wireup).back().type == wireup_type::refuse);
+}
+
+TEST_CASE("a client's address that is not its worker's is refused", "[cm]") {
+    lone_world in;
+    const test::log_capture log;
+    const bool readable = GENERATE(false, true);
+    const auto served = in.accept_claim(in.peer.uid() + 1,
+                                        readable ? in.peer.address() : bytes(20, std::byte{0xee}));
+    CHECK_FALSE(served.ok());
+    CHECK(log.count("", ucs::log::level::warn) == 1);
+    CHECK(in.worker->peer_count() == 0);
+    CHECK(in.worker->endpoint_count() == 0);
+}
+
+TEST_CASE("connection messages that are not proven leave no peer") {
+    lone_world in;
+    auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    for (const wireup_type type : {wireup_type::request, wireup_type::reply, wireup_type::bind,
+                                   wireup_type::pair, wireup_type::paired, wireup_type::joined}) {
+        address.identity = ucs::security::key_pair::random().open();
+        const bytes packed = ucp::address::pack(address, false);
+        in.peer.send(wire::wireup, wireup_header{type, {}, address.uid(), in.worker->uid(), 66, 0},
+                     type == wireup_type::pair
+                         ? ucp::wireup::pack(ucp::wireup::pair_question{{}, packed})
+                         : packed);
+        in.take_arrivals();
+        CHECK(in.worker->peer_count() == 0);
+    }
+}
+
+namespace {
+
+// A message for a worker that was here before, as of the worker with this key. No proof of it
+// means anything to its receiver.
+struct stray {
+    ucs::security::public_key identity;
+    const raw_peer& at;
+    wireup_type type = wireup_type::request;
+    std::uint64_t ep = 66;
+
+    void send(lone_world& in) const {
+        auto address = *ucp::address::parse(std::span<const std::byte>(at.address()));
+        address.identity = identity;
+        const bytes packed = ucp::address::pack(address, false);
+        in.peer.send_as_it_is({type, {}, address.uid(), in.worker->uid() + 1, ep, 0},
+                              type == wireup_type::pair
+                                  ? ucp::wireup::pack(ucp::wireup::pair_question{{}, packed})
+                                  : packed);
+        in.take_arrivals();
+    }
+};
+
+ucs::security::public_key any_identity() {
+    return ucs::security::key_pair::random().open();
+}
+
+// Messages wait for an interface that never answers.
+struct flooded_world : lone_world {
+    flooded_world() : lone_world(patient()) { network.cut_off(silent.uid()); }
+    static uct::sim::parameters patient() {
+        uct::sim::parameters made;
+        made.detection_time = 1000 * ucs::time::second;
+        return made;
+    }
+
+    raw_peer silent{network};
+};
+
+}  // namespace
+
+TEST_CASE("messages for a worker that is not here keep few peers, and others are refused") {
+    flooded_world in;
+    const auto type = GENERATE(wireup_type::request, wireup_type::pair);
+    const test::log_capture log;
+    std::size_t most = 0;
+    for (int i = 0; i < 300; ++i) {
+        stray{any_identity(), in.silent, type}.send(in);
+        most = std::max(most, in.worker->peer_count());
+    }
+    CHECK(most == 64);
+    INFO(log.text());
+    CHECK(log.count("as many workers are being refused as may", ucs::log::level::warn) >= 1);
+    CHECK(log.count("", ucs::log::level::warn) <= 25);
+    in.network.advance(3 * ucs::time::second);
+    stray{any_identity(), in.peer, type, 4711}.send(in);
+    in.take_arrivals();
+    CHECK(in.worker->peer_count() <= 64);
+    const auto answer = in.peer.received<wireup_header>(wire::wireup).back();
+    CHECK((type == wireup_type::pair ? answer.ep : answer.peer_ep_or_number) == 4711);
+    in.settle();
+    CHECK(in.worker->peer_count() == 0);
+}
+
+TEST_CASE("messages of one worker for another that is not here share one lane") {
+    flooded_world in;
+    const auto type = GENERATE(wireup_type::request, wireup_type::pair);
+    const auto identity = any_identity();
+    const test::log_capture log;
+    std::size_t most = 0;
+    for (std::uint64_t i = 0; i < 500; ++i) {
+        stray{identity, in.silent, type, 100 + i}.send(in);
+        most = std::max(most, in.worker->peer_count());
+    }
+    CHECK(most == 1);
+    CHECK(log.count("as many refusals to it wait as may") >= 1);
+    CHECK(log.count("", ucs::log::level::warn) <= 25);
+    in.settle();
+    CHECK(in.worker->peer_count() == 0);
+}

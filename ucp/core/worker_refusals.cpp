@@ -1,0 +1,69 @@
+// A worker's answers to messages that have no receiver here. Messages for a worker that was here
+// before cannot be proven to this one, so that anybody may send any number of them.
+#include "ucp/core/log.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/wireup/messages.hpp"
+
+namespace ucp {
+
+namespace {
+
+constexpr std::ptrdiff_t most_refused = 64;  // workers at once, each over a lane of its own
+// A worker that cannot be told within this time makes room for others.
+constexpr ucs::time::nanoseconds time_to_refuse = 2 * ucs::time::second;
+
+}  // namespace
+
+peer& worker::add_passing_peer(const ucs::security::public_key& identity,
+                               std::span<const std::byte> packed) {
+    auto fresh = std::make_unique<peer>(*this, identity, peer::source::claimed,
+                                        std::vector<std::byte>(packed.begin(), packed.end()));
+    dead_peers_.push_back(*fresh);
+    ++dead_count_;
+    return *fresh.release();
+}
+
+// One that nothing waits for goes at the end of the current progress.
+peer* worker::passing_peer(evidence from, const ucs::security::public_key& identity,
+                           std::span<const std::byte> packed) {
+    refused_list& refused = refused_peers_[from == evidence::proof ? 1 : 0];
+    std::ptrdiff_t waiting = 0;
+    peer* oldest = nullptr;
+    for (peer& each : refused) {
+        if (!each.dead() && each.has_address(packed)) return &each;
+        if (!each.is_held()) continue;
+        if (oldest == nullptr) oldest = &each;
+        ++waiting;
+    }
+    const ucs::time::nanoseconds now = ucs::time::now();
+    if (waiting >= most_refused) {
+        if (now - oldest->refused_since < time_to_refuse) return nullptr;
+        oldest->drop_waiting();
+    }
+    peer& made = add_passing_peer(identity, packed);
+    made.refused_since = now;
+    refused.push_back(made);
+    return &made;
+}
+
+void worker::refuse(evidence from, const wire::wireup_header& unwanted,
+                    std::span<const std::byte> address) {
+    const auto parsed = address::parse(address, &rejected_);
+    if (!parsed || parsed->uid() != unwanted.uid) return;
+    peer* const known = find_peer(parsed->identity);
+    peer* const to = known != nullptr ? known : passing_peer(from, parsed->identity, address);
+    if (to == nullptr || !to->may_refuse()) {
+        dropped_refusals_.warn(
+            wireup_log, "what worker {:x} asked is not answered: as many {} as may", unwanted.uid,
+            to == nullptr ? "workers are being refused" : "refusals to it wait");
+        return;
+    }
+    const peer_use kept(*to);
+    if (unwanted.type == wire::wireup_type::pair) {
+        to->refuse_to_pair(unwanted);
+        return;
+    }
+    if (to->connect(wireup::pairs::excluded) == UCS_OK) wireup::send_refusal(*to, unwanted);
+}
+
+}  // namespace ucp
