@@ -23,6 +23,12 @@ constexpr ucs::time::nanoseconds unused_before_parting = 1'000'000'000;
 // what is dropped when the interface closes.
 constexpr unsigned last_reads = 1024;
 
+// A peer that has accepted the connection and does not answer the greeting is given up after so
+// many looks and so long a time. Its kernel answers for it, so nothing tells a peer that computes
+// from another process that has its port. With the default keep-alive interval it takes 30 s.
+constexpr unsigned most_silent_looks = 6;
+constexpr ucs::time::nanoseconds shortest_silence = 20 * ucs::time::second;
+
 }  // namespace
 
 connection::connection(iface& owner, std::uint64_t peer_id)
@@ -259,10 +265,19 @@ void connection::look_for_answer() noexcept {
     if (state_ != state::greeting && state_ != state::established && state_ != state::parting)
         return;
     const ucs::time::nanoseconds now = ucs::time::now();
+    if (state_ == state::greeting) note_silence_in_greeting(now);
+    if (state_ == state::failed) return;
     const ucs::net::answer_state said = ucs::net::answers_of(fd_.get(), now);
     if (!silence_.look(said.owed, said.heard, now)) return;
     ucs::log::diag(log, "{} does not answer any more", peer_name());
     fail_after_reading(UCS_ERR_ENDPOINT_TIMEOUT);
+}
+
+void connection::note_silence_in_greeting(ucs::time::nanoseconds now) {
+    if (silent_looks_ == 0) silent_since_ = now;
+    if (++silent_looks_ < most_silent_looks || now - silent_since_ < shortest_silence) return;
+    ucs::log::warn(log, "{} accepts connections and does not answer the greeting", peer_name());
+    fail(UCS_ERR_ENDPOINT_TIMEOUT);
 }
 
 void connection::on_tick(ucs::time::nanoseconds now) {

@@ -116,6 +116,8 @@ private:
     bool move(event what);
     void fail(ucs_status_t status);
     void fail_after_reading(ucs_status_t status);
+    void note_silence_in_greeting(ucs::time::nanoseconds now);
+    void note_connected() noexcept;
     ucs_status_t fail_sending(int error);
     ucs_status_t fail_for_memory(const char* what);
 
@@ -185,6 +187,10 @@ private:
     bool waits_for_memory_ = false;  // to receive into
     std::optional<wire::frame_kind> owed_;  // control frame to send behind what is under way
     ucs::net::silence_watch silence_;
+    // Both are counted until a connection stands.
+    unsigned lost_races_ = 0;
+    unsigned silent_looks_ = 0;  // at a peer that has accepted and says nothing
+    ucs::time::nanoseconds silent_since_ = 0;
     std::unique_ptr<connecting_handshake> handshake_;  // in state greeting
     std::optional<ucs::security::key> peer_secret_;    // as soon as an endpoint has told it
     std::optional<identity_claim> claim_;              // of a peer that connected

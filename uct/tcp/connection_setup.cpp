@@ -17,6 +17,9 @@ constexpr ucs::time::nanoseconds longest_pause = 1000 * millisecond;
 // Who lost a race waits for the winner's connection; when that does not come it tries again.
 constexpr ucs::time::nanoseconds race_pause = 1000 * millisecond;
 
+// The winner's connection comes after one lost race. A peer that says so again and again has none.
+constexpr unsigned most_lost_races = 10;
+
 ucs::time::nanoseconds in_nanoseconds(const ucs::config::duration& time) noexcept {
     return static_cast<ucs::time::nanoseconds>(std::min(time.seconds, 1e9) * 1e9);
 }
@@ -130,12 +133,16 @@ void connection::read_answer() {
 
 void connection::on_welcome() {
     peer_attempt_ = handshake_->attempt();
-    attempts_ = 0;
+    note_connected();
     connected_to_ = remote_address(fd_.get());
     move(event::welcomed);
     begin_encryption(handshake_->session_key(), true);
     handshake_.reset();
     if (!has_users()) owner_.need_ticks();
+}
+
+void connection::note_connected() noexcept {
+    attempts_ = lost_races_ = silent_looks_ = 0;
 }
 
 void connection::on_missing_proof() {
@@ -154,6 +161,14 @@ void connection::on_missing_proof() {
 void connection::on_refusal(wire::refusal_reason reason) {
     switch (reason) {
         case wire::refusal_reason::lost_race:
+            if (++lost_races_ > most_lost_races) {
+                ucs::log::error(log,
+                                "{} has refused {} connections because it connects itself, and "
+                                "does not; given up",
+                                peer_name(), lost_races_);
+                fail(UCS_ERR_UNREACHABLE);
+                break;
+            }
             close_socket();
             if (move(event::gave_way)) retry_after(race_pause);
             break;
@@ -233,7 +248,7 @@ void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
     peer_attempt_ = peer_attempt;
     claim_ = claim;
     begin_encryption(session, false);
-    attempts_ = 0;
+    note_connected();
     part_denied_ = false;
     connected_to_ = remote_address(fd_.get());
     watch(EPOLLIN);

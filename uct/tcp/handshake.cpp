@@ -36,6 +36,12 @@ std::array<std::byte, wire::greeting_size> packed(const wire::greeting& value) n
     return bytes;
 }
 
+// A peer compares connections when this side has proven itself, and the peer does so before. A
+// process that has the port of a peer which ended must not keep this side trying.
+bool needs_proof(wire::refusal_reason reason) noexcept {
+    return reason == wire::refusal_reason::lost_race || reason == wire::refusal_reason::stale;
+}
+
 }  // namespace
 
 connecting_handshake::connecting_handshake(const credentials& own, std::uint64_t from,
@@ -69,7 +75,7 @@ connecting_handshake::step connecting_handshake::take(std::size_t count) noexcep
     if (!is_for_us()) return step::foreign;
     switch (reader_.value().kind) {
         case wire::greeting_kind::refusal:
-            return step::refused;
+            return needs_proof(reason()) && !proof_ ? step::unproven : step::refused;
         case wire::greeting_kind::challenge:
             return on_challenge();
         case wire::greeting_kind::welcome:

@@ -148,24 +148,42 @@ public:
         return packed;
     }
 
-    // Takes the connection that a worker makes and lets it in.
-    ucs::unique_fd let_in(worker& who) {
+    // Takes a connection that a worker makes; the worker then waits for an answer to its greeting.
+    ucs::unique_fd accept(worker& who) const {
         REQUIRE(run({&who}, [&] { return readable(listener_.get()); }));
         ucs::unique_fd fd(::accept(listener_.get(), nullptr, nullptr));
         REQUIRE(run({&who}, [&] { return readable(fd.get()); }));
+        return fd;
+    }
+    // Goes through the greetings up to the worker's proof; returns the worker's hello.
+    uct::tcp::wire::greeting prove_to(worker& who, int fd) const {
         uct::tcp::accepting_handshake handshake(own, id);
         using step = uct::tcp::accepting_handshake::step;
         step done = step::incomplete;
         REQUIRE(run({&who}, [&] {
-            if (readable(fd.get())) done = receive(fd.get(), handshake);
+            if (readable(fd)) done = receive(fd, handshake);
             if (done == step::send_challenge) {
-                send_all(fd.get(), handshake.challenge().bytes());
+                send_all(fd, handshake.challenge().bytes());
                 done = step::incomplete;
             }
             return done == step::agreed;
         }));
-        greet(fd.get(), uct::tcp::wire::greeting_kind::welcome, handshake.hello().from, 0);
+        return handshake.hello();
+    }
+    // Takes the connection that a worker makes and lets it in.
+    ucs::unique_fd let_in(worker& who) const {
+        ucs::unique_fd fd = accept(who);
+        const uct::tcp::wire::greeting hello = prove_to(who, fd.get());
+        greet(fd.get(), uct::tcp::wire::greeting_kind::welcome, hello.from, 0);
         return fd;
+    }
+    void refuse(int fd, std::uint64_t to, uct::tcp::wire::refusal_reason reason) const {
+        send_all(fd, uct::tcp::packed_greeting({.kind = uct::tcp::wire::greeting_kind::refusal,
+                                                .from = id,
+                                                .to = to,
+                                                .reason = reason},
+                                               {})
+                         .bytes());
     }
 
     // Connects to a worker and proves itself.

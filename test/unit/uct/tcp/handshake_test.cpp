@@ -112,6 +112,19 @@ TEST_CASE("a stranger that knows the port and the id, and not the secret, is ref
     CHECK(both.accepts.reason() == wire::refusal_reason::keys_differ);
 }
 
+TEST_CASE("a refusal that has the other side try again counts only from a proven peer") {
+    const auto reason = GENERATE(wire::refusal_reason::lost_race, wire::refusal_reason::stale);
+    pair both;
+    const packed_greeting refusal(
+        {.kind = wire::greeting_kind::refusal, .from = second_id, .to = first_id, .reason = reason},
+        {});
+    CHECK(give(both.connects, refusal.bytes()) == connecting::unproven);
+    pair proven;
+    CHECK(give(proven.accepts, proven.connects.hello().bytes()) == accepting::send_challenge);
+    CHECK(give(proven.connects, proven.accepts.challenge().bytes()) == connecting::send_proof);
+    CHECK(give(proven.connects, refusal.bytes()) == connecting::refused);
+}
+
 TEST_CASE("a successor of the port that knows the id, and not the secret, proves nothing") {
     pair both;
     const credentials stranger(nullptr, false);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/virtual_time.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
 #include "ucs/log/throttle.hpp"
 
@@ -166,6 +167,82 @@ TEST_CASE("a refusal and a foreign answer end the endpoint, not the worker") {
     peer.greet(other.get(), uct::tcp::wire::greeting_kind::refusal, a.parsed_address().iface_id, 1);
     CHECK(run({&a}, [&] { return ended(other.get()); }));
     CHECK(still_works(a));
+}
+
+TEST_CASE("a process that has a peer's port and says that it connects itself is no peer") {
+    const test::log_capture log;
+    worker a;
+    const hand_made_peer successor;
+    const auto via = a.connect(successor.address());
+    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+    const ucs::unique_fd fd = successor.accept(a);
+    successor.refuse(fd.get(), a.parsed_address().iface_id,
+                     uct::tcp::wire::refusal_reason::lost_race);
+    REQUIRE(run({&a}, [&] { return ended(fd.get()) || !a.failures.empty(); }));
+    a.progress();
+    CHECK(a.failures == std::vector{UCS_ERR_UNREACHABLE});
+    CHECK(log.count("does not prove that it is the peer") == 1);
+}
+
+TEST_CASE("a peer that refuses all connections because it connects itself, and does not, is over") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    worker a;
+    const hand_made_peer peer;
+    const auto via = a.connect(peer.address());
+    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+    unsigned refusals = 0;
+    while (a.failures.empty() && refusals < 100) {
+        const ucs::unique_fd fd = peer.accept(a);
+        const auto hello = peer.prove_to(a, fd.get());
+        peer.refuse(fd.get(), hello.from, uct::tcp::wire::refusal_reason::lost_race);
+        ++refusals;
+        REQUIRE(run({&a}, [&] { return ended(fd.get()); }));
+        clock.now += 2 * ucs::time::second;
+        a.progress();
+    }
+    CHECK(refusals == 11);
+    CHECK(a.failures == std::vector{UCS_ERR_UNREACHABLE});
+    CHECK(log.count("because it connects itself") == 1);
+}
+
+TEST_CASE("a peer that accepts and is silent is given up when the owner asks for it long enough") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    worker a;
+    const hand_made_peer peer;
+    const auto via = a.connect(peer.address());
+    CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
+    const ucs::unique_fd fd = peer.accept(a);
+    const auto looks_until_failure = [&](ucs::time::nanoseconds pause) {
+        unsigned looks = 0;
+        while (a.failures.empty() && looks < 1000) {
+            via->check();
+            a.progress();
+            clock.now += pause;
+            ++looks;
+        }
+        return looks;
+    };
+    SECTION("as often as by default") {
+        CHECK(looks_until_failure(5 * ucs::time::second) == 6);
+    }
+    SECTION("often, and then as long all the same") {
+        CHECK(looks_until_failure(ucs::time::second / 4) == 81);
+    }
+    SECTION("after a pause of this process it has time again") {
+        CHECK(looks_until_failure(3600 * ucs::time::second) == 6);
+    }
+    SECTION("nobody asks") {
+        for (int i = 0; i < 100; ++i) {
+            clock.now += 60 * ucs::time::second;
+            a.progress();
+        }
+        CHECK(a.failures.empty());
+        return;
+    }
+    CHECK(a.failures == std::vector{UCS_ERR_ENDPOINT_TIMEOUT});
+    CHECK(log.count("does not answer the greeting") == 1);
 }
 
 TEST_CASE("without descriptors peers wait, and the listening socket does not spin") {
