@@ -13,18 +13,22 @@
 namespace uct::posix {
 
 namespace {
-// Per look at the socket, so that a flood of connections does not keep messages waiting.
-constexpr unsigned accepts_at_once = 64;
+// Per look at the socket, so that a flood of connections does not keep messages waiting. Those of
+// other users are closed at once, and more of them are taken than can come meanwhile, so that they
+// do not keep the queue full.
+constexpr unsigned senders_at_once = 64;
+constexpr unsigned accepts_at_once = 1024;
 }  // namespace
 
 bool posix_iface::accept_some() {
-    for (unsigned i = 0; i < accepts_at_once; ++i) {
+    unsigned senders = 0;
+    for (unsigned i = 0; i < accepts_at_once && senders < senders_at_once; ++i) {
         ucs::unique_fd socket = ucs::sys::accept_within_budget(listener_.get());
         if (!socket) {
             accept_failed(errno);
             return false;
         }
-        admit(std::move(socket));
+        if (admit(std::move(socket))) ++senders;
     }
     return true;
 }
@@ -48,22 +52,29 @@ void posix_iface::accept_failed(int error) {
                    std::strerror(error));
 }
 
-void posix_iface::admit(ucs::unique_fd socket) noexcept {
+// False: the connection belongs to another user, and is closed.
+bool posix_iface::admit(ucs::unique_fd socket) noexcept {
     const auto peer = peer_of(socket.get());
-    if (!peer) return;
-    if (!peer->is_own_user_or_root()) {
-        rejected().warn(posix_log,
-                        "a connection from pid {} is refused: it belongs to user {}, and only user "
-                        "{} and root are let in",
-                        peer->pid, peer->uid, ::geteuid());
-        return send_plain_packet(socket.get(), packet_kind::refused);
+    if (!peer) return false;
+    if (peer->is_own_user_or_root()) {
+        begin(std::move(socket), *peer);
+        return true;
     }
+    rejected().warn(posix_log,
+                    "a connection from pid {} is refused: it belongs to user {}, and only user "
+                    "{} and root are let in",
+                    peer->pid, peer->uid, ::geteuid());
+    send_plain_packet(socket.get(), packet_kind::refused);
+    return false;
+}
+
+void posix_iface::begin(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer) noexcept {
     try {
         connecting_.reserve(connecting_.size() + 1);
         connecting_.push_back(
-            std::make_unique<incoming>(std::move(socket), *peer, identity_, rejected()));
+            std::make_unique<incoming>(std::move(socket), peer, identity_, rejected()));
     } catch (const std::bad_alloc&) {
-        ucs::log::error(posix_log, "a connection from pid {} is refused: out of memory", peer->pid);
+        ucs::log::error(posix_log, "a connection from pid {} is refused: out of memory", peer.pid);
         return send_plain_packet(socket.get(), packet_kind::refused);
     }
     incoming& from = *connecting_.back();

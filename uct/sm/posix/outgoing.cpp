@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <new>
 
@@ -82,6 +83,28 @@ ucs_status_t outgoing::connect() {
     const ucs_status_t status = check_listener();
     if (status == UCS_OK) step_ = step::challenge;
     return status;
+}
+
+ucs_status_t outgoing::note_silence() {
+    if (step_ == step::connect) return note_full_queue();
+    if (++silent_looks_ < most_silent_looks) return UCS_OK;
+    ucs::log::warn(posix_log, "pid {}: does not accept the connection for too long", receiver_.pid);
+    return UCS_ERR_ENDPOINT_TIMEOUT;
+}
+
+ucs_status_t outgoing::note_full_queue() {
+    const bool has_ended = receiver_.has_our_pids &&
+                           ::kill(static_cast<pid_t>(receiver_.pid), 0) != 0 && errno == ESRCH;
+    if (has_ended) {
+        ucs::log::warn(posix_log,
+                       "pid {}: has ended, and another process has the name of its socket",
+                       receiver_.pid);
+        return UCS_ERR_UNREACHABLE;
+    }
+    if (++looks_at_full_queue_ < most_looks_at_full_queue) return UCS_OK;
+    ucs::log::warn(posix_log, "pid {}: the queue of its socket is full for too long",
+                   receiver_.pid);
+    return UCS_ERR_ENDPOINT_TIMEOUT;
 }
 
 // Before anything is sent. Root may be the listener of everybody.

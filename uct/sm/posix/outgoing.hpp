@@ -50,9 +50,11 @@ public:
     void drop_flush() noexcept { flushes_.pop_back(); }
     [[nodiscard]] std::vector<completion*> take_flushes() noexcept { return std::move(flushes_); }
 
-    // The receiver owes the reply at one more look of the owner, see uct::ep::check. True: it has
-    // been silent for too long.
-    [[nodiscard]] bool note_silence() noexcept { return ++silent_looks_ >= most_silent_looks; }
+    // The receiver owes the reply at one more look of the owner, see uct::ep::check. Statuses other
+    // than UCS_OK are the end, and logged:
+    //   UCS_ERR_ENDPOINT_TIMEOUT  it has been silent for too long
+    //   UCS_ERR_UNREACHABLE       its process has ended
+    [[nodiscard]] ucs_status_t note_silence();
 
     std::unique_ptr<outgoing> next_orphan;  // the interface's chain of those without endpoint
     bool watched = false;                   // the owner's event loop has the socket
@@ -62,10 +64,14 @@ private:
 
     // A receiver that computes, or is stopped, answers later; its process is alive.
     static constexpr unsigned most_silent_looks = 12;
+    // Other users of the host can keep the queue of its socket full, so that is no silence. There
+    // is a limit, because another process that has the name can as well.
+    static constexpr unsigned most_looks_at_full_queue = 120;
 
     outgoing(segment memory, ucs::unique_fd memfd, ucs::unique_fd socket, const hello& said,
              std::uint64_t own_socket_id, const listener_identity& receiver) noexcept;
     ucs_status_t connect();
+    ucs_status_t note_full_queue();
     [[nodiscard]] ucs_status_t check_listener() const;
     ucs_status_t send_challenge();
     ucs_status_t read_reply();
@@ -84,6 +90,7 @@ private:
     hello hello_;
     step step_ = step::connect;
     unsigned silent_looks_ = 0;
+    unsigned looks_at_full_queue_ = 0;
     std::vector<completion*> flushes_;
 };
 

@@ -73,9 +73,9 @@ bool posix_ep::retry() {
 }
 
 void posix_ep::check() noexcept {
-    if (connection_ == nullptr || connection_->introduced() || !connection_->note_silence()) return;
-    ucs::log::warn(posix_log, "{}: does not accept the connection for too long", peer_name());
-    fail(UCS_ERR_ENDPOINT_TIMEOUT);
+    if (connection_ == nullptr || connection_->introduced()) return;
+    const ucs_status_t status = connection_->note_silence();
+    if (status != UCS_OK) fail(status);
 }
 
 ucs_status_t posix_ep::watch() {

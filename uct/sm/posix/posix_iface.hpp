@@ -66,7 +66,8 @@ private:
     // Returns whether more senders may wait.
     bool accept_some();
     void accept_the_rest();
-    void admit(ucs::unique_fd socket) noexcept;
+    bool admit(ucs::unique_fd socket) noexcept;
+    void begin(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer) noexcept;
     void accept_failed(int error);
     void on_socket_event(incoming& from) noexcept;
     void open_ring(incoming& from) noexcept;

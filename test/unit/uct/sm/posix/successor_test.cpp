@@ -92,6 +92,22 @@ public:
     explicit listener_here(std::uint64_t socket_id)
         : socket_id_(socket_id), listener_(std::move(*posix::listen_on(socket_id))) {}
 
+    // Leaves no room for more callers in the queue.
+    void fill_queue() {
+        REQUIRE(::listen(listener_.get(), 1) == 0);
+        for (int error = 0; error == 0;) {
+            crowd_.push_back(posix::make_socket());
+            error = posix::connect_to(crowd_.back().get(), socket_id_);
+            CHECK((error == 0 || error == EAGAIN));
+        }
+    }
+    // Takes the crowd out of the queue.
+    void make_room() {
+        for (crowd_.pop_back(); !crowd_.empty(); crowd_.pop_back())
+            accept();
+        caller_.reset();
+    }
+
     void accept() {
         caller_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         REQUIRE(caller_);
@@ -114,11 +130,12 @@ public:
 private:
     std::uint64_t socket_id_;
     ucs::unique_fd listener_, caller_;
+    std::vector<ucs::unique_fd> crowd_;
 };
 
 // A node with an endpoint to an interface that has gone, whose name somebody else has now.
 struct deceived {
-    deceived() {
+    explicit deceived(bool with_full_queue = false) {
         {
             const node b;
             contact = b.address();
@@ -126,9 +143,20 @@ struct deceived {
             socket_id = sm::parse_posix_address(b.address())->socket_id;
         }
         stranger = std::make_unique<listener_here>(socket_id);
+        if (with_full_queue) stranger->fill_queue();
         ep = a.connect_to(contact);
         REQUIRE(send(*ep, 1, 0, "secret") == UCS_OK);
-        stranger->accept();
+        if (!with_full_queue) stranger->accept();
+    }
+    // Returns how often the owner has to look until the endpoint fails.
+    unsigned looks_until_failure() {
+        unsigned looks = 0;
+        while (a.failures.empty() && looks < 1000) {
+            ep->check();
+            a.progress();
+            ++looks;
+        }
+        return looks;
     }
     void fails_with(ucs_status_t status) {
         REQUIRE(until({&a}, [&] { return !a.failures.empty(); }));
@@ -164,14 +192,93 @@ TEST_CASE("posix: a listener that cannot prove that it is the peer gets no ring"
 TEST_CASE("posix: a listener that is silent is given up when the owner has looked often enough",
           "[posix]") {
     deceived in;
-    unsigned looks = 0;
-    while (in.a.failures.empty() && looks < 1000) {
+    CHECK(in.looks_until_failure() == 12);
+    in.fails_with(UCS_ERR_ENDPOINT_TIMEOUT);
+}
+
+TEST_CASE("posix: a full queue of the peer's socket is no silence of the peer", "[posix]") {
+    deceived in(true);
+    for (int looks = 0; looks < 100; ++looks) {
         in.ep->check();
         in.a.progress();
-        ++looks;
     }
-    CHECK(looks == 12);
-    in.fails_with(UCS_ERR_ENDPOINT_TIMEOUT);
+    REQUIRE(in.a.failures.empty());
+    SECTION("there is room again") {
+        in.stranger->make_room();
+        in.a.progress();
+        in.stranger->accept();
+        in.stranger->reply(*in.secret);
+        CHECK(until({&in.a}, [&] { return in.ep->flush(nullptr) == UCS_OK; }));
+    }
+    SECTION("there is never any") {
+        CHECK(in.looks_until_failure() == 20);
+        in.fails_with(UCS_ERR_ENDPOINT_TIMEOUT);
+    }
+}
+
+TEST_CASE("posix: a full queue of a process that has taken the name ends the endpoint", "[posix]") {
+    node a;
+    std::vector<std::byte> contact;
+    std::uint64_t socket_id = 0;
+    const pid_t gone = ::fork();
+    REQUIRE(gone >= 0);
+    if (gone == 0) ::_exit(0);
+    REQUIRE(::waitpid(gone, nullptr, 0) == gone);
+    {
+        const node b;
+        sm::posix_address address = *sm::parse_posix_address(b.address());
+        address.pid = static_cast<std::uint32_t>(gone);
+        socket_id = address.socket_id;
+        contact.resize(sizeof address);
+        std::memcpy(contact.data(), &address, sizeof address);
+    }
+    listener_here stranger(socket_id);
+    stranger.fill_queue();
+    const auto ep = a.connect_to(contact);
+    REQUIRE(send(*ep, 1, 0, "secret") == UCS_OK);
+    ep->check();
+    a.progress();
+    REQUIRE(a.failures.size() == 1);
+    CHECK(a.failures[0].second == UCS_ERR_UNREACHABLE);
+}
+
+TEST_CASE("posix: connections of another user do not keep a sender waiting", "[posix]") {
+    if (::geteuid() != 0) {
+        WARN("skipped: only root can run a process of another user");
+        return;
+    }
+    node a;
+    node b;
+    constexpr int crowd = 300;
+    const std::uint64_t socket_id = sm::parse_posix_address(b.address())->socket_id;
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        if (::setresuid(54321, 54321, 54321) != 0) ::_exit(1);
+        int connected = 0;
+        std::vector<ucs::unique_fd> all;
+        for (int i = 0; i < crowd; ++i) {
+            all.push_back(posix::make_socket());
+            if (posix::connect_to(all.back().get(), socket_id) == 0) ++connected;
+        }
+        static_cast<void>(!::write(ends[1], &connected, sizeof connected));
+        ::_exit(0);  // the connections stay in the queue
+    }
+    int connected = 0;
+    REQUIRE(::read(ends[0], &connected, sizeof connected) == sizeof connected);
+    REQUIRE(connected == crowd);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    const auto ep = a.connect_to(b.address());
+    REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
+    b.events().poll(0);  // answers the challenge
+    a.progress();        // passes the ring on
+    b.progress();
+    b.progress();
+    CHECK(b.received.size() == 1);
+    REQUIRE(::waitpid(child, nullptr, 0) == child);
 }
 
 TEST_CASE("posix: a listener with the right secret gets the ring, and flushes wait for it",
