@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -57,9 +58,25 @@ private:
     std::optional<uid_t> installer_;
 };
 
-bool others_can_write(const struct stat& about) noexcept {
-    const bool has_private_group = about.st_gid == about.st_uid;
-    return (about.st_mode & S_IWOTH) != 0 || ((about.st_mode & S_IWGRP) != 0 && !has_private_group);
+// Whether the file has an access control list with entries beyond those of its mode. The folder of
+// a file is opened with O_PATH, where only its name in /proc has attributes. An answer that the
+// kernel refuses counts as a list.
+bool has_access_list(int fd) {
+    constexpr const char* attribute = "system.posix_acl_access";
+    if (::fgetxattr(fd, attribute, nullptr, 0) >= 0) return true;
+    if (errno == EBADF &&
+        ::getxattr(fmt::format("/proc/self/fd/{}", fd).c_str(), attribute, nullptr, 0) >= 0) {
+        return true;
+    }
+    return errno != ENODATA && errno != EOPNOTSUPP;
+}
+
+// A group with the number of the owner is the owner's own, unless a list names others: the bits of
+// the group then stand for all that the list names.
+bool others_can_write(int fd, const struct stat& about) {
+    if ((about.st_mode & S_IWOTH) != 0) return true;
+    if ((about.st_mode & S_IWGRP) == 0) return false;
+    return about.st_gid != about.st_uid || has_access_list(fd);
 }
 
 const char* kind_of(mode_t mode) noexcept {
@@ -87,12 +104,12 @@ std::string why_open_to_others(int folder, const trusted_owners& owners) {
     if (::fstat(folder, &about) != 0) return std::strerror(errno);
     if (!owners.have(about.st_uid))
         return fmt::format("its folder belongs to user {}", about.st_uid);
-    if (others_can_write(about))
+    if (others_can_write(folder, about))
         return fmt::format("others can write to its folder (mode {:o})", about.st_mode & 07777);
     return {};
 }
 
-std::string why_not_trusted(const struct stat& about, file_trust trust,
+std::string why_not_trusted(int fd, const struct stat& about, file_trust trust,
                             const trusted_owners& owners) {
     if (!S_ISREG(about.st_mode)) return not_regular(about.st_mode);
     if (trust == file_trust::named_by_caller) return {};
@@ -101,7 +118,7 @@ std::string why_not_trusted(const struct stat& about, file_trust trust,
     if (trust == file_trust::secret && (about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
         return fmt::format("others can read or write it (mode {:o}, give it 600)",
                            about.st_mode & 07777);
-    if (others_can_write(about))
+    if (others_can_write(fd, about))
         return fmt::format("others can write to it (mode {:o})", about.st_mode & 07777);
     return {};
 }
@@ -116,7 +133,7 @@ opened_file open_checked(int folder, const std::string& name, file_trust trust,
     if (!S_ISREG(about.st_mode)) return refused(not_regular(about.st_mode));
     unique_fd fd(::openat(folder, name.c_str(), O_RDONLY | always | (follow ? 0 : O_NOFOLLOW)));
     if (!fd || ::fstat(fd.get(), &about) != 0) return failed(errno);
-    if (std::string why = why_not_trusted(about, trust, owners); !why.empty())
+    if (std::string why = why_not_trusted(fd.get(), about, trust, owners); !why.empty())
         return refused(std::move(why));
     return {std::move(fd), 0, {}};
 }
@@ -212,15 +229,24 @@ opened_file open_for_appending(const std::string& path, unsigned mode) {
 }
 
 file_text read_whole(const opened_file& file, std::size_t limit) {
+    constexpr std::size_t block = 4096;
     file_text result;
-    char block[4096];
+    std::string& text = result.text;
+    std::size_t length = 0;
     while (true) {
-        const ssize_t count = ::read(file.fd.get(), block, sizeof block);
+        if (length == text.size()) text.resize(length + block + 1);
+        const ssize_t count = ::read(file.fd.get(), text.data() + length, text.size() - length);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return {{}, errno};
-        if (count == 0) return result;
-        result.text.append(block, static_cast<std::size_t>(count));
-        if (result.text.size() > limit) return {{}, EFBIG};
+        if (count < 0) result.error = errno;
+        if (count > 0) length += static_cast<std::size_t>(count);
+        if (length > limit) result.error = EFBIG;
+        if (count > 0 && result.error == 0) continue;
+        if (result.error != 0) {
+            ::explicit_bzero(text.data(), length);
+            length = 0;
+        }
+        text.resize(length);
+        return result;
     }
 }
 

@@ -28,7 +28,8 @@ struct opened_file {
 enum class file_trust {
     // Looked for by the library itself: it is the user's own or root's, and in a folder of the
     // user's or root's that other users cannot write to. A group with the number of the owner is
-    // the owner's private one. For caches and configuration files.
+    // the owner's private one, unless an access control list names others. For caches and
+    // configuration files.
     own,
     // As above, and other users can neither read nor write the file itself. For keys.
     secret,
@@ -53,7 +54,8 @@ enum class file_trust {
 [[nodiscard]] opened_file open_for_appending(const std::string& path, unsigned mode = 0644);
 
 // The content of a file up to `limit` bytes. Empty text and errno's value as the second member when
-// it cannot be read; EFBIG when it is longer.
+// it cannot be read; EFBIG when it is longer. A text of at most 4096 bytes is in no other memory of
+// the process than in the result.
 struct file_text {
     std::string text;
     int error = 0;

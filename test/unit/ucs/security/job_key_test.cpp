@@ -1,9 +1,12 @@
 #include "ucs/security/job_key.hpp"
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <functional>
+#include <vector>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/temp_dir.hpp"
@@ -54,6 +57,46 @@ TEST_CASE("a key in the environment and the same one in a file are equal") {
     REQUIRE((file.ok() && file->has_value()));
     CHECK(**text == **file);
     CHECK(**text == key::from_text(good_text));
+}
+
+namespace {
+
+// Runs the function in a thread whose stack is `stack`.
+void run_on(std::vector<char>& stack, const std::function<void()>& body) {
+    pthread_attr_t attributes;
+    REQUIRE(::pthread_attr_init(&attributes) == 0);
+    REQUIRE(::pthread_attr_setstack(&attributes, stack.data(), stack.size()) == 0);
+    pthread_t thread{};
+    REQUIRE(::pthread_create(
+                &thread, &attributes,
+                [](void* arg) -> void* {
+                    (*static_cast<const std::function<void()>*>(arg))();
+                    return nullptr;
+                },
+                const_cast<std::function<void()>*>(&body)) == 0);
+    REQUIRE(::pthread_join(thread, nullptr) == 0);
+    REQUIRE(::pthread_attr_destroy(&attributes) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("the text of a key file is in no memory of the stack afterwards") {
+    const test::temp_dir folder;
+    // The compiler must not have the text in its constants as well.
+    std::string text;
+    for (int i = 0; i < 40; ++i)
+        text += static_cast<char>('a' + (i * i + 3 * i) % 26);
+    const std::string path = file_with(folder, text);
+    std::vector<char> stack(std::size_t{1} << 20);
+    bool was_read = false;
+    run_on(stack, [&] { was_read = read_job_key(path).ok(); });
+    REQUIRE(was_read);
+    // Parts of it as well.
+    for (std::size_t at = 0; at + 8 <= text.size(); at += 8) {
+        CAPTURE(at);
+        CHECK(std::string_view(stack.data(), stack.size()).find(text.substr(at, 8)) ==
+              std::string_view::npos);
+    }
 }
 
 TEST_CASE("a short key is refused and not printed") {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -50,6 +51,21 @@ TEST_CASE("a file of the user's own is read") {
     CHECK(read_whole(file, 100).text == "text");
     const opened_file again = open_for_reading(folder / "own", file_trust::own);
     CHECK(read_whole(again, 3).error == EFBIG);
+}
+
+TEST_CASE("a file of any length up to the limit is read whole") {
+    const test::temp_dir folder;
+    for (const std::size_t length : {0U, 1U, 4095U, 4096U, 4097U, 4098U, 20000U}) {
+        CAPTURE(length);
+        std::string text(length, 'x');
+        if (length > 0) text.back() = 'y';
+        const std::string path = folder.write("file", text);
+        CHECK(read_whole(open_for_reading(path, file_trust::own), length).text == text);
+        if (length == 0) continue;
+        const auto longer = read_whole(open_for_reading(path, file_trust::own), length - 1);
+        CHECK(longer.error == EFBIG);
+        CHECK(longer.text.empty());
+    }
 }
 
 TEST_CASE("a file or folder that is not there is absent, which is no fault") {
@@ -116,6 +132,45 @@ TEST_CASE("a group is trusted when its number is the owner's") {
     CHECK(why_not_read(file).empty());
     REQUIRE(::chown(file.c_str(), 0, stranger) == 0);
     CHECK(has(why_not_read(file), "others can write to it"));
+}
+
+namespace {
+
+// Lets a stranger write to the file, by an access control list. False: the file system has none.
+bool add_stranger(const std::string& path) {
+    struct entry {
+        std::uint16_t tag, permissions;
+        std::uint32_t id;
+    };
+    struct {
+        std::uint32_t version = 2;
+        entry entries[5] = {{0x01, 7, ~0U},       // the owner
+                            {0x02, 7, stranger},  // a named user
+                            {0x04, 7, ~0U},       // the group
+                            {0x10, 7, ~0U},       // the mask
+                            {0x20, 0, ~0U}};      // others
+    } list;
+    return ::setxattr(path.c_str(), "system.posix_acl_access", &list, sizeof list, 0) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("the owner's group is not trusted where an access control list names others") {
+    const test::temp_dir folder;
+    const std::string file = folder.write("file", "text");
+    const std::string inner = folder.write("sub/inner", "text");
+    for (const std::string& path : {file, folder / "sub"}) {
+        REQUIRE(::chown(path.c_str(), static_cast<uid_t>(-1), ::geteuid()) == 0);
+        REQUIRE(::chmod(path.c_str(), 0770) == 0);
+    }
+    CHECK(why_not_read(file).empty());
+    CHECK(why_not_read(inner).empty());
+    if (!add_stranger(file) || !add_stranger(folder / "sub")) {
+        WARN("skipped: the file system has no access control lists");
+        return;
+    }
+    CHECK(has(why_not_read(file), "others can write to it"));
+    CHECK(has(why_not_read(inner), "others can write to its folder"));
 }
 
 TEST_CASE("a file of another user's is refused, and one in another user's folder") {
