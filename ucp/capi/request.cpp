@@ -4,6 +4,7 @@
 #include "ucp/am/wire.hpp"
 #include "ucp/capi/check.hpp"
 #include "ucp/capi/handles.hpp"
+#include "ucp/core/log.hpp"
 
 namespace {
 
@@ -58,14 +59,25 @@ std::string description(const request& of) {
     return text;
 }
 
-// Gives the request back; a running operation goes on, with or without its callback.
+void put(request& done) {
+    done.flags.assign(request_flags::completed | request_flags::released);
+    done.owner->requests().put(done);
+}
+
+// Gives the request back; a running operation goes on, with or without its callback. MPICH 5 gives
+// some requests back twice, in their callback and after it (MPIDI_UCX_dynamic_send), which would
+// hand one request to two operations: the second time does nothing.
 void give_back_other(request& done, bool keep_callback) {
+    if (done.flags.has(request_flags::released)) {
+        ucs::log::debug(core_log, "a request that was released or freed before is left alone");
+        return;
+    }
     // Memory of the user's stays the user's, unless it came from ucp_request_alloc.
     if (done.flags.has(request_flags::user_memory) && done.owner->requests().reclaim(done)) {
         done.flags.clear(request_flags::user_memory);
     }
     if (done.is_completed()) {
-        if (!done.flags.has(request_flags::user_memory)) done.owner->requests().put(done);
+        if (!done.flags.has(request_flags::user_memory)) put(done);
         return;
     }
     if (!keep_callback) {
@@ -75,9 +87,10 @@ void give_back_other(request& done, bool keep_callback) {
 }
 
 inline void give_back(request& done, bool keep_callback) {
-    constexpr unsigned deciding = request_flags::completed | request_flags::user_memory;
+    constexpr unsigned deciding =
+        request_flags::completed | request_flags::user_memory | request_flags::released;
     if ((done.flags.all() & deciding) == request_flags::completed) [[likely]] {
-        done.owner->requests().put(done);
+        put(done);
     } else {
         give_back_other(done, keep_callback);
     }

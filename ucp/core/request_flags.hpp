@@ -12,7 +12,7 @@ class request_flags {
 public:
     enum bit : std::uint16_t {
         completed = 1U << 0,
-        released = 1U << 1,      // the user gave it back: to the pool when it ends
+        released = 1U << 1,      // the user gave it back: in the pool, or there when it ends
         has_callback = 1U << 2,  // the request's callback is to be called
         user_memory = 1U << 3,   // memory of the user's
         starting = 1U << 4,      // inside the call that started it: no callback from there

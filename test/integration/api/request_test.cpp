@@ -310,6 +310,38 @@ TEST_CASE("requests may be freed or released inside their callback, where they a
     CHECK(log.text() == "");
 }
 
+TEST_CASE("a request that is released in its callback and again afterwards serves one operation") {
+    world in;
+    params recv;
+    recv.flag(UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+              UCP_OP_ATTR_FLAG_NO_IMM_CMPL);
+    int calls = 0;
+    recv.user_data = &calls;
+    recv.cb.recv = [](void* request, ucs_status_t, const ucp_tag_recv_info_t*, void* arg) {
+        ++*static_cast<int*>(arg);
+        ucp_request_release(request);
+    };
+    char first = 0, second = 0;
+    void* const released = post(in, &first, 1, 12, recv);
+    REQUIRE(UCS_PTR_IS_PTR(released));
+    in.send("x", 1, 12);
+    REQUIRE(in.until([&] { return calls == 1; }));
+    ucp_request_release(released);
+    void* const one = post(in, &first, 1, 13, recv);
+    void* const other = post(in, &second, 1, 14, recv);
+    REQUIRE(UCS_PTR_IS_PTR(one));
+    REQUIRE(UCS_PTR_IS_PTR(other));
+    CHECK(one != other);
+    in.send("y", 1, 13);
+    in.send("z", 1, 14);
+    REQUIRE(in.until([&] { return calls == 3; }));
+    CHECK(first == 'y');
+    CHECK(second == 'z');
+    captured_output log;
+    in.destroy();
+    CHECK(log.text() == "");
+}
+
 TEST_CASE("canceling an unmatched receive completes it, and messages pass it by") {
     world in;
     outcome got;
