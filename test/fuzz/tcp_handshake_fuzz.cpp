@@ -33,14 +33,14 @@ typename Handshake::step feed(Handshake& side, std::span<const std::byte>& input
 }
 
 void accept(const credentials& own, std::span<const std::byte> input, std::size_t step) {
-    accepting_handshake side(own, 2);
+    accepting_handshake side(own);
     if (feed(side, input, step) != accepting_handshake::step::send_challenge) return;
     static_cast<void>(side.challenge());
     if (feed(side, input, step) == accepting_handshake::step::agreed) std::abort();
 }
 
 void connect(const credentials& own, std::span<const std::byte> input, std::size_t step) {
-    connecting_handshake side(own, 1, 2, key::from_text("the secret of the peer"), 3);
+    connecting_handshake side(own, 2, key::from_text("the secret of the peer"), 3);
     static_cast<void>(side.hello());
     switch (feed(side, input, step)) {
         case connecting_handshake::step::send_proof:

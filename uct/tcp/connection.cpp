@@ -1,6 +1,7 @@
 #include "uct/tcp/connection.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -32,7 +33,11 @@ constexpr ucs::time::nanoseconds shortest_silence = 20 * ucs::time::second;
 }  // namespace
 
 connection::connection(iface& owner, std::uint64_t peer_id)
-    : owner_(owner), peer_id_(peer_id), rx_(owner.pool(), owner.handlers()), tx_(owner.pool()) {}
+    : owner_(owner),
+      peer_id_(peer_id),
+      rx_(owner.pool(), owner.handlers()),
+      tx_(owner.pool()),
+      unused_(*this) {}
 
 connection::~connection() {
     close_socket();
@@ -52,18 +57,10 @@ void connection::end_operations(ucs_status_t status) {
 void connection::attach(ep& user, std::vector<reach::path> paths,
                         const ucs::security::key& peer_secret) noexcept {
     users_.push_back(user);
+    owner_.unused().remove(unused_);
     if (!paths_.empty()) return;
     paths_ = std::move(paths);
     peer_secret_ = peer_secret;
-}
-
-bool connection::is_peer(const ucs::security::key& secret) const noexcept {
-    if (peer_secret_) return *peer_secret_ == secret;
-    return !claim_ || claim_->holds_for(secret);
-}
-
-bool connection::is_peer(const identity_claim& claim) const noexcept {
-    return !peer_secret_ || claim.holds_for(*peer_secret_);
 }
 
 void connection::detach(ep& user) noexcept {
@@ -331,6 +328,11 @@ void connection::drop_unread() noexcept {
     for (unsigned reads = 0; reads < last_reads; ++reads) {
         if (::recv(fd_.get(), room.data(), room.size(), MSG_DONTWAIT | MSG_TRUNC) <= 0) return;
     }
+}
+
+bool connection::has_spoken() const noexcept {
+    int unread = 0;
+    return was_readable_ || (::ioctl(fd_.get(), FIONREAD, &unread) == 0 && unread > 0);
 }
 
 bool connection::unsent() const noexcept {

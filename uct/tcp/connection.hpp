@@ -18,6 +18,7 @@
 #include "uct/tcp/receiver.hpp"
 #include "uct/tcp/route.hpp"
 #include "uct/tcp/send_queue.hpp"
+#include "uct/tcp/unused_connections.hpp"
 
 namespace uct::tcp {
 
@@ -34,14 +35,14 @@ public:
     ~connection();
 
     // --- endpoints
-    // `peer_secret` is from the address of the peer, which is_peer().
+    // `peer_secret` is from the address of the peer, which may_be_at().
     void attach(ep& user, std::vector<reach::path> paths,
                 const ucs::security::key& peer_secret) noexcept;
-    // Whether the address with this secret is that of this connection's peer: an endpoint has told
-    // the same secret, or the peer has proven it, or neither has happened yet.
-    [[nodiscard]] bool is_peer(const ucs::security::key& secret) const noexcept;
-    // Whether an endpoint has told the peer's secret.
-    [[nodiscard]] bool knows_peer() const noexcept { return peer_secret_.has_value(); }
+    // Whether an address with this secret may be that of the peer: no endpoint has told another
+    // secret.
+    [[nodiscard]] bool may_be_at(const ucs::security::key& secret) const noexcept {
+        return !peer_secret_ || *peer_secret_ == secret;
+    }
     // Sends what the endpoint has under way from a copy: its memory and its completions are the
     // caller's again.
     void detach(ep& user) noexcept;
@@ -74,15 +75,10 @@ public:
     // --- greetings of the peer (see door.hpp)
     enum class verdict { welcome, lost_race, stale, wait };
     [[nodiscard]] verdict judge(const wire::greeting& hello) const noexcept;
-    // Whether a greeting with this claim is of the peer that this connection is for. True where no
-    // endpoint has told the peer's secret yet.
-    [[nodiscard]] bool is_peer(const identity_claim& claim) const noexcept;
     // `session` is the key of the handshake.
-    void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt, const identity_claim& claim,
+    void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
                const ucs::security::key& session) noexcept;
     void give_up(ucs_status_t status) { fail_after_reading(status); }
-    // Without reading what the peer sent.
-    void give_up_now(ucs_status_t status) { fail(status); }
 
     // --- closing the interface
     void say_goodbye();
@@ -100,6 +96,9 @@ public:
         return state_ == state::draining || state_ == state::failed;
     }
     [[nodiscard]] std::uint64_t peer_id() const noexcept { return peer_id_; }
+    // The peer has sent something after the greetings, or there is something to read.
+    [[nodiscard]] bool has_spoken() const noexcept;
+    void note_readable() noexcept { was_readable_ = true; }
     [[nodiscard]] bool is_removable() const noexcept;
     [[nodiscard]] bool needs_ticks() const noexcept;
     [[nodiscard]] std::string peer_name() const noexcept;
@@ -183,6 +182,7 @@ private:
     ucs::time::nanoseconds due_ = 0;  // of the timer of the state
     ucs_status_t failure_ = UCS_OK;
     bool failure_told_ = false;
+    bool was_readable_ = false;      // since the greetings
     bool part_denied_ = false;       // the peer will ask when it has no use for the connection
     bool waits_for_memory_ = false;  // to receive into
     std::optional<wire::frame_kind> owed_;  // control frame to send behind what is under way
@@ -193,9 +193,9 @@ private:
     ucs::time::nanoseconds silent_since_ = 0;
     std::unique_ptr<connecting_handshake> handshake_;  // in state greeting
     std::optional<ucs::security::key> peer_secret_;    // as soon as an endpoint has told it
-    std::optional<identity_claim> claim_;              // of a peer that connected
     std::unique_ptr<encrypted_streams> encrypted_;     // null: bytes are sent as they are
     std::optional<socket_address> connected_to_;       // for people
+    unused_connections::place unused_;
 };
 
 }  // namespace uct::tcp

@@ -82,8 +82,8 @@ void connection::on_connected() {
         return;
     }
     if (!move(event::connected)) return;
-    handshake_.reset(new (std::nothrow) connecting_handshake(owner_.own(), owner_.id(), peer_id_,
-                                                             *peer_secret_, owner_.next_attempt()));
+    handshake_.reset(new (std::nothrow) connecting_handshake(owner_.own(), peer_id_, *peer_secret_,
+                                                             owner_.next_attempt()));
     if (handshake_ == nullptr) {
         attempt_failed("the greeting", ENOMEM);
     } else if (send_greeting(handshake_->hello())) {
@@ -215,11 +215,12 @@ void connection::retry_after(ucs::time::nanoseconds pause) {
 void connection::close_socket() noexcept {
     if (!fd_) return;
     owner_.forget_socket(fd_.get(), *this);
+    owner_.unused().remove(unused_);
+    was_readable_ = false;
     watched_ = 0;
     fd_.reset();
     rx_.reset();
     handshake_.reset();
-    claim_.reset();
     encrypted_.reset();
 }
 
@@ -241,12 +242,11 @@ connection::verdict connection::judge(const wire::greeting& hello) const noexcep
 }
 
 void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
-                       const identity_claim& claim, const ucs::security::key& session) noexcept {
+                       const ucs::security::key& session) noexcept {
     if (!move(event::accepted)) return;
     close_socket();
     fd_ = std::move(socket);
     peer_attempt_ = peer_attempt;
-    claim_ = claim;
     begin_encryption(session, false);
     note_connected();
     part_denied_ = false;
@@ -254,6 +254,7 @@ void connection::adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
     watch(EPOLLIN);
     due_ = ucs::time::now() + race_pause;
     owner_.need_ticks();
+    if (!has_users() && fd_) owner_.unused().add(unused_, fd_.get());
 }
 
 }  // namespace uct::tcp

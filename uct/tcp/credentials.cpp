@@ -1,11 +1,12 @@
 #include "uct/tcp/credentials.hpp"
 
-#include <algorithm>
+#include "uct/tcp/bytes.hpp"
 
 namespace uct::tcp {
 
 using ucs::security::bytes_of;
 using ucs::security::key;
+using ucs::security::key_pair;
 
 namespace {
 
@@ -14,12 +15,16 @@ std::optional<key> tcp_key(const key* job_key) noexcept {
     return key::derive(*job_key, "hawser tcp");
 }
 
-ucs::security::tag exchange_of(const key& session) noexcept {
-    return ucs::security::authenticate(session, {bytes_of("hawser tcp exchange")});
+std::uint64_t id_of(const ucs::security::public_key& open) noexcept {
+    return field_reader(open).get<std::uint64_t>();
 }
 
-ucs::security::tag identity_tag(const key& secret, const ucs::security::tag& exchange) noexcept {
-    return ucs::security::authenticate(secret, {bytes_of("hawser tcp identity"), exchange});
+// No interface has the id 0.
+key_pair pair_with_id() noexcept {
+    for (;;) {
+        const key_pair made = key_pair::random();
+        if (id_of(made.open()) != 0) return made;
+    }
 }
 
 }  // namespace
@@ -28,24 +33,33 @@ key key_of_secret(std::span<const std::byte, ucs::security::worker_secret::size>
     return key::derive(ucs::security::worker_secret::from_bytes(secret).as_key(), "hawser tcp");
 }
 
-identity_claim identity_claim::make(const key& secret, const key& session) noexcept {
-    const ucs::security::tag exchange = exchange_of(session);
-    return {exchange, identity_tag(secret, exchange)};
+std::optional<identity> identity::agree(const key_pair& own, const ucs::security::public_key& peer,
+                                        std::uint64_t peer_id, const key& session) noexcept {
+    if (id_of(peer) != peer_id) return std::nullopt;
+    const std::optional<key> agreed = own.agree(peer);
+    if (!agreed) return std::nullopt;
+    return identity(key::combine(*agreed, session));
 }
 
-identity_claim identity_claim::received(std::span<const std::byte, ucs::security::tag_size> made,
-                                        const key& session) noexcept {
-    identity_claim claim{exchange_of(session), {}};
-    std::copy(made.begin(), made.end(), claim.made.begin());
-    return claim;
+ucs::security::tag identity::of_connecting() const noexcept {
+    return ucs::security::authenticate(agreed_, {bytes_of("hawser tcp connecting")});
 }
 
-bool identity_claim::holds_for(const key& secret) const noexcept {
-    return ucs::security::same_tag(made, identity_tag(secret, exchange));
+ucs::security::tag identity::of_accepting() const noexcept {
+    return ucs::security::authenticate(agreed_, {bytes_of("hawser tcp accepting")});
+}
+
+key identity::session_key() const noexcept {
+    return key::derive(agreed_, "hawser tcp session");
+}
+
+std::uint64_t credentials::id() const noexcept {
+    return id_of(pair_.open());
 }
 
 credentials::credentials(const key* job_key, bool encrypted) noexcept
     : secret_(ucs::security::worker_secret::random()),
+      pair_(pair_with_id()),
       secret_key_(key_of_secret(secret_.data())),
       job_key_(tcp_key(job_key)),
       terms_{job_key != nullptr, encrypted} {}

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "ucs/security/key_pair.hpp"
 #include "ucs/security/mac.hpp"
 #include "uct/tcp/wire.hpp"
 
@@ -13,19 +14,28 @@ namespace uct::tcp {
 [[nodiscard]] ucs::security::key key_of_secret(
     std::span<const std::byte, ucs::security::worker_secret::size> secret) noexcept;
 
-// Shows that the side that connected is the interface that its hello names, to whoever has the
-// packed address of that interface, now or later: a tag over the exchange, made with the secret.
-struct identity_claim {
-    std::array<std::byte, ucs::security::tag_size> exchange;  // what the tag is made over
-    ucs::security::tag made;
+// Who an interface is: the owner of a key pair. Its id is the first 8 bytes of the public half, so
+// that nobody can connect or accept in the name of another interface, whoever knows the address of
+// that one. Each side shows its public half, and a tag over the exchange under the key that only
+// the owners of the two pairs can compute.
+class identity {
+public:
+    // The other side has shown `peer`; nothing when that is not the public key of the interface
+    // with that id. `session` is the key of the exchange.
+    [[nodiscard]] static std::optional<identity> agree(const ucs::security::key_pair& own,
+                                                       const ucs::security::public_key& peer,
+                                                       std::uint64_t peer_id,
+                                                       const ucs::security::key& session) noexcept;
+    // The tags of the two sides.
+    [[nodiscard]] ucs::security::tag of_connecting() const noexcept;
+    [[nodiscard]] ucs::security::tag of_accepting() const noexcept;
+    // The key of this connection, which nobody else can compute, whatever else it knows.
+    [[nodiscard]] ucs::security::key session_key() const noexcept;
 
-    [[nodiscard]] static identity_claim make(const ucs::security::key& secret,
-                                             const ucs::security::key& session) noexcept;
-    // The tag as it came from the peer, for the exchange in which it came.
-    [[nodiscard]] static identity_claim received(
-        std::span<const std::byte, ucs::security::tag_size> made,
-        const ucs::security::key& session) noexcept;
-    [[nodiscard]] bool holds_for(const ucs::security::key& secret) const noexcept;
+private:
+    explicit identity(const ucs::security::key& agreed) noexcept : agreed_(agreed) {}
+
+    ucs::security::key agreed_;
 };
 
 // The credentials of one interface; immutable while it is open.
@@ -39,12 +49,16 @@ public:
     // Goes into the packed address.
     [[nodiscard]] const ucs::security::worker_secret& secret() const noexcept { return secret_; }
     [[nodiscard]] const ucs::security::key& secret_key() const noexcept { return secret_key_; }
+    [[nodiscard]] const ucs::security::key_pair& pair() const noexcept { return pair_; }
+    // The id of the interface; never 0.
+    [[nodiscard]] std::uint64_t id() const noexcept;
     // The key of challenges where the interface with `accepting_secret` accepts.
     [[nodiscard]] ucs::security::key shared_key(
         const ucs::security::key& accepting_secret) const noexcept;
 
 private:
     const ucs::security::worker_secret secret_;
+    const ucs::security::key_pair pair_;
     const ucs::security::key secret_key_;
     const std::optional<ucs::security::key> job_key_;
     const wire::terms terms_;

@@ -18,10 +18,7 @@ constexpr ucs::time::nanoseconds patience_with_older = 2 * ucs::time::second;
 
 struct door::visitor final : ucs::net::acceptor::pending {
     visitor(door& where, ucs::unique_fd socket) noexcept
-        : pending(socket.get()),
-          at(where),
-          fd(std::move(socket)),
-          handshake(where.owner_.own(), where.owner_.id()) {}
+        : pending(socket.get()), at(where), fd(std::move(socket)), handshake(where.owner_.own()) {}
 
     void on_readable() noexcept override { at.on_greeting(*this); }
     void on_tick(ucs::time::nanoseconds now) noexcept override {
@@ -108,6 +105,9 @@ bool door::read_greeting(visitor& who) noexcept {
                              "says that this process proved nothing to it; if it is of the same "
                              "job, the keys differ");
             break;
+        case accepting_handshake::step::impostor:
+            acceptor_.reject(who, "does not prove that it is the interface that it names");
+            break;
         case accepting_handshake::step::foreign:
             acceptor_.reject(who, "sent no greeting of this protocol");
     }
@@ -118,10 +118,6 @@ void door::decide(visitor& who, bool end_older) noexcept {
     try {
         const std::uint64_t from = who.handshake.hello().from;
         connection* mine = &owner_.connection_for_greeting(from);
-        if (!mine->is_peer(who.handshake.claim())) {
-            refuse(who, wire::refusal_reason::keys_differ);
-            return;
-        }
         if (end_older) {
             mine->give_up(UCS_ERR_CONNECTION_RESET);
             mine = &owner_.connection_for_greeting(from);
@@ -170,18 +166,12 @@ void door::refuse(visitor& who, wire::refusal_reason reason) noexcept {
 
 void door::let_in(visitor& who, connection& into) noexcept {
     const wire::greeting hello = who.handshake.hello();
-    const identity_claim claim = who.handshake.claim();
     const ucs::security::key session = who.handshake.session_key();
-    const bool answered = who.answer({{.kind = wire::greeting_kind::welcome,
-                                       .attempt = owner_.last_attempt(),
-                                       .from = owner_.id(),
-                                       .to = hello.from,
-                                       .terms = owner_.own().terms()},
-                                      {}});
+    const bool answered = who.answer(who.handshake.welcome(owner_.last_attempt()));
     ucs::unique_fd fd = std::move(who.fd);
     acceptor_.remove(who);
     if (answered) {
-        into.adopt(std::move(fd), hello.attempt, claim, session);
+        into.adopt(std::move(fd), hello.attempt, session);
     } else {
         owner_.attend(into);  // goes if it was made for this one
     }

@@ -44,15 +44,15 @@ bool needs_proof(wire::refusal_reason reason) noexcept {
 
 }  // namespace
 
-connecting_handshake::connecting_handshake(const credentials& own, std::uint64_t from,
-                                           std::uint64_t to, const ucs::security::key& peer_secret,
+connecting_handshake::connecting_handshake(const credentials& own, std::uint64_t to,
+                                           const ucs::security::key& peer_secret,
                                            std::uint32_t attempt) noexcept
     : hello_{.kind = wire::greeting_kind::hello,
              .attempt = attempt,
-             .from = from,
+             .from = own.id(),
              .to = to,
              .terms = own.terms()},
-      own_secret_(own.secret_key()),
+      own_(own),
       initiator_(own.shared_key(peer_secret), packed(hello_)) {}
 
 packed_greeting connecting_handshake::hello() const noexcept {
@@ -79,8 +79,7 @@ connecting_handshake::step connecting_handshake::take(std::size_t count) noexcep
         case wire::greeting_kind::challenge:
             return on_challenge();
         case wire::greeting_kind::welcome:
-            // A peer that skips the challenge has proven nothing.
-            return proof_ ? step::welcomed : step::unproven;
+            return is_welcome() ? step::welcomed : step::unproven;
         default:
             return step::foreign;
     }
@@ -90,17 +89,30 @@ connecting_handshake::step connecting_handshake::on_challenge() noexcept {
     if (proof_) return step::foreign;
     proof_ = initiator_.answer(reader_.tail<0, ucs::security::reply_size>());
     if (!proof_) return step::unproven;
+    identity_ = identity::agree(own_.pair(), reader_.public_key_at<ucs::security::reply_size>(),
+                                hello_.to, initiator_.session_key());
+    if (!identity_) return step::unproven;
     reader_.next();
     return step::send_proof;
+}
+
+// A peer that skips the challenge has proven nothing.
+bool connecting_handshake::is_welcome() const noexcept {
+    return identity_ && ucs::security::same_tag(reader_.tail<0, ucs::security::tag_size>(),
+                                                identity_->of_accepting());
 }
 
 packed_greeting connecting_handshake::proof() const noexcept {
     wire::greeting value = hello_;
     value.kind = wire::greeting_kind::proof;
-    const identity_claim claim = identity_claim::make(own_secret_, session_key());
-    std::array<std::byte, ucs::security::proof_size + ucs::security::tag_size> tail;
-    std::copy(claim.made.begin(), claim.made.end(),
-              std::copy(proof_->begin(), proof_->end(), tail.begin()));
+    const ucs::security::public_key& open = own_.pair().open();
+    const ucs::security::tag tag = identity_->of_connecting();
+    std::array<std::byte, ucs::security::proof_size + sizeof(ucs::security::public_key) +
+                              ucs::security::tag_size>
+        tail;
+    auto end = std::copy(proof_->begin(), proof_->end(), tail.begin());
+    end = std::copy(open.begin(), open.end(), end);
+    std::copy(tag.begin(), tag.end(), end);
     return {value, tail};
 }
 
@@ -133,7 +145,7 @@ accepting_handshake::step accepting_handshake::refuse(wire::refusal_reason reaso
 accepting_handshake::step accepting_handshake::on_hello() noexcept {
     hello_ = reader_.value();
     if (hello_.kind != wire::greeting_kind::hello) return step::foreign;
-    if (hello_.to != id_) return refuse(wire::refusal_reason::not_me);
+    if (hello_.to != own_.id()) return refuse(wire::refusal_reason::not_me);
     const wire::terms ours = own_.terms();
     if (hello_.terms.job_key != ours.job_key) {
         return refuse(ours.job_key ? wire::refusal_reason::key_missing
@@ -155,18 +167,36 @@ accepting_handshake::step accepting_handshake::on_proof() noexcept {
     if (!responder_->accepts(reader_.tail<0, ucs::security::proof_size>())) {
         return refuse(wire::refusal_reason::keys_differ);
     }
-    claim_ = identity_claim::received(
-        reader_.tail<ucs::security::proof_size, ucs::security::tag_size>(), session_key());
+    identity_ = identity::agree(own_.pair(), reader_.public_key_at<ucs::security::proof_size>(),
+                                hello_.from, responder_->session_key());
+    constexpr std::size_t at = ucs::security::proof_size + sizeof(ucs::security::public_key);
+    if (!identity_ || !ucs::security::same_tag(reader_.tail<at, ucs::security::tag_size>(),
+                                               identity_->of_connecting())) {
+        return step::impostor;
+    }
     return step::agreed;
 }
 
 packed_greeting accepting_handshake::challenge() const noexcept {
     const wire::greeting value{.kind = wire::greeting_kind::challenge,
                                .attempt = hello_.attempt,
-                               .from = id_,
+                               .from = own_.id(),
                                .to = hello_.from,
                                .terms = hello_.terms};
-    return {value, responder_->answer()};
+    const ucs::security::reply answer = responder_->answer();
+    const ucs::security::public_key& open = own_.pair().open();
+    std::array<std::byte, ucs::security::reply_size + sizeof(ucs::security::public_key)> tail;
+    std::copy(open.begin(), open.end(), std::copy(answer.begin(), answer.end(), tail.begin()));
+    return {value, tail};
+}
+
+packed_greeting accepting_handshake::welcome(std::uint32_t attempt) const noexcept {
+    const wire::greeting value{.kind = wire::greeting_kind::welcome,
+                               .attempt = attempt,
+                               .from = own_.id(),
+                               .to = hello_.from,
+                               .terms = own_.terms()};
+    return {value, identity_->of_accepting()};
 }
 
 const char* explain_refusal(wire::refusal_reason reason) noexcept {

@@ -2,6 +2,7 @@
 // side that connects, one for the side that accepts. wire.hpp has the records.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -35,6 +36,14 @@ public:
         return std::span<const std::byte, Size>(bytes_.data() + wire::greeting_size + Offset, Size);
     }
 
+    template<std::size_t Offset>
+    [[nodiscard]] ucs::security::public_key public_key_at() const noexcept {
+        ucs::security::public_key copy;
+        const auto from = tail<Offset, sizeof copy>();
+        std::copy(from.begin(), from.end(), copy.begin());
+        return copy;
+    }
+
 private:
     std::array<std::byte, wire::greeting_size + wire::longest_tail> bytes_{};
     std::size_t have_ = 0;
@@ -58,8 +67,8 @@ private:
 // The side that connects. Part of a connection until it stands; owner context.
 class connecting_handshake {
 public:
-    // `from` and `to` are interface ids; `peer_secret` is from the address of the peer.
-    connecting_handshake(const credentials& own, std::uint64_t from, std::uint64_t to,
+    // `to` is the id of the peer's interface, and `peer_secret` from its address.
+    connecting_handshake(const credentials& own, std::uint64_t to,
                          const ucs::security::key& peer_secret, std::uint32_t attempt) noexcept;
 
     // The first record.
@@ -85,25 +94,26 @@ public:
     [[nodiscard]] std::uint32_t attempt() const noexcept { return reader_.value().attempt; }
     // The key of this connection; caller must have been told to send the proof.
     [[nodiscard]] ucs::security::key session_key() const noexcept {
-        return initiator_.session_key();
+        return identity_->session_key();
     }
 
 private:
     step on_challenge() noexcept;
+    [[nodiscard]] bool is_welcome() const noexcept;
     [[nodiscard]] bool is_for_us() const noexcept;
 
     const wire::greeting hello_;
-    const ucs::security::key& own_secret_;
+    const credentials& own_;
     ucs::security::initiator initiator_;
-    std::optional<ucs::security::proof> proof_;  // once the peer has proven itself
+    std::optional<ucs::security::proof> proof_;  // once the peer has proven its secret
+    std::optional<identity> identity_;           // from then on
     greeting_reader reader_;
 };
 
 // The side that accepts. Part of a pending connection; owner context.
 class accepting_handshake {
 public:
-    // `id` is that of the own interface.
-    accepting_handshake(const credentials& own, std::uint64_t id) noexcept : own_(own), id_(id) {}
+    explicit accepting_handshake(const credentials& own) noexcept : own_(own) {}
 
     [[nodiscard]] std::span<std::byte> space() noexcept { return reader_.space(); }
 
@@ -113,6 +123,7 @@ public:
         agreed,          // hello() is right and proven; welcome or refuse it
         refuse,          // send a refusal with reason() and close
         unproven,        // the peer says that it got no proof: close
+        impostor,        // it is not the interface that hello() names: close
         foreign,         // no greeting of this protocol: close
     };
     // Takes the first `count` bytes of space().
@@ -121,11 +132,11 @@ public:
     [[nodiscard]] const wire::greeting& hello() const noexcept { return hello_; }
     [[nodiscard]] packed_greeting challenge() const noexcept;
     [[nodiscard]] wire::refusal_reason reason() const noexcept { return reason_; }
-    // Shows who the peer is; caller must have agreed.
-    [[nodiscard]] const identity_claim& claim() const noexcept { return *claim_; }
+    // Lets the peer in; caller must have agreed. `attempt` is the number of the own last one.
+    [[nodiscard]] packed_greeting welcome(std::uint32_t attempt) const noexcept;
     // The key of this connection; caller must have agreed.
     [[nodiscard]] ucs::security::key session_key() const noexcept {
-        return responder_->session_key();
+        return identity_->session_key();
     }
 
 private:
@@ -134,10 +145,9 @@ private:
     step refuse(wire::refusal_reason reason) noexcept;
 
     const credentials& own_;
-    const std::uint64_t id_;
     wire::greeting hello_;
     std::optional<ucs::security::responder> responder_;  // once the hello has come
-    std::optional<identity_claim> claim_;                // once the proof has come
+    std::optional<identity> identity_;                   // once the proof has come
     wire::refusal_reason reason_ = wire::refusal_reason::none;
     greeting_reader reader_;
 };

@@ -9,7 +9,6 @@
 #include "ucs/net/network_identity.hpp"
 #include "ucs/security/job_key.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
-#include "ucs/sys/uuid.hpp"
 #include "uct/base/implemented_ops.hpp"
 
 namespace uct::tcp {
@@ -86,8 +85,9 @@ iface::iface(const resource& where, const iface_params& params, const device& ow
       scratch_(std::make_unique<std::byte[]>(
           wire::frame_size(std::max(tx_segment(options_), short_payload + 8)))),
       epoll_(std::move(epoll)),
+      unused_(where_.device, rejected()),
       door_(*this, params.events) {
-    address_.iface_id = ucs::sys::random_id();
+    address_.iface_id = credentials_.id();
     address_.network_id = ucs::net::network_identity();
     std::ranges::copy(credentials_.secret().data(), address_.secret.begin());
     address_.loopback = own.kind == device_kind::loopback;
@@ -147,10 +147,14 @@ ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte
         return UCS_ERR_UNREACHABLE;
     }
     const ucs::security::key secret = key_of_secret(peer->secret);
-    connection* link = proven_connection_to(peer->iface_id, secret);
-    if (link == nullptr) return UCS_ERR_UNREACHABLE;
-    auto made = std::make_unique<ep>(*this, *link);
-    link->attach(*made, std::move(way.paths), secret);
+    connection& link = connection_to(peer->iface_id);
+    if (!link.may_be_at(secret)) {
+        rejected().error(log, "{}: an address names the interface {:x} and has another secret",
+                         where_.device, peer->iface_id);
+        return UCS_ERR_UNREACHABLE;
+    }
+    auto made = std::make_unique<ep>(*this, link);
+    link.attach(*made, std::move(way.paths), secret);
     return std::unique_ptr<uct::ep>(std::move(made));
 }
 
@@ -162,21 +166,6 @@ connection& iface::connection_to(std::uint64_t peer_id) {
     others_.push_back(std::move(known->second));
     known->second = std::move(fresh);
     return *known->second;
-}
-
-// The connection to the interface of an address with that secret; nullptr: the address is forged.
-connection* iface::proven_connection_to(std::uint64_t peer_id, const ucs::security::key& secret) {
-    connection& known = connection_to(peer_id);
-    if (known.is_peer(secret)) return &known;
-    if (known.knows_peer()) {
-        rejected().error(log, "{}: an address names the interface {:x} and has another secret",
-                         where_.device, peer_id);
-        return nullptr;
-    }
-    rejected().error(log, "{}: {} said that it is the interface {:x} and is not; it is closed",
-                     where_.device, known.peer_name(), peer_id);
-    known.give_up_now(UCS_ERR_UNREACHABLE);
-    return &connection_to(peer_id);
 }
 
 connection& iface::connection_for_greeting(std::uint64_t peer_id) {

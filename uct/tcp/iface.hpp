@@ -50,6 +50,7 @@ public:
     [[nodiscard]] std::uint32_t next_attempt() noexcept { return ++attempt_; }
     [[nodiscard]] std::uint32_t last_attempt() const noexcept { return attempt_; }
 
+    [[nodiscard]] unused_connections& unused() noexcept { return unused_; }
     void watch(int fd, int operation, std::uint32_t events, connection& link);
     void forget_socket(int fd, const connection& link) noexcept;
     void attend(connection& link) noexcept;
@@ -65,7 +66,6 @@ private:
     ucs_status_t open_door();
     void set_attributes(const device& own);
     connection& connection_to(std::uint64_t peer_id);
-    connection* proven_connection_to(std::uint64_t peer_id, const ucs::security::key& secret);
 
     // iface_progress.cpp
     unsigned poll_sockets();
@@ -89,6 +89,7 @@ private:
     connection* hot_ = nullptr;  // the last one that something came from
     unsigned hot_misses_ = 0;
     unsigned until_poll_ = 0;
+    unused_connections unused_;
     std::unordered_map<std::uint64_t, std::unique_ptr<connection>> peers_;
     // Failed ones whose endpoints still exist, and the receiving ends of sends to itself.
     std::vector<std::unique_ptr<connection>> others_;

@@ -61,6 +61,7 @@ unsigned iface::poll_sockets() {
         events += link.on_socket(one.events);
         const bool talks = link.where() == state::established || link.where() == state::parting;
         if ((one.events & EPOLLIN) != 0 && talks) {
+            link.note_readable();
             hot_ = &link;
             hot_misses_ = 0;
         }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ucs/security/challenge.hpp"
+#include "ucs/security/key_pair.hpp"
 #include "uct/api/types.hpp"
 #include "uct/tcp/bytes.hpp"
 
@@ -24,9 +25,12 @@ std::size_t greeting::tail_size() const noexcept {
         case greeting_kind::hello:
             return ucs::security::nonce_size;
         case greeting_kind::challenge:
-            return ucs::security::reply_size;
+            return ucs::security::reply_size + sizeof(ucs::security::public_key);
         case greeting_kind::proof:
-            return ucs::security::proof_size + ucs::security::tag_size;
+            return ucs::security::proof_size + sizeof(ucs::security::public_key) +
+                   ucs::security::tag_size;
+        case greeting_kind::welcome:
+            return ucs::security::tag_size;
         default:
             return 0;
     }

@@ -73,7 +73,7 @@ TEST_CASE("an interface does not encrypt without a key") {
 TEST_CASE("an encrypted connection that carries other bytes than the peer's is closed") {
     const test::log_capture log;
     worker a("TCP_ENCRYPTION", "y", &job);
-    hand_made_peer peer(0x5eed, &job, true);
+    hand_made_peer peer(&job, true);
     const auto via = a.connect(peer.address());
     CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);
     const ucs::unique_fd fd = peer.let_in(a);

@@ -126,10 +126,9 @@ inline std::uint64_t number_of(const bytes& message) {
 // A peer played by hand: a listening socket of its own, and connections to workers.
 class hand_made_peer {
 public:
-    explicit hand_made_peer(std::uint64_t own_id = 0x5eed,
-                            const ucs::security::key* job_key = nullptr, bool encrypted = false)
-        : id(own_id),
-          own(job_key, encrypted),
+    explicit hand_made_peer(const ucs::security::key* job_key = nullptr, bool encrypted = false)
+        : own(job_key, encrypted),
+          id(own.id()),
           listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         const uct::tcp::socket_address at(loopback(), 0);
         REQUIRE(::bind(listener_.get(), at.data(), at.size()) == 0);
@@ -155,9 +154,9 @@ public:
         REQUIRE(run({&who}, [&] { return readable(fd.get()); }));
         return fd;
     }
-    // Goes through the greetings up to the worker's proof; returns the worker's hello.
-    uct::tcp::wire::greeting prove_to(worker& who, int fd) const {
-        uct::tcp::accepting_handshake handshake(own, id);
+    // Goes through the greetings up to the worker's proof.
+    uct::tcp::accepting_handshake prove_to(worker& who, int fd) const {
+        uct::tcp::accepting_handshake handshake(own);
         using step = uct::tcp::accepting_handshake::step;
         step done = step::incomplete;
         REQUIRE(run({&who}, [&] {
@@ -168,13 +167,12 @@ public:
             }
             return done == step::agreed;
         }));
-        return handshake.hello();
+        return handshake;
     }
     // Takes the connection that a worker makes and lets it in.
     ucs::unique_fd let_in(worker& who) const {
         ucs::unique_fd fd = accept(who);
-        const uct::tcp::wire::greeting hello = prove_to(who, fd.get());
-        greet(fd.get(), uct::tcp::wire::greeting_kind::welcome, hello.from, 0);
+        send_all(fd.get(), prove_to(who, fd.get()).welcome(0).bytes());
         return fd;
     }
     void refuse(int fd, std::uint64_t to, uct::tcp::wire::refusal_reason reason) const {
@@ -187,13 +185,13 @@ public:
     }
 
     // Connects to a worker and proves itself.
-    ucs::unique_fd come_in(worker& who) {
+    ucs::unique_fd come_in(worker& who, std::uint32_t attempt = 1) const {
         const uct::tcp::address target = who.parsed_address();
         ucs::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
         const uct::tcp::socket_address at(loopback(), target.v4.port);
         REQUIRE(::connect(fd.get(), at.data(), at.size()) == 0);
-        uct::tcp::connecting_handshake handshake(own, id, target.iface_id,
-                                                 uct::tcp::key_of_secret(target.secret), 1);
+        uct::tcp::connecting_handshake handshake(own, target.iface_id,
+                                                 uct::tcp::key_of_secret(target.secret), attempt);
         using step = uct::tcp::connecting_handshake::step;
         send_all(fd.get(), handshake.hello().bytes());
         step done = step::incomplete;
@@ -233,8 +231,8 @@ public:
             std::array<std::byte, 4>{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}});
     }
 
-    const std::uint64_t id;
     const uct::tcp::credentials own;
+    const std::uint64_t id;
 
 private:
     ucs::unique_fd listener_;

@@ -12,8 +12,6 @@ using accepting = accepting_handshake::step;
 
 namespace {
 
-constexpr std::uint64_t first_id = 11;
-constexpr std::uint64_t second_id = 22;
 constexpr std::uint32_t attempt = 7;
 
 // Hands bytes to one side as they would come from a socket, `piece` at a time.
@@ -37,11 +35,21 @@ struct pair {
                   bool first_encrypts = false, bool second_encrypts = false)
         : first(first_key, first_encrypts),
           second(second_key, second_encrypts),
-          connects(first, first_id, second_id, key_of_secret(second.secret().data()), attempt),
-          accepts(second, second_id) {}
+          connects(first, second.id(), key_of_secret(second.secret().data()), attempt),
+          accepts(second) {}
 
-    packed_greeting welcome() const {
-        return {{.kind = wire::greeting_kind::welcome, .from = second_id, .to = first_id}, {}};
+    // A welcome without any proof.
+    packed_greeting bare_welcome() const {
+        const std::array<std::byte, ucs::security::tag_size> tail{};
+        return {{.kind = wire::greeting_kind::welcome, .from = second.id(), .to = first.id()},
+                tail};
+    }
+    packed_greeting refusal(wire::refusal_reason reason) const {
+        return {{.kind = wire::greeting_kind::refusal,
+                 .from = second.id(),
+                 .to = first.id(),
+                 .reason = reason},
+                {}};
     }
 
     credentials first;
@@ -56,12 +64,21 @@ void check_agree(pair& both, std::size_t piece = 64) {
     CHECK(give(both.accepts, both.connects.hello().bytes(), piece) == accepting::send_challenge);
     CHECK(give(both.connects, both.accepts.challenge().bytes(), piece) == connecting::send_proof);
     CHECK(give(both.accepts, both.connects.proof().bytes(), piece) == accepting::agreed);
-    CHECK(both.accepts.hello().from == first_id);
+    CHECK(both.accepts.hello().from == both.first.id());
     CHECK(both.accepts.hello().attempt == attempt);
-    CHECK(both.accepts.claim().holds_for(key_of_secret(both.first.secret().data())));
-    CHECK_FALSE(both.accepts.claim().holds_for(key_of_secret(both.second.secret().data())));
-    CHECK(give(both.connects, both.welcome().bytes(), piece) == connecting::welcomed);
+    CHECK(give(both.connects, both.accepts.welcome(9).bytes(), piece) == connecting::welcomed);
+    CHECK(both.connects.attempt() == 9);
     CHECK(both.connects.session_key() == both.accepts.session_key());
+}
+
+// A greeting with its last part, which the sender computes itself.
+std::vector<std::byte> with_tail(const wire::greeting& value, ucs::security::bytes first,
+                                 ucs::security::bytes second, ucs::security::bytes third = {}) {
+    std::vector<std::byte> made(wire::greeting_size);
+    value.pack(std::span(made).first<wire::greeting_size>());
+    for (const auto part : {first, second, third})
+        made.insert(made.end(), part.begin(), part.end());
+    return made;
 }
 
 }  // namespace
@@ -98,44 +115,109 @@ TEST_CASE("different job keys are noticed by the side that connects, which says 
 TEST_CASE("a stranger that knows the port and the id, and not the secret, is refused") {
     pair both;
     const credentials stranger(nullptr, false);
-    connecting_handshake guess(stranger, first_id, second_id,
-                               key_of_secret(stranger.secret().data()), attempt);
+    connecting_handshake guess(stranger, both.second.id(), key_of_secret(stranger.secret().data()),
+                               attempt);
     CHECK(give(both.accepts, guess.hello().bytes()) == accepting::send_challenge);
     CHECK(give(guess, both.accepts.challenge().bytes()) == connecting::unproven);
-    // It sends a proof of an exchange with itself all the same.
-    accepting_handshake accomplice(stranger, second_id);
-    connecting_handshake again(stranger, first_id, second_id,
-                               key_of_secret(stranger.secret().data()), attempt);
-    CHECK(give(accomplice, again.hello().bytes()) == accepting::send_challenge);
-    CHECK(give(again, accomplice.challenge().bytes()) == connecting::send_proof);
-    CHECK(give(both.accepts, again.proof().bytes()) == accepting::refuse);
+    // It sends a proof all the same, with all else that it can make.
+    wire::greeting last = both.accepts.hello();
+    last.kind = wire::greeting_kind::proof;
+    const auto tag = identity::agree(stranger.pair(), both.second.pair().open(), both.second.id(),
+                                     guess.session_key())
+                         ->of_connecting();
+    CHECK(give(both.accepts, with_tail(last, ucs::security::fresh_nonce(), stranger.pair().open(),
+                                       tag)) == accepting::refuse);
     CHECK(both.accepts.reason() == wire::refusal_reason::keys_differ);
 }
 
 TEST_CASE("a refusal that has the other side try again counts only from a proven peer") {
     const auto reason = GENERATE(wire::refusal_reason::lost_race, wire::refusal_reason::stale);
     pair both;
-    const packed_greeting refusal(
-        {.kind = wire::greeting_kind::refusal, .from = second_id, .to = first_id, .reason = reason},
-        {});
-    CHECK(give(both.connects, refusal.bytes()) == connecting::unproven);
+    CHECK(give(both.connects, both.refusal(reason).bytes()) == connecting::unproven);
     pair proven;
     CHECK(give(proven.accepts, proven.connects.hello().bytes()) == accepting::send_challenge);
     CHECK(give(proven.connects, proven.accepts.challenge().bytes()) == connecting::send_proof);
-    CHECK(give(proven.connects, refusal.bytes()) == connecting::refused);
+    CHECK(give(proven.connects, proven.refusal(reason).bytes()) == connecting::refused);
+}
+
+TEST_CASE("nobody connects in the name of an interface whose address it knows") {
+    pair both;
+    const credentials third(nullptr, false);
+    const wire::greeting hello{
+        .attempt = 0x7fff0000, .from = both.first.id(), .to = both.second.id()};
+    std::array<std::byte, wire::greeting_size> head;
+    hello.pack(head);
+    ucs::security::initiator exchange(key_of_secret(both.second.secret().data()), head);
+    CHECK(give(both.accepts, with_tail(hello, exchange.challenge(), {})) ==
+          accepting::send_challenge);
+    const packed_greeting challenge = both.accepts.challenge();
+    const auto proof =
+        exchange.answer(std::span<const std::byte>(challenge.bytes())
+                            .subspan<wire::greeting_size, ucs::security::reply_size>());
+    REQUIRE(proof);
+    // It can show the public key of the other, and make the tag of its own pair only.
+    const bool shows_own = GENERATE(true, false);
+    const auto& shown = shows_own ? third.pair().open() : both.first.pair().open();
+    const auto tag = identity::agree(third.pair(), both.second.pair().open(), both.second.id(),
+                                     exchange.session_key())
+                         ->of_connecting();
+    wire::greeting last = hello;
+    last.kind = wire::greeting_kind::proof;
+    std::vector<std::byte> record = with_tail(last, *proof, shown, tag);
+    CHECK(give(both.accepts, record) == accepting::impostor);
+}
+
+TEST_CASE("nobody accepts in the name of an interface whose address it knows") {
+    pair both;
+    const credentials third(nullptr, false);
+    const packed_greeting hello = both.connects.hello();
+    ucs::security::responder exchange(
+        key_of_secret(both.second.secret().data()), hello.bytes().first<wire::greeting_size>(),
+        hello.bytes().subspan<wire::greeting_size, ucs::security::nonce_size>());
+    const wire::greeting answer{
+        .kind = wire::greeting_kind::challenge, .from = both.second.id(), .to = both.first.id()};
+    SECTION("with its own public key") {
+        CHECK(give(both.connects, with_tail(answer, exchange.answer(), third.pair().open())) ==
+              connecting::unproven);
+    }
+    SECTION("with that of the other") {
+        CHECK(give(both.connects, with_tail(answer, exchange.answer(),
+                                            both.second.pair().open())) == connecting::send_proof);
+        wire::greeting welcome = answer;
+        welcome.kind = wire::greeting_kind::welcome;
+        const auto tag = identity::agree(third.pair(), both.first.pair().open(), both.first.id(),
+                                         exchange.session_key())
+                             ->of_accepting();
+        CHECK(give(both.connects, with_tail(welcome, tag, {})) == connecting::unproven);
+        CHECK_FALSE(both.connects.session_key() == exchange.session_key());
+    }
+    SECTION("with the tag that it got") {
+        CHECK(give(both.connects, with_tail(answer, exchange.answer(),
+                                            both.second.pair().open())) == connecting::send_proof);
+        const packed_greeting proof = both.connects.proof();
+        wire::greeting welcome = answer;
+        welcome.kind = wire::greeting_kind::welcome;
+        CHECK(give(both.connects, with_tail(welcome, proof.bytes().last<ucs::security::tag_size>(),
+                                            {})) == connecting::unproven);
+    }
 }
 
 TEST_CASE("a successor of the port that knows the id, and not the secret, proves nothing") {
     pair both;
     const credentials stranger(nullptr, false);
-    accepting_handshake successor(stranger, second_id);
-    CHECK(give(successor, both.connects.hello().bytes()) == accepting::send_challenge);
-    CHECK(give(both.connects, successor.challenge().bytes()) == connecting::unproven);
+    const packed_greeting hello = both.connects.hello();
+    const ucs::security::responder successor(
+        key_of_secret(stranger.secret().data()), hello.bytes().first<wire::greeting_size>(),
+        hello.bytes().subspan<wire::greeting_size, ucs::security::nonce_size>());
+    const wire::greeting answer{
+        .kind = wire::greeting_kind::challenge, .from = both.second.id(), .to = both.first.id()};
+    CHECK(give(both.connects, with_tail(answer, successor.answer(), both.second.pair().open())) ==
+          connecting::unproven);
 }
 
 TEST_CASE("a peer that welcomes without a challenge proves nothing") {
     pair both(&job, &job);
-    CHECK(give(both.connects, both.welcome().bytes()) == connecting::unproven);
+    CHECK(give(both.connects, both.bare_welcome().bytes()) == connecting::unproven);
 }
 
 TEST_CASE("a changed bit of any greeting keeps the connection from being made") {
@@ -161,31 +243,39 @@ TEST_CASE("a changed bit of any greeting keeps the connection from being made") 
             return false;
         }
         const auto proof = both.connects.proof();
-        return give(both.accepts, changed == 2 ? flip(proof, bit)
-                                               : std::vector<std::byte>(proof.bytes().begin(),
-                                                                        proof.bytes().end())) ==
-                   accepting::agreed &&
-               both.accepts.claim().holds_for(key_of_secret(both.first.secret().data()));
+        if (give(both.accepts, changed == 2 ? flip(proof, bit)
+                                            : std::vector<std::byte>(proof.bytes().begin(),
+                                                                     proof.bytes().end())) !=
+            accepting::agreed) {
+            return false;
+        }
+        const auto welcome = both.accepts.welcome(1);
+        return give(both.connects, changed == 3 ? flip(welcome, bit)
+                                                : std::vector<std::byte>(welcome.bytes().begin(),
+                                                                         welcome.bytes().end())) ==
+               connecting::welcomed;
     };
     pair untouched(&job, &job);
-    REQUIRE(completes(untouched, 3, 0));
+    REQUIRE(completes(untouched, 4, 0));
     for (std::size_t bit = 0; bit < 8 * (head + ucs::security::nonce_size); ++bit) {
         pair both(&job, &job);
         CHECK_FALSE(completes(both, 0, bit));
     }
-    for (std::size_t bit = 8 * head; bit < 8 * (head + ucs::security::reply_size); ++bit) {
-        pair both(&job, &job);
-        CHECK_FALSE(completes(both, 1, bit));
-    }
-    for (std::size_t bit = 8 * head; bit < 8 * (head + 2 * ucs::security::tag_size); ++bit) {
-        pair both(&job, &job);
-        CHECK_FALSE(completes(both, 2, bit));
+    constexpr std::size_t open = sizeof(ucs::security::public_key);
+    constexpr std::size_t tails[]{0, ucs::security::reply_size + open,
+                                  2 * ucs::security::tag_size + open, ucs::security::tag_size};
+    for (const unsigned changed : {1U, 2U, 3U}) {
+        for (std::size_t bit = 8 * head; bit < 8 * (head + tails[changed]); ++bit) {
+            pair both(&job, &job);
+            CAPTURE(changed, bit);
+            CHECK_FALSE(completes(both, changed, bit));
+        }
     }
 }
 
 TEST_CASE("greetings that are not due are foreign") {
     pair both;
-    CHECK(give(both.accepts, both.welcome().bytes()) == accepting::foreign);
+    CHECK(give(both.accepts, both.bare_welcome().bytes()) == accepting::foreign);
     pair twice;
     CHECK(give(twice.accepts, twice.connects.hello().bytes()) == accepting::send_challenge);
     CHECK(give(twice.accepts, twice.connects.hello().bytes()) == accepting::foreign);

@@ -194,8 +194,8 @@ TEST_CASE("a peer that refuses all connections because it connects itself, and d
     unsigned refusals = 0;
     while (a.failures.empty() && refusals < 100) {
         const ucs::unique_fd fd = peer.accept(a);
-        const auto hello = peer.prove_to(a, fd.get());
-        peer.refuse(fd.get(), hello.from, uct::tcp::wire::refusal_reason::lost_race);
+        const auto greeted = peer.prove_to(a, fd.get());
+        peer.refuse(fd.get(), greeted.hello().from, uct::tcp::wire::refusal_reason::lost_race);
         ++refusals;
         REQUIRE(run({&a}, [&] { return ended(fd.get()); }));
         clock.now += 2 * ucs::time::second;
@@ -243,6 +243,35 @@ TEST_CASE("a peer that accepts and is silent is given up when the owner asks for
     }
     CHECK(a.failures == std::vector{UCS_ERR_ENDPOINT_TIMEOUT});
     CHECK(log.count("does not answer the greeting") == 1);
+}
+
+TEST_CASE("a peer with many interfaces of its own keeps a bounded number of connections") {
+    const test::log_capture log;
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    rlimit usual = before;
+    usual.rlim_cur = std::min<rlim_t>(400, before.rlim_max);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+    worker a;
+    worker b;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    // One that has sent something stays, and one with an endpoint.
+    const auto via = b.connect(a.address());
+    REQUIRE(sent(b, *via, a, 1));
+    REQUIRE(run({&a, &b}, [&] { return a.inbox.size() == 1; }));
+    connection_by_hand with_endpoint(a);
+    std::vector<ucs::unique_fd> crowd;
+    for (int i = 0; i < 130; ++i)
+        crowd.push_back(hand_made_peer().come_in(a));
+    // The last one is let in: the welcome has come.
+    REQUIRE(run({&a, &b}, [&] { return hand_made_peer::readable(crowd.back().get()); }));
+    REQUIRE(run({&a, &b}, [&] { return a.connections() <= 101; }));
+    CHECK(log.count("nothing here has an endpoint to them") == 1);
+    REQUIRE(sent(b, *via, a, 2));
+    REQUIRE(run({&a, &b}, [&] { return a.inbox.size() == 2; }));
+    CHECK(a.connections() == 101);
+    CHECK(b.failures.empty());
+    CHECK_FALSE(ended(with_endpoint.fd.get()));
 }
 
 TEST_CASE("without descriptors peers wait, and the listening socket does not spin") {

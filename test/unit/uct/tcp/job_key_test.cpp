@@ -80,15 +80,14 @@ TEST_CASE("a stranger that invents an interface id is kept by nobody") {
     const uct::tcp::address target = a.parsed_address();
     for (int i = 0; i < 50; ++i) {
         const auto fd = knock(a);
-        uct::tcp::connecting_handshake guess(stranger.own, 1000 + static_cast<unsigned>(i),
-                                             target.iface_id, key::random(), 1);
+        uct::tcp::connecting_handshake guess(stranger.own, target.iface_id, key::random(), 1);
         hand_made_peer::send_all(fd.get(), guess.hello().bytes());
         auto done = uct::tcp::connecting_handshake::step::incomplete;
         REQUIRE(run({&a}, [&] {
             if (hand_made_peer::readable(fd.get())) done = stranger.receive(fd.get(), guess);
             return done == uct::tcp::connecting_handshake::step::unproven;
         }));
-        std::array<std::byte, uct::tcp::wire::greeting_size + 32> proof{};
+        std::array<std::byte, uct::tcp::wire::greeting_size + 64> proof{};
         uct::tcp::wire::greeting{.kind = uct::tcp::wire::greeting_kind::proof,
                                  .attempt = 1,
                                  .from = 1000 + static_cast<unsigned>(i),
@@ -103,25 +102,58 @@ TEST_CASE("a stranger that invents an interface id is kept by nobody") {
           ucs::log::throttle::first_lines + 1);
 }
 
-TEST_CASE("a peer that connects in the name of another one is closed when that one is known") {
-    // It has the worker's address, and says that it is an interface that it is not.
+namespace {
+
+// Connects to `at` in the name of another interface; it has the addresses of both, and a key pair
+// of its own.
+ucs::unique_fd come_in_as(const uct::tcp::address& another, worker& at) {
+    const uct::tcp::credentials own(nullptr, false);
+    const uct::tcp::address target = at.parsed_address();
+    uct::tcp::wire::greeting said{
+        .attempt = 0x7fff0000, .from = another.iface_id, .to = target.iface_id};
+    std::array<std::byte, uct::tcp::wire::greeting_size> head;
+    said.pack(head);
+    ucs::security::initiator exchange(uct::tcp::key_of_secret(target.secret), head);
+    ucs::unique_fd fd = knock(at);
+    hand_made_peer::send_all(fd.get(),
+                             uct::tcp::packed_greeting(said, exchange.challenge()).bytes());
+    std::array<std::byte, uct::tcp::wire::greeting_size + 64> challenge{};
+    REQUIRE(run({&at}, [&] { return hand_made_peer::readable(fd.get()); }));
+    REQUIRE(::recv(fd.get(), challenge.data(), challenge.size(), 0) ==
+            static_cast<ssize_t>(challenge.size()));
+    const auto tail =
+        std::span<const std::byte>(challenge).subspan<uct::tcp::wire::greeting_size>();
+    const auto proof = exchange.answer(tail.first<ucs::security::reply_size>());
+    REQUIRE(proof);
+    ucs::security::public_key open;
+    std::copy_n(tail.begin() + ucs::security::reply_size, sizeof open, open.begin());
+    const auto tag =
+        uct::tcp::identity::agree(own.pair(), open, target.iface_id, exchange.session_key())
+            ->of_connecting();
+    bytes record(proof->begin(), proof->end());
+    record.insert(record.end(), own.pair().open().begin(), own.pair().open().end());
+    record.insert(record.end(), tag.begin(), tag.end());
+    said.kind = uct::tcp::wire::greeting_kind::proof;
+    hand_made_peer::send_all(fd.get(), uct::tcp::packed_greeting(said, record).bytes());
+    return fd;
+}
+
+}  // namespace
+
+TEST_CASE("a peer that connects in the name of another one is closed, and keeps nobody out") {
     const test::log_capture log;
     worker a;
     worker b;
-    hand_made_peer impostor(b.parsed_address().iface_id);
-    const auto fd = impostor.come_in(a);
-    REQUIRE(run({&a}, [&] { return a.connections() == 1; }));
-    const auto via = a.connect(b.address());
-    CHECK(log.count("said that it is the interface") == 1);
-    REQUIRE(sent(a, *via, b, 1));
-    REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == 1; }));
-    CHECK(run({&a}, [&] { return ended(fd.get()); }));
-    CHECK(a.failures.empty());
-
-    // And is refused where it is known already.
-    hand_made_peer second(b.parsed_address().iface_id);
-    const auto late = second.come_in(a);
+    const auto early = come_in_as(b.parsed_address(), a);
+    REQUIRE(run({&a}, [&] { return ended(early.get()); }));
+    CHECK(a.peers() == 0);
+    const auto via = b.connect(a.address());
+    REQUIRE(sent(b, *via, a, 1));
+    REQUIRE(run({&a, &b}, [&] { return a.inbox.size() == 1; }));
+    const auto late = come_in_as(b.parsed_address(), a);
     REQUIRE(run({&a, &b}, [&] { return ended(late.get()); }));
-    REQUIRE(sent(a, *via, b, 2));
-    REQUIRE(run({&a, &b}, [&] { return b.inbox.size() == 2; }));
+    REQUIRE(sent(b, *via, a, 2));
+    REQUIRE(run({&a, &b}, [&] { return a.inbox.size() == 2; }));
+    CHECK(log.count("does not prove that it is the interface that it names") == 2);
+    CHECK(b.failures.empty());
 }

@@ -1,0 +1,54 @@
+#include "uct/tcp/unused_connections.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "uct/tcp/connection.hpp"
+#include "uct/tcp/socket.hpp"
+
+namespace uct::tcp {
+
+namespace {
+
+// A quarter of the descriptors for one host, half of them for all.
+ucs::net::admission_limits limits_of_process() noexcept {
+    rlimit descriptors{};
+    const bool is_known = ::getrlimit(RLIMIT_NOFILE, &descriptors) == 0;
+    const std::size_t limit = is_known ? descriptors.rlim_cur : 1024;
+    return {.most = std::clamp<std::size_t>(limit / 2, 64, 16384),
+            .most_per_origin = std::clamp<std::size_t>(limit / 4, 32, 1024),
+            .time_to_prove = ucs::net::admission::never};
+}
+
+}  // namespace
+
+unused_connections::unused_connections(const std::string& device,
+                                       ucs::log::throttle& rejected) noexcept
+    : device_(device), rejected_(rejected), places_(limits_of_process()) {}
+
+void unused_connections::add(place& fresh, int socket) noexcept {
+    const ucs::time::nanoseconds now = ucs::time::now();
+    const ucs::net::origin from = ucs::net::origin::host(remote_address(socket).ip());
+    if (places_.add(fresh, from, now) != UCS_OK) {
+        fresh.connection_.give_up(UCS_ERR_NO_MEMORY);
+        return;
+    }
+    while (ucs::net::admission::candidate* const surplus = places_.excess(now)) {
+        connection& link = static_cast<place*>(surplus)->connection_;
+        if (!surplus->is_preferred() && link.has_spoken()) {
+            places_.prefer(*surplus);
+            continue;
+        }
+        if (!std::exchange(has_reported_, true)) {
+            rejected_.warn(log,
+                           "{}: {} peers have connected and nothing here has an endpoint to them; "
+                           "the connections of a host that has most are closed, the oldest first",
+                           device_, places_.size());
+        }
+        places_.remove(*surplus);
+        link.give_up(UCS_ERR_CONNECTION_RESET);
+    }
+}
+
+}  // namespace uct::tcp

@@ -1,0 +1,42 @@
+// Limits how many connections peers keep open that serve no endpoint here.
+#pragma once
+
+#include "ucs/log/throttle.hpp"
+#include "ucs/net/admission.hpp"
+
+namespace uct::tcp {
+
+class connection;
+
+// The accepted connections of one interface to which no endpoint is attached. A peer of the job can
+// make any number of interfaces up and connect in the name of each, so each host has a quota. Where
+// there are more, the oldest connection of this host ends that has sent nothing, or the oldest.
+// Owner context.
+class unused_connections {
+public:
+    // The place of one connection; empty while an endpoint is attached.
+    class place final : public ucs::net::admission::candidate {
+    public:
+        explicit place(connection& of) noexcept : connection_(of) {}
+
+    private:
+        friend class unused_connections;
+        connection& connection_;
+    };
+
+    // `device` and `rejected` are for log lines.
+    unused_connections(const std::string& device, ucs::log::throttle& rejected) noexcept;
+
+    // The connection with this socket was accepted. Ends another one if there are too many.
+    void add(place& fresh, int socket) noexcept;
+    // An endpoint was attached, or the connection has ended.
+    void remove(place& which) noexcept { places_.remove(which); }
+
+private:
+    const std::string& device_;
+    ucs::log::throttle& rejected_;
+    ucs::net::admission places_;
+    bool has_reported_ = false;
+};
+
+}  // namespace uct::tcp
