@@ -7,7 +7,7 @@ namespace ucs::security {
 namespace {
 
 constexpr std::array magic{std::byte{'H'}, std::byte{'W'}, std::byte{'S'}, std::byte{'O'}};
-constexpr std::byte version{1};
+constexpr std::byte version{2};
 constexpr std::byte keyed_bit{1};
 
 }  // namespace
@@ -45,11 +45,9 @@ opening::opening(role side, const key* shared, std::string_view purpose) noexcep
       wanted_(side == role::client ? server_record : client_record) {
     if (keyed_) purpose_key_ = key::derive(*shared, "hawser opening", bytes_of(purpose));
     if (side_ == role::server) return;
-    if (!keyed_) {
-        put(kind::hello, {});
-        return;
-    }
-    initiator_.emplace(*purpose_key_, bytes{});
+    put(kind::hello, {});
+    if (!keyed_) return;
+    initiator_.emplace(*purpose_key_, bytes(out_).first(header_size));
     put(kind::hello, initiator_->challenge());
 }
 
@@ -127,7 +125,8 @@ void opening::on_hello() noexcept {
         step_ = step::agreed;
         return;
     }
-    responder_.emplace(*purpose_key_, bytes{}, std::span(in_).subspan<header_size, nonce_size>());
+    responder_.emplace(*purpose_key_, bytes(in_).first(header_size),
+                       std::span(in_).subspan<header_size, nonce_size>());
     put(kind::challenge, responder_->answer());
 }
 

@@ -3,7 +3,7 @@
 //
 // Records begin with a header of 8 bytes:
 //   0  u32  magic "HWSO"         5  u8  kind
-//   4  u8   version, now 1       6  u8  terms: 1 = keyed
+//   4  u8   version, now 2       6  u8  terms: 1 = keyed
 //                                7  u8  failure, as the receiver sees it (of a refusal, else 0)
 //
 //   kind           sent by     bytes behind the header
@@ -13,9 +13,9 @@
 //   proof      4   the client  16: the client's proof; the opening is over
 //   refusal    5   either      as many as the record would have that it stands for; the last one
 //
-// The context of the proofs is the purpose of the connection, so a proof is of no use for a
-// connection of another purpose. The header of the hello is not under the proofs: a side refuses
-// every version but its own, so there is nothing to choose by it. All fields are little-endian.
+// The context of the proofs is the purpose of the connection and the header of the hello. So a
+// proof is of no use for a connection of another purpose, and a header that was changed on its way
+// is noticed. All fields are little-endian.
 #pragma once
 
 #include <cstdint>

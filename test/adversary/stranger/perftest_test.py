@@ -55,7 +55,7 @@ class Perftest(unittest.TestCase):
         self.crowded(b"", {})
 
     def test_three_thousand_without_the_job_key(self):
-        self.crowded(b"HWSO\1\1\1\0" + bytes(16), KEY, MOST + WAITING)
+        self.crowded(b"HWSO\2\1\1\0" + bytes(16), KEY, MOST + WAITING)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ class Transport(Attacked):
         other.connect(0, one)
         self.exchange(one, 0, other, 0, 2)
         port = next(point for point in tcp_ports(one.pid) if point[0] == "127.0.0.1")[1]
-        recordings = [greeting(7, 8), greeting(9, 10, 1), b"HWSO\1\1\1\0" + bytes(16)]
+        recordings = [greeting(7, 8), greeting(9, 10, 1), b"HWSO\2\1\1\0" + bytes(16)]
         before = self.rest_of(one)
         with Stranger(port, recordings, seed) as stranger:
             for tag in range(4, 50, 2):
@@ -107,7 +107,7 @@ class Transport(Attacked):
 
 
 class Listener(Attacked):
-    HELLO = b"HWSO\1\1\1\0"  # of a client with a job key; its nonce follows
+    HELLO = b"HWSO\2\1\1\0"  # of a client with a job key; its nonce follows
 
     def reached(self, server, client, port):
         """The client gets through, and both talk."""
@@ -161,7 +161,7 @@ class Listener(Attacked):
                     server.init()
                     port = int(server.ok("listen"))
                     before = self.rest_of(server)
-                    recordings = [request, self.HELLO + random.randbytes(16), b"HWSO\1\1\0\0" + bytes(16)]
+                    recordings = [request, self.HELLO + random.randbytes(16), b"HWSO\2\1\0\0" + bytes(16)]
                     with Stranger(port, recordings, seed) as stranger:
                         for _ in range(5):
                             with Peer("tcp,self", **key) as client:

@@ -370,7 +370,7 @@ class Mistakes(unittest.TestCase):
 
 
 KEY = {"UCX_JOB_KEY": "a key of the job, long enough"}
-OPENING = b"HWSO\1\1\0\0" + bytes(16)  # of a client without a job key
+OPENING = b"HWSO\2\1\0\0" + bytes(16)  # of a client without a job key
 
 
 class LostPeers(unittest.TestCase):

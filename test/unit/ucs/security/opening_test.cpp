@@ -123,6 +123,28 @@ TEST_CASE("a recorded opening is of no use a second time") {
     check_failed(again, opening_failure::keys_differ);
 }
 
+TEST_CASE("a proof for another header of the hello is refused") {
+    const key purpose = key::derive(first, "hawser opening", bytes_of("test"));
+    const bool is_same = GENERATE(true, false);
+    opening client(opening::role::client, &first, "test");
+    bytes_in_flight hello;
+    connection::collect(client, hello);
+    bytes_in_flight header(hello.begin(), hello.begin() + 8);
+    if (!is_same) header[6] = std::byte{0};  // as if it had come without a key
+    responder server(purpose, header, std::span<const std::byte, nonce_size>(hello.data() + 8, 16));
+    bytes_in_flight challenge(hello.begin(), hello.begin() + 8);
+    challenge[5] = std::byte{3};
+    const reply answer = server.answer();
+    challenge.insert(challenge.end(), answer.begin(), answer.end());
+    connection::deliver(challenge, client, 64);
+    if (is_same) {
+        CHECK(client.now() == opening::step::agreed);
+        CHECK(server.accepts(client.output().subspan<8, proof_size>()));
+    } else {
+        check_failed(client, opening_failure::keys_differ);
+    }
+}
+
 TEST_CASE("other protocols are recognised by their first bytes") {
     opening server(opening::role::server, &first, "test");
     const std::string text = "GET";
