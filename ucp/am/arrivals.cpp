@@ -6,6 +6,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/rndv/receive.hpp"
+#include "ucs/sys/physical_memory.hpp"
 
 namespace ucp {
 
@@ -78,6 +79,29 @@ void dropped(const char* what, wire::am_word word, std::uint64_t length) {
 void no_memory(worker& owner, wire::am_word word, std::uint64_t length) {
     owner.rejected().error(proto_log,
                            "out of memory: an active message of {} bytes for handler {} is lost",
+                           length, word.id);
+}
+
+// Whether the peer may begin one more message of which not all is here. Memory for the whole of it
+// is taken at its beginning. The parts of messages of one endpoint follow each other, so a peer in
+// order has a few of them under way, and none that is longer than the memory of this machine.
+bool may_begin(const ep& from, std::uint64_t total) noexcept {
+    static const std::uint64_t most_bytes = ucs::sys::physical_memory();
+    constexpr unsigned most_messages = 1024;
+    unsigned messages = 0;
+    std::uint64_t bytes = 0;
+    for (const assembly& half : from.half) {
+        if (half.block == nullptr) continue;
+        ++messages;
+        bytes += half.total;
+    }
+    return messages < most_messages && total <= most_bytes - bytes;
+}
+
+void too_much(worker& owner, wire::am_word word, std::uint64_t length) {
+    owner.rejected().error(proto_log,
+                           "an active message of {} bytes for handler {} was dropped: its sender "
+                           "has announced more than any peer has under way, and sent less",
                            length, word.id);
 }
 
@@ -167,9 +191,10 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
         unknown(word, header.total);
         return;
     }
+    const bool all_here = first.size() == header.total;
+    if (!all_here && !may_begin(*from, header.total)) return too_much(owner_, word, header.total);
     am_block* const block = blocks_.get(header.total, word.header_length);
     assembly* rest = nullptr;
-    const bool all_here = first.size() == header.total;
     if (block != nullptr && !all_here) {
         rest = owner_.assemblies().begin(*from, header, first.size(), am_sink);
     }

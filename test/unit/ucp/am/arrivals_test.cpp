@@ -132,7 +132,30 @@ TEST_CASE("a half active message goes with its endpoint") {
     CHECK(got.calls == 0);
 }
 
-TEST_CASE("a message of absurd length is refused by the lack of memory, and the worker goes on") {
+TEST_CASE("a peer that begins active messages and finishes none begins a bounded number") {
+    raw_world in(settings{});
+    handler got;
+    got.install(in);
+    const test::log_capture log;
+    for (std::uint64_t number = 1; number <= 1100; ++number) {
+        in.peer.send(wire::am_first,
+                     wire::eager_first_header{word(5, 0), 30, in.ep_id(), number, 0},
+                     std::vector<std::byte>(10));
+        in.settle();
+    }
+    CHECK(in.worker->assemblies().count() == 1024);
+    CHECK(log.count("its sender has announced more", ucs::log::level::error) > 0);
+    // The last one that was begun can still end, and then another one may begin.
+    in.peer.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1024, 10},
+                 std::vector<std::byte>(20));
+    in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 2000, 0},
+                 std::vector<std::byte>(10));
+    in.settle();
+    CHECK(got.calls == 1);
+    CHECK(in.worker->assemblies().count() == 1024);
+}
+
+TEST_CASE("a message that is longer than the memory of the machine is not begun") {
     raw_world in(settings{});
     handler got;
     got.install(in);
@@ -141,7 +164,7 @@ TEST_CASE("a message of absurd length is refused by the lack of memory, and the 
                  wire::eager_first_header{word(5, 0), ~std::uint64_t{0}, in.ep_id(), 1, 0},
                  std::vector<std::byte>(10));
     in.settle();
-    CHECK(log.count("out of memory", ucs::log::level::error) == 1);
+    CHECK(log.count("its sender has announced more", ucs::log::level::error) == 1);
     CHECK(in.worker->assemblies().count() == 0);
     in.peer.send(wire::am_only, word(5, 0));
     in.settle();
@@ -166,7 +189,8 @@ TEST_CASE("active messages that there is no memory for are told of less and less
         in.settle();
     }
     INFO(log.text());
-    CHECK(log.count("out of memory") == ucs::log::throttle::first_lines + 2);
+    CHECK(log.count(announces ? "out of memory" : "its sender has announced more") ==
+          ucs::log::throttle::first_lines + 2);
     CHECK(in.worker->rejected().count() == 120);
     CHECK(got.calls == 0);
 }
