@@ -1,18 +1,26 @@
 #include "ucg/node/fabric.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "ucg/node/log.hpp"
 #include "ucg/node/status_word.hpp"
+#include "ucs/sys/physical_memory.hpp"
 
 namespace ucg::node {
 
-fabric::fabric(const segment& memory, watch& lives, rank_t me, std::size_t early_bytes)
+std::size_t fabric::usual_most_early_bytes() noexcept {
+    return std::max(std::size_t{256} << 20, std::size_t{ucs::sys::physical_memory() / 8});
+}
+
+fabric::fabric(const segment& memory, watch& lives, rank_t me, std::size_t early_bytes,
+               std::size_t most_early_bytes)
     : memory_(memory),
       lives_(lives),
       me_(me),
       early_bytes_(early_bytes),
+      most_early_bytes_(most_early_bytes),
       patience_(memory, me, patience::usual(memory.ranks())) {
     for (rank_t other = 0; other < memory.ranks(); ++other)
         peers_.emplace_back(memory, me, other);

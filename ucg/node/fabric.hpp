@@ -17,15 +17,21 @@ namespace ucg::node {
 // One ring for each direction of each pair of ranks. A message whose receive is posted goes from
 // the ring to its place; one that comes too early is kept aside, in memory that grows only with
 // what has really come. When much is kept of one rank, its ring is left alone until something is
-// expected of that rank (see wants()). One per rank and group; the memory and the watch are
+// expected of that rank (see wants()); a rank of which more is kept than any program has under way
+// is lost. One per rank and group; the memory and the watch are
 // borrowed. Owner context.
 class fabric final : public schedule::fabric {
 public:
     static constexpr std::size_t usual_early_bytes = 4 << 20;
 
+    // An eighth of the memory of the machine, at least 256 MiB.
+    [[nodiscard]] static std::size_t usual_most_early_bytes() noexcept;
+
     // `early_bytes`: what is kept of one rank before its ring is left alone; may be 0.
+    // `most_early_bytes`: what is kept of one rank before that is lost.
     fabric(const segment& memory, watch& lives, rank_t me,
-           std::size_t early_bytes = usual_early_bytes);
+           std::size_t early_bytes = usual_early_bytes,
+           std::size_t most_early_bytes = usual_most_early_bytes());
     // The others hear that nothing more comes from this rank.
     ~fabric() override;
 
@@ -111,6 +117,7 @@ private:
     bool receive(peer& from) noexcept;
     void receive_head(peer& from);
     void receive_some(peer& from);
+    void keep(peer& from, std::size_t bytes) noexcept;
     void end_message(peer& from) noexcept;
     void post_receive(step& what) noexcept;
     void hear(const frame& said) noexcept;
@@ -123,6 +130,7 @@ private:
     watch& lives_;
     const rank_t me_;
     const std::size_t early_bytes_;
+    const std::size_t most_early_bytes_;
     patience patience_;
     std::deque<peer> peers_;
     schedule::numbering numbers_;

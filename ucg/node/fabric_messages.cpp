@@ -4,6 +4,7 @@
 #include <new>
 
 #include "ucg/node/fabric.hpp"
+#include "ucg/node/log.hpp"
 
 namespace ucg::node {
 namespace {
@@ -149,7 +150,19 @@ void fabric::receive_head(peer& from) {
     // Of an operation that ended here, which failed: nobody wants it.
     if (numbers_.ahead(from.head.sequence) == 0 && find(from.head.sequence) == nullptr) return;
     from.aside = &from.early.emplace_back(early_message{from.head, {}, false});
-    from.kept += from.aside->size();
+    keep(from, from.aside->size());
+}
+
+// A rank that sends on and on what nobody asked for would fill the memory of this one, which reads
+// its ring as long as it expects something else of that rank.
+void fabric::keep(peer& from, std::size_t bytes) noexcept {
+    from.kept += bytes;
+    if (from.kept <= most_early_bytes_ || from.lost != UCS_OK) return;
+    ucs::log::error(node_log,
+                    "a rank of this node has sent {} bytes that nobody here has asked for; nothing "
+                    "more is taken from it",
+                    from.kept);
+    lose(from, UCS_ERR_EXCEEDS_LIMIT);
 }
 
 void fabric::receive_some(peer& from) {
@@ -159,7 +172,7 @@ void fabric::receive_some(peer& from) {
         std::memcpy(static_cast<std::byte*>(from.target->into) + from.got, data, bytes);
     } else if (from.aside != nullptr) {
         from.aside->content.insert(from.aside->content.end(), data, data + bytes);
-        from.kept += bytes;
+        keep(from, bytes);
     }
     from.in.skip(bytes);
     from.got += bytes;

@@ -165,6 +165,51 @@ std::string be_flooded(test::node_rank& me) {
 
 }  // namespace
 
+namespace {
+
+// Rank 1 sends parts of later and later operations; rank 0 waits for a message that never comes.
+std::string be_flooded_in_vain(test::node_rank& me) {
+    constexpr std::size_t limit = 1 << 20;
+    node::fabric over(me.memory, me.lives, me.rank, 4096, limit);
+    schedule::frame_pool frames;
+    const scenario of = sum_at_root(2);
+    const schedule::algorithm& by = algo::algorithms(of.what).front();
+    test::reference data(of);
+    if (me.rank == 0) {
+        schedule::operation awaited(over, frames);
+        if (awaited.init(by, data.call_of(0)) != UCS_OK) return "init";
+        awaited.start();
+        const ucs_status_t status = over.wait(awaited);
+        node::tell(mark_of(me), 1);
+        if (over.kept_of(1) > 2 * limit) return fmt::format("{} bytes kept", over.kept_of(1));
+        return status == UCS_ERR_EXCEEDS_LIMIT ? "" : fmt::format("status {}", status);
+    }
+    // Its first operation has another number than that of rank 0.
+    schedule::operation skipped(over, frames);
+    schedule::sequence_t number = 0;
+    if (over.enter(skipped, number) != UCS_OK) return "enter";
+    std::deque<schedule::operation> flood;
+    for (int i = 0; i < 20'000 && node::look(mark_of(me)) == 0; ++i) {
+        flood.emplace_back(over, frames);
+        if (flood.back().init(by, data.call_of(1)) != UCS_OK) return "init";
+        flood.back().start();
+        over.progress();
+    }
+    for (int turn = 0; turn < 20'000'000 && node::look(mark_of(me)) == 0; ++turn)
+        over.progress();
+    const bool was_stopped = node::look(mark_of(me)) != 0;
+    for (schedule::operation& each : flood)
+        each.fail(UCS_ERR_CANCELED);
+    over.leave(skipped);
+    return was_stopped ? "" : "rank 0 takes it all";
+}
+
+}  // namespace
+
+TEST_CASE("a rank that sends what nobody asks for, and not what is waited for, is lost") {
+    CHECK(run_node(test::small_node(2), ranks_are::processes, be_flooded_in_vain) == "");
+}
+
 TEST_CASE("early messages take bounded memory, and come all the same") {
     CHECK(run_node(test::small_node(2), ranks_are::processes, be_flooded) == "");
 }
