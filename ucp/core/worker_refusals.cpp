@@ -50,8 +50,10 @@ void worker::refuse(evidence from, const wire::wireup_header& unwanted,
                     std::span<const std::byte> address) {
     const auto parsed = address::parse(address, &rejected_);
     if (!parsed || parsed->uid() != unwanted.uid) return;
+    // A peer of the program's that has no lanes yet is not given those that a refusal needs.
     peer* const known = find_peer(parsed->identity);
-    peer* const to = known != nullptr ? known : passing_peer(from, parsed->identity, address);
+    const bool has_lanes = known != nullptr && known->connected();
+    peer* const to = has_lanes ? known : passing_peer(from, parsed->identity, address);
     if (to == nullptr || !to->may_refuse()) {
         dropped_refusals_.warn(
             wireup_log, "what worker {:x} asked is not answered: as many {} as may", unwanted.uid,

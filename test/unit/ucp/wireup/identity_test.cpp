@@ -312,6 +312,22 @@ TEST_CASE("messages for a worker that is not here keep few peers, and others are
     CHECK(in.worker->peer_count() == 0);
 }
 
+TEST_CASE("a message for a worker that is not here makes no lane for the program's own endpoint") {
+    lone_world in;
+    const auto type = GENERATE(wireup_type::request, wireup_type::pair);
+    const ucp::ep& idle = in.make_ep_to(in.peer.address());
+    const auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    stray{address.identity, in.peer, type, 4711}.send(in);
+    in.take_arrivals();
+    CHECK(!idle.remote().connected());
+    CHECK(!idle.remote().in_pairs());
+    const auto answer = in.peer.received<wireup_header>(wire::wireup).back();
+    CHECK((type == wireup_type::pair ? answer.ep : answer.peer_ep_or_number) == 4711);
+    in.settle();
+    CHECK(in.worker->peer_count() == 1);
+    in.check_connects();
+}
+
 TEST_CASE("messages of one worker for another that is not here share one lane") {
     flooded_world in;
     const auto type = GENERATE(wireup_type::request, wireup_type::pair);
