@@ -26,8 +26,9 @@ constexpr unsigned last_reads = 1024;
 
 // A peer that has accepted the connection and does not answer the greeting is given up after so
 // many looks and so long a time. Its kernel answers for it, so nothing tells a peer that computes
-// from another process that has its port. With the default keep-alive interval it takes 30 s.
-constexpr unsigned most_silent_looks = 6;
+// from another process that has its port. It takes three keep-alive intervals, 60 s
+// by default, as with posix and with the clients of a listener.
+constexpr unsigned most_silent_looks = 12;
 constexpr ucs::time::nanoseconds shortest_silence = 20 * ucs::time::second;
 
 }  // namespace

@@ -43,6 +43,7 @@ void connection::start() {
         return;
     }
     const reach::path& way = paths_[path_];
+    silent_looks_ = 0;
     if (!open_socket(way)) return;
     due_ = ucs::time::now() + in_nanoseconds(owner_.options().connect_timeout);
     owner_.need_ticks();
@@ -142,7 +143,7 @@ void connection::on_welcome() {
 }
 
 void connection::note_connected() noexcept {
-    attempts_ = lost_races_ = silent_looks_ = 0;
+    attempts_ = lost_races_ = 0;
 }
 
 void connection::on_missing_proof() {

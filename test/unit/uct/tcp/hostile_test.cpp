@@ -225,13 +225,13 @@ TEST_CASE("a peer that accepts and is silent is given up when the owner asks for
         return looks;
     };
     SECTION("as often as by default") {
-        CHECK(looks_until_failure(5 * ucs::time::second) == 6);
+        CHECK(looks_until_failure(5 * ucs::time::second) == 12);
     }
     SECTION("often, and then as long all the same") {
         CHECK(looks_until_failure(ucs::time::second / 4) == 81);
     }
     SECTION("after a pause of this process it has time again") {
-        CHECK(looks_until_failure(3600 * ucs::time::second) == 6);
+        CHECK(looks_until_failure(3600 * ucs::time::second) == 12);
     }
     SECTION("nobody asks") {
         for (int i = 0; i < 100; ++i) {
