@@ -154,12 +154,13 @@ bool print_component(const uct::component& shown, const options& wanted,
 }  // namespace
 
 void print_devices(const options& wanted) {
-    const auto config = ucs::config::source::read("", "");
+    auto config = ucs::config::source::read("", "");
     if (!config)
         throw failure(fmt::format("configuration: {}", ucs_status_string(config.status())));
     const auto events = ucs::async::event_loop::create();
     if (!events) throw failure(fmt::format("event loop: {}", ucs_status_string(events.status())));
     const auto job_key = ucs::security::load_job_key(*config);
+    config->erase_secret("JOB_KEY");
     if (!job_key) throw failure("the job key cannot be used");
     const uct::iface_params params{.events = **events,
                                    .config = *config,

@@ -24,9 +24,10 @@ namespace {
 constexpr std::chrono::seconds hello_timeout{30};
 
 std::optional<ucs::security::key> job_key() {
-    const auto config = ucs::config::source::read("", "");
+    auto config = ucs::config::source::read("", "");
     if (!config) throw failure("the configuration cannot be read");
     const auto key = ucs::security::load_job_key(*config);
+    config->erase_secret("JOB_KEY");
     if (!key) throw failure("the job key cannot be used");
     return *key;
 }

@@ -1,6 +1,7 @@
 #include "tools/perf/net/control.hpp"
 
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -70,11 +71,11 @@ void control::send(frame_type type, std::span<const std::byte> content) {
 void control::send_alive() noexcept {
     const std::unique_lock lock(sending_, std::try_to_lock);
     if (!lock.owns_lock()) return;
-    try {
-        send_all(fd_.get(), pack_header({frame_type::alive, 0}));
-    } catch (...) {
-        // The watch sees the end of the connection; nobody else has to hear of it.
-    }
+    // A peer that has so much to read will hear that this side lives, and the watch sees the end of
+    // the connection.
+    if (int unsent = 0; ::ioctl(fd_.get(), SIOCOUTQ, &unsent) != 0 || unsent > 0) return;
+    const auto frame = pack_header({frame_type::alive, 0});
+    static_cast<void>(::send(fd_.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
 // Drops alive frames that wait to be read, so that they do not fill the socket while this side

@@ -56,8 +56,8 @@ public:
     // throws, never waits.
     [[nodiscard]] std::optional<std::string> last_words() noexcept;
 
-    // Tells the peer that this process is alive, unless it is being told more. Never throws, and
-    // waits only where the peer has not read for long. Any thread.
+    // Tells the peer that this process is alive, unless it is being told more, or has not received
+    // yet what it was told before. Never throws, never waits. Any thread.
     void send_alive() noexcept;
     // Returns whether the peer has said nothing for the limit of silence, also nothing that waits
     // to be read. Any one thread beside the main one.
