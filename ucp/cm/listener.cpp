@@ -309,7 +309,10 @@ void listener::run() {
     if (offers_.empty()) return;
     std::unique_ptr<conn_request> offer = std::move(offers_.front());
     offers_.pop_front();
-    if (offers_.size() < most_offers / 2) acceptor_.hold(false);
+    if (offers_.size() < most_offers / 2) {
+        acceptor_.hold(false);
+        has_reported_backlog_ = false;
+    }
     if (!offers_.empty()) manager_.note(*this);
     hand_over(std::move(offer));  // the program may destroy this listener
 }

@@ -90,10 +90,7 @@ void acceptor::accept_from(int listener) noexcept {
         const int error = errno;
         if (fresh != nullptr) {
             if (!admit(std::move(fresh))) return wait_for_resources(ENOMEM);
-            if (is_held_) {  // others wait in the queue of the kernel
-                watch_listeners(false);
-                return;
-            }
+            if (is_held_) return;  // others wait in the queue of the kernel
         } else if (error == EAGAIN || error == EWOULDBLOCK) {
             has_reported_shortage_ = false;
             if (pending_.size() < settings_.limits.most / 2) has_reported_crowd_ = false;
@@ -148,7 +145,7 @@ void acceptor::begin_turns() noexcept {
     while (admission::candidate* const next = admission_.next_turn(ucs::time::now())) {
         auto& which = static_cast<pending&>(*next);
         if (!begin(which)) reject(which, nullptr);
-        if (is_held_) return;
+        if (is_held_) break;
     }
     enforce_limits();
 }

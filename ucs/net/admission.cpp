@@ -141,7 +141,7 @@ admission::candidate* admission::next_turn(ucs::time::nanoseconds now) noexcept 
 admission::candidate* admission::excess(ucs::time::nanoseconds now) noexcept {
     end_turns(now);
     if (waiting_.size() > limits_.most_waiting) return oldest_waiting(most_waiting());
-    // Every added candidate is checked in turn, so only one origin at a time is above its quota.
+    // The caller asks until nothing is in excess, so any origin that is above its quota will do.
     const auto found = std::ranges::find_if(shares_, [this](const auto& each) {
         return each.second.begun() > limits_.most_per_origin;
     });
