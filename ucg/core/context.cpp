@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -132,15 +133,15 @@ ucs_status_t context::open_ucp() noexcept try {
     params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM;
     params.name = "ucg";
     if (!job_key_) return ucp_init(&params, nullptr, &ucp_);
-    ucp_config_t* with = nullptr;
-    ucs_status_t status = ucp_config_read(nullptr, nullptr, &with);
+    ucp_config_t* made = nullptr;
+    ucs_status_t status = ucp_config_read(nullptr, nullptr, &made);
     if (status != UCS_OK) return status;
+    const std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> with(made,
+                                                                            &ucp_config_release);
     std::string text = job_key_->text();
-    status = ucp_config_modify(with, "JOB_KEY", text.c_str());
+    status = ucp_config_modify(with.get(), "JOB_KEY", text.c_str());
     ucs::security::erase(std::as_writable_bytes(std::span(text)));
-    if (status == UCS_OK) status = ucp_init(&params, with, &ucp_);
-    ucp_config_release(with);
-    return status;
+    return status == UCS_OK ? ucp_init(&params, with.get(), &ucp_) : status;
 } catch (const std::bad_alloc&) {
     return UCS_ERR_NO_MEMORY;
 }

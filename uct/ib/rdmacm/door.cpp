@@ -51,7 +51,7 @@ door::arrival door::next() {
         const bool asks = event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
         id_handle id(asks ? event->id : nullptr, {&use_});
         use_.ack_cm_event(event);
-        if (asks) return {std::make_unique<request>(use_, id.release()), 0};
+        if (asks) return {std::make_unique<request>(use_, std::move(id)), 0};
     }
     return {nullptr, errno};
 }

@@ -12,7 +12,7 @@ namespace uct::rdmacm {
 // pair and no descriptor. Refused when it is destroyed, which must be before its door is.
 class request {
 public:
-    request(const library& with, rdma_cm_id* id) noexcept : use_(with), id_(id, {&with}) {}
+    request(const library& with, id_handle id) noexcept : use_(with), id_(std::move(id)) {}
     ~request();
     request(const request&) = delete;
     request& operator=(const request&) = delete;
