@@ -53,9 +53,7 @@ void tcp_link::close() noexcept {
 }
 
 ucs::security::opening::step tcp_link::advance(ucs::security::opening& with) noexcept {
-    return with.advance(
-        [this](std::span<const std::byte> record) { return ucs::net::send_whole(fd(), record); },
-        [this](std::span<std::byte> into) { return ucs::net::receive_some(fd(), into); });
+    return ucs::net::advance(with, fd());
 }
 
 bool tcp_link::is_silent() noexcept {

@@ -20,4 +20,10 @@ bool send_whole(int socket, std::span<const std::byte> record) noexcept {
            static_cast<ssize_t>(record.size());
 }
 
+security::opening::step advance(security::opening& with, int socket) noexcept {
+    return with.advance(
+        [socket](std::span<const std::byte> record) { return send_whole(socket, record); },
+        [socket](std::span<std::byte> into) { return receive_some(socket, into); });
+}
+
 }  // namespace ucs::net

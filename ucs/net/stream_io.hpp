@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <span>
 
+#include "ucs/security/opening.hpp"
+
 namespace ucs::net {
 
 // Returns the number of bytes that have arrived and were read; 0: there are none now; -1: the
@@ -15,5 +17,8 @@ namespace ucs::net {
 // Returns whether the kernel took all bytes at once. A short record fits into the buffer of a new
 // connection, so its sender takes anything else for the end of the connection.
 [[nodiscard]] bool send_whole(int socket, std::span<const std::byte> record) noexcept;
+
+// Goes on with an opening over the socket, see opening::advance.
+[[nodiscard]] security::opening::step advance(security::opening& with, int socket) noexcept;
 
 }  // namespace ucs::net

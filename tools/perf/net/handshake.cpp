@@ -23,12 +23,6 @@ constexpr ucs::time::nanoseconds time_to_prove = 10 * ucs::time::second;
 constexpr ucs::time::nanoseconds turn_length = 100 * ucs::time::millisecond;
 constinit const ucs::log::component perf_log{"tools.perf"};
 
-opening::step advance(opening& with, int fd) {
-    return with.advance(
-        [fd](std::span<const std::byte> record) { return ucs::net::send_whole(fd, record); },
-        [fd](std::span<std::byte> into) { return ucs::net::receive_some(fd, into); });
-}
-
 // Connections to the server's port, one of which becomes the client.
 class waiting_room {
 public:
@@ -97,7 +91,7 @@ private:
     }
 
     bool has_agreed(visitor& who) noexcept {
-        const opening::step now = advance(*who.proving, who.socket.get());
+        const opening::step now = ucs::net::advance(*who.proving, who.socket.get());
         if (now == opening::step::failed) {
             if (who.proving->failure() != ucs::security::opening_failure::interrupted) {
                 rejected_.warn(perf_log, "no connection with the client at {}: {}",
@@ -136,7 +130,7 @@ void open_connection(int fd, const ucs::security::key* shared, std::chrono::mill
     using clock = std::chrono::steady_clock;
     const clock::time_point end = clock::now() + limit;
     opening mine(opening::role::client, shared, opening_purpose);
-    while (advance(mine, fd) == opening::step::incomplete) {
+    while (ucs::net::advance(mine, fd) == opening::step::incomplete) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock::now());
         if (left.count() <= 0) {
             throw failure(
