@@ -82,9 +82,10 @@ void no_memory(worker& owner, wire::am_word word, std::uint64_t length) {
                            length, word.id);
 }
 
-// Whether the peer may begin one more message of which not all is here. Memory for the whole of it
-// is taken at its beginning. The parts of messages of one endpoint follow each other, so a peer in
-// order has a few of them under way, and none that is longer than the memory of this machine.
+// Returns whether the peer may begin one more message of which not all is here. Memory for the
+// whole of it is taken at its beginning. The parts of messages of one endpoint follow each other,
+// so a peer in order has a few of them under way, and none that is longer than the memory of this
+// machine.
 bool may_begin(const ep& from, std::uint64_t total) noexcept {
     static const std::uint64_t most_bytes = ucs::sys::physical_memory();
     constexpr unsigned most_messages = 1024;

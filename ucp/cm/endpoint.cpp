@@ -319,7 +319,7 @@ void ep_part::run() {
 
 void ep_part::run_accepted() {
     if (given_up_ == UCS_OK) return take_input();
-    // Of many that end at once the manager has written a line.
+    // The manager has written one line for all clients that it ends at once.
     if (given_up_ == UCS_ERR_TIMED_OUT)
         tell_failure("the client has not answered since it was accepted");
     handle(event::deadline, given_up_);

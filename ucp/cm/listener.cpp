@@ -198,7 +198,7 @@ std::unique_ptr<channel> listener::doors::accept(std::unique_ptr<uct::rdmacm::re
     return accepted.made != nullptr ? rdma_channel(std::move(accepted.made)) : nullptr;
 }
 
-// As acceptor::settings::accept.
+// Serves as acceptor::settings::accept.
 std::unique_ptr<ucs::net::acceptor::pending> listener::next_visitor(int door) {
     if (door == doors_.socket.get()) {
         ucs::unique_fd client = ucs::net::accept_stream(door);

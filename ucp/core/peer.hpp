@@ -41,12 +41,12 @@ public:
     [[nodiscard]] std::uint64_t uid() const noexcept { return uid_; }
     // The public key of the worker, by which it is known. All 0: the worker is not known yet.
     [[nodiscard]] const ucs::security::public_key& identity() const noexcept { return identity_; }
-    // Whether it is the worker that has this peer.
+    // Returns whether the remote worker is the one that owns this peer object.
     [[nodiscard]] bool is_self() const noexcept;
     [[nodiscard]] bool is_claimed() const noexcept { return source_ == source::claimed; }
     // The program or the worker itself has given the address that was only claimed until now.
     void confirm() noexcept { source_ = source::given; }
-    // Whether its address is the one at the beginning of `packed`.
+    // Returns whether its address is the one at the beginning of `packed`.
     [[nodiscard]] bool has_address(std::span<const std::byte> packed) const noexcept;
     // Moves the endpoints whose clients have not answered yet to the peer whose address is given.
     void hand_waiting_to(peer& given) noexcept;
@@ -73,7 +73,7 @@ public:
         return pairing_ == nullptr || pairing_->at == wireup::pairing::step::joined;
     }
     [[nodiscard]] bool in_pairs() const noexcept { return connected() && pairing_ != nullptr; }
-    // Whether this peer has asked, answered or put off the attempt.
+    // Returns whether this peer has asked, answered or put off the attempt.
     [[nodiscard]] bool knows_attempt(std::uint64_t attempt) const noexcept;
     // The peer asks us, answers, cannot, has connected its lanes.
     void asked_to_pair(const wire::wireup_header& header, const wireup::pair_question& theirs,
@@ -83,7 +83,7 @@ public:
     // Nobody wants it any more. True: it is held until the peer, which has to hear so, is told.
     [[nodiscard]] bool gives_up() noexcept;
     void partner_joined(std::uint64_t attempt);
-    // Whether fewer messages wait for room on its lanes than a stranger may make wait.
+    // Returns whether fewer messages wait for room on its lanes than a stranger may make wait.
     [[nodiscard]] bool may_refuse() const noexcept;
     // Drops all that waits for room on its lanes.
     void drop_waiting() noexcept;

@@ -427,7 +427,7 @@ bool peer::knows_attempt(std::uint64_t attempt) const noexcept {
            (pairing_->next != nullptr && pairing_->next->header.ep == attempt);
 }
 
-// Without a lane nothing waits.
+// Nothing waits where there is no lane.
 bool peer::may_refuse() const noexcept {
     constexpr std::size_t most_waiting = 256;
     std::size_t waiting = am_.endpoint == nullptr ? 0 : am_.endpoint->sent().queued;

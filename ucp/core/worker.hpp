@@ -167,7 +167,7 @@ public:
         }
         return nullptr;
     }
-    // Whether the peer is the one that its address leads to, and not replaced or passing.
+    // Returns whether the peer is the one that its address leads to, and not replaced or passing.
     [[nodiscard]] bool is_known(const peer& which) noexcept;
 
     // --- listeners and endpoints by socket address (ucp/cm) ---

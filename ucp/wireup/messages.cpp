@@ -214,7 +214,7 @@ void on_pair_message(worker& owner, peer* from, const wireup_header& header,
 // The verdict on who made a message, found without changing anything.
 enum class origin : std::uint8_t { proven, forged, unknown };
 
-// With the sender's peer object that is in use, or nullptr.
+// Holds the verdict, and the sender's peer object that is in use, or nullptr.
 struct judgement {
     origin verdict = origin::unknown;
     peer* from = nullptr;
@@ -281,7 +281,7 @@ judgement judge_by_address(worker& owner, const wireup_header& header, const wir
         owner.find_peer_if(header.uid, [&](peer& each) { return proves(each, sent, body); });
     if (known != nullptr) return {origin::proven, known};
     const auto theirs = address::parse(*packed, &owner.rejected());
-    return {theirs ? origin::forged : origin::unknown};  // which has been told
+    return {theirs ? origin::forged : origin::unknown};  // parse() has logged why
 }
 
 // `header` without flags, `sent` as it came.

@@ -139,7 +139,8 @@ bool acceptor::begin(pending& which) noexcept {
     return true;
 }
 
-// Not from remove(), whose callers are about to use what another connection may change.
+// Must not be called by remove(), whose callers are about to use what another connection may
+// change.
 void acceptor::begin_turns() noexcept {
     if (is_held_ || admission_.waiting() == 0) return;
     while (admission::candidate* const next = admission_.next_turn(ucs::time::now())) {

@@ -52,9 +52,9 @@ public:
         candidate& operator=(const candidate&) = delete;
 
         [[nodiscard]] bool is_added() const noexcept { return owner_ != nullptr; }
-        // Whether it was added and waits for its turn: the caller must not read from it.
+        // Returns whether it was added and waits for its turn: the caller must not read from it.
         [[nodiscard]] bool is_waiting() const noexcept { return is_waiting_; }
-        // Whether it sent a valid first record, which still helps it.
+        // Returns whether it sent a valid first record, which still helps it.
         [[nodiscard]] bool is_preferred() const noexcept { return is_preferred_; }
 
     private:

@@ -58,9 +58,9 @@ private:
     std::optional<uid_t> installer_;
 };
 
-// Whether the file has an access control list with entries beyond those of its mode. The folder of
-// a file is opened with O_PATH, where only its name in /proc has attributes. An answer that the
-// kernel refuses counts as a list.
+// Returns whether the file has an access control list with entries beyond those of its mode. The
+// folder of a file is opened with O_PATH, where only its name in /proc has attributes. An answer
+// that the kernel refuses counts as a list.
 bool has_access_list(int fd) {
     constexpr const char* attribute = "system.posix_acl_access";
     if (::fgetxattr(fd, attribute, nullptr, 0) >= 0) return true;

@@ -38,8 +38,8 @@ public:
     // `peer_secret` is from the address of the peer, which may_be_at().
     void attach(ep& user, std::vector<reach::path> paths,
                 const ucs::security::key& peer_secret) noexcept;
-    // Whether an address with this secret may be that of the peer: no endpoint has told another
-    // secret.
+    // Returns whether an address with this secret may be that of the peer: no endpoint has told
+    // another secret.
     [[nodiscard]] bool may_be_at(const ucs::security::key& secret) const noexcept {
         return !peer_secret_ || *peer_secret_ == secret;
     }

@@ -14,7 +14,7 @@ namespace uct::tcp {
 [[nodiscard]] ucs::security::key key_of_secret(
     std::span<const std::byte, ucs::security::worker_secret::size> secret) noexcept;
 
-// Who an interface is: the owner of a key pair. Its id is the first 8 bytes of the public half, so
+// Identity of an interface: it owns a key pair. Its id is the first 8 bytes of the public half, so
 // that nobody can connect or accept in the name of another interface, whoever knows the address of
 // that one. Each side shows its public half, and a tag over the exchange under the key that only
 // the owners of the two pairs can compute.
