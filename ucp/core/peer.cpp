@@ -16,6 +16,14 @@
 
 namespace ucp {
 
+namespace {
+
+// A value of peer::rma_dropped_, the only one that may go again.
+constexpr const char* unknown_process =
+    "it has not shown yet that it is the process that its address names";
+
+}  // namespace
+
 peer::peer(worker& owner, const ucs::security::public_key& identity, source from,
            std::vector<std::byte> packed_address)
     : owner_(owner),
@@ -110,8 +118,10 @@ ucs_status_t peer::make_lanes(wireup::pairs which) {
         return make_lanes(which);  // ends: every turn excludes one more
     }
     shared_lane_ = chosen.rma && am_attr().keyed && chosen.rma->resource == am_.resource;
+    if (rma_dropped_ == unknown_process) rma_dropped_ = nullptr;
     if (chosen.rma && !shared_lane_ && rma_dropped_ == nullptr && !open(*chosen.rma, rma_))
         rma_dropped_ = "its endpoint could not be made";
+    if (rma_dropped_ == nullptr && reaches_unknown_process()) rma_dropped_ = unknown_process;
     choose_protocols();
     if (!chosen.paired && last_attempt_ != 0) tell_without_pairs(*am_.endpoint);
     return UCS_OK;
@@ -143,8 +153,39 @@ void peer::close(lane& which) noexcept {
 }
 
 void peer::choose_protocols() {
-    const bool has_rma = memory_lane().endpoint != nullptr;
-    protocols_ = &owner_.protocols(am_attr(), has_rma ? &rma_attr() : nullptr);
+    protocols_ = &owner_.protocols(am_attr(), rma() != nullptr ? &rma_attr() : nullptr);
+}
+
+void peer::choose_protocols_again() noexcept {
+    try {
+        choose_protocols();
+    } catch (const std::bad_alloc&) {
+        // Those that were chosen with another lane for memory work as well.
+        ucs::log::debug(wireup_log, "out of memory: protocols to worker {:x} stay", uid_);
+    }
+    for (ep& each : endpoints_)
+        each.refresh_protocols();
+}
+
+bool peer::reaches_unknown_process() const noexcept {
+    if (rma_.endpoint == nullptr || is_self()) return false;
+    const pid_t claimed = rma_.endpoint->claimed_process();
+    return claimed != 0 && claimed != process_;
+}
+
+void peer::learn_process(pid_t shown) noexcept {
+    if (shown == 0) return;
+    process_ = shown;
+    if (rma_dropped_ != unknown_process) return;
+    if (reaches_unknown_process()) {
+        ucs::log::info(wireup_log,
+                       "worker {:x} is process {}, and its address names another one for access to "
+                       "memory: data is copied through messages",
+                       uid_, shown);
+        return;
+    }
+    rma_dropped_ = nullptr;
+    choose_protocols_again();
 }
 
 void peer::readdress(std::span<const std::byte> packed_address) {
@@ -237,14 +278,7 @@ void peer::drop_rma(const char* why) noexcept {
     owner_.count(activity::refused_reads);
     ucs::log::info(wireup_log, "worker {:x}: {} is not used any more: {}; data is copied instead",
                    uid_, owner_.owner().resources()[rma_.resource].where.transport, why);
-    try {
-        protocols_ = &owner_.protocols(am_attr(), nullptr);
-    } catch (const std::bad_alloc&) {
-        // Those that were chosen with it work without it, too.
-        ucs::log::debug(wireup_log, "out of memory: protocols to worker {:x} stay", uid_);
-    }
-    for (ep& each : endpoints_)
-        each.refresh_protocols();
+    choose_protocols_again();
 }
 
 // Endpoints that are over want nothing, but may wait for the lane to take their last word.

@@ -186,6 +186,10 @@ public:
     // is kept.
     void drop_rma(const char* why) noexcept;
 
+    // A proven connection message of the worker came from this process of the host, as the kernel
+    // says. Single copies begin with it if they reach that process. 0: nobody knows.
+    void learn_process(pid_t shown) noexcept;
+
     // A lane failed. Before the first endpoint is ready another one is tried.
     void lane_failed(const uct::ep& which, ucs_status_t status) noexcept;
 
@@ -283,6 +287,8 @@ private:
     static void release_all(held_list& all, uct::ep& over) noexcept;
     static void take_queue(wireup::pairing& from, held_list& into) noexcept;
     void choose_protocols();
+    void choose_protocols_again() noexcept;
+    [[nodiscard]] bool reaches_unknown_process() const noexcept;
     [[nodiscard]] bool wanted() const noexcept;
     [[nodiscard]] bool in_use() const noexcept;
     void reconnect(wireup::pairs which) noexcept;
@@ -367,7 +373,8 @@ private:
     bool shared_lane_ = false;                  // am_ reaches memory, too
     std::unique_ptr<wireup::pairing> pairing_;  // nullptr: the lanes do not come in pairs
     std::uint64_t last_attempt_ = 0;     // that we asked for, or answered, and have not taken back
-    const char* rma_dropped_ = nullptr;  // why there is no single copy any more
+    const char* rma_dropped_ = nullptr;  // why there is no single copy now
+    pid_t process_ = 0;                  // that the worker runs in; 0: not known
     const protocol_table* protocols_ = nullptr;
     struct excluded {
         std::size_t resource;

@@ -56,7 +56,7 @@ std::vector<peer::lane_in_use> peer::lanes_in_use() const {
                         each.endpoint.get()});
     };
     add(am_, shared_lane_ ? "am, rma" : "am");
-    add(rma_, rma_dropped_ == nullptr ? "rma" : "rma (dropped)");
+    add(rma_, rma_dropped_ == nullptr ? "rma" : "rma (not used)");
     for (const lane& each : more_rails_)
         add(each, "rma");
     if (pairing_ != nullptr) add(pairing_->bootstrap, "connects");

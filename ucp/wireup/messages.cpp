@@ -42,10 +42,26 @@ bool take_flag(wireup_type& type, std::uint8_t flag) {
     return (said & flag) != 0;
 }
 
-// Only before the endpoint is ready, which then asks: later the peer answers what it is asked.
-void note_room(const ep& to, bool full) {
+// What is known of a proven message that its header does not say.
+struct arrival_facts {
+    bool full = false;  // the sender has no room for more than it has asked for
+    pid_t process = 0;  // that sent it, as the kernel says; 0: not known
+};
+
+void note(const ep& to, const arrival_facts& facts) {
+    // Only before the endpoint is ready, which then asks: later the peer answers what it is asked.
     const state at = to.connection();
-    if (full && (at == state::idle || at == state::requested)) to.remote().begin_held();
+    if (facts.full && (at == state::idle || at == state::requested)) to.remote().begin_held();
+    to.remote().learn_process(facts.process);
+}
+
+pid_t sender_process(const worker& owner, const uct::peer_bytes& message) {
+    for (std::size_t i = 0; i < owner.interface_count(); ++i) {
+        const uct::iface* const each = owner.interface(i);
+        const pid_t shown = each == nullptr ? 0 : each->sender_process(message);
+        if (shown != 0) return shown;
+    }
+    return 0;
 }
 
 wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
@@ -73,11 +89,11 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
 }
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
-                bool full) {
+                const arrival_facts& facts) {
     ep* accepted = owner.accept(header, address);
     if (accepted == nullptr) return;
     accepted->set_remote_id(header.ep);
-    note_room(*accepted, full);
+    note(*accepted, facts);
     accepted->handle(event::request);
 }
 
@@ -114,7 +130,7 @@ std::uint64_t token_of(const wireup_header& header) {
 }
 
 void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address,
-             bool full) {
+             const arrival_facts& facts) {
     ep* client = owner.find_ep(header.peer_ep_or_number);
     const cm::ep_part* part = client == nullptr ? nullptr : client->by_socket();
     const bool waits = part != nullptr && part->which() == cm::ep_part::half::client &&
@@ -129,7 +145,7 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
         return;
     }
     if (!again && !owner.bind(*client, header, address)) return;
-    note_room(*client, full);
+    note(*client, facts);
     client->handle(event::request);
 }
 
@@ -153,7 +169,7 @@ bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& heade
 }
 
 void on_reply(worker& owner, const wireup_header& header, std::span<const std::byte> address,
-              bool full) {
+              const arrival_facts& facts) {
     ep* answered = addressed(owner, header);
     const bool gone = answered == nullptr || is_over(answered->connection());
     const bool known = !gone && is_established(answered->connection());
@@ -167,7 +183,7 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
         answered->set_remote_id(header.ep);
     }
     if (!is_at_claimed_address(owner, *answered, header, address)) return;
-    note_room(*answered, full);
+    note(*answered, facts);
     answered->handle(event::reply);
 }
 
@@ -344,7 +360,7 @@ void on_message(void* arg, uct::peer_bytes message) {
     wireup_header header;
     if (!read_header(owner, wire::wireup, {copy.data(), copy.size()}, header)) return;
     const wireup_header sent = header;
-    const bool full = take_flag(header.type, wire::no_room);
+    arrival_facts facts{.full = take_flag(header.type, wire::no_room)};
     const bool over_pair = take_flag(header.type, wire::over_pair);
     const auto body = std::span(copy).subspan(sizeof header);
     if (header.peer_uid != owner.uid()) {
@@ -353,17 +369,18 @@ void on_message(void* arg, uct::peer_bytes message) {
     }
     const judgement judged = origin_of(owner, header, sent, body);
     if (!is_believed(owner, header, judged.verdict)) return;
+    facts.process = sender_process(owner, message);
     if (connects(header.type) && is_of_other_lanes(judged.from, header, over_pair)) return;
     if (header.type == wireup_type::request) {
-        on_request(owner, header, body, full);
+        on_request(owner, header, body, facts);
         return;
     }
     if (header.type == wireup_type::reply) {
-        on_reply(owner, header, body, full);
+        on_reply(owner, header, body, facts);
         return;
     }
     if (header.type == wireup_type::bind) {
-        on_bind(owner, header, body, full);
+        on_bind(owner, header, body, facts);
         return;
     }
     if (header.type >= wireup_type::pair && header.type <= wireup_type::joined) {

@@ -115,6 +115,11 @@ public:
     // then `done`. Queued pending requests are not waited for.
     virtual ucs_status_t flush(completion* done);
 
+    // The process on this host whose memory this endpoint reaches because the peer's address names
+    // it. The address may name any process, so the caller uses the endpoint only once
+    // iface::sender_process has shown that the peer is that process. 0: nothing of the kind.
+    [[nodiscard]] virtual pid_t claimed_process() const noexcept { return 0; }
+
     // Looks once whether the peer still answers; the owner calls it again and again. A peer that
     // owes an answer at each of several looks in a row, and gave none in between, is lost: the
     // endpoint fails with UCS_ERR_ENDPOINT_TIMEOUT. Only where attr().checked; other transports are

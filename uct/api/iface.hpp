@@ -10,6 +10,7 @@
 #include "ucs/log/throttle.hpp"
 #include "ucs/type/result.hpp"
 #include "uct/api/ep.hpp"
+#include "uct/api/peer_bytes.hpp"
 
 namespace ucs::security {
 class key;
@@ -135,6 +136,10 @@ public:
     // The memory that peers reach over this interface; nullptr: they find it by its address, or
     // not at all. Lives as long as the interface.
     [[nodiscard]] virtual memory_domain* domain() noexcept { return nullptr; }
+
+    // The process that sent a message which is being delivered, as the kernel says. 0: the message
+    // is not of this interface, or the transport cannot tell.
+    [[nodiscard]] virtual pid_t sender_process(const peer_bytes&) const noexcept { return 0; }
 
     virtual void set_am_handler(am_id id, const am_handler& handler) = 0;
     virtual void set_error_handler(const error_handler& handler) = 0;

@@ -19,6 +19,7 @@ public:
     ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                            completion* done) override;
 
+    [[nodiscard]] pid_t claimed_process() const noexcept override { return peer_.pid; }
     [[nodiscard]] std::string peer_name() const override;
     void describe(ucs::vfs::directory& into) const override;
 

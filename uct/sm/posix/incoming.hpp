@@ -66,6 +66,9 @@ private:
     void refuse(const std::string& why_not);
 
     ring_reader ring_;
+    [[nodiscard]] bool has_in_ring(const std::byte* place) const noexcept {
+        return memory_.holds(place);
+    }
     state state_ = state::connected;
     std::uint64_t answer_to_ = 0;
     segment memory_;

@@ -156,6 +156,13 @@ ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byt
     return std::unique_ptr<ep>(std::make_unique<posix_ep>(*this, *peer, identity_of(*peer)));
 }
 
+// Asked of few messages, so the way of all of them stays free of it.
+pid_t posix_iface::sender_process(const peer_bytes& message) const noexcept {
+    const auto sender = std::ranges::find_if(
+        rings_, [&](const auto& from) { return from->has_in_ring(message.payload()); });
+    return sender == rings_.end() ? 0 : (*sender)->peer().pid;
+}
+
 void posix_iface::endpoint_failed(posix_ep& which) noexcept {
     ended_.push_back(which);
     need_attention();

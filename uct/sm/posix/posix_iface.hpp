@@ -38,6 +38,7 @@ public:
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const override;
     ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
     [[nodiscard]] memory_domain* domain() noexcept override { return &blocks_; }
+    [[nodiscard]] pid_t sender_process(const peer_bytes& message) const noexcept override;
     void describe(ucs::vfs::directory& into) const override;
 
     // For endpoints.

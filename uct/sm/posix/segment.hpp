@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -35,6 +36,10 @@ public:
 
     [[nodiscard]] std::byte* base() const noexcept { return base_; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] bool holds(const std::byte* place) const noexcept {
+        const std::less<const std::byte*> before;
+        return !before(place, base_) && before(place, base_ + size_);
+    }
 
 private:
     segment(std::byte* base, std::size_t size) noexcept : base_(base), size_(size) {}

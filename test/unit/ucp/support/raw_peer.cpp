@@ -16,6 +16,12 @@ struct outgoing {
     const std::vector<std::byte>* body;
 };
 
+std::vector<const uct::component*> with(const uct::component& first,
+                                        std::vector<const uct::component*> others) {
+    others.insert(others.begin(), &first);
+    return others;
+}
+
 std::size_t pack(void* arg, void* into, std::size_t) {
     const auto& message = *static_cast<const outgoing*>(arg);
     std::memcpy(into, message.header, message.length);
@@ -26,7 +32,9 @@ std::size_t pack(void* arg, void* into, std::size_t) {
     return message.length + message.body->size();
 }
 
-std::unique_ptr<ucp::context> make_context(const uct::sim::sim_component& component,
+}  // namespace
+
+std::unique_ptr<ucp::context> make_context(const std::vector<const uct::component*>& components,
                                            const settings& options) {
     ucs::config::source source = ucs::config::source::empty();
     source.set("HOST_PROBE", "n");
@@ -34,8 +42,7 @@ std::unique_ptr<ucp::context> make_context(const uct::sim::sim_component& compon
         source.set(option, value);
     ucp::context_params params;
     params.features = UCP_FEATURE_TAG;
-    const uct::component* list[] = {&component};
-    return std::move(*ucp::context::create(params, std::move(source), list));
+    return std::move(*ucp::context::create(params, std::move(source), components));
 }
 
 std::unique_ptr<ucp::worker> make_worker(const ucp::context& of) {
@@ -43,8 +50,6 @@ std::unique_ptr<ucp::worker> make_worker(const ucp::context& of) {
     params.name = "tested";
     return std::move(*ucp::worker::create(of, params));
 }
-
-}  // namespace
 
 raw_peer::raw_peer(uct::sim::fabric& network)
     : keys_(ucs::security::key_pair::random()),
@@ -102,10 +107,11 @@ void send_raw(uct::ep& over, uct::am_id id, const void* header, std::size_t leng
     REQUIRE(over.am_bcopy(id, pack, &message) >= 0);
 }
 
-raw_world::raw_world(const settings& options, const uct::sim::parameters& parameters)
+raw_world::raw_world(const settings& options, const uct::sim::parameters& parameters,
+                     const std::vector<const uct::component*>& others)
     : network(1, parameters),
       component(network),
-      context(make_context(component, options)),
+      context(make_context(with(component, others), options)),
       worker(make_worker(*context)),
       peer(network),
       driver_(network) {

@@ -87,10 +87,16 @@ private:
 
 using settings = std::vector<std::pair<std::string, std::string>>;
 
+[[nodiscard]] std::unique_ptr<ucp::context> make_context(
+    const std::vector<const uct::component*>& components, const settings& options);
+[[nodiscard]] std::unique_ptr<ucp::worker> make_worker(const ucp::context& of);
+
 // A worker, a raw peer, and a connected endpoint of the worker to it.
 class raw_world {
 public:
-    explicit raw_world(const settings& options, const uct::sim::parameters& network = {});
+    // The worker has the simulated network and `others`.
+    explicit raw_world(const settings& options, const uct::sim::parameters& network = {},
+                       const std::vector<const uct::component*>& others = {});
     ~raw_world();
 
     // Lets everything happen that can.
