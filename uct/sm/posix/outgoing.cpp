@@ -21,7 +21,8 @@ bool is_full(int error) noexcept {
 }  // namespace
 
 outgoing::outgoing(segment memory, ucs::unique_fd memfd, ucs::unique_fd socket, const hello& said,
-                   std::uint64_t own_socket_id, const listener_identity& receiver) noexcept
+                   std::uint64_t own_socket_id, const listener_identity& receiver,
+                   ucs::log::throttle& complaints) noexcept
     : memory_(std::move(memory)),
       memfd_(std::move(memfd)),
       socket_(std::move(socket)),
@@ -30,11 +31,13 @@ outgoing::outgoing(segment memory, ucs::unique_fd memfd, ucs::unique_fd socket, 
       exchange_(
           receiver.secret.as_key(),
           connection_name{.receiver = receiver.socket_id, .sender = own_socket_id}.as_bytes()),
-      hello_(said) {}
+      hello_(said),
+      complaints_(complaints) {}
 
 ucs::result<std::unique_ptr<outgoing>> outgoing::create(const ring_geometry& geometry,
                                                         std::uint64_t own_socket_id,
-                                                        const listener_identity& receiver) {
+                                                        const listener_identity& receiver,
+                                                        ucs::log::throttle& complaints) {
     auto memory = segment::create(geometry.segment_size());
     if (!memory) return memory.status();
     ucs::unique_fd socket = make_socket();
@@ -49,9 +52,9 @@ ucs::result<std::unique_ptr<outgoing>> outgoing::create(const ring_geometry& geo
     said.bulk_size = geometry.bulk_size;
     said.max_message = geometry.max_message;
     said.segment_size = geometry.segment_size();
-    std::unique_ptr<outgoing> made(new (std::nothrow)
-                                       outgoing(std::move(memory->memory), std::move(memory->fd),
-                                                std::move(socket), said, own_socket_id, receiver));
+    std::unique_ptr<outgoing> made(
+        new (std::nothrow) outgoing(std::move(memory->memory), std::move(memory->fd),
+                                    std::move(socket), said, own_socket_id, receiver, complaints));
     if (made != nullptr) return made;
     ucs::log::error(posix_log, "no connection to the abstract socket hawser-posix-{:016x}: {}",
                     receiver.socket_id, ucs_status_string(UCS_ERR_NO_MEMORY));
@@ -88,7 +91,8 @@ ucs_status_t outgoing::connect() {
 ucs_status_t outgoing::note_silence() {
     if (step_ == step::connect) return note_full_queue();
     if (++silent_looks_ < most_silent_looks) return UCS_OK;
-    ucs::log::warn(posix_log, "pid {}: does not accept the connection for too long", receiver_.pid);
+    complaints_.warn(posix_log, "pid {}: does not accept the connection for too long",
+                     receiver_.pid);
     return UCS_ERR_ENDPOINT_TIMEOUT;
 }
 
@@ -96,14 +100,14 @@ ucs_status_t outgoing::note_full_queue() {
     const bool has_ended = receiver_.has_our_pids &&
                            ::kill(static_cast<pid_t>(receiver_.pid), 0) != 0 && errno == ESRCH;
     if (has_ended) {
-        ucs::log::warn(posix_log,
-                       "pid {}: has ended, and another process has the name of its socket",
-                       receiver_.pid);
+        complaints_.warn(posix_log,
+                         "pid {}: has ended, and another process has the name of its socket",
+                         receiver_.pid);
         return UCS_ERR_UNREACHABLE;
     }
     if (++looks_at_full_queue_ < most_looks_at_full_queue) return UCS_OK;
-    ucs::log::warn(posix_log, "pid {}: the queue of its socket is full for too long",
-                   receiver_.pid);
+    complaints_.warn(posix_log, "pid {}: the queue of its socket is full for too long",
+                     receiver_.pid);
     return UCS_ERR_ENDPOINT_TIMEOUT;
 }
 
@@ -145,10 +149,10 @@ ucs_status_t outgoing::take_reply(std::span<const std::byte> received) {
     const auto said = parse_reply(received);
     const auto proof = said.value ? exchange_.answer(said.value->content) : std::nullopt;
     if (!proof) {
-        ucs::log::warn(posix_log,
-                       "the abstract socket hawser-posix-{:016x} belongs to another process now: "
-                       "it cannot prove that it is the peer, which has ended; no message is sent",
-                       receiver_.socket_id);
+        complaints_.warn(posix_log,
+                         "the abstract socket hawser-posix-{:016x} belongs to another process now: "
+                         "it cannot prove that it is the peer, which has ended; no message is sent",
+                         receiver_.socket_id);
         return UCS_ERR_UNREACHABLE;
     }
     hello_.proof = *proof;
@@ -181,10 +185,10 @@ ucs_status_t outgoing::lost(const char* call, int error) const {
 }
 
 ucs_status_t outgoing::failed(const char* call, int error) const {
-    ucs::log::warn(posix_log, "{} to the abstract socket hawser-posix-{:016x} failed: {}", call,
-                   receiver_.socket_id,
-                   error == ECONNREFUSED ? "nobody listens there, the peer has closed or died"
-                                         : std::strerror(error));
+    complaints_.warn(posix_log, "{} to the abstract socket hawser-posix-{:016x} failed: {}", call,
+                     receiver_.socket_id,
+                     error == ECONNREFUSED ? "nobody listens there, the peer has closed or died"
+                                           : std::strerror(error));
     return status_of_errno(error);
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "ucs/log/throttle.hpp"
 #include "uct/sm/posix/segment.hpp"
 #include "uct/sm/posix/socket.hpp"
 
@@ -26,10 +27,12 @@ struct listener_identity {
 // endpoint is destroyed before the introduction worked. Owner context.
 class outgoing {
 public:
-    // To the receiver's socket; replies come to `own_socket_id`. Failures are logged.
+    // To the receiver's socket; replies come to `own_socket_id`. Failures are logged; those of the
+    // introduction by `complaints`, which outlives this object.
     static ucs::result<std::unique_ptr<outgoing>> create(const ring_geometry& geometry,
                                                          std::uint64_t own_socket_id,
-                                                         const listener_identity& receiver);
+                                                         const listener_identity& receiver,
+                                                         ucs::log::throttle& complaints);
 
     // Introduces the ring, as far as that goes without waiting. UCS_OK: done. UCS_INPROGRESS: call
     // again, when the socket is readable if awaits_reply(), else after a while: a queue of the
@@ -69,7 +72,8 @@ private:
     static constexpr unsigned most_looks_at_full_queue = 120;
 
     outgoing(segment memory, ucs::unique_fd memfd, ucs::unique_fd socket, const hello& said,
-             std::uint64_t own_socket_id, const listener_identity& receiver) noexcept;
+             std::uint64_t own_socket_id, const listener_identity& receiver,
+             ucs::log::throttle& complaints) noexcept;
     ucs_status_t connect();
     ucs_status_t note_full_queue();
     [[nodiscard]] ucs_status_t check_listener() const;
@@ -92,6 +96,7 @@ private:
     unsigned silent_looks_ = 0;
     unsigned looks_at_full_queue_ = 0;
     std::vector<completion*> flushes_;
+    ucs::log::throttle& complaints_;
 };
 
 }  // namespace uct::posix

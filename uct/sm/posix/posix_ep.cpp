@@ -39,7 +39,8 @@ const posix_iface& posix_ep::owner() const noexcept {
 }
 
 ucs_status_t posix_ep::connect() noexcept {
-    auto made = outgoing::create(owner().geometry(), owner().socket_id(), receiver_);
+    auto made = outgoing::create(owner().geometry(), owner().socket_id(), receiver_,
+                                 owner().not_connected());
     if (!made) {
         owner().turn_away(receiver_.socket_id);
         fail(made.status());
