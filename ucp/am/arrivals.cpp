@@ -82,6 +82,11 @@ void no_memory(worker& owner, wire::am_word word, std::uint64_t length) {
                            length, word.id);
 }
 
+// With the block's header and the request.
+std::uint64_t cost_of(std::uint64_t fetched_bytes) noexcept {
+    return fetched_bytes + sizeof(am_block) + sizeof(request);
+}
+
 // Returns whether the peer may begin one more message of which not all is here. Memory for the
 // whole of it is taken at its beginning. The parts of messages of one endpoint follow each other,
 // so a peer in order has a few of them under way, and none that is longer than the memory of this
@@ -286,8 +291,10 @@ void am_receiver::announce(const am_handler& to, const arrival& what, ep& from, 
     }
 }
 
+// Peers announce as many as they like, and memory for each is taken at once.
 void am_receiver::fetch(const arrival& what, ep& from, announced offer) {
-    am_block* const block = blocks_.get(offer.total, what.word.header_length);
+    const bool fits = fetching_ < most_fetching_ && offer.total <= most_fetching_ - fetching_;
+    am_block* const block = fits ? blocks_.get(offer.total, what.word.header_length) : nullptr;
     request* const receive = block == nullptr ? nullptr : owner_.requests().get();
     if (receive == nullptr) {
         if (block != nullptr) blocks_.put(*block);
@@ -310,6 +317,7 @@ void am_receiver::fetch(const arrival& what, ep& from, announced offer) {
     state.buffer.init(block->data(), offer.total, ucp_dt_make_contig(1));
     state.info = {0, offer.total};
     state.begin_transfer();
+    fetching_ += cost_of(offer.total);
     receive->via = &from;
     from.add_recv(*receive);
     rndv_receive(*receive, from, std::move(offer));
@@ -318,6 +326,7 @@ void am_receiver::fetch(const arrival& what, ep& from, announced offer) {
 void am_receiver::fetched(void* handle, ucs_status_t status, std::size_t, void* arg) {
     am_receiver& self = request::of(handle).owner->messages();
     am_block& block = *static_cast<am_block*>(arg);
+    self.fetching_ -= cost_of(block.length);
     if (status == UCS_OK) {
         self.whole(block);
     } else {

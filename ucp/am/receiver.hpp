@@ -8,6 +8,7 @@
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
 #include "ucp/eager/assembly.hpp"
+#include "ucs/sys/physical_memory.hpp"
 #include "ucs/vfs/directory.hpp"
 #include "uct/api/iface.hpp"
 
@@ -33,6 +34,10 @@ public:
                                   const operation& params);
     // See ucp_am_data_release.
     void release(am_block& kept);
+
+    // Changes how much memory messages may take that peers announce and the program wants whole: by
+    // default, as much as the machine has.
+    void limit_fetching(std::uint64_t bytes) noexcept { most_fetching_ = bytes; }
 
     // Blocks that the program has.
     [[nodiscard]] std::size_t kept_count() const noexcept;
@@ -73,6 +78,9 @@ private:
     worker& owner_;
     am_handler_table handlers_;
     am_block_pool blocks_;
+    // Bytes of announced messages that are under way to here, and how many may be.
+    std::uint64_t fetching_ = 0;
+    std::uint64_t most_fetching_ = ucs::sys::physical_memory();
     ucs::datastruct::auto_list<am_block, &am_block::kept_hook> kept_;
 };
 

@@ -195,6 +195,38 @@ TEST_CASE("active messages that there is no memory for are told of less and less
     CHECK(got.calls == 0);
 }
 
+TEST_CASE("peers that announce messages and never send them take a bounded part of memory") {
+    raw_world in(announced);
+    handler got;
+    in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    in.worker->messages().limit_fetching(1'000'000);
+    const test::log_capture log;
+    const auto told = [&] { return in.peer.received<wire::ats_header>(wire::rndv_ats); };
+    std::uint64_t number = 0;
+    const auto announce = [&](std::uint64_t total) {
+        in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), total, in.ep_id(), ++number, 0, 0});
+        in.settle();
+    };
+    SECTION("few large ones") {
+        announce(600'000);
+        CHECK(told().empty());
+        announce(600'000);
+    }
+    SECTION("many small ones") {
+        while (told().empty() && number < 10'000)
+            announce(1);
+        CHECK(number > 100);
+    }
+    REQUIRE(told().size() == 1);
+    CHECK(told()[0].request == number);
+    CHECK(told()[0].status == UCS_ERR_NO_MEMORY);
+    CHECK(log.count("out of memory") == 1);
+    in.peer_closes();  // what was under way ends, and others may follow
+    in.close_by_force();
+    in.settle();
+    CHECK(got.calls == 0);
+}
+
 TEST_CASE("who announces a message is told when its receiver closes while the program has it") {
     // It waited for ever.
     raw_world in(announced);
