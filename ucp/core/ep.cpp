@@ -31,11 +31,25 @@ ep::~ep() {
     enter(state::closed);
     if (last_word_.pending_hook.is_linked()) remote_->am().pending_remove(last_word_);
     by_socket_.reset();
+    end_uninvited();
     remote_->detach(*this);
+}
+
+void ep::come_uninvited() noexcept {
+    uninvited_ = true;
+    remote_->uninvited().add();
+    owner_.uninvited().add();
+}
+
+void ep::end_uninvited() noexcept {
+    if (!std::exchange(uninvited_, false)) return;
+    remote_->uninvited().remove();
+    owner_.uninvited().remove();
 }
 
 void ep::adopt(const ep_params& params, std::string name) noexcept {
     user_owned_ = true;
+    end_uninvited();
     unwanted_hook.unlink();
     error_mode_ = params.error_mode;
     error_handler_ = params.error_handler;

@@ -202,6 +202,9 @@ public:
     // those that are to be destroyed.
     ucs::datastruct::auto_unlink_hook unwanted_hook;
 
+    // A request of the peer made it; counted until the program asks for it or it is gone.
+    void come_uninvited() noexcept;
+
     // The worker goes: everything ends without callbacks to the peer.
     void abort_for_destruction() { abort_all(UCS_ERR_CANCELED); }
     // Whether a user's ucp_ep_create may take this endpoint, which a peer's request made.
@@ -216,6 +219,7 @@ public:
     void refresh_protocols() noexcept;
 
 private:
+    void end_uninvited() noexcept;
     void connect();
     void ask_for_connection();
     void become_ready();
@@ -266,6 +270,7 @@ private:
     std::uint64_t number_;
     wireup::state state_ = wireup::state::idle;
     bool user_owned_ = false;
+    bool uninvited_ = false;
     bool no_loopback_ = false;
     bool draining_ = false;  // what waited is started; others wait behind it
     bool checking_ = false;  // flushes and fences that wait

@@ -8,6 +8,7 @@
 #include "ucp/address/address.hpp"
 #include "ucp/core/control.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/core/uninvited.hpp"
 #include "ucp/rma/striped.hpp"
 #include "ucp/rndv/lent.hpp"
 #include "ucp/tag/announce_limit.hpp"
@@ -218,6 +219,8 @@ public:
     // Somebody may take it, see first_unowned.
     void offer(ep& made) noexcept { unowned_.push_back(made); }
     void detach(ep& user) noexcept;
+    // Its endpoints that the program has not asked for.
+    [[nodiscard]] uninvited_count& uninvited() noexcept { return uninvited_; }
     [[nodiscard]] std::uint64_t next_number() const noexcept { return next_number_; }
     // Our endpoint that a request of the peer belongs to: the one with the same number that is not
     // connected yet, or the one that a repeated request made. nullptr: a new one is needed.
@@ -389,6 +392,7 @@ private:
     ucs::datastruct::auto_list<ep, &ep::unwanted_hook> unowned_;
     ucs::datastruct::list<request, &request::active_hook> kept_;
     ucs::datastruct::list<lent_memory, &lent_memory::hook> lent_;
+    uninvited_count uninvited_;
     std::uint64_t next_number_ = 0;
     std::uint64_t stopped_ep_ = 0;
     std::uint32_t stopped_round_ = 0;

@@ -489,7 +489,12 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
     const peer_use kept(*from);
     ep* mine = from->find_for_request(number, request.ep);
     if (mine == nullptr) {
+        if (!takes_uninvited(*from)) {
+            refuse(evidence::proof, request, address);
+            return nullptr;
+        }
         mine = new ep(*this, *from, number);
+        mine->come_uninvited();
         if (!is_apart) from->offer(*mine);
     }
     // Who comes without pairs is answered without.

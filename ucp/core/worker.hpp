@@ -16,6 +16,7 @@
 #include "ucp/core/keepalive.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/core/request_pool.hpp"
+#include "ucp/core/uninvited.hpp"
 #include "ucp/eager/assembler.hpp"
 #include "ucp/rndv/rate_book.hpp"
 #include "ucp/rndv/reuse_book.hpp"
@@ -99,6 +100,9 @@ public:
     ucs::datastruct::secret_id_table<request*>& recv_ids() noexcept { return recv_ids_; }
     // By which it touches registered memory for peers.
     [[nodiscard]] mem::visitor& visitor() noexcept { return visitor_; }
+
+    // Endpoints of all peers that the program has not asked for.
+    [[nodiscard]] uninvited_count& uninvited() noexcept { return uninvited_; }
 
     // For lines about what a peer sent wrong, its interfaces' included.
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
@@ -263,6 +267,8 @@ private:
     using peer_table = std::unordered_multimap<std::uint64_t, std::unique_ptr<peer>>;  // by uid
 
     // Makes a peer that is never in the table and goes with its last use.
+    // Returns whether one more endpoint may be made that a request of the peer asks for.
+    [[nodiscard]] bool takes_uninvited(peer& by) noexcept;
     [[nodiscard]] peer& add_passing_peer(const ucs::security::public_key& identity,
                                          std::span<const std::byte> packed);
     // The peer by which a worker is refused that is not known otherwise. nullptr: as many workers
@@ -370,6 +376,7 @@ private:
     using refused_list = ucs::datastruct::auto_list<peer, &peer::refused_hook>;
     std::array<refused_list, 2> refused_peers_;
     ucs::log::throttle dropped_refusals_;
+    uninvited_count uninvited_;
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
     bool ending_ = false;                   // it is being destroyed

@@ -3,6 +3,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/wireup/messages.hpp"
+#include "ucs/sys/physical_memory.hpp"
 
 namespace ucp {
 
@@ -13,6 +14,15 @@ constexpr std::ptrdiff_t most_refused = 64;  // workers at once, each over a lan
 constexpr ucs::time::nanoseconds time_to_refuse = 2 * ucs::time::second;
 
 }  // namespace
+
+bool worker::takes_uninvited(peer& by) noexcept {
+    static const std::size_t most = uninvited_count::most_of_all(ucs::sys::physical_memory());
+    if (by.uninvited().now() < uninvited_count::most_of_one && uninvited_.now() < most) return true;
+    rejected_.warn(wireup_log,
+                   "worker {:x} asks for one endpoint too many: peers have made {} here, and it {}",
+                   by.uid(), uninvited_.now(), by.uninvited().now());
+    return false;
+}
 
 peer& worker::add_passing_peer(const ucs::security::public_key& identity,
                                std::span<const std::byte> packed) {
