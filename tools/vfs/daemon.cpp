@@ -17,6 +17,7 @@
 
 #include "tools/common/failure.hpp"
 #include "tools/vfs/doors.hpp"
+#include "ucs/sys/close_aside.hpp"
 #include "ucs/sys/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 #include "ucs/vfs/wire.hpp"
@@ -51,9 +52,10 @@ ucs::unique_fd take_name(const std::string& key) {
         throw failure(
             fmt::format("the socket for commands cannot be made: {}", std::strerror(error)));
     }
-    const ucs::unique_fd other = names::connect_to(name);
+    ucs::unique_fd other = names::connect_to(name);
     const auto who = other ? ucs::sys::read_peer_credentials(other.get()) : std::nullopt;
     if (who && !who->is_own_user()) {
+        ucs::sys::close_aside(std::move(other));
         throw failure(
             fmt::format("user {} has taken the name of this user's ucx_vfs; choose "
                         "another by UCX_VFS_SOCK_PATH, here and for the processes",
@@ -130,6 +132,7 @@ void mount_daemon::call(const std::string& door) {
                              who && who->pid == 0 ? "its process is not visible from here, it runs "
                                                     "in another pid namespace"
                                                   : "it belongs to another user"));
+        ucs::sys::close_aside(std::move(called.connection));
         return;
     }
     called.pid = who->pid;
@@ -209,10 +212,15 @@ void mount_daemon::drop(process& gone) {
 }
 
 void mount_daemon::accept_command() {
+    if (ucs::sys::closes_too_many()) return;
     ucs::unique_fd caller(
         ::accept4(commands_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    const auto who = caller ? ucs::sys::read_peer_credentials(caller.get()) : std::nullopt;
-    if (!who || !who->is_own_user()) return;
+    if (!caller) return;
+    const auto who = ucs::sys::read_peer_credentials(caller.get());
+    if (!who || !who->is_own_user()) {
+        ucs::sys::close_aside(std::move(caller));
+        return;
+    }
     pollfd waiting{caller.get(), POLLIN, 0};
     if (::poll(&waiting, 1, look_every_ms) <= 0) return;
     bool over = false;
@@ -223,9 +231,12 @@ void mount_daemon::accept_command() {
 }
 
 void stop_daemon(const std::string& key) {
-    const ucs::unique_fd connection = names::connect_to(names::daemon_name(::geteuid(), key));
+    ucs::unique_fd connection = names::connect_to(names::daemon_name(::geteuid(), key));
     const auto who = connection ? ucs::sys::read_peer_credentials(connection.get()) : std::nullopt;
-    if (!who || !who->is_own_user()) throw failure("no ucx_vfs of this user runs");
+    if (!who || !who->is_own_user()) {
+        if (who) ucs::sys::close_aside(std::move(connection));
+        throw failure("no ucx_vfs of this user runs");
+    }
     (void)wire::send(connection.get(), wire::kind::stop);
     pollfd ends{connection.get(), POLLIN, 0};
     if (::poll(&ends, 1, stop_limit_ms) <= 0) {

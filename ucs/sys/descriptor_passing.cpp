@@ -28,7 +28,30 @@ unique_fd take_descriptors(msghdr& from) noexcept {
     return first;
 }
 
+// Of Linux 6.16; headers of before do not have it.
+#ifndef SO_PASSRIGHTS
+constexpr int SO_PASSRIGHTS = 83;
+#endif
+
+void pass_rights(int socket, int whether) noexcept {
+    (void)::setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &whether, sizeof whether);
+}
+
 }  // namespace
+
+void forbid_descriptors(int socket) noexcept {
+    pass_rights(socket, 0);
+}
+
+void allow_descriptors(int socket) noexcept {
+    pass_rights(socket, 1);
+}
+
+bool may_hold_descriptors(int socket) noexcept {
+    int whether = 1;
+    socklen_t length = sizeof whether;
+    return ::getsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &whether, &length) != 0 || whether != 0;
+}
 
 bool received_message::nothing_yet() const noexcept {
     return length < 0 && (error == EAGAIN || error == EWOULDBLOCK);

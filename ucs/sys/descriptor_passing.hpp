@@ -1,4 +1,4 @@
-// Messages of Unix sockets that carry a descriptor.
+// Descriptors that go over Unix sockets, wanted ones and others.
 #pragma once
 
 #include <sys/types.h>
@@ -27,5 +27,14 @@ struct received_message {
 // The next message. A signal does not end it.
 [[nodiscard]] received_message receive_with_descriptor(int socket,
                                                        std::span<std::byte> into) noexcept;
+
+// Whoever is connected to a Unix socket may send descriptors to it, and what nobody has received is
+// closed with the socket, which may take as long as the sender likes. So a socket whose other end
+// is not known yet forbids them: the sender's call fails. Accepted sockets inherit it from the
+// listening one. Kernels before Linux 6.16 cannot, and nothing happens: close_aside helps there.
+void forbid_descriptors(int socket) noexcept;
+void allow_descriptors(int socket) noexcept;
+// Whether a descriptor may wait in the socket.
+[[nodiscard]] bool may_hold_descriptors(int socket) noexcept;
 
 }  // namespace ucs::sys

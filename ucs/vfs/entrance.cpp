@@ -8,7 +8,9 @@
 #include <cstring>
 
 #include "ucs/log/log.hpp"
+#include "ucs/sys/close_aside.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/sys/descriptor_passing.hpp"
 #include "ucs/sys/peer_credentials.hpp"
 #include "ucs/vfs/names.hpp"
 #include "ucs/vfs/service.hpp"
@@ -50,13 +52,16 @@ entrance::~entrance() {
 
 // One at a time: who calls in a row waits for the next turns.
 void entrance::let_in() {
+    if (sys::closes_too_many()) return;
     unique_fd caller = sys::accept_within_budget(listener_.get());
     if (!caller) return;
     const auto peer = sys::read_peer_credentials(caller.get());
     if (!peer || !peer->is_own_user()) {
         log::debug(self, "a process of another user wanted to look into this one: refused");
+        sys::close_aside(std::move(caller));
         return;
     }
+    sys::allow_descriptors(caller.get());
     service::attach(std::move(caller), module_folder_);
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/sys/descriptor_passing.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/uuid.hpp"
 
@@ -14,8 +15,10 @@ namespace ucs::vfs {
 namespace {
 
 unique_fd make_socket() noexcept {
-    return sys::within_budget(
+    unique_fd made = sys::within_budget(
         unique_fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
+    if (made) sys::forbid_descriptors(made.get());
+    return made;
 }
 
 }  // namespace

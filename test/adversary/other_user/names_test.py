@@ -6,6 +6,7 @@ that has ended must fail, whoever listens at its name."""
 
 import os
 import socket
+import struct
 import unittest
 
 from harness import Case, Peer
@@ -92,6 +93,61 @@ class Neighbours(Case):
             one.connect(0, other)
             other.connect(0, one)
             self.exchange(one, 0, other, 0, 10)
+
+    def test_descriptors_that_are_closed_slowly(self):
+        """A TCP socket that lingers for long keeps whoever closes it waiting: the worker must not be that one."""
+        with Peer("posix,self", as_user(VICTIM)) as one, Peer("posix,self", as_user(VICTIM)) as other:
+            for peer in (one, other):
+                peer.init()
+            with Trap(STRANGER, abstract_names(one.pid, "hawser-posix-")[0]):
+                one.ok("progress 0.2")
+                self.assertEqual(len(one.lines("it belongs to user")), 1, one.log())
+                one.connect(0, other)
+                other.connect(0, one)
+                self.exchange(one, 0, other, 0, 10)
+
+
+class Trap:
+    """Connects as that user and sends a TCP socket that lingers for an hour, of which nobody else has a copy then."""
+
+    REFUSED = 3
+
+    def __init__(self, user, name):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            sender = socket.create_connection(listener.getsockname())
+            self.receiver = listener.accept()[0]
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+        sender.setblocking(False)
+        try:
+            while True:
+                sender.send(bytes(65536))
+        except BlockingIOError:
+            pass
+        child = os.fork()
+        if child == 0:
+            os.setresuid(user, user, user)
+            os._exit(self.send(name, sender))  # closes nothing, so that it does not wait
+        result = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if result == self.REFUSED:
+            sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 0, 0))
+        elif result != 0:
+            raise AssertionError("the stranger cannot send")
+        sender.close()
+
+    def send(self, name, descriptor):
+        stranger = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stranger.connect("\0" + name[1:])
+        try:
+            socket.send_fds(stranger, [b"x"], [descriptor.fileno()])
+        except PermissionError:
+            return self.REFUSED  # by the kernel, which the worker has told to (from Linux 6.16 on)
+        return 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.receiver.close()
 
 
 if __name__ == "__main__":

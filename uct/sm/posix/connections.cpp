@@ -6,7 +6,9 @@
 #include <cstring>
 #include <new>
 
+#include "ucs/sys/close_aside.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
+#include "ucs/sys/descriptor_passing.hpp"
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/posix_iface.hpp"
 
@@ -18,11 +20,15 @@ namespace {
 // do not keep the queue full.
 constexpr unsigned senders_at_once = 64;
 constexpr unsigned accepts_at_once = 1024;
+// Of processes of this user, which may open connections and say nothing.
+constexpr std::size_t most_connecting = 512;
 }  // namespace
 
 bool posix_iface::accept_some() {
     unsigned senders = 0;
     for (unsigned i = 0; i < accepts_at_once && senders < senders_at_once; ++i) {
+        if (ucs::sys::closes_too_many()) return false;
+        if (connecting_.size() >= most_connecting && !drop_silent()) return false;
         ucs::unique_fd socket = ucs::sys::accept_within_budget(listener_.get());
         if (!socket) {
             accept_failed(errno);
@@ -31,6 +37,19 @@ bool posix_iface::accept_some() {
         if (admit(std::move(socket))) ++senders;
     }
     return true;
+}
+
+// Senders that have been silent for long make room. False: there are none, and others wait in the
+// queue of the socket.
+bool posix_iface::drop_silent() noexcept {
+    return 0 < std::erase_if(connecting_, [this](const auto& each) {
+               if (!each->is_silent()) return false;
+               rejected().warn(posix_log, "pid {} has connected and says nothing: it makes room",
+                               each->peer().pid);
+               events_.remove(each->socket());
+               each->end(packet_kind::refused);
+               return true;
+           });
 }
 
 void posix_iface::accept_the_rest() {
@@ -46,6 +65,7 @@ void posix_iface::accept_failed(int error) {
     // EINVAL: the queue of a socket that was shut down is empty.
     const bool empty = error == EAGAIN || error == EINVAL;
     if (empty) accept_complained_ = false;
+    if (error == EMFILE || error == ENFILE) drop_silent();
     if (empty || error == EINTR || error == ECONNABORTED || accept_complained_) return;
     accept_complained_ = true;
     ucs::log::warn(posix_log, "a connection cannot be accepted, peers must wait: {}",
@@ -57,6 +77,7 @@ bool posix_iface::admit(ucs::unique_fd socket) noexcept {
     const auto peer = peer_of(socket.get());
     if (!peer) return false;
     if (peer->is_own_user_or_root()) {
+        ucs::sys::allow_descriptors(socket.get());
         begin(std::move(socket), *peer);
         return true;
     }
@@ -65,6 +86,7 @@ bool posix_iface::admit(ucs::unique_fd socket) noexcept {
                     "{} and root are let in",
                     peer->pid, peer->uid, ::geteuid());
     send_plain_packet(socket.get(), packet_kind::refused);
+    ucs::sys::close_aside(std::move(socket));
     return false;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ucs/log/throttle.hpp"
+#include "ucs/time/clock.hpp"
 #include "uct/sm/posix/ring_reader.hpp"
 #include "uct/sm/posix/segment.hpp"
 #include "uct/sm/posix/socket.hpp"
@@ -32,7 +33,11 @@ public:
     // `own` and `rejected` belong to the interface and outlive this object.
     incoming(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer,
              const receiver_identity& own, ucs::log::throttle& rejected) noexcept
-        : socket_(std::move(socket)), peer_(peer), own_(own), rejected_(rejected) {}
+        : socket_(std::move(socket)),
+          peer_(peer),
+          own_(own),
+          rejected_(rejected),
+          since_(ucs::time::now()) {}
 
     // Reads the socket: answers the challenge, takes the hello, or notices that the sender is gone
     // or misbehaves. Refusals are logged.
@@ -52,10 +57,18 @@ public:
     [[nodiscard]] bool is_connecting() const noexcept {
         return state_ == state::connected || state_ == state::challenged;
     }
+    // Has owed its challenge or its hello for so long that it may make room for others.
+    [[nodiscard]] bool is_silent() const noexcept {
+        constexpr ucs::time::nanoseconds time_to_say = 60 * ucs::time::second;
+        return is_connecting() && ucs::time::now() - since_ > time_to_say;
+    }
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }
     [[nodiscard]] const ucs::sys::peer_credentials& peer() const noexcept { return peer_; }
     // The socket on which its sender receives, as it says.
     [[nodiscard]] std::uint64_t answer_to() const noexcept { return answer_to_; }
+    [[nodiscard]] bool has_in_ring(const std::byte* place) const noexcept {
+        return memory_.holds(place);
+    }
     [[nodiscard]] ring_reader& ring() noexcept { return ring_; }
     [[nodiscard]] const ring_reader& ring() const noexcept { return ring_; }
 
@@ -66,9 +79,6 @@ private:
     void refuse(const std::string& why_not);
 
     ring_reader ring_;
-    [[nodiscard]] bool has_in_ring(const std::byte* place) const noexcept {
-        return memory_.holds(place);
-    }
     state state_ = state::connected;
     std::uint64_t answer_to_ = 0;
     segment memory_;
@@ -77,6 +87,7 @@ private:
     const receiver_identity& own_;
     std::optional<ucs::security::responder> exchange_;  // until its ring is open
     ucs::log::throttle& rejected_;
+    const ucs::time::nanoseconds since_;
 };
 
 }  // namespace uct::posix

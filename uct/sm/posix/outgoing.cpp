@@ -6,7 +6,9 @@
 #include <csignal>
 #include <cstring>
 #include <new>
+#include <utility>
 
+#include "ucs/sys/close_aside.hpp"
 #include "uct/sm/posix/log.hpp"
 
 namespace uct::posix {
@@ -112,17 +114,19 @@ ucs_status_t outgoing::note_full_queue() {
 }
 
 // Before anything is sent. Root may be the listener of everybody.
-ucs_status_t outgoing::check_listener() const {
+ucs_status_t outgoing::check_listener() {
     const auto found = peer_of(socket_.get());
     if (!found) return found.status();
     const bool has_user =
         found->is_own_user_or_root() || (receiver_.has_our_uids && found->uid == receiver_.uid);
     const bool has_pid = !receiver_.has_our_pids || found->pid == static_cast<pid_t>(receiver_.pid);
     if (has_user && has_pid) return UCS_OK;
-    ucs::log::warn(posix_log,
-                   "the abstract socket hawser-posix-{:016x} belongs to pid {} of user {} now, and "
-                   "not to pid {}: the peer has ended, and nothing is sent",
-                   receiver_.socket_id, found->pid, found->uid, receiver_.pid);
+    complaints_.warn(
+        posix_log,
+        "the abstract socket hawser-posix-{:016x} belongs to pid {} of user {} now, and "
+        "not to pid {}: the peer has ended, and nothing is sent",
+        receiver_.socket_id, found->pid, found->uid, receiver_.pid);
+    ucs::sys::close_aside(std::move(socket_));
     return UCS_ERR_UNREACHABLE;
 }
 

@@ -76,7 +76,7 @@ private:
              ucs::log::throttle& complaints) noexcept;
     ucs_status_t connect();
     ucs_status_t note_full_queue();
-    [[nodiscard]] ucs_status_t check_listener() const;
+    [[nodiscard]] ucs_status_t check_listener();
     ucs_status_t send_challenge();
     ucs_status_t read_reply();
     ucs_status_t take_reply(std::span<const std::byte> received);

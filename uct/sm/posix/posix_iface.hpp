@@ -66,6 +66,7 @@ private:
     // Connections (connections.cpp).
     // Returns whether more senders may wait.
     bool accept_some();
+    bool drop_silent() noexcept;
     void accept_the_rest();
     bool admit(ucs::unique_fd socket) noexcept;
     void begin(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer) noexcept;

@@ -34,8 +34,10 @@ struct socket_name {
 }  // namespace
 
 ucs::unique_fd make_socket() noexcept {
-    return ucs::sys::within_budget(
+    ucs::unique_fd made = ucs::sys::within_budget(
         ucs::unique_fd{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)});
+    if (made) ucs::sys::forbid_descriptors(made.get());
+    return made;
 }
 
 ucs::result<ucs::unique_fd> listen_on(std::uint64_t id) {

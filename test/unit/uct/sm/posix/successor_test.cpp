@@ -1,5 +1,7 @@
 // A process that binds the socket name of an interface that has gone gets nothing.
+#include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,7 +9,9 @@
 #include <csignal>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/virtual_time.hpp"
 #include "test/unit/uct/sm/posix/fixture.hpp"
+#include "ucs/sys/descriptor_passing.hpp"
 #include "uct/sm/posix/socket.hpp"
 
 using namespace uct;
@@ -111,6 +115,7 @@ public:
     void accept() {
         caller_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         REQUIRE(caller_);
+        ucs::sys::allow_descriptors(caller_.get());
     }
     [[nodiscard]] posix::packet receive() const { return posix::receive_packet(caller_.get()); }
     // As a receiver whose worker has that secret.
@@ -278,6 +283,45 @@ TEST_CASE("posix: connections of another user do not keep a sender waiting", "[p
     b.progress();
     b.progress();
     CHECK(b.received.size() == 1);
+    REQUIRE(::waitpid(child, nullptr, 0) == child);
+}
+
+TEST_CASE("posix: processes of this user that connect and say nothing make room for others",
+          "[posix]") {
+    const test::virtual_time time;
+    node a, b;
+    const auto socket_id = sm::parse_posix_address(b.address())->socket_id;
+    constexpr int crowd = 600;
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        std::vector<ucs::unique_fd> all(crowd);
+        for (ucs::unique_fd& each : all) {
+            each = posix::make_socket();
+            while (posix::connect_to(each.get(), socket_id) == EAGAIN)
+                ::sched_yield();
+        }
+        static_cast<void>(!::write(ends[1], "x", 1));
+        ::pause();
+    }
+    char connected = 0;
+    while (::read(ends[0], &connected, 1) != 1)
+        b.progress();
+    const auto ep = a.connect_to(b.address());
+    REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
+    const auto both = [&] {
+        for (int i = 0; i < 100; ++i) {
+            a.progress();
+            b.progress();
+        }
+        return b.received.size();
+    };
+    CHECK(both() == 0);
+    test::virtual_time::now += 61 * ucs::time::second;
+    CHECK(both() == 1);
+    ::kill(child, SIGKILL);
     REQUIRE(::waitpid(child, nullptr, 0) == child);
 }
 

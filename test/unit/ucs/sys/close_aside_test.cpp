@@ -1,0 +1,113 @@
+// Sockets of strangers that hold a TCP socket which lingers.
+#include "ucs/sys/close_aside.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <thread>
+#include <vector>
+
+#include "ucs/sys/descriptor_passing.hpp"
+
+using namespace ucs;
+
+namespace {
+
+const auto no_bytes = std::as_bytes(std::span("x", 1));
+
+// A TCP connection whose sending end keeps who closes it waiting, until the receiving end closes.
+struct lingering {
+    lingering() {
+        const unique_fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof at;
+        REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+        REQUIRE(::listen(listener.get(), 1) == 0);
+        REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+        sender = unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        REQUIRE(::connect(sender.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+        receiver = unique_fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        REQUIRE(receiver);
+        const struct linger hour { 1, 3600 };
+        REQUIRE(::setsockopt(sender.get(), SOL_SOCKET, SO_LINGER, &hour, sizeof hour) == 0);
+        const std::vector<char> bytes(1 << 16);
+        while (::send(sender.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+        }
+    }
+    unique_fd sender;
+    unique_fd receiver;
+};
+
+struct unix_pair {
+    unix_pair() {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+        ours = unique_fd(ends[0]);
+        theirs = unique_fd(ends[1]);
+    }
+    unique_fd ours;
+    unique_fd theirs;
+};
+
+void wait_until_closed(const unique_fd& other_end) {
+    char byte = 0;
+    while (::send(other_end.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno == EAGAIN)
+        std::this_thread::yield();
+}
+
+}  // namespace
+
+TEST_CASE("a stranger's socket that lingers keeps a thread waiting, and not the caller") {
+    lingering trap;
+    unix_pair first;
+    REQUIRE(sys::send_with_descriptor(first.theirs.get(), no_bytes, trap.sender.get()) == 0);
+    trap.sender.reset();
+    sys::close_aside(std::move(first.ours));
+    // The thread cannot end before `trap.receiver` closes, so this is reached only by who did not
+    // wait for it. More sockets wait behind the first one.
+    CHECK_FALSE(sys::closes_too_many());
+    std::vector<unix_pair> more(65);
+    for (unix_pair& each : more)
+        sys::close_aside(std::move(each.ours));
+    CHECK(sys::closes_too_many());
+    trap.receiver.reset();
+    for (const unix_pair& each : more)
+        wait_until_closed(each.theirs);
+    CHECK_FALSE(sys::closes_too_many());
+}
+
+TEST_CASE("a socket that forbids descriptors gets none, also before it is accepted") {
+    const unix_pair probe;
+    sys::forbid_descriptors(probe.ours.get());
+    if (sys::may_hold_descriptors(probe.ours.get())) {
+        WARN("this kernel cannot forbid descriptors (it came with Linux 6.16)");
+        return;
+    }
+    const unique_fd any(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    CHECK(sys::send_with_descriptor(probe.theirs.get(), no_bytes, any.get()) == EPERM);
+    CHECK(sys::send_with_descriptor(probe.theirs.get(), no_bytes, -1) == 0);
+
+    const unique_fd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sys::forbid_descriptors(listener.get());
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), sizeof at.sun_family) == 0);
+    socklen_t length = sizeof at;
+    REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+    REQUIRE(::listen(listener.get(), 1) == 0);
+    const unique_fd caller(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(caller.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+    CHECK(sys::send_with_descriptor(caller.get(), no_bytes, any.get()) == EPERM);
+    const unique_fd accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    CHECK_FALSE(sys::may_hold_descriptors(accepted.get()));
+    sys::allow_descriptors(accepted.get());
+    CHECK(sys::send_with_descriptor(caller.get(), no_bytes, any.get()) == 0);
+}

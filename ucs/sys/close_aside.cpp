@@ -1,0 +1,93 @@
+#include "ucs/sys/close_aside.hpp"
+
+#include <dlfcn.h>
+
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/sys/fork_watch.hpp"
+
+namespace ucs::sys {
+namespace {
+
+constexpr std::size_t most_waiting = 64;
+
+// The sockets, and whether a thread closes them. One thread at most; it ends when none is left.
+struct closing {
+    std::mutex lock;
+    std::vector<unique_fd> waiting;
+    bool has_thread = false;
+    // Only the thread that forked is there in the child; the next socket starts another one.
+    const fork_watch in_child{[](void* self) noexcept {
+                                  auto& state = *static_cast<closing*>(self);
+                                  new (&state.lock) std::mutex;
+                                  state.has_thread = false;
+                              },
+                              this};
+};
+
+// Never destroyed: the thread may outlive everything else.
+closing& all() {
+    static auto* const state = new closing;
+    return *state;
+}
+
+unique_fd take_next(closing& from) noexcept {
+    const std::lock_guard guard(from.lock);
+    if (from.waiting.empty()) {
+        from.has_thread = false;
+        return {};
+    }
+    unique_fd next = std::move(from.waiting.back());
+    from.waiting.pop_back();
+    return next;
+}
+
+void close_all(closing& of) noexcept {
+    while (unique_fd next = take_next(of))
+        next.reset();
+}
+
+// The thread's code must not be unloaded under it.
+void keep_library() noexcept {
+    Dl_info self;
+    if (::dladdr(reinterpret_cast<const void*>(&keep_library), &self) == 0) return;
+    (void)::dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void start_thread(closing& of) {
+    keep_library();
+    std::thread([&of] { close_all(of); }).detach();
+    of.has_thread = true;
+}
+
+}  // namespace
+
+void close_aside(unique_fd socket) noexcept {
+    if (!may_hold_descriptors(socket.get())) return;
+    try {
+        closing& state = all();
+        const std::lock_guard guard(state.lock);
+        state.waiting.reserve(state.waiting.size() + 1);
+        if (!state.has_thread) start_thread(state);
+        state.waiting.push_back(std::move(socket));
+    } catch (const std::exception&) {
+        // No memory or no thread: `socket` is closed with this call.
+    }
+}
+
+bool closes_too_many() noexcept {
+    try {
+        closing& state = all();
+        const std::lock_guard guard(state.lock);
+        return state.waiting.size() >= most_waiting;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
+}  // namespace ucs::sys
