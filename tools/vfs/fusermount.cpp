@@ -1,12 +1,15 @@
 #include "tools/vfs/fusermount.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -21,6 +24,22 @@ namespace tools::vfs {
 namespace {
 
 constexpr const char* program = "fusermount3";
+constexpr int longest_run_ms = 20'000;
+constexpr int longest_kill_ms = 1'000;
+
+// The exit status, or -1. A child that hangs (in a file system that does not answer, say) is killed
+// after a while; one that does not even take that is left alone.
+int wait_for(pid_t child) {
+    const ucs::unique_fd life(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+    pollfd ends{life.get(), POLLIN, 0};
+    if (!life || ::poll(&ends, 1, longest_run_ms) <= 0) {
+        ::kill(child, SIGKILL);
+        (void)::poll(&ends, life ? 1 : 0, longest_kill_ms);
+    }
+    int status = 0;
+    const bool ended = ::waitpid(child, &status, WNOHANG) == child;
+    return ended && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 // The exit status, or -1. `channel`, if there is one, is the child's _FUSE_COMMFD.
 int run(const std::vector<std::string>& words, int channel = -1) {
@@ -39,11 +58,7 @@ int run(const std::vector<std::string>& words, int channel = -1) {
         0) {
         return -1;
     }
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) return -1;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return wait_for(child);
 }
 
 ucs::unique_fd receive_descriptor(int channel) {
