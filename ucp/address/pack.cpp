@@ -36,7 +36,9 @@ public:
             out_.push_back(static_cast<std::byte>(c));
     }
     void raw(std::span<const std::byte> value) {
-        out_.insert(out_.end(), value.begin(), value.end());
+        // GCC 12 takes insert() at the end for a read past the end (-Wstringop-overread).
+        extend(value.size());
+        std::ranges::copy(value, out_.end() - static_cast<std::ptrdiff_t>(value.size()));
     }
     void extend(std::size_t size) { out_.resize(out_.size() + size); }
 
