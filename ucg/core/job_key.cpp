@@ -10,8 +10,6 @@ namespace {
 
 using ucs::security::key;
 
-constexpr std::string_view hex = "0123456789abcdef";
-
 bool is_given(const key_offer& offer) noexcept {
     const bool has_bytes =
         std::ranges::any_of(offer.key, [](std::byte each) { return each != std::byte{0}; });
@@ -46,13 +44,7 @@ std::uint64_t random_job_key::id() const noexcept {
 }
 
 std::string random_job_key::text() const {
-    std::string made;
-    made.reserve(2 * size);
-    for (const std::byte each : bytes_) {
-        made += hex[std::to_integer<std::size_t>(each >> 4)];
-        made += hex[std::to_integer<std::size_t>(each & std::byte{15})];
-    }
-    return made;
+    return ucs::security::hex_text(bytes_);
 }
 
 key_agreement agree_on_key(std::span<const key_offer> offers) noexcept {

@@ -76,12 +76,10 @@ bool worker_secret::operator==(const worker_secret& other) const noexcept {
     return sodium_memcmp(data_.data(), other.data_.data(), size) == 0;
 }
 
-std::string random_key_text() {
-    const key fresh = key::random();
-    char text[2 * key::size + 1];
-    sodium_bin2hex(text, sizeof text, sodium_bytes(fresh.data()), key::size);
-    std::string made(text);
-    sodium_memzero(text, sizeof text);
+std::string hex_text(bytes from) {
+    std::string made(2 * from.size(), '\0');
+    // It writes a zero behind the digits, where the string has its own.
+    sodium_bin2hex(made.data(), made.size() + 1, sodium_bytes(from), from.size());
     return made;
 }
 

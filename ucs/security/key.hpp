@@ -76,8 +76,8 @@ private:
     std::array<std::byte, size> data_;
 };
 
-// A fresh random key as text of 64 hexadecimal digits, for UCX_JOB_KEY of the processes of a job.
-[[nodiscard]] std::string random_key_text();
+// Hexadecimal digits, two for each byte: the text of a key, for UCX_JOB_KEY. The caller erases it.
+[[nodiscard]] std::string hex_text(bytes from);
 
 // Overwrites memory in a way that the compiler does not leave out.
 void erase(std::span<std::byte> memory) noexcept;
