@@ -21,7 +21,8 @@ inline void start_sodium() noexcept {
     return reinterpret_cast<const unsigned char*>(memory.data());
 }
 
-// BLAKE2b over fields, each preceded by its length in 8 bytes. Owner: one function call.
+// BLAKE2b over fields, each preceded by its length in 8 bytes. Leaves no copy of the fields in
+// memory. Owner: one function call.
 class framed_hash {
 public:
     // The hash of `length` bytes, keyed unless `key` is empty.
@@ -31,7 +32,12 @@ public:
     }
     framed_hash(const framed_hash&) = delete;
     framed_hash& operator=(const framed_hash&) = delete;
-    ~framed_hash() { sodium_memzero(&state_, sizeof state_); }
+    ~framed_hash() {
+        sodium_memzero(&state_, sizeof state_);
+        // Some of libsodium's implementations of BLAKE2b copy the fields to their own stack frames.
+        constexpr std::size_t deepest_frames = 2048;
+        sodium_stackzero(deepest_frames);
+    }
 
     framed_hash& add(std::span<const std::byte> field) noexcept {
         unsigned char framing[8];
