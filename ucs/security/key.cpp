@@ -6,15 +6,6 @@
 
 namespace ucs::security {
 
-namespace {
-
-// Not inlined, so that all that it leaves on the stack is below its caller.
-[[gnu::noinline]] void hash_text(std::string_view text, std::span<std::byte> into) noexcept {
-    framed_hash({}, key::size).add(bytes_of("hawser key text")).add(bytes_of(text)).finish(into);
-}
-
-}  // namespace
-
 key key::random() noexcept {
     start_sodium();
     key made;
@@ -23,11 +14,8 @@ key key::random() noexcept {
 }
 
 key key::from_text(std::string_view text) noexcept {
-    start_sodium();  // which takes the fast functions
     key made;
-    hash_text(text, made.data_);
-    // The hash leaves a copy of the block that it works on.
-    sodium_stackzero(16 * 1024);
+    framed_hash({}, size).add(bytes_of("hawser key text")).add(bytes_of(text)).finish(made.data_);
     return made;
 }
 
