@@ -1,15 +1,14 @@
 #include "ucs/net/acceptor.hpp"
 
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "ucs/net/descriptor_share.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucs::net {
@@ -43,10 +42,7 @@ admission_limits acceptor::limits_with_turns(ucs::time::nanoseconds time_to_prov
                                              ucs::time::nanoseconds turn_length) noexcept {
     auto chosen = default_limits(time_to_prove);
     chosen.turn_length = turn_length;
-    rlimit allowed{};
-    const bool is_known = ::getrlimit(RLIMIT_NOFILE, &allowed) == 0;
-    chosen.most_waiting =
-        is_known ? std::min<std::size_t>(most_waiting, allowed.rlim_cur / 4) : most_waiting;
+    chosen.most_waiting = descriptor_share(4, 0, most_waiting);
     return chosen;
 }
 

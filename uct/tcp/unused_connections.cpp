@@ -1,9 +1,6 @@
 #include "uct/tcp/unused_connections.hpp"
 
-#include <sys/resource.h>
-
-#include <algorithm>
-
+#include "ucs/net/descriptor_share.hpp"
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/socket.hpp"
 
@@ -13,11 +10,8 @@ namespace {
 
 // A quarter of the descriptors for one host, half of them for all.
 ucs::net::admission_limits limits_of_process() noexcept {
-    rlimit descriptors{};
-    const bool is_known = ::getrlimit(RLIMIT_NOFILE, &descriptors) == 0;
-    const std::size_t limit = is_known ? descriptors.rlim_cur : 1024;
-    return {.most = std::clamp<std::size_t>(limit / 2, 64, 16384),
-            .most_per_origin = std::clamp<std::size_t>(limit / 4, 32, 1024),
+    return {.most = ucs::net::descriptor_share(2, 64, 16384),
+            .most_per_origin = ucs::net::descriptor_share(4, 32, 1024),
             .time_to_prove = ucs::net::admission::never};
 }
 
