@@ -125,9 +125,8 @@ bool acceptor::begin(pending& which) noexcept {
         return true;
     }
     const ucs_status_t status = events_.add(which.fd_, EPOLLIN, [this, &which](std::uint32_t) {
-        acceptor& self = *this;  // the handler may end with the connection
         which.on_readable();
-        self.begin_turns();
+        begin_turns();
     });
     if (status != UCS_OK) return false;
     which.is_watched_ = true;
