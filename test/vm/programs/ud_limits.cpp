@@ -1,5 +1,8 @@
 // ud_verbs on networks that are as bad as only its settings make them, and what it shares among
 // endpoints. What holds for every transport is in the conformance suite.
+#include <unistd.h>
+
+#include "test/support/log_capture.hpp"
 #include "test/vm/programs/limits.hpp"
 
 using namespace conformance;
@@ -88,4 +91,50 @@ TEST_CASE("all endpoints to one port share its address handle") {
     CHECK(shown(a.iface(), "address_handles") == "1");
     CHECK(shown(net.at(1).iface(), "connections_in") == "5");
     CHECK(shown(net.at(1).iface(), "address_handles") == "1");
+}
+
+TEST_CASE("a goodbye behind many datagrams counts more than the silence before it") {
+    ud_verbs where({{"UD_VERBS_TIMEOUT", "2s"},
+                    {"UD_VERBS_MIN_RTO", "1ms"},
+                    {"UD_VERBS_MAX_RTO", "10ms"},
+                    {"UD_VERBS_RX_BUFS_FIRST", "1024"}});
+    const test::log_capture log;
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    side& others = net.at(2);
+    sender out(net);
+    const auto via = a.connect(b);
+    REQUIRE(out.send(a, *via, uct::op::am_short, 1, make_message({1, 0}, 16)));
+    std::vector<std::unique_ptr<uct::ep>> crowd;
+    for (std::uint32_t i = 0; i < 64; ++i) {
+        crowd.push_back(others.connect(a));
+        REQUIRE(out.send(others, *crowd.back(), uct::op::am_short, 1, make_message({2, i}, 16)));
+    }
+    REQUIRE(net.run_until([&] { return a.count(2) == 64 && b.count(1) == 1; }));
+    net.settle();
+    // The peer leaves a message unanswered for many timers, but not for as long as the limit.
+    REQUIRE(out.try_send(a, *via, uct::op::am_short, 1, make_message({1, 1}, 16)) == UCS_OK);
+    const ucs::time::nanoseconds end = ucs::time::now() + ucs::time::second / 2;
+    while (ucs::time::now() < end)
+        a.progress();
+    REQUIRE(a.failures.empty());
+    // More than progress reads before it looks at the time.
+    std::uint32_t sent = 64;
+    for (int round = 0; round < 8; ++round) {
+        for (const auto& each : crowd) {
+            const bytes message = make_message({2, sent}, 16);
+            if (out.try_send(others, *each, uct::op::am_short, 1, message) == UCS_OK) ++sent;
+        }
+    }
+    REQUIRE(sent >= 64 + 200);
+    ::sleep(1);
+    b.close();
+    ::sleep(2);
+    std::size_t turns = 0;
+    while (a.failures.empty() && ++turns < 1'000'000)
+        a.progress();
+    REQUIRE(a.failures.size() == 1);
+    CHECK(a.failures.front().status == UCS_ERR_NOT_CONNECTED);
+    CHECK(a.count(2) == sent);
 }
