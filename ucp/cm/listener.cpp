@@ -219,7 +219,12 @@ listener::~listener() {
 void listener::on_words(visitor& who) noexcept {
     // Its device has answered ours. Before, the address may be an invented one.
     if (who.is_over_rdma && who.words->connect_error() == 0) acceptor_.prefer(who);
-    if (who.proving && !has_agreed(who)) return;
+    if (who.proving) {
+        static_cast<void>(who.words->advance(*who.proving));
+        if (!acceptor_.has_agreed(who, *who.proving)) return;
+        who.now = step(who.now, event::agreed).next;
+        who.proving.reset();
+    }
     event what = event::end;
     switch (who.words->read(who.said)) {
         case channel::input::nothing_yet:
@@ -249,27 +254,6 @@ void listener::on_words(visitor& who) noexcept {
     } catch (const std::bad_alloc&) {
         show_out(who, action::drop, "cannot be served, out of memory");
     }
-}
-
-// False: the opening goes on, or has failed and the connection is closed.
-bool listener::has_agreed(visitor& who) noexcept {
-    using ucs::security::opening;
-    const opening::step now = who.words->advance(*who.proving);
-    if (now == opening::step::failed) {
-        const auto failure = who.proving->failure();
-        const bool just_left = failure == ucs::security::opening_failure::interrupted;
-        if (!just_left) {
-            owner().rejected().warn(wireup_log, "{}: no connection with the client at {}: {}",
-                                    doors_.at.text(), who.remote().text(), explain(failure));
-        }
-        show_out(who, step(who.now, event::end).todo, nullptr);
-        return false;
-    }
-    if (who.proving->has_record()) acceptor_.prefer(who);
-    if (now != opening::step::agreed) return false;
-    who.now = step(who.now, event::agreed).next;
-    who.proving.reset();
-    return true;
 }
 
 void listener::on_request(visitor& who) {

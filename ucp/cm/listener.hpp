@@ -54,7 +54,6 @@ private:
     listener(manager& of, const listener_params& params, doors open);
     [[nodiscard]] std::unique_ptr<ucs::net::acceptor::pending> next_visitor(int door);
     void on_words(visitor& who) noexcept;
-    [[nodiscard]] bool has_agreed(visitor& who) noexcept;
     void on_request(visitor& who);
     void show_out(visitor& who, action how, const char* why) noexcept;
     void hold_clients() noexcept;

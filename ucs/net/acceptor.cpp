@@ -222,6 +222,21 @@ void acceptor::reject(pending& which, const char* reason) noexcept {
     remove(which);
 }
 
+bool acceptor::has_agreed(pending& which, const security::opening& proving) noexcept {
+    using security::opening;
+    if (proving.now() == opening::step::failed) {
+        if (proving.failure() != security::opening_failure::interrupted) {
+            settings_.rejected.warn(settings_.log, "{}: no connection with the client at {}: {}",
+                                    settings_.name, which.remote().text(),
+                                    explain(proving.failure()));
+        }
+        remove(which);
+        return false;
+    }
+    if (proving.has_record()) prefer(which);
+    return proving.now() == opening::step::agreed;
+}
+
 bool acceptor::need_ticks() noexcept {
     if (timer_ == 0) timer_ = events_.add_timer(tick_interval, [this] { on_tick(); });
     return timer_ != 0;

@@ -11,6 +11,7 @@
 #include "ucs/log/throttle.hpp"
 #include "ucs/net/admission.hpp"
 #include "ucs/net/ip_address.hpp"
+#include "ucs/security/opening.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -91,6 +92,10 @@ public:
     void hold(bool on) noexcept;
     // The peer sent a valid first record: silent connections end before this one does.
     void prefer(pending& which) noexcept { admission_.prefer(which); }
+    // Judges the opening of this connection. Called after each time that the opening went on.
+    // Returns whether both sides agree. If the opening has failed, the connection is removed, and
+    // one line says why unless the peer merely left.
+    [[nodiscard]] bool has_agreed(pending& which, const security::opening& proving) noexcept;
     // The connection has a turn until `end`, before its peer has sent anything.
     void start_turn(pending& which, ucs::time::nanoseconds end) noexcept {
         admission_.start_turn(which, end);

@@ -76,7 +76,11 @@ private:
     }
 
     void listen_to(visitor& who) noexcept {
-        if (who.proving && !has_agreed(who)) return;
+        if (who.proving) {
+            static_cast<void>(ucs::net::advance(*who.proving, who.socket.get()));
+            if (!acceptor_.has_agreed(who, *who.proving)) return;
+            who.proving.reset();
+        }
         const ssize_t got =
             ucs::net::receive_some(who.socket.get(), std::span(who.hello).subspan(who.received));
         if (got < 0) return acceptor_.reject(who, nullptr);
@@ -88,22 +92,6 @@ private:
         }
         if (!client_) client_ = std::move(who.socket);
         acceptor_.remove(who);
-    }
-
-    bool has_agreed(visitor& who) noexcept {
-        const opening::step now = ucs::net::advance(*who.proving, who.socket.get());
-        if (now == opening::step::failed) {
-            if (who.proving->failure() != ucs::security::opening_failure::interrupted) {
-                rejected_.warn(perf_log, "no connection with the client at {}: {}",
-                               who.remote().text(), explain(who.proving->failure()));
-            }
-            acceptor_.reject(who, nullptr);
-            return false;
-        }
-        if (who.proving->has_record()) acceptor_.prefer(who);
-        if (now != opening::step::agreed) return false;
-        who.proving.reset();
-        return true;
     }
 
     const ucs::security::key* const shared_;

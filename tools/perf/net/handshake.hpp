@@ -20,7 +20,7 @@ inline constexpr std::string_view opening_purpose = "ucx_perftest";
 [[nodiscard]] accepted accept_client(const ucs::unique_fd& listener,
                                      const ucs::security::key* shared);
 
-// Client: the same on a connected socket, until `limit`; sends hello. Throws failure, with the
+// Client: opens a connected socket within `limit`; the caller says hello. Throws failure, with the
 // reason if the keys do not fit.
 void open_connection(int fd, const ucs::security::key* shared, std::chrono::milliseconds limit);
 

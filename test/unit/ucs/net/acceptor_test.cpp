@@ -12,9 +12,11 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
+#include "ucs/net/stream_io.hpp"
 
 using test::virtual_time;
 using ucs::net::acceptor;
+using ucs::security::opening;
 using ucs::time::millisecond;
 
 namespace {
@@ -26,13 +28,19 @@ ucs::net::socket_address loopback(std::uint16_t port) {
     return {ucs::net::ip_address::v4(ip), port};
 }
 
-// A listener whose peers prove themselves by "x". After "-" it goes on reading, after "p" as well
-// and prefers the peer, and after "w" it defers the decision until the test ends that.
+// A listener whose peers prove themselves by "x", or by the key `shared` if there is one. After "-"
+// it goes on reading, after "p" as well and prefers the peer, and after "w" it defers the decision
+// until the test ends that.
 struct place {
     struct guest final : acceptor::pending {
         guest(place& of_place, ucs::unique_fd socket)
             : pending(socket.get()), owner(of_place), fd(std::move(socket)) {}
         void on_readable() noexcept override {
+            if (owner.shared) {
+                static_cast<void>(ucs::net::advance(proving, fd.get()));
+                if (owner.door->has_agreed(*this, proving)) take();
+                return;
+            }
             char word = 0;
             if (::recv(fd.get(), &word, 1, MSG_DONTWAIT) < 0) return;
             if (word == '-') {
@@ -56,6 +64,7 @@ struct place {
         }
         place& owner;
         ucs::unique_fd fd;
+        opening proving{opening::role::server, owner.shared ? &*owner.shared : nullptr, "test"};
     };
 
     explicit place(ucs::time::nanoseconds time_to_prove = 3600 * ucs::time::second,
@@ -109,6 +118,7 @@ struct place {
     ucs::log::throttle rejected;
     ucs::net::socket_address address;
     std::vector<ucs::unique_fd> taken;
+    std::optional<ucs::security::key> shared;
     unsigned heard = 0;
     unsigned asked = 0;
     unsigned displaced = 0;
@@ -389,4 +399,60 @@ TEST_CASE("pending connections are told that the acceptor ends") {
     CHECK(closed(waits));
     CHECK(!closed(taken));
     CHECK(at.events->size() == 0);
+}
+
+namespace {
+
+constexpr const char* key_text = "a key of the tests of acceptors";
+
+opening client_with(const char* text) {
+    const auto shared = ucs::security::key::from_text(text);
+    return {opening::role::client, &shared, "test"};
+}
+
+}  // namespace
+
+TEST_CASE("a peer that has begun its opening is kept while silent ones end") {
+    const virtual_time clock;
+    const test::log_capture log;
+    place at;
+    at.shared = ucs::security::key::from_text(key_text);
+    const auto begun = at.knock();
+    opening mine = client_with(key_text);
+    CHECK(ucs::net::advance(mine, begun.get()) == opening::step::incomplete);
+    at.settle();
+    const auto others = crowd(at, 20);
+    CHECK(at.door->displaced() > 10);
+    CHECK(ucs::net::advance(mine, begun.get()) == opening::step::agreed);
+    at.settle();
+    CHECK(at.taken.size() == 1);
+}
+
+TEST_CASE("a connection ends with its opening, and one line says why") {
+    const virtual_time clock;
+    const test::log_capture log;
+    place at;
+    at.shared = ucs::security::key::from_text(key_text);
+    auto peer = at.knock();
+    std::size_t lines = 1;
+    SECTION("another key") {
+        opening mine = client_with("another key of the tests of acceptors");
+        while (ucs::net::advance(mine, peer.get()) == opening::step::incomplete)
+            at.settle();
+        at.settle();
+        CHECK(log.count("the port: no connection with the client at 127.0.0.1:") == 1);
+    }
+    SECTION("another protocol") {
+        REQUIRE(::send(peer.get(), "SSH-2.0-x\r\n", 11, 0) == 11);
+        at.settle();
+        CHECK(log.count("it speaks another protocol") == 1);
+    }
+    SECTION("a peer that has merely left is worth no line") {
+        peer.reset();
+        at.settle();
+        lines = 0;
+    }
+    CHECK(at.door->size() == 0);
+    CHECK(at.taken.empty());
+    CHECK(log.size() == lines);
 }
