@@ -96,24 +96,31 @@ void control::take_alive() noexcept {
 bool control::is_silent() noexcept {
     if (limit_of_silence_.count() == 0) return false;
     take_alive();
+    return has_been_silent();
+}
+
+// Counts bytes, received ones and those that wait to be read, so it does not matter which thread
+// reads and when.
+bool control::has_been_silent() noexcept {
+    if (limit_of_silence_.count() == 0) return false;
+    const std::lock_guard lock(listening_);
     int unread = 0;
     if (::ioctl(fd_.get(), FIONREAD, &unread) != 0) unread = 0;
     const std::uint64_t total = received_ + static_cast<std::uint64_t>(unread);
     const clock::time_point now = clock::now();
     if (std::exchange(last_total_, total) != total) last_heard_ = now;
-    return now - last_heard_.load() >= limit_of_silence_;
+    return now - last_heard_ >= limit_of_silence_;
 }
 
-void control::check_time(const waiting& how) const {
-    const clock::time_point now = clock::now();
+void control::check_time(const waiting& how) {
     if (how.deadline) {
-        if (now < *how.deadline) return;
+        if (clock::now() < *how.deadline) return;
         throw failure(
             fmt::format("the peer sent nothing over the control connection in time, while this "
                         "side waited for {}",
                         how.wanted));
     }
-    if (limit_of_silence_.count() == 0 || now - last_heard_.load() < limit_of_silence_) return;
+    if (!has_been_silent()) return;
     throw failure(
         fmt::format("the peer has said nothing for {} s, while this side waited for {}: it is "
                     "stopped, or cannot be reached any more",
@@ -128,7 +135,6 @@ void control::read_exactly(std::span<std::byte> into, const waiting& how) {
         if (got > 0) {
             into = into.subspan(static_cast<std::size_t>(got));
             received_ += static_cast<std::uint64_t>(got);
-            last_heard_ = clock::now();
             continue;
         }
         if (got == 0) throw failure("the peer closed the control connection");

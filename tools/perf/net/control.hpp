@@ -76,7 +76,8 @@ private:
         std::optional<clock::time_point> deadline{};
     };
     void read_exactly(std::span<std::byte> into, const waiting& how);
-    void check_time(const waiting& how) const;
+    void check_time(const waiting& how);
+    [[nodiscard]] bool has_been_silent() noexcept;
     [[nodiscard]] frame read_frame(const waiting& how);
     [[nodiscard]] frame receive_one_of(const waiting& how, frame_type expected,
                                        std::optional<frame_type> or_else);
@@ -86,9 +87,11 @@ private:
     const std::chrono::milliseconds limit_of_silence_;
     std::mutex sending_;
     std::mutex receiving_;
-    std::atomic<clock::time_point> last_heard_;
     std::atomic<std::uint64_t> received_{0};  // bytes
-    std::uint64_t last_total_ = 0;            // of is_silent: received and waiting bytes
+    // Both threads look for silence; the lock guards what follows.
+    std::mutex listening_;
+    clock::time_point last_heard_;
+    std::uint64_t last_total_ = 0;  // received and waiting bytes when something came last
 };
 
 }  // namespace tools::perf
