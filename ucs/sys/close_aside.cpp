@@ -2,8 +2,11 @@
 
 #include <dlfcn.h>
 
+#include <csignal>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,10 +24,12 @@ struct closing {
     std::mutex lock;
     std::vector<unique_fd> waiting;
     bool has_thread = false;
-    // Only the thread that forked is there in the child; the next socket starts another one.
+    // Only the thread that forked is there in the child. Another thread may have been changing the
+    // list, so the child begins with an empty one, and its copies of the sockets stay open.
     const fork_watch in_child{[](void* self) noexcept {
                                   auto& state = *static_cast<closing*>(self);
                                   new (&state.lock) std::mutex;
+                                  new (&state.waiting) std::vector<unique_fd>;
                                   state.has_thread = false;
                               },
                               this};
@@ -59,8 +64,16 @@ void keep_library() noexcept {
     (void)::dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+// Signals of the process are for the program's threads: a new thread inherits what is blocked.
 void start_thread(closing& of) {
     keep_library();
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const auto restore = [&before](const void*) {
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    };
+    const std::unique_ptr<const void, decltype(restore)> at_end(&before, restore);
     std::thread([&of] { close_all(of); }).detach();
     of.has_thread = true;
 }
@@ -68,7 +81,7 @@ void start_thread(closing& of) {
 }  // namespace
 
 void close_aside(unique_fd socket) noexcept {
-    if (!may_hold_descriptors(socket.get())) return;
+    if (!socket || !may_hold_descriptors(socket.get())) return;
     try {
         closing& state = all();
         const std::lock_guard guard(state.lock);

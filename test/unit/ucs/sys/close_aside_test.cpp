@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -78,6 +79,13 @@ TEST_CASE("a stranger's socket that lingers keeps a thread waiting, and not the 
     for (unix_pair& each : more)
         sys::close_aside(std::move(each.ours));
     CHECK(sys::closes_too_many());
+    // A child of a fork has no such thread, and waits for none.
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) ::_exit(sys::closes_too_many() ? 1 : 0);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
     trap.receiver.reset();
     for (const unix_pair& each : more)
         wait_until_closed(each.theirs);
