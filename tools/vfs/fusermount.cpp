@@ -4,16 +4,17 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <span>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "ucs/sys/descriptor_passing.hpp"
@@ -24,21 +25,25 @@ namespace tools::vfs {
 namespace {
 
 constexpr const char* program = "fusermount3";
-constexpr int longest_run_ms = 20'000;
-constexpr int longest_kill_ms = 1'000;
 
 // The exit status, or -1. A child that hangs (in a file system that does not answer, say) is killed
 // after a while; one that does not even take that is left alone.
 int wait_for(pid_t child) {
-    const ucs::unique_fd life(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-    pollfd ends{life.get(), POLLIN, 0};
-    if (!life || ::poll(&ends, 1, longest_run_ms) <= 0) {
-        ::kill(child, SIGKILL);
-        (void)::poll(&ends, life ? 1 : 0, longest_kill_ms);
+    using clock = std::chrono::steady_clock;
+    constexpr auto longest_run = std::chrono::seconds(20);
+    constexpr auto longest_kill = std::chrono::seconds(1);
+    constexpr int pause_ms = 2;
+    const auto start = clock::now();
+    bool killed = false;
+    for (;;) {
+        int status = 0;
+        if (::waitpid(child, &status, WNOHANG) == child)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        const auto passed = clock::now() - start;
+        if (passed > longest_run + longest_kill) return -1;
+        if (passed > longest_run && !std::exchange(killed, true)) ::kill(child, SIGKILL);
+        (void)::poll(nullptr, 0, pause_ms);
     }
-    int status = 0;
-    const bool ended = ::waitpid(child, &status, WNOHANG) == child;
-    return ended && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 // The exit status, or -1. `channel`, if there is one, is the child's _FUSE_COMMFD.
