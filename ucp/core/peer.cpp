@@ -118,7 +118,6 @@ ucs_status_t peer::make_lanes(wireup::pairs which) {
         return make_lanes(which);  // ends: every turn excludes one more
     }
     shared_lane_ = chosen.rma && am_attr().keyed && chosen.rma->resource == am_.resource;
-    if (rma_dropped_ == unknown_process) rma_dropped_ = nullptr;
     if (chosen.rma && !shared_lane_ && rma_dropped_ == nullptr && !open(*chosen.rma, rma_))
         rma_dropped_ = "its endpoint could not be made";
     if (rma_dropped_ == nullptr && reaches_unknown_process()) rma_dropped_ = unknown_process;
@@ -168,7 +167,7 @@ void peer::choose_protocols_again() noexcept {
 }
 
 bool peer::reaches_unknown_process() const noexcept {
-    if (rma_.endpoint == nullptr || is_self()) return false;
+    if (rma_.endpoint == nullptr) return false;
     const pid_t claimed = rma_.endpoint->claimed_process();
     return claimed != 0 && claimed != process_;
 }
@@ -266,6 +265,7 @@ void peer::disconnect() noexcept {
     close_rails();
     close(am_);
     close(rma_);
+    if (rma_dropped_ == unknown_process) rma_dropped_ = nullptr;
     if (pairing_ == nullptr) return;
     close(pairing_->bootstrap);
     stop_keeping();

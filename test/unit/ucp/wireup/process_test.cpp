@@ -104,3 +104,17 @@ TEST_CASE("a peer that shows no process is not reached by single copies") {
     CHECK(served->remote().lanes_in_use().size() == 2);
     CHECK(served->remote().rma() == nullptr);
 }
+
+TEST_CASE("an address with the worker's own key that leads elsewhere leads to no single copy") {
+    if (!cma_works_here()) return;
+    const raw_world in({}, {}, {&uct::cma::cma_component()});
+    auto forged = *ucp::address::parse(std::span<const std::byte>(in.worker->address(false)));
+    const auto elsewhere = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    for (auto& entry : forged.entries)
+        if (entry.transport == "sim") entry = elsewhere.entries.front();
+    ucp::ep& made = **in.worker->create_ep(ucp::address::pack(forged, false).data(), {});
+    made.handle(ucp::wireup::event::use);
+    CHECK(made.remote().is_self());
+    CHECK(made.remote().lanes_in_use().size() == 2);
+    CHECK(made.remote().rma() == nullptr);
+}
