@@ -36,7 +36,7 @@ public:
     void release(am_block& kept);
 
     // Changes how much memory messages may take that peers announce and the program wants whole: by
-    // default, as much as the machine has.
+    // default, half of what the machine has.
     void limit_fetching(std::uint64_t bytes) noexcept { most_fetching_ = bytes; }
 
     // Blocks that the program has.
@@ -80,7 +80,7 @@ private:
     am_block_pool blocks_;
     // Bytes of announced messages that are under way to here, and how many may be.
     std::uint64_t fetching_ = 0;
-    std::uint64_t most_fetching_ = ucs::sys::physical_memory();
+    std::uint64_t most_fetching_ = ucs::sys::physical_memory() / 2;
     ucs::datastruct::auto_list<am_block, &am_block::kept_hook> kept_;
 };
 
