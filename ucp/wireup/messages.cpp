@@ -429,11 +429,12 @@ void tell_unreachable(worker& owner, const peer& refusing) noexcept {
     try {
         owner.unreachable().warn(
             wireup_log,
-            "worker {:x} ({}) is unreachable: who answers at its address says that it is not there "
-            "any more; {}",
+            "worker {:x} ({}) is unreachable: who answers at its address refuses, because it is "
+            "not there any more or has too many endpoints of this process; {}",
             refusing.uid(), refusing.worker_name(), refusing.list_transports());
     } catch (const std::bad_alloc&) {
-        owner.unreachable().warn(wireup_log, "worker {:x} is unreachable: it is not there any more",
+        owner.unreachable().warn(wireup_log,
+                                 "worker {:x} is unreachable: it refuses, or is not there any more",
                                  refusing.uid());
     }
 }

@@ -32,7 +32,7 @@ void send_refusal(peer& to, const wire::wireup_header& unwanted);
 void take_question(worker& owner, const wire::wireup_header& header,
                    std::span<const std::byte> body);
 
-// One line: whoever answers at its address is not the worker that was asked.
+// One line: whoever answers at its address is not the worker that was asked, or refuses.
 void tell_unreachable(worker& owner, const peer& refusing) noexcept;
 
 // Registers the handler of connection messages.
