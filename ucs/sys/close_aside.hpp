@@ -5,11 +5,11 @@
 
 namespace ucs::sys {
 
-// Closes a Unix socket whose other end is somebody whom this process does not trust. Descriptors
-// that he has sent are closed with it, which may take as long as he likes: a TCP socket that
-// lingers keeps whoever closes it waiting. So where the socket may hold some (see
-// forbid_descriptors) a thread closes it, and the caller goes on. Without memory or a thread it is
-// closed here. Any thread.
+// Closes a Unix socket whose other end is somebody whom this process does not trust, or which
+// others may have connected to. Descriptors that he has sent are closed with it, which may take as
+// long as he likes: a TCP socket that lingers keeps whoever closes it waiting. So where the socket
+// may hold some (see forbid_descriptors) a thread closes it, and the caller goes on. Without memory
+// or a thread it is closed here. Any thread.
 void close_aside(unique_fd socket) noexcept;
 
 // So many sockets wait to be closed that the caller is not to accept more of strangers for now.

@@ -47,6 +47,7 @@ entrance::entrance(async::event_loop& on, unique_fd listener, std::string module
 
 entrance::~entrance() {
     events_.remove(listener_.get());
+    sys::close_aside(std::move(listener_));  // with the callers in its queue
     service::leave();
 }
 

@@ -106,6 +106,14 @@ class Neighbours(Case):
                 other.connect(0, one)
                 self.exchange(one, 0, other, 0, 10)
 
+    def test_closing_while_such_a_descriptor_waits(self):
+        for prefix in ("hawser-vfs-", "hawser-posix-"):
+            with Peer("posix,self", as_user(VICTIM)) as one:
+                one.init()
+                one.ok("idle")
+                with Trap(STRANGER, abstract_names(one.pid, prefix)[0]):
+                    one.ok("destroy")
+
 
 class Trap:
     """Connects as that user and sends a TCP socket that lingers for an hour, of which nobody else has a copy then."""

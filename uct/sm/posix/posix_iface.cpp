@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "ucs/sys/close_aside.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/base/implemented_ops.hpp"
 #include "uct/sm/memory/apply_atomic.hpp"
@@ -71,6 +72,7 @@ posix_iface::~posix_iface() {
     // Senders that wait in the queue get the goodbye that tells an orderly end from a death.
     accept_the_rest();
     events_.remove(listener_.get());
+    ucs::sys::close_aside(std::move(listener_));  // with what is still in its queue
     if (retry_timer_ != 0) events_.remove_timer(retry_timer_);
     for (auto* list : {&connecting_, &rings_}) {
         for (const auto& from : *list) {

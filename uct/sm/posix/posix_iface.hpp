@@ -118,7 +118,7 @@ private:
     const sm::host_identity host_;
     const ucs::security::worker_secret secret_ = ucs::security::worker_secret::random();
     const receiver_identity identity_;
-    const ucs::unique_fd listener_;
+    ucs::unique_fd listener_;
 };
 
 }  // namespace uct::posix
