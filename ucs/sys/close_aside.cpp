@@ -28,7 +28,12 @@ struct closing {
     // list, so the child begins with an empty one, and its copies of the sockets stay open.
     const fork_watch in_child{[](void* self) noexcept {
                                   auto& state = *static_cast<closing*>(self);
-                                  new (&state.lock) std::mutex;
+                                  // Unlocked already, as a rule: then what the thread did last
+                                  // is seen here.
+                                  if (state.lock.try_lock())
+                                      state.lock.unlock();
+                                  else
+                                      new (&state.lock) std::mutex;
                                   new (&state.waiting) std::vector<unique_fd>;
                                   state.has_thread = false;
                               },
