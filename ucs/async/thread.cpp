@@ -13,27 +13,12 @@
 #include <vector>
 
 #include "ucs/log/log.hpp"
+#include "ucs/sys/signal_mask.hpp"
 
 namespace ucs::async {
 namespace {
 
 constinit log::component self{"ucs.async"};
-
-// A thread inherits the mask of its creator.
-class all_signals_blocked {
-public:
-    all_signals_blocked() noexcept {
-        sigset_t all;
-        sigfillset(&all);
-        (void)::pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~all_signals_blocked() { (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    all_signals_blocked(const all_signals_blocked&) = delete;
-    all_signals_blocked& operator=(const all_signals_blocked&) = delete;
-
-private:
-    sigset_t before_{};
-};
 
 }  // namespace
 
@@ -41,7 +26,7 @@ struct thread::worker {
     explicit worker(std::unique_ptr<event_loop> made) : loop(std::move(made)) {}
 
     void start() {
-        const all_signals_blocked guard;
+        const sys::all_signals_blocked guard;
         handle = std::thread([this] { main(); });
     }
 

@@ -2,9 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <csignal>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -13,6 +11,7 @@
 
 #include "ucs/sys/descriptor_passing.hpp"
 #include "ucs/sys/fork_watch.hpp"
+#include "ucs/sys/signal_mask.hpp"
 
 namespace ucs::sys {
 namespace {
@@ -46,19 +45,19 @@ closing& all() {
     return *state;
 }
 
-unique_fd take_next(closing& from) noexcept {
-    const std::lock_guard guard(from.lock);
-    if (from.waiting.empty()) {
-        from.has_thread = false;
+unique_fd take_next(closing& state) noexcept {
+    const std::lock_guard guard(state.lock);
+    if (state.waiting.empty()) {
+        state.has_thread = false;
         return {};
     }
-    unique_fd next = std::move(from.waiting.back());
-    from.waiting.pop_back();
+    unique_fd next = std::move(state.waiting.back());
+    state.waiting.pop_back();
     return next;
 }
 
-void close_all(closing& of) noexcept {
-    while (unique_fd next = take_next(of))
+void close_all(closing& state) noexcept {
+    while (unique_fd next = take_next(state))
         next.reset();
 }
 
@@ -69,18 +68,11 @@ void keep_library() noexcept {
     (void)::dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-// Signals of the process are for the program's threads: a new thread inherits what is blocked.
-void start_thread(closing& of) {
+void start_thread(closing& state) {
     keep_library();
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    const auto restore = [&before](const void*) {
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    };
-    const std::unique_ptr<const void, decltype(restore)> at_end(&before, restore);
-    std::thread([&of] { close_all(of); }).detach();
-    of.has_thread = true;
+    const all_signals_blocked inherited;
+    std::thread([&state] { close_all(state); }).detach();
+    state.has_thread = true;
 }
 
 }  // namespace
