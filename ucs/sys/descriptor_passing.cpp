@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "ucs/sys/descriptor_budget.hpp"
+
 namespace ucs::sys {
 namespace {
 
@@ -28,7 +30,7 @@ unique_fd take_descriptors(msghdr& from) noexcept {
     return first;
 }
 
-// Of Linux 6.16; headers of before do not have it.
+// The option came with Linux 6.16; older headers do not have it.
 #ifndef SO_PASSRIGHTS
 constexpr int SO_PASSRIGHTS = 83;
 #endif
@@ -38,6 +40,13 @@ void pass_rights(int socket, int whether) noexcept {
 }
 
 }  // namespace
+
+unique_fd make_local_socket() noexcept {
+    unique_fd made = within_budget(
+        unique_fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
+    if (made) forbid_descriptors(made.get());
+    return made;
+}
 
 void forbid_descriptors(int socket) noexcept {
     pass_rights(socket, 0);

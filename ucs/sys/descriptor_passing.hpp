@@ -28,13 +28,17 @@ struct received_message {
 [[nodiscard]] received_message receive_with_descriptor(int socket,
                                                        std::span<std::byte> into) noexcept;
 
-// Whoever is connected to a Unix socket may send descriptors to it, and what nobody has received is
-// closed with the socket, which may take as long as the sender likes. So a socket whose other end
+// Makes a non-blocking Unix socket for packets, within the budget of descriptors, that forbids
+// descriptors. None: errno says why.
+[[nodiscard]] unique_fd make_local_socket() noexcept;
+
+// The peer of a Unix socket may send descriptors to it, and those that were not received are closed
+// with the socket, which may take as long as the sender likes. So a socket whose other end
 // is not known yet forbids them: the sender's call fails. Accepted sockets inherit it from the
 // listening one. Kernels before Linux 6.16 cannot, and nothing happens: close_aside helps there.
 void forbid_descriptors(int socket) noexcept;
 void allow_descriptors(int socket) noexcept;
-// Whether a descriptor may wait in the socket.
+// Returns whether a descriptor may wait in the socket.
 [[nodiscard]] bool may_hold_descriptors(int socket) noexcept;
 
 }  // namespace ucs::sys

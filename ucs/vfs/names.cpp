@@ -6,23 +6,11 @@
 #include <cstddef>
 #include <cstring>
 
-#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/sys/uuid.hpp"
 
 namespace ucs::vfs {
-namespace {
-
-unique_fd make_socket() noexcept {
-    unique_fd made = sys::within_budget(
-        unique_fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
-    if (made) sys::forbid_descriptors(made.get());
-    return made;
-}
-
-}  // namespace
-
 std::string name_prefix(uid_t user, std::string_view key) {
     return fmt::format("hawser-vfs-{}-{:016x}-", user, sys::hash_text(key));
 }
@@ -44,7 +32,7 @@ abstract_address::abstract_address(std::string_view name) noexcept {
 
 unique_fd listen_at(std::string_view name) {
     const abstract_address at(name);
-    unique_fd made = make_socket();
+    unique_fd made = sys::make_local_socket();
     if (made && ::bind(made.get(), at.get(), at.length) == 0 && ::listen(made.get(), 4) == 0) {
         return made;
     }
@@ -53,7 +41,7 @@ unique_fd listen_at(std::string_view name) {
 
 unique_fd connect_to(std::string_view name) {
     const abstract_address at(name);
-    unique_fd made = make_socket();
+    unique_fd made = sys::make_local_socket();
     if (made && ::connect(made.get(), at.get(), at.length) == 0) return made;
     return {};
 }

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucs/sys/descriptor_budget.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
 #include "uct/sm/posix/log.hpp"
 #include "uct/sm/posix/segment.hpp"
@@ -34,10 +33,7 @@ struct socket_name {
 }  // namespace
 
 ucs::unique_fd make_socket() noexcept {
-    ucs::unique_fd made = ucs::sys::within_budget(
-        ucs::unique_fd{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)});
-    if (made) ucs::sys::forbid_descriptors(made.get());
-    return made;
+    return ucs::sys::make_local_socket();
 }
 
 ucs::result<ucs::unique_fd> listen_on(std::uint64_t id) {
