@@ -82,7 +82,7 @@ void no_memory(worker& owner, wire::am_word word, std::uint64_t length) {
                            length, word.id);
 }
 
-// With the block's header and the request.
+// Counts the block's own fields and the request, too.
 std::uint64_t cost_of(std::uint64_t fetched_bytes) noexcept {
     return fetched_bytes + sizeof(am_block) + sizeof(request);
 }

@@ -266,9 +266,9 @@ public:
 private:
     using peer_table = std::unordered_multimap<std::uint64_t, std::unique_ptr<peer>>;  // by uid
 
-    // Makes a peer that is never in the table and goes with its last use.
     // Returns whether one more endpoint may be made that a request of the peer asks for.
-    [[nodiscard]] bool takes_uninvited(peer& by) noexcept;
+    [[nodiscard]] bool takes_uninvited(peer& asking) noexcept;
+    // Makes a peer that is never in the table and goes with its last use.
     [[nodiscard]] peer& add_passing_peer(const ucs::security::public_key& identity,
                                          std::span<const std::byte> packed);
     // The peer by which a worker is refused that is not known otherwise. nullptr: as many workers

@@ -15,12 +15,12 @@ constexpr ucs::time::nanoseconds time_to_refuse = 2 * ucs::time::second;
 
 }  // namespace
 
-bool worker::takes_uninvited(peer& by) noexcept {
+bool worker::takes_uninvited(peer& asking) noexcept {
     static const std::size_t most = uninvited_count::most_of_all(ucs::sys::physical_memory());
-    if (by.uninvited().now() < uninvited_count::most_of_one && uninvited_.now() < most) return true;
+    if (asking.uninvited().now() < uninvited_count::most_of_one && uninvited_.now() < most) return true;
     rejected_.warn(wireup_log,
                    "worker {:x} asks for one endpoint too many: peers have made {} here, and it {}",
-                   by.uid(), uninvited_.now(), by.uninvited().now());
+                   asking.uid(), uninvited_.now(), asking.uninvited().now());
     return false;
 }
 

@@ -42,7 +42,7 @@ bool take_flag(wireup_type& type, std::uint8_t flag) {
     return (said & flag) != 0;
 }
 
-// What is known of a proven message that its header does not say.
+// Facts about a proven message that its header does not hold.
 struct arrival_facts {
     bool full = false;  // the sender has no room for more than it has asked for
     pid_t process = 0;  // that sent it, as the kernel says; 0: not known

@@ -20,7 +20,7 @@ namespace {
 // do not keep the queue full.
 constexpr unsigned senders_at_once = 64;
 constexpr unsigned accepts_at_once = 1024;
-// Of processes of this user, which may open connections and say nothing.
+// Limits the connections of processes of this user that have not proven the secret yet.
 constexpr std::size_t most_connecting = 512;
 }  // namespace
 

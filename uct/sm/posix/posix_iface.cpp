@@ -158,7 +158,7 @@ ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byt
     return std::unique_ptr<ep>(std::make_unique<posix_ep>(*this, *peer, identity_of(*peer)));
 }
 
-// Asked of few messages, so the way of all of them stays free of it.
+// Only connection messages are asked about, so the others pay nothing for it.
 pid_t posix_iface::sender_process(const peer_bytes& message) const noexcept {
     const auto sender = std::ranges::find_if(
         rings_, [&](const auto& from) { return from->has_in_ring(message.payload()); });
