@@ -14,8 +14,8 @@ class uninvited_count {
 public:
     // The limit of one peer. Programs in order have a few endpoints to a worker.
     static constexpr std::size_t most_of_one = 4096;
-    // The limit of all peers. A peer that is alone with its endpoint takes about 16 KiB with its lanes; together
-    // they may take an eighth of the memory of the machine.
+    // The limit of all peers. A peer that is alone with its endpoint takes about 16 KiB with its
+    // lanes; together they may take an eighth of the memory of the machine.
     [[nodiscard]] static constexpr std::size_t most_of_all(std::uint64_t memory) noexcept {
         constexpr std::uint64_t bytes_of_one = 16 * 1024;
         return std::max<std::size_t>(most_of_one, memory / 8 / bytes_of_one);

@@ -17,7 +17,8 @@ constexpr ucs::time::nanoseconds time_to_refuse = 2 * ucs::time::second;
 
 bool worker::takes_uninvited(peer& asking) noexcept {
     static const std::size_t most = uninvited_count::most_of_all(ucs::sys::physical_memory());
-    if (asking.uninvited().now() < uninvited_count::most_of_one && uninvited_.now() < most) return true;
+    if (asking.uninvited().now() < uninvited_count::most_of_one && uninvited_.now() < most)
+        return true;
     rejected_.warn(wireup_log,
                    "worker {:x} asks for one endpoint too many: peers have made {} here, and it {}",
                    asking.uid(), uninvited_.now(), asking.uninvited().now());
