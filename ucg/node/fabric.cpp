@@ -6,12 +6,12 @@
 
 #include "ucg/node/log.hpp"
 #include "ucg/node/status_word.hpp"
-#include "ucs/sys/physical_memory.hpp"
+#include "ucs/sys/usable_memory.hpp"
 
 namespace ucg::node {
 
 std::size_t fabric::usual_most_early_bytes() noexcept {
-    return std::max(std::size_t{256} << 20, std::size_t{ucs::sys::physical_memory() / 8});
+    return ucs::sys::most_for_peers();
 }
 
 fabric::fabric(const segment& memory, watch& lives, rank_t me, std::size_t early_bytes,

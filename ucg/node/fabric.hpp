@@ -24,7 +24,7 @@ class fabric final : public schedule::fabric {
 public:
     static constexpr std::size_t usual_early_bytes = 4 << 20;
 
-    // An eighth of the memory of the machine, at least 256 MiB.
+    // See ucs::sys::most_for_peers.
     [[nodiscard]] static std::size_t usual_most_early_bytes() noexcept;
 
     // `early_bytes`: what is kept of one rank before its ring is left alone; may be 0.

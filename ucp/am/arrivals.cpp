@@ -6,7 +6,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/rndv/receive.hpp"
-#include "ucs/sys/physical_memory.hpp"
+#include "ucs/sys/usable_memory.hpp"
 
 namespace ucp {
 
@@ -92,7 +92,7 @@ std::uint64_t cost_of(std::uint64_t fetched_bytes) noexcept {
 // so a peer in order has a few of them under way, and none that is longer than the memory of this
 // machine.
 bool may_begin(const ep& from, std::uint64_t total) noexcept {
-    static const std::uint64_t most_bytes = ucs::sys::physical_memory();
+    static const std::uint64_t most_bytes = ucs::sys::usable_memory();
     constexpr unsigned most_messages = 1024;
     unsigned messages = 0;
     std::uint64_t bytes = 0;

@@ -8,7 +8,7 @@
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
 #include "ucp/eager/assembly.hpp"
-#include "ucs/sys/physical_memory.hpp"
+#include "ucs/sys/usable_memory.hpp"
 #include "ucs/vfs/directory.hpp"
 #include "uct/api/iface.hpp"
 
@@ -80,7 +80,7 @@ private:
     am_block_pool blocks_;
     // Bytes of announced messages that are under way to here, and how many may be.
     std::uint64_t fetching_ = 0;
-    std::uint64_t most_fetching_ = ucs::sys::physical_memory() / 2;
+    std::uint64_t most_fetching_ = ucs::sys::usable_memory() / 2;
     ucs::datastruct::auto_list<am_block, &am_block::kept_hook> kept_;
 };
 

@@ -15,10 +15,10 @@ public:
     // The limit of one peer. Programs in order have a few endpoints to a worker.
     static constexpr std::size_t most_of_one = 4096;
     // The limit of all peers. A peer that is alone with its endpoint takes about 16 KiB with its
-    // lanes; together they may take an eighth of the memory of the machine.
-    [[nodiscard]] static constexpr std::size_t most_of_all(std::uint64_t memory) noexcept {
+    // lanes; together they may take what ucs::sys::most_for_peers says.
+    [[nodiscard]] static constexpr std::size_t most_of_all(std::uint64_t bytes) noexcept {
         constexpr std::uint64_t bytes_of_one = 16 * 1024;
-        return std::max<std::size_t>(most_of_one, memory / 8 / bytes_of_one);
+        return std::max<std::size_t>(most_of_one, bytes / bytes_of_one);
     }
 
     [[nodiscard]] std::size_t now() const noexcept { return now_; }

@@ -3,7 +3,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/wireup/messages.hpp"
-#include "ucs/sys/physical_memory.hpp"
+#include "ucs/sys/usable_memory.hpp"
 
 namespace ucp {
 
@@ -16,7 +16,7 @@ constexpr ucs::time::nanoseconds time_to_refuse = 2 * ucs::time::second;
 }  // namespace
 
 bool worker::takes_uninvited(peer& asking) noexcept {
-    static const std::size_t most = uninvited_count::most_of_all(ucs::sys::physical_memory());
+    static const std::size_t most = uninvited_count::most_of_all(ucs::sys::most_for_peers());
     if (asking.uninvited().now() < uninvited_count::most_of_one && uninvited_.now() < most)
         return true;
     rejected_.warn(wireup_log,

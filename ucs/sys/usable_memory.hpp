@@ -1,0 +1,27 @@
+// Memory that this process may use, and the part of it that peers may fill.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ucs::sys {
+
+// Returns the bytes that this process may use: physical memory, or less where a cgroup or
+// RLIMIT_AS limits it. 16 GiB if the system does not tell. Read once, at the first call. Any
+// thread.
+[[nodiscard]] std::uint64_t usable_memory() noexcept;
+
+// Returns how many bytes peers together may make a pool of this process keep that no peer in order
+// fills: an eighth of the usable memory and at least 256 MiB, but never more than half of it. Any
+// thread.
+[[nodiscard]] std::uint64_t most_for_peers() noexcept;
+// The same for another amount of usable memory.
+[[nodiscard]] std::uint64_t most_for_peers(std::uint64_t usable) noexcept;
+
+// Returns the smallest limit on memory among a process's cgroup and those above it, or the greatest
+// number if there is none. `membership`: text of /proc/PID/cgroup, of cgroup version 1, 2 or both.
+// `mount`: folder where cgroups are mounted, /sys/fs/cgroup.
+[[nodiscard]] std::uint64_t cgroup_memory_limit(const std::string& membership,
+                                                const std::string& mount);
+
+}  // namespace ucs::sys
