@@ -5,7 +5,9 @@
 
 #include "ucp/core/handler.hpp"
 #include "ucp/core/log.hpp"
-#include "ucp/core/peer.hpp"
+#include "ucp/core/worker.hpp"
+#include "ucp/rndv/wire.hpp"
+#include "ucs/sys/heap_cost.hpp"
 
 namespace ucp {
 
@@ -48,15 +50,21 @@ control_message::control_message(peer& to, const content& what,
       length_(what.header.size() + what.body.size()),
       debtor_(what.debtor) {
     to_.hold();
+    to_.owner().note_waiting(to_, cost());
 }
 
 control_message::~control_message() {
+    to_.owner().note_left(to_, cost());
     to_.answer_left(debtor_);
     to_.release();
 }
 
 control_message& control_message::of(uct::pending_request& queued) noexcept {
     return *boost::intrusive::get_parent_from_member(&queued, &control_message::pending_);
+}
+
+std::uint64_t control_message::cost() const noexcept {
+    return ucs::sys::heap_cost(sizeof *this) + ucs::sys::heap_cost(length_);
 }
 
 bool control_message::send(peer& to, uct::ep& over, const content& what) noexcept {
@@ -90,6 +98,14 @@ void control_message::release(uct::pending_request& held, uct::ep& over) noexcep
 
 bool control_message::is(const uct::pending_request& queued) noexcept {
     return queued.progress == progress;
+}
+
+std::uint64_t control_message::asking_receive(const uct::pending_request& queued) noexcept {
+    const control_message& self = of(const_cast<uct::pending_request&>(queued));
+    if (self.id_ != wire::rndv_rtr) return 0;
+    wire::rtr_header header;
+    std::memcpy(&header, self.bytes_.get(), sizeof header);
+    return header.reply;
 }
 
 void control_message::drop(uct::pending_request& queued) noexcept {

@@ -32,8 +32,11 @@ public:
     // There is one, and the message is in no list.
     static void release(uct::pending_request& held, uct::ep& over) noexcept;
 
-    // Throws away a message of a lane that failed.
+    // Throws away a message that is in no queue any more.
     static void drop(uct::pending_request& queued) noexcept;
+
+    // Returns the receive whose data this message asks the peer for, or 0 if it asks for none.
+    [[nodiscard]] static std::uint64_t asking_receive(const uct::pending_request& queued) noexcept;
 
     // Whether a queued request is a control message.
     static bool is(const uct::pending_request& queued) noexcept;
@@ -42,6 +45,8 @@ private:
     control_message(peer& to, const content& what, std::unique_ptr<std::byte[]> bytes) noexcept;
     ~control_message();
     static control_message& of(uct::pending_request& queued) noexcept;
+    // Bytes that it takes while it waits.
+    [[nodiscard]] std::uint64_t cost() const noexcept;
     static ucs_status_t progress(uct::pending_request& queued) noexcept;
 
     uct::pending_request pending_;

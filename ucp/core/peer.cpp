@@ -407,6 +407,7 @@ bool peer::exclude(std::size_t resource, ucs_status_t failure) noexcept {
 
 void peer::fail_all(ucs_status_t status) {
     dead_ = true;
+    hears_ = false;
     if (!refused_hook.is_linked()) owner_.count(activity::lost_connections);
     owner_.forget(*this);
     const peer_use kept(*this);  // the last endpoint may go while we walk
@@ -423,12 +424,21 @@ void peer::fail_all(ucs_status_t status) {
 // The lane is alive, and so is the peer: it may be writing into our memory, and what waits in the
 // queue still goes. As after closing by force, only that the user is told, and the peer that nobody
 // answers any more: what was lost may have been an answer.
-void peer::fail_for_memory() {
+void peer::fail_alive(ucs_status_t status) {
     if (dead_) return;
     owner_.forget(*this);
     const peer_use kept(*this);
     for (ep& each : endpoints_)
-        each.handle(wireup::event::failure, UCS_ERR_NO_MEMORY);
+        each.handle(wireup::event::failure, status);
+}
+
+// The last words of endpoints need no memory and wait for room behind nothing.
+void peer::fail_for_limit() {
+    const peer_use kept(*this);
+    hears_ = false;
+    refused_hook.unlink();
+    drop_control();
+    fail_alive(UCS_ERR_EXCEEDS_LIMIT);
 }
 
 void peer::keep(request& receive) noexcept {
@@ -481,6 +491,40 @@ void peer::empty_queue() {
     drop_all(pairing_->held);
 }
 
+// What else waits on the lanes belongs to operations, which their endpoints end. A request for data
+// that has not left is no reason to wait for the peer: its receive ends with the endpoint.
+void peer::drop_control() {
+    held_list dropped;
+    held_list others;
+    struct lists {
+        held_list* dropped;
+        held_list* others;
+    } sorted{&dropped, &others};
+    const auto sort = [](uct::pending_request& queued, void* arg) {
+        const lists& into = *static_cast<const lists*>(arg);
+        (control_message::is(queued) ? into.dropped : into.others)->push_back(queued);
+    };
+    if (am_.endpoint != nullptr) am_.endpoint->pending_purge(sort, &sorted);
+    while (!others.empty()) {
+        uct::pending_request& kept = others.front();
+        others.pop_front();
+        am_.endpoint->pending_add(kept);
+    }
+    if (pairing_ != nullptr) {
+        if (pairing_->bootstrap.endpoint != nullptr)
+            pairing_->bootstrap.endpoint->pending_purge(sort, &sorted);
+        dropped.splice(dropped.end(), pairing_->held);
+    }
+    // A receive that ends calls the program.
+    while (!dropped.empty()) {
+        uct::pending_request& next = dropped.front();
+        dropped.pop_front();
+        const std::uint64_t receive = control_message::asking_receive(next);
+        control_message::drop(next);
+        if (receive != 0) rndv_request_dropped(owner_, receive);
+    }
+}
+
 void peer::drop_waiting() noexcept {
     const peer_use kept(*this);
     empty_queue();
@@ -488,7 +532,7 @@ void peer::drop_waiting() noexcept {
 
 bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
                         std::span<const std::byte> body, std::uint64_t debtor) noexcept {
-    if (am_.endpoint == nullptr || dead_) {
+    if (am_.endpoint == nullptr || !hears_) {
         answer_left(debtor);
         return true;
     }

@@ -8,6 +8,7 @@
 #include "ucp/address/address.hpp"
 #include "ucp/core/control.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
 #include "ucp/rma/striped.hpp"
 #include "ucp/rndv/lent.hpp"
@@ -203,8 +204,15 @@ public:
     // Such an answer has left, or nobody waits for it any more.
     void answer_left(std::uint64_t debtor) noexcept;
 
-    // The loss of a control message: every endpoint fails.
-    void fail_for_memory();
+    // Ends every endpoint with the status, although the peer and the lanes to it are alive. The
+    // peer is told, and no new endpoint joins those.
+    void fail_alive(ucs_status_t status);
+    // Does the same with UCS_ERR_EXCEEDS_LIMIT, and drops the control messages that wait for the
+    // peer. No more are sent to it, so that it cannot make others wait.
+    void fail_for_limit();
+    // Its parts of limits that all peers share.
+    limit_share
+        waiting_share;  // control messages and replies that wait for room, see worker::waiting
 
     // Endpoints by socket address find each other by their ids and count in a range of their own.
     static constexpr std::uint64_t first_socket_number = std::uint64_t{1} << 63;
@@ -352,6 +360,7 @@ private:
     static ucs_status_t progress_ask(uct::pending_request& queued) noexcept;
     void fail_all(ucs_status_t status);
     void empty_queue();
+    void drop_control();
     void end_kept();
     [[nodiscard]] bool may_change_lane() const noexcept;
     bool exclude(std::size_t resource, ucs_status_t failure) noexcept;
@@ -399,6 +408,7 @@ private:
     uct::pending_request asking_{.progress = progress_ask, .pending_hook = {}};
     unsigned references_ = 0;
     bool dead_ = false;
+    bool hears_ = true;  // control messages are sent to it
     bool lost_control_ = false;
 };
 

@@ -60,6 +60,7 @@ struct send_state {
     bool lends = false;                                  // `lent` is set
     bool writes_all = false;                             // the receiver reads nothing
     bool told = false;                                   // the receiver hears of the end by itself
+    bool counted = false;                                // among what waits for its peer
     bool copies = false;  // through buffers of the transport: its own memory cannot be registered,
                           // or at no lower price
 

@@ -47,6 +47,8 @@ public:
     // Whether the request was lent; from now on it is not.
     [[nodiscard]] bool reclaim(request& lent) noexcept { return lent_.erase(&lent) != 0; }
 
+    // Bytes that one of them takes.
+    [[nodiscard]] std::size_t cost() const noexcept { return stride_; }
     // Requests taken and not given back.
     [[nodiscard]] std::size_t in_use() const noexcept { return in_use_; }
 

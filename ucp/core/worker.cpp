@@ -230,7 +230,8 @@ unsigned worker::progress_slow(unsigned found) {
         events += progress_events();
         if (found + events == 0) note_idle();
     }
-    if (!failing_peers_.empty() || !going_peers_.empty()) turn_ = slow_turn_;
+    if (!failing_peers_.empty() || !going_peers_.empty() || waiting_.is_passed())
+        turn_ = slow_turn_;
     return events;
 }
 
@@ -268,10 +269,37 @@ unsigned worker::fail_noted() {
     while (!failing_peers_.empty()) {
         peer& failing = failing_peers_.front();
         failing_peers_.pop_front();
-        failing.fail_for_memory();
+        failing.fail_alive(UCS_ERR_NO_MEMORY);
+        ++count;
+    }
+    if (waiting_.is_passed()) {
+        fail_for_waiting();
         ++count;
     }
     return count;
+}
+
+void worker::fail_for_waiting() {
+    peer* const most = find_peer_with_most(&peer::waiting_share);
+    if (most == nullptr) return;
+    rejected_.warn(proto_log,
+                   "worker {:x} does not take the answers that it asks for: {} bytes of them wait, "
+                   "and {} for all peers; its endpoints fail",
+                   most->uid(), most->waiting_share.used(), waiting_.used());
+    most->fail_for_limit();
+}
+
+peer* worker::find_peer_with_most(limit_share peer::*part) noexcept {
+    peer* most = nullptr;
+    const auto look_at = [&](peer& each) {
+        const std::uint64_t before = most == nullptr ? 0 : (most->*part).used();
+        if ((each.*part).used() > before) most = &each;
+    };
+    for (const auto& [uid, each] : peers_)
+        look_at(*each);
+    for (peer& each : dead_peers_)
+        look_at(each);
+    return most;
 }
 
 unsigned worker::let_go_on() {
@@ -650,6 +678,7 @@ std::string worker::info() const {
     text += fmt::format("#     memory for them: {} bytes, and {} for announcements\n",
                         room.stored(), room.announced_bytes());
     text += fmt::format("#      sends deferred: {}\n", deferred_count());
+    text += fmt::format("#     answers waiting: {} bytes\n", waiting_.used());
     text += fmt::format("#   messages rejected: {}\n", rejected_.count());
     text += matcher_->info();
     const_cast<worker*>(this)->ep_ids_.for_each(

@@ -16,6 +16,7 @@
 #include "ucp/core/keepalive.hpp"
 #include "ucp/core/peer.hpp"
 #include "ucp/core/request_pool.hpp"
+#include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
 #include "ucp/eager/assembler.hpp"
 #include "ucp/rndv/rate_book.hpp"
@@ -31,6 +32,7 @@
 #include "ucs/datastruct/id_table.hpp"
 #include "ucs/log/throttle.hpp"
 #include "ucs/sys/lock.hpp"
+#include "ucs/sys/usable_memory.hpp"
 #include "ucs/vfs/entrance.hpp"
 
 namespace ucp {
@@ -103,6 +105,23 @@ public:
 
     // Endpoints of all peers that the program has not asked for.
     [[nodiscard]] uninvited_count& uninvited() noexcept { return uninvited_; }
+
+    // Control messages and replies that wait for room on the lanes to their peers. A peer that asks
+    // and does not read makes any number of them. When there are too many, the peer that has most
+    // fails with the next progress, not at once, because the caller is in the middle of something.
+    [[nodiscard]] shared_limit& waiting() noexcept { return waiting_; }
+    void note_waiting(peer& to, std::uint64_t bytes) noexcept {
+        waiting_.take(to.waiting_share, bytes);
+        if (waiting_.is_passed()) [[unlikely]] {
+            turn_ = slow_turn_;
+            note_work();
+        }
+    }
+    void note_left(peer& to, std::uint64_t bytes) noexcept {
+        waiting_.give_back(to.waiting_share, bytes);
+    }
+    // Returns the peer with the largest part of a limit, or nullptr if nobody takes up any of it.
+    [[nodiscard]] peer* find_peer_with_most(limit_share peer::*part) noexcept;
 
     // For lines about what a peer sent wrong, its interfaces' included.
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
@@ -289,6 +308,7 @@ private:
     void note_idle() noexcept;
     unsigned empty_trash();
     unsigned fail_noted();
+    void fail_for_waiting();
     unsigned let_go_on();
     unsigned poll_unused();
     [[gnu::noinline]] void run_ended();
@@ -377,6 +397,7 @@ private:
     std::array<refused_list, 2> refused_peers_;
     ucs::log::throttle dropped_refusals_;
     uninvited_count uninvited_;
+    shared_limit waiting_{ucs::sys::most_for_peers()};
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
     bool ending_ = false;                   // it is being destroyed

@@ -117,6 +117,23 @@ std::size_t pack_data(void* arg, void* into, std::size_t capacity) {
     return sizeof header + length;
 }
 
+void note_waiting(request& reply) noexcept {
+    worker& owner = *reply.owner;
+    if (std::exchange(reply.state.send.counted, true)) return;
+    owner.note_waiting(reply.via->remote(), owner.requests().cost());
+}
+
+void note_left(request& reply) noexcept {
+    worker& owner = *reply.owner;
+    if (!std::exchange(reply.state.send.counted, false)) return;
+    owner.note_left(reply.via->remote(), owner.requests().cost());
+}
+
+void end_reply(request& reply) {
+    note_left(reply);
+    finish_send(reply, UCS_OK);
+}
+
 // Copied into the transport's buffers piece by piece: nothing refers to the memory in between, so
 // it can be unmapped at any time.
 ucs_status_t progress_reply(request& send) {
@@ -127,21 +144,25 @@ ucs_status_t progress_reply(request& send) {
                                state.end - state.offset, mem::may_read});
         if (from.status() != UCS_OK) {
             answer(*send.via, state.remote_id, from.status(), 0);
-            finish_send(send, UCS_OK);
+            end_reply(send);
             return UCS_OK;
         }
         packing job{&send, from.at()};
         const ssize_t sent = send.via->lane().am_bcopy(wire::rma_data, pack_data, &job);
-        if (sent == UCS_ERR_NO_RESOURCE) return UCS_ERR_NO_RESOURCE;
+        if (sent == UCS_ERR_NO_RESOURCE) {
+            note_waiting(send);
+            return UCS_ERR_NO_RESOURCE;
+        }
         if (sent < 0) break;  // the lane failed, and both sides hear of it
     }
     send.via->answer_left();
-    finish_send(send, UCS_OK);
+    end_reply(send);
     return UCS_OK;
 }
 
 // Our program closed by force: nobody else tells whoever waits for the data.
 void abandon_reply(request& send) {
+    note_left(send);
     answer(*send.via, send.state.send.remote_id, UCS_ERR_CONNECTION_RESET, 0);
 }
 

@@ -467,6 +467,18 @@ bool rndv_forget_peer(request& receive) noexcept {
     return false;
 }
 
+void rndv_request_dropped(worker& owner, std::uint64_t reply) {
+    request** const found = owner.recv_ids().find(reply);
+    if (found == nullptr || (*found)->state.recv.awaits != rndv_answer::written) return;
+    request& receive = **found;
+    if (receive.state.recv.holds != nullptr) {
+        receive.state.recv.holds->let_go(receive);
+        rndv_abandon(receive);
+    } else {
+        static_cast<void>(rndv_forget_peer(receive));
+    }
+}
+
 void rndv_release(request& receive) noexcept {
     recv_state& state = receive.state.recv;
     if (state.local_id != 0) {

@@ -39,6 +39,10 @@ bool rndv_forget_peer(request& receive) noexcept;
 // ours writes into the buffer.
 void rndv_abandon(request& receive);
 
+// The request for data that the receive `reply` has sent was dropped before it left, and its
+// endpoint is over or about to fail: the sender does not write into the buffer.
+void rndv_request_dropped(worker& owner, std::uint64_t reply);
+
 // Gives up what a matched receive holds.
 void rndv_release(request& receive) noexcept;
 

@@ -141,7 +141,7 @@ TEST_CASE("an endpoint from a worker's uid with another key does not disturb the
     CHECK(&wrong.remote() != &in.ep().remote());
     wrong.handle(ucp::wireup::event::use);
     in.settle();
-    wrong.remote().fail_for_memory();
+    wrong.remote().fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
     CHECK(wrong.failure() != UCS_OK);
     CHECK(in.ep().connection() == state::ready);

@@ -124,7 +124,7 @@ TEST_CASE("what waits for a peer whose endpoint failed on its side ends, and it 
 
 TEST_CASE("a connection message that is lost for want of memory fails the peer's endpoint, too") {
     raw_world in({});
-    in.ep().remote().fail_for_memory();
+    in.ep().remote().fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
     const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(said.size() == 2);
@@ -137,7 +137,7 @@ TEST_CASE("an endpoint that was closed tells of a failure as well: its peer stil
     ucp::peer& remote = in.ep().remote();
     in.close_by_force();
     in.settle();
-    remote.fail_for_memory();
+    remote.fail_alive(UCS_ERR_NO_MEMORY);
     in.settle();
     const auto said = in.peer.received<wire::wireup_header>(wire::wireup);
     REQUIRE(said.size() == 3);

@@ -1,0 +1,209 @@
+// Answers to peers that do not read them.
+#include <catch2/catch.hpp>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/address/address.hpp"
+#include "ucp/mem/map.hpp"
+#include "ucp/rma/wire.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+using wire::wireup_header;
+using wire::wireup_type;
+
+// Sends by one interface, and gives the address of another one, which is read when the test says
+// so.
+class slow_reader {
+public:
+    explicit slow_reader(uct::sim::fabric& network) : sender(network), reader_(network) {}
+
+    [[nodiscard]] std::vector<std::byte> address() const {
+        auto made = *ucp::address::parse(std::span<const std::byte>(sender.address()));
+        made.entries = ucp::address::parse(std::span<const std::byte>(reader_.address()))->entries;
+        return ucp::address::pack(made, false);
+    }
+    void read(raw_world& in) {
+        do {
+            in.settle();
+        } while (reader_.progress() > 0);
+    }
+    [[nodiscard]] std::vector<wireup_header> connection_messages() const {
+        return reader_.received<wireup_header>(wire::wireup);
+    }
+    [[nodiscard]] std::size_t answers() const {
+        return reader_.received<wire::room_header>(wire::room_answer).size();
+    }
+
+    raw_peer sender;
+
+private:
+    raw_peer reader_;
+};
+
+// Few messages wait in the network for a peer that does not read.
+uct::sim::parameters short_queues() {
+    uct::sim::parameters network;
+    network.rx_queue = 4;
+    network.reach = uct::scope::host;
+    return network;
+}
+
+struct waiting_world : raw_world {
+    waiting_world()
+        : raw_world({{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "get_zcopy"}}, short_queues()) {}
+
+    // Returns an endpoint of the program to the peer, which connects first.
+    ucp::ep& connect(slow_reader& to) {
+        to.sender.reach(*worker);
+        to.sender.send(
+            wire::wireup,
+            wireup_header{wireup_type::request, {}, to.sender.uid(), worker->uid(), 88, 0},
+            to.address());
+        settle();
+        to.read(*this);
+        ucp::ep& made = **worker->create_ep(to.address().data(), {});
+        REQUIRE(made.connection() == ucp::wireup::state::ready);
+        REQUIRE(made.id() == to.connection_messages().back().ep);
+        return made;
+    }
+    // What the peer has sent arrives.
+    void deliver(slow_reader& from) {
+        do {
+            settle();
+        } while (from.sender.progress() > 0);
+    }
+    template<class Header>
+    void send_often(slow_reader& from, uct::am_id id, const Header& header, unsigned times) {
+        for (unsigned i = 0; i < times; ++i) {
+            from.sender.send(id, header);
+            if (i % 8 == 7) deliver(from);
+        }
+        deliver(from);
+    }
+    void ask(slow_reader& from, const ucp::ep& over, unsigned times) {
+        send_often(from, wire::room_question, wire::room_header{over.id()}, times);
+    }
+    // The peer of the base class asks, reads, and has its answer.
+    void check_serves_others() {
+        const auto answers = [&] {
+            return peer.received<wire::room_header>(wire::room_answer).size();
+        };
+        const std::size_t before = answers();
+        peer.send(wire::room_question, wire::room_header{ep_id()});
+        settle();
+        CHECK(answers() == before + 1);
+        CHECK(ep().failure() == UCS_OK);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a peer that asks and does not read fails, and others go on", "[ucp]") {
+    waiting_world in;
+    slow_reader greedy(in.network);
+    slow_reader busy(in.network);
+    const ucp::ep& to_greedy = in.connect(greedy);
+    const ucp::ep& to_busy = in.connect(busy);
+    const test::log_capture log;
+    in.worker->waiting().set_most(40'000);
+    in.ask(busy, to_busy, 60);
+    const std::uint64_t kept = in.worker->waiting().used();
+    CHECK(kept > 60 * 64 / 2);
+    in.ask(greedy, to_greedy, 40);
+    CHECK(in.worker->waiting().used() > kept);
+    CHECK(to_greedy.failure() == UCS_OK);
+    in.ask(greedy, to_greedy, 1000);
+    CHECK(to_greedy.failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(in.worker->waiting().used() == kept);
+    CHECK(log.count("does not take the answers that it asks for") == 1);
+    CHECK(to_busy.failure() == UCS_OK);
+    in.check_serves_others();
+    // The busy one reads again and has lost nothing, the greedy one hears of its end.
+    busy.read(in);
+    CHECK(busy.answers() == 60);
+    CHECK(in.worker->waiting().used() == 0);
+    greedy.read(in);
+    CHECK(greedy.connection_messages().back().type == wireup_type::failed);
+}
+
+TEST_CASE("gets whose data nobody reads count among the answers that wait", "[ucp][rma]") {
+    waiting_world in;
+    slow_reader greedy(in.network);
+    const ucp::ep& over = in.connect(greedy);
+    std::vector<std::byte> bytes(4096);
+    const auto made =
+        ucp::mem::map(in.context->memories(), {.address = bytes.data(), .length = bytes.size()});
+    REQUIRE(made.ok());
+    const auto owner = (*made)->owner();
+    const auto get = [&](unsigned times) {
+        in.send_often(greedy, wire::rma_get,
+                      wire::get_header{over.id(), owner.id, owner.secret, (*made)->address(), 8, 5},
+                      times);
+    };
+    const std::size_t cost = in.worker->requests().cost();
+    SECTION("until they are read") {
+        get(100);
+        CHECK(in.worker->waiting().used() > 50 * cost);
+        greedy.read(in);
+        CHECK(in.worker->waiting().used() == 0);
+        CHECK(over.failure() == UCS_OK);
+    }
+    SECTION("and too many end the endpoint") {
+        in.worker->waiting().set_most(100 * cost);
+        get(300);
+        CHECK(over.failure() == UCS_ERR_EXCEEDS_LIMIT);
+        CHECK(in.worker->waiting().used() == 0);
+    }
+    in.context->memories().remove(**made);
+}
+
+TEST_CASE("a receive that could not ask for its data ends with an endpoint that passed the limit",
+          "[ucp][rndv]") {
+    waiting_world in;
+    slow_reader greedy(in.network);
+    const ucp::ep& over = in.connect(greedy);
+    in.ask(greedy, over, 40);
+    constexpr std::size_t length = 1 << 20;
+    const std::vector<std::byte> from(length, std::byte{1});
+    std::vector<std::byte> into(length);
+    told received;
+    const ucp_request_param_t param = received.on_recv();
+    REQUIRE(
+        UCS_PTR_IS_PTR(ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, 0, 0, &param)));
+    greedy.sender.send(
+        wire::rndv_rts,
+        wire::rts_header{1, length, over.id(), 9, reinterpret_cast<std::uint64_t>(from.data()), 0});
+    in.settle();
+    CHECK(received.times == 0);
+    in.worker->waiting().set_most(1000);
+    in.ask(greedy, over, 1);
+    CHECK(over.failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(received.times == 1);
+    CHECK(received.status == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(in.worker->recv_ids().size() == 0);
+}
+
+TEST_CASE("a worker that is only refused and does not read goes when too much waits", "[ucp]") {
+    waiting_world in;
+    slow_reader greedy(in.network);
+    greedy.sender.reach(*in.worker);
+    const std::size_t before = in.worker->peer_count();
+    const auto refuse = [&](unsigned times) {
+        const wireup_header unwanted{wireup_type::request, {},  greedy.sender.uid(),
+                                     in.worker->uid() + 1, 100, 0};
+        for (unsigned i = 0; i < times; ++i)
+            in.worker->refuse(ucp::worker::evidence::none, unwanted, greedy.address());
+        in.settle();
+    };
+    refuse(100);
+    CHECK(in.worker->peer_count() == before + 1);
+    CHECK(in.worker->waiting().used() > 0);
+    in.worker->waiting().set_most(1000);
+    refuse(1);
+    CHECK(in.worker->waiting().used() == 0);
+    CHECK(in.worker->peer_count() == before);
+    in.check_serves_others();
+}
