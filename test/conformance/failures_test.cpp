@@ -1,4 +1,6 @@
 // Peers vanish, interfaces close in any order.
+#include <map>
+
 #include "test/conformance/support/suite.hpp"
 
 namespace conformance {
@@ -172,6 +174,71 @@ CONFORMANCE_CASE(unread_at_close, "an interface may close with messages that nob
     net.remove(1);
     net.settle();
     CHECK(a.failures.size() <= 1);
+}
+
+CONFORMANCE_CASE(connections_have_numbers, "messages of two endpoints have different connections",
+                 needs::two_sides | needs::copied_messages) {
+    side& to = net.at(0);
+    const uct::op which = message_ops(to.attr()).front();
+    sender out(net);
+    std::vector<std::unique_ptr<uct::ep>> via;
+    for (std::uint32_t from = 1; from <= 2; ++from) {
+        via.push_back(net.at(from).connect(to));
+        for (std::uint32_t i = 0; i < 3; ++i)
+            REQUIRE(out.send(net.at(from), *via.back(), which, 1, make_message({from, i}, 16)));
+    }
+    REQUIRE(net.run_until([&] { return to.inbox.size() == 6; }));
+    std::map<std::uint64_t, std::uint32_t> senders;
+    for (const received& each : to.inbox) {
+        CHECK(each.connection != 0);
+        const std::uint32_t from = tag_of(each.data).stream;
+        CHECK(senders.emplace(each.connection, from).first->second == from);
+    }
+    const bytes other(16);
+    CHECK(to.iface().connection_of({other.data(), other.size()}) == 0);
+}
+
+CONFORMANCE_CASE(ended_connection,
+                 "a connection that its receiver ends is over for both, and others go on",
+                 needs::two_sides | needs::copied_messages) {
+    side& to = net.at(0);
+    side& bad = net.at(1);
+    side& good = net.at(2);
+    const uct::op which = message_ops(to.attr()).front();
+    sender out(net);
+    const auto ended = bad.connect(to);
+    const auto back = to.connect(bad);
+    const auto kept = good.connect(to);
+    REQUIRE(out.send(bad, *ended, which, 1, make_message({1, 0}, 16)));
+    REQUIRE(out.send(to, *back, which, 1, make_message({3, 0}, 16)));
+    REQUIRE(out.send(good, *kept, which, 1, make_message({2, 0}, 16)));
+    REQUIRE(net.run_until([&] { return to.inbox.size() == 2 && bad.inbox.size() == 1; }));
+    std::uint64_t number = 0;
+    for (const received& each : to.inbox)
+        if (tag_of(each.data).stream == 1) number = each.connection;
+    CHECK_FALSE(to.iface().end_connection(0, UCS_ERR_EXCEEDS_LIMIT));
+    // These are under way.
+    for (std::uint32_t i = 1; i < 10; ++i)
+        static_cast<void>(out.try_send(bad, *ended, which, 1, make_message({1, i}, 16)));
+    REQUIRE(to.iface().end_connection(number, UCS_ERR_EXCEEDS_LIMIT));
+    CHECK_FALSE(to.iface().end_connection(number, UCS_ERR_EXCEEDS_LIMIT));
+    REQUIRE(send_until_failed(net, bad, *ended, out, which));
+    REQUIRE(net.run_until([&] { return !bad.failures.empty(); }));
+    net.settle();
+    // A device may have received what was under way.
+    const std::string transport = net.where().where().transport;
+    if (transport != "rc_verbs") CHECK(to.count(1) == 1);
+    const std::size_t before = to.count(1);
+    CHECK(bad.failures.front().which == ended.get());
+    // Both directions use one.
+    CHECK(to.failures.size() == (transport == "tcp" ? 1U : 0U));
+    for (const failure& each : to.failures)
+        CHECK(each.status == UCS_ERR_EXCEEDS_LIMIT);
+    for (std::uint32_t i = 1; i < 30; ++i)
+        REQUIRE(out.send(good, *kept, which, 1, make_message({2, i}, 16)));
+    REQUIRE(net.run_until([&] { return to.count(2) == 30; }));
+    CHECK(good.failures.empty());
+    CHECK(to.count(1) == before);
 }
 
 }  // namespace conformance

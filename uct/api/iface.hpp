@@ -141,6 +141,24 @@ public:
     // is not of this interface, or the transport cannot tell.
     [[nodiscard]] virtual pid_t sender_process(const peer_bytes&) const noexcept { return 0; }
 
+    // Returns the number of the connection by which a message came that is being delivered;
+    // `message` is the message or a part of it. No other connection of this process has that
+    // number, now or later. 0: the message is not of this interface, or the worker has sent it
+    // itself.
+    [[nodiscard]] virtual std::uint64_t connection_of(const peer_bytes& message) const noexcept {
+        static_cast<void>(message);
+        return 0;
+    }
+    // Ends a connection whose sender does not keep to the rules. The sender's endpoint fails, and
+    // one of this interface that uses the same connection fails with the status. Messages that the
+    // interface has not delivered are lost; a device may have received some that still come. False:
+    // the connection is not of this interface, or is gone. Not within progress.
+    virtual bool end_connection(std::uint64_t number, ucs_status_t status) noexcept {
+        static_cast<void>(number);
+        static_cast<void>(status);
+        return false;
+    }
+
     virtual void set_am_handler(am_id id, const am_handler& handler) = 0;
     virtual void set_error_handler(const error_handler& handler) = 0;
 };

@@ -120,6 +120,8 @@ private:
     void complete(const link_ptr& on, const operation_ptr& which);
     void fail_links(const event& what);
     void fail(const link_ptr& on, ucs_status_t status);
+    // The receiver wants no more of it.
+    void end(const link_ptr& on, ucs_status_t status);
     // Without a word to the other side.
     void fail_alone(const link_ptr& on, ucs_status_t status);
     void fail_opposites(const link& of);

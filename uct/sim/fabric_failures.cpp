@@ -50,6 +50,17 @@ void fabric::fail_alone(const link_ptr& on, ucs_status_t status) {
     sender.due.push_back({due_item::kind::failure, on, {}});
 }
 
+void fabric::end(const link_ptr& on, ucs_status_t status) {
+    fail_alone(on, UCS_ERR_CONNECTION_RESET);
+    on->wire.clear();
+    on->landing = false;
+    for (; !on->arrived.empty(); on->arrived.pop_front())
+        consumed_message(*nodes_[on->to]);
+    if (!on->paired || !on->partner) return;
+    const auto partner = pairs_.find(*on->partner);
+    if (partner != pairs_.end()) fail_alone(partner->second, status);
+}
+
 void fabric::fail_opposites(const link& of) {
     for (const auto& [number, opposite] : nodes_[of.to]->out) {
         if (opposite->to != of.from || opposite->failure != UCS_OK) continue;

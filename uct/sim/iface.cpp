@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 
 #include "uct/sim/ep.hpp"
 
@@ -75,7 +76,28 @@ void sim_iface::deliver_whole(const link_ptr& on, const operation& message) {
     on->landing = false;
     fabric_.record(event_kind::delivered, *on, message.serial);
     fabric_.consumed_message(node_);
+    delivering_ = {on.get(), &message};
     deliver(message.id, message.data.get(), message.length);
+    delivering_ = {};
+}
+
+std::uint64_t sim_iface::connection_of(const peer_bytes& message) const noexcept {
+    if (delivering_.on == nullptr) return 0;
+    const std::byte* const begin = delivering_.message->data.get();
+    const std::less<const std::byte*> before;
+    const bool is_of_it = !before(message.payload(), begin) &&
+                          before(message.payload(), begin + delivering_.message->length);
+    return is_of_it ? delivering_.on->connection : 0;
+}
+
+bool sim_iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
+    for (const auto& [key, each] : node_.in) {
+        if (each->connection != number || each->failure != UCS_OK) continue;
+        const link_ptr ended = each;
+        fabric_.end(ended, status);
+        return true;
+    }
+    return false;
 }
 
 // Receives the next piece in place; false when more pieces remain.

@@ -17,6 +17,8 @@ public:
     void pack_address(std::span<std::byte> into) const override;
     reachability check_reachable(std::span<const std::byte> address) const override;
     ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
+    [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept override;
+    bool end_connection(std::uint64_t number, ucs_status_t status) noexcept override;
 
     [[nodiscard]] node& here() noexcept { return node_; }
 
@@ -38,6 +40,10 @@ private:
     void end_all(const link_ptr& on);
 
     node& node_;
+    struct {
+        const link* on = nullptr;
+        const operation* message = nullptr;
+    } delivering_;
 };
 
 }  // namespace uct::sim

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "uct/api/atomic.hpp"
+#include "uct/base/connection_number.hpp"
 #include "uct/sim/parameters.hpp"
 
 namespace uct::sim {
@@ -66,6 +67,7 @@ struct link {
     link(std::uint64_t number_, const node& from_, node_id to_, sim_ep* owner_) noexcept;
 
     const std::uint64_t number;
+    const std::uint64_t connection = next_connection_number();  // see iface::connection_of
     const node_id from;
     const node_id to;
     const bool paired;

@@ -41,6 +41,7 @@ connection::connection(iface& owner, std::uint64_t peer_id)
       unused_(*this) {}
 
 connection::~connection() {
+    owner_.forget(*this);
     close_socket();
     end_operations(UCS_ERR_CANCELED);
 }
@@ -204,6 +205,7 @@ void connection::read_what_arrived() {
                                 ? read_encrypted(space)
                                 : ::readv(fd_.get(), space.data(), static_cast<int>(space.size()));
         unsigned events = 0;
+        owner_.note_reading(*this);
         if (got <= 0 || rx_.consume(static_cast<std::size_t>(got), events) != UCS_OK) break;
     }
     if ((rx_.take_control() >> static_cast<unsigned>(wire::frame_kind::leave) & 1U) != 0) {

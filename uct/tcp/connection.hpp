@@ -11,6 +11,7 @@
 #include "ucs/net/silence_watch.hpp"
 #include "ucs/time/clock.hpp"
 #include "ucs/type/unique_fd.hpp"
+#include "uct/base/connection_number.hpp"
 #include "uct/tcp/connection_state.hpp"
 #include "uct/tcp/encrypted_stream.hpp"
 #include "uct/tcp/ep.hpp"
@@ -79,6 +80,8 @@ public:
     void adopt(ucs::unique_fd socket, std::uint32_t peer_attempt,
                const ucs::security::key& session) noexcept;
     void give_up(ucs_status_t status) { fail_after_reading(status); }
+    // Fails without reading what has arrived.
+    void cut_off(ucs_status_t status) { fail(status); }
 
     // --- closing the interface
     void say_goodbye();
@@ -96,6 +99,11 @@ public:
         return state_ == state::draining || state_ == state::failed;
     }
     [[nodiscard]] std::uint64_t peer_id() const noexcept { return peer_id_; }
+    // See iface::connection_of.
+    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+    [[nodiscard]] bool has_in_buffer(const std::byte* place) const noexcept {
+        return rx_.has_in_buffer(place);
+    }
     // The peer has sent something after the greetings, or there is something to read.
     [[nodiscard]] bool has_spoken() const noexcept;
     void note_readable() noexcept { was_readable_ = true; }
@@ -167,6 +175,7 @@ private:
 
     iface& owner_;
     const std::uint64_t peer_id_;
+    const std::uint64_t number_ = next_connection_number();
     ucs::unique_fd fd_;
     state state_ = state::idle;
     std::uint32_t watched_ = 0;

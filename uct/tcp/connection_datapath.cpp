@@ -128,6 +128,7 @@ unsigned connection::receive_later() {
 inline unsigned connection::take_received(ssize_t got) {
     unsigned events = 0;
     if (got > 0) [[likely]] {
+        owner_.note_reading(*this);
         const ucs_status_t status = rx_.consume(static_cast<std::size_t>(got), events);
         if (status == UCS_ERR_NO_MEMORY) [[unlikely]] {
             fail_for_memory("a message could not be received");

@@ -175,6 +175,27 @@ connection& iface::connection_for_greeting(std::uint64_t peer_id) {
     return *others_.back();
 }
 
+std::uint64_t iface::connection_of(const peer_bytes& message) const noexcept {
+    const bool is_of_it = reading_ != nullptr && reading_->has_in_buffer(message.payload());
+    return is_of_it ? reading_->number() : 0;
+}
+
+connection* iface::find(std::uint64_t number) noexcept {
+    for (const auto& [peer, link] : peers_)
+        if (link->number() == number) return link.get();
+    for (const auto& link : others_)
+        if (link->number() == number) return link.get();
+    return nullptr;
+}
+
+bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
+    connection* const ended = find(number);
+    if (ended == nullptr || ended->has_ended()) return false;
+    if (hot_ == ended) hot_ = nullptr;
+    ended->cut_off(status);
+    return true;
+}
+
 void iface::describe(ucs::vfs::directory& into) const {
     base_iface::describe(into);
     into.file("connections", [this] { return std::to_string(sockets_); });

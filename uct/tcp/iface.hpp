@@ -33,6 +33,8 @@ public:
     void pack_address(std::span<std::byte> into) const override;
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> bytes) const override;
     ucs::result<std::unique_ptr<uct::ep>> create_ep(std::span<const std::byte> bytes) override;
+    [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept override;
+    bool end_connection(std::uint64_t number, ucs_status_t status) noexcept override;
     void describe(ucs::vfs::directory& into) const override;
 
     // --- for connections and the door
@@ -54,6 +56,11 @@ public:
     void watch(int fd, int operation, std::uint32_t events, connection& link);
     void forget_socket(int fd, const connection& link) noexcept;
     void attend(connection& link) noexcept;
+    // Messages that are delivered from now on come by this connection.
+    void note_reading(const connection& link) noexcept { reading_ = &link; }
+    void forget(const connection& gone) noexcept {
+        if (reading_ == &gone) reading_ = nullptr;
+    }
     void report(ep& user, ucs_status_t status) noexcept { note_failure(user, status); }
     void need_ticks() noexcept;
 
@@ -66,6 +73,7 @@ private:
     ucs_status_t open_door();
     void set_attributes(const device& own);
     connection& connection_to(std::uint64_t peer_id);
+    [[nodiscard]] connection* find(std::uint64_t number) noexcept;
 
     // iface_progress.cpp
     unsigned poll_sockets();
@@ -85,8 +93,9 @@ private:
     buffer scratch_;
     ucs::unique_fd epoll_;
     std::uint32_t attempt_ = 0;
-    unsigned sockets_ = 0;       // in epoll_
-    connection* hot_ = nullptr;  // the last one that something came from
+    unsigned sockets_ = 0;                 // in epoll_
+    connection* hot_ = nullptr;            // the last one that something came from
+    const connection* reading_ = nullptr;  // the one whose messages were delivered last
     unsigned hot_misses_ = 0;
     unsigned until_poll_ = 0;
     unused_connections unused_;

@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <array>
+#include <functional>
 #include <span>
 
 #include "ucs/type/status.h"
@@ -50,6 +51,13 @@ public:
 
     // Forgets what is unfinished: the stream ended, the next one starts with a frame.
     void reset() noexcept;
+
+    // Returns whether a message that is being delivered lies there.
+    [[nodiscard]] bool has_in_buffer(const std::byte* place) const noexcept {
+        const std::less<const std::byte*> before;
+        return buffer_ != nullptr && !before(place, buffer_.get()) &&
+               before(place, buffer_.get() + capacity_);
+    }
 
     // A message has begun and is not complete.
     [[nodiscard]] bool in_the_middle() const noexcept {

@@ -124,7 +124,8 @@ void side::deliver(void* arg, void* data, std::size_t length) {
     mine.owner->take({.id = mine.id,
                       .data = bytes(first, first + length),
                       .aligned = reinterpret_cast<std::uintptr_t>(data) % 8 == 0,
-                      .landed = false});
+                      .landed = false,
+                      .connection = mine.owner->iface_->connection_of({data, length})});
     // Whoever is called owns the buffer for the call: writing to it must hurt nobody.
     if (length > 0) std::memset(data, 0xee, length);
 }

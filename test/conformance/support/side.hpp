@@ -16,6 +16,7 @@ struct received {
     bytes data;
     bool aligned = true;  // on 8 bytes; a landed message is where the test wanted it
     bool landed = false;
+    std::uint64_t connection = 0;  // of one that did not land, see uct::iface::connection_of
 };
 
 struct failure {

@@ -32,8 +32,13 @@ public:
     [[nodiscard]] std::span<const ibv_wc> poll() noexcept {
         if (count_ == 0) fill();
         const std::span<const ibv_wc> batch(entries_.data(), count_);
+        last_count_ = count_;
         count_ = 0;
         return batch;
+    }
+    // What the last call of poll() has returned, if nobody has looked for more since.
+    [[nodiscard]] std::span<const ibv_wc> last_batch() const noexcept {
+        return {entries_.data(), count_ == 0 ? last_count_ : 0};
     }
     [[nodiscard]] bool has_entries() noexcept {
         if (count_ == 0) fill();
@@ -63,6 +68,7 @@ private:
     queue_handle queue_;
     event_inbox* told_;
     std::size_t count_ = 0;
+    std::size_t last_count_ = 0;
     bool broken_ = false;
     std::array<ibv_wc, most_in_batch> entries_{};
 };

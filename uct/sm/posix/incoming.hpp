@@ -5,6 +5,7 @@
 
 #include "ucs/log/throttle.hpp"
 #include "ucs/time/clock.hpp"
+#include "uct/base/connection_number.hpp"
 #include "uct/sm/posix/ring_reader.hpp"
 #include "uct/sm/posix/segment.hpp"
 #include "uct/sm/posix/socket.hpp"
@@ -63,6 +64,8 @@ public:
         return is_connecting() && ucs::time::now() - since_ > time_to_say;
     }
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }
+    // See iface::connection_of.
+    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
     [[nodiscard]] const ucs::sys::peer_credentials& peer() const noexcept { return peer_; }
     // The socket on which its sender receives, as it says.
     [[nodiscard]] std::uint64_t answer_to() const noexcept { return answer_to_; }
@@ -88,6 +91,7 @@ private:
     std::optional<ucs::security::responder> exchange_;  // until its ring is open
     ucs::log::throttle& rejected_;
     const ucs::time::nanoseconds since_;
+    const std::uint64_t number_ = next_connection_number();
 };
 
 }  // namespace uct::posix

@@ -158,11 +158,31 @@ ucs::result<std::unique_ptr<ep>> posix_iface::create_ep(std::span<const std::byt
     return std::unique_ptr<ep>(std::make_unique<posix_ep>(*this, *peer, identity_of(*peer)));
 }
 
-// Only connection messages are asked about, so the others pay nothing for it.
-pid_t posix_iface::sender_process(const peer_bytes& message) const noexcept {
+// Few messages are asked about, so the others pay nothing for it.
+const incoming* posix_iface::sender_of(const peer_bytes& message) const noexcept {
     const auto sender = std::ranges::find_if(
         rings_, [&](const auto& from) { return from->has_in_ring(message.payload()); });
-    return sender == rings_.end() ? 0 : (*sender)->peer().pid;
+    return sender == rings_.end() ? nullptr : sender->get();
+}
+
+pid_t posix_iface::sender_process(const peer_bytes& message) const noexcept {
+    const incoming* const sender = sender_of(message);
+    return sender == nullptr ? 0 : sender->peer().pid;
+}
+
+std::uint64_t posix_iface::connection_of(const peer_bytes& message) const noexcept {
+    const incoming* const sender = sender_of(message);
+    return sender == nullptr ? 0 : sender->number();
+}
+
+// A ring has one direction: endpoints of this interface have rings of their own.
+bool posix_iface::end_connection(std::uint64_t number, ucs_status_t) noexcept {
+    const auto ended =
+        std::ranges::find_if(rings_, [&](const auto& from) { return from->number() == number; });
+    if (ended == rings_.end()) return false;
+    (*ended)->end(packet_kind::refused);
+    remove(**ended);
+    return true;
 }
 
 void posix_iface::endpoint_failed(posix_ep& which) noexcept {

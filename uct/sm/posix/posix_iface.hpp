@@ -39,6 +39,8 @@ public:
     ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
     [[nodiscard]] memory_domain* domain() noexcept override { return &blocks_; }
     [[nodiscard]] pid_t sender_process(const peer_bytes& message) const noexcept override;
+    [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept override;
+    bool end_connection(std::uint64_t number, ucs_status_t status) noexcept override;
     void describe(ucs::vfs::directory& into) const override;
 
     // For endpoints.
@@ -61,6 +63,8 @@ public:
 private:
     posix_iface(const resource& where, const iface_params& params, parts made);
     void set_attributes(const config& options);
+    // The sender of a message that is being delivered, or nullptr.
+    [[nodiscard]] const incoming* sender_of(const peer_bytes& message) const noexcept;
     [[nodiscard]] listener_identity identity_of(const sm::posix_address& peer) const noexcept;
 
     // Connections (connections.cpp).

@@ -1,6 +1,7 @@
 // One queue pair and what is under way on it.
 #pragma once
 
+#include "uct/base/connection_number.hpp"
 #include "uct/ib/base/credits.hpp"
 #include "uct/ib/rc/base/flow_window.hpp"
 #include "uct/ib/rc/base/queue_pair.hpp"
@@ -36,6 +37,8 @@ public:
     [[nodiscard]] bool connected() const noexcept { return at_ == state::connected; }
     [[nodiscard]] ucs_status_t error() const noexcept { return error_; }
     [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
+    // See iface::connection_of.
+    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
     [[nodiscard]] flow_window& flow() noexcept { return flow_; }
     [[nodiscard]] const flow_window& flow() const noexcept { return flow_; }
     [[nodiscard]] const ib::send_credits& credits() const noexcept { return credits_; }
@@ -136,6 +139,7 @@ private:
     ib::completion_credits& shared_;
     op_queue& ended_;
     const std::uint32_t slot_;
+    const std::uint64_t number_ = next_connection_number();
     queue_pair pair_;
     ib::send_credits credits_;
     flow_window flow_;

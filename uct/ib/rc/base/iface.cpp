@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "ucs/config/source.hpp"
 #include "ucs/time/clock.hpp"
@@ -187,6 +188,28 @@ unsigned iface::receive() {
         pool_->give_back(buffer);
     }
     return static_cast<unsigned>(batch.size());
+}
+
+std::uint64_t iface::connection_of(const peer_bytes& message) const noexcept {
+    const std::less<const std::byte*> before;
+    for (const ibv_wc& each : receives_.last_batch()) {
+        if (each.status != IBV_WC_SUCCESS) continue;
+        const std::byte* const begin = ib::receive_buffer::of(each.wr_id).data();
+        if (before(message.payload(), begin) || !before(message.payload(), begin + each.byte_len))
+            continue;
+        const connection* const from = find(each.qp_num);
+        return from == nullptr ? 0 : from->number();
+    }
+    return 0;
+}
+
+bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
+    const auto ended = std::ranges::find_if(
+        by_number_, [number](const auto& each) { return each.second->number() == number; });
+    if (ended == by_number_.end() || ended->second->error() != UCS_OK) return false;
+    ended->second->fail(status);
+    look_after(*ended->second);
+    return true;
 }
 
 void iface::on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept {
@@ -392,7 +415,7 @@ void iface::bury() noexcept {
     graves_.clear();
 }
 
-connection* iface::find(std::uint32_t qp_number) noexcept {
+connection* iface::find(std::uint32_t qp_number) const noexcept {
     const auto at = by_number_.find(qp_number);
     return at == by_number_.end() ? nullptr : at->second;
 }

@@ -18,6 +18,8 @@ public:
 
     unsigned progress() final;
     [[nodiscard]] bool has_work() const noexcept final;
+    [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept final;
+    bool end_connection(std::uint64_t number, ucs_status_t status) noexcept final;
     void describe(ucs::vfs::directory& into) const override;
 
     // --- for endpoints ---
@@ -79,7 +81,7 @@ private:
     void attend() noexcept;
     void bury() noexcept;
     void forget(connection& gone) noexcept;
-    [[nodiscard]] connection* find(std::uint32_t qp_number) noexcept;
+    [[nodiscard]] connection* find(std::uint32_t qp_number) const noexcept;
     [[nodiscard]] flow_window::limits flow_limits() const noexcept;
 
     using attention_list = ucs::datastruct::auto_list<connection, &connection::attention_hook>;

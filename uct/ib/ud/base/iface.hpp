@@ -1,6 +1,7 @@
 // Datagrams for one worker: connections to peers and from peers.
 #pragma once
 
+#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +27,8 @@ public:
     // Nobody reaches memory by datagrams.
     [[nodiscard]] memory_domain* domain() noexcept final { return nullptr; }
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const final;
+    [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept final;
+    bool end_connection(std::uint64_t number, ucs_status_t status) noexcept final;
     void describe(ucs::vfs::directory& into) const override;
 
     // --- for endpoints ---
@@ -83,6 +86,7 @@ private:
     bool handle(const arrival& what) noexcept;
     bool take_data(const wire::datagram& what, const arrival& from) noexcept;
     void take_turn(receiver& on, const wire::datagram& what) noexcept;
+    void hand_out(const receiver& from, am_id id, std::span<std::byte> message) noexcept;
     void take_kept(receiver& on) noexcept;
     void take_acknowledgement(const wire::datagram& what, std::uint32_t from_pair) noexcept;
     void receive_failed(ibv_wc_status how) noexcept;
@@ -97,6 +101,7 @@ private:
     void take_reply(const wire::datagram& what, std::uint32_t from_pair) noexcept;
     void take_ended(const wire::datagram& what, std::uint32_t from_pair) noexcept;
     void answer_unknown(std::uint64_t id, std::uint32_t from_pair) noexcept;
+    void tell_end(peer& sender, std::uint64_t source, std::uint64_t id) noexcept;
     void remove(receiver& gone) noexcept;
     void release_kept(receiver& of) noexcept;
 
@@ -148,6 +153,18 @@ private:
     std::size_t clean_peers_at_ = 64;
     ucs::datastruct::secret_id_table<connection*> connections_;
     receiver_table receivers_;
+    // The connections that were ended last, by who made them.
+    struct cut_off_source {
+        std::uint64_t iface_id = 0;
+        std::uint64_t connection = 0;
+        friend bool operator==(const cut_off_source&, const cut_off_source&) = default;
+    };
+    std::array<cut_off_source, 64> cut_off_{};
+    std::size_t cut_off_count_ = 0;
+    struct {
+        std::uint64_t connection = 0;
+        std::span<const std::byte> message;
+    } delivering_;
     timed_list timed_;
     ucs::time::nanoseconds next_time_ = 0;  // 0: nothing waits
     attention_list attention_;

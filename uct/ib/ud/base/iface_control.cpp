@@ -1,4 +1,6 @@
 // Connections of peers come, are found out about, and go. Everything that they say may be anything.
+#include <algorithm>
+
 #include "uct/ib/ud/base/ep.hpp"
 #include "uct/ib/ud/base/iface.hpp"
 
@@ -27,6 +29,9 @@ void iface::take_request(const wire::datagram& what, std::uint32_t from_pair) no
         if (receivers_.size() >= most_receivers)
             return malformed(from_pair, "one request too many");
         if (find_way(*from) != UCS_OK) return malformed(from_pair, "there is no way back to it");
+        const cut_off_source who{by->from.port.iface_id, by->connection};
+        if (std::ranges::find(cut_off_, who) != cut_off_.end())
+            return tell_end(*from, by->connection, 0);  // the first time was lost
         on = receivers_.add(std::move(from), *by, number);
         if (on == nullptr) return;
         watch_receivers();
@@ -125,6 +130,28 @@ void iface::release_kept(receiver& of) noexcept {
         --kept_;
         pool_->give_back(*each.buffer);
     });
+}
+
+// The other direction has a connection of its own.
+bool iface::end_connection(std::uint64_t number, ucs_status_t) noexcept {
+    receiver* ended = nullptr;
+    receivers_.for_each([&](receiver& each) {
+        if (each.number() == number) ended = &each;
+    });
+    if (ended == nullptr) return false;
+    cut_off_[cut_off_count_++ % cut_off_.size()] = {ended->from().where.port.iface_id,
+                                                    ended->source()};
+    tell_end(ended->from(), ended->source(), ended->id());
+    remove(*ended);
+    return true;
+}
+
+void iface::tell_end(peer& sender, std::uint64_t source, std::uint64_t id) noexcept {
+    wire::header head{};
+    head.what = wire::kind::ended;
+    head.flags = wire::leaves;
+    head.to = source;
+    send_control(sender, head, std::as_bytes(std::span(&id, 1)));
 }
 
 void iface::remove(receiver& gone) noexcept {

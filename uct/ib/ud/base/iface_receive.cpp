@@ -1,4 +1,6 @@
 // What arrives. Everything in it may be anything.
+#include <functional>
+
 #include "uct/ib/ud/base/ep.hpp"
 #include "uct/ib/ud/base/iface.hpp"
 
@@ -169,7 +171,7 @@ void iface::take_turn(receiver& on, const wire::datagram& what) noexcept {
     if (first && last && !on.parts.is_open()) [[likely]] {
         on.window.advance();
         ++count_.messages;
-        return deliver(what.head.id, what.body.data(), what.body.size());
+        return hand_out(on, what.head.id, what.body);
     }
     switch (on.parts.add(first, last, what.body, longest_)) {
         case assembly::outcome::no_memory:
@@ -185,8 +187,21 @@ void iface::take_turn(receiver& on, const wire::datagram& what) noexcept {
     }
     on.window.advance();
     ++count_.messages;
-    const std::span<std::byte> message = on.parts.message();
-    deliver(what.head.id, message.data(), message.size());
+    hand_out(on, what.head.id, on.parts.message());
+}
+
+void iface::hand_out(const receiver& from, am_id id, std::span<std::byte> message) noexcept {
+    delivering_ = {from.number(), message};
+    deliver(id, message.data(), message.size());
+    delivering_ = {};
+}
+
+std::uint64_t iface::connection_of(const peer_bytes& message) const noexcept {
+    const std::less<const std::byte*> before;
+    const std::span<const std::byte> delivered = delivering_.message;
+    const bool is_of_it = !before(message.payload(), delivered.data()) &&
+                          before(message.payload(), delivered.data() + delivered.size());
+    return is_of_it ? delivering_.connection : 0;
 }
 
 // Those behind one that has come.

@@ -6,6 +6,7 @@
 
 #include "ucs/datastruct/id_table.hpp"
 #include "ucs/datastruct/intrusive.hpp"
+#include "uct/base/connection_number.hpp"
 #include "uct/ib/ud/base/assembly.hpp"
 #include "uct/ib/ud/base/peer.hpp"
 #include "uct/ib/ud/base/receive_window.hpp"
@@ -36,6 +37,8 @@ public:
     // Id of the connection at the peer, and here.
     [[nodiscard]] std::uint64_t source() const noexcept { return source_; }
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+    // See iface::connection_of.
+    [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
     // Whether that question for a resync is a new one; then it is the newest.
     [[nodiscard]] bool is_new_resync(std::uint32_t question) noexcept {
@@ -58,6 +61,7 @@ private:
     const std::shared_ptr<peer> from_;
     const std::uint64_t source_;
     const std::uint32_t patience_;  // seconds
+    const std::uint64_t number_ = next_connection_number();
     std::uint64_t id_ = 0;
     std::uint32_t resync_ = 0;
     double silent_ = 0;  // seconds, in whole sweeps
