@@ -108,14 +108,22 @@ const ucs::config::table& config::options() {
                 "UNEXPECTED_WINDOW", "1m",
                 "Bytes of tagged messages that a worker sends to another one ahead of its word "
                 "that it has room, 384 for each message included; what exceeds them is announced "
-                "instead, and its data takes no memory there. 'inf': without end.",
+                "instead, and its data takes no memory there. 'inf': without end; its peers then "
+                "need UCX_UNEXPECTED_LIMIT=inf, or may cut it off.",
                 ucs::config::at_least("0")),
             make_option<&config::unexpected_limit>(
                 "UNEXPECTED_LIMIT", "64m",
                 "Bytes of tagged messages that a worker stores for receives to come before it "
                 "makes their senders announce what follows. Each sender may exceed it by one "
-                "window and the message that exceeds the window.",
+                "window and the message that exceeds the window. 'inf': without end.",
                 ucs::config::at_least("0")),
+            make_option<&config::unexpected_hard_limit>(
+                "UNEXPECTED_HARD_LIMIT", "auto",
+                "Bytes of tagged messages and announcements that a worker stores at most. Beyond "
+                "them the sender with most above UCX_UNEXPECTED_LIMIT is cut off, unless that is "
+                "no more than senders in order may have: its endpoint fails with 'A limit was "
+                "exceeded', and its messages here are dropped. 'auto': UCX_UNEXPECTED_LIMIT and an "
+                "eighth of the memory that the process may use, at least 256 MB of it."),
             make_option<&config::unexpected_announcements>(
                 "UNEXPECTED_ANNOUNCEMENTS", "4096",
                 "Tagged messages that a worker announces to another one ahead of its receives. "

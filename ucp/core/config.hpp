@@ -34,6 +34,7 @@ struct config {
     ucs::config::memunits stream_window;
     ucs::config::memunits unexpected_window;
     ucs::config::memunits unexpected_limit;
+    ucs::config::memunits unexpected_hard_limit;
     unsigned unexpected_announcements = 0;
     ucs::config::duration cm_timeout;
     cm::carrier_list carriers;

@@ -441,6 +441,12 @@ void peer::fail_for_limit() {
     fail_alive(UCS_ERR_EXCEEDS_LIMIT);
 }
 
+// Lanes that share the connection fail by themselves.
+void peer::cut_off(ucs_status_t status) {
+    connection_ = 0;
+    fail_alive(status);
+}
+
 void peer::keep(request& receive) noexcept {
     hold();
     kept_.push_back(receive);

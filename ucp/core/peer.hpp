@@ -192,6 +192,12 @@ public:
     // says. Single copies begin with it if they reach that process. 0: nobody knows.
     void learn_process(pid_t shown) noexcept;
 
+    // A proven connection message of the worker came by this connection of an interface.
+    void learn_connection(std::uint64_t number) noexcept { connection_ = number; }
+    [[nodiscard]] std::uint64_t connection() const noexcept { return connection_; }
+    // That connection was ended here: every endpoint fails.
+    void cut_off(ucs_status_t status);
+
     // A lane failed. Before the first endpoint is ready another one is tried.
     void lane_failed(const uct::ep& which, ucs_status_t status) noexcept;
 
@@ -387,6 +393,7 @@ private:
     std::uint64_t last_attempt_ = 0;     // that we asked for, or answered, and have not taken back
     const char* rma_dropped_ = nullptr;  // why there is no single copy now
     pid_t process_ = 0;                  // that the worker runs in; 0: not known
+    std::uint64_t connection_ = 0;       // by which it has connected; 0: not known
     const protocol_table* protocols_ = nullptr;
     struct excluded {
         std::size_t resource;

@@ -85,7 +85,7 @@ worker::worker(const context& of, const worker_params& params,
       lock_(params.thread_mode == UCS_THREAD_MODE_MULTI),
       requests_(of.params().request_area),
       assembler_(*this),
-      matcher_(std::make_unique<tag_matcher>(*this, of.options().unexpected_limit.bytes)),
+      matcher_(std::make_unique<tag_matcher>(*this, unexpected_limits::of(of.options()))),
       am_(std::make_unique<am_receiver>(*this, params.am_alignment)),
       visitor_(of.memories()),
       streaming_(of.costs().copy_cached / 2),
@@ -219,6 +219,7 @@ void worker::set_turns() {
 }
 
 unsigned worker::progress_slow(unsigned found) {
+    if (matcher_->room().is_overfull()) matcher_->relieve();
     unsigned events = fail_noted() + empty_trash() + let_go_on();
     for (uct::iface* polled : slow_)
         events += polled->progress();
@@ -230,7 +231,8 @@ unsigned worker::progress_slow(unsigned found) {
         events += progress_events();
         if (found + events == 0) note_idle();
     }
-    if (!failing_peers_.empty() || !going_peers_.empty() || waiting_.is_passed())
+    if (!failing_peers_.empty() || !going_peers_.empty() || waiting_.is_passed() ||
+        matcher_->room().is_overfull())
         turn_ = slow_turn_;
     return events;
 }
@@ -462,6 +464,34 @@ peer& worker::intern(const ucs::security::public_key& identity, peer::source fro
         if (other.is_claimed() && other.identity() == identity) other.hand_waiting_to(*known);
     }
     return *known;
+}
+
+std::uint64_t worker::connection_of(const uct::peer_bytes& message) const noexcept {
+    for (const auto& each : interfaces_) {
+        const std::uint64_t found = each == nullptr ? 0 : each->connection_of(message);
+        if (found != 0) return found;
+    }
+    return 0;
+}
+
+peer* worker::find_peer_behind(std::uint64_t connection) const noexcept {
+    for (const auto& [uid, each] : peers_)
+        if (each->connection() == connection) return each.get();
+    return nullptr;
+}
+
+std::string worker::sender_behind(std::uint64_t connection) const {
+    const peer* const known = find_peer_behind(connection);
+    if (known == nullptr) return fmt::format("the sender of connection {}", connection);
+    return fmt::format("worker {:x} ({})", known->uid(), known->peer_name());
+}
+
+void worker::end_connection(std::uint64_t connection, ucs_status_t status) {
+    for (const auto& each : interfaces_)
+        if (each != nullptr && each->end_connection(connection, status)) break;
+    // An interface does not know which endpoints send to where a connection comes from.
+    while (peer* const behind = find_peer_behind(connection))
+        behind->cut_off(status);
 }
 
 bool worker::is_known(const peer& which) noexcept {

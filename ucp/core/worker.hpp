@@ -193,6 +193,15 @@ public:
     // Returns whether the peer is the one that its address leads to, and not replaced or passing.
     [[nodiscard]] bool is_known(const peer& which) noexcept;
 
+    // --- connections of interfaces, see uct::iface::connection_of ---
+    // Returns that of a message which is being delivered; 0: not known.
+    [[nodiscard]] std::uint64_t connection_of(const uct::peer_bytes& message) const noexcept;
+    // Names the sender, for people.
+    [[nodiscard]] std::string sender_behind(std::uint64_t connection) const;
+    // Nothing more comes by it, and the endpoints to its sender fail. Not within the progress of an
+    // interface.
+    void end_connection(std::uint64_t connection, ucs_status_t status);
+
     // --- listeners and endpoints by socket address (ucp/cm) ---
     [[nodiscard]] cm::manager& connections();
     // For a client that does not know its server's worker yet.
@@ -295,6 +304,7 @@ private:
     [[nodiscard]] peer* passing_peer(evidence from, const ucs::security::public_key& identity,
                                      std::span<const std::byte> packed);
     [[nodiscard]] peer_table::iterator find_in_table(const peer& which) noexcept;
+    [[nodiscard]] peer* find_peer_behind(std::uint64_t connection) const noexcept;
     worker(const context& of, const worker_params& params,
            std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();

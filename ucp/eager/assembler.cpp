@@ -44,7 +44,9 @@ assembly* assembler::find(const wire::eager_data_header& header, std::size_t len
     const auto found = messages_.find({header.ep, header.message});
     if (found == messages_.end()) return nullptr;
     assembly& into = found->second;
-    if (header.offset != into.received || length > into.total - into.received) return nullptr;
+    // One without data would change nothing, as often as it comes.
+    const bool fits = length > 0 && length <= into.total - into.received;
+    if (header.offset != into.received || !fits) return nullptr;
     return &into;
 }
 

@@ -55,9 +55,9 @@ public:
     static void announced_lost(worker& owner, ep& from, kept_announcement& self) {
         owner.matcher().forget_announced(from, static_cast<message&>(self));
     }
-    template<void (tag_matcher::*Handler)(const std::byte*, std::size_t)>
+    template<void (tag_matcher::*Handler)(uct::peer_bytes)>
     static void deliver(void* arg, uct::peer_bytes message) {
-        (static_cast<tag_matcher*>(arg)->*Handler)(message.payload(), message.size());
+        (static_cast<tag_matcher*>(arg)->*Handler)(message);
     }
     static void install(tag_matcher& self, uct::iface& on) {
         using wire::id;
@@ -82,19 +82,23 @@ void tag_matcher::deliver(request& receive, std::uint64_t tag, const void* data,
     finish_receive(receive, state.buffer.unpack(data, 0, length));
 }
 
-void tag_matcher::on_eager_only(const std::byte* data, std::size_t length) {
+void tag_matcher::on_eager_only(uct::peer_bytes whole) {
     wire::eager_only_header header;
-    if (!read_header(owner_, wire::eager_only, {data, length}, header)) return;
+    if (!read_header(owner_, wire::eager_only, whole, header)) return;
     tag::expected_entry* posted = expected_.match(header.what);
     if (posted != nullptr) [[likely]] {
-        deliver(request::of(static_cast<recv_state&>(*posted)), header.what, data + sizeof header,
-                length - sizeof header);
+        const uct::peer_bytes data = whole.behind(sizeof header);
+        deliver(request::of(static_cast<recv_state&>(*posted)), header.what, data.payload(),
+                data.size());
         return;
     }
-    store_eager(header.what, data + sizeof header, length - sizeof header);
+    store_eager(header.what, whole);
 }
 
-void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::size_t length) {
+void tag_matcher::store_eager(std::uint64_t tag, uct::peer_bytes whole) {
+    const uct::peer_bytes rest = whole.behind(sizeof(wire::eager_only_header));
+    const std::byte* const data = rest.payload();
+    const std::size_t length = rest.size();
     message* stored = new_message(tag, message::kind::eager);
     if (stored == nullptr) {
         out_of_memory(owner_, tag, length, "was dropped");
@@ -107,7 +111,7 @@ void tag_matcher::store_eager(std::uint64_t tag, const std::byte* data, std::siz
     } else if (!stored->keep(0, data, length)) {
         give_up(*stored);
     }
-    account(*stored, eager_budget::message_cost + length);
+    account(*stored, eager_budget::message_cost + length, whole);
     queue(*stored);
 }
 
@@ -121,12 +125,12 @@ void tag_matcher::give_up(message& stored) {
     }
 }
 
-void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
+void tag_matcher::on_eager_first(uct::peer_bytes whole) {
     wire::eager_first_header header;
-    if (!read_header(owner_, wire::eager_first, {data, length}, header)) return;
-    const std::size_t payload = length - sizeof header;
+    if (!read_header(owner_, wire::eager_first, whole, header)) return;
+    const std::size_t payload = whole.size() - sizeof header;
     if (payload > header.total || owner_.assemblies().knows(header)) {
-        message_malformed(owner_, wire::eager_first, length);
+        message_malformed(owner_, wire::eager_first, whole.size());
         return;
     }
     ep* from = owner_.find_ep(header.ep);
@@ -138,21 +142,24 @@ void tag_matcher::on_eager_first(const std::byte* data, std::size_t length) {
         dropped("the beginning of a message", header.what, header.total);
         return;
     }
-    start_assembly(from, header, data + sizeof header, payload);
+    start_assembly(from, header, whole);
 }
 
 // With all of the message `from` may be nullptr. What is matched or stored may lack the memory for
 // its rest: then the rest is dropped.
 void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& header,
-                                 const std::byte* data, std::size_t length) {
-    const bool whole = length == header.total;
-    assembly* rest = whole ? nullptr : owner_.assemblies().begin(*from, header, length, tag_sink);
+                                 uct::peer_bytes whole) {
+    const uct::peer_bytes data = whole.behind(sizeof header);
+    const bool all = data.size() == header.total;
+    assembly* rest =
+        all ? nullptr : owner_.assemblies().begin(*from, header, data.size(), tag_sink);
     if (tag::expected_entry* posted = expected_.match(header.what)) {
-        receive_first(request::of(static_cast<recv_state&>(*posted)), header, data, length, rest);
+        receive_first(request::of(static_cast<recv_state&>(*posted)), header, data.payload(),
+                      data.size(), rest);
         return;
     }
-    message* stored = store_first(header, data, length);
-    if (stored != nullptr && !whole && rest == nullptr && stored->status == UCS_OK) {
+    message* stored = store_first(header, whole);
+    if (stored != nullptr && !all && rest == nullptr && stored->status == UCS_OK) {
         give_up(*stored);
     }
     if (rest == nullptr) return;
@@ -162,6 +169,7 @@ void tag_matcher::start_assembly(ep* from, const wire::eager_first_header& heade
     }
     rest->stored = stored;
     stored->unfinished = rest;
+    account(*stored, message::unfinished_cost, whole);
 }
 
 void tag_matcher::receive_first(request& receive, const wire::eager_first_header& header,
@@ -183,8 +191,9 @@ void tag_matcher::receive_first(request& receive, const wire::eager_first_header
     }
 }
 
-message* tag_matcher::store_first(const wire::eager_first_header& header, const std::byte* data,
-                                  std::size_t length) noexcept {
+message* tag_matcher::store_first(const wire::eager_first_header& header,
+                                  uct::peer_bytes whole) noexcept {
+    const uct::peer_bytes data = whole.behind(sizeof header);
     message* stored = new_message(header.what, message::kind::eager);
     if (stored == nullptr) {
         out_of_memory(owner_, header.what, header.total, "was dropped");
@@ -194,8 +203,8 @@ message* tag_matcher::store_first(const wire::eager_first_header& header, const 
     stored->total = header.total;
     stored->ep = header.ep;
     stored->request = header.ack;
-    if (length > 0 && !stored->keep(0, data, length)) give_up(*stored);
-    account(*stored, eager_budget::message_cost + length);
+    if (!data.empty() && !stored->keep(0, data.payload(), data.size())) give_up(*stored);
+    account(*stored, eager_budget::message_cost + data.size(), whole);
     queue(*stored);
     return stored;
 }
@@ -207,7 +216,7 @@ void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_
             state.outcome = state.buffer.unpack(data, into.received, length);
         }
     } else if (into.stored != nullptr && into.stored->keep(into.received, data, length)) {
-        account(*into.stored, length);
+        account(*into.stored, message::fragment_cost + length, {data, length});
     } else if (into.stored != nullptr) {
         into.stored->unfinished = nullptr;
         give_up(*std::exchange(into.stored, nullptr));
@@ -225,9 +234,9 @@ void tag_matcher::finish_assembly(const assembly& done) {
     if (receiver != nullptr) finish_receive(*receiver, receiver->state.recv.outcome);
 }
 
-void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
+void tag_matcher::on_eager_ack(uct::peer_bytes whole) {
     wire::ack_header header;
-    if (!read_header(owner_, wire::eager_ack, {data, length}, header)) return;
+    if (!read_header(owner_, wire::eager_ack, whole, header)) return;
     request* send = find_send(owner_, header.request);
     if (send == nullptr) return;  // both sides may end it at the same time
     if (!traits(send->state.send.kind).sync || send->state.send.proto->rendezvous) {
@@ -239,9 +248,9 @@ void tag_matcher::on_eager_ack(const std::byte* data, std::size_t length) {
     eager_acknowledged(*send, wire::known_status(header.status));
 }
 
-void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
+void tag_matcher::on_rts(uct::peer_bytes whole) {
     wire::rts_header header;
-    if (!read_header(owner_, wire::rndv_rts, {data, length}, header)) return;
+    if (!read_header(owner_, wire::rndv_rts, whole, header)) return;
     ep* from = owner_.find_ep(header.ep);
     if (is_over(from)) {
         if (from != nullptr) rndv_tell_sender(*from, header.request, UCS_ERR_CONNECTION_RESET);
@@ -249,8 +258,8 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
         return;
     }
     const bool confirm = (header.flags & wire::rts_confirm) != 0;
-    auto memory =
-        take_keys(*from, {data + sizeof header, length - sizeof header}, uct::memory_access::read);
+    const uct::peer_bytes keys = whole.behind(sizeof header);
+    auto memory = take_keys(*from, {keys.payload(), keys.size()}, uct::memory_access::read);
     tag::expected_entry* posted = expected_.match(header.what);
     if (posted != nullptr) {
         request& receive = request::of(static_cast<recv_state&>(*posted));
@@ -275,13 +284,14 @@ void tag_matcher::on_rts(const std::byte* data, std::size_t length) {
     stored->memory = std::move(memory);
     stored->lost = tag_handlers::announced_lost;
     from->announced.push_back(*stored);
-    room_.announce();
+    const std::size_t for_keys = stored->memory != nullptr ? message::keys_cost(keys.size()) : 0;
+    account(*stored, eager_budget::message_cost + for_keys, whole);
     queue(*stored);
     note_stopped(*from, header.stopped);
 }
 
 // What it defers may be what a posted receive waits for. A sender that does not keep to a limit
-// gains nothing: what it announces is stored, and counted.
+// gains nothing: what it announces is stored and counted, and too much of it cuts the sender off.
 void tag_matcher::note_stopped(const ep& sender, std::uint32_t round) noexcept {
     if (round == 0) return;
     sender.remote().stopped(sender.remote_id(), round);

@@ -1,8 +1,12 @@
 #include "ucp/tag/flow.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/eager/wire.hpp"
+#include "ucs/sys/usable_memory.hpp"
 
 namespace ucp {
 
@@ -24,6 +28,28 @@ void on_answer(worker& owner, const wire::room_header& header) {
 }
 
 }  // namespace
+
+// A sender that heeds the limit has at most its window stored, the message that went beyond it, and
+// the announcements that it may have. How large its window and messages may be, this process knows
+// by its own settings, which others of a job share.
+unexpected_limits unexpected_limits::of(const config& options) noexcept {
+    constexpr std::size_t least_share = std::size_t{16} << 20;
+    const auto sum = [](std::size_t one, std::size_t other) {
+        return one + std::min(other, std::numeric_limits<std::size_t>::max() - one);
+    };
+    const auto set = [](const ucs::config::memunits& size) {
+        return size.is_auto() ? std::size_t{0} : size.bytes;
+    };
+    const std::size_t ordinary = options.unexpected_limit.bytes;
+    const ucs::config::memunits& wanted = options.unexpected_hard_limit;
+    const std::size_t hard = wanted.is_auto() ? sum(ordinary, ucs::sys::most_for_peers())
+                                              : std::max(wanted.bytes, ordinary);
+    const std::size_t window = options.unexpected_window.bytes;
+    const std::size_t longest =
+        std::max(set(options.rndv_threshold.intra), set(options.rndv_threshold.inter));
+    const std::size_t honest = std::max(least_share, sum(sum(window, window), longest));
+    return {ordinary, hard, std::min(honest, hard - ordinary)};
+}
 
 // The sender may have more endpoints than this one, so the question is answered whatever became of
 // it.

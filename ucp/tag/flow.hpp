@@ -3,16 +3,29 @@
 
 #include <cstddef>
 
+#include "ucp/core/config.hpp"
 #include "ucp/core/peer.hpp"
+#include "ucp/tag/shares.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {
+
+// Bytes that a receiver stores ahead of receives.
+struct unexpected_limits {
+    std::size_t ordinary;  // above it senders are held
+    std::size_t hard;      // above it the sender that does not heed that most is cut off
+    // A connection keeps that much above the ordinary limit whatever others do: more than a sender
+    // that heeds it can have stored.
+    std::size_t share;
+
+    [[nodiscard]] static unexpected_limits of(const config& options) noexcept;
+};
 
 // The receiver's part: how much is stored, and who waits to hear that there is room again. Owned by
 // the matcher; owner context. The sender's part is ucp/core/peer_room.cpp.
 class unexpected_room {
 public:
-    explicit unexpected_room(std::size_t limit) noexcept : limit_(limit) {}
+    explicit unexpected_room(const unexpected_limits& limits) noexcept : limits_(limits) {}
 
     void store(std::size_t length) noexcept { stored_ += length; }
     void give_back(std::size_t length) noexcept {
@@ -21,15 +34,32 @@ public:
             answer_all();
     }
     // Announcements are not held against the room: who has none announces.
-    void announce() noexcept { ++announced_; }
-    void take_announced() noexcept { --announced_; }
+    void announce(std::size_t bytes) noexcept {
+        ++announced_;
+        announced_bytes_ += bytes;
+    }
+    void take_announced(std::size_t bytes) noexcept {
+        --announced_;
+        announced_bytes_ -= bytes;
+    }
 
-    [[nodiscard]] bool has_room() const noexcept { return stored_ <= limit_; }
+    [[nodiscard]] bool has_room() const noexcept { return stored_ <= limits_.ordinary; }
     [[nodiscard]] std::size_t stored() const noexcept { return stored_; }
     [[nodiscard]] std::size_t announced() const noexcept { return announced_; }
-    [[nodiscard]] std::size_t announced_bytes() const noexcept {
-        return announced_ * eager_budget::message_cost;
-    }
+    [[nodiscard]] std::size_t announced_bytes() const noexcept { return announced_bytes_; }
+    // Bytes of messages and announcements.
+    [[nodiscard]] std::size_t kept() const noexcept { return stored_ + announced_bytes_; }
+
+    // --- senders that are held and send on, see tag_matcher::relieve ---
+    [[nodiscard]] const unexpected_limits& limits() const noexcept { return limits_; }
+    // What is stored from now on is counted for its connection.
+    [[nodiscard]] bool is_crowded() const noexcept { return kept() > limits_.ordinary; }
+    [[nodiscard]] connection_shares& shares() noexcept { return shares_; }
+    // Somebody has to be cut off.
+    [[nodiscard]] bool is_overfull() const noexcept { return kept() > next_look_; }
+    // Nobody could be cut off: the next look is when more has come.
+    void put_up_with() noexcept { next_look_ = kept() + limits_.share / 16; }
+    void look_at_hard_limit() noexcept { next_look_ = limits_.hard; }
 
     // The sender behind this endpoint asks.
     void asked(ep& by);
@@ -46,9 +76,12 @@ private:
     void answer_all();
     [[gnu::noinline, gnu::cold]] void ask_for_more() noexcept;
 
-    const std::size_t limit_;
+    const unexpected_limits limits_;
     std::size_t stored_ = 0;
     std::size_t announced_ = 0;
+    std::size_t announced_bytes_ = 0;
+    std::size_t next_look_ = limits_.hard;
+    connection_shares shares_;
     ucs::datastruct::auto_list<ep, &ep::owed_hook> owed_;
     ucs::datastruct::auto_list<peer, &peer::stopped_hook> stopped_;
 };

@@ -16,6 +16,7 @@ namespace {
 
 // More are returned to the heap: a burst must not pin memory for ever.
 constexpr std::size_t max_spare = 256;
+constexpr std::size_t max_spare_fragments = 16;  // each
 
 recv_state& recv_of(request& receive) noexcept {
     return receive.state.recv;
@@ -52,10 +53,18 @@ message* tag_matcher::new_message(std::uint64_t tag, message::kind type) noexcep
 
 void tag_matcher::free_message(message& done) noexcept {
     done.fragments.clear();
+    if (done.fragments.capacity() > max_spare_fragments) [[unlikely]]
+        std::vector<message::fragment>().swap(done.fragments);
     done.memory.reset();
     done.sender_hook.unlink();
-    if (done.type == message::kind::rendezvous) room_.take_announced();
-    if (done.accounted > 0) room_.give_back(std::exchange(done.accounted, 0));
+    const std::size_t accounted = std::exchange(done.accounted, 0);
+    if (done.connection != 0) [[unlikely]]
+        room_.shares().take_back(std::exchange(done.connection, 0), accounted);
+    if (done.type == message::kind::rendezvous) {
+        room_.take_announced(accounted);
+    } else {
+        room_.give_back(accounted);
+    }
     if (spare_count_ < max_spare) {
         done.next_spare = std::exchange(spare_, &done);
         ++spare_count_;
@@ -228,9 +237,68 @@ void tag_matcher::queue(message& stored) noexcept {
     unexpected_.add(stored);
 }
 
-void tag_matcher::account(message& stored, std::size_t length) noexcept {
-    stored.accounted += length;
-    room_.store(length);
+void tag_matcher::account(message& stored, std::size_t bytes, uct::peer_bytes delivered) noexcept {
+    stored.accounted += bytes;
+    if (stored.type == message::kind::rendezvous) {
+        room_.announce(bytes);
+    } else {
+        room_.store(bytes);
+    }
+    if (room_.is_crowded() || stored.connection != 0) [[unlikely]]
+        attribute(stored, bytes, delivered);
+}
+
+// Messages that came before the ordinary limit was reached are nobody's, so their senders need not
+// be looked up.
+void tag_matcher::attribute(message& stored, std::size_t bytes,
+                            uct::peer_bytes delivered) noexcept {
+    if (stored.connection != 0) {
+        static_cast<void>(room_.shares().add(stored.connection, bytes));
+    } else if (const std::uint64_t from = owner_.connection_of(delivered); from != 0) {
+        if (room_.shares().add(from, stored.accounted)) stored.connection = from;
+    }
+    if (room_.kept() <= room_.limits().hard) room_.look_at_hard_limit();
+    if (room_.is_overfull()) owner_.leave_for_progress();
+}
+
+void tag_matcher::relieve() {
+    while (room_.is_overfull()) {
+        const connection_shares::share worst = room_.shares().largest();
+        if (worst.bytes <= room_.limits().share) {
+            room_.put_up_with();
+            return;
+        }
+        cut_off(worst);
+        room_.look_at_hard_limit();
+    }
+}
+
+// The messages go first: those that wait for an answer get none, because their sender hears of its
+// end.
+void tag_matcher::cut_off(const connection_shares::share& worst) {
+    const std::string sender = owner_.sender_behind(worst.connection);
+    room_.shares().forget(worst.connection);
+    const std::size_t dropped = drop_stored_of(worst.connection);
+    owner_.rejected().error(
+        proto_log,
+        "{} was told to wait, and {} bytes of its tagged messages lie here that no receive has "
+        "asked for: it is cut off, and {} messages are dropped. Receive earlier, or set "
+        "UCX_UNEXPECTED_LIMIT=inf if it is meant to send without a window",
+        sender, worst.bytes, dropped);
+    owner_.end_connection(worst.connection, UCS_ERR_EXCEEDS_LIMIT);
+}
+
+// Those that a probe has taken out are the program's.
+std::size_t tag_matcher::drop_stored_of(std::uint64_t connection) {
+    std::size_t dropped = 0;
+    unexpected_.for_each([&](tag::unexpected_entry& entry) {
+        auto& stored = static_cast<message&>(entry);
+        if (stored.connection != connection) return;
+        if (stored.unfinished != nullptr) owner_.assemblies().drop(*stored.unfinished);
+        drop_queued(stored);
+        ++dropped;
+    });
+    return dropped;
 }
 
 // Unless a probe holds it.

@@ -19,8 +19,8 @@ namespace ucp {
 // Brings posted receives and arriving messages together. Owned by its worker; owner context.
 class tag_matcher {
 public:
-    // `room`: bytes that may be stored before senders are held.
-    tag_matcher(worker& owner, std::size_t room) noexcept : owner_(owner), room_(room) {}
+    tag_matcher(worker& owner, const unexpected_limits& limits) noexcept
+        : owner_(owner), room_(limits) {}
     ~tag_matcher();
     tag_matcher(const tag_matcher&) = delete;
     tag_matcher& operator=(const tag_matcher&) = delete;
@@ -42,6 +42,10 @@ public:
     void cancel(request& receive);
 
     [[nodiscard]] unexpected_room& room() noexcept { return room_; }
+    // Cuts off senders that were told to wait and did not, until no more than the hard limit is
+    // stored or none of them has more than senders in order may have. From the worker's progress,
+    // outside of that of interfaces.
+    void relieve();
 
     // The first few posted receives and stored messages, for people.
     [[nodiscard]] std::string info();
@@ -62,25 +66,29 @@ private:
     void attach_assembly(request& receive, assembly& more);
 
     // Arrivals, one per message id of wire.hpp.
-    void on_eager_only(const std::byte* data, std::size_t length);
-    void on_eager_first(const std::byte* data, std::size_t length);
-    void on_eager_ack(const std::byte* data, std::size_t length);
-    void on_rts(const std::byte* data, std::size_t length);
+    void on_eager_only(uct::peer_bytes whole);
+    void on_eager_first(uct::peer_bytes whole);
+    void on_eager_ack(uct::peer_bytes whole);
+    void on_rts(uct::peer_bytes whole);
     // The sender of an announcement said that it defers what follows.
     void note_stopped(const ep& sender, std::uint32_t round) noexcept;
 
-    void store_eager(std::uint64_t tag, const std::byte* data, std::size_t length);
+    // `whole`: the message with its header, as the transport delivers it.
+    void store_eager(std::uint64_t tag, uct::peer_bytes whole);
     void receive_first(request& receive, const wire::eager_first_header& header,
                        const std::byte* data, std::size_t length, assembly* rest);
-    message* store_first(const wire::eager_first_header& header, const std::byte* data,
-                         std::size_t length) noexcept;
+    message* store_first(const wire::eager_first_header& header, uct::peer_bytes whole) noexcept;
     void deliver(request& receive, std::uint64_t tag, const void* data, std::size_t length);
-    void start_assembly(ep* from, const wire::eager_first_header& header, const std::byte* data,
-                        std::size_t length);
+    void start_assembly(ep* from, const wire::eager_first_header& header, uct::peer_bytes whole);
     // Until a receive or a probe takes it.
     void queue(message& stored) noexcept;
     void drop_queued(message& stored);
-    void account(message& stored, std::size_t length) noexcept;
+    // Bytes of memory that a message or its part takes which is being delivered.
+    void account(message& stored, std::size_t bytes, uct::peer_bytes delivered) noexcept;
+    [[gnu::noinline, gnu::cold]] void attribute(message& stored, std::size_t bytes,
+                                                uct::peer_bytes delivered) noexcept;
+    void cut_off(const connection_shares::share& worst);
+    std::size_t drop_stored_of(std::uint64_t connection);
     void acknowledge(std::uint64_t ep, std::uint64_t sender_request, ucs_status_t status = UCS_OK);
     void answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status);
     // There is no memory for what is in the message: its receive ends with that.

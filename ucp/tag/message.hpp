@@ -23,6 +23,14 @@ struct message : tag::unexpected_entry, kept_announcement {
 
     static constexpr std::size_t inline_capacity = 128;
 
+    // What a fragment behind the first takes beside its data, and a message that is not all here.
+    static constexpr std::size_t fragment_cost = 96;
+    static constexpr std::size_t unfinished_cost = 192;
+    // What the keys of an announcement take when they are attached.
+    [[nodiscard]] static constexpr std::size_t keys_cost(std::size_t packed_length) noexcept {
+        return packed_length == 0 ? 0 : 256 + packed_length;
+    }
+
     // A fragment of a longer message.
     struct fragment {
         std::size_t offset;
@@ -41,6 +49,7 @@ struct message : tag::unexpected_entry, kept_announcement {
     bool queued = false;             // false: a probe took it out
     assembly* unfinished = nullptr;  // more fragments are to come
     std::size_t accounted = 0;       // of the worker's room for messages
+    std::uint64_t connection = 0;    // whose share that is; 0: nobody's
     std::size_t inline_length = 0;
     std::vector<fragment> fragments;
     message* next_spare = nullptr;

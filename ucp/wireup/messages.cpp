@@ -44,8 +44,9 @@ bool take_flag(wireup_type& type, std::uint8_t flag) {
 
 // Facts about a proven message that its header does not hold.
 struct arrival_facts {
-    bool full = false;  // the sender has no room for more than it has asked for
-    pid_t process = 0;  // that sent it, as the kernel says; 0: not known
+    bool full = false;             // the sender has no room for more than it has asked for
+    pid_t process = 0;             // that sent it, as the kernel says; 0: not known
+    std::uint64_t connection = 0;  // by which it came, see uct::iface::connection_of; 0: not known
 };
 
 void note(const ep& to, const arrival_facts& facts) {
@@ -53,6 +54,7 @@ void note(const ep& to, const arrival_facts& facts) {
     const state at = to.connection();
     if (facts.full && (at == state::idle || at == state::requested)) to.remote().begin_held();
     to.remote().learn_process(facts.process);
+    if (facts.connection != 0) to.remote().learn_connection(facts.connection);
 }
 
 pid_t sender_process(const worker& owner, const uct::peer_bytes& message) {
@@ -370,6 +372,7 @@ void on_message(void* arg, uct::peer_bytes message) {
     const judgement judged = origin_of(owner, header, sent, body);
     if (!is_believed(owner, header, judged.verdict)) return;
     facts.process = sender_process(owner, message);
+    facts.connection = owner.connection_of(message);
     if (connects(header.type) && is_of_other_lanes(judged.from, header, over_pair)) return;
     if (header.type == wireup_type::request) {
         on_request(owner, header, body, facts);

@@ -66,6 +66,7 @@ const expectation expectations[] = {
     {"POLL_SLOW_EVERY", {"1", "1024"}, {}, {"0", "1025", "inf", "auto", "-1"}},
     {"UNEXPECTED_WINDOW", {"0", "1m", "inf"}, {}, {"auto", "-1"}},
     {"UNEXPECTED_LIMIT", {"0", "64m", "inf"}, {}, {"auto", "-1"}},
+    {"UNEXPECTED_HARD_LIMIT", {"auto", "0", "64m", "inf"}, {}, {"-1"}},
     {"UNEXPECTED_ANNOUNCEMENTS", {"1", "4096", "inf"}, {}, {"0", "auto", "-1"}},
     {"STREAM_WINDOW", {"256k", "1g"}, {}, {"0", "255k", "2g", "inf", "auto", "-1"}},
     {"CM_TIMEOUT", {"1ms", "10s", "inf"}, {}, {"0", "1us", "auto", "-1"}},

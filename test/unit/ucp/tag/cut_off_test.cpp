@@ -1,0 +1,206 @@
+// Senders that are told to wait and send on.
+#include <catch2/catch.hpp>
+
+#include "test/support/log_capture.hpp"
+#include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/capi/handles.hpp"
+
+namespace {
+
+using namespace ucp_test;
+namespace wire = ucp::wire;
+
+constexpr std::size_t ordinary = 10'000;
+constexpr std::size_t hard = 100'000;
+constexpr std::size_t share = hard - ordinary;
+const settings limited{{"UNEXPECTED_LIMIT", std::to_string(ordinary)},
+                       {"UNEXPECTED_HARD_LIMIT", std::to_string(hard)}};
+constexpr std::size_t length = 1000;
+
+ucp::unexpected_room& room_of(const raw_world& in) {
+    return in.worker->matcher().room();
+}
+
+std::vector<std::byte> data(std::size_t bytes = length) {
+    return std::vector<std::byte>(bytes);
+}
+
+void send_small(raw_world& in, raw_peer& from, std::uint64_t tag, std::size_t count = 1) {
+    for (std::size_t i = 0; i < count; ++i) {
+        from.send(wire::eager_only, wire::eager_only_header{tag}, data());
+        in.settle();
+        while (from.progress() > 0) {
+        }
+    }
+}
+
+// The ways to make a receiver keep something. `number` counts the messages.
+enum class kind : std::uint8_t { small, synchronous, half, pieces, announced };
+
+void send_one(raw_world& in, kind how, std::uint64_t number) {
+    raw_peer& from = in.peer;
+    switch (how) {
+        case kind::small:
+            from.send(wire::eager_only, wire::eager_only_header{1}, data());
+            break;
+        case kind::synchronous:
+            from.send(wire::eager_first,
+                      wire::eager_first_header{1, length, in.ep_id(), number, 5 + number}, data());
+            break;
+        case kind::half:
+            from.send(wire::eager_first,
+                      wire::eager_first_header{1, 2 * length, in.ep_id(), number, 0}, data());
+            break;
+        case kind::pieces:  // of one message
+            if (number == 1) {
+                from.send(wire::eager_first,
+                          wire::eager_first_header{1, 1U << 30, in.ep_id(), 1, 0}, data(1));
+            } else {
+                from.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1, number - 1},
+                          data(1));
+            }
+            break;
+        case kind::announced:
+            from.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), number, 0, 0});
+            break;
+    }
+    in.settle();
+}
+
+// How many messages were sent until the worker cut off its peer; 0: it did not.
+std::size_t flood(raw_world& in, kind how, std::size_t most = 2000) {
+    for (std::size_t sent = 1; sent <= most; ++sent) {
+        send_one(in, how, sent);
+        CHECK(room_of(in).kept() <= hard + length + 1000);
+        if (in.ep().failure() != UCS_OK) return sent;
+    }
+    return 0;
+}
+
+std::size_t received(const raw_world& in, std::uint64_t tag) {
+    std::size_t count = 0;
+    const ucp_request_param_t plain{};
+    for (;; ++count) {
+        std::vector<std::byte> into(length);
+        ucp_tag_recv_info_t info;
+        if (ucp_tag_probe_nb(in.worker_handle(), tag, ~std::uint64_t{0}, 0, &info) == nullptr)
+            return count;
+        CHECK(ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, tag, ~std::uint64_t{0},
+                               &plain) == nullptr);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a sender that sends on above the hard limit is cut off, and another one is not") {
+    test::log_capture log;
+    raw_world in(limited);
+    raw_peer other(in.network);
+    other.reach(*in.worker);
+    const kind how =
+        GENERATE(kind::small, kind::synchronous, kind::half, kind::pieces, kind::announced);
+    send_small(in, other, 2, 3);
+    const std::size_t sent = flood(in, how);
+    REQUIRE(sent > 0);
+    CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(log.count("it is cut off", ucs::log::level::error) == 1);
+    INFO(log.text());
+    // What came before the ordinary limit was reached is nobody's, and stays, if it is whole.
+    CHECK(room_of(in).kept() <= ordinary + length + 1000);
+    CHECK(room_of(in).shares().count() == 0);
+    CHECK(in.worker->assemblies().count() == 0);
+    if (how == kind::announced) CHECK(room_of(in).announced() == 0);
+    CHECK(in.ep().announced.empty());
+    send_small(in, other, 2, 4);
+    CHECK(received(in, 2) == 7);
+}
+
+TEST_CASE("nothing that was sent before comes from a connection that was cut off") {
+    raw_world in(limited);
+    for (int round = 0; round < 100 && in.ep().failure() == UCS_OK; ++round) {
+        // Many at once.
+        for (int i = 0; i < 8; ++i)
+            in.peer.send(wire::eager_only, wire::eager_only_header{1}, data());
+        in.settle();
+    }
+    REQUIRE(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(room_of(in).kept() <= ordinary + length + 1000);
+    CHECK(room_of(in).shares().count() == 0);
+}
+
+TEST_CASE("a message that a probe took out survives the end of its sender") {
+    raw_world in(limited);
+    // These are nobody's.
+    send_small(in, in.peer, 1, 10);
+    in.peer.send(wire::eager_only, wire::eager_only_header{3}, data(700));
+    in.settle();
+    ucp_tag_recv_info_t info;
+    const ucp_tag_message_h taken =
+        ucp_tag_probe_nb(in.worker_handle(), 3, ~std::uint64_t{0}, 1, &info);
+    REQUIRE(taken != nullptr);
+    REQUIRE(room_of(in).shares().count() == 1);
+    REQUIRE(flood(in, kind::small) > 0);
+    std::vector<std::byte> into(length);
+    const ucp_request_param_t plain{};
+    CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, taken, &plain) == nullptr);
+    CHECK(info.length == 700);
+    CHECK(room_of(in).shares().count() == 0);
+}
+
+TEST_CASE("senders that have little each are not cut off, however much that is in all") {
+    raw_world in(limited);
+    raw_peer other(in.network);
+    other.reach(*in.worker);
+    // The first few are nobody's.
+    constexpr std::size_t each = 60;
+    send_small(in, in.peer, 1, each);
+    send_small(in, other, 2, each);
+    REQUIRE(room_of(in).kept() > hard);
+    CHECK(in.ep().failure() == UCS_OK);
+    // With one more than its share the other one is, which has no endpoint here.
+    while (room_of(in).kept() > hard)
+        send_small(in, other, 2);
+    CHECK(in.ep().failure() == UCS_OK);
+    CHECK(received(in, 2) == 0);
+    CHECK(received(in, 1) == each);
+}
+
+TEST_CASE("a worker whose limit is infinite stores everything") {
+    raw_world in(settings{{"UNEXPECTED_LIMIT", "inf"}});
+    send_small(in, in.peer, 1, 400);
+    CHECK(in.ep().failure() == UCS_OK);
+    CHECK(room_of(in).kept() >= 400 * length);
+    CHECK(room_of(in).shares().count() == 0);
+}
+
+TEST_CASE("what is received is not counted any more") {
+    raw_world in(limited);
+    for (int round = 0; round < 5; ++round) {
+        send_small(in, in.peer, 1, 60);
+        REQUIRE(room_of(in).is_crowded());
+        CHECK(received(in, 1) == 60);
+        CHECK(room_of(in).kept() == 0);
+        CHECK(room_of(in).shares().count() == 0);
+    }
+    CHECK(in.ep().failure() == UCS_OK);
+}
+
+TEST_CASE("the share of a sender follows the settings") {
+    const auto limits_with = [](const settings& options) {
+        return raw_world(options).worker->matcher().room().limits();
+    };
+    constexpr std::size_t mib = std::size_t{1} << 20;
+    const ucp::unexpected_limits usual = limits_with({});
+    CHECK(usual.ordinary == 64 * mib);
+    CHECK(usual.hard >= usual.ordinary + 64 * mib);
+    CHECK(usual.share == 16 * mib);
+    CHECK(limits_with({{"UNEXPECTED_WINDOW", "20m"}}).share == 40 * mib);
+    const ucp::unexpected_limits long_messages = limits_with(
+        {{"RNDV_THRESH", "30m"}, {"UNEXPECTED_HARD_LIMIT", "1g"}, {"UNEXPECTED_LIMIT", "1m"}});
+    CHECK(long_messages.hard == 1024 * mib);
+    CHECK(long_messages.share == 32 * mib);
+    const ucp::unexpected_limits no_window = limits_with({{"UNEXPECTED_WINDOW", "inf"}});
+    CHECK(no_window.share == no_window.hard - no_window.ordinary);
+    const ucp::unexpected_limits none = limits_with({{"UNEXPECTED_LIMIT", "inf"}});
+    CHECK(none.hard == none.ordinary);
+}

@@ -1,0 +1,51 @@
+// Which connections have sent what a receiver stores, once it stores much.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <unordered_map>
+
+namespace ucp {
+
+// Counts bytes for each connection, by its number (uct::iface::connection_of). Owned by
+// unexpected_room; owner context.
+class connection_shares {
+public:
+    struct share {
+        std::uint64_t connection = 0;
+        std::size_t bytes = 0;
+    };
+
+    // False: there is no memory, and nothing is counted.
+    [[nodiscard]] bool add(std::uint64_t connection, std::size_t bytes) noexcept {
+        try {
+            bytes_[connection] += bytes;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        return true;
+    }
+    // Of a connection that was forgotten meanwhile nothing is left.
+    void take_back(std::uint64_t connection, std::size_t bytes) noexcept {
+        const auto found = bytes_.find(connection);
+        if (found == bytes_.end()) return;
+        found->second -= std::min(found->second, bytes);
+        if (found->second == 0) bytes_.erase(found);
+    }
+    void forget(std::uint64_t connection) noexcept { bytes_.erase(connection); }
+
+    [[nodiscard]] share largest() const noexcept {
+        share most;
+        for (const auto& [connection, bytes] : bytes_)
+            if (bytes > most.bytes) most = {connection, bytes};
+        return most;
+    }
+    [[nodiscard]] std::size_t count() const noexcept { return bytes_.size(); }
+
+private:
+    std::unordered_map<std::uint64_t, std::size_t> bytes_;
+};
+
+}  // namespace ucp
