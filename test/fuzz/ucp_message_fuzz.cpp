@@ -65,6 +65,7 @@ public:
         context_ = std::move(*ucp::context::create(params, std::move(source), list));
         worker_ = std::move(*ucp::worker::create(*context_, {}));
         if (how / 24 % 2 != 0) worker_->waiting().set_most(500);
+        if (how / 48 % 2 != 0) worker_->messages().arriving().set_most(50'000);
         shared_key_ = peer_keys().agree(worker_->identity().open());
         for (unsigned id = 0; id < 3; ++id)
             set_handler(id);

@@ -6,7 +6,6 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/rndv/receive.hpp"
-#include "ucs/sys/usable_memory.hpp"
 
 namespace ucp {
 
@@ -82,32 +81,10 @@ void no_memory(worker& owner, wire::am_word word, std::uint64_t length) {
                            length, word.id);
 }
 
-// Counts the block's own fields and the request, too.
-std::uint64_t cost_of(std::uint64_t fetched_bytes) noexcept {
-    return fetched_bytes + sizeof(am_block) + sizeof(request);
-}
-
-// Returns whether the peer may begin one more message of which not all is here. Memory for the
-// whole of it is taken at its beginning. The parts of messages of one endpoint follow each other,
-// so a peer in order has a few of them under way, and none that is longer than the memory of this
-// machine.
-bool may_begin(const ep& from, std::uint64_t total) noexcept {
-    static const std::uint64_t most_bytes = ucs::sys::usable_memory();
-    constexpr unsigned most_messages = 1024;
-    unsigned messages = 0;
-    std::uint64_t bytes = 0;
-    for (const assembly& half : from.half) {
-        if (half.block == nullptr) continue;
-        ++messages;
-        bytes += half.total;
-    }
-    return messages < most_messages && total <= most_bytes - bytes;
-}
-
 void too_much(worker& owner, wire::am_word word, std::uint64_t length) {
     owner.rejected().error(proto_log,
                            "an active message of {} bytes for handler {} was dropped: its sender "
-                           "has announced more than any peer has under way, and sent less",
+                           "has begun more messages than there is memory for",
                            length, word.id);
 }
 
@@ -198,7 +175,15 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
         return;
     }
     const bool all_here = first.size() == header.total;
-    if (!all_here && !may_begin(*from, header.total)) return too_much(owner_, word, header.total);
+    std::uint64_t cost = 0;
+    if (!all_here) {
+        cost = blocks_.cost_of(header.total, word.header_length) + assembler::cost_of_message;
+        if (!make_room(from->remote(), cost)) return too_much(owner_, word, header.total);
+        if (from->incoming_over()) {  // the program closed it meanwhile
+            dropped("the beginning of an active message", word, header.total);
+            return;
+        }
+    }
     am_block* const block = blocks_.get(header.total, word.header_length);
     assembly* rest = nullptr;
     if (block != nullptr && !all_here) {
@@ -219,10 +204,12 @@ void am_receiver::on_first(const std::byte* data, std::size_t length) {
         whole(*block);
     } else {
         rest->block = block;
+        charge(*block, from->remote(), cost);
     }
 }
 
 void am_receiver::whole(am_block& block) {
+    discharge(block);
     const am_handler to = handlers_.find(block.word.id);
     ep* const from = owner_.find_ep(block.from);
     if (!to.is_set() || is_over(from)) {
@@ -291,9 +278,41 @@ void am_receiver::announce(const am_handler& to, const arrival& what, ep& from, 
     }
 }
 
+bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
+    if (arriving_.has_room_for(bytes)) return true;
+    peer* const most = owner_.find_peer_with_most(&peer::arriving_share);
+    if (most == nullptr || most == &sender || !most->hears()) return false;
+    if (most->arriving_share.used() <= sender.arriving_share.used() + bytes) return false;
+    owner_.rejected().warn(proto_log,
+                           "worker {:x} has begun active messages of {} bytes and not finished "
+                           "them, which leaves no memory for those of worker {:x}; its endpoints "
+                           "fail",
+                           most->uid(), most->arriving_share.used(), sender.uid());
+    most->fail_for_limit();
+    return arriving_.has_room_for(bytes);
+}
+
+void am_receiver::charge(am_block& block, peer& sender, std::uint64_t bytes) noexcept {
+    block.sender = &sender;
+    block.charged = bytes;
+    arriving_.take(sender.arriving_share, bytes);
+}
+
+void am_receiver::discharge(am_block& block) noexcept {
+    peer* const sender = std::exchange(block.sender, nullptr);
+    if (sender != nullptr) arriving_.give_back(sender->arriving_share, block.charged);
+}
+
 // Peers announce as many as they like, and memory for each is taken at once.
 void am_receiver::fetch(const arrival& what, ep& from, announced offer) {
-    const bool fits = fetching_ < most_fetching_ && offer.total <= most_fetching_ - fetching_;
+    const std::uint64_t cost =
+        blocks_.cost_of(offer.total, what.word.header_length) + owner_.requests().cost();
+    const bool fits = make_room(from.remote(), cost);
+    if (from.incoming_over()) {  // the program closed it meanwhile
+        rndv_tell_sender(from, offer.request, UCS_ERR_CONNECTION_RESET);
+        dropped("the announcement of an active message", what.word, offer.total);
+        return;
+    }
     am_block* const block = fits ? blocks_.get(offer.total, what.word.header_length) : nullptr;
     request* const receive = block == nullptr ? nullptr : owner_.requests().get();
     if (receive == nullptr) {
@@ -317,7 +336,7 @@ void am_receiver::fetch(const arrival& what, ep& from, announced offer) {
     state.buffer.init(block->data(), offer.total, ucp_dt_make_contig(1));
     state.info = {0, offer.total};
     state.begin_transfer();
-    fetching_ += cost_of(offer.total);
+    charge(*block, from.remote(), cost);
     receive->via = &from;
     from.add_recv(*receive);
     rndv_receive(*receive, from, std::move(offer));
@@ -326,7 +345,6 @@ void am_receiver::fetch(const arrival& what, ep& from, announced offer) {
 void am_receiver::fetched(void* handle, ucs_status_t status, std::size_t, void* arg) {
     am_receiver& self = request::of(handle).owner->messages();
     am_block& block = *static_cast<am_block*>(arg);
-    self.fetching_ -= cost_of(block.length);
     if (status == UCS_OK) {
         self.whole(block);
     } else {

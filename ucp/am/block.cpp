@@ -4,11 +4,20 @@
 #include <limits>
 #include <new>
 
+#include "ucs/sys/heap_cost.hpp"
+
 namespace ucp {
 
 namespace {
 
 constexpr std::size_t smallest_alignment = 16;
+
+// Nobody has so much memory, and sums with it do not overflow.
+constexpr std::size_t too_long = std::numeric_limits<std::size_t>::max() / 2;
+
+std::size_t room_for(std::size_t length, std::size_t header_length) noexcept {
+    return wire::filled_up(length) + header_length;
+}
 
 }  // namespace
 
@@ -23,9 +32,14 @@ am_block_pool::~am_block_pool() {
     }
 }
 
+std::uint64_t am_block_pool::cost_of(std::size_t length, std::size_t header_length) const noexcept {
+    if (length > too_long) return too_long;
+    return ucs::sys::heap_cost(bytes_for(std::max(room_for(length, header_length), small)));
+}
+
 am_block* am_block_pool::get(std::size_t length, std::size_t header_length) noexcept {
-    if (length > std::numeric_limits<std::size_t>::max() / 2) return nullptr;
-    const std::size_t needed = wire::filled_up(length) + header_length;
+    if (length > too_long) return nullptr;
+    const std::size_t needed = room_for(length, header_length);
     am_block* taken;
     if (needed <= small && !spare_.empty()) {
         taken = &spare_.front();
@@ -40,7 +54,7 @@ am_block* am_block_pool::get(std::size_t length, std::size_t header_length) noex
 }
 
 am_block* am_block_pool::make(std::size_t capacity) noexcept {
-    void* const memory = ::operator new(sizeof(am_block) + alignment_ + capacity, std::nothrow);
+    void* const memory = ::operator new(bytes_for(capacity), std::nothrow);
     if (memory == nullptr) return nullptr;
     const auto begin = reinterpret_cast<std::uintptr_t>(memory);
     const std::uintptr_t data = (begin + sizeof(am_block) + alignment_ - 1) & ~(alignment_ - 1);

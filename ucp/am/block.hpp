@@ -11,6 +11,8 @@
 
 namespace ucp {
 
+class peer;
+
 // Right before the data, so that the program's pointer leads here. An announced message has no data
 // yet: its block is what the program calls a descriptor. Owned by the pool; while the program has
 // it, it is in the receiver's list. Owner context.
@@ -29,6 +31,8 @@ struct alignas(16) am_block : kept_announcement {
     ucs_status_t lost_by = UCS_OK;  // the sender of what was announced is gone
     bool recycled = false;          // goes back to the pool's spare ones
     std::uint32_t shift = 0;        // from the begin of the allocation to the block
+    peer* sender = nullptr;         // takes up a part of a limit as long as not all data is here
+    std::uint64_t charged = 0;      // bytes of that limit
     ucs::datastruct::auto_unlink_hook kept_hook;
 
     [[nodiscard]] bool is_announced() const noexcept { return what.request != 0; }
@@ -48,6 +52,9 @@ public:
     am_block_pool(const am_block_pool&) = delete;
     am_block_pool& operator=(const am_block_pool&) = delete;
 
+    // Returns the bytes of memory that a block for so much data takes, and a header behind it.
+    [[nodiscard]] std::uint64_t cost_of(std::size_t length,
+                                        std::size_t header_length) const noexcept;
     // Room for so much data, and a header behind it. nullptr: no memory.
     [[nodiscard]] am_block* get(std::size_t length, std::size_t header_length = 0) noexcept;
     void put(am_block& done) noexcept;
@@ -61,6 +68,10 @@ private:
     static constexpr std::size_t small = 1024;  // bytes of blocks that are kept for the next
     static constexpr std::size_t most_spare = 64;
 
+    // Bytes of an allocation.
+    [[nodiscard]] std::size_t bytes_for(std::size_t capacity) const noexcept {
+        return sizeof(am_block) + alignment_ + capacity;
+    }
     am_block* make(std::size_t capacity) noexcept;
     static void free(am_block& done) noexcept;
 

@@ -36,6 +36,7 @@ ucs_status_t am_receiver::call(const am_handler& to, const arrival& what, void* 
 
 // Back to the pool; while the handler runs, it is the handler's caller who does it.
 void am_receiver::use_up(am_block& block) noexcept {
+    discharge(block);
     blocks_.put(block);
 }
 

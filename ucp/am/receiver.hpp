@@ -7,6 +7,7 @@
 #include "ucp/am/handlers.hpp"
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
+#include "ucp/core/shared_limit.hpp"
 #include "ucp/eager/assembly.hpp"
 #include "ucs/sys/usable_memory.hpp"
 #include "ucs/vfs/directory.hpp"
@@ -35,9 +36,10 @@ public:
     // See ucp_am_data_release.
     void release(am_block& kept);
 
-    // Changes how much memory messages may take that peers announce and the program wants whole: by
-    // default, half of what the machine has.
-    void limit_fetching(std::uint64_t bytes) noexcept { most_fetching_ = bytes; }
+    // Memory of messages of which not all is here: in fragments, or announced and wanted whole by
+    // the program. It is taken at the beginning of each. All peers may take up half of the memory
+    // that the process may use.
+    [[nodiscard]] shared_limit& arriving() noexcept { return arriving_; }
 
     // Blocks that the program has.
     [[nodiscard]] std::size_t kept_count() const noexcept;
@@ -64,6 +66,11 @@ private:
     // For handlers that do not fetch announced data themselves.
     void fetch(const arrival& what, ep& from, announced offer);
     static void fetched(void* request, ucs_status_t status, std::size_t length, void* arg);
+    // Returns whether so much memory may be taken for one more message of the sender. If others
+    // take up more than the sender then would, the one with most fails, which calls the program.
+    [[nodiscard]] bool make_room(peer& sender, std::uint64_t bytes);
+    void charge(am_block& block, peer& sender, std::uint64_t bytes) noexcept;
+    void discharge(am_block& block) noexcept;
     void whole(am_block& block);
     ucs_status_t call(const am_handler& to, const arrival& what, void* data, std::size_t length,
                       std::uint64_t attributes);
@@ -78,9 +85,7 @@ private:
     worker& owner_;
     am_handler_table handlers_;
     am_block_pool blocks_;
-    // Bytes of announced messages that are under way to here, and how many may be.
-    std::uint64_t fetching_ = 0;
-    std::uint64_t most_fetching_ = ucs::sys::usable_memory() / 2;
+    shared_limit arriving_{ucs::sys::usable_memory() / 2};
     ucs::datastruct::auto_list<am_block, &am_block::kept_hook> kept_;
 };
 

@@ -327,8 +327,9 @@ void peer::lane_lost(std::size_t resource, ucs_status_t status) noexcept {
     const auto& where = owner_.owner().resources()[resource].where;
     // Who lacks memory for one lane lacks it for another.
     if (status == UCS_ERR_NO_MEMORY || !may_change_lane()) {
-        // After a goodbye nobody misses anything but who still sends, and gets the error.
-        const bool expected = status == UCS_ERR_NOT_CONNECTED;
+        // After a goodbye nobody misses anything but who still sends, and gets the error. A peer
+        // that passed a limit has had its line.
+        const bool expected = status == UCS_ERR_NOT_CONNECTED || !hears_;
         const auto severity = refused_hook.is_linked() ? ucs::log::level::debug
                               : expected               ? ucs::log::level::info
                                                        : ucs::log::level::warn;
@@ -432,13 +433,16 @@ void peer::fail_alive(ucs_status_t status) {
         each.handle(wireup::event::failure, status);
 }
 
-// The last words of endpoints need no memory and wait for room behind nothing.
+// The last words of endpoints need no memory and wait for room behind nothing. Devices let the peer
+// write no more, so that what it was to write ends, too.
 void peer::fail_for_limit() {
     const peer_use kept(*this);
     hears_ = false;
     refused_hook.unlink();
     drop_control();
+    if (dead_) return;
     fail_alive(UCS_ERR_EXCEEDS_LIMIT);
+    abort_lanes();
 }
 
 // Lanes that share the connection fail by themselves.

@@ -216,9 +216,11 @@ public:
     // Does the same with UCS_ERR_EXCEEDS_LIMIT, and drops the control messages that wait for the
     // peer. No more are sent to it, so that it cannot make others wait.
     void fail_for_limit();
-    // Its parts of limits that all peers share.
-    limit_share
-        waiting_share;  // control messages and replies that wait for room, see worker::waiting
+    // Returns whether control messages are sent to it: neither its lane nor a limit has failed it.
+    [[nodiscard]] bool hears() const noexcept { return hears_; }
+    // Its parts of limits that all peers share, see worker::waiting and am_receiver::arriving.
+    limit_share waiting_share;
+    limit_share arriving_share;
 
     // Endpoints by socket address find each other by their ids and count in a range of their own.
     static constexpr std::uint64_t first_socket_number = std::uint64_t{1} << 63;

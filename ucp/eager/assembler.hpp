@@ -5,6 +5,7 @@
 
 #include "ucp/eager/assembly.hpp"
 #include "ucp/eager/wire.hpp"
+#include "ucs/sys/heap_cost.hpp"
 #include "ucs/sys/uuid.hpp"
 #include "uct/api/iface.hpp"
 
@@ -19,6 +20,10 @@ public:
     assembler& operator=(const assembler&) = delete;
 
     [[nodiscard]] worker& owner() const noexcept { return owner_; }
+
+    // Bytes that it keeps of each message beside the data.
+    static constexpr std::uint64_t cost_of_message =
+        ucs::sys::heap_cost(sizeof(assembly) + 4 * sizeof(std::uint64_t));
 
     // Registers the handler of fragments behind the first.
     void listen(uct::iface& on);

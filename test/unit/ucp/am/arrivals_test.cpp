@@ -137,22 +137,42 @@ TEST_CASE("a peer that begins active messages and finishes none begins a bounded
     handler got;
     got.install(in);
     const test::log_capture log;
-    for (std::uint64_t number = 1; number <= 1100; ++number) {
+    in.worker->messages().arriving().set_most(100'000);
+    // Endpoints of one peer share what it may begin.
+    in.peer.send(
+        wire::wireup,
+        wire::wireup_header{wire::wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 78, 1},
+        in.peer.address());
+    in.settle();
+    const std::uint64_t second = in.peer.received<wire::wireup_header>(wire::wireup).back().ep;
+    REQUIRE(second != in.ep_id());
+    for (std::uint64_t number = 1; number <= 100; ++number) {
         in.peer.send(wire::am_first,
-                     wire::eager_first_header{word(5, 0), 30, in.ep_id(), number, 0},
+                     wire::eager_first_header{word(5, 0), 30, number % 2 == 0 ? second : in.ep_id(),
+                                              number, 0},
                      std::vector<std::byte>(10));
         in.settle();
     }
-    CHECK(in.worker->assemblies().count() == 1024);
-    CHECK(log.count("its sender has announced more", ucs::log::level::error) > 0);
-    // The last one that was begun can still end, and then another one may begin.
-    in.peer.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1024, 10},
+    const std::size_t begun = in.worker->assemblies().count();
+    CHECK(begun > 50);
+    CHECK(begun < 100);
+    CHECK(log.count("its sender has begun more", ucs::log::level::error) > 0);
+    CHECK(in.ep().failure() == UCS_OK);
+    // One that was begun can still end, and then another one may begin.
+    in.peer.send(wire::eager_data, wire::eager_data_header{in.ep_id(), 1, 10},
                  std::vector<std::byte>(20));
     in.peer.send(wire::am_first, wire::eager_first_header{word(5, 0), 30, in.ep_id(), 2000, 0},
                  std::vector<std::byte>(10));
     in.settle();
     CHECK(got.calls == 1);
-    CHECK(in.worker->assemblies().count() == 1024);
+    CHECK(in.worker->assemblies().count() == begun);
+    in.peer_closes();
+    in.close_by_force();
+    in.peer.send(wire::wireup,
+                 wire::wireup_header{
+                     wire::wireup_type::close, {}, in.peer.uid(), in.worker->uid(), 78, second});
+    in.settle();
+    CHECK(in.worker->messages().arriving().used() == 0);
 }
 
 TEST_CASE("a message that is longer than the memory of the machine is not begun") {
@@ -164,7 +184,7 @@ TEST_CASE("a message that is longer than the memory of the machine is not begun"
                  wire::eager_first_header{word(5, 0), ~std::uint64_t{0}, in.ep_id(), 1, 0},
                  std::vector<std::byte>(10));
     in.settle();
-    CHECK(log.count("its sender has announced more", ucs::log::level::error) == 1);
+    CHECK(log.count("its sender has begun more", ucs::log::level::error) == 1);
     CHECK(in.worker->assemblies().count() == 0);
     in.peer.send(wire::am_only, word(5, 0));
     in.settle();
@@ -189,7 +209,7 @@ TEST_CASE("active messages that there is no memory for are told of less and less
         in.settle();
     }
     INFO(log.text());
-    CHECK(log.count(announces ? "out of memory" : "its sender has announced more") ==
+    CHECK(log.count(announces ? "out of memory" : "its sender has begun more") ==
           ucs::log::throttle::first_lines + 2);
     CHECK(in.worker->rejected().count() == 120);
     CHECK(got.calls == 0);
@@ -199,7 +219,7 @@ TEST_CASE("peers that announce messages and never send them take a bounded part 
     raw_world in(announced);
     handler got;
     in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
-    in.worker->messages().limit_fetching(1'000'000);
+    in.worker->messages().arriving().set_most(1'000'000);
     const test::log_capture log;
     const auto told = [&] { return in.peer.received<wire::ats_header>(wire::rndv_ats); };
     std::uint64_t number = 0;
@@ -225,6 +245,83 @@ TEST_CASE("peers that announce messages and never send them take a bounded part 
     in.close_by_force();
     in.settle();
     CHECK(got.calls == 0);
+}
+
+TEST_CASE("who keeps memory for active messages that do not come makes room for others") {
+    raw_world in(announced);
+    raw_peer other(in.network);
+    other.reach(*in.worker);
+    const auto settle = [&] {
+        do {
+            in.settle();
+        } while (other.progress() > 0);
+    };
+    other.send(
+        wire::wireup,
+        wire::wireup_header{wire::wireup_type::request, {}, other.uid(), in.worker->uid(), 88, 0},
+        other.address());
+    settle();
+    const std::uint64_t its_ep = other.received<wire::wireup_header>(wire::wireup).back().ep;
+    handler got;
+    in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    ucp::shared_limit& limit = in.worker->messages().arriving();
+    limit.set_most(1'000'000);
+    const test::log_capture log;
+    const bool announces = GENERATE(false, true);
+    const auto begin = [&](raw_peer& from, std::uint64_t ep, std::uint64_t total) {
+        if (announces) {
+            from.send(wire::am_rts, wire::rts_header{word(5, 0), total, ep, 9, 0, 0});
+        } else {
+            from.send(wire::am_first, wire::eager_first_header{word(5, 0), total, ep, 9, 0});
+        }
+        settle();
+    };
+    const auto refused = [&] {
+        return announces ? other.received<wire::ats_header>(wire::rndv_ats).size()
+                         : log.count("its sender has begun more");
+    };
+    begin(in.peer, in.ep_id(), 900'000);
+    CHECK(limit.used() > 900'000);
+    SECTION("if they have less") {
+        begin(other, its_ep, 300'000);
+        CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
+        CHECK(log.count("not finished them") == 1);
+        CHECK(in.peer.received<wire::wireup_header>(wire::wireup).back().type ==
+              wire::wireup_type::failed);
+        CHECK(limit.used() > 300'000);
+        CHECK(limit.used() < 400'000);
+        CHECK(refused() == 0);
+    }
+    SECTION("but not if they want more") {
+        begin(other, its_ep, 950'000);
+        CHECK(in.ep().failure() == UCS_OK);
+        CHECK(limit.used() < 950'000);
+        CHECK(refused() == 1);
+    }
+    SECTION("nor for itself") {
+        begin(in.peer, in.ep_id(), 200'000);
+        CHECK(in.ep().failure() == UCS_OK);
+        CHECK(limit.used() < 1'000'000);
+    }
+    CHECK(in.worker->find_ep(its_ep)->failure() == UCS_OK);
+}
+
+TEST_CASE("an active message that is not here counts with its header and the least of a block") {
+    raw_world in(announced);
+    handler got;
+    in.worker->messages().set_handler(5, {.call = handler::call, .arg = &got, .whole = true});
+    const ucp::shared_limit& limit = in.worker->messages().arriving();
+    in.peer.send(wire::am_rts, wire::rts_header{word(5, 0), 1, in.ep_id(), 9, 0, 0});
+    in.settle();
+    CHECK(limit.used() > 1024 + sizeof(ucp::request));
+    const std::uint64_t before = limit.used();
+    in.peer.send(wire::am_rts, wire::rts_header{word(5, 4000), 1, in.ep_id(), 9, 0, 0},
+                 std::vector<std::byte>(4000));
+    in.settle();
+    CHECK(limit.used() > before + 4000);
+    in.close_by_force();
+    in.settle();
+    CHECK(limit.used() == 0);
 }
 
 TEST_CASE("who announces a message is told when its receiver closes while the program has it") {

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
-#include "test/unit/ucp/support/raw_peer.hpp"
+#include "test/unit/ucp/support/paired_world.hpp"
 #include "ucp/address/address.hpp"
 #include "ucp/mem/map.hpp"
 #include "ucp/rma/wire.hpp"
@@ -184,6 +184,42 @@ TEST_CASE("a receive that could not ask for its data ends with an endpoint that 
     CHECK(received.times == 1);
     CHECK(received.status == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(in.worker->recv_ids().size() == 0);
+}
+
+TEST_CASE("a device that was to write for a peer that passed a limit writes no more",
+          "[ucp][rndv]") {
+    // The receive waited for a peer that says nothing.
+    paired_world in(1, {}, UCP_FEATURE_TAG, {{"RNDV_THRESH", "0"}, {"RNDV_SCHEME", "put_zcopy"}});
+    const ucp_ep_h sender = in.connect(1);
+    const std::vector<std::byte> from(1 << 20, std::byte{1});
+    std::vector<std::byte> into(from.size());
+    told sent;
+    told received;
+    const ucp_request_param_t of_send = sent.on_send();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_send_nbx(sender, from.data(), from.size(), 1, &of_send)));
+    REQUIRE(in.driver.run_until_quiet());
+    const auto progress = [&] {
+        for (int i = 0; i < 100; ++i) {
+            in.network.advance(1000);
+            in.workers[0]->progress();
+        }
+    };
+    ucp::worker& receiver = *in.workers[0];
+    ucp::peer* const greedy = receiver.find_peer(in.workers[1]->identity().open());
+    REQUIRE(greedy != nullptr);
+    const ucp_request_param_t of_receive = received.on_recv();
+    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_recv_nbx(ucp::capi::handle(receiver), into.data(), into.size(),
+                                            1, ~0ULL, &of_receive)));
+    progress();
+    REQUIRE(receiver.counted(ucp::activity::writes) == 1);
+    REQUIRE(received.times == 0);
+    greedy->fail_for_limit();
+    progress();
+    CHECK(received.times == 1);
+    CHECK(received.status == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(in.driver.run_until_quiet());
+    CHECK(sent.times == 1);
+    CHECK(sent.status != UCS_OK);
 }
 
 TEST_CASE("a worker that is only refused and does not read goes when too much waits", "[ucp]") {
