@@ -81,7 +81,10 @@ public:
             // What needs keys has them for the lane of messages; others have theirs without.
             const bool reaches = each.attr().ops.has(uct::op::get_zcopy) &&
                                  (!each.attr().keyed || each.local == am_.local);
-            if (reaches && why_no_lane(each).empty() && better_for_memory(each, rma_)) rma_ = each;
+            if (reaches && why_no_lane(each).empty() && why_no_memory(each).empty() &&
+                better_for_memory(each, rma_)) {
+                rma_ = each;
+            }
         }
         lane_selection chosen;
         for (const candidate& each : usable_)
@@ -108,6 +111,14 @@ private:
         return network && theirs_only_connect_ ? "the peer uses it for connecting only" : "";
     }
 
+    // Empty: it may access memory. The lane for messages, which carries the proof of the peer's
+    // process, has been chosen.
+    [[nodiscard]] std::string why_no_memory(const candidate& each) const {
+        const bool is_proven = am_.local != nullptr && am_.attr().shows_processes;
+        if (!each.attr().claims_process || is_proven) return "";
+        return "it needs messages over posix, which prove the peer's process";
+    }
+
     [[nodiscard]] std::string note_on(const candidate& each) const {
         std::string note;
         if (each.local == am_.local) {
@@ -124,6 +135,7 @@ private:
             add("carries the data by which the others are connected");
         if (!note.empty()) return note;
         if (const std::string why = why_no_lane(each); !why.empty()) return "not used: " + why;
+        if (const std::string why = why_no_memory(each); !why.empty()) return "not used: " + why;
         if (!carries_messages(each.attr()))
             return "not used: another one accesses memory over a shorter way";
         return fmt::format("not used: reachable, but its latency is {:.2f} us against {:.2f}",

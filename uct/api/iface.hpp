@@ -52,6 +52,8 @@ struct iface_attr {
     bool atomics_of_processor = false;  // see ep::atomic
     bool lands = false;                 // uses am_handler::locate
     bool checked = false;               // wants ep::check
+    bool claims_process = false;        // its endpoints have an ep::claimed_process
+    bool shows_processes = false;       // has iface::sender_process
 };
 
 // Receives active messages of one id. Called from progress of the owner. Handlers may send, may

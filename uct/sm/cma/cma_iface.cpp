@@ -43,6 +43,7 @@ cma_iface::cma_iface(const resource& where, const iface_params& params, const co
     attr_.overhead = options.overhead.seconds;
     attr_.reach = scope::host;
     attr_.cost = poll_cost::memory;
+    attr_.claims_process = true;
 }
 
 void cma_iface::pack_address(std::span<std::byte> into) const {

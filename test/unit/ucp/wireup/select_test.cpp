@@ -148,6 +148,34 @@ TEST_CASE("memory is accessed over the shortest way, beside the lane for message
     CHECK(has_note(chosen, "far/d1: not used", "shorter way"));
 }
 
+TEST_CASE("access to a process that the address names needs messages that show the process") {
+    setting here;
+    uct::iface_attr rdma = messages(2e-6, 10e9);
+    rdma.ops.add(op::get_zcopy);
+    rdma.reach = uct::scope::network;
+    rdma.keyed = true;
+    here.add("rdma", rdma);
+    uct::iface_attr named = memory_only(uct::scope::host);
+    named.claims_process = true;
+    here.add("named", named);
+    here.remote.entries = {offer("rdma", 1), offer("named", 1)};
+    const auto without = here.select();
+    REQUIRE(without.rma);
+    CHECK(without.rma->resource == 0);
+    CHECK(has_note(without, "named/d1: not used", "prove the peer's process"));
+
+    uct::iface_attr memory = messages(0.1e-6, 10e9);
+    memory.shows_processes = true;
+    here.add("memory", memory);
+    here.remote.entries.push_back(offer("memory", 2));  // which is not reached
+    CHECK(here.select().rma->resource == 0);
+    here.remote.entries.back() = offer("memory", 1);
+    const auto with = here.select();
+    CHECK(with.am->resource == 2);
+    CHECK(with.rma->resource == 1);
+    CHECK(has_note(with, "named/d1: ", "memory access"));
+}
+
 TEST_CASE("one interface may serve for both") {
     setting here;
     uct::iface_attr attr = messages(1e-6, 1e9);
