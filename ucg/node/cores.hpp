@@ -14,7 +14,7 @@ namespace ucg::node {
 [[nodiscard]] inline bool outnumber_cores(std::uint64_t ranks) noexcept {
     cpu_set_t set;
     const int mine = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+    static const long online = ::sysconf(_SC_NPROCESSORS_ONLN);  // reads a file
     const long cores = mine > 1 ? mine : online > 0 ? online : 1;
     return ranks > static_cast<std::uint64_t>(cores);
 }
