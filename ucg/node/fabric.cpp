@@ -39,6 +39,7 @@ void fabric::give_up(ucs_status_t why) noexcept {
 }
 
 void fabric::post(step& what) noexcept {
+    rests_ = false;
     switch (what.what) {
         case schedule::action::send:
             if (peer& to = peers_[what.peer]; to.lost != UCS_OK) {
@@ -88,6 +89,7 @@ void fabric::cancel(step& what) noexcept {
 ucs_status_t fabric::enter(schedule::operation& what, schedule::sequence_t& number) noexcept {
     number = numbers_.take(what.numbered());
     tell(begun_by(me_, what.numbered()), number + 1);
+    rests_ = false;
     try {
         running_.push_back({number, &what, false});
     } catch (const std::bad_alloc&) {
@@ -131,6 +133,7 @@ void fabric::tell_all(schedule::sequence_t number, ucs_status_t why) noexcept {
     said.sequence = number;
     said.kind = static_cast<std::uint32_t>(frame_kind::announcement);
     said.status = word_of(why);
+    rests_ = false;
     for (rank_t rank = 0; rank < size(); ++rank) {
         if (rank == me_ || peers_[rank].lost != UCS_OK) continue;
         try {
@@ -171,7 +174,13 @@ fabric::running* fabric::find(schedule::sequence_t number) noexcept {
     return nullptr;
 }
 
+bool fabric::is_resting() noexcept {
+    constexpr unsigned look_every = 32;
+    return rests_ && ++rested_ % look_every != 0;
+}
+
 bool fabric::progress() noexcept {
+    if (is_resting()) return false;
     bool moved = false;
     for (peer& each : peers_) {
         if (each.lost != UCS_OK) continue;
@@ -183,6 +192,8 @@ bool fabric::progress() noexcept {
         fruitless_ = 0;
     else if (++fruitless_ % between_looks_at_the_clock == 0)
         patrol();
+    rests_ = !moved && running_.empty() &&
+             std::ranges::none_of(peers_, [](const peer& each) { return each.is_busy(); });
     return moved;
 }
 

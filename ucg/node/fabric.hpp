@@ -48,7 +48,8 @@ public:
     void give_up(ucs_status_t why) noexcept;
 
     // Whether anything moved. Never blocks; while nothing moves it looks now and then whether those
-    // live that something is expected of.
+    // live that something is expected of. While nothing is under way here, only some calls look for
+    // messages that come early, because a program may have hundreds of groups.
     bool progress() noexcept;
 
     // Drives the group until the operation has ended; gives the processor to others meanwhile.
@@ -102,6 +103,12 @@ private:
         std::size_t kept = 0;    // their sizes
         bool receiving = false;  // on the stack
 
+        // Returns whether this rank has to do something, so that the other one goes on.
+        [[nodiscard]] bool is_busy() const noexcept {
+            return sends.first != nullptr || begun || !announcements.empty() || coming ||
+                   receives.first != nullptr;
+        }
+
         ucs_status_t lost = UCS_OK;  // why there is nothing to be had from it any more
     };
     struct running {
@@ -125,6 +132,7 @@ private:
     [[nodiscard]] running* find(schedule::sequence_t number) noexcept;
     void lose(peer& which, ucs_status_t why) noexcept;
     void patrol() noexcept;
+    [[nodiscard]] bool is_resting() noexcept;
 
     const segment& memory_;
     watch& lives_;
@@ -137,6 +145,8 @@ private:
     std::vector<running> running_;
     std::vector<frame> told_;
     unsigned fruitless_ = 0;
+    bool rests_ = false;   // nothing was under way at the last look
+    unsigned rested_ = 0;  // calls since then
     ucs::time::nanoseconds last_patrol_ = 0;
     ucs_status_t leaves_for_ = UCS_ERR_CONNECTION_RESET;  // what others are told who need it later
 };
