@@ -104,9 +104,14 @@ typedef struct ucg_group_params {
     const ucg_oob_t* oob;
     /* Seconds until the making of the group is given up; 0: 300. */
     double timeout;
+    /* How many groups of the same ranks ucg_group_make_sibling() is to make later. They get room in
+     * the memory of this group, which takes address space at once, and memory as they are used. All
+     * ranks get the smallest number that one of them wants, at most 63; fewer where a group takes
+     * many megabytes, and none where the ranks are on several nodes. */
+    uint32_t siblings;
 } ucg_group_params_t;
 #define UCG_GROUP_PARAMS_INIT \
-    { sizeof(ucg_group_params_t), NULL, 0 }
+    { sizeof(ucg_group_params_t), NULL, 0, 0 }
 
 /**
  * Begins to make a group of all ranks that the out-of-band exchange connects. Never blocks.
@@ -138,6 +143,19 @@ ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* p
  */
 ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
                              ucg_group_h* group_p);
+
+/**
+ * Makes another group of the same ranks in the memory that was set aside for it
+ * (ucg_group_params_t::siblings). Takes no exchange and waits for nobody: the n-th call of every
+ * rank gives the same group, so ranks call it equally often in the same order. The group can be
+ * used at once, is independent of the first one, and may outlive it.
+ *
+ * @param group      Made by ucg_group_create(), and ready.
+ * @param sibling_p  Gets the group.
+ * @return UCS_OK. UCS_ERR_INVALID_PARAM, UCS_ERR_BUSY: not ready. UCS_ERR_NO_RESOURCE: no room is
+ * left. UCS_ERR_NO_MEMORY: the call counts, and operations of the others' group fail.
+ */
+ucs_status_t ucg_group_make_sibling(ucg_group_h group, ucg_group_h* sibling_p);
 
 /**
  * Moves the making of a group on.
@@ -172,9 +190,11 @@ typedef struct ucg_group_attr {
      * all, or where addresses are looked up (UCG_LAZY_ADDRESSES) those that it had to do with; 0
      * where all ranks share a node. */
     uint32_t addresses;
+    /* How many more groups ucg_group_make_sibling() can make of this one. */
+    uint32_t siblings_left;
 } ucg_group_attr_t;
 #define UCG_GROUP_ATTR_INIT \
-    { sizeof(ucg_group_attr_t), 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(ucg_group_attr_t), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /**
  * Fills what fits into attr->struct_size bytes.

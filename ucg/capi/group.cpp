@@ -50,7 +50,7 @@ ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* p
     if (!(all.timeout >= 0)) return refuse(call, "params.timeout is negative");
     return guarded(from(context), [&] {
         *group_p = handle(*new group(from(context), std::make_unique<oob_exchange>(over),
-                                     {0, 0, deadline_after(all.timeout)}));
+                                     {0, 0, deadline_after(all.timeout), all.siblings}));
         return UCS_OK;
     });
 }
@@ -66,7 +66,21 @@ ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
         if (of.splits() != 0)
             return refuse(call, "another split of this group is not ready", UCS_ERR_BUSY);
         *group_p = handle(*new group(of.of(), std::make_unique<group_exchange>(of),
-                                     {color, key, deadline_after(usual_timeout)}));
+                                     {color, key, deadline_after(usual_timeout), 0}));
+        return UCS_OK;
+    });
+}
+
+ucs_status_t ucg_group_make_sibling(ucg_group_h handle, ucg_group_h* sibling_p) {
+    constexpr const char* call = "ucg_group_make_sibling";
+    if (const ucs_status_t status = check_usable(call, handle); status != UCS_OK) return status;
+    if (sibling_p == nullptr) return refuse(call, "sibling_p is NULL");
+    group& first = from(handle);
+    return guarded(first.of(), [&] {
+        if (first.siblings_left() == 0) return UCS_ERR_NO_RESOURCE;
+        auto made = std::make_unique<group>(group::sibling_of{first});
+        if (made->state() != UCS_OK) return made->state();
+        *sibling_p = ucg::capi::handle(*made.release());
         return UCS_OK;
     });
 }
@@ -119,5 +133,5 @@ ucs_status_t ucg_group_query(ucg_group_h handle, ucg_group_attr_t* attr) {
     const schedule::rank_t node = where.node_of(of.rank());
     return give(attr, {sizeof(ucg_group_attr_t), of.rank(), of.size(), where.nodes(), node,
                        where.index_of(of.rank()), static_cast<uint32_t>(where.on(node).size()),
-                       static_cast<uint32_t>(of.addresses())});
+                       static_cast<uint32_t>(of.addresses()), of.siblings_left()});
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "ucg/core/log.hpp"
 #include "ucg/core/wait.hpp"
@@ -27,6 +26,20 @@ group::group(context& of, std::unique_ptr<exchange> by, const joining::wish& wis
     : context_(of), deadline_(wish.deadline), none_(wish.color == joining::no_color) {
     context_.add(*this);
     joining_.emplace(of, std::move(by), wish);
+}
+
+// It has the number of the first one, by which nothing is told apart on one node.
+group::group(sibling_of like)
+    : context_(like.first.context_), deadline_(0), none_(false), made_(like.first.made_) {
+    made_.memory = like.first.made_.memory.copy(like.first.copies_used_++);
+    made_.copies = 1;
+    context_.add(*this);
+    try {
+        state_ = build();
+    } catch (...) {
+        context_.remove(*this);
+        throw;
+    }
 }
 
 group::~group() {
@@ -96,10 +109,9 @@ ucs_status_t group::build() {
         node::tuning sizes;
         sizes.read_bytes = context_.options().single_copy.bytes;
         sizes.domain_bytes = context_.options().numa_level.bytes;
-        engine_.emplace(
-            made_.memory, *lives_, here, sizes,
-            made_.may_read ? node::neighbours(std::move(made_.processes)) : node::neighbours(),
-            made_.numa);
+        engine_.emplace(made_.memory, *lives_, here, sizes,
+                        made_.may_read ? node::neighbours(made_.processes) : node::neighbours(),
+                        made_.numa);
         ucs::log::debug(core_log, "group {}: {} ranks of {} on this node, on {} of its NUMA nodes",
                         made_.id, made_.memory.ranks(), size(), engine_->who().count());
     }

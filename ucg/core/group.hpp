@@ -26,6 +26,11 @@ class group {
 public:
     // Begins to make it. std::bad_alloc.
     group(context& of, std::unique_ptr<exchange> by, const joining::wish& wish);
+    // Makes the next sibling of a group, which has one left. std::bad_alloc.
+    struct sibling_of {
+        group& first;
+    };
+    explicit group(sibling_of like);
     group(const group&) = delete;
     group& operator=(const group&) = delete;
     ~group();
@@ -63,6 +68,10 @@ public:
     [[nodiscard]] kept_requests& kept() noexcept { return kept_; }
     // How many groups are being made of this one's ranks.
     [[nodiscard]] unsigned& splits() noexcept { return splits_; }
+    // How many siblings can still be made.
+    [[nodiscard]] std::uint32_t siblings_left() const noexcept {
+        return made_.copies - copies_used_;
+    }
     // Of the program's that were not freed.
     [[nodiscard]] unsigned& requests() noexcept { return requests_; }
 
@@ -120,6 +129,7 @@ private:
     bool none_;
     membership made_;
     bool has_id_ = false;
+    std::uint32_t copies_used_ = 1;  // of made_.memory
     schedule::frame_pool frames_;
     std::optional<node::watch> lives_;
     std::optional<node::engine> engine_;

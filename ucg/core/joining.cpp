@@ -13,6 +13,7 @@ namespace {
 using schedule::rank_t;
 
 constexpr std::size_t longest_address = 1 << 20;
+constexpr std::uint32_t most_siblings = 63;
 
 }  // namespace
 
@@ -118,6 +119,7 @@ ucs_status_t joining::say_who() {
     mine_.key = wish_.key;
     mine_.proposal = proposal_;
     mine_.options = context_.options().common();
+    mine_.siblings = wish_.siblings;
     mine_.job_key = context_.offer_key(by_->is_private(), by_->rank() == 0);
     return send(mine_, people_, stage::who);
 }
@@ -144,14 +146,7 @@ ucs_status_t joining::hear_who() {
             agree_on_key();
             find_addresses();
         }
-        if (shares_memory() && made_.where.index_of(made_.rank) == 0) {
-            own_memory_tag_ = ucs::sys::random_id();
-            auto memory = node::segment::make(geometry(), own_memory_tag_);
-            if (memory)
-                own_memory_ = std::move(*memory);
-            else
-                own_failure_ = memory.status();
-        }
+        if (shares_memory() && made_.where.index_of(made_.rank) == 0) make_memory();
     }
     forget_keys();
     prepare_how();
@@ -250,6 +245,33 @@ node::geometry joining::geometry() const noexcept {
     return made;
 }
 
+// Siblings share the memory of one node, so groups that have several nodes have none. All wish for
+// as many as they like, and get the fewest; together they take no more address space than `bytes`.
+std::uint32_t joining::most_copies() const noexcept {
+    constexpr std::size_t bytes = 512U << 20;
+    if (made_.where.nodes() > 1) return 1;
+    std::uint32_t fewest = most_siblings;
+    for (const rank_t each : members_)
+        fewest = std::min(fewest, people_[each].siblings);
+    const auto fit = static_cast<std::uint32_t>(bytes / geometry().bytes());
+    return std::max(1U, std::min(fewest + 1, fit));
+}
+
+// Where there is no room for siblings, the group is made without.
+void joining::make_memory() {
+    own_memory_tag_ = ucs::sys::random_id();
+    made_.copies = most_copies();
+    auto memory = node::segment::make(geometry(), own_memory_tag_, made_.copies);
+    if (!memory && made_.copies > 1) {
+        made_.copies = 1;
+        memory = node::segment::make(geometry(), own_memory_tag_);
+    }
+    if (memory)
+        own_memory_ = std::move(*memory);
+    else
+        own_failure_ = memory.status();
+}
+
 // --- the number, and what each has to offer ---
 
 // Takes the number that the highest proposal gives. False: it is not free here, and another one is
@@ -300,6 +322,7 @@ void joining::prepare_how() {
     my_way_.address_length = static_cast<std::uint32_t>(address_.size());
     my_way_.memory = own_memory_ ? own_memory_.get() : -1;
     my_way_.memory_tag = own_memory_tag_;
+    my_way_.copies = made_.copies;
     my_way_.status = own_failure_;
     my_way_.published = asked_ != nullptr ? asked_->number() + 1 : 0;
 }
@@ -400,8 +423,10 @@ ucs_status_t joining::open_memory() {
                                           its.memory_tag});
         if (!found) return found.status();
         opened = std::move(*found);
+        made_.copies = std::min(its.copies, most_copies());
     }
-    auto memory = node::segment::attach(is_owner ? own_memory_.get() : opened.get(), geometry());
+    auto memory = node::segment::attach(is_owner ? own_memory_.get() : opened.get(), geometry(),
+                                        made_.copies);
     if (!memory) return memory.status();
     made_.memory = std::move(*memory);
     return UCS_OK;

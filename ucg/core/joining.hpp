@@ -26,6 +26,8 @@ struct membership {
     node::segment memory;    // of this rank's node, where it does something together
     std::vector<node::process_mark> processes;  // of the ranks of this node
     std::vector<std::uint32_t> numa;            // and the numbers of their domains
+    // How many groups `memory` has room for, this one included.
+    std::uint32_t copies = 1;
     // Whether all ranks of all nodes may read the memory of those that they share a node with.
     bool may_read = false;
 
@@ -42,6 +44,7 @@ public:
         std::uint32_t color = 0;
         std::uint32_t key = 0;
         ucs::time::nanoseconds deadline;
+        std::uint32_t siblings = 0;  // see ucg_group_params_t
     };
     static constexpr std::uint32_t no_color = ~std::uint32_t{0};
 
@@ -63,6 +66,8 @@ private:
         std::uint32_t proposal;  // of a number; none: all are to begin at 0
         std::uint32_t numa;      // of the domain that it runs on (node/domains.hpp)
         std::uint64_t options;   // a hash of those that must be the same
+        std::uint32_t siblings;  // wanted
+        std::uint32_t spare;
         key_offer job_key;
     };
     struct how {
@@ -71,7 +76,7 @@ private:
         std::uint32_t address_length;
         std::int32_t memory;  // descriptor of the node's memory, of its lowest rank
         std::int32_t status;
-        std::uint32_t spare;
+        std::uint32_t copies;      // how many groups this memory has room for
         std::uint64_t memory_tag;  // part of the name of that memory
         std::uint64_t
             published;  // 1 + the number of its address, which can be looked up; 0: it cannot
@@ -103,6 +108,8 @@ private:
     void prepare_how();
     [[nodiscard]] ucs_status_t open_memory();
     [[nodiscard]] node::geometry geometry() const noexcept;
+    [[nodiscard]] std::uint32_t most_copies() const noexcept;
+    void make_memory();
     [[nodiscard]] bool shares_memory() const noexcept;
     [[nodiscard]] bool needs_addresses() const noexcept { return made_.where.nodes() > 1; }
 

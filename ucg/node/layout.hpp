@@ -6,6 +6,9 @@
 //   slots        of each rank some, used in turn: `slot_bytes` of content each, without gaps
 //   rings        of each pair of ranks one: control (256 bytes), content
 //
+// A file may hold several of these one after the other, each for a group of the same ranks. The
+// first page of the file describes them all; in those of the others only `sleepers` is used.
+//
 // Nothing but the sleep mark and a count of sleepers has two writers.
 #pragma once
 
@@ -25,10 +28,10 @@ inline constexpr std::size_t page = 4096;
 
 // First in the segment.
 struct header {
-    static constexpr std::uint64_t right_magic = 0x32656e6574776168;
+    static constexpr std::uint64_t right_magic = 0x33656e6574776168;
 
     std::uint64_t magic;
-    std::uint32_t ranks, mailboxes, mailbox_bytes, slots, slot_bytes, ring_bytes;
+    std::uint32_t ranks, mailboxes, mailbox_bytes, slots, slot_bytes, ring_bytes, copies;
     // How many sleep. May be too high after the death of one that did; then calls go nowhere.
     alignas(line_pair) std::uint32_t sleepers;
 };

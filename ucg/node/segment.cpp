@@ -14,14 +14,15 @@ constexpr const char* kind = "hawser-node";
 
 }  // namespace
 
-ucs::result<ucs::unique_fd> segment::make(const geometry& like, std::uint64_t tag) {
-    if (!like.valid()) {
+ucs::result<ucs::unique_fd> segment::make(const geometry& like, std::uint64_t tag,
+                                          std::uint32_t copies) {
+    if (!like.valid() || copies == 0) {
         ucs::log::error(node_log, "no memory can be laid out for {} ranks with slots of {} bytes",
                         like.ranks, like.slot_bytes);
         return UCS_ERR_INVALID_PARAM;
     }
-    auto file =
-        ucs::memory::make_memory_file(ucs::sys::tagged_file_name(kind, tag).c_str(), like.bytes());
+    auto file = ucs::memory::make_memory_file(ucs::sys::tagged_file_name(kind, tag).c_str(),
+                                              like.bytes() * copies);
     if (!file) return file.status();
     *file = ucs::sys::within_budget(std::move(*file));
     if (!*file) return UCS_ERR_EXCEEDS_LIMIT;
@@ -34,6 +35,7 @@ ucs::result<ucs::unique_fd> segment::make(const geometry& like, std::uint64_t ta
     head.slots = like.slots;
     head.slot_bytes = like.slot_bytes;
     head.ring_bytes = like.ring_bytes;
+    head.copies = copies;
     head.magic = header::right_magic;
     return file;
 }
@@ -55,21 +57,24 @@ ucs::result<ucs::unique_fd> segment::open(const ucs::sys::process_file& which) {
     return none_left ? UCS_ERR_EXCEEDS_LIMIT : UCS_ERR_SHMEM_SEGMENT;
 }
 
-ucs::result<segment> segment::attach(int fd, const geometry& like) {
-    if (!like.valid()) return UCS_ERR_INVALID_PARAM;
-    const auto size = ucs::memory::check_memory_file(fd, like.bytes());
+ucs::result<segment> segment::attach(int fd, const geometry& like, std::uint32_t copies) {
+    if (!like.valid() || copies == 0) return UCS_ERR_INVALID_PARAM;
+    const auto size = ucs::memory::check_memory_file(fd, like.bytes() * copies);
     if (!size) return size.status();
-    auto memory = ucs::memory::mapped::file(fd, like.bytes());
+    auto memory = ucs::memory::mapped::file(fd, like.bytes() * copies);
     if (!memory) return memory.status();
     const header& head = *reinterpret_cast<const header*>(memory->data());
     const geometry found{head.ranks, head.mailboxes,  head.mailbox_bytes,
                          head.slots, head.slot_bytes, head.ring_bytes};
-    if (head.magic != header::right_magic || !(found == like)) {
-        ucs::log::error(node_log, "fd {} is no segment of {} ranks laid out as here", fd,
-                        like.ranks);
+    if (head.magic != header::right_magic || !(found == like) || head.copies != copies) {
+        ucs::log::error(node_log,
+                        "fd {} is not the memory of {} groups of {} ranks laid out as here", fd,
+                        copies, like.ranks);
         return UCS_ERR_INVALID_PARAM;
     }
-    return segment(std::move(*memory), like);
+    auto shared = std::make_shared<const ucs::memory::mapped>(std::move(*memory));
+    std::byte* const base = shared->data();
+    return segment(std::move(shared), like, base);
 }
 
 }  // namespace ucg::node

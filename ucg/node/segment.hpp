@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 #include "ucg/node/layout.hpp"
 #include "ucs/memory/mapped.hpp"
@@ -27,25 +28,36 @@ inline void write(std::uint64_t& word, std::uint64_t value) noexcept {
     std::atomic_ref(word).store(value, std::memory_order_relaxed);
 }
 
-// A mapping, and where things lie in it. Move only; owned by whoever made the group, and outlives
-// the engine and the fabric. Any thread.
+// One layout in a mapping that all copies of the same file share. Owned by the group, and outlives
+// its engine and its fabric. Any thread.
 class segment {
 public:
     segment() noexcept = default;
 
-    // A memory file with its header written, for one rank of the group to make and pass to the
-    // others, who open it by a tag that is part of its name. UCS_ERR_INVALID_PARAM,
-    // UCS_ERR_NO_MEMORY; UCS_ERR_EXCEEDS_LIMIT: the descriptors that are left are the program's.
+    // Makes a memory file with room for `copies` layouts and its header written, for one rank of
+    // the group to make and pass to the others, who open it by a tag that is part of its name.
+    // Memory is used only where something is written. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY;
+    // UCS_ERR_EXCEEDS_LIMIT: the descriptors that are left are the program's, or files may not be
+    // that long.
     [[nodiscard]] static ucs::result<ucs::unique_fd> make(const geometry& like,
-                                                          std::uint64_t tag = 0);
+                                                          std::uint64_t tag = 0,
+                                                          std::uint32_t copies = 1);
 
     // Opens one that another process has open, and only that one: its tag is checked before it is
     // opened. UCS_ERR_SHMEM_SEGMENT, UCS_ERR_EXCEEDS_LIMIT as above; with a line in the log.
     [[nodiscard]] static ucs::result<ucs::unique_fd> open(const ucs::sys::process_file& which);
 
-    // Maps one that somebody else made. Its size and its header are checked against what is
-    // expected here. UCS_ERR_INVALID_PARAM.
-    [[nodiscard]] static ucs::result<segment> attach(int fd, const geometry& like);
+    // Maps one that somebody else made, and returns the first copy. Its size and its header are
+    // checked against what is expected here. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
+    // std::bad_alloc.
+    [[nodiscard]] static ucs::result<segment> attach(int fd, const geometry& like,
+                                                     std::uint32_t copies = 1);
+
+    // Of the first copy: returns another one, by its number in the file, which is below `copies` of
+    // attach.
+    [[nodiscard]] segment copy(std::uint32_t number) const noexcept {
+        return {memory_, like_, base_ + std::size_t{number} * like_.bytes()};
+    }
 
     [[nodiscard]] explicit operator bool() const noexcept { return base_ != nullptr; }
 
@@ -75,10 +87,11 @@ public:
     }
 
 private:
-    segment(ucs::memory::mapped memory, const geometry& like) noexcept
+    segment(std::shared_ptr<const ucs::memory::mapped> memory, const geometry& like,
+            std::byte* base) noexcept
         : memory_(std::move(memory)),
           like_(like),
-          base_(memory_.data()),
+          base_(base),
           mailboxes_(base_ + like.mailbox_at(0, 0)),
           mailbox_stride_(like.mailbox_stride()) {}
 
@@ -88,7 +101,7 @@ private:
         return mailboxes_ + (std::size_t{rank} * like_.mailboxes + box) * mailbox_stride_;
     }
 
-    ucs::memory::mapped memory_;
+    std::shared_ptr<const ucs::memory::mapped> memory_;
     geometry like_;
     std::byte* base_ = nullptr;
     std::byte* mailboxes_ = nullptr;

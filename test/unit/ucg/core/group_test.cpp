@@ -79,7 +79,7 @@ TEST_CASE("a group knows its ranks and nodes") {
         CHECK(attr.node_size == (rank == 1 ? 1 : 2));
         CHECK(ucg_group_rank(in.groups[rank]) == rank);
         CHECK(ucg_group_size(in.groups[rank]) == 3);
-        ucg_group_attr_t older{2 * sizeof(std::size_t), 7, 7, 7, 7, 7, 7, 7};
+        ucg_group_attr_t older{2 * sizeof(std::size_t), 7, 7, 7, 7, 7, 7, 7, 7};
         REQUIRE(ucg_group_query(in.groups[rank], &older) == UCS_OK);
         CHECK(older.size == 3);
         CHECK(older.nodes == 7);

@@ -91,3 +91,23 @@ TEST_CASE("a node's memory is attached by those who expect it as it is") {
     like.slots = 0;
     CHECK(segment::make(like).status() == UCS_ERR_INVALID_PARAM);
 }
+
+TEST_CASE("a file has room for several groups, as many as all expect") {
+    const geometry like = of(2);
+    auto file = segment::make(like, 0, 3);
+    REQUIRE(file.ok());
+    for (const std::uint32_t other : {0U, 1U, 2U, 4U})
+        CHECK(segment::attach(file->get(), like, other).status() == UCS_ERR_INVALID_PARAM);
+    auto first = segment::attach(file->get(), like, 3);
+    REQUIRE(first.ok());
+    std::byte* const end = first->copy(2).ring_content(1, 1) + like.ring_bytes;
+    for (std::uint32_t number = 0; number < 3; ++number)
+        first->copy(number).control_of(1).entered = number + 1;
+    for (std::uint32_t number = 0; number < 3; ++number)
+        CHECK(first->copy(number).control_of(1).entered == number + 1);
+    CHECK(first->control_of(1).entered == 1);
+    const segment last = first->copy(2);
+    *first = segment();
+    end[-1] = std::byte{1};  // the mapping lives as long as a copy
+    CHECK(segment::make(like, 0, 0).status() == UCS_ERR_INVALID_PARAM);
+}
