@@ -33,24 +33,32 @@ struct kept_request {
 // Serves one communicator at a time. Owned by what serves the communicator, or by the spare groups.
 struct group {
     ucg_group_h handle = nullptr;
-    std::unique_ptr<exchange> rounds;  // goes after the group
+    std::unique_ptr<exchange> rounds;  // goes after the group; none of a sibling
     std::vector<std::unique_ptr<kept_request>> kept;
-    std::vector<int> members;  // ranks of MPI_COMM_WORLD, in the order of the group
     // Equal on all its ranks, and no other group of any of them has it.
     int number = 0;
+    // Siblings of a group have the numbers that follow it.
+    static constexpr int most_siblings = 63;
 
     group() = default;
     group(const group&) = delete;
     group& operator=(const group&) = delete;
-    ~group() {
-        kept.clear();
-        ucg_group_destroy(handle);
-    }
+    ~group();
+
+    // Ranks of MPI_COMM_WORLD, in the order of the group; set once. std::bad_alloc.
+    void set_members(std::vector<int> ranks);
+    [[nodiscard]] const std::vector<int>& members() const noexcept { return members_; }
+    // Returns how many groups of these ranks there are in this process. Any thread.
+    [[nodiscard]] static unsigned count_of(const std::vector<int>& members) noexcept;
+
+private:
+    std::vector<int> members_;
 };
 
-// Groups whose communicator was freed, for the next one of the same ranks in the same order: to
-// take one costs a small allreduce, to make one several rounds and the memory of a node. All
-// operations of a spare group have ended on this rank. Any thread.
+// Groups without a communicator, for the next one of the same ranks in the same order: to take one
+// costs a small allreduce, to make one several rounds and the memory of a node. They come from
+// communicators that were freed, or are siblings of a group that was made. All operations of a
+// spare group have ended on this rank. Any thread.
 class spare_groups {
 public:
     // nullptr: there is none.

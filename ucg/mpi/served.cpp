@@ -78,7 +78,8 @@ agreement agreed(MPI_Comm comm, readiness mine, int spare = 0) noexcept {
         return {};
     const int number = -least[3];
     int known = highest_number.load(std::memory_order_relaxed);
-    while (known < number && !highest_number.compare_exchange_weak(known, number)) {
+    const int last = number + group::most_siblings;
+    while (known < last && !highest_number.compare_exchange_weak(known, last)) {
     }
     return {static_cast<readiness>(least[0]), least[1] != 0 && least[1] == -least[2], least[2] != 0,
             number};
@@ -153,7 +154,7 @@ bool served::find_group() noexcept {
     }
     group_ = spares().take(members);
     const int spare = group_ ? group_->number : 0;
-    if (!group_) begin_group();
+    if (!group_) begin_group(members);
     const bool has_begun = group_ != nullptr && spare == 0;
     agreement all = agreed(comm_, has_begun ? readiness::group : readiness::found, spare);
     if (all.least != readiness::nothing && all.is_same_spare) {
@@ -163,21 +164,21 @@ bool served::find_group() noexcept {
     }
     if (spare != 0) spares().put(std::move(group_));
     if (all.least == readiness::found && all.has_spares) {
-        if (!group_) begin_group();
+        if (!group_) begin_group(members);
         all = agreed(comm_, group_ ? readiness::group : readiness::found);
     }
     // Where some rank has no object, it would ask again in its next call: so do all.
     if (all.least == readiness::nothing) return false;
     refused_ = reason::no_group;
     if (all.least != readiness::group || !complete_group(all.number)) return false;
-    group_->members = std::move(members);
     refused_ = reason::none;
     if (members_.rank == 0) statistics().count_group(groups::made);
     return true;
 }
 
-// Leaves none where it cannot be begun.
-void served::begin_group() noexcept {
+// Leaves none where it cannot be begun. The first group of some ranks has no siblings; later ones
+// get as many as there are groups, so that many communicators at a time need few rounds.
+void served::begin_group(const std::vector<int>& members) noexcept try {
     if (nothing_left.load(std::memory_order_relaxed)) return;
     auto made = std::unique_ptr<group>(new (std::nothrow) group);
     if (!made) return;
@@ -187,11 +188,14 @@ void served::begin_group() noexcept {
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
     params.oob = &oob;
     params.timeout = 1e9;  // as long as MPI would wait
+    params.siblings = group::count_of(members);
+    made->set_members(members);
     if (ucg_group_create(library().context, &params, &made->handle) != UCS_OK) {
         made->handle = nullptr;
         return;
     }
     group_ = std::move(made);
+} catch (const std::bad_alloc&) {
 }
 
 // A program may make any number of communicators: the first one is named, and UCG_MPI_STATS has the
@@ -227,7 +231,21 @@ bool served::complete_group(int number) noexcept {
         if (node::outnumber_cores(attr.node_size)) moving().crowded();
         if (attr.nodes > 1) moving().reaches_others();
     }
+    keep_siblings(attr.siblings_left);
     return true;
+}
+
+// All ranks put the same ones there, in the same order. Where a rank lacks the memory for one, the
+// ranks find out when they compare what they have to spare.
+void served::keep_siblings(std::uint32_t count) const noexcept try {
+    for (std::uint32_t i = 1; i <= count; ++i) {
+        auto sibling = std::make_unique<group>();
+        if (ucg_group_make_sibling(group_->handle, &sibling->handle) != UCS_OK) return;
+        sibling->number = group_->number + static_cast<int>(i);
+        sibling->set_members(group_->members());
+        spares().put(std::move(sibling));
+    }
+} catch (const std::bad_alloc&) {
 }
 
 // The next communicator of these ranks may have it, unless they no longer agree on how it stands.

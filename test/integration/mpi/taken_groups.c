@@ -11,7 +11,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-static int made, destroyed, refuses, hurries, keeps_nothing;
+static int made, destroyed, refuses, hurries, keeps_nothing, has_siblings;
 
 EXPORTED ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_params_t* params,
                                        ucg_group_h* group) {
@@ -20,7 +20,9 @@ EXPORTED ucs_status_t ucg_group_create(ucg_context_h context, const ucg_group_pa
     memcpy(&create, &found, sizeof(create));
     ++made;
     if (refuses) return UCS_ERR_NO_MEMORY;
-    const ucs_status_t status = create(context, params, group);
+    ucg_group_params_t wanted = *params;
+    if (!has_siblings) wanted.siblings = 0; /* each communicator then makes a group of its own */
+    const ucs_status_t status = create(context, &wanted, group);
     for (int i = 0; hurries && i < 1000; ++i) /* as another thread of the program might */
         (void)ucg_progress(context);
     return status;
@@ -140,6 +142,37 @@ static void not_the_same(void) {
     MPI_OK(MPI_Comm_free(&third));
 }
 
+/* Many communicators of the same ranks at a time: a group brings others along. */
+static void many_at_a_time(void) {
+    enum { many = 40, rounds = 3 };
+    MPI_Comm all[many];
+    const int before = made;
+    has_siblings = 1;
+    for (int round = 0; round < rounds; ++round) {
+        for (int i = 0; i < many; ++i)
+            MPI_OK(MPI_Comm_dup(MPI_COMM_WORLD, &all[i]));
+        for (int i = 0; i < many; ++i)
+            sums(all[i]);
+        /* Operations of several are under way at once, in another order on each rank. */
+        MPI_Request requests[many];
+        int mine[many], sum[many];
+        for (int i = 0; i < many; ++i) {
+            const int which = (i + rank) % many;
+            mine[which] = rank + which;
+            MPI_OK(MPI_Iallreduce(&mine[which], &sum[which], 1, MPI_INT, MPI_SUM, all[which],
+                                  &requests[which]));
+        }
+        MPI_OK(MPI_Waitall(many, requests, MPI_STATUSES_IGNORE));
+        for (int i = 0; i < many; ++i)
+            CHECK(sum[i] == ranks * (ranks - 1) / 2 + ranks * i, "communicator %d: %d", i, sum[i]);
+        for (int i = 0; i < many; ++i)
+            MPI_OK(MPI_Comm_free(&all[i]));
+    }
+    has_siblings = 0;
+    const int most = getenv("HAWSER_MPI_NODES") != NULL ? rounds * many : 7; /* 1, 2, 4, ... */
+    if (before > 0 && ranks > 1) CHECK(made - before <= most, "%d groups were made", made - before);
+}
+
 int main(int argc, char** argv) {
     test_begin(&argc, &argv, "taken_groups", MPI_THREAD_SINGLE);
     for (int which = 0; which < ranks; ++which) {
@@ -151,5 +184,6 @@ int main(int argc, char** argv) {
         MPI_OK(MPI_Comm_free(&kept[i]));
     used_again();
     not_the_same();
+    many_at_a_time();
     return test_end();
 }
