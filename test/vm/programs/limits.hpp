@@ -50,6 +50,15 @@ inline bool in_order(const side& at, std::uint32_t stream, std::uint32_t count) 
     return next == count;
 }
 
+// Lets this side alone progress until its endpoint fails, which is the only one that does.
+inline const failure& only_failure(side& at) {
+    std::size_t turns = 0;
+    while (at.failures.empty() && ++turns < 1'000'000)
+        at.progress();
+    REQUIRE(at.failures.size() == 1);
+    return at.failures.front();
+}
+
 inline void flush(network& net, uct::ep& via) {
     finish(net, [&](uct::completion* done) { return via.flush(done); });
 }

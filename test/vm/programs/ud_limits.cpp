@@ -131,10 +131,6 @@ TEST_CASE("a goodbye behind many datagrams counts more than the silence before i
     ::sleep(1);
     b.close();
     ::sleep(2);
-    std::size_t turns = 0;
-    while (a.failures.empty() && ++turns < 1'000'000)
-        a.progress();
-    REQUIRE(a.failures.size() == 1);
-    CHECK(a.failures.front().status == UCS_ERR_NOT_CONNECTED);
+    CHECK(only_failure(a).status == UCS_ERR_NOT_CONNECTED);
     CHECK(a.count(2) == sent);
 }

@@ -268,32 +268,44 @@ TEST_CASE("peers whose proof takes a round trip wait for their turn instead of b
     CHECK(log.size() == 0);
 }
 
-TEST_CASE("peers that only begin to prove themselves hold up those of their address for a time") {
+namespace {
+
+// A peer behind a crowd of its own address that begins to prove itself and goes no further.
+struct peer_behind_crowd {
+    peer_behind_crowd(std::size_t size, std::size_t most_waiting)
+        : at(3600 * ucs::time::second, 8, 6, 100 * millisecond, most_waiting),
+          strangers(crowd(at, size, "p")),
+          waiting(at.door->size()),
+          peer(at.knock("x")) {
+        at.settle();
+    }
+    void is_served_after(ucs::time::nanoseconds time) const {
+        CHECK(at.taken.empty());
+        at.pass(time);
+        CHECK(at.taken.size() == 1);
+        CHECK(log.count("connections have not identified themselves") == 1);
+    }
     const virtual_time clock;
     const test::log_capture log;
-    place at(3600 * ucs::time::second, 8, 6, 100 * millisecond);
-    const auto strangers = crowd(at, 30, "p");
-    const auto peer = at.knock("x");
-    at.settle();
-    CHECK(at.taken.empty());
+    place at;
+    const std::vector<ucs::unique_fd> strangers;
+    const std::size_t waiting;  // of the crowd
+    const ucs::unique_fd peer;
+};
+
+}  // namespace
+
+TEST_CASE("peers that only begin to prove themselves hold up those of their address for a time") {
+    const peer_behind_crowd in(30, 40);
     // 30 of them, 3 at a time.
-    at.pass(1100 * millisecond);
-    CHECK(at.taken.size() == 1);
-    CHECK(at.door->size() <= 6);
-    CHECK(log.count("connections have not identified themselves") == 1);
+    in.is_served_after(1100 * millisecond);
+    CHECK(in.at.door->size() <= 6);
 }
 
 TEST_CASE("too many that wait displace each other, and the peer that came last is served") {
-    const virtual_time clock;
-    const test::log_capture log;
-    place at(3600 * ucs::time::second, 8, 6, 100 * millisecond, 10);
-    const auto strangers = crowd(at, 300, "p");
-    CHECK(at.door->size() == 13);
-    const auto peer = at.knock("x");
-    at.settle();
-    at.pass(400 * millisecond);
-    CHECK(at.taken.size() == 1);
-    CHECK(log.count("connections have not identified themselves") == 1);
+    const peer_behind_crowd in(300, 10);
+    CHECK(in.waiting == 13);
+    in.is_served_after(400 * millisecond);
 }
 
 TEST_CASE("peers that only begin to prove themselves hold up nobody of another address") {
