@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "tools/common/failure.hpp"
 #include "tools/vfs/doors.hpp"
@@ -118,6 +119,7 @@ void mount_daemon::look_for_processes() {
         const bool known = std::any_of(processes_.begin(), processes_.end(),
                                        [&](const process& each) { return each.door == door; });
         if (known || other_doors_.contains(door) || door.ends_with("-daemon")) continue;
+        if (ucs::sys::closes_too_many()) return;  // next time
         call(door);
     }
 }
@@ -145,7 +147,9 @@ void mount_daemon::call(const std::string& door) {
 }
 
 void mount_daemon::wait() {
-    std::vector<pollfd> watched{{commands_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    // A connection that cannot be accepted would keep poll() from waiting.
+    const int commands = std::exchange(accepts_nothing_, false) ? -1 : commands_.get();
+    std::vector<pollfd> watched{{commands, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
     for (const process& each : processes_) {
         watched.push_back({each.connection.get(), POLLIN, 0});
         watched.push_back({each.life.get(), POLLIN, 0});
@@ -212,9 +216,11 @@ void mount_daemon::drop(process& gone) {
 }
 
 void mount_daemon::accept_command() {
-    if (ucs::sys::closes_too_many()) return;
-    ucs::unique_fd caller(
-        ::accept4(commands_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    ucs::unique_fd caller;
+    if (!ucs::sys::closes_too_many()) {
+        caller.reset(::accept4(commands_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    }
+    accepts_nothing_ = !caller;
     if (!caller) return;
     const auto who = ucs::sys::read_peer_credentials(caller.get());
     if (!who || !who->is_own_user()) {

@@ -57,6 +57,7 @@ private:
     std::vector<process> processes_;
     std::map<std::string, pid_t> other_doors_;  // of processes that need not be called any more
     bool ending_ = false;
+    bool accepts_nothing_ = false;  // until the next look
 };
 
 // Tells the daemon to end, and waits until it has. Throws failure.
