@@ -16,7 +16,6 @@ namespace ucs::net {
 namespace {
 
 constexpr ucs::time::nanoseconds tick_interval = 10 * ucs::time::millisecond;
-constexpr ucs::time::nanoseconds pause_without_resources = 100 * ucs::time::millisecond;
 // Connections that wait for their turn. With them a thousand ranks behind one address may come at
 // once. They take no more than a quarter of the descriptors.
 constexpr std::size_t most_waiting = 1024;
@@ -51,28 +50,11 @@ acceptor::~acceptor() {
         each->on_shutdown();
     while (!pending_.empty())
         remove(*pending_.front());
-    watch_listeners(false);
     if (timer_ != 0) events_.remove_timer(timer_);
 }
 
 ucs_status_t acceptor::open(std::vector<int> listeners) noexcept {
-    listeners_ = std::move(listeners);
-    return watch_listeners(true) ? UCS_OK : UCS_ERR_NO_MEMORY;
-}
-
-// False: there is no memory, and none is watched.
-bool acceptor::watch_listeners(bool on) noexcept {
-    is_listening_ = on;
-    for (const int fd : listeners_) {
-        if (!on) {
-            events_.remove(fd);
-        } else if (events_.add(fd, EPOLLIN, [this, fd](std::uint32_t) { accept_from(fd); }) !=
-                   UCS_OK) {
-            watch_listeners(false);
-            return false;
-        }
-    }
-    return true;
+    return listening_.start(std::move(listeners));
 }
 
 void acceptor::accept_from(int listener) noexcept {
@@ -86,7 +68,7 @@ void acceptor::accept_from(int listener) noexcept {
         const int error = errno;
         if (fresh != nullptr) {
             if (!admit(std::move(fresh))) return wait_for_resources(ENOMEM);
-            if (is_held_) return;  // others wait in the queue of the kernel
+            if (listening_.is_held()) return;  // others wait in the queue of the kernel
         } else if (error == EAGAIN || error == EWOULDBLOCK) {
             has_reported_shortage_ = false;
             if (pending_.size() < settings_.limits.most / 2) has_reported_crowd_ = false;
@@ -137,11 +119,11 @@ bool acceptor::begin(pending& which) noexcept {
 // Must not be called by remove(), whose callers are about to use what another connection may
 // change.
 void acceptor::begin_turns() noexcept {
-    if (is_held_ || admission_.waiting() == 0) return;
+    if (listening_.is_held() || admission_.waiting() == 0) return;
     while (admission::candidate* const next = admission_.next_turn(ucs::time::now())) {
         auto& which = static_cast<pending&>(*next);
         if (!begin(which)) reject(which, nullptr);
-        if (is_held_) break;
+        if (listening_.is_held()) break;
     }
     enforce_limits();
 }
@@ -177,16 +159,13 @@ bool acceptor::displace_for_resources() noexcept {
     return true;
 }
 
-// Nothing but a timer ends the pause, so there is none without it.
 void acceptor::wait_for_resources(int error) noexcept {
     if (!std::exchange(has_reported_shortage_, true)) {
         settings_.rejected.warn(settings_.log,
                                 "accept() on {}: {}; peers that connect have to wait",
                                 settings_.name, text_of(error));
     }
-    if (!need_ticks()) return;
-    watch_listeners(false);
-    resume_ = ucs::time::now() + pause_without_resources;
+    listening_.pause();
 }
 
 void acceptor::defer(pending& which) noexcept {
@@ -200,18 +179,6 @@ void acceptor::remove(pending& which) noexcept {
     if (which.is_watched_) events_.remove(which.fd_);
     admission_.remove(which);
     pending_.erase(which.position_);
-    listen_if_possible();
-}
-
-void acceptor::hold(bool on) noexcept {
-    is_held_ = on;
-    if (on && is_listening_) watch_listeners(false);
-    if (!on) listen_if_possible();
-}
-
-void acceptor::listen_if_possible() noexcept {
-    if (is_listening_ || is_held_) return;
-    if (ucs::time::now() < resume_ || !watch_listeners(true)) static_cast<void>(need_ticks());
 }
 
 void acceptor::reject(pending& which, const char* reason) noexcept {
@@ -252,8 +219,7 @@ void acceptor::on_tick() noexcept {
     }
     enforce_limits();
     begin_turns();
-    listen_if_possible();
-    if (!pending_.empty() || (!is_listening_ && !is_held_)) return;
+    if (!pending_.empty()) return;
     events_.remove_timer(timer_);
     timer_ = 0;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ucs/async/event_loop.hpp"
+#include "ucs/async/listener_watch.hpp"
 #include "ucs/log/throttle.hpp"
 #include "ucs/net/admission.hpp"
 #include "ucs/net/ip_address.hpp"
@@ -79,7 +79,10 @@ public:
     };
 
     acceptor(ucs::async::event_loop& events, settings given)
-        : events_(events), settings_(std::move(given)), admission_(settings_.limits) {}
+        : events_(events),
+          settings_(std::move(given)),
+          admission_(settings_.limits),
+          listening_(events, [this](int listener) { accept_from(listener); }) {}
     acceptor(const acceptor&) = delete;
     acceptor& operator=(const acceptor&) = delete;
     ~acceptor();
@@ -89,7 +92,7 @@ public:
     ucs_status_t open(std::vector<int> listeners) noexcept;
 
     // Leaves further peers in the queue of the kernel until the user calls it with `false`.
-    void hold(bool on) noexcept;
+    void hold(bool on) noexcept { listening_.hold(on); }
     // The peer sent a valid first record: silent connections end before this one does.
     void prefer(pending& which) noexcept { admission_.prefer(which); }
     // Judges the opening of this connection. Called after each time that the opening went on.
@@ -115,8 +118,6 @@ public:
     [[nodiscard]] std::uint64_t displaced() const noexcept { return displaced_; }
 
 private:
-    bool watch_listeners(bool on) noexcept;
-    void listen_if_possible() noexcept;
     void accept_from(int listener) noexcept;
     bool admit(std::unique_ptr<pending> fresh) noexcept;
     bool begin(pending& which) noexcept;
@@ -130,17 +131,14 @@ private:
 
     ucs::async::event_loop& events_;
     const settings settings_;
-    std::vector<int> listeners_;
     admission admission_;
     std::list<std::unique_ptr<pending>> pending_;
     std::uint64_t accepted_ = 0;
     std::uint64_t displaced_ = 0;
     ucs::async::event_loop::timer_id timer_ = 0;
-    ucs::time::nanoseconds resume_ = 0;
-    bool is_listening_ = false;
-    bool is_held_ = false;  // by the user
     bool has_reported_crowd_ = false;
     bool has_reported_shortage_ = false;
+    ucs::async::listener_watch listening_;
 };
 
 // The next connection of a listening socket, non-blocking. Empty: errno says why there is none.

@@ -9,12 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "ucs/log/log.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
 #include "ucs/sys/fork_watch.hpp"
 #include "ucs/sys/signal_mask.hpp"
 
 namespace ucs::sys {
 namespace {
+
+constinit const log::component close_log{"ucs.close"};
 
 constexpr std::size_t most_waiting = 64;
 
@@ -23,6 +26,7 @@ struct closing {
     std::mutex lock;
     std::vector<unique_fd> waiting;
     bool has_thread = false;
+    bool has_reported = false;  // that they are too many
     // Only the thread that forked is there in the child. Another thread may have been changing the
     // list, so the child begins with an empty one, and its copies of the sockets stay open.
     const fork_watch in_child{[](void* self) noexcept {
@@ -93,8 +97,23 @@ void close_aside(unique_fd socket) noexcept {
 bool closes_too_many() noexcept {
     try {
         closing& state = all();
-        const std::lock_guard guard(state.lock);
-        return state.waiting.size() >= most_waiting;
+        std::unique_lock guard(state.lock);
+        const std::size_t count = state.waiting.size();
+        if (count < most_waiting) {
+            if (count < most_waiting / 2) state.has_reported = false;
+            return false;
+        }
+        const bool is_news = !std::exchange(state.has_reported, true);
+        guard.unlock();
+        if (is_news) {
+            log::warn(close_log,
+                      "{} local sockets wait to be closed, and new local connections wait for "
+                      "them: another user has sent descriptors that take long to close. Lines "
+                      "about refused connections name the user; Linux 6.16 and later refuse such "
+                      "descriptors",
+                      count);
+        }
+        return true;
     } catch (const std::exception&) {
         return false;
     }

@@ -12,8 +12,8 @@ namespace ucs::sys {
 // or a thread it is closed here. Any thread.
 void close_aside(unique_fd socket) noexcept;
 
-// So many sockets wait to be closed that the caller is not to accept more of strangers for now.
-// Any thread.
+// So many sockets wait to be closed that the caller must not connect to strangers or accept more of
+// them for now. One line of the log says so. Any thread.
 [[nodiscard]] bool closes_too_many() noexcept;
 
 }  // namespace ucs::sys

@@ -1,6 +1,5 @@
 #include "ucs/vfs/entrance.hpp"
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,29 +32,28 @@ std::unique_ptr<entrance> entrance::open(async::event_loop& on, const config::so
     }
     std::unique_ptr<entrance> made(
         new entrance(on, std::move(listener), std::move(wanted->module_dir)));
-    entrance* const own = made.get();
-    const ucs_status_t status =
-        on.add(own->listener_.get(), EPOLLIN, [own](std::uint32_t) { own->let_in(); });
-    if (status != UCS_OK) return nullptr;
+    if (made->listening_.start({made->listener_.get()}) != UCS_OK) return nullptr;
     return made;
 }
 
 entrance::entrance(async::event_loop& on, unique_fd listener, std::string module_folder)
-    : events_(on), listener_(std::move(listener)), module_folder_(std::move(module_folder)) {
+    : listener_(std::move(listener)),
+      module_folder_(std::move(module_folder)),
+      listening_(on, [this](int) { let_in(); }) {
     service::enter();
 }
 
 entrance::~entrance() {
-    events_.remove(listener_.get());
+    listening_.stop();
     sys::close_aside(std::move(listener_));  // with the callers in its queue
     service::leave();
 }
 
 // One at a time: who calls in a row waits for the next turns.
 void entrance::let_in() {
-    if (sys::closes_too_many()) return;
+    if (sys::closes_too_many()) return listening_.pause();
     unique_fd caller = sys::accept_within_budget(listener_.get());
-    if (!caller) return;
+    if (!caller) return listening_.pause();
     const auto peer = sys::read_peer_credentials(caller.get());
     if (!peer || !peer->is_own_user()) {
         log::debug(self, "a process of another user wanted to look into this one: refused");

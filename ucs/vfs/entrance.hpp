@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "ucs/async/event_loop.hpp"
+#include "ucs/async/listener_watch.hpp"
 #include "ucs/config/source.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -24,9 +24,9 @@ private:
     entrance(async::event_loop& on, unique_fd listener, std::string module_folder);
     void let_in();
 
-    async::event_loop& events_;
     unique_fd listener_;
     const std::string module_folder_;
+    async::listener_watch listening_;
 };
 
 }  // namespace ucs::vfs

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "ucs/sys/close_aside.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
@@ -24,11 +25,18 @@ constexpr unsigned accepts_at_once = 1024;
 constexpr std::size_t most_connecting = 512;
 }  // namespace
 
+// False also where a connection stays in the queue of the socket: then looking at it pauses.
 bool posix_iface::accept_some() {
     unsigned senders = 0;
     for (unsigned i = 0; i < accepts_at_once && senders < senders_at_once; ++i) {
-        if (ucs::sys::closes_too_many()) return false;
-        if (connecting_.size() >= most_connecting && !drop_silent()) return false;
+        if (ucs::sys::closes_too_many()) {
+            listening_.pause();
+            return false;
+        }
+        if (connecting_.size() >= most_connecting && !drop_silent()) {
+            wait_for_silent();
+            return false;
+        }
         ucs::unique_fd socket = ucs::sys::accept_within_budget(listener_.get());
         if (!socket) {
             accept_failed(errno);
@@ -39,8 +47,7 @@ bool posix_iface::accept_some() {
     return true;
 }
 
-// Senders that have been silent for long make room. False: there are none, and others wait in the
-// queue of the socket.
+// Senders that have been silent for long make room. False: there are none.
 bool posix_iface::drop_silent() noexcept {
     return 0 < std::erase_if(connecting_, [this](const auto& each) {
                if (!each->is_silent()) return false;
@@ -52,6 +59,16 @@ bool posix_iface::drop_silent() noexcept {
            });
 }
 
+void posix_iface::wait_for_silent() noexcept {
+    listening_.pause();
+    if (std::exchange(accept_complained_, true)) return;
+    ucs::log::warn(posix_log,
+                   "{} connections of processes of this user have not introduced themselves yet, "
+                   "the last one that of pid {}: peers that connect wait for up to a minute. If "
+                   "that process is none of the job, end it",
+                   connecting_.size(), connecting_.back()->peer().pid);
+}
+
 void posix_iface::accept_the_rest() {
     // Later senders are refused by the kernel, so that the queue has an end.
     static_cast<void>(::shutdown(listener_.get(), SHUT_RD));
@@ -60,14 +77,15 @@ void posix_iface::accept_the_rest() {
 }
 
 void posix_iface::accept_failed(int error) {
-    // The connection stays in the queue of the socket and is tried again with the next look, so
-    // one line is enough until the queue is empty.
+    // The connection stays in the queue of the socket and is tried again after a pause, so one line
+    // is enough until the queue is empty.
     // EINVAL: the queue of a socket that was shut down is empty.
     const bool empty = error == EAGAIN || error == EINVAL;
     if (empty) accept_complained_ = false;
-    if (error == EMFILE || error == ENFILE) drop_silent();
-    if (empty || error == EINTR || error == ECONNABORTED || accept_complained_) return;
-    accept_complained_ = true;
+    if (empty || error == EINTR || error == ECONNABORTED) return;
+    if ((error == EMFILE || error == ENFILE) && drop_silent()) return;
+    listening_.pause();
+    if (std::exchange(accept_complained_, true)) return;
     ucs::log::warn(posix_log, "a connection cannot be accepted, peers must wait: {}",
                    std::strerror(error));
 }
@@ -124,6 +142,7 @@ void posix_iface::on_socket_event(incoming& from) noexcept {
     events_.remove(from.socket());
     if (before != incoming::state::open) {
         std::erase_if(connecting_, [&](const auto& each) { return each.get() == &from; });
+        listening_.resume();
     } else {
         need_attention();  // progress drains and drops it
     }
@@ -140,6 +159,7 @@ void posix_iface::open_ring(incoming& from) noexcept {
         return from.end(packet_kind::refused);
     }
     connecting_.erase(at);
+    listening_.resume();
 }
 
 void posix_iface::turn_away(std::uint64_t answer_to) noexcept {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,12 +29,10 @@ ucs::result<std::unique_ptr<iface>> posix_iface::open(const resource& where,
     auto listener = listen_on(id);
     if (!listener) return listener.status();
 
-    const int fd = listener->get();
     std::unique_ptr<posix_iface> made{new posix_iface(
         where, params,
         parts{*options, options->geometry(), sm::read_host_identity(), id, std::move(*listener)})};
-    const ucs_status_t status =
-        params.events.add(fd, EPOLLIN, [self = made.get()](std::uint32_t) { self->accept_some(); });
+    const ucs_status_t status = made->listening_.start({made->listener_.get()});
     if (status != UCS_OK) return status;
     return std::unique_ptr<iface>(std::move(made));
 }
@@ -48,7 +45,8 @@ posix_iface::posix_iface(const resource& where, const iface_params& params, part
       geometry_(made.geometry),
       host_(made.host),
       identity_{secret_, made.socket_id},
-      listener_(std::move(made.listener)) {
+      listener_(std::move(made.listener)),
+      listening_(params.events, [this](int) { accept_some(); }) {
     set_attributes(made.options);
 }
 
@@ -72,7 +70,7 @@ posix_iface::~posix_iface() {
     linger();
     // Senders that wait in the queue get the goodbye that tells an orderly end from a death.
     accept_the_rest();
-    events_.remove(listener_.get());
+    listening_.stop();
     ucs::sys::close_aside(std::move(listener_));  // with what is still in its queue
     if (retry_timer_ != 0) events_.remove_timer(retry_timer_);
     for (auto* list : {&connecting_, &rings_}) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "ucs/async/listener_watch.hpp"
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/base/base_iface.hpp"
 #include "uct/sm/base/host.hpp"
@@ -71,6 +72,7 @@ private:
     // Returns whether more senders may wait.
     bool accept_some();
     bool drop_silent() noexcept;
+    void wait_for_silent() noexcept;
     void accept_the_rest();
     bool admit(ucs::unique_fd socket) noexcept;
     void begin(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer) noexcept;
@@ -123,6 +125,7 @@ private:
     const ucs::security::worker_secret secret_ = ucs::security::worker_secret::random();
     const receiver_identity identity_;
     ucs::unique_fd listener_;
+    ucs::async::listener_watch listening_;
 };
 
 }  // namespace uct::posix

@@ -1,62 +1,28 @@
 // Sockets of strangers that hold a TCP socket which lingers.
 #include "ucs/sys/close_aside.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <thread>
 #include <vector>
 
+#include "test/support/log_capture.hpp"
+#include "test/support/slow_closing.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
 
 using namespace ucs;
+using test::lingering;
+using test::unix_pair;
 
 namespace {
 
 const auto no_bytes = std::as_bytes(std::span("x", 1));
-
-// A TCP connection whose sending end keeps who closes it waiting, until the receiving end closes.
-struct lingering {
-    lingering() {
-        const unique_fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        sockaddr_in at{};
-        at.sin_family = AF_INET;
-        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof at;
-        REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
-        REQUIRE(::listen(listener.get(), 1) == 0);
-        REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
-        sender = unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        REQUIRE(::connect(sender.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
-        receiver = unique_fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        REQUIRE(receiver);
-        const struct linger hour { 1, 3600 };
-        REQUIRE(::setsockopt(sender.get(), SOL_SOCKET, SO_LINGER, &hour, sizeof hour) == 0);
-        const std::vector<char> bytes(1 << 16);
-        while (::send(sender.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
-        }
-    }
-    unique_fd sender;
-    unique_fd receiver;
-};
-
-struct unix_pair {
-    unix_pair() {
-        int ends[2];
-        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-        ours = unique_fd(ends[0]);
-        theirs = unique_fd(ends[1]);
-    }
-    unique_fd ours;
-    unique_fd theirs;
-};
 
 void wait_until_closed(const unique_fd& other_end) {
     char byte = 0;
@@ -67,6 +33,7 @@ void wait_until_closed(const unique_fd& other_end) {
 }  // namespace
 
 TEST_CASE("a stranger's socket that lingers keeps a thread waiting, and not the caller") {
+    const test::log_capture log;
     lingering trap;
     unix_pair first;
     REQUIRE(sys::send_with_descriptor(first.theirs.get(), no_bytes, trap.sender.get()) == 0);
@@ -79,6 +46,8 @@ TEST_CASE("a stranger's socket that lingers keeps a thread waiting, and not the 
     for (unix_pair& each : more)
         sys::close_aside(std::move(each.ours));
     CHECK(sys::closes_too_many());
+    CHECK(sys::closes_too_many());
+    CHECK(log.count("local sockets wait to be closed") == 1);
     // A child of a fork has no such thread, and waits for none.
     const pid_t child = ::fork();
     REQUIRE(child >= 0);

@@ -1,0 +1,79 @@
+// Local sockets whose closing takes as long as the test likes.
+#pragma once
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <catch2/catch.hpp>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ucs/sys/close_aside.hpp"
+#include "ucs/sys/descriptor_passing.hpp"
+#include "ucs/type/unique_fd.hpp"
+
+namespace test {
+
+using ucs::unique_fd;
+
+// A TCP connection whose sending end keeps who closes it waiting, until the receiving end closes.
+struct lingering {
+    lingering() {
+        const unique_fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof at;
+        REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+        REQUIRE(::listen(listener.get(), 1) == 0);
+        REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+        sender = unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        REQUIRE(::connect(sender.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+        receiver = unique_fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        REQUIRE(receiver);
+        const struct linger hour { 1, 3600 };
+        REQUIRE(::setsockopt(sender.get(), SOL_SOCKET, SO_LINGER, &hour, sizeof hour) == 0);
+        const std::vector<char> bytes(1 << 16);
+        while (::send(sender.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+        }
+    }
+    unique_fd sender;
+    unique_fd receiver;
+};
+
+struct unix_pair {
+    unix_pair() {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+        ours = unique_fd(ends[0]);
+        theirs = unique_fd(ends[1]);
+    }
+    unique_fd ours;
+    unique_fd theirs;
+};
+
+// Sockets that wait in close_aside() behind one that lingers, as many as it takes for
+// closes_too_many(). The destructor lets them be closed, and waits for that.
+struct full_closing_pool {
+    full_closing_pool() {
+        unix_pair first;
+        const auto byte = std::as_bytes(std::span("x", 1));
+        REQUIRE(ucs::sys::send_with_descriptor(first.theirs.get(), byte, trap.sender.get()) == 0);
+        trap.sender.reset();
+        ucs::sys::close_aside(std::move(first.ours));
+        while (!ucs::sys::closes_too_many()) {
+            unix_pair each;
+            ucs::sys::close_aside(std::move(each.ours));
+        }
+    }
+    ~full_closing_pool() {
+        trap.receiver.reset();
+        while (ucs::sys::closes_too_many())
+            std::this_thread::yield();
+    }
+    lingering trap;
+};
+
+}  // namespace test

@@ -1,0 +1,123 @@
+// A worker that sleeps is not kept awake by connections that it cannot accept now.
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "test/support/log_capture.hpp"
+#include "test/support/slow_closing.hpp"
+#include "test/unit/uct/sm/posix/fixture.hpp"
+#include "ucs/vfs/entrance.hpp"
+#include "ucs/vfs/names.hpp"
+#include "uct/sm/posix/socket.hpp"
+
+using namespace uct::posix::test;
+
+namespace {
+
+// Ten looks a second, and some for what else happens.
+constexpr unsigned few = 50;
+
+// Sleeps on the event loop for a second, as a program does between ucp_worker_arm and progress.
+// Returns how often it was woken.
+unsigned wake_ups_in_a_second(ucs::async::event_loop& events, const std::function<void()>& progress,
+                              const std::function<bool()>& arm) {
+    unsigned count = 0;
+    const ucs::time::nanoseconds end = ucs::time::now() + ucs::time::second;
+    for (ucs::time::nanoseconds now; (now = ucs::time::now()) < end; ++count) {
+        progress();
+        if (!arm() || events.arm() != UCS_OK) continue;
+        pollfd sleeps{events.fd(), POLLIN, 0};
+        static_cast<void>(
+            ::poll(&sleeps, 1, static_cast<int>((end - now) / ucs::time::millisecond) + 1));
+    }
+    return count;
+}
+
+unsigned wake_ups_in_a_second(node& of) {
+    return wake_ups_in_a_second(
+        of.events(), [&of] { of.progress(); }, [&of] { return of.get().arm() == UCS_OK; });
+}
+
+std::uint64_t socket_of(const node& which) {
+    return uct::sm::parse_posix_address(which.address())->socket_id;
+}
+
+}  // namespace
+
+TEST_CASE("posix: a sleeping worker sleeps while too many sockets wait to be closed", "[posix]") {
+    const ::test::log_capture log;
+    node a;
+    node b(ucs::config::source::empty(), node::sleeper{});
+    const auto ep = a.connect_to(b.address());
+    {
+        const ::test::full_closing_pool pool;
+        REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
+        CHECK(wake_ups_in_a_second(b) < few);
+        CHECK(log.count("local sockets wait to be closed") == 1);
+        CHECK(b.received.empty());
+    }
+    CHECK(until({&a, &b}, [&] { return b.received.size() == 1; }));
+}
+
+TEST_CASE("posix: a sleeping worker sleeps while senders of this user say nothing", "[posix]") {
+    const ::test::log_capture log;
+    node b(ucs::config::source::empty(), node::sleeper{});
+    constexpr int crowd = 600;
+    const std::uint64_t socket_id = socket_of(b);
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        std::vector<ucs::unique_fd> all(crowd);
+        for (ucs::unique_fd& each : all) {
+            each = uct::posix::make_socket();
+            while (uct::posix::connect_to(each.get(), socket_id) == EAGAIN)
+                ::sched_yield();
+        }
+        static_cast<void>(!::write(ends[1], "x", 1));
+        ::pause();
+    }
+    char connected = 0;
+    while (::read(ends[0], &connected, 1) != 1)
+        b.progress();
+    for (int turn = 0; turn < 1000; ++turn)
+        b.progress();
+    CHECK(wake_ups_in_a_second(b) < few);
+    CHECK(log.count("have not introduced themselves yet, the last one that of pid " +
+                    std::to_string(child)) == 1);
+    ::kill(child, SIGKILL);
+    REQUIRE(::waitpid(child, nullptr, 0) == child);
+    // Room is used at once.
+    node a;
+    const auto ep = a.connect_to(b.address());
+    REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
+    CHECK(until({&a, &b}, [&] { return b.received.size() == 1; }));
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+TEST_CASE("ucx_vfs's callers do not keep a sleeping worker awake while they cannot be let in") {
+    ucs::config::source options = ucs::config::source::empty();
+    const std::string key = "crowd_test " + std::to_string(::getpid());
+    options.set("VFS_SOCK_PATH", key);
+    const auto events = std::move(*ucs::async::event_loop::create());
+    const auto entrance = ucs::vfs::entrance::open(*events, options);
+    REQUIRE(entrance != nullptr);
+    const std::string prefix = "@" + ucs::vfs::name_prefix(::geteuid(), key);
+    std::string name;
+    std::ifstream list("/proc/net/unix");
+    for (std::string word; name.empty() && list >> word;)
+        if (word.starts_with(prefix)) name = word.substr(1);
+    REQUIRE_FALSE(name.empty());
+    const ::test::full_closing_pool pool;
+    const ucs::unique_fd caller = ucs::vfs::connect_to(name);
+    REQUIRE(caller);
+    CHECK(wake_ups_in_a_second(
+              *events, [&] { events->poll(0); }, [] { return true; }) < few);
+}
