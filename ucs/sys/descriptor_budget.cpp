@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "ucs/log/log.hpp"
+#include "ucs/time/clock.hpp"
 
 namespace ucs::sys {
 namespace {
@@ -40,6 +41,23 @@ unique_fd within_budget(unique_fd opened) noexcept {
 
 bool has_descriptor_left() noexcept {
     return static_cast<bool>(within_budget(unique_fd(::eventfd(0, EFD_CLOEXEC))));
+}
+
+bool are_descriptors_scarce() noexcept {
+    // What is closed gives its number back later, and the number looks like plenty then.
+    constexpr time::nanoseconds time_to_close = time::second;
+    constinit static std::atomic<time::nanoseconds> last_found{0};
+    rlimit allowed{};
+    if (::getrlimit(RLIMIT_NOFILE, &allowed) != 0) return false;
+    const std::uint64_t budget = allowed.rlim_cur - descriptor_reserve(allowed.rlim_cur);
+    const unique_fd next(::eventfd(0, EFD_CLOEXEC));
+    const time::nanoseconds now = time::now();
+    if (next && static_cast<std::uint64_t>(next.get()) < budget / 6 * 5) {
+        const time::nanoseconds found = last_found.load(std::memory_order_relaxed);
+        return found != 0 && now - found < time_to_close;
+    }
+    last_found.store(now, std::memory_order_relaxed);
+    return true;
 }
 
 unique_fd accept_within_budget(int listener) noexcept {

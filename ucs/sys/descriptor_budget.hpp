@@ -26,6 +26,11 @@ namespace ucs::sys {
 // libraries that open descriptors themselves. Any thread.
 [[nodiscard]] bool has_descriptor_left() noexcept;
 
+// Returns whether five sixths of the budget, or more, are in use, or were within the last second:
+// three quarters of a limit that is not small. What peers keep open, and the program does not need,
+// is closed then, before the budget is used up. Any thread.
+[[nodiscard]] bool are_descriptors_scarce() noexcept;
+
 // accept4() of a non-blocking listener. While the budget is used up a connection is left in the
 // queue, so that its peer waits, and errno is EMFILE. Any thread.
 [[nodiscard]] unique_fd accept_within_budget(int listener) noexcept;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/virtual_time.hpp"
 
 using ucs::unique_fd;
 using ucs::sys::descriptor_reserve;
@@ -45,6 +46,25 @@ TEST_CASE("a tenth of the descriptors is left to the program, at least 64, at mo
     CHECK(descriptor_reserve(128) == 64);
     CHECK(descriptor_reserve(60) == 30);
     CHECK(descriptor_reserve(0) == 0);
+}
+
+TEST_CASE("descriptors are scarce before the budget is used up") {
+    constexpr int limit = 200;
+    const nofile_limit low(limit);
+    test::virtual_time time;
+    CHECK_FALSE(ucs::sys::are_descriptors_scarce());
+    std::vector<unique_fd> taken;
+    while (!ucs::sys::are_descriptors_scarce()) {
+        taken.push_back(open_null());
+        REQUIRE(taken.back());
+    }
+    CHECK(taken.back().get() <= (limit - 64) / 6 * 5);
+    CHECK(ucs::sys::has_descriptor_left());
+    // For a while, until what is closed is closed.
+    taken.clear();
+    CHECK(ucs::sys::are_descriptors_scarce());
+    time.now += 2 * ucs::time::second;
+    CHECK_FALSE(ucs::sys::are_descriptors_scarce());
 }
 
 TEST_CASE(
