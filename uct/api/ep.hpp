@@ -115,6 +115,10 @@ public:
     // then `done`. Queued pending requests are not waited for.
     virtual ucs_status_t flush(completion* done);
 
+    // Returns a number that changes whenever something comes from the peer's interface, and is not
+    // 0. 0: the transport cannot tell. May be a system call.
+    [[nodiscard]] virtual std::uint64_t received() const noexcept { return 0; }
+
     // The process on this host whose memory this endpoint reaches because the peer's address names
     // it. The address may name any process, so the caller uses the endpoint only once
     // iface::sender_process has shown that the peer is that process. 0: nothing of the kind.

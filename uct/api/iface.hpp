@@ -54,6 +54,7 @@ struct iface_attr {
     bool checked = false;               // wants ep::check
     bool claims_process = false;        // its endpoints have an ep::claimed_process
     bool shows_processes = false;       // has iface::sender_process
+    bool keeps_descriptor = false;      // an endpoint keeps a descriptor open while it is connected
 };
 
 // Receives active messages of one id. Called from progress of the owner. Handlers may send, may

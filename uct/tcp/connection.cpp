@@ -11,6 +11,8 @@
 #include <new>
 
 #include "ucs/net/answers.hpp"
+#include "ucs/net/received_bytes.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 #include "uct/tcp/iface.hpp"
 
 namespace uct::tcp {
@@ -71,6 +73,9 @@ void connection::detach(ep& user) noexcept {
     if (!users_.empty()) return;
     due_ = ucs::time::now() + unused_before_parting;
     part_denied_ = false;
+    // A peer may leave the greeting unanswered for ever. Otherwise the peer is asked to part first,
+    // unless there is no time for that.
+    if (state_ == state::greeting || ucs::sys::are_descriptors_scarce()) keep_as_unused();
     owner_.attend(*this);
 }
 
@@ -292,11 +297,19 @@ void connection::on_tick(ucs::time::nanoseconds now) {
         case state::established:
             if (!has_users() && !part_denied_ && tx_.empty() && move(event::ask_to_part)) {
                 send_control(wire::frame_kind::part);
+                keep_as_unused();
             }
             break;
         default:
             break;
     }
+}
+
+// The peer may deny to part, or never answer.
+void connection::keep_as_unused() noexcept {
+    if (!fd_ || has_ended()) return;
+    was_readable_ = false;
+    owner_.unused().add(unused_, fd_.get());
 }
 
 std::array<std::byte, wire::frame_header_size> connection::control_frame(wire::frame_kind kind) {
@@ -336,6 +349,10 @@ void connection::drop_unread() noexcept {
 bool connection::has_spoken() const noexcept {
     int unread = 0;
     return was_readable_ || (::ioctl(fd_.get(), FIONREAD, &unread) == 0 && unread > 0);
+}
+
+std::uint64_t connection::received() const noexcept {
+    return 1 + ucs::net::received_bytes(fd_.get());
 }
 
 bool connection::unsent() const noexcept {

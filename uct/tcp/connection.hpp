@@ -107,6 +107,8 @@ public:
     // The peer has sent something after the greetings, or there is something to read.
     [[nodiscard]] bool has_spoken() const noexcept;
     void note_readable() noexcept { was_readable_ = true; }
+    // See uct::ep::received.
+    [[nodiscard]] std::uint64_t received() const noexcept;
     [[nodiscard]] bool is_removable() const noexcept;
     [[nodiscard]] bool needs_ticks() const noexcept;
     [[nodiscard]] std::string peer_name() const noexcept;
@@ -147,6 +149,7 @@ private:
     void read_what_arrived();
     void on_control(unsigned kinds);
     void on_part();
+    void keep_as_unused() noexcept;
     void on_end_of_stream();
     void part_now();
     static std::array<std::byte, wire::frame_header_size> control_frame(wire::frame_kind kind);

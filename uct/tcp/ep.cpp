@@ -64,6 +64,10 @@ void ep::check() noexcept {
     link_.look_for_answer();
 }
 
+std::uint64_t ep::received() const noexcept {
+    return link_.received();
+}
+
 std::string ep::peer_name() const {
     return link_.peer_name();
 }

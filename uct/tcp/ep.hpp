@@ -23,6 +23,7 @@ public:
                           completion* done) override;
     ucs_status_t flush(completion* done) override;
     void check() noexcept override;
+    [[nodiscard]] std::uint64_t received() const noexcept override;
 
     [[nodiscard]] std::string peer_name() const override;
     void describe(ucs::vfs::directory& into) const override;

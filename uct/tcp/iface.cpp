@@ -112,6 +112,7 @@ void iface::set_attributes(const device& own) {
     attr_.cost = poll_cost::system_call;
     attr_.lands = true;
     attr_.checked = true;
+    attr_.keeps_descriptor = true;
 }
 
 ucs_status_t iface::open_door() {

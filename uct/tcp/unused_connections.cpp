@@ -1,6 +1,7 @@
 #include "uct/tcp/unused_connections.hpp"
 
 #include "ucs/net/descriptor_share.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 #include "uct/tcp/connection.hpp"
 #include "uct/tcp/socket.hpp"
 
@@ -15,6 +16,10 @@ ucs::net::admission_limits limits_of_process() noexcept {
             .time_to_prove = ucs::net::admission::never};
 }
 
+std::size_t most_if_scarce() noexcept {
+    return ucs::net::descriptor_share(32, 4, 1024);
+}
+
 }  // namespace
 
 unused_connections::unused_connections(const std::string& device,
@@ -22,6 +27,7 @@ unused_connections::unused_connections(const std::string& device,
     : device_(device), rejected_(rejected), places_(limits_of_process()) {}
 
 void unused_connections::add(place& fresh, int socket) noexcept {
+    if (fresh.is_added()) return;
     const ucs::time::nanoseconds now = ucs::time::now();
     const ucs::net::origin from = ucs::net::origin::host(remote_address(socket).ip());
     if (places_.add(fresh, from, now) != UCS_OK) {
@@ -29,20 +35,32 @@ void unused_connections::add(place& fresh, int socket) noexcept {
         return;
     }
     while (ucs::net::admission::candidate* const surplus = places_.excess(now)) {
-        connection& link = static_cast<place*>(surplus)->connection_;
-        if (!surplus->is_preferred() && link.has_spoken()) {
-            places_.prefer(*surplus);
-            continue;
-        }
-        if (!std::exchange(has_reported_, true)) {
-            rejected_.warn(log,
-                           "{}: {} peers have connected and nothing here has an endpoint to them; "
-                           "the connections of a host that has most are closed, the oldest first",
-                           device_, places_.size());
-        }
-        places_.remove(*surplus);
-        link.give_up(UCS_ERR_CONNECTION_RESET);
+        auto& which = static_cast<place&>(*surplus);
+        if (which.is_preferred() || is_silent(which)) end(which);
     }
+    if (places_.size() <= most_if_scarce() || !ucs::sys::are_descriptors_scarce()) return;
+    for (;;) {
+        auto& least = static_cast<place&>(*places_.least());
+        if (least.is_preferred()) return;
+        if (is_silent(least)) return end(least);
+    }
+}
+
+bool unused_connections::is_silent(place& which) noexcept {
+    if (!which.connection_.has_spoken()) return true;
+    places_.prefer(which);
+    return false;
+}
+
+void unused_connections::end(place& surplus) noexcept {
+    if (!std::exchange(has_reported_, true)) {
+        rejected_.warn(log,
+                       "{}: {} peers are connected and nothing here has an endpoint to them; the "
+                       "connections of a host that has most are closed, the oldest first",
+                       device_, places_.size());
+    }
+    places_.remove(surplus);
+    surplus.connection_.give_up(UCS_ERR_CONNECTION_RESET);
 }
 
 }  // namespace uct::tcp

@@ -151,6 +151,10 @@ ucs_status_t posix_ep::flush(completion* done) {
     return UCS_ERR_NO_MEMORY;
 }
 
+std::uint64_t posix_ep::received() const noexcept {
+    return 1 + owner().received_from(receiver_.socket_id);
+}
+
 std::string posix_ep::peer_name() const {
     return fmt::format("pid {}", receiver_.pid);
 }

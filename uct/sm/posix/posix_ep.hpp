@@ -37,6 +37,8 @@ public:
     // A peer that was given the ring owes nothing. Before, it owes the proof.
     void check() noexcept override;
 
+    [[nodiscard]] std::uint64_t received() const noexcept override;
+
     [[nodiscard]] std::string peer_name() const override;
     void describe(ucs::vfs::directory& into) const override;
 

@@ -64,6 +64,7 @@ void posix_iface::set_attributes(const config& options) {
     attr_.checked = true;
     attr_.shows_processes = true;
     attr_.cost = poll_cost::memory;
+    attr_.keeps_descriptor = true;
 }
 
 posix_iface::~posix_iface() {

@@ -51,6 +51,9 @@ public:
     // Nothing can be sent to the peer that receives there, for want of memory or descriptors: a
     // sender that would wait for answers is told so.
     void turn_away(std::uint64_t answer_to) noexcept;
+    // Returns how many messages have come from the peer that receives there, as it says, counting
+    // one that is being delivered.
+    [[nodiscard]] std::uint64_t received_from(std::uint64_t sender) const noexcept;
     void endpoint_failed(posix_ep& which) noexcept;
     void add_retry(posix_ep& which);
     void forget_retry(posix_ep& which) noexcept;

@@ -122,6 +122,16 @@ void posix_iface::read_ring_of(std::uint64_t sender) {
     }
 }
 
+std::uint64_t posix_iface::received_from(std::uint64_t sender) const noexcept {
+    std::uint64_t count = 0;
+    for (const auto& from : rings_) {
+        if (from->answer_to() != sender) continue;
+        // The ring still shows a message that is being delivered.
+        count += from->ring().received() + (from->ring().ready() ? 1 : 0);
+    }
+    return count;
+}
+
 unsigned posix_iface::finish_completions() {
     // What ends may flush again; the room is kept for those that still wait.
     const std::size_t count = finished_.size();

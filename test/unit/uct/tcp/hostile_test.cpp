@@ -274,6 +274,35 @@ TEST_CASE("a peer with many interfaces of its own keeps a bounded number of conn
     CHECK_FALSE(ended(with_endpoint.fd.get()));
 }
 
+TEST_CASE("a peer that never lets connections go whose endpoints are gone keeps a bounded number") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    rlimit usual = before;
+    usual.rlim_cur = std::min<rlim_t>(400, before.rlim_max);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+    worker a;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    connection_by_hand with_endpoint(a);
+    const bool answers_greeting = GENERATE(true, false);
+    CAPTURE(answers_greeting);
+    std::vector<std::unique_ptr<hand_made_peer>> peers;
+    std::vector<ucs::unique_fd> crowd;
+    for (int i = 0; i < 130; ++i) {
+        peers.push_back(std::make_unique<hand_made_peer>());
+        const auto via = a.connect(peers.back()->address());
+        CHECK(send(*via, 1) == UCS_ERR_NO_RESOURCE);  // begins to connect
+        crowd.push_back(answers_greeting ? peers.back()->let_in(a) : peers.back()->accept(a));
+        if (answers_greeting) REQUIRE(sent(a, *via, a, 1));
+    }
+    clock.now += 2 * ucs::time::second;
+    REQUIRE(run({&a}, [&] { return a.connections() <= 101; }));
+    CHECK(log.count("nothing here has an endpoint to them") == 1);
+    CHECK_FALSE(ended(with_endpoint.fd.get()));
+    CHECK(a.failures.empty());
+}
+
 TEST_CASE("without descriptors peers wait, and the listening socket does not spin") {
     worker a;
     worker b;
