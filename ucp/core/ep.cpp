@@ -37,19 +37,27 @@ ep::~ep() {
 
 void ep::come_uninvited() noexcept {
     uninvited_ = true;
-    remote_->uninvited().add();
-    owner_.uninvited().add();
+    remote_->uninvited().add_endpoint();
 }
 
 void ep::end_uninvited() noexcept {
     if (!std::exchange(uninvited_, false)) return;
-    remote_->uninvited().remove();
-    owner_.uninvited().remove();
+    remote_->uninvited().remove_endpoint();
+}
+
+void ep::end_as_one_of_many() noexcept {
+    reason_for_end_ = wire::end_reason::too_many;
+    handle(event::failure, UCS_ERR_EXCEEDS_LIMIT);
+    end_uninvited();
+    if (!last_word_.pending_hook.is_linked()) return;
+    remote_->am().pending_remove(last_word_);
+    destroy_if_over();
 }
 
 void ep::adopt(const ep_params& params, std::string name) noexcept {
     user_owned_ = true;
     end_uninvited();
+    remote_->uninvited().set_stranger(false);
     unwanted_hook.unlink();
     error_mode_ = params.error_mode;
     error_handler_ = params.error_handler;

@@ -204,6 +204,11 @@ public:
 
     // A request of the peer made it; counted until the program asks for it or it is gone.
     void come_uninvited() noexcept;
+    [[nodiscard]] bool is_uninvited() const noexcept { return uninvited_; }
+    // It ends because peers have made too many that the program has not asked for. The peer is told
+    // if its lane has room; nothing of the endpoint waits for that.
+    void end_as_one_of_many() noexcept;
+    [[nodiscard]] wire::end_reason reason_for_end() const noexcept { return reason_for_end_; }
 
     // The worker goes: everything ends without callbacks to the peer.
     void abort_for_destruction() { abort_all(UCS_ERR_CANCELED); }
@@ -291,6 +296,7 @@ private:
     std::unique_ptr<remote_tracker> tracker_;  // nullptr: the peer's memory was never asked for
     uct::pending_request last_word_{.progress = progress_last_word, .pending_hook = {}};
     wire::wireup_type last_word_is_{};
+    wire::end_reason reason_for_end_{};
 };
 
 // Thousands of endpoints are normal.

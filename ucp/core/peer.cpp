@@ -32,7 +32,8 @@ peer::peer(worker& owner, const ucs::security::public_key& identity, source from
       identity_(identity),
       uid_(address::uid_of(identity)),
       source_(from),
-      packed_(std::move(packed_address)) {}
+      packed_(std::move(packed_address)),
+      uninvited_(owner.uninvited(), *this) {}
 
 peer::~peer() {
     end_kept();
@@ -587,6 +588,26 @@ void peer::detach(ep& user) noexcept {
     endpoints_.erase(endpoints_.iterator_to(user));
     if (asked_over_ == &user) asked_over_ = nullptr;
     release();
+}
+
+void peer::note_lanes() noexcept {
+    if (uninvited_.weight() == 0) return;
+    const auto keeps = [this](const lane& each) {
+        return each.endpoint != nullptr && attr_of(each).keeps_descriptor;
+    };
+    uninvited_.set_descriptor(keeps(am_) || (pairing_ != nullptr && keeps(pairing_->bootstrap)));
+    uninvited_.note_received(received());
+}
+
+void peer::end_one_uninvited() noexcept {
+    const peer_use kept(*this);
+    const auto is_uninvited = [](const ep& each) { return each.is_uninvited(); };
+    const auto oldest = std::ranges::find_if(endpoints_, is_uninvited);
+    if (oldest != endpoints_.end()) oldest->end_as_one_of_many();
+    if (!uninvited_.is_stranger() || std::ranges::any_of(endpoints_, is_uninvited)) return;
+    uninvited_.set_stranger(false);
+    give_up_pairs();
+    drop_waiting();
 }
 
 ep* peer::find_for_request(std::uint64_t number, std::uint64_t remote_ep) noexcept {

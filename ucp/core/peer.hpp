@@ -235,8 +235,22 @@ public:
     // Somebody may take it, see first_unowned.
     void offer(ep& made) noexcept { unowned_.push_back(made); }
     void detach(ep& user) noexcept;
-    // Its endpoints that the program has not asked for.
-    [[nodiscard]] uninvited_count& uninvited() noexcept { return uninvited_; }
+    // What it has made here that the program has not asked for.
+    struct uninvited_part final : uninvited_peers::part {
+        uninvited_part(uninvited_peers& all, peer& whose) noexcept : part(all), owner(whose) {}
+        peer& owner;
+    };
+    [[nodiscard]] uninvited_peers::part& uninvited() noexcept { return uninvited_; }
+    [[nodiscard]] const uninvited_peers::part& uninvited() const noexcept { return uninvited_; }
+    // Ends one of these endpoints, the oldest one, or the lanes if there is none. Nothing of a
+    // stranger stays that has no other endpoint.
+    void end_one_uninvited() noexcept;
+    // See uct::ep::received.
+    [[nodiscard]] std::uint64_t received() const noexcept {
+        return connected() ? am_.endpoint->received() : 0;
+    }
+    // Lanes were made, closed, or connected, and the peer's message about that has arrived.
+    void note_lanes() noexcept;
     [[nodiscard]] std::uint64_t next_number() const noexcept { return next_number_; }
     // Our endpoint that a request of the peer belongs to: the one with the same number that is not
     // connected yet, or the one that a repeated request made. nullptr: a new one is needed.
@@ -353,6 +367,7 @@ private:
     void told_without_pairs(std::uint64_t since);
     void join() noexcept;
     void stop_keeping() noexcept;
+    void give_up_pairs() noexcept;
     void partner_left() noexcept;
     void partner_failed() noexcept;
     [[nodiscard]] bool owes_a_word() const noexcept;
@@ -410,7 +425,7 @@ private:
     ucs::datastruct::auto_list<ep, &ep::unwanted_hook> unowned_;
     ucs::datastruct::list<request, &request::active_hook> kept_;
     ucs::datastruct::list<lent_memory, &lent_memory::hook> lent_;
-    uninvited_count uninvited_;
+    uninvited_part uninvited_;
     std::uint64_t next_number_ = 0;
     std::uint64_t stopped_ep_ = 0;
     std::uint32_t stopped_round_ = 0;

@@ -307,6 +307,7 @@ void peer::join() noexcept {
     close(pairing_->bootstrap);
     pairing_->said = {};
     release_all(pairing_->held, *am_.endpoint);
+    note_lanes();
 }
 
 void peer::release_all(held_list& all, uct::ep& over) noexcept {
@@ -467,6 +468,16 @@ void peer::stop_keeping() noexcept {
     if (pairing_ == nullptr || !pairing_->keeps_peer) return;
     pairing_->keeps_peer = false;
     release();
+}
+
+// Lanes that stand tell the peer themselves that they are closed.
+void peer::give_up_pairs() noexcept {
+    if (pairing_ == nullptr) return;
+    if (pairing_->at == step::answered) tell_partner(wireup_type::unpaired);
+    stop_keeping();
+    pairing_->next.reset();
+    pairing_->missed = false;
+    pairing_->aware = true;
 }
 
 void peer::check() noexcept {

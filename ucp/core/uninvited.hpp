@@ -1,32 +1,163 @@
-// How many endpoints peers may make here.
+// Limits what requests of peers make a worker keep: endpoints and lanes that its program has not
+// asked for.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "ucs/datastruct/intrusive.hpp"
+
 namespace ucp {
 
-// Counts endpoints that requests of peers made and that the program has not asked for, of a peer or
-// of all peers of a worker. Whoever makes one pays one message for it, and the worker pays memory
-// as long as the peer likes. Plain value.
-class uninvited_count {
-public:
-    // The limit of one peer. Programs in order have a few endpoints to a worker.
-    static constexpr std::size_t most_of_one = 4096;
-    // The limit of all peers. A peer that is alone with its endpoint takes about 16 KiB with its
-    // lanes; together they may take what ucs::sys::most_for_peers says.
-    [[nodiscard]] static constexpr std::size_t most_of_all(std::uint64_t bytes) noexcept {
+struct uninvited_limits {
+    // Endpoints of one peer. Programs in order have a few endpoints to a worker.
+    std::size_t most_of_one = 4096;
+    // Endpoints and lanes of all peers.
+    std::size_t most = most_of_one;
+    // Peers whose lanes keep a descriptor, as soon as descriptors are scarce.
+    std::size_t most_if_scarce = 16;
+
+    // A peer that is alone with its endpoint takes about 16 KiB with its lanes. `memory`: bytes
+    // that all of them may take.
+    [[nodiscard]] static constexpr std::size_t most_in(std::uint64_t memory) noexcept {
         constexpr std::uint64_t bytes_of_one = 16 * 1024;
-        return std::max<std::size_t>(most_of_one, bytes / bytes_of_one);
+        return std::max<std::size_t>(uninvited_limits{}.most_of_one, memory / bytes_of_one);
+    }
+    // The limits for this process, by its memory and its descriptors.
+    [[nodiscard]] static uninvited_limits of_process() noexcept;
+};
+
+// Counts what peers have made here that the program has not asked for, and names the peer that has
+// to give something up when a limit is reached:
+//   1. One that has sent nothing since its first request; of several the oldest.
+//   2. Otherwise one that has most endpoints, within a factor of two, if that are more than three.
+//   3. Otherwise one that has sent nothing since it was looked at last; of several the one for
+//      which that was longest ago.
+// Whether a peer has sent something is asked of at most 64 peers, and only when a limit is reached:
+// nothing is done per message. The work does not grow with the number of peers. Owner context.
+class uninvited_peers {
+public:
+    // A peer's part. It leaves when it is destroyed, which must happen before the end of the
+    // uninvited_peers that has it.
+    class part {
+    public:
+        explicit part(uninvited_peers& all) noexcept : all_(all) {}
+        ~part() { all_.leave(*this); }
+        part(const part&) = delete;
+        part& operator=(const part&) = delete;
+
+        // A request of the peer made an endpoint; the program takes one over, or one ends.
+        void add_endpoint() noexcept { change(endpoints_ + 1, is_stranger_); }
+        void remove_endpoint() noexcept { change(endpoints_ - 1, is_stranger_); }
+        [[nodiscard]] std::size_t endpoints() const noexcept { return endpoints_; }
+        // Says whether the peer object itself exists only because of what the peer has asked for.
+        void set_stranger(bool is_stranger) noexcept { change(endpoints_, is_stranger); }
+        [[nodiscard]] bool is_stranger() const noexcept { return is_stranger_; }
+        // What counts against the limit: a stranger counts also without an endpoint.
+        [[nodiscard]] std::size_t weight() const noexcept { return weight_; }
+        // Says whether the lanes to the peer keep a descriptor.
+        void set_descriptor(bool keeps_descriptor) noexcept;
+        // What has come from the peer until now; see uct::ep::received.
+        // Only the first call counts.
+        void note_received(std::uint64_t received) noexcept {
+            if (received_ == 0) received_ = received;
+        }
+
+    private:
+        friend class uninvited_peers;
+        void change(std::size_t endpoints, bool is_stranger) noexcept;
+        [[nodiscard]] std::size_t counted_descriptors() const noexcept {
+            return weight_ > 0 && keeps_descriptor_ ? 1 : 0;
+        }
+
+        uninvited_peers& all_;
+        ucs::datastruct::auto_unlink_hook hook_;
+        const void* list_ = nullptr;  // that it is in
+        std::size_t endpoints_ = 0;
+        std::size_t weight_ = 0;
+        std::uint64_t received_ = 0;
+        bool is_stranger_ = false;
+        bool keeps_descriptor_ = false;
+        bool has_sent_ = false;  // something since its first request, or nobody can tell
+    };
+
+    explicit uninvited_peers(const uninvited_limits& limits) noexcept : limits_(limits) {}
+    uninvited_peers(const uninvited_peers&) = delete;
+    uninvited_peers& operator=(const uninvited_peers&) = delete;
+
+    [[nodiscard]] const uninvited_limits& limits() const noexcept { return limits_; }
+    void set_limits(const uninvited_limits& limits) noexcept { limits_ = limits; }
+
+    // Endpoints, and peers that are here without one.
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] bool is_full() const noexcept { return size_ >= limits_.most; }
+    [[nodiscard]] bool is_full_if_scarce() const noexcept {
+        return with_descriptor_ >= limits_.most_if_scarce;
     }
 
-    [[nodiscard]] std::size_t now() const noexcept { return now_; }
-    void add() noexcept { ++now_; }
-    void remove() noexcept { --now_; }
+    // Returns the part whose peer has to give something up, or nullptr if there is none.
+    // `only_with_descriptor`: one whose lanes keep a descriptor. `received` returns what has come
+    // from the peer of a part, or 0 if nobody can tell.
+    template<class Received>
+    [[nodiscard]] part* least(bool only_with_descriptor, const Received& received) noexcept {
+        unsigned looks = most_looks;
+        for (const std::size_t kind : {kind_with_descriptor, kind_without}) {
+            if (only_with_descriptor && kind == kind_without) continue;
+            if (part* const found = oldest_silent(silent_[kind], looks, received)) return found;
+        }
+        list* const most = list_of_most(only_with_descriptor);
+        if (most == nullptr) return nullptr;
+        const bool have_few = most == &by_weight_[kind_with_descriptor].front() ||
+                              most == &by_weight_[kind_without].front();
+        for (; have_few && looks > 0; --looks) {
+            part& first = most->front();
+            if (!takes_note(first, received(first))) return &first;
+            most->splice(most->end(), *most, most->begin());
+        }
+        return &most->front();
+    }
 
 private:
-    std::size_t now_ = 0;
+    using list = ucs::datastruct::auto_list<part, &part::hook_>;
+    static constexpr unsigned most_looks = 64;
+    static constexpr std::size_t kind_without = 0;
+    static constexpr std::size_t kind_with_descriptor = 1;
+    // Lists of peers that have 1 to 3, 4 to 7, 8 to 15, ... endpoints.
+    static constexpr std::size_t weight_classes = 32;
+    [[nodiscard]] static std::size_t weight_class(std::size_t weight) noexcept {
+        return std::min<std::size_t>(std::bit_width(weight / 4), weight_classes - 1);
+    }
+
+    // Returns whether something came from the peer since the last look, as far as it can be known.
+    static bool takes_note(part& looked_at, std::uint64_t received) noexcept {
+        const bool is_news = received != 0 && received != looked_at.received_;
+        looked_at.received_ = received;
+        return is_news;
+    }
+    template<class Received>
+    part* oldest_silent(list& from, unsigned& looks, const Received& received) noexcept {
+        for (; looks > 0 && !from.empty(); --looks) {
+            part& first = from.front();
+            const std::uint64_t now = received(first);
+            if (!takes_note(first, now) && now != 0) return &first;
+            first.has_sent_ = true;
+            file(first);
+        }
+        return nullptr;
+    }
+    [[nodiscard]] list* list_of_most(bool only_with_descriptor) noexcept;
+    void file(part& which) noexcept;
+    void leave(part& which) noexcept;
+
+    uninvited_limits limits_;
+    std::size_t size_ = 0;
+    std::size_t with_descriptor_ = 0;
+    // Each for peers without and with a descriptor, the oldest first.
+    std::array<list, 2> silent_;
+    std::array<std::array<list, weight_classes>, 2> by_weight_;
 };
 
 }  // namespace ucp

@@ -494,6 +494,15 @@ void worker::end_connection(std::uint64_t connection, ucs_status_t status) {
         behind->cut_off(status);
 }
 
+peer& worker::intern_asking(const ucs::security::public_key& identity,
+                            std::span<const std::byte> packed) {
+    const bool is_new = find_peer(identity, packed) == nullptr;
+    if (is_new) make_room_for_uninvited();
+    peer& asking = intern(identity, peer::source::given, packed);
+    if (is_new) asking.uninvited().set_stranger(true);
+    return asking;
+}
+
 bool worker::is_known(const peer& which) noexcept {
     return find_in_table(which) != peers_.end();
 }
@@ -543,12 +552,12 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
     const bool is_apart = peer::is_apart(request.peer_ep_or_number);
     const std::uint64_t number =
         request.peer_ep_or_number ^ (request.uid == uid_ || is_apart ? std::uint64_t{1} : 0);
-    peer* from = &intern(parsed->identity, peer::source::given, address);
+    peer* from = &intern_asking(parsed->identity, address);
     const peer_use kept(*from);
     ep* mine = from->find_for_request(number, request.ep);
     if (mine == nullptr) {
         if (!takes_uninvited(*from)) {
-            refuse(evidence::proof, request, address);
+            refuse(evidence::proof, request, address, wire::end_reason::too_many);
             return nullptr;
         }
         mine = new ep(*this, *from, number);
@@ -562,6 +571,7 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
         if (!mine->owned_by_user()) mine->handle(wireup::event::local_close);
         return nullptr;
     }
+    from->note_lanes();
     return mine;
 }
 

@@ -103,8 +103,8 @@ public:
     // By which it touches registered memory for peers.
     [[nodiscard]] mem::visitor& visitor() noexcept { return visitor_; }
 
-    // Endpoints of all peers that the program has not asked for.
-    [[nodiscard]] uninvited_count& uninvited() noexcept { return uninvited_; }
+    // What peers have made here that the program has not asked for.
+    [[nodiscard]] uninvited_peers& uninvited() noexcept { return uninvited_; }
 
     // Control messages and replies that wait for room on the lanes to their peers. A peer that asks
     // and does not read makes any number of them. When there are too many, the peer that has most
@@ -152,7 +152,8 @@ public:
     // refused at once; the others ask again (worker_refusals.cpp).
     enum class evidence : std::uint8_t { none, proof };  // of who has sent a message
     void refuse(evidence from, const wire::wireup_header& unwanted,
-                std::span<const std::byte> address);
+                std::span<const std::byte> address,
+                wire::end_reason reason = wire::end_reason::unspecified);
     // Destroyed at the end of the current progress: callers may be inside of it.
     void destroy_later(ep& done);
     void destroy_later(peer& done);
@@ -173,6 +174,10 @@ public:
     // only as long as none was given.
     peer& intern(const ucs::security::public_key& identity, peer::source from,
                  std::span<const std::byte> packed);
+    // Does the same for a peer that asks for something in a proven message. If it is new, others
+    // make room for it.
+    peer& intern_asking(const ucs::security::public_key& identity,
+                        std::span<const std::byte> packed);
     // The peer with this key whose address was given, or nullptr.
     [[nodiscard]] peer* find_peer(const ucs::security::public_key& identity) noexcept;
     // The peer that `intern` would return for a claimed address, or nullptr.
@@ -294,8 +299,11 @@ public:
 private:
     using peer_table = std::unordered_multimap<std::uint64_t, std::unique_ptr<peer>>;  // by uid
 
-    // Returns whether one more endpoint may be made that a request of the peer asks for.
-    [[nodiscard]] bool takes_uninvited(peer& asking) noexcept;
+    // Returns whether one more endpoint may be made that a request of the peer asks for. Others
+    // make room for it.
+    [[nodiscard]] bool takes_uninvited(const peer& asking) noexcept;
+    void make_room_for_uninvited() noexcept;
+    void end_one_uninvited(bool only_with_descriptor) noexcept;
     // Makes a peer that is never in the table and goes with its last use.
     [[nodiscard]] peer& add_passing_peer(const ucs::security::public_key& identity,
                                          std::span<const std::byte> packed);
@@ -397,6 +405,7 @@ private:
     std::vector<std::string> not_opened_;
     std::vector<std::byte> full_address_;
     std::vector<std::byte> net_address_;
+    uninvited_peers uninvited_{uninvited_limits::of_process()};
     peer_table peers_;
     // Out of the map, still referred to; owned.
     ucs::datastruct::auto_list<peer, &peer::dead_hook> dead_peers_;
@@ -406,7 +415,6 @@ private:
     using refused_list = ucs::datastruct::auto_list<peer, &peer::refused_hook>;
     std::array<refused_list, 2> refused_peers_;
     ucs::log::throttle dropped_refusals_;
-    uninvited_count uninvited_;
     shared_limit waiting_{ucs::sys::most_for_peers()};
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource

@@ -1,9 +1,10 @@
-// A worker's answers to messages that have no receiver here. Messages for a worker that was here
-// before cannot be proven to this one, so that anybody may send any number of them.
+// What a worker refuses or ends: endpoints and lanes that peers make here without its program, and
+// messages that have no receiver here. Messages for a worker that was here before cannot be proven
+// to this one, so that anybody may send any number of them.
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/wireup/messages.hpp"
-#include "ucs/sys/usable_memory.hpp"
+#include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucp {
 
@@ -15,14 +16,41 @@ constexpr ucs::time::nanoseconds time_to_refuse = 2 * ucs::time::second;
 
 }  // namespace
 
-bool worker::takes_uninvited(peer& asking) noexcept {
-    static const std::size_t most = uninvited_count::most_of_all(ucs::sys::most_for_peers());
-    if (asking.uninvited().now() < uninvited_count::most_of_one && uninvited_.now() < most)
+bool worker::takes_uninvited(const peer& asking) noexcept {
+    const uninvited_peers::part& part = asking.uninvited();
+    if (part.endpoints() < uninvited_.limits().most_of_one) {
+        // A peer that is new has taken its room with its first message.
+        if (part.endpoints() == part.weight()) make_room_for_uninvited();
         return true;
-    rejected_.warn(wireup_log,
-                   "worker {:x} asks for one endpoint too many: peers have made {} here, and it {}",
-                   asking.uid(), uninvited_.now(), asking.uninvited().now());
+    }
+    rejected_.warn(
+        wireup_log,
+        "worker {:x} asks for one endpoint too many: it has made {} here that the program "
+        "has not asked for",
+        asking.uid(), part.endpoints());
     return false;
+}
+
+void worker::make_room_for_uninvited() noexcept {
+    if (uninvited_.is_full()) end_one_uninvited(false);
+    if (uninvited_.is_full_if_scarce() && ucs::sys::are_descriptors_scarce())
+        end_one_uninvited(true);
+}
+
+void worker::end_one_uninvited(bool only_with_descriptor) noexcept {
+    uninvited_peers::part* const least =
+        uninvited_.least(only_with_descriptor, [](const uninvited_peers::part& each) {
+            return static_cast<const peer::uninvited_part&>(each).owner.received();
+        });
+    if (least == nullptr) return;
+    peer& ended = static_cast<peer::uninvited_part*>(least)->owner;
+    rejected_.warn(wireup_log,
+                   "peers have made {} endpoints or lanes here that the program has not asked for, "
+                   "{}: one of worker {:x} is ended, which has {}",
+                   uninvited_.size(),
+                   only_with_descriptor ? "and descriptors are scarce" : "which is the limit",
+                   ended.uid(), least->weight());
+    ended.end_one_uninvited();
 }
 
 peer& worker::add_passing_peer(const ucs::security::public_key& identity,
@@ -58,7 +86,7 @@ peer* worker::passing_peer(evidence from, const ucs::security::public_key& ident
 }
 
 void worker::refuse(evidence from, const wire::wireup_header& unwanted,
-                    std::span<const std::byte> address) {
+                    std::span<const std::byte> address, wire::end_reason reason) {
     const auto parsed = address::parse(address, &rejected_);
     if (!parsed || parsed->uid() != unwanted.uid) return;
     // A peer of the program's that has no lanes yet is not given those that a refusal needs.
@@ -76,7 +104,7 @@ void worker::refuse(evidence from, const wire::wireup_header& unwanted,
         to->refuse_to_pair(unwanted);
         return;
     }
-    if (to->connect(wireup::pairs::excluded) == UCS_OK) wireup::send_refusal(*to, unwanted);
+    if (to->connect(wireup::pairs::excluded) == UCS_OK) wireup::send_refusal(*to, unwanted, reason);
 }
 
 }  // namespace ucp

@@ -189,10 +189,36 @@ void on_reply(worker& owner, const wireup_header& header, std::span<const std::b
     answered->handle(event::reply);
 }
 
-void on_refusal(worker& owner, ep& refused) {
+// The peer's worker has ended or refused an endpoint because it has too many.
+void tell_too_many(worker& owner, const ep& ended) {
+    if (ended.failure() != UCS_OK) return;
+    owner.unreachable().warn(
+        wireup_log,
+        "worker {:x} ends the connection: peers have made as many endpoints there as they may that "
+        "its program has not asked for",
+        ended.remote().uid());
+}
+
+wire::end_reason reason_in(const wireup_header& header) {
+    return static_cast<wire::end_reason>(header.pad[0]);
+}
+
+void on_failed(worker& owner, ep& ended, wire::end_reason reason) {
+    const bool is_one_of_many = reason == wire::end_reason::too_many;
+    if (is_one_of_many) tell_too_many(owner, ended);
+    ended.handle(event::peer_failure,
+                 is_one_of_many ? UCS_ERR_EXCEEDS_LIMIT : UCS_ERR_CONNECTION_RESET);
+}
+
+void on_refusal(worker& owner, ep& refused, wire::end_reason reason) {
     if (refused.by_socket() != nullptr) {
         // A client that asked was there a moment ago.
         refused.handle(event::failure, UCS_ERR_CONNECTION_RESET);
+        return;
+    }
+    if (reason == wire::end_reason::too_many) {
+        tell_too_many(owner, refused);
+        refused.handle(event::failure, UCS_ERR_EXCEEDS_LIMIT);
         return;
     }
     if (refused.failure() == UCS_OK) tell_unreachable(owner, refused.remote());
@@ -397,10 +423,10 @@ void on_message(void* arg, uct::peer_bytes message) {
             to->handle(event::peer_close);
             return;
         case wireup_type::failed:
-            to->handle(event::peer_failure, UCS_ERR_CONNECTION_RESET);
+            on_failed(owner, *to, reason_in(header));
             return;
         case wireup_type::refuse:
-            on_refusal(owner, *to);
+            on_refusal(owner, *to, reason_in(header));
             return;
         default:
             break;
@@ -423,21 +449,21 @@ void take_question(worker& owner, const wireup_header& header, std::span<const s
         drop_malformed(owner, header);
         return;
     }
-    peer* const from = &owner.intern(theirs->identity, peer::source::given, question->address);
-    const peer_use kept(*from);
-    from->asked_to_pair(header, *question, body);
+    peer& from = owner.intern_asking(theirs->identity, question->address);
+    const peer_use kept(from);
+    from.asked_to_pair(header, *question, body);
+    from.note_lanes();
 }
 
 void tell_unreachable(worker& owner, const peer& refusing) noexcept {
     try {
         owner.unreachable().warn(
             wireup_log,
-            "worker {:x} ({}) is unreachable: who answers at its address refuses, because it is "
-            "not there any more or has too many endpoints of this process; {}",
+            "worker {:x} ({}) is unreachable: the process at its address refuses, because the "
+            "worker is not there any more; {}",
             refusing.uid(), refusing.worker_name(), refusing.list_transports());
     } catch (const std::bad_alloc&) {
-        owner.unreachable().warn(wireup_log,
-                                 "worker {:x} is unreachable: it refuses, or is not there any more",
+        owner.unreachable().warn(wireup_log, "worker {:x} is unreachable: it is not there any more",
                                  refusing.uid());
     }
 }
@@ -473,15 +499,21 @@ ucs_status_t send_last_word(ep& from, wireup_type type) {
         return sizeof(wireup_header);
     };
     wireup_header header = header_of(from, type, from.remote_id());
+    header.pad[0] = static_cast<std::uint8_t>(from.reason_for_end());
     from.remote().seal(header, {});
     const ssize_t sent = from.remote().am().am_bcopy(wire::wireup, pack, &header);
     return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
 }
 
-void send_refusal(peer& to, const wireup_header& unwanted) {
+void send_refusal(peer& to, const wireup_header& unwanted, wire::end_reason reason) {
     // In the name of whoever was asked: the endpoint that waits knows no other.
-    const wireup_header header{
-        wireup_type::refuse, {}, unwanted.peer_uid, unwanted.uid, 0, unwanted.ep, unwanted.receipt};
+    const wireup_header header{wireup_type::refuse,
+                               {static_cast<std::uint8_t>(reason)},
+                               unwanted.peer_uid,
+                               unwanted.uid,
+                               0,
+                               unwanted.ep,
+                               unwanted.receipt};
     to.send_control(wire::wireup, std::as_bytes(std::span(&header, 1)));
 }
 

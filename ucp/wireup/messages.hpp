@@ -25,8 +25,9 @@ void send_failed(ep& from);
 // One that waited for room: as pending_request::progress.
 [[nodiscard]] ucs_status_t send_last_word(ep& from, wire::wireup_type type);
 
-// Answers a request for a worker that is not this one, or a reply to an endpoint that is gone.
-void send_refusal(peer& to, const wire::wireup_header& unwanted);
+// Answers a request for a worker that is not this one, or for one endpoint too many, or a reply to
+// an endpoint that is gone.
+void send_refusal(peer& to, const wire::wireup_header& unwanted, wire::end_reason reason);
 
 // A worker asks for lanes that come in pairs (ucp/wireup/pairing.hpp). Everything may be wrong.
 void take_question(worker& owner, const wire::wireup_header& header,

@@ -5,8 +5,9 @@
 //   reply    type 1, pad 7, uid 8, peer_uid 8, ep 8, peer_ep 8 (the receiver's endpoint id), then
 //            the sender's packed worker address
 //   close    like reply, no address: the sender's endpoint `ep` will send nothing more
-//   failed   like close: the sender's endpoint `ep` failed on its side, and answers nothing more
-//   refuse   like close, ep 0, the receipt of what is refused, uid its peer_uid: a request for a
+//   failed   like close, and the reason (end_reason) in the first byte of the padding: the sender's
+//            endpoint `ep` failed on its side, and answers nothing more
+//   refuse   like failed, ep 0, the receipt of what is refused, uid its peer_uid: a request for a
 //            worker that is not here, or a reply or bind for an endpoint that is gone
 //   bind     token 7 instead of the padding, else like reply: the server's endpoint belongs to the
 //            client's endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
@@ -65,12 +66,19 @@ enum class unpaired_reason : std::uint64_t {
     cannot = 1,    // the lanes could not be made, or others are in use
 };
 
+// Of failed and refuse.
+enum class end_reason : std::uint8_t {
+    unspecified = 0,
+    too_many =
+        1,  // peers have made as many endpoints as they may that the program has not asked for
+};
+
 inline constexpr std::uint8_t no_room = 0x80;
 inline constexpr std::uint8_t over_pair = 0x40;
 
 struct wireup_header {
     wireup_type type;
-    std::uint8_t pad[7];  // token of a bind, lowest byte first
+    std::uint8_t pad[7];  // token of a bind, lowest byte first; reason of failed and refuse
     std::uint64_t uid;
     std::uint64_t peer_uid;
     std::uint64_t ep;                 // of the messages of pairs: the attempt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -99,6 +100,8 @@ public:
                        const std::vector<const uct::component*>& others = {});
     ~raw_world();
 
+    // Lets one more take part; `progress` returns the number of its events.
+    void drive(std::function<unsigned()> progress) { driver_.add(std::move(progress)); }
     // Lets everything happen that can.
     void settle();
     // The worker handles what was sent to it, and nothing that it starts then goes on.

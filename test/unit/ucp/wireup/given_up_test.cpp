@@ -391,3 +391,45 @@ TEST_CASE("given up: who refuses new lanes when the old ones fail connects over 
     CHECK(in.count(type::request) == (offers_pairs ? 0 : 1));
     CHECK(in.count(type::pair) == 1);
 }
+
+TEST_CASE("given up: lanes in pairs that nobody here wants make room for those of others") {
+    constexpr std::uint64_t attempt = 71;
+    const bool joins_before = GENERATE(false, true);
+    CAPTURE(joins_before);
+    world in;
+    in.worker->uninvited().set_limits({.most = 1});
+    in.ask(attempt);
+    REQUIRE(in.count(type::paired) == 1);
+    if (joins_before) in.join(attempt);
+    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.worker->peer_count() == 1);
+
+    raw_peer newcomer(in.network);
+    in.driver.add([&newcomer] { return newcomer.progress(); });
+    newcomer.reach(*in.worker);
+    newcomer.send(wire::wireup,
+                  wireup_header{type::request, {}, newcomer.uid(), in.worker->uid(), 5, 0},
+                  newcomer.address());
+    in.settle();
+    const auto answers = newcomer.received<wireup_header>(wire::wireup);
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].type == type::reply);
+    // Joined lanes tell the peer themselves.
+    CHECK(in.count(type::unpaired) == (joins_before ? 0 : 1));
+    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.worker->peer_count() == 1);
+    CHECK(in.worker->find_ep(answers[0].ep) != nullptr);
+}
+
+TEST_CASE("given up: lanes in pairs count once, and not when the program wants the peer") {
+    world in;
+    in.worker->uninvited().set_limits({.most = 10});
+    in.ask(71);
+    REQUIRE(in.count(type::paired) == 1);
+    CHECK(in.worker->uninvited().size() == 1);
+    in.join(71);
+    in.request_over_pair(5);
+    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.make_ep().connection() == ucp::wireup::state::ready);
+    CHECK(in.worker->uninvited().size() == 0);
+}

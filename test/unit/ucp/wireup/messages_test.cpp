@@ -93,7 +93,8 @@ TEST_CASE("a send to a worker that is not there any more fails when it is refuse
     CHECK(sent.status == UCS_ERR_UNREACHABLE);
     INFO(log.text());
     CHECK(log.size() == 1);
-    CHECK(log.count("is unreachable: who answers", ucs::log::level::warn) == 1);
+    CHECK(log.count("is unreachable: the process at its address refuses", ucs::log::level::warn) ==
+          1);
     CHECK(log.count("sim/") == 1);  // what became of each transport
 }
 

@@ -1,7 +1,9 @@
-// Endpoints that a peer's requests make and nobody asks for.
+// Endpoints that a peer's requests make and the program does not ask for.
 #include "ucp/core/uninvited.hpp"
 
 #include <catch2/catch.hpp>
+#include <list>
+#include <map>
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
@@ -9,59 +11,309 @@
 namespace {
 
 using namespace ucp_test;
+using ucp::uninvited_limits;
+using ucp::uninvited_peers;
+using ucp::wire::end_reason;
 using ucp::wire::wireup_header;
 using ucp::wire::wireup_type;
 
-constexpr std::size_t most = ucp::uninvited_count::most_of_one;
+constexpr std::size_t most = uninvited_limits{}.most_of_one;
 
-struct asking_world : raw_world {
-    asking_world() : raw_world({}) {}
+end_reason reason_in(const wireup_header& header) {
+    return static_cast<end_reason>(header.pad[0]);
+}
 
-    // The peer asks for one more endpoint. Returns what kind of answer it gets.
-    wireup_type ask() {
+// Asks the worker for one endpoint after the other.
+class asker {
+public:
+    asker(raw_world& in, raw_peer& peer) : in_(in), peer_(peer) {}
+
+    // Returns what kind of answer it gets.
+    wireup_header ask() {
         ++asked_;
         const std::uint64_t number =
             asks_apart ? ucp::peer::first_apart_number + 2 * asked_ : std::uint64_t{asked_};
-        peer.send(ucp::wire::wireup,
-                  wireup_header{
-                      wireup_type::request, {}, peer.uid(), worker->uid(), asked_ + 100, number},
-                  peer.address());
-        settle();
-        wireup_header answer{};
-        std::memcpy(&answer, peer.last_received().data(), sizeof answer);
-        CHECK(answer.peer_ep_or_number == asked_ + 100);
-        return answer.type;
+        peer_.send(
+            ucp::wire::wireup,
+            wireup_header{
+                wireup_type::request, {}, peer_.uid(), in_.worker->uid(), asked_ + 100, number},
+            peer_.address());
+        in_.settle();
+        for (const wireup_header& each : heard())
+            if (each.peer_ep_or_number == asked_ + 100) return each;
+        FAIL("no answer");
+        return {};
+    }
+    // Returns whether the endpoint that it asked for as the n-th, from 1, has failed as one of
+    // many.
+    [[nodiscard]] bool was_ended(std::size_t n) const {
+        for (const wireup_header& each : heard())
+            if (each.type == wireup_type::failed && each.peer_ep_or_number == n + 100)
+                return reason_in(each) == end_reason::too_many;
+        return false;
+    }
+    [[nodiscard]] std::vector<wireup_header> heard() const {
+        return peer_.received<wireup_header>(ucp::wire::wireup);
     }
     bool asks_apart = false;
 
 private:
-    std::uint64_t asked_ = 0;
+    raw_world& in_;
+    raw_peer& peer_;
+    std::size_t asked_ = 0;
+};
+
+// A worker, and further peers that it does not know.
+struct asking_world : raw_world {
+    explicit asking_world(std::size_t most_of_all = 1 << 20) : raw_world({}), first(*this, peer) {
+        worker->uninvited().set_limits({.most = most_of_all});
+    }
+    asker& newcomer() {
+        raw_peer& fresh = peers_.emplace_back(network);
+        drive([&fresh] { return fresh.progress(); });
+        fresh.reach(*worker);
+        return askers_.emplace_back(*this, fresh);
+    }
+    asker first;
+
+private:
+    std::list<raw_peer> peers_;
+    std::list<asker> askers_;
 };
 
 }  // namespace
 
 TEST_CASE("a peer makes a bounded number of endpoints that nobody asks for") {
     asking_world in;
-    in.asks_apart = GENERATE(false, true);
+    in.first.asks_apart = GENERATE(false, true);
     const test::log_capture log;
     const std::size_t before = in.worker->endpoint_count();
     for (std::size_t i = 0; i < most; ++i)
-        REQUIRE(in.ask() == wireup_type::reply);
+        REQUIRE(in.first.ask().type == wireup_type::reply);
     CHECK(in.worker->endpoint_count() == before + most);
-    CHECK(in.ask() == wireup_type::refuse);
+    const wireup_header refused = in.first.ask();
+    CHECK(refused.type == wireup_type::refuse);
+    CHECK(reason_in(refused) == end_reason::too_many);
     CHECK(in.worker->endpoint_count() == before + most);
     CHECK(log.count("asks for one endpoint too many") == 1);
-    if (in.asks_apart) return;
+    if (in.first.asks_apart) return;
     // The program asks for one of them.
     CHECK(in.make_ep() != nullptr);
     CHECK(in.worker->endpoint_count() == before + most);
-    CHECK(in.ask() == wireup_type::reply);
-    CHECK(in.ask() == wireup_type::refuse);
+    CHECK(in.first.ask().type == wireup_type::reply);
+    CHECK(in.first.ask().type == wireup_type::refuse);
 }
 
-TEST_CASE("endpoints of all peers that nobody asks for take an eighth of memory") {
+TEST_CASE("endpoints of all peers that nobody asks for take the memory that peers may fill") {
     constexpr std::uint64_t gigabyte = std::uint64_t{1} << 30;
-    CHECK(ucp::uninvited_count::most_of_all(2 * gigabyte) == 131'072);
-    CHECK(ucp::uninvited_count::most_of_all(64 * gigabyte) == 4'194'304);
-    CHECK(ucp::uninvited_count::most_of_all(0) == most);
+    CHECK(uninvited_limits::most_in(2 * gigabyte) == 131'072);
+    CHECK(uninvited_limits::most_in(64 * gigabyte) == 4'194'304);
+    CHECK(uninvited_limits::most_in(0) == most);
+}
+
+TEST_CASE("a newcomer is taken where peers have made as many endpoints as they may") {
+    asking_world in(3);
+    const test::log_capture log;
+    std::vector<asker*> peers;
+    for (int i = 0; i < 3; ++i) {
+        peers.push_back(&in.newcomer());
+        REQUIRE(peers.back()->ask().type == wireup_type::reply);
+    }
+    const std::size_t endpoints = in.worker->endpoint_count();
+    const std::size_t known = in.worker->peer_count();
+    CHECK(log.count("the program has not asked for") == 0);
+
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK_FALSE(peers[i]->was_ended(1));
+        CHECK(in.newcomer().ask().type == wireup_type::reply);
+        CHECK(peers[i]->was_ended(1));
+        CHECK(in.worker->endpoint_count() == endpoints);
+        CHECK(in.worker->peer_count() == known);
+    }
+    CHECK(log.count("which is the limit") == 3);
+}
+
+TEST_CASE("the peer that has most endpoints gives one up for a newcomer") {
+    asking_world in(10);
+    asker& alone = in.newcomer();
+    REQUIRE(alone.ask().type == wireup_type::reply);
+    for (int i = 0; i < 9; ++i)
+        REQUIRE(in.first.ask().type == wireup_type::reply);
+    for (std::size_t i = 1; i <= 3; ++i) {
+        CHECK(in.newcomer().ask().type == wireup_type::reply);
+        CHECK(in.first.was_ended(i));
+        CHECK_FALSE(in.first.was_ended(i + 1));
+    }
+    CHECK_FALSE(alone.was_ended(1));
+    // What the program has asked for is never ended.
+    for (int i = 0; i < 20; ++i)
+        CHECK(in.newcomer().ask().type == wireup_type::reply);
+    CHECK(in.ep().connection() == ucp::wireup::state::ready);
+    CHECK(in.worker->uninvited().size() == 10);
+}
+
+TEST_CASE("an endpoint that the program has asked for meanwhile is not counted") {
+    asking_world in(1);
+    REQUIRE(in.first.ask().type == wireup_type::reply);
+    CHECK(in.worker->uninvited().size() == 1);
+    CHECK(in.make_ep() != nullptr);
+    CHECK(in.worker->uninvited().size() == 0);
+    CHECK(in.newcomer().ask().type == wireup_type::reply);
+    CHECK_FALSE(in.first.was_ended(1));
+}
+
+TEST_CASE("who has been ended, or refused, as one of many is told so") {
+    const auto type = GENERATE(wireup_type::failed, wireup_type::refuse);
+    asking_world in;
+    const test::log_capture log;
+    told sent;
+    in.send_sync(std::vector<std::byte>(8), sent);
+    in.settle();
+    wireup_header end{type,
+                      {static_cast<std::uint8_t>(end_reason::too_many)},
+                      in.peer.uid(),
+                      in.worker->uid(),
+                      type == wireup_type::failed ? raw_world::peer_ep : 0,
+                      in.ep_id()};
+    if (type == wireup_type::refuse) {
+        // The receipt that the worker has put into its request for this endpoint.
+        in.ep().connect_again();
+        end.receipt = in.peer.received<wireup_header>(ucp::wire::wireup).back().receipt;
+    }
+    in.peer.send(ucp::wire::wireup, end);
+    in.settle();
+    CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(sent.status == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(log.count("peers have made as many endpoints there as they may") == 1);
+}
+
+// --- which one has to give something up, without any network ---
+
+namespace {
+
+struct pool {
+    explicit pool(const uninvited_limits& limits = {}) : all(limits) {}
+
+    struct member final : uninvited_peers::part {
+        using part::part;
+        std::uint64_t received = 1;
+    };
+    member& add(std::size_t endpoints, std::uint64_t received = 1) {
+        member& fresh = members.emplace_back(all);
+        fresh.received = received;
+        for (std::size_t i = 0; i < endpoints; ++i)
+            fresh.add_endpoint();
+        fresh.note_received(received);
+        return fresh;
+    }
+    member* least(bool only_with_descriptor = false) {
+        return static_cast<member*>(
+            all.least(only_with_descriptor, [this](const uninvited_peers::part& each) {
+                ++looks;
+                return static_cast<const member&>(each).received;
+            }));
+    }
+
+    uninvited_peers all;
+    std::list<member> members;
+    unsigned looks = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a peer that has sent nothing since it came gives up first, the oldest of them") {
+    pool in;
+    pool::member& talks = in.add(1);
+    pool::member& has_many = in.add(100);
+    pool::member& silent = in.add(1);
+    pool::member& younger = in.add(1);
+    talks.received = has_many.received = 5;
+    CHECK(in.least() == &silent);
+    silent.remove_endpoint();
+    CHECK(in.least() == &younger);
+    younger.remove_endpoint();
+    CHECK(in.least() == &has_many);
+}
+
+TEST_CASE("of peers that have sent something one with most gives up, if it has more than three") {
+    pool in;
+    std::vector<pool::member*> few;
+    for (std::size_t i = 0; i < 10; ++i)
+        few.push_back(&in.add(1 + i % 3));
+    pool::member& has_most = in.add(9);
+    pool::member& has_some = in.add(4);
+    for (pool::member& each : in.members)
+        each.received = 2;
+    CHECK(in.least() == &has_most);
+    while (has_most.endpoints() > 3)
+        has_most.remove_endpoint();
+    CHECK(in.least() == &has_some);
+    has_some.remove_endpoint();
+    // All have few: the first one that has sent nothing since the last look.
+    for (pool::member* each : few)
+        each->received = 3;
+    CHECK(in.least() == &has_most);
+    few[4]->received = has_most.received = 4;
+    has_some.received = 4;
+    CHECK(in.least() == few[0]);
+}
+
+TEST_CASE("peers of which no transport tells what they have sent count as if they had") {
+    pool in;
+    pool::member& untold = in.add(1, 0);
+    pool::member& silent = in.add(1);
+    CHECK(in.least() == &silent);
+    silent.remove_endpoint();
+    CHECK(in.least() == &untold);
+}
+
+TEST_CASE("few peers are looked at, however many there are") {
+    pool in;
+    for (int i = 0; i < 10'000; ++i)
+        in.add(1);
+    for (pool::member& each : in.members)
+        ++each.received;
+    for (int i = 0; i < 100; ++i) {
+        in.looks = 0;
+        REQUIRE(in.least() != nullptr);
+        CHECK(in.looks <= 64);
+        for (pool::member& each : in.members)
+            ++each.received;
+    }
+}
+
+TEST_CASE("only peers whose lanes keep a descriptor give one up") {
+    pool in({.most = 100, .most_if_scarce = 2});
+    pool::member& without = in.add(50);
+    CHECK(in.least(true) == nullptr);
+    pool::member& with = in.add(1);
+    with.set_descriptor(true);
+    CHECK(in.least(true) == &with);
+    CHECK_FALSE(in.all.is_full_if_scarce());
+    pool::member& other = in.add(1);
+    other.set_descriptor(true);
+    CHECK(in.all.is_full_if_scarce());
+    with.set_descriptor(false);
+    CHECK_FALSE(in.all.is_full_if_scarce());
+    CHECK(in.least(true) == &other);
+    other.remove_endpoint();
+    CHECK(in.least(true) == nullptr);
+    CHECK(in.all.size() == 51);
+    CHECK(in.least() == &without);
+}
+
+TEST_CASE("a stranger counts without an endpoint, and once with its first") {
+    pool in({.most = 2});
+    pool::member& stranger = in.add(0);
+    CHECK(in.least() == nullptr);
+    stranger.set_stranger(true);
+    CHECK(in.all.size() == 1);
+    stranger.add_endpoint();
+    CHECK(in.all.size() == 1);
+    stranger.add_endpoint();
+    CHECK(in.all.size() == 2);
+    CHECK(in.all.is_full());
+    in.members.clear();
+    CHECK(in.all.size() == 0);
+    CHECK(in.least() == nullptr);
 }

@@ -1,0 +1,61 @@
+#include "ucp/core/uninvited.hpp"
+
+#include "ucs/net/descriptor_share.hpp"
+#include "ucs/sys/usable_memory.hpp"
+
+namespace ucp {
+
+uninvited_limits uninvited_limits::of_process() noexcept {
+    uninvited_limits limits;
+    limits.most = most_in(ucs::sys::most_for_peers());
+    limits.most_if_scarce = ucs::net::descriptor_share(8, limits.most_if_scarce, limits.most);
+    return limits;
+}
+
+void uninvited_peers::part::change(std::size_t endpoints, bool is_stranger) noexcept {
+    endpoints_ = endpoints;
+    is_stranger_ = is_stranger;
+    all_.file(*this);
+}
+
+void uninvited_peers::part::set_descriptor(bool keeps_descriptor) noexcept {
+    if (keeps_descriptor == keeps_descriptor_) return;
+    all_.with_descriptor_ -= counted_descriptors();
+    keeps_descriptor_ = keeps_descriptor;
+    all_.with_descriptor_ += counted_descriptors();
+    all_.file(*this);
+}
+
+void uninvited_peers::file(part& which) noexcept {
+    const std::size_t weight = std::max<std::size_t>(which.endpoints_, which.is_stranger_ ? 1 : 0);
+    size_ += weight - which.weight_;
+    with_descriptor_ -= which.counted_descriptors();
+    which.weight_ = weight;
+    with_descriptor_ += which.counted_descriptors();
+    const std::size_t kind = which.keeps_descriptor_ ? kind_with_descriptor : kind_without;
+    list* into = nullptr;
+    if (weight > 0)
+        into = which.has_sent_ ? &by_weight_[kind][weight_class(weight)] : &silent_[kind];
+    if (into == which.list_) return;
+    which.hook_.unlink();
+    which.list_ = into;
+    if (into != nullptr) into->push_back(which);
+}
+
+void uninvited_peers::leave(part& which) noexcept {
+    which.endpoints_ = 0;
+    which.is_stranger_ = false;
+    file(which);
+}
+
+uninvited_peers::list* uninvited_peers::list_of_most(bool only_with_descriptor) noexcept {
+    for (std::size_t heavy = weight_classes; heavy > 0; --heavy) {
+        list& with = by_weight_[kind_with_descriptor][heavy - 1];
+        if (!with.empty()) return &with;
+        list& without = by_weight_[kind_without][heavy - 1];
+        if (!only_with_descriptor && !without.empty()) return &without;
+    }
+    return nullptr;
+}
+
+}  // namespace ucp
