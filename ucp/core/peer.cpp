@@ -444,6 +444,7 @@ void peer::fail_for_limit() {
     if (dead_) return;
     fail_alive(UCS_ERR_EXCEEDS_LIMIT);
     abort_lanes();
+    owner_.fail_later(*this);  // which ends its connection
 }
 
 // Lanes that share the connection fail by themselves.

@@ -214,7 +214,8 @@ public:
     // peer is told, and no new endpoint joins those.
     void fail_alive(ucs_status_t status);
     // Does the same with UCS_ERR_EXCEEDS_LIMIT, and drops the control messages that wait for the
-    // peer. No more are sent to it, so that it cannot make others wait.
+    // peer. No more are sent to it, and with the next progress the connection by which it sends
+    // ends.
     void fail_for_limit();
     // Returns whether control messages are sent to it: neither its lane nor a limit has failed it.
     [[nodiscard]] bool hears() const noexcept { return hears_; }
@@ -258,7 +259,7 @@ public:
     // An endpoint that the peer's request made and that no user has asked for yet.
     [[nodiscard]] ep* first_unowned() noexcept;
     ucs::datastruct::auto_unlink_hook trash_hook;    // in the worker's list of peers to look after
-    ucs::datastruct::auto_unlink_hook failing_hook;  // in its list of those to fail for memory
+    ucs::datastruct::auto_unlink_hook failing_hook;  // in its list of those to fail
     ucs::datastruct::auto_unlink_hook dead_hook;     // in its list of those out of its table
     ucs::datastruct::auto_unlink_hook going_hook;    // in its list of those to let go on
     ucs::datastruct::auto_unlink_hook stopped_hook;  // among those that defer what they have for us

@@ -271,7 +271,11 @@ unsigned worker::fail_noted() {
     while (!failing_peers_.empty()) {
         peer& failing = failing_peers_.front();
         failing_peers_.pop_front();
-        failing.fail_alive(UCS_ERR_NO_MEMORY);
+        if (failing.hears()) {
+            failing.fail_alive(UCS_ERR_NO_MEMORY);
+        } else if (failing.connection() != 0) {
+            end_connection(failing.connection(), UCS_ERR_EXCEEDS_LIMIT);
+        }
         ++count;
     }
     if (waiting_.is_passed()) {
@@ -632,7 +636,7 @@ void worker::forget(peer& dead) noexcept {
 }
 
 void worker::fail_later(peer& failing) noexcept {
-    failing_peers_.push_back(failing);
+    if (!failing.failing_hook.is_linked()) failing_peers_.push_back(failing);
     turn_ = slow_turn_;
     note_work();
 }

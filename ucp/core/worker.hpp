@@ -158,7 +158,7 @@ public:
     void destroy_later(ep& done);
     void destroy_later(peer& done);
     void forget(peer& dead) noexcept;
-    // With the next progress, see peer::send_control.
+    // With the next progress, see peer::send_control and peer::fail_for_limit.
     void fail_later(peer& failing) noexcept;
     // With the next progress: a peer that defers sends may go on, see ucp/core/peer_deferred.cpp.
     void go_on_later(peer& ready) noexcept;

@@ -77,7 +77,7 @@ struct waiting_world : raw_world {
     }
     template<class Header>
     void send_often(slow_reader& from, uct::am_id id, const Header& header, unsigned times) {
-        for (unsigned i = 0; i < times; ++i) {
+        for (unsigned i = 0; i < times && from.sender.can_send(); ++i) {
             from.sender.send(id, header);
             if (i % 8 == 7) deliver(from);
         }
@@ -127,6 +127,8 @@ TEST_CASE("a peer that asks and does not read fails, and others go on", "[ucp]")
     CHECK(in.worker->waiting().used() == 0);
     greedy.read(in);
     CHECK(greedy.connection_messages().back().type == wireup_type::failed);
+    CHECK(!greedy.sender.can_send());
+    CHECK(busy.sender.can_send());
 }
 
 TEST_CASE("gets whose data nobody reads count among the answers that wait", "[ucp][rma]") {

@@ -36,6 +36,8 @@ public:
 
     // Makes the lane to the worker.
     void reach(const ucp::worker& to);
+    // Returns whether the lane works.
+    [[nodiscard]] bool can_send() { return lane_->flush(nullptr) >= UCS_OK; }
     // Connection messages are proven as those of a worker are.
     template<class Header>
     void send(uct::am_id id, const Header& header, const std::vector<std::byte>& body = {}) {
