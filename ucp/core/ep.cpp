@@ -43,6 +43,7 @@ void ep::come_uninvited() noexcept {
 void ep::end_uninvited() noexcept {
     if (!std::exchange(uninvited_, false)) return;
     remote_->uninvited().remove_endpoint();
+    if (stream_ != nullptr) stream_->end_uninvited();
 }
 
 void ep::end_as_one_of_many() noexcept {
@@ -364,6 +365,7 @@ void ep::fail(ucs_status_t status, bool tell_peer) {
     if (user_owned_) {
         tell_user(status);
     } else {
+        if (stream_ != nullptr) stream_->drop_stored();  // nobody will read it
         handle(event::local_close);
     }
 }

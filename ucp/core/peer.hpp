@@ -219,9 +219,11 @@ public:
     void fail_for_limit();
     // Returns whether control messages are sent to it: neither its lane nor a limit has failed it.
     [[nodiscard]] bool hears() const noexcept { return hears_; }
-    // Its parts of limits that all peers share, see worker::waiting and am_receiver::arriving.
+    // Its parts of limits that all peers share, see worker::waiting, am_receiver::arriving
+    // and worker::unread.
     limit_share waiting_share;
     limit_share arriving_share;
+    limit_share unread_share;
 
     // Endpoints by socket address find each other by their ids and count in a range of their own.
     static constexpr std::uint64_t first_socket_number = std::uint64_t{1} << 63;

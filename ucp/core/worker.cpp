@@ -232,7 +232,7 @@ unsigned worker::progress_slow(unsigned found) {
         if (found + events == 0) note_idle();
     }
     if (!failing_peers_.empty() || !going_peers_.empty() || waiting_.is_passed() ||
-        matcher_->room().is_overfull())
+        unread_.is_passed() || matcher_->room().is_overfull())
         turn_ = slow_turn_;
     return events;
 }
@@ -282,6 +282,10 @@ unsigned worker::fail_noted() {
         fail_for_waiting();
         ++count;
     }
+    if (unread_.is_passed()) {
+        fail_for_unread();
+        ++count;
+    }
     return count;
 }
 
@@ -292,6 +296,16 @@ void worker::fail_for_waiting() {
                    "worker {:x} does not take the answers that it asks for: {} bytes of them wait, "
                    "and {} for all peers; its endpoints fail",
                    most->uid(), most->waiting_share.used(), waiting_.used());
+    most->fail_for_limit();
+}
+
+void worker::fail_for_unread() {
+    peer* const most = find_peer_with_most(&peer::unread_share);
+    if (most == nullptr) return;
+    rejected_.warn(proto_log,
+                   "worker {:x} has sent {} bytes of streams to endpoints that the program has not "
+                   "asked for, and all peers {}; its endpoints fail",
+                   most->uid(), most->unread_share.used(), unread_.used());
     most->fail_for_limit();
 }
 

@@ -120,6 +120,17 @@ public:
     void note_left(peer& to, std::uint64_t bytes) noexcept {
         waiting_.give_back(to.waiting_share, bytes);
     }
+    // Bytes of streams that lie at endpoints which the program has not asked for, so that it cannot
+    // read them. Each stream has a window, and a peer may make many endpoints. When there is too
+    // much, the peer that has most fails as well.
+    [[nodiscard]] shared_limit& unread() noexcept { return unread_; }
+    void note_unread(peer& from, std::uint64_t bytes) noexcept {
+        unread_.take(from.unread_share, bytes);
+        if (unread_.is_passed()) [[unlikely]] {
+            turn_ = slow_turn_;
+            note_work();
+        }
+    }
     // Returns the peer with the largest part of a limit, or nullptr if nobody takes up any of it.
     [[nodiscard]] peer* find_peer_with_most(limit_share peer::*part) noexcept;
 
@@ -327,6 +338,7 @@ private:
     unsigned empty_trash();
     unsigned fail_noted();
     void fail_for_waiting();
+    void fail_for_unread();
     unsigned let_go_on();
     unsigned poll_unused();
     [[gnu::noinline]] void run_ended();
@@ -416,6 +428,7 @@ private:
     std::array<refused_list, 2> refused_peers_;
     ucs::log::throttle dropped_refusals_;
     shared_limit waiting_{ucs::sys::most_for_peers()};
+    shared_limit unread_{ucs::sys::most_for_peers()};
     std::unordered_map<const uct::ep*, peer*> lanes_;
     std::vector<std::size_t> lane_counts_;  // by resource
     bool ending_ = false;                   // it is being destroyed

@@ -6,6 +6,7 @@
 #include "ucp/core/log.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/proto/send.hpp"
+#include "ucs/sys/heap_cost.hpp"
 
 namespace ucp {
 
@@ -118,9 +119,26 @@ void stream_channel::drop_front() noexcept {
     if (stored_.empty()) ready_hook.unlink();
 }
 
+void stream_channel::drop_stored() noexcept {
+    while (!stored_.empty())
+        drop_front();
+    end_uninvited();
+}
+
+void stream_channel::end_uninvited() noexcept {
+    const std::size_t counted = std::exchange(unread_, 0);
+    owner_.owner().unread().give_back(owner_.remote().unread_share, counted);
+}
+
 void stream_channel::show_ready() noexcept {
     if (stored_.empty() || !owner_.owned_by_user() || ready_hook.is_linked()) return;
     owner_.owner().streams().push_back(*this);
+}
+
+void stream_channel::note_unread(const stream_chunk& fresh) noexcept {
+    const std::uint64_t bytes = ucs::sys::heap_cost(sizeof fresh + fresh.capacity);
+    unread_ += bytes;
+    owner_.owner().note_unread(owner_.remote(), bytes);
 }
 
 ucs_status_t stream_channel::store(const std::byte* data, std::size_t length) {
@@ -135,6 +153,7 @@ ucs_status_t stream_channel::store(const std::byte* data, std::size_t length) {
                 return UCS_ERR_NO_MEMORY;
             }
             stored_.push_back(*fresh);
+            if (owner_.is_uninvited()) note_unread(*fresh);
         }
         stream_chunk& last = stored_.back();
         const std::size_t part = std::min(length, last.room());

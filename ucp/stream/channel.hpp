@@ -38,6 +38,12 @@ public:
     [[nodiscard]] void* place(std::size_t length) const noexcept;
     [[nodiscard]] ucs_status_t landed(std::size_t length);
 
+    // Drops bytes that nobody will read.
+    void drop_stored() noexcept;
+    // The program has asked for the endpoint, or it goes: what is stored is not the worker's
+    // concern any more, see worker::unread.
+    void end_uninvited() noexcept;
+
     // The peer sends nothing more: receives that wait end with the status. Bytes that are here can
     // still be read.
     void end_receives(ucs_status_t status);
@@ -86,6 +92,7 @@ private:
                                         std::size_t received) noexcept;
     void finish(request& receive, ucs_status_t status);
     [[nodiscard]] ucs_status_t store(const std::byte* data, std::size_t length);
+    void note_unread(const stream_chunk& fresh) noexcept;
     void read_stored(request& receive);
     void drop_front() noexcept;
     void note_taken(std::size_t length);
@@ -97,6 +104,7 @@ private:
     std::uint64_t received_ = 0;
     std::uint64_t taken_ = 0;  // of them, by the program
     std::uint64_t granted_;    // the limit that the peer was told
+    std::size_t unread_ = 0;   // memory that counts in worker::unread
     ucs::datastruct::list<request, &request::active_hook> waiting_;
     ucs::datastruct::list<stream_chunk, &stream_chunk::hook> stored_;
     ucs::datastruct::list<stream_chunk, &stream_chunk::hook> handed_out_;

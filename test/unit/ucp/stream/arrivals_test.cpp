@@ -229,3 +229,53 @@ TEST_CASE("that nobody reads is known before the first byte is sent") {
     CHECK((send == UCS_STATUS_PTR(UCS_ERR_CONNECTION_RESET) ||
            sent.status == UCS_ERR_CONNECTION_RESET));
 }
+
+TEST_CASE("streams at endpoints that nobody asks for take bounded memory") {
+    raw_world in(settings{});
+    const test::log_capture log;
+    constexpr std::size_t piece = 8000;
+    constexpr std::size_t each = wire::first_stream_window / piece * piece;
+    in.worker->unread().set_most(3 * each);
+    // Makes an endpoint here, and sends as much as it takes.
+    std::uint64_t asked = 0;
+    const auto fill_one = [&] {
+        ++asked;
+        in.peer.send(wire::wireup,
+                     wire::wireup_header{wire::wireup_type::request,
+                                         {},
+                                         in.peer.uid(),
+                                         in.worker->uid(),
+                                         100 + asked,
+                                         asked},
+                     in.peer.address());
+        in.settle();
+        const auto replies = in.peer.received<wire::wireup_header>(wire::wireup);
+        for (std::size_t sent = 0; sent < each; sent += piece) {
+            in.peer.send(wire::stream_data, wire::stream_data_header{replies.back().ep},
+                         std::vector<std::byte>(piece));
+            in.settle();
+        }
+        return replies.back().ep;
+    };
+    // The program's own endpoint counts nothing.
+    in.peer.send(wire::stream_data, wire::stream_data_header{in.ep_id()},
+                 std::vector<std::byte>(piece));
+    in.settle();
+    CHECK(in.worker->unread().used() == 0);
+    const std::uint64_t first = fill_one();
+    CHECK(in.worker->unread().used() >= each);
+    // The program asks for it: it is read as any other.
+    ucp::ep& made = ucp::capi::from(in.make_ep());
+    REQUIRE(made.id() == first);
+    CHECK(made.opened_stream()->stored() == each);
+    CHECK(in.worker->unread().used() == 0);
+    fill_one();
+    fill_one();
+    CHECK(in.ep().failure() == UCS_OK);
+    fill_one();
+    CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(in.worker->unread().used() == 0);
+    CHECK(log.count("that the program has not asked for", ucs::log::level::warn) == 1);
+    // What the program has endpoints for can still be read.
+    CHECK(made.opened_stream()->stored() == each);
+}
