@@ -192,8 +192,9 @@ bool fabric::progress() noexcept {
         fruitless_ = 0;
     else if (++fruitless_ % between_looks_at_the_clock == 0)
         patrol();
-    rests_ = !moved && running_.empty() &&
-             std::ranges::none_of(peers_, [](const peer& each) { return each.is_busy(); });
+    rests_ = !moved && running_.empty() && std::ranges::none_of(peers_, [](const peer& each) {
+        return each.lost == UCS_OK && each.is_busy();
+    });
     return moved;
 }
 
