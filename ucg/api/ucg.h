@@ -106,8 +106,9 @@ typedef struct ucg_group_params {
     double timeout;
     /* How many groups of the same ranks ucg_group_make_sibling() is to make later. They get room in
      * the memory of this group, which takes address space at once, and memory as they are used. All
-     * ranks get the smallest number that one of them wants, at most 63; fewer where a group takes
-     * many megabytes, and none where the ranks are on several nodes. */
+     * ranks get the smallest number that one of them wants, at most 63; fewer where all groups
+     * together would take more than 512 MiB of address space, and none where the ranks are on
+     * several nodes. */
     uint32_t siblings;
 } ucg_group_params_t;
 #define UCG_GROUP_PARAMS_INIT \
@@ -148,12 +149,14 @@ ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
  * Makes another group of the same ranks in the memory that was set aside for it
  * (ucg_group_params_t::siblings). Takes no exchange and waits for nobody: the n-th call of every
  * rank gives the same group, so ranks call it equally often in the same order. The group can be
- * used at once, is independent of the first one, and may outlive it.
+ * used at once, is independent of the first one, and may outlive it; its part of the memory is given
+ * back with the last of the groups.
  *
  * @param group      Made by ucg_group_create(), and ready.
  * @param sibling_p  Gets the group.
- * @return UCS_OK. UCS_ERR_INVALID_PARAM, UCS_ERR_BUSY: not ready. UCS_ERR_NO_RESOURCE: no room is
- * left. UCS_ERR_NO_MEMORY: the call counts, and operations of the others' group fail.
+ * @return UCS_OK. UCS_ERR_INVALID_PARAM; UCS_ERR_BUSY: not ready. UCS_ERR_NO_RESOURCE: no room is
+ * left, or the group comes from ucg_group_split() or is a sibling itself. UCS_ERR_NO_MEMORY: the
+ * call counts, and operations in the others' group of this number fail.
  */
 ucs_status_t ucg_group_make_sibling(ucg_group_h group, ucg_group_h* sibling_p);
 

@@ -78,9 +78,9 @@ ucs_status_t ucg_group_make_sibling(ucg_group_h handle, ucg_group_h* sibling_p) 
     group& first = from(handle);
     return guarded(first.of(), [&] {
         if (first.siblings_left() == 0) return UCS_ERR_NO_RESOURCE;
-        auto made = std::make_unique<group>(group::sibling_of{first});
-        if (made->state() != UCS_OK) return made->state();
-        *sibling_p = ucg::capi::handle(*made.release());
+        auto made = first.make_sibling();
+        if (!made) return made.status();
+        *sibling_p = ucg::capi::handle(*made->release());
         return UCS_OK;
     });
 }

@@ -29,9 +29,9 @@ group::group(context& of, std::unique_ptr<exchange> by, const joining::wish& wis
 }
 
 // It has the number of the first one, by which nothing is told apart on one node.
-group::group(sibling_of like)
-    : context_(like.first.context_), deadline_(0), none_(false), made_(like.first.made_) {
-    made_.memory = like.first.made_.memory.copy(like.first.copies_used_++);
+group::group(const group& first, const node::segment& memory)
+    : context_(first.context_), deadline_(0), none_(false), made_(first.made_) {
+    made_.memory = memory;
     made_.copies = 1;
     context_.add(*this);
     try {
@@ -40,6 +40,20 @@ group::group(sibling_of like)
         context_.remove(*this);
         throw;
     }
+}
+
+ucs::result<std::unique_ptr<group>> group::make_sibling() noexcept {
+    const std::uint32_t number = copies_used_.fetch_add(1, std::memory_order_relaxed);
+    const node::segment memory = made_.memory.copy(number);
+    ucs_status_t status = UCS_ERR_NO_MEMORY;
+    try {
+        std::unique_ptr<group> made(new group(*this, memory));
+        status = made->state();
+        if (status == UCS_OK) return made;
+    } catch (const std::bad_alloc&) {
+    }
+    memory.decline(made_.where.index_of(made_.rank), status);
+    return status;
 }
 
 group::~group() {

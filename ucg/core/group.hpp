@@ -26,11 +26,6 @@ class group {
 public:
     // Begins to make it. std::bad_alloc.
     group(context& of, std::unique_ptr<exchange> by, const joining::wish& wish);
-    // Makes the next sibling of a group, which has one left. std::bad_alloc.
-    struct sibling_of {
-        group& first;
-    };
-    explicit group(sibling_of like);
     group(const group&) = delete;
     group& operator=(const group&) = delete;
     ~group();
@@ -68,10 +63,13 @@ public:
     [[nodiscard]] kept_requests& kept() noexcept { return kept_; }
     // How many groups are being made of this one's ranks.
     [[nodiscard]] unsigned& splits() noexcept { return splits_; }
-    // How many siblings can still be made.
+    // How many siblings can still be made. Any thread.
     [[nodiscard]] std::uint32_t siblings_left() const noexcept {
-        return made_.copies - copies_used_;
+        return made_.copies - copies_used_.load(std::memory_order_relaxed);
     }
+    // Makes the next one; there is one left. If it cannot be made, it counts as made, and the other
+    // ranks hear that this one takes part in none of its operations.
+    [[nodiscard]] ucs::result<std::unique_ptr<group>> make_sibling() noexcept;
     // Of the program's that were not freed.
     [[nodiscard]] unsigned& requests() noexcept { return requests_; }
 
@@ -109,6 +107,8 @@ public:
     }
 
 private:
+    // A sibling of `first`, in a copy of its memory. std::bad_alloc.
+    group(const group& first, const node::segment& memory);
     void advance() noexcept;
     void join() noexcept;
     ucs_status_t build();
@@ -129,7 +129,7 @@ private:
     bool none_;
     membership made_;
     bool has_id_ = false;
-    std::uint32_t copies_used_ = 1;  // of made_.memory
+    std::atomic<std::uint32_t> copies_used_ = 1;  // of made_.memory
     schedule::frame_pool frames_;
     std::optional<node::watch> lives_;
     std::optional<node::engine> engine_;

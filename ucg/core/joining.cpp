@@ -407,6 +407,7 @@ ucs_status_t joining::say_ready() {
         own_failure_ = open_memory();
     my_end_.status = own_failure_;
     const bool reads = !context_.options().single_copy.is_inf();
+    my_end_.copies = made_.copies;
     my_end_.may_read = reads && node::neighbours(made_.processes).can_read_all() ? 1 : 0;
     return send(my_end_, ends_, stage::ready);
 }
@@ -429,6 +430,7 @@ ucs_status_t joining::open_memory() {
                                         made_.copies);
     if (!memory) return memory.status();
     made_.memory = std::move(*memory);
+    made_.copies = made_.memory.copies();
     return UCS_OK;
 }
 
@@ -442,6 +444,8 @@ ucs_status_t joining::hear_ready() {
     }
     made_.may_read =
         std::ranges::all_of(members_, [&](rank_t each) { return ends_[each].may_read == 1; });
+    for (const rank_t each : members_)
+        made_.copies = std::clamp(ends_[each].copies, 1U, made_.copies);
     return worst(ends_, "is not ready");
 }
 

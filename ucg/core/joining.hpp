@@ -17,7 +17,7 @@ namespace ucg {
 
 class context;
 
-// What a rank knows when it has joined. Move only.
+// What a rank knows when it has joined.
 struct membership {
     schedule::rank_t rank = 0;
     schedule::placement where{1};
@@ -26,7 +26,7 @@ struct membership {
     node::segment memory;    // of this rank's node, where it does something together
     std::vector<node::process_mark> processes;  // of the ranks of this node
     std::vector<std::uint32_t> numa;            // and the numbers of their domains
-    // How many groups `memory` has room for, this one included.
+    // How many groups `memory` has room for on all ranks, this one included.
     std::uint32_t copies = 1;
     // Whether all ranks of all nodes may read the memory of those that they share a node with.
     bool may_read = false;
@@ -84,6 +84,8 @@ private:
     struct ready {
         std::int32_t status;
         std::uint32_t may_read;  // 1: the memory of all others of its node
+        std::uint32_t copies;    // for how many groups it has mapped the node's memory
+        std::uint32_t spare;
     };
     enum class stage : std::uint8_t { begin, who, how, addresses, neighbours, ready, over };
 

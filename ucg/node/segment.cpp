@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "ucg/node/log.hpp"
+#include "ucg/node/patience.hpp"
+#include "ucg/node/status_word.hpp"
 #include "ucs/sys/descriptor_budget.hpp"
 
 namespace ucg::node {
@@ -62,6 +64,13 @@ ucs::result<segment> segment::attach(int fd, const geometry& like, std::uint32_t
     const auto size = ucs::memory::check_memory_file(fd, like.bytes() * copies);
     if (!size) return size.status();
     auto memory = ucs::memory::mapped::file(fd, like.bytes() * copies);
+    if (!memory && copies > 1) {
+        ucs::log::info(node_log,
+                       "there is no room for {} groups of the same ranks at once; further ones are "
+                       "made one by one",
+                       copies);
+        memory = ucs::memory::mapped::file(fd, like.bytes());
+    }
     if (!memory) return memory.status();
     const header& head = *reinterpret_cast<const header*>(memory->data());
     const geometry found{head.ranks, head.mailboxes,  head.mailbox_bytes,
@@ -75,6 +84,12 @@ ucs::result<segment> segment::attach(int fd, const geometry& like, std::uint32_t
     auto shared = std::make_shared<const ucs::memory::mapped>(std::move(*memory));
     std::byte* const base = shared->data();
     return segment(std::move(shared), like, base);
+}
+
+void segment::decline(rank_t rank, ucs_status_t why) const noexcept {
+    tell(control_of(rank).failed, word_of(why));
+    tell(control_of(rank).silent, word_of(why));
+    call_sleepers(*this, rank);
 }
 
 }  // namespace ucg::node

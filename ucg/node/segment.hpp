@@ -48,13 +48,16 @@ public:
     [[nodiscard]] static ucs::result<ucs::unique_fd> open(const ucs::sys::process_file& which);
 
     // Maps one that somebody else made, and returns the first copy. Its size and its header are
-    // checked against what is expected here. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY.
-    // std::bad_alloc.
+    // checked against what is expected here. Only the first copy is mapped if there is no room for
+    // all. UCS_ERR_INVALID_PARAM, UCS_ERR_NO_MEMORY. std::bad_alloc.
     [[nodiscard]] static ucs::result<segment> attach(int fd, const geometry& like,
                                                      std::uint32_t copies = 1);
 
-    // Of the first copy: returns another one, by its number in the file, which is below `copies` of
-    // attach.
+    // Returns how many copies are mapped.
+    [[nodiscard]] std::uint32_t copies() const noexcept {
+        return static_cast<std::uint32_t>(memory_->size() / like_.bytes());
+    }
+    // Of the first copy: returns another one, by its number in the file, which is below copies().
     [[nodiscard]] segment copy(std::uint32_t number) const noexcept {
         return {memory_, like_, base_ + std::size_t{number} * like_.bytes()};
     }
@@ -82,6 +85,8 @@ public:
     [[nodiscard]] std::byte* ring_content(rank_t from, rank_t to) const noexcept {
         return base_ + like_.ring_at(from, to) + sizeof(ring_control);
     }
+    // Tells the other ranks that this one takes part in no operation, for it has no group here.
+    void decline(rank_t rank, ucs_status_t why) const noexcept;
     [[nodiscard]] std::uint32_t& sleepers() const noexcept {
         return reinterpret_cast<header*>(base_)->sleepers;
     }

@@ -380,3 +380,23 @@ TEST_CASE("who comes after another rank gave up does not take its part for done"
                        [&](auto& me) { return come_late(me, count, over); }) == "");
     }
 }
+
+namespace {
+
+// Rank 1 could not make its part of the group.
+std::string hear_of_decline(test::node_rank& me) {
+    if (me.rank == 1) {
+        me.memory.decline(1, UCS_ERR_NO_MEMORY);
+        return "";
+    }
+    node::engine by(me.memory, me.lives, me.rank, {}, me.others, {});
+    sum_of sum(1);
+    return expect_end(by, sum, UCS_ERR_NO_MEMORY);
+}
+
+}  // namespace
+
+TEST_CASE("a rank that takes part in nothing says so, and nobody waits for it") {
+    CHECK(run_node(test::small_node(2), ranks_are::threads, hear_of_decline) == "");
+    CHECK(run_node(test::small_node(3), ranks_are::processes, hear_of_decline) == "");
+}

@@ -111,3 +111,14 @@ TEST_CASE("a file has room for several groups, as many as all expect") {
     end[-1] = std::byte{1};  // the mapping lives as long as a copy
     CHECK(segment::make(like, 0, 0).status() == UCS_ERR_INVALID_PARAM);
 }
+
+TEST_CASE("where there is no room for several groups, the first one is mapped") {
+    const geometry like = of(2);
+    constexpr std::uint32_t beyond_addresses = 1U << 27;
+    auto file = segment::make(like, 0, beyond_addresses);
+    REQUIRE(file.ok());
+    auto first = segment::attach(file->get(), like, beyond_addresses);
+    REQUIRE(first.ok());
+    CHECK(first->copies() == 1);
+    first->control_of(1).entered = 1;
+}
