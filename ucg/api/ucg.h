@@ -149,8 +149,8 @@ ucs_status_t ucg_group_split(ucg_group_h parent, uint32_t color, uint32_t key,
  * Makes another group of the same ranks in the memory that was set aside for it
  * (ucg_group_params_t::siblings). Takes no exchange and waits for nobody: the n-th call of every
  * rank gives the same group, so ranks call it equally often in the same order. The group can be
- * used at once, is independent of the first one, and may outlive it; its part of the memory is given
- * back with the last of the groups.
+ * used at once, is independent of the first one, and may outlive it; its part of the memory is
+ * given back with the last of the groups.
  *
  * @param group      Made by ucg_group_create(), and ready.
  * @param sibling_p  Gets the group.

@@ -75,8 +75,13 @@ void spare_groups::put(std::unique_ptr<group> unused) noexcept try {
     const std::lock_guard guard(lock);
     groups.push_back(std::move(unused));
     if (groups.size() <= most_spares) return;
-    oldest = std::move(groups.front());
-    groups.erase(groups.begin());
+    const auto spares_of_same = [&](const auto& one) {
+        return std::ranges::count_if(
+            groups, [&](const auto& each) { return each->members() == one->members(); });
+    };
+    const auto goes = std::ranges::max_element(groups, {}, spares_of_same);
+    oldest = std::move(*goes);
+    groups.erase(goes);
 } catch (const std::bad_alloc&) {
 }
 

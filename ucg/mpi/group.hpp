@@ -63,7 +63,8 @@ class spare_groups {
 public:
     // nullptr: there is none.
     [[nodiscard]] std::unique_ptr<group> take(const std::vector<int>& members) noexcept;
-    // The group that was not used for longest goes when there are too many.
+    // When there are too many, of the ranks with most groups the one that was not used for longest
+    // goes.
     void put(std::unique_ptr<group> unused) noexcept;
     void clear() noexcept;
 };

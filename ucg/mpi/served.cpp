@@ -57,6 +57,8 @@ bool is_shortage(ucs_status_t why) noexcept {
 // How far a rank has come with a communicator of its own.
 enum class readiness : int { nothing, found, group };
 
+// Numbers of groups go up to here, so that siblings have some as well.
+constexpr int last_number = INT_MAX - 2 * group::most_siblings;
 // The highest number of a group that this rank has heard of.
 std::atomic<int> highest_number{0};
 
@@ -71,18 +73,18 @@ struct agreement {
 // in collectives that need this rank before they come here, so everything moves on meanwhile. The
 // call is the MPI's blocking one: the non-blocking one costs several times as much.
 agreement agreed(MPI_Comm comm, readiness mine, int spare = 0) noexcept {
-    const int next = highest_number.load(std::memory_order_relaxed) + 1;
+    const int next = std::min(highest_number.load(std::memory_order_relaxed), last_number) + 1;
     const int own[] = {static_cast<int>(mine), spare, -spare, -next};
     int least[] = {0, 0, 0, 0};
     if (away([&] { return PMPI_Allreduce(own, least, 4, MPI_INT, MPI_MIN, comm); }) != MPI_SUCCESS)
         return {};
     const int number = -least[3];
     int known = highest_number.load(std::memory_order_relaxed);
-    const int last = number + group::most_siblings;
+    const auto least_ready = static_cast<readiness>(least[0]);
+    const int last = number + (least_ready == readiness::group ? group::most_siblings : 0);
     while (known < last && !highest_number.compare_exchange_weak(known, last)) {
     }
-    return {static_cast<readiness>(least[0]), least[1] != 0 && least[1] == -least[2], least[2] != 0,
-            number};
+    return {least_ready, least[1] != 0 && least[1] == -least[2], least[2] != 0, number};
 }
 
 }  // namespace
@@ -170,7 +172,8 @@ bool served::find_group() noexcept {
     // Where some rank has no object, it would ask again in its next call: so do all.
     if (all.least == readiness::nothing) return false;
     refused_ = reason::no_group;
-    if (all.least != readiness::group || !complete_group(all.number)) return false;
+    if (all.least != readiness::group || all.number > last_number || !complete_group(all.number))
+        return false;
     refused_ = reason::none;
     if (members_.rank == 0) statistics().count_group(groups::made);
     return true;
@@ -188,7 +191,7 @@ void served::begin_group(const std::vector<int>& members) noexcept try {
     ucg_group_params_t params = UCG_GROUP_PARAMS_INIT;
     params.oob = &oob;
     params.timeout = 1e9;  // as long as MPI would wait
-    params.siblings = group::count_of(members);
+    params.siblings = std::min(group::count_of(members), unsigned{group::most_siblings});
     made->set_members(members);
     if (ucg_group_create(library().context, &params, &made->handle) != UCS_OK) {
         made->handle = nullptr;
