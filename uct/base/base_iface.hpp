@@ -29,9 +29,6 @@ public:
     [[nodiscard]] const resource& where() const noexcept { return where_; }
     // For lines about what a peer sent or did wrong.
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
-    // For lines about peers that cannot be connected to: a stranger's address may lead to any
-    // number of them.
-    [[nodiscard]] ucs::log::throttle& not_connected() noexcept { return not_connected_; }
 
 protected:
     friend class base_ep;
@@ -97,7 +94,6 @@ private:
     failed_list failures_;       // to be told
     bool asleep_ = false;        // since arm(); ends with the first thing that wakes
     std::uint64_t dropped_ = 0;  // messages that no handler wanted
-    ucs::log::throttle not_connected_;
     ucs::log::throttle own_rejected_;
     ucs::log::throttle& rejected_;
 };

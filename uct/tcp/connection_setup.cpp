@@ -177,8 +177,8 @@ void connection::on_refusal(wire::refusal_reason reason) {
             attempt_failed("greeting", EALREADY);
             break;
         default:
-            owner_.not_connected().error(log, "{} refused the connection: {}", peer_name(),
-                                         explain_refusal(reason));
+            ucs::log::error(log, "{} refused the connection: {}", peer_name(),
+                            explain_refusal(reason));
             fail(UCS_ERR_UNREACHABLE);
     }
 }
@@ -194,14 +194,13 @@ void connection::attempt_failed(const char* what, int error) {
         return;
     }
     if (final_error || ++attempts_ > owner_.options().max_connect_attempts) {
-        owner_.not_connected().error(log, "{} to {}: {}; given up after {} attempts", what,
-                                     peer_name(), error_text(error), std::max(attempts_, 1U));
+        ucs::log::error(log, "{} to {}: {}; given up after {} attempts", what, peer_name(),
+                        error_text(error), std::max(attempts_, 1U));
         fail(UCS_ERR_UNREACHABLE);
         return;
     }
     if (out_of_something(error) && attempts_ == 1) {
-        owner_.not_connected().warn(log, "{} to {}: {}; trying again", what, peer_name(),
-                                    error_text(error));
+        ucs::log::warn(log, "{} to {}: {}; trying again", what, peer_name(), error_text(error));
     }
     if (move(event::gave_way)) {
         retry_after(std::min(longest_pause, (10 * millisecond) << std::min(attempts_, 7U)));

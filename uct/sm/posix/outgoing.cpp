@@ -23,8 +23,7 @@ bool is_full(int error) noexcept {
 }  // namespace
 
 outgoing::outgoing(segment memory, ucs::unique_fd memfd, ucs::unique_fd socket, const hello& said,
-                   std::uint64_t own_socket_id, const listener_identity& receiver,
-                   ucs::log::throttle& complaints) noexcept
+                   std::uint64_t own_socket_id, const listener_identity& receiver) noexcept
     : memory_(std::move(memory)),
       memfd_(std::move(memfd)),
       socket_(std::move(socket)),
@@ -33,13 +32,11 @@ outgoing::outgoing(segment memory, ucs::unique_fd memfd, ucs::unique_fd socket, 
       exchange_(
           receiver.secret.as_key(),
           connection_name{.receiver = receiver.socket_id, .sender = own_socket_id}.as_bytes()),
-      hello_(said),
-      complaints_(complaints) {}
+      hello_(said) {}
 
 ucs::result<std::unique_ptr<outgoing>> outgoing::create(const ring_geometry& geometry,
                                                         std::uint64_t own_socket_id,
-                                                        const listener_identity& receiver,
-                                                        ucs::log::throttle& complaints) {
+                                                        const listener_identity& receiver) {
     auto memory = segment::create(geometry.segment_size());
     if (!memory) return memory.status();
     ucs::unique_fd socket = make_socket();
@@ -54,9 +51,9 @@ ucs::result<std::unique_ptr<outgoing>> outgoing::create(const ring_geometry& geo
     said.bulk_size = geometry.bulk_size;
     said.max_message = geometry.max_message;
     said.segment_size = geometry.segment_size();
-    std::unique_ptr<outgoing> made(
-        new (std::nothrow) outgoing(std::move(memory->memory), std::move(memory->fd),
-                                    std::move(socket), said, own_socket_id, receiver, complaints));
+    std::unique_ptr<outgoing> made(new (std::nothrow)
+                                       outgoing(std::move(memory->memory), std::move(memory->fd),
+                                                std::move(socket), said, own_socket_id, receiver));
     if (made != nullptr) return made;
     ucs::log::error(posix_log, "no connection to the abstract socket hawser-posix-{:016x}: {}",
                     receiver.socket_id, ucs_status_string(UCS_ERR_NO_MEMORY));
@@ -93,8 +90,7 @@ ucs_status_t outgoing::connect() {
 ucs_status_t outgoing::note_silence() {
     if (step_ == step::connect) return note_full_queue();
     if (++silent_looks_ < most_silent_looks) return UCS_OK;
-    complaints_.warn(posix_log, "pid {}: does not accept the connection for too long",
-                     receiver_.pid);
+    ucs::log::warn(posix_log, "pid {}: does not accept the connection for too long", receiver_.pid);
     return UCS_ERR_ENDPOINT_TIMEOUT;
 }
 
@@ -102,14 +98,14 @@ ucs_status_t outgoing::note_full_queue() {
     const bool has_ended = receiver_.has_our_pids &&
                            ::kill(static_cast<pid_t>(receiver_.pid), 0) != 0 && errno == ESRCH;
     if (has_ended) {
-        complaints_.warn(posix_log,
-                         "pid {}: has ended, and another process has the name of its socket",
-                         receiver_.pid);
+        ucs::log::warn(posix_log,
+                       "pid {}: has ended, and another process has the name of its socket",
+                       receiver_.pid);
         return UCS_ERR_UNREACHABLE;
     }
     if (++looks_at_full_queue_ < most_looks_at_full_queue) return UCS_OK;
-    complaints_.warn(posix_log, "pid {}: the queue of its socket is full for too long",
-                     receiver_.pid);
+    ucs::log::warn(posix_log, "pid {}: the queue of its socket is full for too long",
+                   receiver_.pid);
     return UCS_ERR_ENDPOINT_TIMEOUT;
 }
 
@@ -121,11 +117,10 @@ ucs_status_t outgoing::check_listener() {
         found->is_own_user_or_root() || (receiver_.has_our_uids && found->uid == receiver_.uid);
     const bool has_pid = !receiver_.has_our_pids || found->pid == static_cast<pid_t>(receiver_.pid);
     if (has_user && has_pid) return UCS_OK;
-    complaints_.warn(
-        posix_log,
-        "the abstract socket hawser-posix-{:016x} belongs to pid {} of user {} now, and "
-        "not to pid {}: the peer has ended, and nothing is sent",
-        receiver_.socket_id, found->pid, found->uid, receiver_.pid);
+    ucs::log::warn(posix_log,
+                   "the abstract socket hawser-posix-{:016x} belongs to pid {} of user {} now, and "
+                   "not to pid {}: the peer has ended, and nothing is sent",
+                   receiver_.socket_id, found->pid, found->uid, receiver_.pid);
     ucs::sys::close_aside(std::move(socket_));
     return UCS_ERR_UNREACHABLE;
 }
@@ -153,10 +148,10 @@ ucs_status_t outgoing::take_reply(std::span<const std::byte> received) {
     const auto said = parse_reply(received);
     const auto proof = said.value ? exchange_.answer(said.value->content) : std::nullopt;
     if (!proof) {
-        complaints_.warn(posix_log,
-                         "the abstract socket hawser-posix-{:016x} belongs to another process now: "
-                         "it cannot prove that it is the peer, which has ended; no message is sent",
-                         receiver_.socket_id);
+        ucs::log::warn(posix_log,
+                       "the abstract socket hawser-posix-{:016x} belongs to another process now: "
+                       "it cannot prove that it is the peer, which has ended; no message is sent",
+                       receiver_.socket_id);
         return UCS_ERR_UNREACHABLE;
     }
     hello_.proof = *proof;
@@ -189,10 +184,10 @@ ucs_status_t outgoing::lost(const char* call, int error) const {
 }
 
 ucs_status_t outgoing::failed(const char* call, int error) const {
-    complaints_.warn(posix_log, "{} to the abstract socket hawser-posix-{:016x} failed: {}", call,
-                     receiver_.socket_id,
-                     error == ECONNREFUSED ? "nobody listens there, the peer has closed or died"
-                                           : std::strerror(error));
+    ucs::log::warn(posix_log, "{} to the abstract socket hawser-posix-{:016x} failed: {}", call,
+                   receiver_.socket_id,
+                   error == ECONNREFUSED ? "nobody listens there, the peer has closed or died"
+                                         : std::strerror(error));
     return status_of_errno(error);
 }
 

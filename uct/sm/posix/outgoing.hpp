@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "ucs/log/throttle.hpp"
 #include "uct/sm/posix/segment.hpp"
 #include "uct/sm/posix/socket.hpp"
 
@@ -27,12 +26,10 @@ struct listener_identity {
 // endpoint is destroyed before the introduction worked. Owner context.
 class outgoing {
 public:
-    // To the receiver's socket; replies come to `own_socket_id`. Failures are logged; those of the
-    // introduction by `complaints`, which outlives this object.
+    // To the receiver's socket; replies come to `own_socket_id`. Failures are logged.
     static ucs::result<std::unique_ptr<outgoing>> create(const ring_geometry& geometry,
                                                          std::uint64_t own_socket_id,
-                                                         const listener_identity& receiver,
-                                                         ucs::log::throttle& complaints);
+                                                         const listener_identity& receiver);
 
     // Introduces the ring, as far as that goes without waiting. UCS_OK: done. UCS_INPROGRESS: call
     // again, when the socket is readable if awaits_reply(), else after a while: a queue of the
@@ -72,8 +69,7 @@ private:
     static constexpr unsigned most_looks_at_full_queue = 120;
 
     outgoing(segment memory, ucs::unique_fd memfd, ucs::unique_fd socket, const hello& said,
-             std::uint64_t own_socket_id, const listener_identity& receiver,
-             ucs::log::throttle& complaints) noexcept;
+             std::uint64_t own_socket_id, const listener_identity& receiver) noexcept;
     ucs_status_t connect();
     ucs_status_t note_full_queue();
     [[nodiscard]] ucs_status_t check_listener();
@@ -96,7 +92,6 @@ private:
     unsigned silent_looks_ = 0;
     unsigned looks_at_full_queue_ = 0;
     std::vector<completion*> flushes_;
-    ucs::log::throttle& complaints_;
 };
 
 }  // namespace uct::posix

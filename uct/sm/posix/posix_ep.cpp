@@ -39,8 +39,7 @@ const posix_iface& posix_ep::owner() const noexcept {
 }
 
 ucs_status_t posix_ep::connect() noexcept {
-    auto made = outgoing::create(owner().geometry(), owner().socket_id(), receiver_,
-                                 owner().not_connected());
+    auto made = outgoing::create(owner().geometry(), owner().socket_id(), receiver_);
     if (!made) {
         owner().turn_away(receiver_.socket_id);
         fail(made.status());
