@@ -16,14 +16,6 @@
 
 namespace ucp {
 
-namespace {
-
-// A value of peer::rma_dropped_, the only one that may go again.
-constexpr const char* unknown_process =
-    "it has not shown yet that it is the process that its address names";
-
-}  // namespace
-
 peer::peer(worker& owner, const ucs::security::public_key& identity, source from,
            std::vector<std::byte> packed_address)
     : owner_(owner),
@@ -119,9 +111,10 @@ ucs_status_t peer::make_lanes(wireup::pairs which) {
         return make_lanes(which);  // ends: every turn excludes one more
     }
     shared_lane_ = chosen.rma && am_attr().keyed && chosen.rma->resource == am_.resource;
-    if (chosen.rma && !shared_lane_ && rma_dropped_ == nullptr && !open(*chosen.rma, rma_))
-        rma_dropped_ = "its endpoint could not be made";
-    if (rma_dropped_ == nullptr && reaches_unknown_process()) rma_dropped_ = unknown_process;
+    const bool opens_rma = chosen.rma && !shared_lane_ && rma_state_ == rma_state::usable;
+    if (opens_rma && !open(*chosen.rma, rma_)) rma_state_ = rma_state::no_endpoint;
+    if (rma_state_ == rma_state::usable && reaches_unknown_process())
+        rma_state_ = rma_state::process_not_shown;
     choose_protocols();
     if (!chosen.paired && last_attempt_ != 0) tell_without_pairs(*am_.endpoint);
     return UCS_OK;
@@ -176,7 +169,7 @@ bool peer::reaches_unknown_process() const noexcept {
 void peer::learn_process(pid_t shown) noexcept {
     if (shown == 0) return;
     process_ = shown;
-    if (rma_dropped_ != unknown_process) return;
+    if (rma_state_ != rma_state::process_not_shown) return;
     if (reaches_unknown_process()) {
         ucs::log::info(wireup_log,
                        "worker {:x} is process {}, and its address names another one for access to "
@@ -184,7 +177,7 @@ void peer::learn_process(pid_t shown) noexcept {
                        uid_, shown);
         return;
     }
-    rma_dropped_ = nullptr;
+    rma_state_ = rma_state::usable;
     choose_protocols_again();
 }
 
@@ -266,19 +259,19 @@ void peer::disconnect() noexcept {
     close_rails();
     close(am_);
     close(rma_);
-    if (rma_dropped_ == unknown_process) rma_dropped_ = nullptr;
+    if (rma_state_ == rma_state::process_not_shown) rma_state_ = rma_state::usable;
     if (pairing_ == nullptr) return;
     close(pairing_->bootstrap);
     stop_keeping();
     pairing_.reset();
 }
 
-void peer::drop_rma(const char* why) noexcept {
-    if (rma_.endpoint == nullptr || rma_dropped_ != nullptr) return;
-    rma_dropped_ = why;
+void peer::drop_rma(rma_state why) noexcept {
+    if (rma_.endpoint == nullptr || rma_state_ != rma_state::usable) return;
+    rma_state_ = why;
     owner_.count(activity::refused_reads);
     ucs::log::info(wireup_log, "worker {:x}: {} is not used any more: {}; data is copied instead",
-                   uid_, owner_.owner().resources()[rma_.resource].where.transport, why);
+                   uid_, owner_.owner().resources()[rma_.resource].where.transport, text_of(why));
     choose_protocols_again();
 }
 
@@ -300,7 +293,9 @@ bool peer::may_change_lane() const noexcept {
 
 void peer::lane_failed(const uct::ep& which, ucs_status_t status) noexcept {
     if (&which == rma_.endpoint.get()) {
-        drop_rma(ucs_status_string(status));
+        ucs::log::debug(wireup_log, "worker {:x}: the lane for memory access failed: {}", uid_,
+                        ucs_status_string(status));
+        drop_rma(rma_state::endpoint_failed);
         return;
     }
     for (std::size_t i = 0; i < more_rails_.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "ucp/address/address.hpp"
 #include "ucp/core/control.hpp"
 #include "ucp/core/ep.hpp"
+#include "ucp/core/rma_state.hpp"
 #include "ucp/core/shared_limit.hpp"
 #include "ucp/core/uninvited.hpp"
 #include "ucp/rma/striped.hpp"
@@ -111,7 +112,7 @@ public:
     }
     // nullptr: there is none, or the system refused to use it. May be that of messages.
     [[nodiscard]] uct::ep* rma() const noexcept {
-        return rma_dropped_ == nullptr ? memory_lane().endpoint.get() : nullptr;
+        return rma_state_ == rma_state::usable ? memory_lane().endpoint.get() : nullptr;
     }
     [[nodiscard]] uct::ep& rma_lane() const noexcept { return *memory_lane().endpoint; }
     // What its keys call the device that this lane reaches, where it needs one.
@@ -184,9 +185,8 @@ public:
     [[nodiscard]] const uct::iface_attr& am_attr() const noexcept;
     [[nodiscard]] const uct::iface_attr& rma_attr() const noexcept;  // only with rma()
 
-    // Single copy was refused by the system: receivers ask for the data instead, from now on. `why`
-    // is kept.
-    void drop_rma(const char* why) noexcept;
+    // Single copy does not work: receivers ask for the data instead, from now on.
+    void drop_rma(rma_state why) noexcept;
 
     // A proven connection message of the worker came from this process of the host, as the kernel
     // says. Single copies begin with it if they reach that process. 0: nobody knows.
@@ -410,10 +410,10 @@ private:
     ucs::datastruct::auto_list<striped_access, &striped_access::peer_hook> striped_;
     bool shared_lane_ = false;                  // am_ reaches memory, too
     std::unique_ptr<wireup::pairing> pairing_;  // nullptr: the lanes do not come in pairs
-    std::uint64_t last_attempt_ = 0;     // that we asked for, or answered, and have not taken back
-    const char* rma_dropped_ = nullptr;  // why there is no single copy now
-    pid_t process_ = 0;                  // that the worker runs in; 0: not known
-    std::uint64_t connection_ = 0;       // by which it has connected; 0: not known
+    std::uint64_t last_attempt_ = 0;  // that we asked for, or answered, and have not taken back
+    rma_state rma_state_ = rma_state::usable;
+    pid_t process_ = 0;             // that the worker runs in; 0: not known
+    std::uint64_t connection_ = 0;  // by which it has connected; 0: not known
     const protocol_table* protocols_ = nullptr;
     struct excluded {
         std::size_t resource;

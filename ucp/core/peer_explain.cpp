@@ -56,7 +56,7 @@ std::vector<peer::lane_in_use> peer::lanes_in_use() const {
                         each.endpoint.get()});
     };
     add(am_, shared_lane_ ? "am, rma" : "am");
-    add(rma_, rma_dropped_ == nullptr ? "rma" : "rma (not used)");
+    add(rma_, rma_state_ == rma_state::usable ? "rma" : "rma (not used)");
     for (const lane& each : more_rails_)
         add(each, "rma");
     if (pairing_ != nullptr) add(pairing_->bootstrap, "connects");
@@ -83,7 +83,8 @@ std::string peer::explain_transports() const {
     std::string text = "# Why these transports:\n";
     for (const std::string& line : why_each(select_lanes_to(*remote, wireup::pairs::allowed)))
         text += fmt::format("#   {}\n", line);
-    if (rma_dropped_ != nullptr) text += fmt::format("#   memory access: {}\n", rma_dropped_);
+    if (rma_state_ != rma_state::usable)
+        text += fmt::format("#   memory access: {}\n", text_of(rma_state_));
     return text;
 }
 

@@ -89,7 +89,7 @@ void copied(uct::completion& parts) noexcept {
         request::of(*boost::intrusive::get_parent_from_member(&parts, &send_state::parts));
     const ucs_status_t status = parts.status;
     if (status == UCS_ERR_UNSUPPORTED && !send.state.send.aborted) {
-        send.via->remote().drop_rma("the system refused access to the peer's memory");
+        send.via->remote().drop_rma(rma_state::refused);
         return use_messages(send);
     }
     if (mem::is_out_of_devices_reach(status) && !send.state.send.aborted) {

@@ -126,7 +126,7 @@ void stream_instead(request& receive) {
 }
 
 void fall_back(request& receive) {
-    receive.via->remote().drop_rma("the system refused access to the peer's memory");
+    receive.via->remote().drop_rma(rma_state::refused);
     stream_instead(receive);
 }
 
