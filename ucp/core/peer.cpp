@@ -160,21 +160,19 @@ void peer::choose_protocols_again() noexcept {
         each.refresh_protocols();
 }
 
-bool peer::reaches_unknown_process() const noexcept {
-    if (rma_.endpoint == nullptr) return false;
-    const pid_t claimed = rma_.endpoint->claimed_process();
-    return claimed != 0 && claimed != process_;
+bool peer::reaches_unknown_process() noexcept {
+    return rma_.endpoint != nullptr && !rma_.endpoint->bind_to(process_);
 }
 
-void peer::learn_process(pid_t shown) noexcept {
-    if (shown == 0) return;
+void peer::learn_process(const ucs::sys::process_identity& shown) noexcept {
+    if (shown.pid == 0) return;
     process_ = shown;
     if (rma_state_ != rma_state::process_not_shown) return;
     if (reaches_unknown_process()) {
         ucs::log::info(wireup_log,
                        "worker {:x} is process {}, and its address names another one for access to "
                        "memory: data is copied through messages",
-                       uid_, shown);
+                       uid_, shown.pid);
         return;
     }
     rma_state_ = rma_state::usable;

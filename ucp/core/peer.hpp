@@ -189,8 +189,8 @@ public:
     void drop_rma(rma_state why) noexcept;
 
     // A proven connection message of the worker came from this process of the host, as the kernel
-    // says. Single copies begin with it if they reach that process. 0: nobody knows.
-    void learn_process(pid_t shown) noexcept;
+    // says. Single copies begin with it if they reach that process. None: nobody knows.
+    void learn_process(const ucs::sys::process_identity& shown) noexcept;
 
     // A proven connection message of the worker came by this connection of an interface.
     void learn_connection(std::uint64_t number) noexcept { connection_ = number; }
@@ -324,7 +324,7 @@ private:
     static void take_queue(wireup::pairing& from, held_list& into) noexcept;
     void choose_protocols();
     void choose_protocols_again() noexcept;
-    [[nodiscard]] bool reaches_unknown_process() const noexcept;
+    [[nodiscard]] bool reaches_unknown_process() noexcept;
     [[nodiscard]] bool wanted() const noexcept;
     [[nodiscard]] bool in_use() const noexcept;
     void reconnect(wireup::pairs which) noexcept;
@@ -412,8 +412,8 @@ private:
     std::unique_ptr<wireup::pairing> pairing_;  // nullptr: the lanes do not come in pairs
     std::uint64_t last_attempt_ = 0;  // that we asked for, or answered, and have not taken back
     rma_state rma_state_ = rma_state::usable;
-    pid_t process_ = 0;             // that the worker runs in; 0: not known
-    std::uint64_t connection_ = 0;  // by which it has connected; 0: not known
+    ucs::sys::process_identity process_;  // that the worker runs in; none: not known
+    std::uint64_t connection_ = 0;        // by which it has connected; 0: not known
     const protocol_table* protocols_ = nullptr;
     struct excluded {
         std::size_t resource;

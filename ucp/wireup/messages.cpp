@@ -44,8 +44,8 @@ bool take_flag(wireup_type& type, std::uint8_t flag) {
 
 // Facts about a proven message that its header does not hold.
 struct arrival_facts {
-    bool full = false;             // the sender has no room for more than it has asked for
-    pid_t process = 0;             // that sent it, as the kernel says; 0: not known
+    bool full = false;                     // the sender has no room for more than it has asked for
+    ucs::sys::process_identity process{};  // that sent it, as the kernel says; none: not known
     std::uint64_t connection = 0;  // by which it came, see uct::iface::connection_of; 0: not known
 };
 
@@ -57,13 +57,14 @@ void note(const ep& to, const arrival_facts& facts) {
     if (facts.connection != 0) to.remote().learn_connection(facts.connection);
 }
 
-pid_t sender_process(const worker& owner, const uct::peer_bytes& message) {
+ucs::sys::process_identity sender_process(const worker& owner, const uct::peer_bytes& message) {
     for (std::size_t i = 0; i < owner.interface_count(); ++i) {
         const uct::iface* const each = owner.interface(i);
-        const pid_t shown = each == nullptr ? 0 : each->sender_process(message);
-        if (shown != 0) return shown;
+        if (each == nullptr) continue;
+        const auto shown = each->sender_process(message);
+        if (shown.pid != 0) return shown;
     }
-    return 0;
+    return {};
 }
 
 wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {

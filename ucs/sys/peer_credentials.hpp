@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "ucs/sys/process.hpp"
+
 namespace ucs::sys {
 
 // The kernel recorded it when the peer called connect() or listen(), and translates it into the
@@ -24,5 +26,11 @@ struct peer_credentials {
 // whichever side has connected: the name of a socket proves nothing, since any process may bind it
 // after its owner has ended. Nothing: the system does not tell, and errno says why. Any thread.
 [[nodiscard]] std::optional<peer_credentials> read_peer_credentials(int socket) noexcept;
+
+// The process that called connect() or listen(), if it lives: the socket may be in the hands of a
+// child of it by now, and its process id in those of anybody. None as well without memory or a
+// descriptor. Before Linux 6.5 nobody tells whether it lives, and the process that has its id now
+// is taken for it. Any thread.
+[[nodiscard]] process_identity identify_living_peer(int socket) noexcept;
 
 }  // namespace ucs::sys

@@ -20,6 +20,12 @@ namespace ucs::sys {
 [[nodiscard]] std::uint64_t net_namespace() noexcept;
 [[nodiscard]] std::uint64_t ipc_namespace() noexcept;
 
+// One process for ever: its id may be another one's later. An id of 0: none.
+struct process_identity {
+    pid_t pid = 0;
+    std::uint64_t start_time = 0;
+};
+
 // When a process began, in clock ticks after boot: with the process id it names one process for
 // ever. Nothing when there is no such process to see.
 [[nodiscard]] std::optional<std::uint64_t> start_time(pid_t process);

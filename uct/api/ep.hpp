@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "ucs/sys/process.hpp"
 #include "ucs/vfs/directory.hpp"
 #include "uct/api/atomic.hpp"
 #include "uct/api/memory.hpp"
@@ -119,10 +120,11 @@ public:
     // 0. 0: the transport cannot tell. May be a system call.
     [[nodiscard]] virtual std::uint64_t received() const noexcept { return 0; }
 
-    // The process on this host whose memory this endpoint reaches because the peer's address names
-    // it. The address may name any process, so the caller uses the endpoint only once
-    // iface::sender_process has shown that the peer is that process. 0: nothing of the kind.
-    [[nodiscard]] virtual pid_t claimed_process() const noexcept { return 0; }
+    // Where attr().claims_process, the endpoint reaches the memory of the process that the peer's
+    // address names, which may be any. So the caller uses it only once this has returned true for
+    // the process that iface::sender_process has shown to be the peer. False: the address names
+    // another one, or none was shown.
+    [[nodiscard]] virtual bool bind_to(const ucs::sys::process_identity&) noexcept { return true; }
 
     // Looks once whether the peer still answers; the owner calls it again and again. A peer that
     // owes an answer at each of several looks in a row, and gave none in between, is lost: the

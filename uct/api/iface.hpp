@@ -52,7 +52,7 @@ struct iface_attr {
     bool atomics_of_processor = false;  // see ep::atomic
     bool lands = false;                 // uses am_handler::locate
     bool checked = false;               // wants ep::check
-    bool claims_process = false;        // its endpoints have an ep::claimed_process
+    bool claims_process = false;        // its endpoints need ep::bind_to
     bool shows_processes = false;       // has iface::sender_process
     bool keeps_descriptor = false;      // an endpoint keeps a descriptor open while it is connected
 };
@@ -140,9 +140,12 @@ public:
     // not at all. Lives as long as the interface.
     [[nodiscard]] virtual memory_domain* domain() noexcept { return nullptr; }
 
-    // The process that sent a message which is being delivered, as the kernel says. 0: the message
-    // is not of this interface, or the transport cannot tell.
-    [[nodiscard]] virtual pid_t sender_process(const peer_bytes&) const noexcept { return 0; }
+    // The living process that sent a message which is being delivered, as the kernel says. None:
+    // the message is not of this interface, or the transport cannot tell.
+    [[nodiscard]] virtual ucs::sys::process_identity sender_process(
+        const peer_bytes&) const noexcept {
+        return {};
+    }
 
     // Returns the number of the connection by which a message came that is being delivered;
     // `message` is the message or a part of it. No other connection of this process has that

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <new>
 
 #include "uct/sm/cma/log.hpp"
 
@@ -15,14 +16,37 @@ cma_ep::cma_ep(base_iface& owner, const sm::cma_address& peer, std::size_t limit
 
 ucs_status_t cma_ep::get_zcopy(std::span<const iov> into, const remote_place& from, completion*) {
     if (refused_) return UCS_ERR_UNSUPPORTED;
-    return judge(read_remote(peer_, from.address, into, limit_), "process_vm_readv", from.address,
-                 total_length(into));
+    const copy_outcome outcome = is_in_new_hands() ? copy_outcome{copy_outcome::kind::stranger}
+                                                   : read_remote(peer_, from.address, into, limit_);
+    return judge(outcome, "process_vm_readv", from.address, total_length(into));
 }
 
 ucs_status_t cma_ep::put_zcopy(std::span<const iov> from, const remote_place& to, completion*) {
     if (refused_) return UCS_ERR_UNSUPPORTED;
-    return judge(write_remote(peer_, to.address, from, limit_), "process_vm_writev", to.address,
-                 total_length(from));
+    const copy_outcome outcome = is_in_new_hands() ? copy_outcome{copy_outcome::kind::stranger}
+                                                   : write_remote(peer_, to.address, from, limit_);
+    return judge(outcome, "process_vm_writev", to.address, total_length(from));
+}
+
+bool cma_ep::bind_to(const ucs::sys::process_identity& shown) noexcept {
+    if (shown.pid != peer_.pid) return false;
+    start_time_ = shown.start_time;
+    next_look_ = 0;
+    return true;
+}
+
+// The peer chose the cookie, and may have guessed what another process holds in its memory. So the
+// kernel is asked for the process as well, once in a while because that takes long: until an id is
+// used again, thousands of others are.
+bool cma_ep::is_in_new_hands() noexcept try {
+    constexpr ucs::time::nanoseconds pause = 50 * ucs::time::millisecond;
+    if (start_time_ == 0) return false;
+    const ucs::time::nanoseconds now = ucs::time::now();
+    if (now < next_look_) return false;
+    next_look_ = now + pause;
+    return ucs::sys::start_time(peer_.pid) != start_time_;
+} catch (const std::bad_alloc&) {
+    return true;
 }
 
 ucs_status_t cma_ep::judge(const copy_outcome& outcome, const char* call,

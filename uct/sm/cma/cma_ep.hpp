@@ -1,6 +1,7 @@
 // Reads and writes the memory of one process.
 #pragma once
 
+#include "ucs/time/clock.hpp"
 #include "uct/base/base_ep.hpp"
 #include "uct/sm/base/address.hpp"
 #include "uct/sm/cma/remote_copy.hpp"
@@ -19,7 +20,7 @@ public:
     ucs_status_t put_zcopy(std::span<const iov> from, const remote_place& to,
                            completion* done) override;
 
-    [[nodiscard]] pid_t claimed_process() const noexcept override { return peer_.pid; }
+    [[nodiscard]] bool bind_to(const ucs::sys::process_identity& shown) noexcept override;
     [[nodiscard]] std::string peer_name() const override;
     void describe(ucs::vfs::directory& into) const override;
 
@@ -27,8 +28,12 @@ private:
     ucs_status_t judge(const copy_outcome& outcome, const char* call, std::uint64_t remote_address,
                        std::size_t length);
 
+    [[nodiscard]] bool is_in_new_hands() noexcept;
+
     const remote_process peer_;
     const std::size_t limit_;
+    std::uint64_t start_time_ = 0;  // of the process that it is bound to
+    ucs::time::nanoseconds next_look_ = 0;
     bool refused_ = false;
 };
 

@@ -165,9 +165,10 @@ const incoming* posix_iface::sender_of(const peer_bytes& message) const noexcept
     return sender == rings_.end() ? nullptr : sender->get();
 }
 
-pid_t posix_iface::sender_process(const peer_bytes& message) const noexcept {
+ucs::sys::process_identity posix_iface::sender_process(const peer_bytes& message) const noexcept {
     const incoming* const sender = sender_of(message);
-    return sender == nullptr ? 0 : sender->peer().pid;
+    if (sender == nullptr) return {};
+    return ucs::sys::identify_living_peer(sender->socket());
 }
 
 std::uint64_t posix_iface::connection_of(const peer_bytes& message) const noexcept {

@@ -39,7 +39,8 @@ public:
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const override;
     ucs::result<std::unique_ptr<ep>> create_ep(std::span<const std::byte> address) override;
     [[nodiscard]] memory_domain* domain() noexcept override { return &blocks_; }
-    [[nodiscard]] pid_t sender_process(const peer_bytes& message) const noexcept override;
+    [[nodiscard]] ucs::sys::process_identity sender_process(
+        const peer_bytes& message) const noexcept override;
     [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept override;
     bool end_connection(std::uint64_t number, ucs_status_t status) noexcept override;
     void describe(ucs::vfs::directory& into) const override;

@@ -1,5 +1,6 @@
 #include "ucs/sys/peer_credentials.hpp"
 
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -84,4 +85,53 @@ TEST_CASE("peer credentials: a listener of another user is seen as that", "[ucs]
     CHECK(peer->uid == stranger);
     CHECK_FALSE(peer->is_own_user());
     CHECK_FALSE(peer->is_own_user_or_root());
+}
+
+TEST_CASE("peer credentials: a process that left its socket to a child is not alive",
+          "[ucs][sys]") {
+    const abstract_name name("hawser-test-living-peer");
+    const unique_fd listener = make_socket();
+    REQUIRE(::bind(listener.get(), name.get(), name.length) == 0);
+    REQUIRE(::listen(listener.get(), 1) == 0);
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    unique_fd ours(ends[0]);
+    unique_fd theirs(ends[1]);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        ours.reset();
+        const unique_fd socket = make_socket();
+        if (::connect(socket.get(), name.get(), name.length) != 0) ::_exit(1);
+        // The grandchild keeps the socket until the test closes its end of the pair.
+        const pid_t heir = ::fork();
+        char byte = 'x';
+        if (heir == 0) {
+            while (::recv(theirs.get(), &byte, 1, MSG_PEEK) > 0)
+                ::sched_yield();
+        } else if (heir > 0) {
+            static_cast<void>(::send(theirs.get(), &byte, 1, 0));
+            static_cast<void>(::recv(theirs.get(), &byte, 1, 0));
+        }
+        ::_exit(heir < 0 ? 1 : 0);
+    }
+    theirs.reset();
+    const unique_fd accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    REQUIRE(accepted);
+    char byte = 0;
+    REQUIRE(::recv(ours.get(), &byte, 1, 0) == 1);
+    const sys::process_identity alive = sys::identify_living_peer(accepted.get());
+    CHECK(alive.pid == child);
+    CHECK(alive.start_time == sys::start_time(child));
+    REQUIRE(::send(ours.get(), &byte, 1, 0) == 1);
+    // While nobody has waited for it, its id is not given to others.
+    siginfo_t ended{};
+    REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+    CHECK(sys::start_time(child) == alive.start_time);
+    CHECK(sys::identify_living_peer(accepted.get()).pid == 0);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(sys::read_peer_credentials(accepted.get())->pid == child);
+    CHECK(sys::identify_living_peer(accepted.get()).pid == 0);
 }
