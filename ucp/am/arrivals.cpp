@@ -295,12 +295,31 @@ bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
 void am_receiver::charge(am_block& block, peer& sender, std::uint64_t bytes) noexcept {
     block.sender = &sender;
     block.charged = bytes;
+    sender.hold();
     arriving_.take(sender.arriving_share, bytes);
 }
 
 void am_receiver::discharge(am_block& block) noexcept {
     peer* const sender = std::exchange(block.sender, nullptr);
-    if (sender != nullptr) arriving_.give_back(sender->arriving_share, block.charged);
+    if (sender == nullptr) return;
+    arriving_.give_back(sender->arriving_share, block.charged);
+    sender->release();
+}
+
+void am_receiver::move_charge(peer& sender, am_block& block) noexcept {
+    if (block.sender == nullptr) return;
+    discharge(block);
+    charge(block, sender, block.charged);
+}
+
+void am_receiver::charge_to(peer& sender, const assembly& begun) noexcept {
+    if (begun.block != nullptr) move_charge(sender, *begun.block);
+}
+
+void am_receiver::charge_to(peer& sender, const request& receive) noexcept {
+    const bool is_fetch =
+        receive.kind == request_kind::recv_data && receive.callback.recv_data == fetched;
+    if (is_fetch) move_charge(sender, *static_cast<am_block*>(receive.user_data));
 }
 
 // Peers announce as many as they like, and memory for each is taken at once.

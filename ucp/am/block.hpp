@@ -31,7 +31,7 @@ struct alignas(16) am_block : kept_announcement {
     ucs_status_t lost_by = UCS_OK;  // the sender of what was announced is gone
     bool recycled = false;          // goes back to the pool's spare ones
     std::uint32_t shift = 0;        // from the begin of the allocation to the block
-    peer* sender = nullptr;         // takes up a part of a limit as long as not all data is here
+    peer* sender = nullptr;         // held; its share counts the block until all data is here
     std::uint64_t charged = 0;      // bytes of that limit
     ucs::datastruct::auto_unlink_hook kept_hook;
 

@@ -40,6 +40,9 @@ public:
     // the program. It is taken at the beginning of each. All peers may take up half of the memory
     // that the process may use.
     [[nodiscard]] shared_limit& arriving() noexcept { return arriving_; }
+    // The share of this peer counts a message that has begun, instead of that of the peer before.
+    void charge_to(peer& sender, const assembly& begun) noexcept;
+    void charge_to(peer& sender, const request& receive) noexcept;
 
     // Blocks that the program has.
     [[nodiscard]] std::size_t kept_count() const noexcept;
@@ -71,6 +74,7 @@ private:
     [[nodiscard]] bool make_room(peer& sender, std::uint64_t bytes);
     void charge(am_block& block, peer& sender, std::uint64_t bytes) noexcept;
     void discharge(am_block& block) noexcept;
+    void move_charge(peer& sender, am_block& block) noexcept;
     void whole(am_block& block);
     ucs_status_t call(const am_handler& to, const arrival& what, void* data, std::size_t length,
                       std::uint64_t attributes);

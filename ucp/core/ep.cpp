@@ -219,7 +219,13 @@ void ep::bind(peer& to) noexcept {
     watch_peer();
 }
 
+// A peer that knows the endpoint's id may have sent messages before it has proven who it is. An
+// uninvited endpoint never moves: the request that makes it also connects it.
 void ep::move_to(peer& to) noexcept {
+    for (const assembly& each : half)
+        owner_.messages().charge_to(to, each);
+    for (const request& each : recvs_)
+        owner_.messages().charge_to(to, each);
     remote_->detach(*this);
     remote_ = &to;
     budget_ = &to.budget();

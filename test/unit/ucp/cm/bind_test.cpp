@@ -273,3 +273,42 @@ TEST_CASE("a bind that comes again for a client that has failed is refused", "[c
     CHECK(answers[2].type == wire::wireup_type::refuse);
     CHECK(answers[2].peer_ep_or_number == 55);
 }
+
+TEST_CASE("messages that begin before the bind count for the server from then on", "[cm][am]") {
+    // They counted for a peer that the bind had destroyed.
+    raw_world in({});
+    const loopback_server server;
+    ucp::ep& client = server.client_of(in);
+    in.worker->messages().set_handler(
+        5, {.call = [](void*, const void*, std::size_t, void*, std::size_t,
+                       const ucp_am_recv_param_t*) { return UCS_OK; },
+            .arg = nullptr,
+            .whole = true});
+    const std::uint64_t word = wire::to_what({5, 0, 0});
+    const bool announces = GENERATE(false, true);
+    if (announces) {
+        in.peer.send(wire::am_rts, wire::rts_header{word, 100, client.id(), 9, 0, 0});
+    } else {
+        in.peer.send(wire::am_first, wire::eager_first_header{word, 100, client.id(), 1, 0},
+                     std::vector<std::byte>(10));
+    }
+    in.settle();
+    const ucp::shared_limit& limit = in.worker->messages().arriving();
+    const std::uint64_t begun = limit.used();
+    CHECK(begun > 0);
+    CHECK(client.remote().arriving_share.used() == begun);
+    in.peer.send(wire::wireup, bind_of(in, client), in.peer.address());
+    in.settle();
+    REQUIRE(client.connection() == ucp::wireup::state::ready);
+    CHECK(limit.used() == begun);
+    CHECK(client.remote().arriving_share.used() == begun);
+    if (announces) {
+        client.handle(ucp::wireup::event::peer_failure, UCS_ERR_CONNECTION_RESET);
+    } else {
+        in.peer.send(wire::eager_data, wire::eager_data_header{client.id(), 1, 10},
+                     std::vector<std::byte>(90));
+    }
+    in.settle();
+    CHECK(limit.used() == 0);
+    CHECK(client.remote().arriving_share.used() == 0);
+}
