@@ -191,7 +191,7 @@ connection* iface::find(std::uint64_t number) noexcept {
 
 bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
     connection* const ended = find(number);
-    if (ended == nullptr || ended->has_ended()) return false;
+    if (ended == nullptr || ended->where() == state::failed) return false;
     if (hot_ == ended) hot_ = nullptr;
     ended->cut_off(status);
     return true;

@@ -185,6 +185,43 @@ TEST_CASE("a new endpoint to a peer whose old connection is being drained gets a
     CHECK(a.failures == std::vector{UCS_ERR_NOT_CONNECTED});
 }
 
+TEST_CASE("a connection that is being drained can be cut off, and delivers nothing more") {
+    worker a;
+    connection_by_hand made(a);
+    REQUIRE(sent(a, *made.via, a, 1));
+    struct last_seen {
+        uct::iface* iface;
+        unsigned count = 0;
+        std::uint64_t connection = 0;
+    } seen{a.iface.get()};
+    a.iface->set_am_handler(1, {.deliver =
+                                    [](void* arg, void* data, std::size_t length) {
+                                        auto& last = *static_cast<last_seen*>(arg);
+                                        ++last.count;
+                                        last.connection = last.iface->connection_of({data, length});
+                                    },
+                                .arg = &seen});
+    const auto say = [&] {
+        const uct::tcp::wire::frame_header head{8, 1, uct::tcp::wire::frame_kind::message,
+                                                uct::tcp::wire::frame_mark};
+        bytes frame = filled(uct::tcp::wire::frame_size(8), 0);
+        std::memcpy(frame.data(), &head, sizeof head);
+        REQUIRE(::send(made.fd.get(), frame.data(), frame.size(), MSG_NOSIGNAL) ==
+                static_cast<ssize_t>(frame.size()));
+    };
+    say();
+    REQUIRE(run({&a}, [&] { return seen.count == 1; }));
+    REQUIRE(seen.connection != 0);
+    say();
+    say_and_break(made.fd, uct::tcp::wire::frame_kind::leave);
+    CHECK(send(*made.via, 2) == UCS_ERR_NO_RESOURCE);
+    CHECK(a.iface->end_connection(seen.connection, UCS_ERR_EXCEEDS_LIMIT));
+    REQUIRE(run({&a}, [&] { return !a.failures.empty(); }));
+    CHECK(a.failures == std::vector{UCS_ERR_EXCEEDS_LIMIT});
+    CHECK(seen.count == 1);
+    CHECK_FALSE(a.iface->end_connection(seen.connection, UCS_ERR_EXCEEDS_LIMIT));
+}
+
 // The kernel resets a connection that is closed with unread bytes, and forgets what it still had to
 // send: the peer got an error in place of the last messages and the goodbye.
 TEST_CASE("what was sent and the goodbye arrive although the interface closes with unread bytes") {
