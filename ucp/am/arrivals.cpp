@@ -281,7 +281,7 @@ void am_receiver::announce(const am_handler& to, const arrival& what, ep& from, 
 bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
     if (arriving_.has_room_for(bytes)) return true;
     peer* const most = owner_.find_peer_with_most(&peer::arriving_share);
-    if (most == nullptr || most == &sender || !most->hears()) return false;
+    if (most == nullptr || most == &sender) return false;
     if (most->arriving_share.used() <= sender.arriving_share.used() + bytes) return false;
     owner_.rejected().warn(proto_log,
                            "worker {:x} has begun active messages of {} bytes and not finished "

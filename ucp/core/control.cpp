@@ -50,11 +50,11 @@ control_message::control_message(peer& to, const content& what,
       length_(what.header.size() + what.body.size()),
       debtor_(what.debtor) {
     to_.hold();
-    to_.owner().note_waiting(to_, cost());
+    to_.owner().take(to_.owner().waiting(), to_.waiting_share, cost());
 }
 
 control_message::~control_message() {
-    to_.owner().note_left(to_, cost());
+    to_.owner().waiting().give_back(to_.waiting_share, cost());
     to_.answer_left(debtor_);
     to_.release();
 }

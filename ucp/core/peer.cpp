@@ -323,7 +323,7 @@ void peer::lane_lost(std::size_t resource, ucs_status_t status) noexcept {
     if (status == UCS_ERR_NO_MEMORY || !may_change_lane()) {
         // After a goodbye nobody misses anything but who still sends, and gets the error. A peer
         // that passed a limit has had its line.
-        const bool expected = status == UCS_ERR_NOT_CONNECTED || !hears_;
+        const bool expected = status == UCS_ERR_NOT_CONNECTED || !is_sent_control_;
         const auto severity = refused_hook.is_linked() ? ucs::log::level::debug
                               : expected               ? ucs::log::level::info
                                                        : ucs::log::level::warn;
@@ -402,7 +402,7 @@ bool peer::exclude(std::size_t resource, ucs_status_t failure) noexcept {
 
 void peer::fail_all(ucs_status_t status) {
     dead_ = true;
-    hears_ = false;
+    is_sent_control_ = false;
     if (!refused_hook.is_linked()) owner_.count(activity::lost_connections);
     owner_.forget(*this);
     const peer_use kept(*this);  // the last endpoint may go while we walk
@@ -431,7 +431,8 @@ void peer::fail_alive(ucs_status_t status) {
 // write no more, so that what it was to write ends, too.
 void peer::fail_for_limit() {
     const peer_use kept(*this);
-    hears_ = false;
+    is_sent_control_ = false;
+    has_passed_limit_ = true;
     refused_hook.unlink();
     drop_control();
     if (dead_) return;
@@ -537,7 +538,7 @@ void peer::drop_waiting() noexcept {
 
 bool peer::send_control(uct::am_id id, std::span<const std::byte> header,
                         std::span<const std::byte> body, std::uint64_t debtor) noexcept {
-    if (am_.endpoint == nullptr || !hears_) {
+    if (am_.endpoint == nullptr || !is_sent_control_) {
         answer_left(debtor);
         return true;
     }

@@ -217,10 +217,11 @@ public:
     // peer. No more are sent to it, and with the next progress the connection by which it sends
     // ends.
     void fail_for_limit();
-    // Returns whether control messages are sent to it: neither its lane nor a limit has failed it.
-    [[nodiscard]] bool hears() const noexcept { return hears_; }
-    // Its parts of limits that all peers share, see worker::waiting, am_receiver::arriving
-    // and worker::unread.
+    [[nodiscard]] bool has_passed_limit() const noexcept { return has_passed_limit_; }
+    // Returns whether control messages are sent to the peer: neither its lane nor a limit has
+    // failed it.
+    [[nodiscard]] bool is_sent_control() const noexcept { return is_sent_control_; }
+    // The peer's shares of worker::waiting, am_receiver::arriving and worker::unread.
     limit_share waiting_share;
     limit_share arriving_share;
     limit_share unread_share;
@@ -435,7 +436,8 @@ private:
     uct::pending_request asking_{.progress = progress_ask, .pending_hook = {}};
     unsigned references_ = 0;
     bool dead_ = false;
-    bool hears_ = true;  // control messages are sent to it
+    bool is_sent_control_ = true;
+    bool has_passed_limit_ = false;
     bool lost_control_ = false;
 };
 

@@ -15,9 +15,11 @@ private:
     std::uint64_t used_ = 0;
 };
 
-// Counts the bytes that a worker keeps for its peers: of each one, and of all together. One peer
-// that is alone may take all of it; when there is too much, the peer that takes up most has to go.
-// Owner context.
+// Counts the bytes that a worker keeps for its peers: of each one, and of all together. A single
+// peer may take all of the limit; when the limit is passed, the peer with the largest share fails.
+// Two limits cannot be counted this way: connection_shares counts by connection, because eager
+// messages name no endpoint and so no peer, and uninvited_peers counts endpoints and lanes, not
+// bytes. Owner context.
 class shared_limit {
 public:
     explicit shared_limit(std::uint64_t most) noexcept : most_(most) {}

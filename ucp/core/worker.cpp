@@ -220,7 +220,8 @@ void worker::set_turns() {
 
 unsigned worker::progress_slow(unsigned found) {
     if (matcher_->room().is_overfull()) matcher_->relieve();
-    unsigned events = fail_noted() + empty_trash() + let_go_on();
+    const unsigned failed = fail_noted() + fail_for_limits();
+    unsigned events = failed + empty_trash() + let_go_on();
     for (uct::iface* polled : slow_)
         events += polled->progress();
     visitor_.leave();  // a put that is received in place, by pieces
@@ -231,8 +232,9 @@ unsigned worker::progress_slow(unsigned found) {
         events += progress_events();
         if (found + events == 0) note_idle();
     }
-    if (!failing_peers_.empty() || !going_peers_.empty() || waiting_.is_passed() ||
-        unread_.is_passed() || matcher_->room().is_overfull())
+    // If one peer has failed for a limit, the next one may have to.
+    if (failed > 0 || !failing_peers_.empty() || !going_peers_.empty() ||
+        matcher_->room().is_overfull())
         turn_ = slow_turn_;
     return events;
 }
@@ -271,49 +273,47 @@ unsigned worker::fail_noted() {
     while (!failing_peers_.empty()) {
         peer& failing = failing_peers_.front();
         failing_peers_.pop_front();
-        if (failing.hears()) {
+        if (!failing.has_passed_limit()) {
             failing.fail_alive(UCS_ERR_NO_MEMORY);
         } else if (failing.connection() != 0) {
             end_connection(failing.connection(), UCS_ERR_EXCEEDS_LIMIT);
         }
         ++count;
     }
-    if (waiting_.is_passed()) {
-        fail_for_waiting();
-        ++count;
-    }
-    if (unread_.is_passed()) {
-        fail_for_unread();
+    return count;
+}
+
+unsigned worker::fail_for_limits() {
+    struct row {
+        const shared_limit& limit;
+        limit_share peer::*share;
+        const char* text;
+    };
+    const row rows[] = {
+        {waiting_, &peer::waiting_share, "does not take the answers that it asks for"},
+        {unread_, &peer::unread_share,
+         "has sent streams to endpoints that the program has not asked for"},
+    };
+    unsigned count = 0;
+    for (const row& each : rows) {
+        if (!each.limit.is_passed()) continue;
+        peer* const most = find_peer_with_most(each.share);
+        if (most == nullptr) continue;
+        rejected_.warn(proto_log,
+                       "worker {:x} {}: {} bytes are kept for it, and {} for all peers; its "
+                       "endpoints fail",
+                       most->uid(), each.text, (most->*each.share).used(), each.limit.used());
+        most->fail_for_limit();
         ++count;
     }
     return count;
 }
 
-void worker::fail_for_waiting() {
-    peer* const most = find_peer_with_most(&peer::waiting_share);
-    if (most == nullptr) return;
-    rejected_.warn(proto_log,
-                   "worker {:x} does not take the answers that it asks for: {} bytes of them wait, "
-                   "and {} for all peers; its endpoints fail",
-                   most->uid(), most->waiting_share.used(), waiting_.used());
-    most->fail_for_limit();
-}
-
-void worker::fail_for_unread() {
-    peer* const most = find_peer_with_most(&peer::unread_share);
-    if (most == nullptr) return;
-    rejected_.warn(proto_log,
-                   "worker {:x} has sent {} bytes of streams to endpoints that the program has not "
-                   "asked for, and all peers {}; its endpoints fail",
-                   most->uid(), most->unread_share.used(), unread_.used());
-    most->fail_for_limit();
-}
-
-peer* worker::find_peer_with_most(limit_share peer::*part) noexcept {
+peer* worker::find_peer_with_most(limit_share peer::*share) noexcept {
     peer* most = nullptr;
     const auto look_at = [&](peer& each) {
-        const std::uint64_t before = most == nullptr ? 0 : (most->*part).used();
-        if ((each.*part).used() > before) most = &each;
+        const std::uint64_t before = most == nullptr ? 0 : (most->*share).used();
+        if (each.is_sent_control() && (each.*share).used() > before) most = &each;
     };
     for (const auto& [uid, each] : peers_)
         look_at(*each);

@@ -107,32 +107,24 @@ public:
     [[nodiscard]] uninvited_peers& uninvited() noexcept { return uninvited_; }
 
     // Control messages and replies that wait for room on the lanes to their peers. A peer that asks
-    // and does not read makes any number of them. When there are too many, the peer that has most
-    // fails with the next progress, not at once, because the caller is in the middle of something.
+    // and does not read makes any number of them.
     [[nodiscard]] shared_limit& waiting() noexcept { return waiting_; }
-    void note_waiting(peer& to, std::uint64_t bytes) noexcept {
-        waiting_.take(to.waiting_share, bytes);
-        if (waiting_.is_passed()) [[unlikely]] {
-            turn_ = slow_turn_;
-            note_work();
-        }
-    }
-    void note_left(peer& to, std::uint64_t bytes) noexcept {
-        waiting_.give_back(to.waiting_share, bytes);
-    }
     // Bytes of streams that lie at endpoints which the program has not asked for, so that it cannot
-    // read them. Each stream has a window, and a peer may make many endpoints. When there is too
-    // much, the peer that has most fails as well.
+    // read them. Each stream has a window, and a peer may make many endpoints.
     [[nodiscard]] shared_limit& unread() noexcept { return unread_; }
-    void note_unread(peer& from, std::uint64_t bytes) noexcept {
-        unread_.take(from.unread_share, bytes);
-        if (unread_.is_passed()) [[unlikely]] {
+    // Takes memory that counts towards one of these two limits. When the limit is passed, the peer
+    // with the largest share fails with the next progress, not at once, because the caller is in
+    // the middle of something.
+    void take(shared_limit& limit, limit_share& share, std::uint64_t bytes) noexcept {
+        limit.take(share, bytes);
+        if (limit.is_passed()) [[unlikely]] {
             turn_ = slow_turn_;
             note_work();
         }
     }
-    // Returns the peer with the largest part of a limit, or nullptr if nobody takes up any of it.
-    [[nodiscard]] peer* find_peer_with_most(limit_share peer::*part) noexcept;
+    // Returns the peer with the largest share of a limit, or nullptr if no peer has any. Peers that
+    // have failed already are left out.
+    [[nodiscard]] peer* find_peer_with_most(limit_share peer::*share) noexcept;
 
     // For lines about what a peer sent wrong, its interfaces' included.
     [[nodiscard]] ucs::log::throttle& rejected() noexcept { return rejected_; }
@@ -337,8 +329,7 @@ private:
     void note_idle() noexcept;
     unsigned empty_trash();
     unsigned fail_noted();
-    void fail_for_waiting();
-    void fail_for_unread();
+    unsigned fail_for_limits();
     unsigned let_go_on();
     unsigned poll_unused();
     [[gnu::noinline]] void run_ended();

@@ -120,13 +120,13 @@ std::size_t pack_data(void* arg, void* into, std::size_t capacity) {
 void note_waiting(request& reply) noexcept {
     worker& owner = *reply.owner;
     if (std::exchange(reply.state.send.counted, true)) return;
-    owner.note_waiting(reply.via->remote(), owner.requests().cost());
+    owner.take(owner.waiting(), reply.via->remote().waiting_share, owner.requests().cost());
 }
 
 void note_left(request& reply) noexcept {
     worker& owner = *reply.owner;
     if (!std::exchange(reply.state.send.counted, false)) return;
-    owner.note_left(reply.via->remote(), owner.requests().cost());
+    owner.waiting().give_back(reply.via->remote().waiting_share, owner.requests().cost());
 }
 
 void end_reply(request& reply) {

@@ -138,7 +138,7 @@ void stream_channel::show_ready() noexcept {
 void stream_channel::note_unread(const stream_chunk& fresh) noexcept {
     const std::uint64_t bytes = ucs::sys::heap_cost(sizeof fresh + fresh.capacity);
     unread_ += bytes;
-    owner_.owner().note_unread(owner_.remote(), bytes);
+    owner_.owner().take(owner_.owner().unread(), owner_.remote().unread_share, bytes);
 }
 
 ucs_status_t stream_channel::store(const std::byte* data, std::size_t length) {

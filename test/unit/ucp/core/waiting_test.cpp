@@ -245,3 +245,51 @@ TEST_CASE("a worker that is only refused and does not read goes when too much wa
     CHECK(in.worker->peer_count() == before);
     in.check_serves_others();
 }
+
+TEST_CASE("a peer whose share of a limit stays fails once, and then the others", "[ucp]") {
+    // It was chosen again and again, and no other peer failed.
+    waiting_world in;
+    slow_reader first(in.network);
+    slow_reader second(in.network);
+    const ucp::ep& to_first = in.connect(first);
+    const ucp::ep& to_second = in.connect(second);
+    const test::log_capture log;
+    ucp::shared_limit& limit = in.worker->waiting();
+    ucp::limit_share& stuck = to_first.remote().waiting_share;
+    ucp::limit_share& other = to_second.remote().waiting_share;
+    limit.set_most(1000);
+    in.worker->take(limit, other, 600);
+    in.worker->take(limit, stuck, 2000);
+    in.settle();
+    CHECK(to_first.failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(to_second.failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(in.worker->find_peer_with_most(&ucp::peer::waiting_share) == nullptr);
+    in.settle();
+    CHECK(log.count("does not take the answers") == 2);
+    in.check_serves_others();
+    limit.give_back(other, 600);
+    limit.give_back(stuck, 2000);
+}
+
+TEST_CASE("a peer that lost a control message and then its lane fails alone", "[ucp]") {
+    // Its connection ended as well, and with it the worker's next one there.
+    raw_world in({});
+    ucp::peer& lost = in.ep().remote();
+    REQUIRE(lost.connection() != 0);
+    in.worker->fail_later(lost);  // as for a control message for which memory lacks
+    lost.lane_failed(lost.am(), UCS_ERR_NO_MEMORY);
+    CHECK(in.ep().failure() == UCS_ERR_NO_MEMORY);
+    in.peer.send(wire::wireup,
+                 wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 5},
+                 in.peer.address());
+    in.settle();
+    ucp::peer* const next = in.worker->find_peer(in.peer.keys().open());
+    REQUIRE(next != nullptr);
+    CHECK(next->connection() == lost.connection());
+    in.settle();
+    CHECK(in.peer.can_send());
+    const ucp::ep* const again =
+        in.worker->find_ep(in.peer.received<wireup_header>(wire::wireup).back().ep);
+    REQUIRE(again != nullptr);
+    CHECK(again->failure() == UCS_OK);
+}
