@@ -574,10 +574,11 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
     const peer_use kept(*from);
     ep* mine = from->find_for_request(number, request.ep);
     if (mine == nullptr) {
-        if (!takes_uninvited(*from)) {
+        if (!may_have_one_more(*from)) {
             refuse(evidence::proof, request, address, wire::end_reason::too_many);
             return nullptr;
         }
+        make_room_for_endpoint(*from);
         mine = new ep(*this, *from, number);
         mine->come_uninvited();
         if (!is_apart) from->offer(*mine);

@@ -302,9 +302,12 @@ public:
 private:
     using peer_table = std::unordered_multimap<std::uint64_t, std::unique_ptr<peer>>;  // by uid
 
-    // Returns whether one more endpoint may be made that a request of the peer asks for. Others
-    // make room for it.
-    [[nodiscard]] bool takes_uninvited(const peer& asking) noexcept;
+    // Returns whether the peer's requests may make one more endpoint, as far as the limit for each
+    // peer goes.
+    [[nodiscard]] bool may_have_one_more(const peer& asking) noexcept;
+    // Ends endpoints of other peers if there are too many of all peers. A peer that is new has had
+    // room made for its first endpoint when it came.
+    void make_room_for_endpoint(const peer& asking) noexcept;
     void make_room_for_uninvited() noexcept;
     void end_one_uninvited(bool only_with_descriptor) noexcept;
     // Makes a peer that is never in the table and goes with its last use.

@@ -16,19 +16,20 @@ constexpr ucs::time::nanoseconds time_to_refuse = 2 * ucs::time::second;
 
 }  // namespace
 
-bool worker::takes_uninvited(const peer& asking) noexcept {
+bool worker::may_have_one_more(const peer& asking) noexcept {
     const uninvited_peers::part& part = asking.uninvited();
-    if (part.endpoints() < uninvited_.limits().most_of_one) {
-        // A peer that is new has taken its room with its first message.
-        if (part.endpoints() == part.weight()) make_room_for_uninvited();
-        return true;
-    }
+    if (part.endpoints() < uninvited_.limits().most_of_one) return true;
     rejected_.warn(
         wireup_log,
         "worker {:x} asks for one endpoint too many: it has made {} here that the program "
         "has not asked for",
         asking.uid(), part.endpoints());
     return false;
+}
+
+void worker::make_room_for_endpoint(const peer& asking) noexcept {
+    const uninvited_peers::part& part = asking.uninvited();
+    if (part.endpoints() == part.weight()) make_room_for_uninvited();
 }
 
 void worker::make_room_for_uninvited() noexcept {
