@@ -56,7 +56,8 @@ public:
         // Says whether the peer object itself exists only because of what the peer has asked for.
         void set_stranger(bool is_stranger) noexcept { change(endpoints_, is_stranger); }
         [[nodiscard]] bool is_stranger() const noexcept { return is_stranger_; }
-        // What counts against the limit: a stranger counts also without an endpoint.
+        // Returns what the part counts towards the limit: a stranger counts also without an
+        // endpoint.
         [[nodiscard]] std::size_t weight() const noexcept { return weight_; }
         // Says whether the lanes to the peer keep a descriptor.
         void set_descriptor(bool keeps_descriptor) noexcept;
@@ -114,7 +115,7 @@ public:
                               most == &by_weight_[kind_without].front();
         for (; have_few && looks > 0; --looks) {
             part& first = most->front();
-            if (!takes_note(first, received(first))) return &first;
+            if (!has_sent_since_last_look(first, received(first))) return &first;
             most->splice(most->end(), *most, most->begin());
         }
         return &most->front();
@@ -132,17 +133,17 @@ private:
     }
 
     // Returns whether something came from the peer since the last look, as far as it can be known.
-    static bool takes_note(part& looked_at, std::uint64_t received) noexcept {
-        const bool is_news = received != 0 && received != looked_at.received_;
+    static bool has_sent_since_last_look(part& looked_at, std::uint64_t received) noexcept {
+        const bool has_sent = received != 0 && received != looked_at.received_;
         looked_at.received_ = received;
-        return is_news;
+        return has_sent;
     }
     template<class Received>
     part* oldest_silent(list& from, unsigned& looks, const Received& received) noexcept {
         for (; looks > 0 && !from.empty(); --looks) {
             part& first = from.front();
             const std::uint64_t now = received(first);
-            if (!takes_note(first, now) && now != 0) return &first;
+            if (!has_sent_since_last_look(first, now) && now != 0) return &first;
             first.has_sent_ = true;
             file(first);
         }

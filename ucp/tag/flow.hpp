@@ -52,13 +52,13 @@ public:
 
     // --- senders that are held and send on, see tag_matcher::relieve ---
     [[nodiscard]] const unexpected_limits& limits() const noexcept { return limits_; }
-    // What is stored from now on is counted for its connection.
+    // Returns whether messages that are stored from now on count for their connections.
     [[nodiscard]] bool is_crowded() const noexcept { return kept() > limits_.ordinary; }
     [[nodiscard]] connection_shares& shares() noexcept { return shares_; }
-    // Somebody has to be cut off.
+    // Returns whether a sender has to be cut off.
     [[nodiscard]] bool is_overfull() const noexcept { return kept() > next_look_; }
-    // Nobody could be cut off: the next look is when more has come.
-    void put_up_with() noexcept { next_look_ = kept() + limits_.share / 16; }
+    // No sender can be cut off: the next look is when more has come.
+    void look_when_more_came() noexcept { next_look_ = kept() + limits_.share / 16; }
     void look_at_hard_limit() noexcept { next_look_ = limits_.hard; }
 
     // The sender behind this endpoint asks.

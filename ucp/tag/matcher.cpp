@@ -248,8 +248,8 @@ void tag_matcher::account(message& stored, std::size_t bytes, uct::peer_bytes de
         attribute(stored, bytes, delivered);
 }
 
-// Messages that came before the ordinary limit was reached are nobody's, so their senders need not
-// be looked up.
+// Messages that came before the ordinary limit was reached count for no connection, so their
+// senders need not be looked up.
 void tag_matcher::attribute(message& stored, std::size_t bytes,
                             uct::peer_bytes delivered) noexcept {
     if (stored.connection != 0) {
@@ -265,7 +265,7 @@ void tag_matcher::relieve() {
     while (room_.is_overfull()) {
         const connection_shares::share worst = room_.shares().largest();
         if (worst.bytes <= room_.limits().share) {
-            room_.put_up_with();
+            room_.look_when_more_came();
             return;
         }
         cut_off(worst);

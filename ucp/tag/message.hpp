@@ -49,7 +49,7 @@ struct message : tag::unexpected_entry, kept_announcement {
     bool queued = false;             // false: a probe took it out
     assembly* unfinished = nullptr;  // more fragments are to come
     std::size_t accounted = 0;       // of the worker's room for messages
-    std::uint64_t connection = 0;    // whose share that is; 0: nobody's
+    std::uint64_t connection = 0;    // that this counts for; 0: none
     std::size_t inline_length = 0;
     std::vector<fragment> fragments;
     message* next_spare = nullptr;

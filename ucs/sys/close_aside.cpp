@@ -103,9 +103,9 @@ bool closes_too_many() noexcept {
             if (count < most_waiting / 2) state.has_reported = false;
             return false;
         }
-        const bool is_news = !std::exchange(state.has_reported, true);
+        const bool is_first = !std::exchange(state.has_reported, true);
         guard.unlock();
-        if (is_news) {
+        if (is_first) {
             log::warn(close_log,
                       "{} local sockets wait to be closed, and new local connections wait for "
                       "them: another user has sent descriptors that take long to close. Lines "

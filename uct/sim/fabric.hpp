@@ -120,7 +120,7 @@ private:
     void complete(const link_ptr& on, const operation_ptr& which);
     void fail_links(const event& what);
     void fail(const link_ptr& on, ucs_status_t status);
-    // The receiver wants no more of it.
+    // The receiver ends the connection: nothing more is delivered from it.
     void end(const link_ptr& on, ucs_status_t status);
     // Without a word to the other side.
     void fail_alone(const link_ptr& on, ucs_status_t status);

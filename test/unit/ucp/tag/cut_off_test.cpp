@@ -105,7 +105,8 @@ TEST_CASE("a sender that sends on above the hard limit is cut off, and another o
     CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(log.count("it is cut off", ucs::log::level::error) == 1);
     INFO(log.text());
-    // What came before the ordinary limit was reached is nobody's, and stays, if it is whole.
+    // What came before the ordinary limit was reached counts for no connection, and stays, if it is
+    // whole.
     CHECK(room_of(in).kept() <= ordinary + length + 1000);
     CHECK(room_of(in).shares().count() == 0);
     CHECK(in.worker->assemblies().count() == 0);
@@ -130,7 +131,7 @@ TEST_CASE("nothing that was sent before comes from a connection that was cut off
 
 TEST_CASE("a message that a probe took out survives the end of its sender") {
     raw_world in(limited);
-    // These are nobody's.
+    // These count for no connection.
     send_small(in, in.peer, 1, 10);
     in.peer.send(wire::eager_only, wire::eager_only_header{3}, data(700));
     in.settle();
@@ -151,7 +152,7 @@ TEST_CASE("senders that have little each are not cut off, however much that is i
     raw_world in(limited);
     raw_peer other(in.network);
     other.reach(*in.worker);
-    // The first few are nobody's.
+    // The first few count for no connection.
     constexpr std::size_t each = 60;
     send_small(in, in.peer, 1, each);
     send_small(in, other, 2, each);
