@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,30 +11,31 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/support/slow_closing.hpp"
+#include "test/support/virtual_time.hpp"
 #include "test/unit/uct/sm/posix/fixture.hpp"
 #include "ucs/vfs/entrance.hpp"
 #include "ucs/vfs/names.hpp"
 #include "uct/sm/posix/socket.hpp"
 
 using namespace uct::posix::test;
+using ::test::virtual_time;
 
 namespace {
 
 // Ten looks a second, and some for what else happens.
 constexpr unsigned few = 50;
 
-// Sleeps on the event loop for a second, as a program does between ucp_worker_arm and progress.
-// Returns how often it was woken.
+// Plays a program that sleeps between ucp_worker_arm and progress, and looks every millisecond of a
+// second whether something has woken it. Returns how often that was so.
 unsigned wake_ups_in_a_second(ucs::async::event_loop& events, const std::function<void()>& progress,
                               const std::function<bool()>& arm) {
     unsigned count = 0;
-    const ucs::time::nanoseconds end = ucs::time::now() + ucs::time::second;
-    for (ucs::time::nanoseconds now; (now = ucs::time::now()) < end; ++count) {
+    for (unsigned step = 0; step < 1000; ++step) {
+        virtual_time::now += ucs::time::millisecond;
         progress();
-        if (!arm() || events.arm() != UCS_OK) continue;
         pollfd sleeps{events.fd(), POLLIN, 0};
-        static_cast<void>(
-            ::poll(&sleeps, 1, static_cast<int>((end - now) / ucs::time::millisecond) + 1));
+        const bool is_asleep = arm() && events.arm() == UCS_OK && ::poll(&sleeps, 1, 0) == 0;
+        if (!is_asleep) ++count;
     }
     return count;
 }
@@ -43,6 +45,14 @@ unsigned wake_ups_in_a_second(node& of) {
         of.events(), [&of] { of.progress(); }, [&of] { return of.get().arm() == UCS_OK; });
 }
 
+// Lets time pass until a message has arrived.
+bool is_reached(node& from, node& to) {
+    return until({&from, &to}, [&] {
+        virtual_time::now += ucs::time::millisecond;
+        return to.received.size() == 1;
+    });
+}
+
 std::uint64_t socket_of(const node& which) {
     return uct::sm::parse_posix_address(which.address())->socket_id;
 }
@@ -50,6 +60,7 @@ std::uint64_t socket_of(const node& which) {
 }  // namespace
 
 TEST_CASE("posix: a sleeping worker sleeps while too many sockets wait to be closed", "[posix]") {
+    const virtual_time clock;
     const ::test::log_capture log;
     node a;
     node b(ucs::config::source::empty(), node::sleeper{});
@@ -61,10 +72,11 @@ TEST_CASE("posix: a sleeping worker sleeps while too many sockets wait to be clo
         CHECK(log.count("local sockets wait to be closed") == 1);
         CHECK(b.received.empty());
     }
-    CHECK(until({&a, &b}, [&] { return b.received.size() == 1; }));
+    CHECK(is_reached(a, b));
 }
 
 TEST_CASE("posix: a sleeping worker sleeps while senders of this user say nothing", "[posix]") {
+    const virtual_time clock;
     const ::test::log_capture log;
     node b(ucs::config::source::empty(), node::sleeper{});
     constexpr int crowd = 600;
@@ -74,6 +86,7 @@ TEST_CASE("posix: a sleeping worker sleeps while senders of this user say nothin
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         std::vector<ucs::unique_fd> all(crowd);
         for (ucs::unique_fd& each : all) {
             each = uct::posix::make_socket();
@@ -97,12 +110,13 @@ TEST_CASE("posix: a sleeping worker sleeps while senders of this user say nothin
     node a;
     const auto ep = a.connect_to(b.address());
     REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
-    CHECK(until({&a, &b}, [&] { return b.received.size() == 1; }));
+    CHECK(is_reached(a, b));
     ::close(ends[0]);
     ::close(ends[1]);
 }
 
 TEST_CASE("ucx_vfs's callers do not keep a sleeping worker awake while they cannot be let in") {
+    const virtual_time clock;
     ucs::config::source options = ucs::config::source::empty();
     const std::string key = "crowd_test " + std::to_string(::getpid());
     options.set("VFS_SOCK_PATH", key);
