@@ -17,18 +17,16 @@ namespace uct::posix {
 
 namespace {
 // Per look at the socket, so that a flood of connections does not keep messages waiting. Those of
-// other users are closed at once, and more of them are taken than can come meanwhile, so that they
-// do not keep the queue full.
-constexpr unsigned senders_at_once = 64;
-constexpr unsigned accepts_at_once = 1024;
+// other users are closed at once. They may keep the queue full, which senders do not take for
+// silence.
+constexpr unsigned accepts_at_once = 64;
 // Limits the connections of processes of this user that have not proven the secret yet.
 constexpr std::size_t most_connecting = 512;
 }  // namespace
 
 // False also where a connection stays in the queue of the socket: then looking at it pauses.
 bool posix_iface::accept_some() {
-    unsigned senders = 0;
-    for (unsigned i = 0; i < accepts_at_once && senders < senders_at_once; ++i) {
+    for (unsigned i = 0; i < accepts_at_once; ++i) {
         if (ucs::sys::closes_too_many()) {
             listening_.pause();
             return false;
@@ -42,7 +40,7 @@ bool posix_iface::accept_some() {
             accept_failed(errno);
             return false;
         }
-        if (admit(std::move(socket))) ++senders;
+        admit(std::move(socket));
     }
     return true;
 }
@@ -90,14 +88,13 @@ void posix_iface::accept_failed(int error) {
                    std::strerror(error));
 }
 
-// False: the connection belongs to another user, and is closed.
-bool posix_iface::admit(ucs::unique_fd socket) noexcept {
+// Connections of other users are closed.
+void posix_iface::admit(ucs::unique_fd socket) noexcept {
     const auto peer = peer_of(socket.get());
-    if (!peer) return false;
+    if (!peer) return;
     if (peer->is_own_user_or_root()) {
         ucs::sys::allow_descriptors(socket.get());
-        begin(std::move(socket), *peer);
-        return true;
+        return begin(std::move(socket), *peer);
     }
     rejected().warn(posix_log,
                     "a connection from pid {} is refused: it belongs to user {}, and only user "
@@ -105,7 +102,6 @@ bool posix_iface::admit(ucs::unique_fd socket) noexcept {
                     peer->pid, peer->uid, ::geteuid());
     send_plain_packet(socket.get(), packet_kind::refused);
     ucs::sys::close_aside(std::move(socket));
-    return false;
 }
 
 void posix_iface::begin(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer) noexcept {

@@ -78,7 +78,7 @@ private:
     bool drop_silent() noexcept;
     void wait_for_silent() noexcept;
     void accept_the_rest();
-    bool admit(ucs::unique_fd socket) noexcept;
+    void admit(ucs::unique_fd socket) noexcept;
     void begin(ucs::unique_fd socket, const ucs::sys::peer_credentials& peer) noexcept;
     void accept_failed(int error);
     void on_socket_event(incoming& from) noexcept;
