@@ -17,7 +17,7 @@ namespace ucg {
 
 class context;
 
-// What a rank knows when it has joined.
+// Holds all that a rank knows when it has joined.
 struct membership {
     schedule::rank_t rank = 0;
     schedule::placement where{1};

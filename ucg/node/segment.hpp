@@ -57,7 +57,7 @@ public:
     [[nodiscard]] std::uint32_t copies() const noexcept {
         return static_cast<std::uint32_t>(memory_->size() / like_.bytes());
     }
-    // Of the first copy: returns another one, by its number in the file, which is below copies().
+    // Returns another copy, by its number in the file, which is below copies(). First copy only.
     [[nodiscard]] segment copy(std::uint32_t number) const noexcept {
         return {memory_, like_, base_ + std::size_t{number} * like_.bytes()};
     }

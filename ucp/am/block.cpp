@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t smallest_alignment = 16;
 
-// Nobody has so much memory, and sums with it do not overflow.
+// No machine has so much memory, and sums with it do not overflow.
 constexpr std::size_t too_long = std::numeric_limits<std::size_t>::max() / 2;
 
 std::size_t room_for(std::size_t length, std::size_t header_length) noexcept {

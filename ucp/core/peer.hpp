@@ -239,7 +239,7 @@ public:
     // Somebody may take it, see first_unowned.
     void offer(ep& made) noexcept { unowned_.push_back(made); }
     void detach(ep& user) noexcept;
-    // What it has made here that the program has not asked for.
+    // Its endpoints here that the program has not asked for.
     struct uninvited_part final : uninvited_peers::part {
         uninvited_part(uninvited_peers& all, peer& whose) noexcept : part(all), owner(whose) {}
         peer& owner;

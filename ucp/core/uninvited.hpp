@@ -61,8 +61,8 @@ public:
         [[nodiscard]] std::size_t weight() const noexcept { return weight_; }
         // Says whether the lanes to the peer keep a descriptor.
         void set_descriptor(bool keeps_descriptor) noexcept;
-        // What has come from the peer until now; see uct::ep::received.
-        // Only the first call counts.
+        // Notes how much has come from the peer until now, see uct::ep::received. Only the
+        // first call counts.
         void note_received(std::uint64_t received) noexcept {
             if (received_ == 0) received_ = received;
         }

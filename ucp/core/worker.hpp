@@ -103,7 +103,7 @@ public:
     // By which it touches registered memory for peers.
     [[nodiscard]] mem::visitor& visitor() noexcept { return visitor_; }
 
-    // What peers have made here that the program has not asked for.
+    // Endpoints of peers here that the program has not asked for.
     [[nodiscard]] uninvited_peers& uninvited() noexcept { return uninvited_; }
 
     // Control messages and replies that wait for room on the lanes to their peers. A peer that asks

@@ -26,7 +26,7 @@ struct message : tag::unexpected_entry, kept_announcement {
     // What a fragment behind the first takes beside its data, and a message that is not all here.
     static constexpr std::size_t fragment_cost = 96;
     static constexpr std::size_t unfinished_cost = 192;
-    // What the keys of an announcement take when they are attached.
+    // Returns the bytes that the attached keys of an announcement take.
     [[nodiscard]] static constexpr std::size_t keys_cost(std::size_t packed_length) noexcept {
         return packed_length == 0 ? 0 : 256 + packed_length;
     }

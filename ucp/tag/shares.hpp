@@ -27,7 +27,7 @@ public:
         }
         return true;
     }
-    // Of a connection that was forgotten meanwhile nothing is left.
+    // A connection that was forgotten meanwhile has no bytes left.
     void take_back(std::uint64_t connection, std::size_t bytes) noexcept {
         const auto found = bytes_.find(connection);
         if (found == bytes_.end()) return;

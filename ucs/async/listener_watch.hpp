@@ -31,7 +31,7 @@ public:
     // Does not look at the listeners for pause_length, or until resume(). Without memory for a
     // timer, by which the pause ends, they are watched on.
     void pause() noexcept;
-    // What made the owner pause may be over: ends the pause if there is one.
+    // The reason for the pause may be over: ends the pause if there is one.
     void resume() noexcept;
 
     // Leaves peers in the queue of the kernel until the owner calls it with `false`.

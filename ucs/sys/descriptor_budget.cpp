@@ -44,7 +44,7 @@ bool has_descriptor_left() noexcept {
 }
 
 bool are_descriptors_scarce() noexcept {
-    // What is closed gives its number back later, and the number looks like plenty then.
+    // A closed socket gives its number back later, and the number looks like plenty then.
     constexpr time::nanoseconds time_to_close = time::second;
     constinit static std::atomic<time::nanoseconds> last_found{0};
     rlimit allowed{};

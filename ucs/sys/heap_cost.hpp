@@ -1,4 +1,4 @@
-// What an allocation takes of the heap.
+// The bytes of the heap that an allocation takes.
 #pragma once
 
 #include <algorithm>

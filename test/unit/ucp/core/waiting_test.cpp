@@ -69,7 +69,7 @@ struct waiting_world : raw_world {
         REQUIRE(made.id() == to.connection_messages().back().ep);
         return made;
     }
-    // What the peer has sent arrives.
+    // Messages that the peer has sent arrive.
     void deliver(slow_reader& from) {
         do {
             settle();

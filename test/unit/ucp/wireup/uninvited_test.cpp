@@ -145,7 +145,7 @@ TEST_CASE("the peer that has most endpoints gives one up for a newcomer") {
         CHECK_FALSE(in.first.was_ended(i + 1));
     }
     CHECK_FALSE(alone.was_ended(1));
-    // What the program has asked for is never ended.
+    // An endpoint that the program has asked for is never ended.
     for (int i = 0; i < 20; ++i)
         CHECK(in.newcomer().ask().type == wireup_type::reply);
     CHECK(in.ep().connection() == ucp::wireup::state::ready);

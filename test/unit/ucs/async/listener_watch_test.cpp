@@ -28,7 +28,7 @@ struct scene {
             events->poll(0);
         return looks - before;
     }
-    // Of a second, in steps of a millisecond.
+    // Counts over a second, in steps of a millisecond.
     unsigned looks_in_a_second() {
         const unsigned before = looks;
         for (int i = 0; i < 1000; ++i) {
