@@ -71,8 +71,8 @@ std::unique_ptr<group> spare_groups::take(const std::vector<int>& members) noexc
 // A group is destroyed outside the lock: it may have to move ucg on for that.
 void spare_groups::put(std::unique_ptr<group> unused) noexcept try {
     std::unique_ptr<group> oldest;
-    auto& [lock, groups] = list();
-    const std::lock_guard guard(lock);
+    const std::lock_guard guard(list().lock);
+    auto& groups = list().groups;
     groups.push_back(std::move(unused));
     if (groups.size() <= most_spares) return;
     const auto spares_of_same = [&](const auto& one) {
