@@ -230,6 +230,7 @@ void ep::move_to(peer& to) noexcept {
     remote_ = &to;
     budget_ = &to.budget();
     to.attach(*this);
+    if (user_owned_) to.uninvited().set_stranger(false);
 }
 
 void ep::forget_lane() noexcept {
@@ -344,7 +345,7 @@ void ep::run(request& waiting) {
 void ep::peer_closed() {
     abort_incoming(UCS_ERR_CONNECTION_RESET);
     if (!user_owned_ && !close_pending_) {
-        handle(event::local_close);
+        close_unowned();
         return;
     }
     // Nobody raises their limit any more.
@@ -371,9 +372,15 @@ void ep::fail(ucs_status_t status, bool tell_peer) {
     if (user_owned_) {
         tell_user(status);
     } else {
-        if (stream_ != nullptr) stream_->drop_stored();  // nobody will read it
-        handle(event::local_close);
+        close_unowned();
     }
+}
+
+// Its last word may wait for as long as the peer does not read, and what no program will read must
+// not count as stored until then.
+void ep::close_unowned() noexcept {
+    if (stream_ != nullptr) stream_->drop_stored();
+    handle(event::local_close);
 }
 
 void ep::tell_user(ucs_status_t status) {

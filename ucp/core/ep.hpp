@@ -225,6 +225,7 @@ public:
 
 private:
     void end_uninvited() noexcept;
+    void close_unowned() noexcept;
     void connect();
     void ask_for_connection();
     void become_ready();

@@ -274,6 +274,28 @@ TEST_CASE("a bind that comes again for a client that has failed is refused", "[c
     CHECK(answers[2].peer_ep_or_number == 55);
 }
 
+TEST_CASE("a peer that asked first and that a client then connects to is no stranger", "[cm]") {
+    // The lane of the program's endpoint was emptied for newcomers.
+    raw_world in({});
+    const loopback_server server;
+    ucp::ep& client = server.client_of(in);
+    raw_peer asker(in.network);
+    in.drive([&asker] { return asker.progress(); });
+    asker.reach(*in.worker);
+    asker.send(
+        wire::wireup,
+        wire::wireup_header{wire::wireup_type::request, {}, asker.uid(), in.worker->uid(), 88, 0},
+        asker.address());
+    in.settle();
+    CHECK(in.worker->uninvited().size() == 1);
+    wire::wireup_header said = bind_of(in, client);
+    said.uid = asker.uid();
+    asker.send(wire::wireup, said, asker.address());
+    in.settle();
+    REQUIRE(client.connection() == ucp::wireup::state::ready);
+    CHECK_FALSE(client.remote().uninvited().is_stranger());
+}
+
 TEST_CASE("messages that begin before the bind count for the server from then on", "[cm][am]") {
     // They counted for a peer that the bind had destroyed.
     raw_world in({});

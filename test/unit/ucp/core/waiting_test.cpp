@@ -6,6 +6,7 @@
 #include "ucp/address/address.hpp"
 #include "ucp/mem/map.hpp"
 #include "ucp/rma/wire.hpp"
+#include "ucp/stream/wire.hpp"
 
 namespace {
 
@@ -244,6 +245,35 @@ TEST_CASE("a worker that is only refused and does not read goes when too much wa
     CHECK(in.worker->waiting().used() == 0);
     CHECK(in.worker->peer_count() == before);
     in.check_serves_others();
+}
+
+TEST_CASE("stored bytes of an endpoint that its peer has closed count no more", "[ucp][stream]") {
+    // Its last word waited for a peer that did not read, so that others failed for its bytes.
+    waiting_world in;
+    slow_reader greedy(in.network);
+    greedy.sender.reach(*in.worker);
+    const auto say = [&](wireup_type type, std::uint64_t remote_ep) {
+        greedy.sender.send(
+            wire::wireup,
+            wireup_header{type, {}, greedy.sender.uid(), in.worker->uid(), 88, remote_ep},
+            type == wireup_type::request ? greedy.address() : std::vector<std::byte>());
+        in.deliver(greedy);
+    };
+    say(wireup_type::request, 0);
+    greedy.read(in);
+    const ucp::ep* const made = in.worker->find_ep(greedy.connection_messages().back().ep);
+    REQUIRE(made != nullptr);
+    in.ask(greedy, *made, 32);
+    REQUIRE(in.worker->waiting().used() > 0);
+    greedy.sender.send(wire::stream_data, wire::stream_data_header{made->id()},
+                       std::vector<std::byte>(1000));
+    in.deliver(greedy);
+    REQUIRE(in.worker->unread().used() > 0);
+    say(wireup_type::close, made->id());
+    REQUIRE(in.worker->find_ep(made->id()) == made);  // its last word waits
+    CHECK(in.worker->unread().used() == 0);
+    greedy.read(in);
+    CHECK(in.worker->find_ep(made->id()) == nullptr);
 }
 
 TEST_CASE("a peer whose share of a limit stays fails once, and then the others", "[ucp]") {
