@@ -32,9 +32,11 @@ struct uninvited_limits {
 
 // Counts what peers have made here that the program has not asked for, and names the peer that has
 // to give something up when a limit is reached:
-//   1. One that has sent nothing since its first request; of several the oldest.
-//   2. Otherwise one that has most endpoints, within a factor of two, if that are more than three.
-//   3. Otherwise one that has sent nothing since it was looked at last; of several the one for
+//   1. One that has most endpoints, within a factor of two, if that are more than 63: it could push
+//      out many others by as many endpoints of its own.
+//   2. Otherwise one that has sent nothing since its first request; of several the oldest.
+//   3. Otherwise one that has most endpoints, within a factor of two, if that are more than three.
+//   4. Otherwise one that has sent nothing since it was looked at last; of several the one for
 //      which that was longest ago.
 // Whether a peer has sent something is asked of at most 64 peers, and only when a limit is reached:
 // nothing is done per message. The work does not grow with the number of peers. Owner context.
@@ -104,15 +106,16 @@ public:
     // from the peer of a part, or 0 if nobody can tell.
     template<class Received>
     [[nodiscard]] part* least(bool only_with_descriptor, const Received& received) noexcept {
+        list* most = list_of_most(only_with_descriptor);
+        if (most != nullptr && most->front().weight_ >= many) return &most->front();
         unsigned looks = most_looks;
         for (const std::size_t kind : {kind_with_descriptor, kind_without}) {
             if (only_with_descriptor && kind == kind_without) continue;
             if (part* const found = oldest_silent(silent_[kind], looks, received)) return found;
         }
-        list* const most = list_of_most(only_with_descriptor);
+        most = list_of_most(only_with_descriptor);
         if (most == nullptr) return nullptr;
-        const bool have_few = most == &by_weight_[kind_with_descriptor].front() ||
-                              most == &by_weight_[kind_without].front();
+        const bool have_few = most->front().weight_ < some;
         for (; have_few && looks > 0; --looks) {
             part& first = most->front();
             if (!has_sent_since_last_look(first, received(first))) return &first;
@@ -124,6 +127,9 @@ public:
 private:
     using list = ucs::datastruct::auto_list<part, &part::hook_>;
     static constexpr unsigned most_looks = 64;
+    // Numbers of endpoints that start a list of their own.
+    static constexpr std::size_t some = 4;
+    static constexpr std::size_t many = 64;
     static constexpr std::size_t kind_without = 0;
     static constexpr std::size_t kind_with_descriptor = 1;
     // Lists of peers that have 1 to 3, 4 to 7, 8 to 15, ... endpoints.
@@ -156,7 +162,8 @@ private:
     uninvited_limits limits_;
     std::size_t size_ = 0;
     std::size_t with_descriptor_ = 0;
-    // Each for peers without and with a descriptor, the oldest first.
+    // Each for peers without and with a descriptor, the oldest first. Peers with many endpoints are
+    // never among the silent ones.
     std::array<list, 2> silent_;
     std::array<std::array<list, weight_classes>, 2> by_weight_;
 };

@@ -224,7 +224,7 @@ struct pool {
 TEST_CASE("a peer that has sent nothing since it came gives up first, the oldest of them") {
     pool in;
     pool::member& talks = in.add(1);
-    pool::member& has_many = in.add(100);
+    pool::member& has_many = in.add(63);
     pool::member& silent = in.add(1);
     pool::member& younger = in.add(1);
     talks.received = has_many.received = 5;
@@ -233,6 +233,19 @@ TEST_CASE("a peer that has sent nothing since it came gives up first, the oldest
     CHECK(in.least() == &younger);
     younger.remove_endpoint();
     CHECK(in.least() == &has_many);
+}
+
+TEST_CASE("a peer with many endpoints gives them up before others that are silent") {
+    // It drove out all the others by asking for more, silent or not.
+    pool in;
+    pool::member& silent = in.add(1);
+    pool::member& greedy = in.add(65);
+    greedy.received = GENERATE(1U, 5U);
+    CHECK(in.least() == &greedy);
+    greedy.remove_endpoint();
+    CHECK(in.least() == &greedy);
+    greedy.remove_endpoint();
+    CHECK(in.least() == &silent);
 }
 
 TEST_CASE("of peers that have sent something one with most gives up, if it has more than three") {
