@@ -249,7 +249,7 @@ private:
         const std::uint64_t uid = worker_->uid();
         ucp::wire::wireup_header reply{
             ucp::wire::wireup_type::reply, {}, peer_uid, uid, 42, ep_id()};
-        reply.proof = ucp::wireup::prove(*shared_key_, reply, {});
+        reply.proof = ucp::wireup::prove(*shared_key_, worker_->address(false), reply, {});
         hole().inject(ucp::wire::wireup, std::as_bytes(std::span(&reply, 1)));
     }
     [[nodiscard]] std::uint64_t ep_id() const { return ucp::capi::from(ep_).id(); }
@@ -571,7 +571,7 @@ private:
             const bool by_attempt = header.type == wireup_type::unpaired;
             header.receipt = ucp::wireup::make_receipt(
                 *shared_key_, uid, by_attempt ? header.ep : header.peer_ep_or_number);
-            header.proof = ucp::wireup::prove(*shared_key_, header, body);
+            header.proof = ucp::wireup::prove(*shared_key_, worker_->address(false), header, body);
         }
         std::memcpy(bytes.data(), &header, sizeof header);
         bytes.insert(bytes.end(), body.begin(), body.end());

@@ -60,7 +60,7 @@ void peer::seal(wire::wireup_header& header, std::span<const std::byte> body) no
     const auto bits = static_cast<std::uint8_t>(header.type) & ~(wire::no_room | wire::over_pair);
     if (wireup::can_be_refused(static_cast<wire::wireup_type>(bits)))
         header.receipt = wireup::make_receipt(*shared, header.uid, header.ep);
-    header.proof = wireup::prove(*shared, header, body);
+    header.proof = wireup::prove(*shared, packed_, header, body);
 }
 
 ucs_status_t peer::connect(wireup::pairs which) noexcept {

@@ -50,9 +50,11 @@ struct arrival_facts {
 };
 
 void note(const ep& to, const arrival_facts& facts) {
-    // Only before the endpoint is ready, which then asks: later the peer answers what it is asked.
+    // Later it may be a copy of a message that was recorded on its way. What is full then is told
+    // when the endpoint asks.
     const state at = to.connection();
-    if (facts.full && (at == state::idle || at == state::requested)) to.remote().begin_held();
+    if (at != state::idle && at != state::requested) return;
+    if (facts.full) to.remote().begin_held();
     to.remote().learn_process(facts.process);
     if (facts.connection != 0) to.remote().learn_connection(facts.connection);
 }
@@ -265,9 +267,16 @@ struct judgement {
     peer* from = nullptr;
 };
 
+// The sender may have been given either of the worker's addresses.
+bool is_proven_to(const worker& owner, const ucs::security::key& shared, const wireup_header& sent,
+                  std::span<const std::byte> body) {
+    return is_proven(shared, owner.address(false), sent, body) ||
+           is_proven(shared, owner.address(true), sent, body);
+}
+
 bool proves(peer& sender, const wireup_header& sent, std::span<const std::byte> body) {
     const ucs::security::key* const shared = sender.shared_key();
-    return shared != nullptr && is_proven(*shared, sent, body);
+    return shared != nullptr && is_proven_to(sender.owner(), *shared, sent, body);
 }
 
 origin judge(bool proven) noexcept {
@@ -319,7 +328,7 @@ judgement judge_by_address(worker& owner, const wireup_header& header, const wir
         peer* const known = owner.find_peer(*identity, *packed);
         if (known != nullptr) return {judge(proves(*known, sent, body)), known};
         const auto shared = owner.agree(*identity);
-        return {judge(shared && is_proven(*shared, sent, body))};
+        return {judge(shared && is_proven_to(owner, *shared, sent, body))};
     }
     // A worker that is known may send the wrong address, which its receiver is told.
     peer* const known =

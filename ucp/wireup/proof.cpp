@@ -2,18 +2,19 @@
 
 namespace ucp::wireup {
 
-ucs::security::tag prove(const ucs::security::key& shared, const wire::wireup_header& header,
+ucs::security::tag prove(const ucs::security::key& shared, std::span<const std::byte> reached,
+                         const wire::wireup_header& header,
                          std::span<const std::byte> body) noexcept {
     wire::wireup_header bare = header;
     bare.proof = {};
-    return ucs::security::authenticate(shared,
-                                       {ucs::security::bytes_of("hawser connection message"),
-                                        std::as_bytes(std::span(&bare, 1)), body});
+    return ucs::security::authenticate(
+        shared, {ucs::security::bytes_of("hawser connection message"), reached,
+                 std::as_bytes(std::span(&bare, 1)), body});
 }
 
-bool is_proven(const ucs::security::key& shared, const wire::wireup_header& header,
-               std::span<const std::byte> body) noexcept {
-    return ucs::security::same_tag(prove(shared, header, body), header.proof);
+bool is_proven(const ucs::security::key& shared, std::span<const std::byte> reached,
+               const wire::wireup_header& header, std::span<const std::byte> body) noexcept {
+    return ucs::security::same_tag(prove(shared, reached, header, body), header.proof);
 }
 
 ucs::security::tag make_receipt(const ucs::security::key& shared, std::uint64_t from,

@@ -5,6 +5,10 @@
 // addresses of two others cannot speak to one in the name of the other, and one that was told no
 // address of a worker cannot speak to it at all.
 //
+// A message is also tagged with the packed address by which its sender reaches the receiver. One
+// that was sent by an address with the receiver's key and interfaces of somebody else proves
+// nothing, so its maker cannot stand between the two workers and pass their messages on.
+//
 // A worker that takes the place of another one cannot make the other one's proofs, yet it has to
 // refuse what comes for it. It returns the receipt that the message holds, which only its receiver
 // has seen.
@@ -18,11 +22,14 @@
 
 namespace ucp::wireup {
 
-// The proof of a message, whose own field for it does not count. Pure.
+// The proof of a message, whose own field for it does not count. `reached`: the receiver's packed
+// address. Pure.
 [[nodiscard]] ucs::security::tag prove(const ucs::security::key& shared,
+                                       std::span<const std::byte> reached,
                                        const wire::wireup_header& header,
                                        std::span<const std::byte> body) noexcept;
-[[nodiscard]] bool is_proven(const ucs::security::key& shared, const wire::wireup_header& header,
+[[nodiscard]] bool is_proven(const ucs::security::key& shared, std::span<const std::byte> reached,
+                             const wire::wireup_header& header,
                              std::span<const std::byte> body) noexcept;
 
 // The receipt in messages of worker `from` about its endpoint, or its attempt to pair lanes, of

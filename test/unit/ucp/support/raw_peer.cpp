@@ -89,6 +89,7 @@ void raw_peer::reach(const ucp::worker& to) {
     const auto address = ucp::address::parse(std::span<const std::byte>(to.address(false)));
     REQUIRE(address);
     lane_ = std::move(*iface_->create_ep(address->entries.front().iface_address));
+    reached_.assign(to.address(false).begin(), to.address(false).end());
     shared_ = keys_.agree(address->identity);
     REQUIRE(shared_);
 }
@@ -97,7 +98,7 @@ ucp::wire::wireup_header raw_peer::sealed(ucp::wire::wireup_header header,
                                           const std::vector<std::byte>& body) const {
     if (header.receipt == ucs::security::tag{})
         header.receipt = ucp::wireup::make_receipt(*shared_, header.uid, header.ep);
-    header.proof = ucp::wireup::prove(*shared_, header, body);
+    header.proof = ucp::wireup::prove(*shared_, reached_, header, body);
     return header;
 }
 

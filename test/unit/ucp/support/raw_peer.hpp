@@ -78,7 +78,8 @@ private:
 
     const ucs::security::key_pair keys_;
     const std::uint64_t uid_;
-    std::optional<ucs::security::key> shared_;  // with the worker that it reaches
+    std::vector<std::byte> reached_;            // the address of the worker that it reaches
+    std::optional<ucs::security::key> shared_;  // with that worker
     uct::sim::sim_component component_;
     std::unique_ptr<ucs::async::event_loop> events_;
     ucs::config::source config_;

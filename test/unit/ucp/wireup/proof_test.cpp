@@ -104,7 +104,7 @@ TEST_CASE("a connection message without its proof is dropped and changes nothing
             const auto keys = ucs::security::key_pair::random();
             const auto shared = keys.agree(in.worker->identity().open());
             header.receipt = ucp::wireup::make_receipt(*shared, header.uid, header.ep);
-            header.proof = ucp::wireup::prove(*shared, header, body);
+            header.proof = ucp::wireup::prove(*shared, in.worker->address(false), header, body);
         } else if (kind == proof::of_another_message) {
             header = in.peer.sealed(header, body);
             header.ep ^= 1;
@@ -148,6 +148,75 @@ TEST_CASE("a request that comes again disturbs no connection that it has made") 
         CHECK(in.ep().remote_id() == raw_world::peer_ep);
         CHECK(in.worker->endpoint_count() == 1);
     }
+}
+
+TEST_CASE("a request that comes again by another connection leaves the peer its own") {
+    // Who had recorded it filled the receiver's memory, and the peer was cut off for that.
+    raw_world in({});
+    raw_peer other(in.network);
+    other.reach(*in.worker);
+    const std::vector<std::byte> address = in.peer.address();
+    const std::uint64_t connection = in.ep().remote().connection();
+    REQUIRE(connection != 0);
+    other.send_as_it_is(
+        in.peer.sealed(
+            {wireup_type::request, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, 0},
+            address),
+        address);
+    in.settle();
+    CHECK(in.ep().remote().connection() == connection);
+}
+
+TEST_CASE("nobody stands between two workers by an address with the key of one") {
+    raw_world in({});
+    const auto context = make_context({&in.component}, {});
+    const auto victim = make_worker(*context);
+    in.drive([&victim] { return victim->progress(); });
+    raw_peer between(in.network);
+    in.drive([&between] { return between.progress(); });
+    between.reach(*victim);
+
+    auto mixed = *ucp::address::parse(std::span<const std::byte>(between.address()));
+    mixed.identity = victim->identity().open();
+    ucp::ep& asking = **in.worker->create_ep(ucp::address::pack(mixed, false).data(), {});
+    asking.handle(ucp::wireup::event::use);
+    in.settle();
+    // Passes the request on as it is.
+    const std::vector<std::byte>& heard = between.last_received();
+    wireup_header request;
+    REQUIRE(heard.size() > sizeof request);
+    std::memcpy(&request, heard.data(), sizeof request);
+    REQUIRE(request.type == wireup_type::request);
+    const test::log_capture log;
+    between.send_as_it_is(request, {heard.begin() + sizeof request, heard.end()});
+    in.settle();
+    CHECK(victim->endpoint_count() == 0);
+    CHECK(log.count("has not proven", ucs::log::level::warn) == 1);
+    CHECK(asking.connection() == state::requested);
+}
+
+TEST_CASE("a worker is reached by either of its addresses, and by no other one") {
+    uct::sim::parameters network;
+    network.reach = uct::scope::host;
+    raw_world in({}, network);
+    REQUIRE(in.worker->address(true) != in.worker->address(false));
+    std::vector<std::byte> other = in.worker->address(false);
+    other.back() ^= std::byte{1};
+    const auto shared = in.peer.keys().agree(in.worker->identity().open());
+    const std::vector<std::byte> own = in.peer.address();
+    std::uint64_t asked = 100;
+    const auto is_answered = [&](const std::vector<std::byte>& reached) {
+        const std::size_t before = in.worker->endpoint_count();
+        wireup_header request{wireup_type::request, {},      in.peer.uid(),
+                              in.worker->uid(),     ++asked, asked};
+        request.proof = ucp::wireup::prove(*shared, reached, request, own);
+        in.peer.send_as_it_is(request, own);
+        in.settle();
+        return in.worker->endpoint_count() > before;
+    };
+    CHECK(is_answered(in.worker->address(false)));
+    CHECK(is_answered(in.worker->address(true)));
+    CHECK_FALSE(is_answered(other));
 }
 
 TEST_CASE("every byte of a reply is under its proof, and none may be missing") {
