@@ -1,4 +1,5 @@
 // Peers vanish, interfaces close in any order.
+#include <algorithm>
 #include <map>
 
 #include "test/conformance/support/suite.hpp"
@@ -16,6 +17,12 @@ bool send_until_failed(network& net, side& a, uct::ep& via, sender& out, uct::op
         if (status == UCS_OK) ++number;
         return status != UCS_OK && status != UCS_ERR_NO_RESOURCE;
     });
+}
+
+bool is_alive(side& receiver, std::uint64_t number) {
+    std::vector<std::uint64_t> list;
+    receiver.iface().append_connections(list);
+    return std::ranges::count(list, number) == 1;
 }
 
 }  // namespace
@@ -196,6 +203,36 @@ CONFORMANCE_CASE(connections_have_numbers, "messages of two endpoints have diffe
     }
     const bytes other(16);
     CHECK(to.iface().connection_of({other.data(), other.size()}) == 0);
+}
+
+CONFORMANCE_CASE(living_connections, "a connection is listed while it is alive",
+                 needs::two_sides | needs::copied_messages) {
+    side& to = net.at(0);
+    const uct::op which = message_ops(to.attr()).front();
+    sender out(net);
+    std::vector<std::unique_ptr<uct::ep>> via;
+    for (std::uint32_t from = 1; from <= 3; ++from) {
+        via.push_back(net.at(from).connect(to));
+        REQUIRE(out.send(net.at(from), *via.back(), which, 1, make_message({from, 0}, 16)));
+    }
+    REQUIRE(net.run_until([&] { return to.inbox.size() == 3; }));
+    std::map<std::uint32_t, std::uint64_t> number_of;
+    for (const received& each : to.inbox)
+        number_of[tag_of(each.data).stream] = each.connection;
+    for (std::uint32_t from = 1; from <= 3; ++from)
+        CHECK(is_alive(to, number_of[from]));
+    CHECK_FALSE(is_alive(to, 0));
+    // One is ended by its receiver, and one by its sender.
+    REQUIRE(to.iface().end_connection(number_of[1], UCS_ERR_EXCEEDS_LIMIT));
+    CHECK_FALSE(is_alive(to, number_of[1]));
+    via[1].reset();
+    net.remove(2);
+    REQUIRE(net.run_until([&] { return !is_alive(to, number_of[2]); }));
+    CHECK(is_alive(to, number_of[3]));
+    // Lists are appended to.
+    std::vector<std::uint64_t> list{7};
+    to.iface().append_connections(list);
+    CHECK(list.front() == 7);
 }
 
 CONFORMANCE_CASE(ended_connection,

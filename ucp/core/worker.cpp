@@ -492,6 +492,14 @@ std::uint64_t worker::connection_of(const uct::peer_bytes& message) const noexce
     return 0;
 }
 
+std::vector<std::uint64_t> worker::living_connections() const {
+    std::vector<std::uint64_t> all;
+    for (const auto& each : interfaces_)
+        if (each != nullptr) each->append_connections(all);
+    std::ranges::sort(all);
+    return all;
+}
+
 peer* worker::find_peer_behind(std::uint64_t connection) const noexcept {
     for (const auto& [uid, each] : peers_)
         if (each->connection() == connection) return each.get();

@@ -204,6 +204,9 @@ public:
     // --- connections of interfaces, see uct::iface::connection_of ---
     // Returns that of a message which is being delivered; 0: not known.
     [[nodiscard]] std::uint64_t connection_of(const uct::peer_bytes& message) const noexcept;
+    // Returns the connections of all interfaces that are alive, in order. May throw
+    // std::bad_alloc.
+    [[nodiscard]] std::vector<std::uint64_t> living_connections() const;
     // Names the sender, for people.
     [[nodiscard]] std::string sender_behind(std::uint64_t connection) const;
     // Nothing more comes by it, and the endpoints to its sender fail. Not within the progress of an

@@ -6,6 +6,8 @@
 #include "ucp/core/handler.hpp"
 #include "ucp/core/worker.hpp"
 #include "ucp/eager/wire.hpp"
+#include "ucp/rndv/lent.hpp"
+#include "ucp/tag/message.hpp"
 #include "ucs/sys/usable_memory.hpp"
 
 namespace ucp {
@@ -25,6 +27,14 @@ void on_question(worker& owner, const wire::room_header& header) {
 void on_answer(worker& owner, const wire::room_header& header) {
     ep* const to = owner.find_ep(header.ep);
     if (to != nullptr) to->remote().room_granted(*to);
+}
+
+// Returns the bytes that so many announcements take with the longest keys.
+std::size_t most_announced(unsigned count) noexcept {
+    constexpr std::size_t each = eager_budget::message_cost + message::keys_cost(longest_lent_key);
+    constexpr std::size_t endless = std::numeric_limits<std::size_t>::max();
+    if (count == std::numeric_limits<unsigned>::max() || count > endless / each) return endless;
+    return count * each;
 }
 
 }  // namespace
@@ -47,7 +57,9 @@ unexpected_limits unexpected_limits::of(const config& options) noexcept {
     const std::size_t window = options.unexpected_window.bytes;
     const std::size_t longest =
         std::max(set(options.rndv_threshold.intra), set(options.rndv_threshold.inter));
-    const std::size_t honest = std::max(least_share, sum(sum(window, window), longest));
+    const std::size_t in_order =
+        sum(sum(sum(window, window), longest), most_announced(options.unexpected_announcements));
+    const std::size_t honest = std::max(least_share, in_order);
     return {ordinary, hard, std::min(honest, hard - ordinary)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -265,12 +266,61 @@ void tag_matcher::relieve() {
     while (room_.is_overfull()) {
         const connection_shares::share worst = room_.shares().largest();
         if (worst.bytes <= room_.limits().share) {
-            room_.look_when_more_came();
+            relieve_of_ended();
             return;
         }
         cut_off(worst);
         room_.look_at_hard_limit();
     }
+}
+
+// A message outlives its connection, so a sender that comes again and again would get a new share
+// each time. Each look that drops something drops a sixteenth of the share at least: a look walks
+// over all messages, and must not happen for each new one.
+void tag_matcher::relieve_of_ended() {
+    const std::size_t share = room_.limits().share;
+    try {
+        const std::vector<std::uint64_t> alive = owner_.living_connections();
+        const std::size_t ended = room_.shares().sum_of([&alive](std::uint64_t connection) {
+            return !std::ranges::binary_search(alive, connection);
+        });
+        if (ended > share) {
+            const std::size_t step = share / 16;
+            drop_ended(alive, std::min(ended - share, room_.kept() - room_.limits().hard) + step);
+        }
+    } catch (const std::bad_alloc&) {
+        // The next look may have the memory.
+    }
+    if (room_.kept() <= room_.limits().hard) {
+        room_.look_at_hard_limit();
+    } else {
+        room_.look_when_more_came();
+    }
+}
+
+// Those that a probe has taken out are the program's.
+void tag_matcher::drop_ended(const std::vector<std::uint64_t>& alive, std::size_t wanted) {
+    const std::size_t before = room_.kept();
+    std::size_t dropped = 0;
+    unexpected_.for_each_while([&](tag::unexpected_entry& entry) {
+        auto& stored = static_cast<message&>(entry);
+        if (stored.connection == 0 || std::ranges::binary_search(alive, stored.connection))
+            return true;
+        if (stored.unfinished != nullptr)
+            owner_.assemblies().drop(*std::exchange(stored.unfinished, nullptr));
+        unexpected_.remove(stored);
+        // The sender may still be there, by another connection, and wait for an answer.
+        drop(stored, UCS_ERR_EXCEEDS_LIMIT);
+        ++dropped;
+        return before - room_.kept() < wanted;
+    });
+    if (dropped == 0) return;
+    owner_.rejected().error(
+        proto_log,
+        "{} tagged messages ({} bytes) of connections that have ended are dropped: no receive has "
+        "asked for them, and more than UCX_UNEXPECTED_HARD_LIMIT is stored. Receive earlier, or "
+        "raise UCX_UNEXPECTED_HARD_LIMIT if many senders end before their messages are received",
+        dropped, before - room_.kept());
 }
 
 // The messages go first: those that wait for an answer get none, because their sender hears of its

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ucp/core/operation.hpp"
 #include "ucp/core/request.hpp"
@@ -43,8 +44,9 @@ public:
 
     [[nodiscard]] unexpected_room& room() noexcept { return room_; }
     // Cuts off senders that were told to wait and did not, until no more than the hard limit is
-    // stored or none of them has more than senders in order may have. From the worker's progress,
-    // outside of that of interfaces.
+    // stored or none of them has more than senders in order may have. Then drops the oldest
+    // messages of connections that have ended, as long as these have more than that together. From
+    // the worker's progress, outside of that of interfaces.
     void relieve();
 
     // The first few posted receives and stored messages, for people.
@@ -89,6 +91,10 @@ private:
                                                 uct::peer_bytes delivered) noexcept;
     void cut_off(const connection_shares::share& worst);
     std::size_t drop_stored_of(std::uint64_t connection);
+    void relieve_of_ended();
+    // Drops the oldest messages of connections that have ended, until so many bytes are free or
+    // none is left. `alive`: the other connections, in order.
+    void drop_ended(const std::vector<std::uint64_t>& alive, std::size_t wanted);
     void acknowledge(std::uint64_t ep, std::uint64_t sender_request, ucs_status_t status = UCS_OK);
     void answer_sync(const ep& to, std::uint64_t sender_request, ucs_status_t status);
     // There is no memory for what is in the message: its receive ends with that.

@@ -42,6 +42,14 @@ public:
             if (bytes > most.bytes) most = {connection, bytes};
         return most;
     }
+    // Returns the bytes of all connections for whose number `test` is true.
+    template<class Test>
+    [[nodiscard]] std::size_t sum_of(const Test& test) const {
+        std::size_t sum = 0;
+        for (const auto& [connection, bytes] : bytes_)
+            if (test(connection)) sum += bytes;
+        return sum;
+    }
     [[nodiscard]] std::size_t count() const noexcept { return bytes_.size(); }
 
 private:

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ucs/async/event_loop.hpp"
 #include "ucs/config/source.hpp"
@@ -163,6 +164,13 @@ public:
         static_cast<void>(number);
         static_cast<void>(status);
         return false;
+    }
+    // Appends the number of each connection that is alive: a peer may still send messages by it, or
+    // has sent some that this interface delivers later. A number that connection_of has returned
+    // and that is missing never comes back, but for messages that are on their way within a device.
+    // May throw std::bad_alloc. Not within progress.
+    virtual void append_connections(std::vector<std::uint64_t>& into) const {
+        static_cast<void>(into);
     }
 
     virtual void set_am_handler(am_id id, const am_handler& handler) = 0;

@@ -100,6 +100,11 @@ bool sim_iface::end_connection(std::uint64_t number, ucs_status_t status) noexce
     return false;
 }
 
+void sim_iface::append_connections(std::vector<std::uint64_t>& into) const {
+    for (const auto& [key, each] : node_.in)
+        if (each->failure == UCS_OK) into.push_back(each->connection);
+}
+
 // Receives the next piece in place; false when more pieces remain.
 bool sim_iface::landed_or_dropped(const link_ptr& on, const operation& message,
                                   const am_handler& to) {

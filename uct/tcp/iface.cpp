@@ -197,6 +197,16 @@ bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
     return true;
 }
 
+void iface::append_connections(std::vector<std::uint64_t>& into) const {
+    const auto append = [&into](const connection& link) {
+        if (link.where() != state::failed) into.push_back(link.number());
+    };
+    for (const auto& [peer, link] : peers_)
+        append(*link);
+    for (const auto& link : others_)
+        append(*link);
+}
+
 void iface::describe(ucs::vfs::directory& into) const {
     base_iface::describe(into);
     into.file("connections", [this] { return std::to_string(sockets_); });

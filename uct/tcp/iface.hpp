@@ -35,6 +35,7 @@ public:
     ucs::result<std::unique_ptr<uct::ep>> create_ep(std::span<const std::byte> bytes) override;
     [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept override;
     bool end_connection(std::uint64_t number, ucs_status_t status) noexcept override;
+    void append_connections(std::vector<std::uint64_t>& into) const override;
     void describe(ucs::vfs::directory& into) const override;
 
     // --- for connections and the door

@@ -73,6 +73,13 @@ public:
             f(*next++);
     }
 
+    // The same until f returns false.
+    template<class Function>
+    void for_each_while(Function f) {
+        for (auto next = arrivals_.begin(); next != arrivals_.end();)
+            if (!f(*next++)) return;
+    }
+
     // Number of masks that have an index of their own at present.
     [[nodiscard]] std::size_t index_count() const noexcept { return indexes_.count(); }
 

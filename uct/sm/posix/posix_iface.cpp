@@ -186,6 +186,11 @@ bool posix_iface::end_connection(std::uint64_t number, ucs_status_t) noexcept {
     return true;
 }
 
+void posix_iface::append_connections(std::vector<std::uint64_t>& into) const {
+    for (const auto& from : rings_)
+        if (from->now() != incoming::state::ended) into.push_back(from->number());
+}
+
 void posix_iface::endpoint_failed(posix_ep& which) noexcept {
     ended_.push_back(which);
     need_attention();

@@ -43,6 +43,7 @@ public:
         const peer_bytes& message) const noexcept override;
     [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept override;
     bool end_connection(std::uint64_t number, ucs_status_t status) noexcept override;
+    void append_connections(std::vector<std::uint64_t>& into) const override;
     void describe(ucs::vfs::directory& into) const override;
 
     // For endpoints.

@@ -1,4 +1,5 @@
 // Senders that are told to wait and send on.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
@@ -37,8 +38,7 @@ void send_small(raw_world& in, raw_peer& from, std::uint64_t tag, std::size_t co
 // The ways to make a receiver keep something. `number` counts the messages.
 enum class kind : std::uint8_t { small, synchronous, half, pieces, announced };
 
-void send_one(raw_world& in, kind how, std::uint64_t number) {
-    raw_peer& from = in.peer;
+void send_one(raw_world& in, raw_peer& from, kind how, std::uint64_t number) {
     switch (how) {
         case kind::small:
             from.send(wire::eager_only, wire::eager_only_header{1}, data());
@@ -70,7 +70,7 @@ void send_one(raw_world& in, kind how, std::uint64_t number) {
 // How many messages were sent until the worker cut off its peer; 0: it did not.
 std::size_t flood(raw_world& in, kind how, std::size_t most = 2000) {
     for (std::size_t sent = 1; sent <= most; ++sent) {
-        send_one(in, how, sent);
+        send_one(in, in.peer, how, sent);
         CHECK(room_of(in).kept() <= hard + length + 1000);
         if (in.ep().failure() != UCS_OK) return sent;
     }
@@ -148,6 +148,116 @@ TEST_CASE("a message that a probe took out survives the end of its sender") {
     CHECK(room_of(in).shares().count() == 0);
 }
 
+TEST_CASE("connections one after the other cannot store more than the limit") {
+    test::log_capture log;
+    raw_world in(limited);
+    const auto sends = GENERATE(as<std::size_t>{}, 1, 20, 55);
+    std::size_t most = 0;
+    for (std::size_t sent = 0; sent < 400; sent += sends) {
+        raw_peer passing(in.network);
+        passing.reach(*in.worker);
+        send_small(in, passing, 2, sends);
+        most = std::max(most, room_of(in).kept());
+    }
+    CHECK(most > hard - 10 * length);
+    // A connection that is alive has its share beside that of the ended ones.
+    const std::size_t alive = sends * (length + ucp::eager_budget::message_cost);
+    CHECK(most <= hard + alive + share / 16 + 2 * length);
+    CHECK(log.count("of connections that have ended are dropped", ucs::log::level::error) > 0);
+    CHECK(log.count("it is cut off", ucs::log::level::error) == 0);
+    CHECK(in.ep().failure() == UCS_OK);
+}
+
+TEST_CASE("the oldest messages of ended connections are dropped first") {
+    raw_world in(limited);
+    send_small(in, in.peer, 1, 15);  // some of them count for no connection
+    const auto pass = [&in](std::uint64_t tag, std::size_t count) {
+        raw_peer passing(in.network);
+        passing.reach(*in.worker);
+        send_small(in, passing, tag, count);
+    };
+    pass(2, 30);
+    pass(3, 30);
+    REQUIRE(room_of(in).kept() > hard);  // but the ended ones have no more than a share together
+    pass(4, 10);
+    send_small(in, in.peer, 1, 5);
+    CHECK(in.ep().failure() == UCS_OK);
+    CHECK(received(in, 1) == 20);
+    const std::size_t oldest = received(in, 2);
+    CHECK(oldest > 10);
+    CHECK(oldest < 30);
+    CHECK(received(in, 3) == 30);
+    CHECK(received(in, 4) == 10);
+    CHECK(room_of(in).kept() == 0);
+    CHECK(room_of(in).shares().count() == 0);
+}
+
+TEST_CASE("the sender of a dropped message hears of it if it is there by another connection") {
+    raw_world in(limited);
+    send_small(in, in.peer, 1, 10);
+    const kind how = GENERATE(kind::synchronous, kind::half, kind::announced);
+    for (std::uint64_t number = 1; number <= 400; ++number) {
+        raw_peer passing(in.network);
+        passing.reach(*in.worker);
+        send_one(in, passing, how, number);
+    }
+    CHECK(room_of(in).kept() <= hard + share / 16 + 2 * length);
+    CHECK(in.worker->assemblies().count() < 400);
+    CHECK(in.ep().failure() == UCS_OK);
+    if (how == kind::synchronous) {
+        const auto answers = in.peer.received<wire::ack_header>(wire::eager_ack);
+        REQUIRE(!answers.empty());
+        CHECK(answers.front().request == 6);
+        CHECK(answers.front().status == UCS_ERR_EXCEEDS_LIMIT);
+    }
+    if (how == kind::announced) {
+        const auto answers = in.peer.received<wire::ats_header>(wire::rndv_ats);
+        REQUIRE(!answers.empty());
+        CHECK(answers.front().request == 1);
+        CHECK(answers.front().status == UCS_ERR_EXCEEDS_LIMIT);
+    }
+}
+
+TEST_CASE(
+    "messages of ended connections that a probe took out stay, and the search for others ends") {
+    raw_world in(limited);
+    send_small(in, in.peer, 1, 10);  // these count for no connection
+    std::vector<ucp_tag_message_h> taken;
+    const auto pass_and_probe = [&] {
+        raw_peer passing(in.network);
+        passing.reach(*in.worker);
+        send_small(in, passing, 2, 20);
+        for (int i = 0; i < 20; ++i) {
+            ucp_tag_recv_info_t info;
+            taken.push_back(ucp_tag_probe_nb(in.worker_handle(), 2, ~std::uint64_t{0}, 1, &info));
+            REQUIRE(taken.back() != nullptr);
+        }
+    };
+    for (int round = 0; round < 6; ++round)
+        pass_and_probe();
+    const std::size_t kept = room_of(in).kept();
+    REQUIRE(kept > hard + length);
+    // A message that is not taken out is dropped, but the memory stays in use.
+    {
+        raw_peer passing(in.network);
+        passing.reach(*in.worker);
+        send_small(in, passing, 3, 10);
+    }
+    send_small(in, in.peer, 1, 5);
+    in.settle();
+    CHECK_FALSE(room_of(in).is_overfull());
+    CHECK(received(in, 3) < 10);
+    CHECK(received(in, 1) == 15);
+    CHECK(in.ep().failure() == UCS_OK);
+    for (const ucp_tag_message_h each : taken) {
+        std::vector<std::byte> into(length);
+        const ucp_request_param_t plain{};
+        CHECK(ucp_tag_msg_recv_nbx(in.worker_handle(), into.data(), length, each, &plain) ==
+              nullptr);
+    }
+    CHECK(room_of(in).shares().count() == 0);
+}
+
 TEST_CASE("senders that have little each are not cut off, however much that is in all") {
     raw_world in(limited);
     raw_peer other(in.network);
@@ -195,11 +305,16 @@ TEST_CASE("the share of a sender follows the settings") {
     CHECK(usual.ordinary == 64 * mib);
     CHECK(usual.hard >= usual.ordinary + 64 * mib);
     CHECK(usual.share == 16 * mib);
-    CHECK(limits_with({{"UNEXPECTED_WINDOW", "20m"}}).share == 40 * mib);
+    CHECK(limits_with({{"UNEXPECTED_WINDOW", "20m"}}).share == 43 * mib);
     const ucp::unexpected_limits long_messages = limits_with(
         {{"RNDV_THRESH", "30m"}, {"UNEXPECTED_HARD_LIMIT", "1g"}, {"UNEXPECTED_LIMIT", "1m"}});
     CHECK(long_messages.hard == 1024 * mib);
-    CHECK(long_messages.share == 32 * mib);
+    CHECK(long_messages.share == 35 * mib);
+    // With keys an announcement takes 768 bytes.
+    CHECK(limits_with({{"UNEXPECTED_ANNOUNCEMENTS", "65536"}, {"RNDV_THRESH", "1m"}}).share ==
+          51 * mib);
+    const ucp::unexpected_limits endless = limits_with({{"UNEXPECTED_ANNOUNCEMENTS", "inf"}});
+    CHECK(endless.share == endless.hard - endless.ordinary);
     const ucp::unexpected_limits no_window = limits_with({{"UNEXPECTED_WINDOW", "inf"}});
     CHECK(no_window.share == no_window.hard - no_window.ordinary);
     const ucp::unexpected_limits none = limits_with({{"UNEXPECTED_LIMIT", "inf"}});

@@ -212,6 +212,11 @@ bool iface::end_connection(std::uint64_t number, ucs_status_t status) noexcept {
     return true;
 }
 
+void iface::append_connections(std::vector<std::uint64_t>& into) const {
+    for (const auto& [qp_number, each] : by_number_)
+        if (each->error() == UCS_OK) into.push_back(each->number());
+}
+
 void iface::on_broken_pair(const ib::device_event& event, ucs_status_t status) noexcept {
     // The peer broke a rule: its own requests fail there, and here nothing would show.
     connection* const broken = find(event.qp_number);

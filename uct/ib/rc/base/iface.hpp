@@ -20,6 +20,7 @@ public:
     [[nodiscard]] bool has_work() const noexcept final;
     [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept final;
     bool end_connection(std::uint64_t number, ucs_status_t status) noexcept final;
+    void append_connections(std::vector<std::uint64_t>& into) const final;
     void describe(ucs::vfs::directory& into) const override;
 
     // --- for endpoints ---

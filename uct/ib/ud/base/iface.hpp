@@ -29,6 +29,7 @@ public:
     [[nodiscard]] reachability check_reachable(std::span<const std::byte> address) const final;
     [[nodiscard]] std::uint64_t connection_of(const peer_bytes& message) const noexcept final;
     bool end_connection(std::uint64_t number, ucs_status_t status) noexcept final;
+    void append_connections(std::vector<std::uint64_t>& into) const final;
     void describe(ucs::vfs::directory& into) const override;
 
     // --- for endpoints ---

@@ -146,6 +146,10 @@ bool iface::end_connection(std::uint64_t number, ucs_status_t) noexcept {
     return true;
 }
 
+void iface::append_connections(std::vector<std::uint64_t>& into) const {
+    receivers_.append_numbers(into);
+}
+
 void iface::tell_end(peer& sender, std::uint64_t source, std::uint64_t id) noexcept {
     wire::header head{};
     head.what = wire::kind::ended;

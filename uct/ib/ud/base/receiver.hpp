@@ -93,6 +93,10 @@ public:
     void for_each(Visit&& visit) {
         by_id_.for_each([&](std::uint64_t, std::unique_ptr<receiver>& each) { visit(*each); });
     }
+    void append_numbers(std::vector<std::uint64_t>& into) const {
+        for (const auto& [source, each] : by_source_)
+            into.push_back(each->number());
+    }
     [[nodiscard]] std::size_t size() const noexcept { return by_id_.size(); }
 
 private:
