@@ -1,12 +1,13 @@
 #include "ucs/memory/mapped.hpp"
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <optional>
 
+#include "test/support/descriptor_limit.hpp"
 #include "test/support/log_capture.hpp"
 
 namespace memory = ucs::memory;
@@ -72,13 +73,9 @@ TEST_CASE("impossible mappings are statuses, not crashes") {
 
 TEST_CASE("no descriptors left is a limit that is named") {
     test::log_capture captured;
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-    rlimit none = before;
-    none.rlim_cur = 0;
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    std::optional<test::descriptor_limit> none(0);
     const auto file = memory::make_memory_file("hawser-test", 4096);
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    none.reset();
     CHECK(file.status() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(captured.count("memfd_create", ucs::log::level::error) == 1);
 }

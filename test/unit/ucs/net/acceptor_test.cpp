@@ -1,15 +1,14 @@
 #include "ucs/net/acceptor.hpp"
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <new>
 #include <optional>
 
+#include "test/support/descriptor_limit.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
 #include "ucs/net/stream_io.hpp"
@@ -364,17 +363,11 @@ TEST_CASE("without descriptors accepting rests, and a line says so once") {
     const test::log_capture log;
     place at;
     const auto stranger = at.knock("x");
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-    const int next = ::dup(0);
-    ::close(next);
-    rlimit none = before;
-    none.rlim_cur = static_cast<rlim_t>(next);
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    std::optional<test::descriptor_limit> none(test::descriptor_limit::next_descriptor());
     at.settle();
     const unsigned resting = at.events->poll(0);
     at.pass(ucs::time::second);
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    none.reset();
     CHECK(resting == 0);
     CHECK(at.taken.empty());
     CHECK(log.count("accept() on the port") == 1);

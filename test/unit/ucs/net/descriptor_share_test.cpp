@@ -2,19 +2,16 @@
 
 #include <catch2/catch.hpp>
 
+#include "test/support/descriptor_limit.hpp"
+
 using ucs::net::descriptor_share;
 
 TEST_CASE("a share of the descriptors follows their limit and keeps within its bounds") {
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-    REQUIRE(before.rlim_max >= 400);
-    const rlimit few{400, before.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    const test::descriptor_limit few(400);
     const std::size_t half = descriptor_share(2, 64, 16384);
     const std::size_t quarter = descriptor_share(4, 0, 1024);
     const std::size_t at_least = descriptor_share(40, 64, 1024);
     const std::size_t at_most = descriptor_share(2, 64, 150);
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
     CHECK(half == 200);
     CHECK(quarter == 100);
     CHECK(at_least == 64);

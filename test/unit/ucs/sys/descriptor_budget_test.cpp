@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "test/support/descriptor_limit.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
 
@@ -15,22 +15,6 @@ using ucs::sys::descriptor_reserve;
 using ucs::sys::within_budget;
 
 namespace {
-
-// Another limit of descriptors while it lives.
-class nofile_limit {
-public:
-    explicit nofile_limit(rlim_t soft) {
-        ::getrlimit(RLIMIT_NOFILE, &before_);
-        const rlimit lower{soft, before_.rlim_max};
-        REQUIRE(::setrlimit(RLIMIT_NOFILE, &lower) == 0);
-    }
-    ~nofile_limit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-    nofile_limit(const nofile_limit&) = delete;
-    nofile_limit& operator=(const nofile_limit&) = delete;
-
-private:
-    rlimit before_{};
-};
 
 unique_fd open_null() {
     return within_budget(unique_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
@@ -50,7 +34,7 @@ TEST_CASE("a tenth of the descriptors is left to the program, at least 64, at mo
 
 TEST_CASE("descriptors are scarce before the budget is used up") {
     constexpr int limit = 200;
-    const nofile_limit low(limit);
+    const test::descriptor_limit low(limit);
     test::virtual_time time;
     CHECK_FALSE(ucs::sys::are_descriptors_scarce());
     std::vector<unique_fd> taken;
@@ -71,7 +55,7 @@ TEST_CASE(
     "descriptors in the reserve are closed, with one line, and the program can open its own") {
     const test::log_capture log;
     constexpr int limit = 200;
-    const nofile_limit low(limit);
+    const test::descriptor_limit low(limit);
     std::vector<unique_fd> taken;
     unique_fd last = open_null();
     for (; last; last = open_null())

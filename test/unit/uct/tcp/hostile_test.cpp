@@ -2,10 +2,12 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
+
+#include "test/support/descriptor_limit.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
@@ -247,14 +249,10 @@ TEST_CASE("a peer that accepts and is silent is given up when the owner asks for
 
 TEST_CASE("a peer with many interfaces of its own keeps a bounded number of connections") {
     const test::log_capture log;
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-    rlimit usual = before;
-    usual.rlim_cur = std::min<rlim_t>(400, before.rlim_max);
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+    std::optional<test::descriptor_limit> few(400);
     worker a;
     worker b;
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    few.reset();
     // One that has sent something stays, and one with an endpoint.
     const auto via = b.connect(a.address());
     REQUIRE(sent(b, *via, a, 1));
@@ -277,13 +275,9 @@ TEST_CASE("a peer with many interfaces of its own keeps a bounded number of conn
 TEST_CASE("a peer that never lets connections go whose endpoints are gone keeps a bounded number") {
     const test::log_capture log;
     const test::virtual_time clock;
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-    rlimit usual = before;
-    usual.rlim_cur = std::min<rlim_t>(400, before.rlim_max);
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+    std::optional<test::descriptor_limit> few(400);
     worker a;
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    few.reset();
     connection_by_hand with_endpoint(a);
     const bool answers_greeting = GENERATE(true, false);
     CAPTURE(answers_greeting);
@@ -309,16 +303,11 @@ TEST_CASE("without descriptors peers wait, and the listening socket does not spi
     const auto via = b.connect(a.address());
     auto stranger = knock(a);
 
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-    const ucs::unique_fd highest(::fcntl(0, F_DUPFD_CLOEXEC, 0));
-    rlimit tight = before;
-    tight.rlim_cur = static_cast<rlim_t>(highest.get());
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &tight) == 0);
+    std::optional<test::descriptor_limit> tight(test::descriptor_limit::next_descriptor());
     unsigned events = 0;
     for (int i = 0; i < 1000; ++i)
         events += a.progress();
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    tight.reset();
     // One failed accept per pause of 100 ms and ten ticks in it, not one per progress.
     CHECK(events < 500);
     ucs_status_t status = UCS_ERR_NO_RESOURCE;

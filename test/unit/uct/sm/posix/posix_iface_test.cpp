@@ -1,11 +1,10 @@
 #include "uct/sm/posix/posix_iface.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <array>
+#include <optional>
 #include <thread>
 
+#include "test/support/descriptor_limit.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/unit/uct/sm/posix/fixture.hpp"
 
@@ -281,18 +280,11 @@ namespace {
 
 // The first send of an endpoint while the process may open no more descriptors.
 ucs_status_t send_without_descriptors(ep& from) {
-    rlimit before{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-    const int next = ::dup(0);
-    ::close(next);
-    rlimit none = before;
-    none.rlim_cur = static_cast<rlim_t>(next);
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const rlim_t next = ::test::descriptor_limit::next_descriptor();
+    std::optional<::test::descriptor_limit> none(next);
     const ucs_status_t status = send(from, 1, 0, "");
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-    const int after = ::dup(0);
-    ::close(after);
-    CHECK(after == next);
+    none.reset();
+    CHECK(::test::descriptor_limit::next_descriptor() == next);
     return status;
 }
 
