@@ -1,21 +1,16 @@
 // A worker that sleeps is not kept awake by connections that it cannot accept now.
-#include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <fstream>
 
 #include "test/support/log_capture.hpp"
 #include "test/support/slow_closing.hpp"
 #include "test/support/virtual_time.hpp"
 #include "test/unit/uct/sm/posix/fixture.hpp"
+#include "test/unit/uct/sm/posix/silent_crowd.hpp"
 #include "ucs/vfs/entrance.hpp"
 #include "ucs/vfs/names.hpp"
-#include "uct/sm/posix/socket.hpp"
 
 using namespace uct::posix::test;
 using ::test::virtual_time;
@@ -53,10 +48,6 @@ bool is_reached(node& from, node& to) {
     });
 }
 
-std::uint64_t socket_of(const node& which) {
-    return uct::sm::parse_posix_address(which.address())->socket_id;
-}
-
 }  // namespace
 
 TEST_CASE("posix: a sleeping worker sleeps while too many sockets wait to be closed", "[posix]") {
@@ -79,40 +70,18 @@ TEST_CASE("posix: a sleeping worker sleeps while senders of this user say nothin
     const virtual_time clock;
     const ::test::log_capture log;
     node b(ucs::config::source::empty(), node::sleeper{});
-    constexpr int crowd = 600;
-    const std::uint64_t socket_id = socket_of(b);
-    int ends[2];
-    REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        std::vector<ucs::unique_fd> all(crowd);
-        for (ucs::unique_fd& each : all) {
-            each = uct::posix::make_socket();
-            while (uct::posix::connect_to(each.get(), socket_id) == EAGAIN)
-                ::sched_yield();
-        }
-        static_cast<void>(!::write(ends[1], "x", 1));
-        ::pause();
-    }
-    char connected = 0;
-    while (::read(ends[0], &connected, 1) != 1)
-        b.progress();
+    silent_crowd crowd(b, 600);
     for (int turn = 0; turn < 1000; ++turn)
         b.progress();
     CHECK(wake_ups_in_a_second(b) < few);
     CHECK(log.count("have not introduced themselves yet, the last one that of pid " +
-                    std::to_string(child)) == 1);
-    ::kill(child, SIGKILL);
-    REQUIRE(::waitpid(child, nullptr, 0) == child);
+                    std::to_string(crowd.pid())) == 1);
+    crowd.end();
     // Room is used at once.
     node a;
     const auto ep = a.connect_to(b.address());
     REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
     CHECK(is_reached(a, b));
-    ::close(ends[0]);
-    ::close(ends[1]);
 }
 
 TEST_CASE("ucx_vfs's callers do not keep a sleeping worker awake while they cannot be let in") {

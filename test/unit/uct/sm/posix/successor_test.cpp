@@ -1,7 +1,6 @@
 // A process that binds the socket name of an interface that has gone gets nothing.
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
 #include "test/unit/uct/sm/posix/fixture.hpp"
+#include "test/unit/uct/sm/posix/silent_crowd.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
 #include "uct/sm/posix/socket.hpp"
 
@@ -79,7 +79,7 @@ void check_that_nothing_is_sent_to(uid_t user) {
     {
         const node b;
         contact = b.address();
-        socket_id = sm::parse_posix_address(b.address())->socket_id;
+        socket_id = socket_of(b);
     }
     const successor stranger(socket_id, user);
     auto ep = a.connect_to(contact);
@@ -145,7 +145,7 @@ struct deceived {
             const node b;
             contact = b.address();
             secret = std::make_unique<const ucs::security::worker_secret>(secret_of(b));
-            socket_id = sm::parse_posix_address(b.address())->socket_id;
+            socket_id = socket_of(b);
         }
         stranger = std::make_unique<listener_here>(socket_id);
         if (with_full_queue) stranger->fill_queue();
@@ -255,7 +255,7 @@ TEST_CASE("posix: connections of another user do not keep a sender waiting", "[p
     node a;
     node b;
     constexpr int crowd = 300;
-    const std::uint64_t socket_id = sm::parse_posix_address(b.address())->socket_id;
+    const std::uint64_t socket_id = socket_of(b);
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
     const pid_t child = ::fork();
@@ -295,25 +295,7 @@ TEST_CASE("posix: processes of this user that connect and say nothing make room 
           "[posix]") {
     const test::virtual_time time;
     node a, b;
-    const auto socket_id = sm::parse_posix_address(b.address())->socket_id;
-    constexpr int crowd = 600;
-    int ends[2];
-    REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        std::vector<ucs::unique_fd> all(crowd);
-        for (ucs::unique_fd& each : all) {
-            each = posix::make_socket();
-            while (posix::connect_to(each.get(), socket_id) == EAGAIN)
-                ::sched_yield();
-        }
-        static_cast<void>(!::write(ends[1], "x", 1));
-        ::pause();
-    }
-    char connected = 0;
-    while (::read(ends[0], &connected, 1) != 1)
-        b.progress();
+    const silent_crowd crowd(b, 600);
     const auto ep = a.connect_to(b.address());
     REQUIRE(send(*ep, 1, 7, "") == UCS_OK);
     const auto both = [&] {
@@ -326,8 +308,6 @@ TEST_CASE("posix: processes of this user that connect and say nothing make room 
     CHECK(both() == 0);
     test::virtual_time::now += 61 * ucs::time::second;
     CHECK(both() == 1);
-    ::kill(child, SIGKILL);
-    REQUIRE(::waitpid(child, nullptr, 0) == child);
 }
 
 TEST_CASE("posix: a listener with the right secret gets the ring, and flushes wait for it",
