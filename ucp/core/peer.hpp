@@ -68,6 +68,10 @@ public:
     // The program or the worker itself gives an address of the same worker, maybe another one. It
     // counts as long as no lane was made from the one that is known, which may have been wrong.
     void readdress(std::span<const std::byte> packed_address);
+    // The worker itself says in a proven message where it is. If the lanes lead elsewhere, they are
+    // made anew: an address with its key and other interfaces came from somebody else. Lanes over
+    // which an endpoint is connected are right, because the worker takes no other connection.
+    void correct_address(std::span<const std::byte> own_address);
     [[nodiscard]] bool connected() const noexcept { return am_.endpoint != nullptr; }
 
     // --- lanes that come in pairs, see ucp/wireup/pairing.hpp and ucp/core/peer_pairing.cpp ---

@@ -28,6 +28,12 @@ std::optional<std::span<const std::byte>> address_in(wireup_type type,
     return question ? std::optional(question->address) : std::nullopt;
 }
 
+// Returns whether the sender of this message connects by itself, not as an answer. It may not know
+// where this worker's lanes to it lead, while an answer shows that they have reached the sender.
+bool begins(wireup_type type) {
+    return type == wireup_type::request || type == wireup_type::bind || type == wireup_type::pair;
+}
+
 bool connects(wireup_type type) {
     return type == wireup_type::request || type == wireup_type::reply || type == wireup_type::bind;
 }
@@ -407,6 +413,10 @@ void on_message(void* arg, uct::peer_bytes message) {
     }
     const judgement judged = origin_of(owner, header, sent, body);
     if (!is_believed(owner, header, judged.verdict)) return;
+    if (judged.from != nullptr && begins(header.type)) {
+        if (const auto address = address_in(header.type, body))
+            judged.from->correct_address(*address);
+    }
     facts.process = sender_process(owner, message);
     facts.connection = owner.connection_of(message);
     if (connects(header.type) && is_of_other_lanes(judged.from, header, over_pair)) return;

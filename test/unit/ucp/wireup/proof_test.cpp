@@ -195,6 +195,36 @@ TEST_CASE("nobody stands between two workers by an address with the key of one")
     CHECK(asking.connection() == state::requested);
 }
 
+TEST_CASE("a worker that connects by itself is not answered by a wrong address with its key") {
+    raw_world in({});
+    const auto context = make_context({&in.component}, {});
+    const auto victim = make_worker(*context);
+    in.drive([&victim] { return victim->progress(); });
+    raw_peer between(in.network);
+    in.drive([&between] { return between.progress(); });
+
+    auto mixed = *ucp::address::parse(std::span<const std::byte>(between.address()));
+    mixed.identity = victim->identity().open();
+    ucp_ep_h handle =
+        ucp::capi::handle(**in.worker->create_ep(ucp::address::pack(mixed, false).data(), {}));
+    // The wrong lanes may exist already, and requests wait on them.
+    const auto has_asked = GENERATE(true, false);
+    if (has_asked) ucp::capi::from(handle).handle(ucp::wireup::event::use);
+    in.settle();
+    ucp::ep& theirs = **victim->create_ep(in.worker->address(false).data(), {});
+    theirs.handle(ucp::wireup::event::use);
+    in.settle();
+    CHECK(theirs.connection() == state::ready);
+    CHECK(ucp::capi::from(handle).connection() == state::ready);
+    CHECK(between.received<wireup_header>(wire::wireup).size() == (has_asked ? 1 : 0));
+    const std::vector<std::byte> data(8);
+    const ucp_request_param_t plain{};
+    CHECK(ucp_tag_send_nbx(handle, data.data(), data.size(), 1, &plain) == nullptr);
+    in.settle();
+    CHECK(between.received<std::uint64_t>(wire::eager_only).empty());
+    CHECK(victim->matcher().unexpected_count() == 1);
+}
+
 TEST_CASE("a worker is reached by either of its addresses, and by no other one") {
     uct::sim::parameters network;
     network.reach = uct::scope::host;
