@@ -179,38 +179,23 @@ void peer::learn_process(const ucs::sys::process_identity& shown) noexcept {
     choose_protocols_again();
 }
 
-void peer::readdress(std::span<const std::byte> packed_address) {
-    if (am_.endpoint != nullptr || has_address(packed_address)) return;
+bool peer::readdress(std::span<const std::byte> packed_address) {
+    if (has_address(packed_address) || in_use() || is_part_of(packed_address)) return false;
     packed_ = std::vector<std::byte>(packed_address.begin(), packed_address.end());
+    if (am_.endpoint != nullptr || pairing_ != nullptr) reconnect(wireup::pairs::allowed);
+    return true;
 }
 
-namespace {
-
-// Returns whether `known` may be another form of the worker's own address: the one for other hosts
-// has fewer interfaces.
-bool is_part_of(const address::worker_address& known, const address::worker_address& own) {
-    const auto has = [&own](const address::entry& each) {
-        return std::ranges::find(own.entries, each) != own.entries.end();
-    };
-    return known.flags == own.flags && known.name == own.name &&
-           std::ranges::all_of(known.entries, has);
-}
-
-}  // namespace
-
-void peer::correct_address(std::span<const std::byte> own_address) {
-    if (am_.endpoint == nullptr || in_use() || has_address(own_address)) return;
-    const auto own = address::parse(own_address, &owner_.rejected());
-    if (!own || own->identity != identity_) return;
+// The address for other hosts has fewer interfaces than the full one. One that has an interface
+// which is missing in the given one is no form of it: the interface may be somebody else's.
+bool peer::is_part_of(std::span<const std::byte> packed_address) const {
     const auto known = address::parse(std::span<const std::byte>(packed_));
-    if (known && is_part_of(*known, *own)) return;
-    owner_.rejected().warn(wireup_log,
-                           "worker {:x} ({}) is elsewhere than the address says that was given for "
-                           "it: its own address is used",
-                           uid_, own->name);
-    const auto whole = own_address.first(*address::packed_length(own_address.data()));
-    packed_ = std::vector<std::byte>(whole.begin(), whole.end());
-    reconnect(wireup::pairs::allowed);
+    const auto given = address::parse(packed_address);
+    if (!known || !given || known->flags != given->flags || known->name != given->name)
+        return false;
+    return std::ranges::all_of(known->entries, [&given](const address::entry& each) {
+        return std::ranges::find(given->entries, each) != given->entries.end();
+    });
 }
 
 const uct::iface_attr& peer::am_attr() const noexcept {

@@ -65,13 +65,11 @@ public:
     // Who answers a peer that came without pairs does without them, too.
     ucs_status_t connect(wireup::pairs which = wireup::pairs::allowed) noexcept;
 
-    // The program or the worker itself gives an address of the same worker, maybe another one. It
-    // counts as long as no lane was made from the one that is known, which may have been wrong.
-    void readdress(std::span<const std::byte> packed_address);
-    // The worker itself says in a proven message where it is. If the lanes lead elsewhere, they are
-    // made anew: an address with its key and other interfaces came from somebody else. Lanes over
-    // which an endpoint is connected are right, because the worker takes no other connection.
-    void correct_address(std::span<const std::byte> own_address);
+    // The program or the worker itself gives an address of the same worker, maybe another one,
+    // which counts until an endpoint is connected: lanes that lead elsewhere are made anew, because
+    // the address before may have been a wrong one. Later the one that is known is right, since the
+    // worker takes no connection by another. Returns whether the address is a new one.
+    bool readdress(std::span<const std::byte> packed_address);
     [[nodiscard]] bool connected() const noexcept { return am_.endpoint != nullptr; }
 
     // --- lanes that come in pairs, see ucp/wireup/pairing.hpp and ucp/core/peer_pairing.cpp ---
@@ -386,6 +384,8 @@ private:
     [[nodiscard]] std::vector<wireup::local_interface> local_interfaces() const;
     // One line per transport of this process, those that are not open, too.
     [[nodiscard]] std::vector<std::string> why_each(const wireup::lane_selection& chosen) const;
+    // Returns whether this is the address that is known, or has further interfaces.
+    [[nodiscard]] bool is_part_of(std::span<const std::byte> packed_address) const;
     void disconnect() noexcept;
     void room_changed() noexcept;
     static ucs_status_t progress_ask(uct::pending_request& queued) noexcept;

@@ -382,6 +382,25 @@ bool is_of_other_lanes(peer* from, const wireup_header& header, bool over_pair) 
     return !fits;
 }
 
+// The sender may have reached this worker by an address that is not the worker's, and would wait
+// for ever. The receipt tells it, as when the worker is not here any more.
+void refuse_unproven(worker& owner, const wireup_header& header, std::span<const std::byte> body) {
+    if (header.type != wireup_type::request && header.type != wireup_type::pair) return;
+    if (const auto address = address_in(header.type, body))
+        owner.refuse(worker::evidence::none, header, *address);
+}
+
+// The lanes to the sender are made anew if an address with its key led them to somebody else.
+void correct_address(peer& sender, const wireup_header& header, std::span<const std::byte> body) {
+    const auto address = address_in(header.type, body);
+    if (!address || address::identity_in(*address) != sender.identity()) return;
+    if (!sender.readdress(address->first(*address::packed_length(address->data())))) return;
+    sender.owner().rejected().warn(wireup_log,
+                                   "worker {:x} is elsewhere than the address says that was given "
+                                   "for it: its own address is used",
+                                   header.uid);
+}
+
 bool is_believed(worker& owner, const wireup_header& header, origin from) {
     if (from == origin::unknown) {
         ucs::log::debug(wireup_log,
@@ -412,11 +431,11 @@ void on_message(void* arg, uct::peer_bytes message) {
         return;
     }
     const judgement judged = origin_of(owner, header, sent, body);
-    if (!is_believed(owner, header, judged.verdict)) return;
-    if (judged.from != nullptr && begins(header.type)) {
-        if (const auto address = address_in(header.type, body))
-            judged.from->correct_address(*address);
+    if (!is_believed(owner, header, judged.verdict)) {
+        if (judged.verdict == origin::forged) refuse_unproven(owner, header, body);
+        return;
     }
+    if (judged.from != nullptr && begins(header.type)) correct_address(*judged.from, header, body);
     facts.process = sender_process(owner, message);
     facts.connection = owner.connection_of(message);
     if (connects(header.type) && is_of_other_lanes(judged.from, header, over_pair)) return;
@@ -480,7 +499,7 @@ void tell_unreachable(worker& owner, const peer& refusing) noexcept {
         owner.unreachable().warn(
             wireup_log,
             "worker {:x} ({}) is unreachable: the process at its address refuses, because the "
-            "worker is not there any more; {}",
+            "worker is not there any more or has another address; {}",
             refusing.uid(), refusing.worker_name(), refusing.list_transports());
     } catch (const std::bad_alloc&) {
         owner.unreachable().warn(wireup_log, "worker {:x} is unreachable: it is not there any more",
