@@ -539,12 +539,23 @@ worker::peer_table::iterator worker::find_in_table(const peer& which) noexcept {
     return peers_.end();
 }
 
+bool worker::is_own_address(std::span<const std::byte> packed) const noexcept {
+    return std::ranges::equal(packed, full_address_) || std::ranges::equal(packed, net_address_);
+}
+
 ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& params) {
     const auto length = address::packed_length(packed_address);
     if (!length) return length.status();
     const std::span bytes(static_cast<const std::byte*>(packed_address), *length);
     const auto parsed = address::parse(bytes);
     if (!parsed) return parsed.status();
+    // An endpoint to this worker itself asks nobody who could prove that the address is right.
+    if (parsed->identity == identity_.open() && !is_own_address(bytes)) {
+        unreachable_.error(wireup_log,
+                           "an address with this worker's own key is none of its two addresses: "
+                           "somebody has changed it");
+        return UCS_ERR_INVALID_ADDR;
+    }
     std::string name(params.name);
     peer* to = &intern(parsed->identity, peer::source::given, bytes);
     const peer_use kept(*to);

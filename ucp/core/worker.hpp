@@ -326,6 +326,7 @@ private:
            std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();
     void pack_addresses();
+    [[nodiscard]] bool is_own_address(std::span<const std::byte> packed) const noexcept;
     void show();
     [[nodiscard]] ucs_status_t check_message_sizes();
     // Out of the way of a call that finds nothing, which is what most calls do.
