@@ -3,12 +3,10 @@
 import os
 import select
 import socket
-import struct
 import tempfile
 import threading
 import unittest
 
-from address_test import crc32c
 from harness import Case, Peer
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -179,18 +177,6 @@ class Proxy:
         self.listener.close()
 
 
-def redirected(address, port, to):
-    """A packed worker address whose TCP interface on lo is reached at another port."""
-    whole = bytearray.fromhex(address)
-    old = struct.pack("<H", port) + bytes((127, 0, 0, 1))
-    if whole.count(old) != 1:
-        raise AssertionError(f"port {port} of 127.0.0.1 is not in {address}")
-    at = whole.index(old)
-    whole[at:at + 2] = struct.pack("<H", to)
-    whole[6:10] = struct.pack("<I", crc32c(bytes(whole[:6] + whole[10:])))
-    return whole.hex()
-
-
 class Encryption(Pairs):
     def between(self, settings, during):
         """Two processes that talk through a proxy."""
@@ -200,7 +186,8 @@ class Encryption(Pairs):
                 peer.init()
             point = self.port_of(other)
             with Proxy(("127.0.0.1", point)) as proxy:
-                one.ok(f"ep 0 peer {redirected(other.address, point, proxy.port)}")
+                one.ok(f"redirect {point} {proxy.port}")
+                one.connect(0, other)
                 # The first message makes the connection, through the proxy.
                 other.ok("recv first 20 8 1 1")
                 one.ok("send first 0 20 8 1 1")

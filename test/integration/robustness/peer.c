@@ -267,7 +267,7 @@ static void obey(char* line) {
         say("ok");
         struct pollfd input = {0, POLLIN, 0};
         poll(&input, 1, -1);
-    } else if (hardship(word, rest)) {
+    } else if (hardship(word, rest) || on_redirect(word, rest)) {
     } else if (strcmp(word, "destroy") == 0) {
         destroy();
     } else if (worker == NULL) {

@@ -69,6 +69,9 @@ void forget_memory(void);
 /* clients.c: the same */
 bool on_clients(const char* word, const char* rest);
 
+/* redirect.c: returns false when the word is none of its commands */
+bool on_redirect(const char* word, const char* rest);
+
 /* hardship.c: returns false when the word is none of its commands */
 bool hardship(const char* word, char* rest);
 void count_poll(void);
