@@ -32,8 +32,8 @@ void on_answer(worker& owner, const wire::room_header& header) {
 // Returns the bytes that so many announcements take with the longest keys.
 std::size_t most_announced(unsigned count) noexcept {
     constexpr std::size_t each = eager_budget::message_cost + message::keys_cost(longest_lent_key);
-    constexpr std::size_t endless = std::numeric_limits<std::size_t>::max();
-    if (count == std::numeric_limits<unsigned>::max() || count > endless / each) return endless;
+    if (count == std::numeric_limits<unsigned>::max())
+        return std::numeric_limits<std::size_t>::max();
     return count * each;
 }
 
