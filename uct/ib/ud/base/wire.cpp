@@ -100,9 +100,8 @@ std::optional<hello> hello::parse(std::span<const std::byte> from) noexcept {
     if (from.size() != size) return std::nullopt;
     const auto who = address::parse(from.first(address::size));
     hello_end end{};
-    if (!who || !read(from.subspan(address::size), end) || end.connection == 0) {
-        return std::nullopt;
-    }
+    if (!who || !read(from.subspan(address::size), end)) return std::nullopt;
+    if (end.connection == 0 || end.patience > most_patience) return std::nullopt;
     return hello{*who, end.connection, end.question, end.patience};
 }
 

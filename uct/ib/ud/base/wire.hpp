@@ -106,9 +106,14 @@ struct address {
 //   0  40  address of the interface that asks
 //   40 u64 id that it gave the connection
 //   48 u32 number of the question; a resync counts if it is newer than the last one
-//   52 u32 seconds after which it gives up
+//   52 u32 seconds after which it gives up, at most `most_patience`
 struct hello {
     static constexpr std::size_t size = address::size + 16;
+    // The receiving side keeps a silent connection for twice as long as the sender is patient, so
+    // the sender's number is limited: the maximum of UD_VERBS_TIMEOUT, rounded up to the next
+    // second. A lower limit would forget senders that still count on being known, and their
+    // messages could be delivered twice.
+    static constexpr std::uint32_t most_patience = 3600 + 1;
 
     address from;
     std::uint64_t connection = 0;

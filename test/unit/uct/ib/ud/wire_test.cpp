@@ -6,6 +6,9 @@
 #include <random>
 #include <vector>
 
+#include "ucs/config/source.hpp"
+#include "uct/ib/ud/base/settings.hpp"
+
 using namespace uct::ud;
 
 namespace {
@@ -64,6 +67,21 @@ TEST_CASE("addresses that cannot be are refused") {
     CHECK_FALSE(wire::address::parse(longer));
     CHECK_FALSE(wire::hello::parse(packed(wire::hello{some_address(), 0, 0, 0})));
     CHECK_FALSE(wire::welcome::parse(packed(wire::welcome{0, 0})));
+}
+
+TEST_CASE("a sender that claims to be more patient than the option allows is refused") {
+    const auto with = [](std::uint32_t patience) {
+        return wire::hello::parse(packed(wire::hello{some_address(), 1, 0, patience}));
+    };
+    CHECK(with(3601));
+    CHECK_FALSE(with(3602));
+    CHECK_FALSE(with(0xffffffff));
+    // The longest timeout that a program can set is accepted by its peers.
+    auto longest = ucs::config::source::empty();
+    longest.set("UD_VERBS_TIMEOUT", "inf");
+    const auto loaded = ucs::config::load<settings>(longest);
+    REQUIRE(loaded);
+    CHECK(with(static_cast<std::uint32_t>(loaded->timeout.seconds + 1)));
 }
 
 TEST_CASE("a datagram has a body that fits its kind") {
