@@ -21,6 +21,11 @@ public:
     void drop() noexcept { open_ = false; }
     // A message has begun.
     [[nodiscard]] bool is_open() const noexcept { return open_; }
+    // Frees the memory unless a message has begun.
+    void release() noexcept {
+        if (!open_) bytes_.reset();
+    }
+    [[nodiscard]] bool has_memory() const noexcept { return bytes_ != nullptr; }
     // Makes sure that there is memory. False: there is none.
     [[nodiscard]] bool reserve(std::size_t most) noexcept;
 

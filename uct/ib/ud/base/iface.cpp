@@ -206,6 +206,11 @@ void iface::watch_receivers() noexcept {
 
 void iface::forget_silent() noexcept {
     receivers_.sweep(sweep_seconds, [this](receiver& each) { remove(each); });
+    receivers_.for_each([this](receiver& each) {
+        // All peers share these buffers. The sender will send the packets again.
+        if (each.is_stalled()) release_kept(each);
+        each.release_memory();
+    });
     if (receivers_.size() > 0) return;
     events_.remove_timer(sweep_timer_);
     sweep_timer_ = 0;
@@ -254,6 +259,7 @@ void iface::describe(ucs::vfs::directory& into) const {
     number("malformed", count_.malformed);
     number("acknowledgements", count_.acknowledgements);
     number("resyncs", count_.resyncs);
+    number("displaced", count_.displaced);
     into.folder("receive_pool", [this](ucs::vfs::directory& pool) { pool_->describe(pool); });
     into.folder("descriptors", [this](ucs::vfs::directory& pools) {
         pools.file("in_use", [this] { return std::to_string(sends_out_.in_use()); });

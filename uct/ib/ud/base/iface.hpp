@@ -67,6 +67,8 @@ private:
         ib::receive_buffer* buffer;
         std::uint32_t length;
         std::uint32_t from_pair;
+        std::uint16_t from_lid;
+        bool has_route;             // the device has filled in the route header
         unsigned overtaken_by = 0;  // so many have to come first
     };
 
@@ -96,7 +98,9 @@ private:
     [[nodiscard]] connection* find(std::uint64_t id, std::uint32_t from_pair) noexcept;
 
     // iface_control.cpp: connections of peers
-    void take_request(const wire::datagram& what, std::uint32_t from_pair) noexcept;
+    void take_request(const wire::datagram& what, const arrival& from) noexcept;
+    [[nodiscard]] bool make_room(const datagram_source& source) noexcept;
+    void cut_off(receiver& ended) noexcept;
     [[nodiscard]] bool forgets(const receiver& on, const wire::datagram& what) noexcept;
     void take_goodbye(const wire::datagram& what, std::uint32_t from_pair) noexcept;
     void take_reply(const wire::datagram& what, std::uint32_t from_pair) noexcept;
@@ -190,6 +194,7 @@ private:
         std::uint64_t acknowledgements = 0;
         std::uint64_t repeated_before = 0;  // of connections that are gone
         std::uint64_t resyncs = 0;
+        std::uint64_t displaced = 0;
     } count_;
 };
 

@@ -5,13 +5,26 @@
 #include "uct/ib/ud/base/iface.hpp"
 
 namespace uct::ud {
-namespace {
 
-constexpr std::size_t most_receivers = 1U << 20U;
+// Whether there is a place for one more connection from there. It may be that of another one.
+bool iface::make_room(const datagram_source& source) noexcept {
+    const auto [admitted, displaced] = receivers_.admit(source);
+    if (displaced == nullptr) return admitted;
+    ++count_.displaced;
+    if (displaced->is_forgettable()) {
+        remove(*displaced);  // its sender asks for it again when it has something to send
+    } else {
+        rejected().warn(ib::ib_log,
+                        "{}: there are too many connections, one of queue pair {:#x} has ended, "
+                        "which has most",
+                        where().device, displaced->from().where.pair);
+        cut_off(*displaced);
+    }
+    return true;
+}
 
-}  // namespace
-
-void iface::take_request(const wire::datagram& what, std::uint32_t from_pair) noexcept {
+void iface::take_request(const wire::datagram& what, const arrival& arrived) noexcept {
+    const std::uint32_t from_pair = arrived.from_pair;
     const auto by = wire::hello::parse(what.body);
     if (!by || by->from.pair != from_pair) return malformed(from_pair, "a request");
     if (closing_) return;
@@ -26,13 +39,17 @@ void iface::take_request(const wire::datagram& what, std::uint32_t from_pair) no
             return;
         }
         if (from == nullptr) return malformed(from_pair, "the address in a request");
-        if (receivers_.size() >= most_receivers)
-            return malformed(from_pair, "one request too many");
+        datagram_source source{{}, arrived.from_lid, from_pair};
+        if (arrived.has_route) {
+            source.gid = source_gid(
+                std::span(arrived.buffer->data(), arrived.length).first<wire::route_header>());
+        }
+        if (!make_room(source)) return malformed(from_pair, "one request too many");
         if (find_way(*from) != UCS_OK) return malformed(from_pair, "there is no way back to it");
         const cut_off_source who{by->from.port.iface_id, by->connection};
         if (std::ranges::find(cut_off_, who) != cut_off_.end())
             return tell_end(*from, by->connection, 0);  // the first time was lost
-        on = receivers_.add(std::move(from), *by, number);
+        on = receivers_.add(std::move(from), *by, number, source);
         if (on == nullptr) return;
         watch_receivers();
     } else if (on->from().where != by->from) {
@@ -41,12 +58,14 @@ void iface::take_request(const wire::datagram& what, std::uint32_t from_pair) no
         return remove(*on);
     }
     on->heard = true;
+    on->confirm(number);
     if (what.head.what == wire::kind::resync && on->is_new_resync(by->question)) {
         ++count_.resyncs;
         if (!fresh) {
             release_kept(*on);
             on->window.restart(number);
             on->parts.drop();
+            on->confirm(number);
         }
     }
     wire::header head{};
@@ -139,11 +158,15 @@ bool iface::end_connection(std::uint64_t number, ucs_status_t) noexcept {
         if (each.number() == number) ended = &each;
     });
     if (ended == nullptr) return false;
-    cut_off_[cut_off_count_++ % cut_off_.size()] = {ended->from().where.port.iface_id,
-                                                    ended->source()};
-    tell_end(ended->from(), ended->source(), ended->id());
-    remove(*ended);
+    cut_off(*ended);
     return true;
+}
+
+void iface::cut_off(receiver& ended) noexcept {
+    cut_off_[cut_off_count_++ % cut_off_.size()] = {ended.from().where.port.iface_id,
+                                                    ended.source()};
+    tell_end(ended.from(), ended.source(), ended.id());
+    remove(ended);
 }
 
 void iface::append_connections(std::vector<std::uint64_t>& into) const {

@@ -22,7 +22,8 @@ unsigned iface::receive() noexcept {
             pool_->give_back(buffer);
             continue;
         }
-        const arrival what{&buffer, each.byte_len, each.src_qp};
+        const arrival what{&buffer, each.byte_len, each.src_qp, each.slid,
+                           (each.wc_flags & IBV_WC_GRH) != 0};
         if (faults_.any()) [[unlikely]] {
             take_unreliably(what);
         } else {
@@ -90,7 +91,7 @@ bool iface::handle(const arrival& what) noexcept {
             break;
         case wire::kind::request:
         case wire::kind::resync:
-            take_request(*found, what.from_pair);
+            take_request(*found, what);
             break;
         case wire::kind::reply:
             take_reply(*found, what.from_pair);

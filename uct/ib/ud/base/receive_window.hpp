@@ -70,6 +70,10 @@ public:
         }
         early_ = 0;
     }
+    // Frees the places unless they hold packets.
+    void release_places() noexcept {
+        if (early_ == 0) kept_.reset();
+    }
     // From now on that number is expected; nothing is kept.
     void restart(psn expected) noexcept { expected_ = expected; }
 

@@ -1,22 +1,94 @@
 #include "uct/ib/ud/base/receiver.hpp"
 
+#include <tuple>
+
+#include "ucs/sys/uuid.hpp"
+
 namespace uct::ud {
+namespace {
+
+// A datagram must not cost a look at all receivers. So many are looked at for each newcomer, and
+// the next newcomer goes on behind them.
+constexpr std::size_t most_candidates = 64;
+
+ucs::sys::hash_key make_secret() noexcept {
+    ucs::sys::hash_key made;
+    ucs::sys::random_bytes(&made, sizeof made);
+    return made;
+}
+
+}  // namespace
+
+receiver_table::receiver_table(const limits& with) noexcept
+    : limits_(with),
+      secret_(make_secret()),
+      by_source_(0, hash{secret_}),
+      groups_(0, datagram_source_hash(secret_)) {}
 
 receiver* receiver_table::find(std::uint64_t iface_id, std::uint64_t connection) noexcept {
     const auto at = by_source_.find({iface_id, connection});
     return at == by_source_.end() ? nullptr : at->second;
 }
 
-receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& by,
-                              psn expected) noexcept {
+std::size_t receiver_table::count_of(const datagram_source& source) const noexcept {
+    const auto at = groups_.find(source);
+    return at == groups_.end() ? 0 : at->second.count;
+}
+
+// Forgettable ones first, then those of the source that has most, then those silent for longest.
+template<class List>
+receiver* receiver_table::best_to_displace(List& candidates) noexcept {
+    receiver* best = nullptr;
+    std::tuple<bool, std::size_t, bool, double> best_rank;
+    receiver* const last = candidates.empty() ? nullptr : &candidates.back();
+    for (std::size_t i = 0; i < most_candidates && last != nullptr; ++i) {
+        receiver& each = candidates.front();
+        candidates.splice(candidates.end(), candidates, candidates.begin());
+        const std::tuple rank(each.is_forgettable(), count_of(each.group_), !each.heard,
+                              each.silent_);
+        if (best == nullptr || rank > best_rank) {
+            best = &each;
+            best_rank = rank;
+        }
+        if (&each == last) break;
+    }
+    return best;
+}
+
+receiver_table::admission receiver_table::admit(const datagram_source& source) noexcept {
+    const auto at = groups_.find(source);
+    const std::size_t count = at == groups_.end() ? 0 : at->second.count;
+    if (count >= limits_.of_source) {
+        receiver* const best = best_to_displace(at->second.receivers);
+        const bool found = best != nullptr && best->is_forgettable();
+        return {found, found ? best : nullptr};
+    }
+    if (size() < limits_.all) return {true, nullptr};
+    receiver* const best = best_to_displace(all_);
+    const bool found =
+        best != nullptr && (best->is_forgettable() || count_of(best->group_) > count + 1);
+    return {found, found ? best : nullptr};
+}
+
+receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& by, psn expected,
+                              const datagram_source& source) noexcept {
     try {
         auto made = std::make_unique<receiver>(std::move(from), by, expected);
         receiver& fresh = *made;
         const key who{by.from.port.iface_id, by.connection};
         by_source_.emplace(who, &fresh);
-        if (const std::uint64_t id = by_id_.add(std::move(made)); id != 0) {
-            fresh.id_ = id;
-            return &fresh;
+        try {
+            group& its = groups_[source];
+            if (const std::uint64_t id = by_id_.add(std::move(made)); id != 0) {
+                fresh.id_ = id;
+                fresh.group_ = source;
+                its.receivers.push_back(fresh);
+                ++its.count;
+                all_.push_back(fresh);
+                return &fresh;
+            }
+            if (its.count == 0) groups_.erase(source);
+        } catch (const std::bad_alloc&) {
         }
         by_source_.erase(who);
     } catch (const std::bad_alloc&) {
@@ -27,6 +99,9 @@ receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& by,
 void receiver_table::remove(receiver& gone) noexcept {
     if (gone.from().owed == &gone) gone.from().owed = nullptr;
     by_source_.erase({gone.from().where.port.iface_id, gone.source()});
+    const auto at = groups_.find(gone.group_);
+    gone.group_hook.unlink();
+    if (--at->second.count == 0) groups_.erase(at);
     by_id_.remove(gone.id());
 }
 

@@ -1,6 +1,7 @@
 // The receiving side of connections, without any device.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "ucs/datastruct/intrusive.hpp"
 #include "uct/base/connection_number.hpp"
 #include "uct/ib/ud/base/assembly.hpp"
+#include "uct/ib/ud/base/datagram_source.hpp"
 #include "uct/ib/ud/base/peer.hpp"
 #include "uct/ib/ud/base/receive_window.hpp"
 
@@ -31,7 +33,9 @@ public:
         : window(expected),
           from_(std::move(from)),
           source_(by.connection),
-          patience_(by.patience) {}
+          patience_(by.patience),
+          confirmed_(expected),
+          resync_(by.question - 1) {}
 
     [[nodiscard]] peer& from() const noexcept { return *from_; }
     // Id of the connection at the peer, and here.
@@ -47,6 +51,29 @@ public:
         return true;
     }
 
+    // The sender's oldest packet without an acknowledgement, as a request says.
+    void confirm(psn oldest) noexcept {
+        if (oldest == window.expected() && !parts.is_open()) confirmed_ = oldest;
+    }
+    // Whether nothing was delivered that the sender may not know of. Then this may be forgotten at
+    // any time: the sender asks again, and nothing is lost or delivered twice.
+    [[nodiscard]] bool is_forgettable() const noexcept {
+        return window.expected() == confirmed_ && !parts.is_open();
+    }
+    // To be called once in each sweep. Whether packets have been kept since the last one without
+    // the packet before them.
+    [[nodiscard]] bool is_stalled() noexcept {
+        const bool stalled = window.kept() > 0 && swept_at_ == window.expected();
+        swept_at_ = window.expected();
+        return stalled;
+    }
+    // Frees memory that only messages need that are under way.
+    void release_memory() noexcept {
+        if (window.kept() > 0) return;
+        parts.release();
+        window.release_places();
+    }
+
     receive_window<kept_packet> window;
     assembly parts;
 
@@ -55,6 +82,7 @@ public:
     bool wanted = false;
     bool heard = true;  // since the last sweep
     ucs::datastruct::auto_unlink_hook owed_hook;
+    ucs::datastruct::auto_unlink_hook table_hook, group_hook;  // of receiver_table
 
 private:
     friend class receiver_table;
@@ -63,21 +91,47 @@ private:
     const std::uint32_t patience_;  // seconds
     const std::uint64_t number_ = next_connection_number();
     std::uint64_t id_ = 0;
-    std::uint32_t resync_ = 0;
+    psn confirmed_;
+    std::optional<psn> swept_at_;
+    std::uint32_t resync_;  // the newest question that counts
+    datagram_source group_;
     double silent_ = 0;  // seconds, in whole sweeps
 };
 
 // Receivers by their own id, and by who asked for them. Owner context.
+//
+// Anybody who has the interface's address can ask for connections, so their number is limited: for
+// each datagram_source, and for all. When a limit is reached, newcomers displace receivers that are
+// forgettable. When all are full and none such is found, a newcomer displaces one of a source that
+// has more than its own.
 class receiver_table {
 public:
+    struct limits {
+        std::size_t all = 1U << 17U;
+        // An endpoint of the layer above makes one connection to an interface. Programs that use
+        // the transport itself, or whose closed endpoints wait for acknowledgements, need more.
+        std::size_t of_source = 1024;
+    };
+    receiver_table() noexcept : receiver_table(limits()) {}
+    explicit receiver_table(const limits& with) noexcept;
+
     [[nodiscard]] receiver* find(std::uint64_t id) noexcept {
         auto* const found = by_id_.find(id);
         return found == nullptr ? nullptr : found->get();
     }
     // The one of that connection of that interface.
     [[nodiscard]] receiver* find(std::uint64_t iface_id, std::uint64_t connection) noexcept;
-    // A new one, of whose kind there is none; nullptr: no memory.
-    receiver* add(std::shared_ptr<peer> from, const wire::hello& by, psn expected) noexcept;
+    // Whether a connection from `source` may be added, and the receiver that the caller has to
+    // remove first, if there is one. The caller must tell its sender unless it is forgettable.
+    struct admission {
+        bool admitted = false;
+        receiver* displaced = nullptr;
+    };
+    [[nodiscard]] admission admit(const datagram_source& source) noexcept;
+    // A new one, which must have been admitted and be of a connection without a receiver. Returns
+    // nullptr without memory.
+    receiver* add(std::shared_ptr<peer> from, const wire::hello& by, psn expected,
+                  const datagram_source& source) noexcept;
     void remove(receiver& gone) noexcept;
 
     // So many seconds have passed since the last sweep. What was silent for twice as long as its
@@ -105,12 +159,31 @@ private:
         std::uint64_t connection;
         friend bool operator==(const key&, const key&) = default;
     };
+    // The sender chooses both numbers, so the hash has a secret key.
     struct hash {
-        // Both are random.
-        std::size_t operator()(const key& of) const noexcept { return of.iface_id ^ of.connection; }
+        ucs::sys::hash_key secret;
+        std::size_t operator()(const key& of) const noexcept {
+            using ucs::sys::siphash;
+            return siphash(secret, of.iface_id ^ siphash(secret, of.connection));
+        }
     };
+    using table_list = ucs::datastruct::auto_list<receiver, &receiver::table_hook>;
+    using group_list = ucs::datastruct::auto_list<receiver, &receiver::group_hook>;
+    // The receivers of one source.
+    struct group {
+        group_list receivers;
+        std::size_t count = 0;
+    };
+    [[nodiscard]] std::size_t count_of(const datagram_source& source) const noexcept;
+    template<class List>
+    [[nodiscard]] receiver* best_to_displace(List& candidates) noexcept;
+
+    const limits limits_;
+    const ucs::sys::hash_key secret_;
     ucs::datastruct::secret_id_table<std::unique_ptr<receiver>> by_id_;
     std::unordered_map<key, receiver*, hash> by_source_;
+    std::unordered_map<datagram_source, group, datagram_source_hash> groups_;
+    table_list all_;
 };
 
 }  // namespace uct::ud

@@ -2,6 +2,8 @@
 #include "uct/ib/ud/base/receiver.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <vector>
 
 using namespace uct::ud;
 
@@ -21,14 +23,24 @@ wire::hello hello_of(const peer& from, std::uint64_t connection, std::uint32_t p
     return made;
 }
 
+constexpr datagram_source home{{}, 0, 1};
+datagram_source source_of(std::uint32_t pair) {
+    return {{}, 0, pair};
+}
+
+// Delivers one message.
+void deliver(receiver& to) {
+    to.window.advance();
+}
+
 }  // namespace
 
 TEST_CASE("connections are told apart by interface and by endpoint") {
     receiver_table table;
     const auto one = make_peer(1), two = make_peer(2);
-    receiver* const a = table.add(one, hello_of(*one, 7), psn(10));
-    receiver* const b = table.add(one, hello_of(*one, 8), psn(20));
-    receiver* const c = table.add(two, hello_of(*two, 7), psn(30));
+    receiver* const a = table.add(one, hello_of(*one, 7), psn(10), home);
+    receiver* const b = table.add(one, hello_of(*one, 8), psn(20), home);
+    receiver* const c = table.add(two, hello_of(*two, 7), psn(30), home);
     REQUIRE((a != nullptr && b != nullptr && c != nullptr));
     CHECK(table.size() == 3);
     CHECK(table.find(1, 7) == a);
@@ -46,7 +58,7 @@ TEST_CASE("connections are told apart by interface and by endpoint") {
     CHECK(table.find(1, 7) == nullptr);
     CHECK(one->owed == nullptr);
     // The same endpoint again is another connection.
-    CHECK(table.add(one, hello_of(*one, 7), psn(11))->id() != gone);
+    CHECK(table.add(one, hello_of(*one, 7), psn(11), home)->id() != gone);
     CHECK(table.find(0) == nullptr);
     CHECK(table.find(gone + 1) == nullptr);
 }
@@ -54,7 +66,7 @@ TEST_CASE("connections are told apart by interface and by endpoint") {
 TEST_CASE("only the newest resync counts") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver& of = *table.add(from, hello_of(*from, 7), psn(10));
+    receiver& of = *table.add(from, hello_of(*from, 7), psn(10), home);
     CHECK(of.is_new_resync(3));
     CHECK_FALSE(of.is_new_resync(3));
     CHECK_FALSE(of.is_new_resync(2));
@@ -64,8 +76,8 @@ TEST_CASE("only the newest resync counts") {
 TEST_CASE("a connection is forgotten when its sender must have given up") {
     receiver_table table;
     const auto from = make_peer(1);
-    receiver* const silent = table.add(from, hello_of(*from, 7, 10), psn(1));
-    receiver* const active = table.add(from, hello_of(*from, 8, 10), psn(1));
+    receiver* const silent = table.add(from, hello_of(*from, 7, 10), psn(1), home);
+    receiver* const active = table.add(from, hello_of(*from, 8, 10), psn(1), home);
     const auto sweep = [&] {
         active->heard = true;
         table.sweep(5, [&](receiver& each) { table.remove(each); });
@@ -77,4 +89,142 @@ TEST_CASE("a connection is forgotten when its sender must have given up") {
     sweep();
     CHECK(table.find(1, 7) == nullptr);
     CHECK(table.find(1, 8) == active);
+}
+
+TEST_CASE("only a receiver that has delivered nothing unknown to its sender is forgettable") {
+    receiver_table table;
+    const auto from = make_peer(1);
+    receiver& of = *table.add(from, hello_of(*from, 7), psn(10), home);
+    CHECK(of.is_forgettable());
+    deliver(of);
+    CHECK_FALSE(of.is_forgettable());
+    of.confirm(psn(10));
+    CHECK_FALSE(of.is_forgettable());
+    of.confirm(psn(11));
+    CHECK(of.is_forgettable());
+    // The parts that have come of a message would be lost.
+    static_cast<void>(of.parts.add(true, false, {}, 10));
+    deliver(of);
+    of.confirm(psn(12));
+    CHECK_FALSE(of.is_forgettable());
+}
+
+TEST_CASE("one source has a limited number of connections, and displaces its own") {
+    receiver_table table({100, 3});
+    std::vector<std::shared_ptr<peer>> peers;
+    std::vector<receiver*> made;
+    // Interfaces cost nothing: the sender invents an id for each.
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+        REQUIRE(table.admit(source_of(5)).admitted);
+        peers.push_back(make_peer(i));
+        made.push_back(table.add(peers.back(), hello_of(*peers.back(), i), psn(1), source_of(5)));
+    }
+    CHECK(table.admit(source_of(6)).admitted);
+    CHECK(table.admit(source_of(6)).displaced == nullptr);
+    deliver(*made[0]);
+    deliver(*made[2]);
+    CHECK(table.admit(source_of(5)).displaced == made[1]);
+    deliver(*made[1]);
+    CHECK_FALSE(table.admit(source_of(5)).admitted);
+    CHECK(table.admit(source_of(6)).admitted);
+    table.remove(*made[0]);
+    CHECK(table.admit(source_of(5)).admitted);
+}
+
+TEST_CASE("a newcomer displaces a connection of the source that has most") {
+    receiver_table table({10, 8});
+    const auto many = make_peer(1), few = make_peer(2);
+    for (std::uint64_t i = 0; i < 2; ++i)
+        deliver(*table.add(few, hello_of(*few, i + 1), psn(1), source_of(6)));
+    for (std::uint64_t i = 0; i < 8; ++i)
+        deliver(*table.add(many, hello_of(*many, i + 1), psn(1), source_of(5)));
+    const auto [admitted, displaced] = table.admit(source_of(7));
+    CHECK(admitted);
+    REQUIRE(displaced != nullptr);
+    CHECK(&displaced->from() == many.get());
+    CHECK_FALSE(displaced->is_forgettable());
+    table.remove(*displaced);
+    receiver& newcomer = *table.add(make_peer(3), hello_of(*few, 1), psn(1), source_of(7));
+    // One that may be forgotten goes before all others.
+    CHECK(table.admit(source_of(6)).displaced == &newcomer);
+}
+
+TEST_CASE("nobody is displaced where all sources have the same") {
+    receiver_table table({4, 8});
+    for (std::uint32_t pair = 1; pair <= 4; ++pair) {
+        const auto from = make_peer(pair);
+        deliver(*table.add(from, hello_of(*from, 1), psn(1), source_of(pair)));
+    }
+    CHECK_FALSE(table.admit(source_of(5)).admitted);
+    CHECK(table.admit(source_of(5)).displaced == nullptr);
+}
+
+TEST_CASE("a limit is kept however many newcomers come") {
+    receiver_table table({200, 150});
+    std::vector<std::shared_ptr<peer>> peers;
+    for (std::uint32_t i = 1; i <= 1000; ++i) {
+        const datagram_source source = source_of(i % 2);
+        const auto [admitted, displaced] = table.admit(source);
+        REQUIRE(admitted);
+        if (displaced != nullptr) table.remove(*displaced);
+        peers.push_back(make_peer(i));
+        REQUIRE(table.add(peers.back(), hello_of(*peers.back(), 1), psn(1), source) != nullptr);
+        CHECK(table.size() <= 200);
+    }
+}
+
+TEST_CASE("memory for messages under way is freed when there are none") {
+    receiver_table table;
+    const auto from = make_peer(1);
+    receiver& of = *table.add(from, hello_of(*from, 7), psn(10), home);
+    REQUIRE(of.parts.reserve(10));
+    of.release_memory();
+    CHECK_FALSE(of.parts.has_memory());
+    static_cast<void>(of.parts.add(true, false, {}, 10));
+    of.release_memory();
+    CHECK(of.parts.has_memory());
+    static_cast<void>(of.parts.add(false, true, {}, 10));
+    of.release_memory();
+    CHECK_FALSE(of.parts.has_memory());
+}
+
+TEST_CASE("kept packets whose predecessor does not come are found by the second sweep") {
+    receiver_table table;
+    const auto from = make_peer(1);
+    receiver& of = *table.add(from, hello_of(*from, 7), psn(10), home);
+    CHECK_FALSE(of.is_stalled());
+    CHECK_FALSE(of.is_stalled());
+    REQUIRE(of.window.keep(psn(12), {}));
+    deliver(of);
+    CHECK_FALSE(of.is_stalled());
+    CHECK(of.is_stalled());
+    of.window.drop([](const kept_packet&) {});
+    CHECK_FALSE(of.is_stalled());
+}
+
+TEST_CASE("the source of a datagram is read from either route header") {
+    std::array<std::byte, wire::route_header> header{};
+    uct::ib::raw_gid wanted{};
+    CHECK(source_gid(header) == wanted);
+    // IPv4, which the device puts behind 20 bytes of anything (RFC 791; checksum of this header).
+    header[0] = std::byte{0x60};
+    const std::array<std::uint8_t, 20> ipv4{0x45, 0,    0,   0x73, 0, 0, 0x40, 0,   0x40, 0x11,
+                                            0xb8, 0x61, 192, 168,  0, 1, 192,  168, 0,    199};
+    std::memcpy(header.data() + 20, ipv4.data(), ipv4.size());
+    wanted = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 0, 1};
+    CHECK(source_gid(header) == wanted);
+    // A global route header whose second half only looks like that.
+    header[30] = std::byte{0};
+    wanted = {};
+    std::memcpy(wanted.data(), header.data() + 8, wanted.size());
+    CHECK(source_gid(header) == wanted);
+    for (std::size_t i = 8; i < 20; ++i) {
+        header[i] = std::byte{1};
+        wanted[i - 8] = 1;
+    }
+    CHECK(source_gid(header) == wanted);
+    // Some devices leave the checksum out, and zero before.
+    header[0] = {};
+    wanted = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 0, 1};
+    CHECK(source_gid(header) == wanted);
 }

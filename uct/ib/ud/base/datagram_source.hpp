@@ -1,0 +1,40 @@
+// The sender of a datagram as the network names it, whatever the datagram claims.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "ucs/sys/siphash.hpp"
+#include "uct/ib/base/gid.hpp"
+#include "uct/ib/ud/base/wire.hpp"
+
+namespace uct::ud {
+
+// Value type. A process of another user cannot choose it freely: the network fills the address in,
+// and the device the number of the queue pair. It serves to share out limits. It does not decide
+// who may connect, because some devices may not report all of it.
+struct datagram_source {
+    ib::raw_gid gid{};
+    std::uint16_t lid = 0;
+    std::uint32_t pair = 0;
+    friend bool operator==(const datagram_source&, const datagram_source&) = default;
+};
+
+// The GID in the 40 bytes that the device leaves before a datagram. Over IPv4 they end with the
+// IPv4 header, and what precedes it is undefined; else they are the global route header. The GID is
+// zero if they are neither.
+[[nodiscard]] ib::raw_gid source_gid(
+    std::span<const std::byte, wire::route_header> route_header) noexcept;
+
+// Hash that peers cannot predict.
+class datagram_source_hash {
+public:
+    explicit datagram_source_hash(const ucs::sys::hash_key& key) noexcept : key_(key) {}
+    [[nodiscard]] std::size_t operator()(const datagram_source& source) const noexcept;
+
+private:
+    ucs::sys::hash_key key_;
+};
+
+}  // namespace uct::ud
