@@ -93,9 +93,8 @@ reachability iface::check_reachable(std::span<const std::byte> bytes) const {
 
 // nullptr: there cannot be one. May throw std::bad_alloc.
 std::shared_ptr<peer> iface::find_peer(const wire::address& who) {
-    const auto place = peers_.find(who.port.iface_id);
-    std::shared_ptr<peer> known = place == peers_.end() ? nullptr : place->second.lock();
-    if (known != nullptr) return known->where == who ? known : nullptr;
+    std::shared_ptr<peer> known = peers_.find(who);
+    if (known != nullptr) return known;
     std::array<std::byte, wire::address::size> bytes;
     who.pack(bytes);
     if (!check_reachable(bytes).ok()) return nullptr;
@@ -103,11 +102,7 @@ std::shared_ptr<peer> iface::find_peer(const wire::address& who) {
     known->where = who;
     known->payload =
         std::min(payload_, ib::mtu_bytes(static_cast<ibv_mtu>(who.port.mtu)) - wire::header_size);
-    if (peers_.size() >= clean_peers_at_) {
-        std::erase_if(peers_, [](const auto& each) { return each.second.expired(); });
-        clean_peers_at_ = std::max<std::size_t>(64, 2 * peers_.size());
-    }
-    peers_.insert_or_assign(who.port.iface_id, known);
+    peers_.add(known);
     return known;
 }
 
@@ -131,7 +126,7 @@ ucs::result<std::unique_ptr<connection>> iface::make_connection(const wire::addr
     }
     std::shared_ptr<peer> known = find_peer(to);
     if (known == nullptr) {
-        ucs::log::error(ib::ib_log, "{}: two interfaces claim to be one", where().device);
+        ucs::log::error(ib::ib_log, "{}: a peer's address leads nowhere", where().device);
         return UCS_ERR_UNREACHABLE;
     }
     const std::size_t most_parts = (longest_ + known->payload - 1) / known->payload;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <unordered_map>
 #include <vector>
 
 #include "uct/ib/base/address_handles.hpp"
@@ -154,13 +153,12 @@ private:
     ib::address_handles ways_;
     transmitter sends_out_;
     wire::address own_;
-    std::unordered_map<std::uint64_t, std::weak_ptr<peer>> peers_;
-    std::size_t clean_peers_at_ = 64;
+    peer_table peers_;
     ucs::datastruct::secret_id_table<connection*> connections_;
     receiver_table receivers_;
     // The connections that were ended last, by who made them.
     struct cut_off_source {
-        std::uint64_t iface_id = 0;
+        wire::address from;
         std::uint64_t connection = 0;
         friend bool operator==(const cut_off_source&, const cut_off_source&) = default;
     };

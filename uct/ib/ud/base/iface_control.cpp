@@ -29,7 +29,7 @@ void iface::take_request(const wire::datagram& what, const arrival& arrived) noe
     if (!by || by->from.pair != from_pair) return malformed(from_pair, "a request");
     if (closing_) return;
     const psn number(what.head.number);
-    receiver* on = receivers_.find(by->from.port.iface_id, by->connection);
+    receiver* on = receivers_.find(by->from, by->connection);
     const bool fresh = on == nullptr;
     if (fresh) {
         std::shared_ptr<peer> from;
@@ -46,14 +46,12 @@ void iface::take_request(const wire::datagram& what, const arrival& arrived) noe
         }
         if (!make_room(source)) return malformed(from_pair, "one request too many");
         if (find_way(*from) != UCS_OK) return malformed(from_pair, "there is no way back to it");
-        const cut_off_source who{by->from.port.iface_id, by->connection};
+        const cut_off_source who{by->from, by->connection};
         if (std::ranges::find(cut_off_, who) != cut_off_.end())
             return tell_end(*from, by->connection, 0);  // the first time was lost
         on = receivers_.add(std::move(from), *by, number, source);
         if (on == nullptr) return;
         watch_receivers();
-    } else if (on->from().where != by->from) {
-        return malformed(from_pair, "the address in a request");
     } else if (forgets(*on, what)) [[unlikely]] {
         return remove(*on);
     }
@@ -97,8 +95,7 @@ void iface::take_reply(const wire::datagram& what, std::uint32_t from_pair) noex
 void iface::take_goodbye(const wire::datagram& what, std::uint32_t from_pair) noexcept {
     const auto by = wire::hello::parse(what.body);
     if (!by || by->from.pair != from_pair) return malformed(from_pair, "a goodbye");
-    receiver* const gone = receivers_.find(by->from.port.iface_id, by->connection);
-    if (gone != nullptr && gone->from().where != by->from) return malformed(from_pair, "a goodbye");
+    receiver* const gone = receivers_.find(by->from, by->connection);
     std::shared_ptr<peer> from;
     try {
         from = find_peer(by->from);
@@ -135,13 +132,12 @@ void iface::take_ended(const wire::datagram& what, std::uint32_t from_pair) noex
 // Data does not say whose it is; but who also has endpoints here is known.
 void iface::answer_unknown(std::uint64_t id, std::uint32_t from_pair) noexcept {
     ++count_.unknown;
-    for (const auto& [iface_id, each] : peers_) {
-        const std::shared_ptr<peer> known = each.lock();
-        if (known == nullptr || known->where.pair != from_pair) continue;
+    peers_.for_each([&](peer& known) {
+        if (known.where.pair != from_pair) return;
         wire::header head{};
         head.what = wire::kind::ended;
-        send_control(*known, head, std::as_bytes(std::span(&id, 1)));
-    }
+        send_control(known, head, std::as_bytes(std::span(&id, 1)));
+    });
 }
 
 void iface::release_kept(receiver& of) noexcept {
@@ -163,8 +159,7 @@ bool iface::end_connection(std::uint64_t number, ucs_status_t) noexcept {
 }
 
 void iface::cut_off(receiver& ended) noexcept {
-    cut_off_[cut_off_count_++ % cut_off_.size()] = {ended.from().where.port.iface_id,
-                                                    ended.source()};
+    cut_off_[cut_off_count_++ % cut_off_.size()] = {ended.from().where, ended.source()};
     tell_end(ended.from(), ended.source(), ended.id());
     remove(ended);
 }

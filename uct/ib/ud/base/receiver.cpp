@@ -25,8 +25,8 @@ receiver_table::receiver_table(const limits& with) noexcept
       by_source_(0, hash{secret_}),
       groups_(0, datagram_source_hash(secret_)) {}
 
-receiver* receiver_table::find(std::uint64_t iface_id, std::uint64_t connection) noexcept {
-    const auto at = by_source_.find({iface_id, connection});
+receiver* receiver_table::find(const wire::address& from, std::uint64_t connection) noexcept {
+    const auto at = by_source_.find({from, connection});
     return at == by_source_.end() ? nullptr : at->second;
 }
 
@@ -75,7 +75,7 @@ receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& by,
     try {
         auto made = std::make_unique<receiver>(std::move(from), by, expected);
         receiver& fresh = *made;
-        const key who{by.from.port.iface_id, by.connection};
+        const key who{by.from, by.connection};
         by_source_.emplace(who, &fresh);
         try {
             group& its = groups_[source];
@@ -98,7 +98,7 @@ receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& by,
 
 void receiver_table::remove(receiver& gone) noexcept {
     if (gone.from().owed == &gone) gone.from().owed = nullptr;
-    by_source_.erase({gone.from().where.port.iface_id, gone.source()});
+    by_source_.erase({gone.from().where, gone.source()});
     const auto at = groups_.find(gone.group_);
     gone.group_hook.unlink();
     if (--at->second.count == 0) groups_.erase(at);

@@ -120,7 +120,7 @@ public:
         return found == nullptr ? nullptr : found->get();
     }
     // The one of that connection of that interface.
-    [[nodiscard]] receiver* find(std::uint64_t iface_id, std::uint64_t connection) noexcept;
+    [[nodiscard]] receiver* find(const wire::address& from, std::uint64_t connection) noexcept;
     // Whether a connection from `source` may be added, and the receiver that the caller has to
     // remove first, if there is one. The caller must tell its sender unless it is forgettable.
     struct admission {
@@ -155,16 +155,16 @@ public:
 
 private:
     struct key {
-        std::uint64_t iface_id;
+        wire::address from;
         std::uint64_t connection;
         friend bool operator==(const key&, const key&) = default;
     };
-    // The sender chooses both numbers, so the hash has a secret key.
+    // The sender chooses both, so the hash has a secret key.
     struct hash {
         ucs::sys::hash_key secret;
-        std::size_t operator()(const key& of) const noexcept {
-            using ucs::sys::siphash;
-            return siphash(secret, of.iface_id ^ siphash(secret, of.connection));
+        std::size_t operator()(const key& hashed) const noexcept {
+            const std::size_t from = wire::address_hash(secret)(hashed.from);
+            return ucs::sys::siphash(secret, from ^ hashed.connection);
         }
     };
     using table_list = ucs::datastruct::auto_list<receiver, &receiver::table_hook>;

@@ -1,5 +1,6 @@
 #include "uct/ib/ud/base/wire.hpp"
 
+#include <array>
 #include <cstring>
 #include <type_traits>
 
@@ -88,6 +89,18 @@ std::optional<address> address::parse(std::span<const std::byte> from) noexcept 
     if (!port || !read(from.subspan(ib::address::size), end)) return std::nullopt;
     if (end.pair == 0 || end.pair > most_pair || end.key > most_key) return std::nullopt;
     return address{*port, end.pair, end.key};
+}
+
+std::size_t address_hash::operator()(const address& hashed) const noexcept {
+    std::array<std::byte, address::size> bytes;
+    hashed.pack(bytes);
+    std::array<std::uint64_t, address::size / sizeof(std::uint64_t)> words;
+    static_assert(sizeof words == address::size);
+    std::memcpy(words.data(), bytes.data(), sizeof words);
+    std::uint64_t sum = 0;
+    for (const std::uint64_t word : words)
+        sum = ucs::sys::siphash(secret_, sum ^ word);
+    return sum;
 }
 
 void hello::pack(std::span<std::byte> into) const noexcept {

@@ -38,6 +38,7 @@
 #include <optional>
 #include <span>
 
+#include "ucs/sys/siphash.hpp"
 #include "uct/ib/base/address.hpp"
 #include "uct/ib/ud/base/psn.hpp"
 
@@ -100,6 +101,16 @@ struct address {
     void pack(std::span<std::byte> into) const noexcept;
     [[nodiscard]] static std::optional<address> parse(std::span<const std::byte> from) noexcept;
     friend bool operator==(const address&, const address&) = default;
+};
+
+// Hash of addresses that peers, who choose their own, cannot predict.
+class address_hash {
+public:
+    explicit address_hash(const ucs::sys::hash_key& secret) noexcept : secret_(secret) {}
+    [[nodiscard]] std::size_t operator()(const address& hashed) const noexcept;
+
+private:
+    ucs::sys::hash_key secret_;
 };
 
 // Body of request and resync.

@@ -43,10 +43,10 @@ TEST_CASE("connections are told apart by interface and by endpoint") {
     receiver* const c = table.add(two, hello_of(*two, 7), psn(30), home);
     REQUIRE((a != nullptr && b != nullptr && c != nullptr));
     CHECK(table.size() == 3);
-    CHECK(table.find(1, 7) == a);
-    CHECK(table.find(1, 8) == b);
-    CHECK(table.find(2, 7) == c);
-    CHECK(table.find(2, 8) == nullptr);
+    CHECK(table.find(one->where, 7) == a);
+    CHECK(table.find(one->where, 8) == b);
+    CHECK(table.find(two->where, 7) == c);
+    CHECK(table.find(two->where, 8) == nullptr);
     CHECK(table.find(a->id()) == a);
     CHECK(table.find(c->id()) == c);
     CHECK(c->window.expected() == psn(30));
@@ -55,7 +55,7 @@ TEST_CASE("connections are told apart by interface and by endpoint") {
     one->owed = a;
     table.remove(*a);
     CHECK(table.find(gone) == nullptr);
-    CHECK(table.find(1, 7) == nullptr);
+    CHECK(table.find(one->where, 7) == nullptr);
     CHECK(one->owed == nullptr);
     // The same endpoint again is another connection.
     CHECK(table.add(one, hello_of(*one, 7), psn(11), home)->id() != gone);
@@ -85,10 +85,10 @@ TEST_CASE("a connection is forgotten when its sender must have given up") {
     // The first sweep only begins to count, for it was heard until then.
     for (int i = 0; i < 5; ++i)
         sweep();
-    CHECK(table.find(1, 7) == silent);
+    CHECK(table.find(from->where, 7) == silent);
     sweep();
-    CHECK(table.find(1, 7) == nullptr);
-    CHECK(table.find(1, 8) == active);
+    CHECK(table.find(from->where, 7) == nullptr);
+    CHECK(table.find(from->where, 8) == active);
 }
 
 TEST_CASE("only a receiver that has delivered nothing unknown to its sender is forgettable") {
@@ -227,4 +227,36 @@ TEST_CASE("the source of a datagram is read from either route header") {
     header[0] = {};
     wanted = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 0, 1};
     CHECK(source_gid(header) == wanted);
+}
+
+TEST_CASE("an address that claims the interface id of another is another peer") {
+    const auto honest = make_peer(1), liar = make_peer(1);
+    honest->where.pair = 10;
+    liar->where.pair = 11;
+    peer_table peers;
+    peers.add(liar);
+    CHECK(peers.find(honest->where) == nullptr);
+    peers.add(honest);
+    CHECK(peers.find(honest->where) == honest);
+    CHECK(peers.find(liar->where) == liar);
+    receiver_table table;
+    receiver* const false_one = table.add(liar, hello_of(*liar, 7), psn(1), source_of(11));
+    CHECK(table.find(honest->where, 7) == nullptr);
+    receiver* const right_one = table.add(honest, hello_of(*honest, 7), psn(1), source_of(10));
+    REQUIRE((false_one != nullptr && right_one != nullptr));
+    CHECK(table.find(honest->where, 7) == right_one);
+    table.remove(*false_one);
+    CHECK(table.find(honest->where, 7) == right_one);
+    CHECK(table.find(liar->where, 7) == nullptr);
+}
+
+TEST_CASE("peers that nothing uses are forgotten") {
+    peer_table peers;
+    for (std::uint64_t i = 1; i <= 1000; ++i)
+        peers.add(make_peer(i));
+    const auto used = make_peer(5);
+    peers.add(used);
+    int seen = 0;
+    peers.for_each([&](const peer& each) { seen += &each == used.get() ? 1 : 100; });
+    CHECK(seen == 1);
 }
