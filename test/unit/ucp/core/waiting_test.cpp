@@ -272,8 +272,9 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed count no more", 
     say(wireup_type::close, made->id());
     REQUIRE(in.worker->find_ep(made->id()) == made);  // its last word waits
     CHECK(in.worker->unread().used() == 0);
+    const std::uint64_t id = made->id();
     greedy.read(in);
-    CHECK(in.worker->find_ep(made->id()) == nullptr);
+    CHECK(in.worker->find_ep(id) == nullptr);
 }
 
 TEST_CASE("a peer whose share of a limit stays fails once, and then the others", "[ucp]") {
