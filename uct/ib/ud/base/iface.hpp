@@ -98,7 +98,7 @@ private:
 
     // iface_control.cpp: connections of peers
     void take_request(const wire::datagram& what, const arrival& from) noexcept;
-    [[nodiscard]] bool make_room(const datagram_source& source) noexcept;
+    void displace(receiver& on) noexcept;
     void cut_off(receiver& ended) noexcept;
     [[nodiscard]] bool forgets(const receiver& on, const wire::datagram& what) noexcept;
     void take_goodbye(const wire::datagram& what, std::uint32_t from_pair) noexcept;

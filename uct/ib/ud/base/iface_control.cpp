@@ -6,21 +6,18 @@
 
 namespace uct::ud {
 
-// Whether there is a place for one more connection from there. It may be that of another one.
-bool iface::make_room(const datagram_source& source) noexcept {
-    const auto [admitted, displaced] = receivers_.admit(source);
-    if (displaced == nullptr) return admitted;
+// Ends a connection whose place a newcomer takes.
+void iface::displace(receiver& on) noexcept {
     ++count_.displaced;
-    if (displaced->is_forgettable()) {
-        remove(*displaced);  // its sender asks for it again when it has something to send
-    } else {
-        rejected().warn(ib::ib_log,
-                        "{}: there are too many connections, one of queue pair {:#x} has ended, "
-                        "which has most",
-                        where().device, displaced->from().where.pair);
-        cut_off(*displaced);
+    if (on.is_forgettable()) {
+        remove(on);  // its sender asks for it again when it has something to send
+        return;
     }
-    return true;
+    rejected().warn(ib::ib_log,
+                    "{}: there are too many connections, one of queue pair {:#x} has ended, "
+                    "which has most",
+                    where().device, on.from().where.pair);
+    cut_off(on);
 }
 
 void iface::take_request(const wire::datagram& what, const arrival& arrived) noexcept {
@@ -44,11 +41,14 @@ void iface::take_request(const wire::datagram& what, const arrival& arrived) noe
             source.gid = source_gid(
                 std::span(arrived.buffer->data(), arrived.length).first<wire::route_header>());
         }
-        if (!make_room(source)) return malformed(from_pair, "one request too many");
+        const auto room = receivers_.admit(source);
+        if (!room.admitted) return malformed(from_pair, "one request too many");
         if (find_way(*from) != UCS_OK) return malformed(from_pair, "there is no way back to it");
         const cut_off_source who{by->from, by->connection};
         if (std::ranges::find(cut_off_, who) != cut_off_.end())
             return tell_end(*from, by->connection, 0);  // the first time was lost
+        // Last, so that a request which gets no place ends no other connection.
+        if (room.displaced != nullptr) displace(*room.displaced);
         on = receivers_.add(std::move(from), *by, number, source);
         if (on == nullptr) return;
         watch_receivers();

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ucs/datastruct/id_table.hpp"
@@ -60,12 +61,13 @@ public:
     [[nodiscard]] bool is_forgettable() const noexcept {
         return window.expected() == confirmed_ && !parts.is_open();
     }
-    // To be called once in each sweep. Whether packets have been kept since the last one without
-    // the packet before them.
+    // Returns whether packets have been kept since the last sweep and the packet before them has
+    // not come since then. To be called once in each sweep.
     [[nodiscard]] bool is_stalled() noexcept {
-        const bool stalled = window.kept() > 0 && swept_at_ == window.expected();
-        swept_at_ = window.expected();
-        return stalled;
+        const std::optional<psn> before = std::exchange(awaited_, std::nullopt);
+        if (window.kept() == 0) return false;
+        awaited_ = window.expected();
+        return before == awaited_;
     }
     // Frees memory that only messages need that are under way.
     void release_memory() noexcept {
@@ -92,8 +94,8 @@ private:
     const std::uint64_t number_ = next_connection_number();
     std::uint64_t id_ = 0;
     psn confirmed_;
-    std::optional<psn> swept_at_;
-    std::uint32_t resync_;  // the newest question that counts
+    std::optional<psn> awaited_;  // at the last sweep, by packets that are kept
+    std::uint32_t resync_;        // the newest question that counts
     datagram_source group_;
     double silent_ = 0;  // seconds, in whole sweeps
 };

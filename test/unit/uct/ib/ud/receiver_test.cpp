@@ -195,6 +195,7 @@ TEST_CASE("kept packets whose predecessor does not come are found by the second 
     CHECK_FALSE(of.is_stalled());
     CHECK_FALSE(of.is_stalled());
     REQUIRE(of.window.keep(psn(12), {}));
+    CHECK_FALSE(of.is_stalled());
     deliver(of);
     CHECK_FALSE(of.is_stalled());
     CHECK(of.is_stalled());
