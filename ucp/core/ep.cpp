@@ -376,8 +376,8 @@ void ep::fail(ucs_status_t status, bool tell_peer) {
     }
 }
 
-// Its last word may wait for as long as the peer does not read, and what no program will read must
-// not count as stored until then.
+// The close message may wait for as long as the peer does not read. No program reads the stored
+// bytes of the stream, so they are dropped now and count no more.
 void ep::close_unowned() noexcept {
     if (stream_ != nullptr) stream_->drop_stored();
     handle(event::local_close);

@@ -182,6 +182,9 @@ void peer::learn_process(const ucs::sys::process_identity& shown) noexcept {
 bool peer::readdress(std::span<const std::byte> packed_address) {
     if (has_address(packed_address) || in_use() || is_part_of(packed_address)) return false;
     packed_ = std::vector<std::byte>(packed_address.begin(), packed_address.end());
+    // Failures until now concern the other address.
+    excluded_.clear();
+    rma_state_ = rma_state::usable;
     if (am_.endpoint != nullptr || pairing_ != nullptr) reconnect(wireup::pairs::allowed);
     return true;
 }

@@ -549,10 +549,11 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
     const std::span bytes(static_cast<const std::byte*>(packed_address), *length);
     const auto parsed = address::parse(bytes);
     if (!parsed) return parsed.status();
-    // An endpoint to this worker itself asks nobody who could prove that the address is right.
+    // No peer proves the address of an endpoint to this worker itself, so the worker compares it
+    // with its own two.
     if (parsed->identity == identity_.open() && !is_own_address(bytes)) {
         unreachable_.error(wireup_log,
-                           "an address with this worker's own key is none of its two addresses: "
+                           "an address with this worker's own key is neither of its two addresses: "
                            "somebody has changed it");
         return UCS_ERR_INVALID_ADDR;
     }

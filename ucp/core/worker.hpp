@@ -204,7 +204,7 @@ public:
     // --- connections of interfaces, see uct::iface::connection_of ---
     // Returns that of a message which is being delivered; 0: not known.
     [[nodiscard]] std::uint64_t connection_of(const uct::peer_bytes& message) const noexcept;
-    // Returns the connections of all interfaces that are alive, in order. May throw
+    // Returns the connections of all interfaces that are alive, sorted. May throw
     // std::bad_alloc.
     [[nodiscard]] std::vector<std::uint64_t> living_connections() const;
     // Names the sender, for people.

@@ -28,9 +28,9 @@ std::optional<std::span<const std::byte>> address_in(wireup_type type,
     return question ? std::optional(question->address) : std::nullopt;
 }
 
-// Returns whether the sender of this message connects by itself, not as an answer. It may not know
-// where this worker's lanes to it lead, while an answer shows that they have reached the sender.
-bool begins(wireup_type type) {
+// Returns whether the sender starts a connection with this message. The lanes to it may lead
+// elsewhere, while an answer shows that they have reached it.
+bool starts_connection(wireup_type type) {
     return type == wireup_type::request || type == wireup_type::bind || type == wireup_type::pair;
 }
 
@@ -395,10 +395,11 @@ void correct_address(peer& sender, const wireup_header& header, std::span<const 
     const auto address = address_in(header.type, body);
     if (!address || address::identity_in(*address) != sender.identity()) return;
     if (!sender.readdress(address->first(*address::packed_length(address->data())))) return;
-    sender.owner().rejected().warn(wireup_log,
-                                   "worker {:x} is elsewhere than the address says that was given "
-                                   "for it: its own address is used",
-                                   header.uid);
+    sender.owner().rejected().warn(
+        wireup_log,
+        "worker {:x} has another address than the program was given: its "
+        "own address is used",
+        header.uid);
 }
 
 bool is_believed(worker& owner, const wireup_header& header, origin from) {
@@ -435,9 +436,11 @@ void on_message(void* arg, uct::peer_bytes message) {
         if (judged.verdict == origin::forged) refuse_unproven(owner, header, body);
         return;
     }
-    if (judged.from != nullptr && begins(header.type)) correct_address(*judged.from, header, body);
+    // Lanes are known to their interfaces as long as they exist.
     facts.process = sender_process(owner, message);
     facts.connection = owner.connection_of(message);
+    if (judged.from != nullptr && starts_connection(header.type))
+        correct_address(*judged.from, header, body);
     if (connects(header.type) && is_of_other_lanes(judged.from, header, over_pair)) return;
     if (header.type == wireup_type::request) {
         on_request(owner, header, body, facts);
