@@ -168,7 +168,8 @@ public:
     // Appends the number of each connection that is alive: a peer may still send messages by it, or
     // has sent some that this interface delivers later. A number that connection_of has returned
     // and that is missing never comes back, but for messages that are on their way within a device.
-    // May throw std::bad_alloc. Not within progress.
+    // Every interface that implements connection_of must implement this: messages of connections
+    // that are missing here may be dropped. May throw std::bad_alloc. Not within progress.
     virtual void append_connections(std::vector<std::uint64_t>& into) const {
         static_cast<void>(into);
     }

@@ -1,8 +1,8 @@
-/* Connections of this process that somebody on the way takes: what the process believes about the
- * addresses of its peers stays as it is. */
+/* Redirects this process's connections to a port of 127.0.0.1 to another port, as somebody on the
+ * way could: what the process believes about the addresses of its peers stays as it is. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -29,9 +29,14 @@ __attribute__((visibility("default"))) int connect(int socket, const struct sock
 
 bool on_redirect(const char* word, const char* rest) {
     if (strcmp(word, "redirect") != 0) return false;
-    char* end = NULL;
-    from_port = htons((in_port_t)strtoul(rest, &end, 10));
-    to_port = htons((in_port_t)strtoul(end, NULL, 10));
+    unsigned from = 0;
+    unsigned to = 0;
+    if (sscanf(rest, "%u %u", &from, &to) != 2 || from > UINT16_MAX || to > UINT16_MAX) {
+        say("error two ports are wanted");
+        return true;
+    }
+    from_port = htons((in_port_t)from);
+    to_port = htons((in_port_t)to);
     say("ok");
     return true;
 }

@@ -20,7 +20,7 @@ inline std::uint64_t socket_of(const node& which) {
 }
 
 // A child process that holds connections to the node, all of which are accepted or in its queue
-// when the constructor returns. It ends with the object, or with the test.
+// when the constructor returns. It ends with the object, or with the test's process.
 class silent_crowd {
 public:
     silent_crowd(node& to, std::size_t connections) {
@@ -28,13 +28,16 @@ public:
         int ends[2];
         REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
         const ucs::unique_fd read_end(ends[0]);
-        const ucs::unique_fd write_end(ends[1]);
+        ucs::unique_fd write_end(ends[1]);
         pid_ = ::fork();
         REQUIRE(pid_ >= 0);
         if (pid_ == 0) connect_all(socket_id, connections, write_end.get());
+        write_end.reset();
         char connected = 0;
-        while (::read(read_end.get(), &connected, 1) != 1)
+        for (ssize_t got = -1; got != 1; got = ::read(read_end.get(), &connected, 1)) {
+            REQUIRE(got != 0);  // the child has failed
             to.progress();
+        }
     }
     ~silent_crowd() { end(); }
     silent_crowd(const silent_crowd&) = delete;
@@ -55,8 +58,10 @@ private:
         std::vector<ucs::unique_fd> all(connections);
         for (ucs::unique_fd& each : all) {
             each = make_socket();
-            while (connect_to(each.get(), socket_id) == EAGAIN)
+            int error = 0;
+            while ((error = connect_to(each.get(), socket_id)) == EAGAIN)
                 ::sched_yield();
+            if (error != 0) ::_exit(1);
         }
         static_cast<void>(!::write(report, "x", 1));
         for (;;)
