@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <string>
 
 #include "ucs/type/unique_fd.hpp"
 
@@ -16,10 +17,13 @@ using namespace ucs;
 namespace {
 
 struct abstract_name {
-    explicit abstract_name(const char* text) noexcept {
+    // With the process id, so that tests which run at a time have names of their own.
+    explicit abstract_name(const std::string& text) {
+        const std::string whole = text + "-" + std::to_string(::getpid());
         address.sun_family = AF_UNIX;
-        std::strcpy(address.sun_path + 1, text);
-        length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + std::strlen(text));
+        REQUIRE(whole.size() < sizeof address.sun_path - 1);
+        std::memcpy(address.sun_path + 1, whole.data(), whole.size());
+        length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + whole.size());
     }
     [[nodiscard]] const sockaddr* get() const noexcept {
         return reinterpret_cast<const sockaddr*>(&address);
