@@ -23,6 +23,13 @@ struct peer {
     receiver* owed = nullptr;
 };
 
+// Returns a key for hashes of what peers choose.
+inline ucs::sys::hash_key make_secret() noexcept {
+    ucs::sys::hash_key made;
+    ucs::sys::random_bytes(&made, sizeof made);
+    return made;
+}
+
 // The peers that are in use, by their whole address: parts of an address prove nothing, so one that
 // merely claims the interface id of another is another peer. Owner context.
 class peer_table {
@@ -50,11 +57,6 @@ public:
     }
 
 private:
-    static ucs::sys::hash_key make_secret() noexcept {
-        ucs::sys::hash_key made;
-        ucs::sys::random_bytes(&made, sizeof made);
-        return made;
-    }
     std::unordered_map<wire::address, std::weak_ptr<peer>, wire::address_hash> peers_;
     std::size_t clean_at_ = 64;
 };

@@ -2,20 +2,12 @@
 
 #include <tuple>
 
-#include "ucs/sys/uuid.hpp"
-
 namespace uct::ud {
 namespace {
 
 // A datagram must not cost a look at all receivers. So many are looked at for each newcomer, and
 // the next newcomer goes on behind them.
 constexpr std::size_t most_candidates = 64;
-
-ucs::sys::hash_key make_secret() noexcept {
-    ucs::sys::hash_key made;
-    ucs::sys::random_bytes(&made, sizeof made);
-    return made;
-}
 
 }  // namespace
 
@@ -56,10 +48,9 @@ receiver* receiver_table::best_to_displace(List& candidates) noexcept {
 }
 
 receiver_table::admission receiver_table::admit(const datagram_source& source) noexcept {
-    const auto at = groups_.find(source);
-    const std::size_t count = at == groups_.end() ? 0 : at->second.count;
+    const std::size_t count = count_of(source);
     if (count >= limits_.of_source) {
-        receiver* const best = best_to_displace(at->second.receivers);
+        receiver* const best = best_to_displace(groups_.find(source)->second.receivers);
         const bool found = best != nullptr && best->is_forgettable();
         return {found, found ? best : nullptr};
     }

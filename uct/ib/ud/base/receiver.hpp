@@ -56,7 +56,7 @@ public:
     void confirm(psn oldest) noexcept {
         if (oldest == window.expected() && !parts.is_open()) confirmed_ = oldest;
     }
-    // Whether nothing was delivered that the sender may not know of. Then this may be forgotten at
+    // Returns whether the sender knows of all that was delivered. Then this may be forgotten at
     // any time: the sender asks again, and nothing is lost or delivered twice.
     [[nodiscard]] bool is_forgettable() const noexcept {
         return window.expected() == confirmed_ && !parts.is_open();
@@ -123,7 +123,7 @@ public:
     }
     // The one of that connection of that interface.
     [[nodiscard]] receiver* find(const wire::address& from, std::uint64_t connection) noexcept;
-    // Whether a connection from `source` may be added, and the receiver that the caller has to
+    // Says whether a connection from `source` may be added, and the receiver that the caller has to
     // remove first, if there is one. The caller must tell its sender unless it is forgettable.
     struct admission {
         bool admitted = false;
