@@ -180,12 +180,16 @@ void peer::learn_process(const ucs::sys::process_identity& shown) noexcept {
 }
 
 bool peer::readdress(std::span<const std::byte> packed_address) {
-    if (has_address(packed_address) || in_use() || is_part_of(packed_address)) return false;
+    if (has_address(packed_address) || in_use()) return false;
+    const bool has_lanes = am_.endpoint != nullptr || pairing_ != nullptr;
+    const bool is_other = !is_part_of(packed_address);
+    if (has_lanes && !is_other) return false;
     packed_ = std::vector<std::byte>(packed_address.begin(), packed_address.end());
+    if (!is_other) return false;
     // Failures until now concern the other address.
     excluded_.clear();
     rma_state_ = rma_state::usable;
-    if (am_.endpoint != nullptr || pairing_ != nullptr) reconnect(wireup::pairs::allowed);
+    if (has_lanes) reconnect(wireup::pairs::allowed);
     return true;
 }
 
