@@ -174,17 +174,33 @@ TEST_CASE("a request that comes again by another connection leaves the peer its 
     CHECK(in.ep().remote().connection() == connection);
 }
 
-TEST_CASE("nobody stands between two workers by an address with the key of one") {
-    raw_world in({});
-    const auto context = make_context({&in.component}, {});
-    const auto victim = make_worker(*context);
-    in.drive([&victim] { return victim->progress(); });
-    raw_peer between(in.network);
-    in.drive([&between] { return between.progress(); });
-    between.reach(*victim);
+namespace {
 
-    auto mixed = *ucp::address::parse(std::span<const std::byte>(between.address()));
-    mixed.identity = victim->identity().open();
+// A worker, another one, and a peer that has the other one's public key and its own interfaces.
+struct mixed_world : raw_world {
+    mixed_world() : raw_world({}) {
+        drive([this] { return victim->progress(); });
+        drive([this] { return between.progress(); });
+    }
+    [[nodiscard]] ucp::address::worker_address mixed_address() const {
+        auto mixed = *ucp::address::parse(std::span<const std::byte>(between.address()));
+        mixed.identity = victim->identity().open();
+        return mixed;
+    }
+
+    std::unique_ptr<ucp::context> victim_context = make_context({&component}, {});
+    std::unique_ptr<ucp::worker> victim = make_worker(*victim_context);
+    raw_peer between{network};
+};
+
+}  // namespace
+
+TEST_CASE("nobody stands between two workers by an address with the key of one") {
+    mixed_world in;
+    raw_peer& between = in.between;
+    between.reach(*in.victim);
+
+    auto mixed = in.mixed_address();
     ucp::ep& asking = **in.worker->create_ep(ucp::address::pack(mixed, false).data(), {});
     asking.handle(ucp::wireup::event::use);
     in.settle();
@@ -197,7 +213,7 @@ TEST_CASE("nobody stands between two workers by an address with the key of one")
     const test::log_capture log;
     between.send_as_it_is(request, {heard.begin() + sizeof request, heard.end()});
     in.settle();
-    CHECK(victim->endpoint_count() == 0);
+    CHECK(in.victim->endpoint_count() == 0);
     CHECK(log.count("has not proven", ucs::log::level::warn) == 1);
     // It does not wait for ever.
     CHECK(asking.failure() == UCS_ERR_UNREACHABLE);
@@ -248,17 +264,13 @@ TEST_CASE("the address that was given last counts until an endpoint is connected
 }
 
 TEST_CASE("a worker that connects by itself is not answered by a wrong address with its key") {
-    raw_world in({});
-    const auto context = make_context({&in.component}, {});
-    const auto victim = make_worker(*context);
-    in.drive([&victim] { return victim->progress(); });
-    raw_peer between(in.network);
-    in.drive([&between] { return between.progress(); });
+    mixed_world in;
+    raw_peer& between = in.between;
 
-    auto mixed = *ucp::address::parse(std::span<const std::byte>(between.address()));
-    mixed.identity = victim->identity().open();
+    auto mixed = in.mixed_address();
     if (GENERATE(false, true)) {  // beside the victim's own interface
-        const auto own = *ucp::address::parse(std::span<const std::byte>(victim->address(false)));
+        const auto own =
+            *ucp::address::parse(std::span<const std::byte>(in.victim->address(false)));
         mixed.name = own.name;
         mixed.flags = own.flags;
         mixed.entries.front().latency = 0;
@@ -270,7 +282,7 @@ TEST_CASE("a worker that connects by itself is not answered by a wrong address w
     const auto has_asked = GENERATE(true, false);
     if (has_asked) ucp::capi::from(handle).handle(ucp::wireup::event::use);
     in.settle();
-    ucp::ep& theirs = **victim->create_ep(in.worker->address(false).data(), {});
+    ucp::ep& theirs = **in.victim->create_ep(in.worker->address(false).data(), {});
     theirs.handle(ucp::wireup::event::use);
     in.settle();
     CHECK(theirs.connection() == state::ready);
@@ -281,7 +293,7 @@ TEST_CASE("a worker that connects by itself is not answered by a wrong address w
     CHECK(ucp_tag_send_nbx(handle, data.data(), data.size(), 1, &plain) == nullptr);
     in.settle();
     CHECK(between.received<std::uint64_t>(wire::eager_only).empty());
-    CHECK(victim->matcher().unexpected_count() == 1);
+    CHECK(in.victim->matcher().unexpected_count() == 1);
 }
 
 TEST_CASE("a worker is reached by either of its addresses, and by no other one") {
