@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "test/support/log_capture.hpp"
+#include "test/vm/programs/datagram_forger.hpp"
 #include "test/vm/programs/limits.hpp"
 
 using namespace conformance;
@@ -133,4 +134,30 @@ TEST_CASE("a goodbye behind many datagrams counts more than the silence before i
     ::sleep(2);
     CHECK(only_failure(a).status == UCS_ERR_NOT_CONNECTED);
     CHECK(a.count(2) == sent);
+}
+
+TEST_CASE("a datagram that claims the address of another port makes no address handle") {
+    using kind = uct::ud::wire::kind;
+    ud_verbs where;
+    test::log_capture log;
+    network net(where);
+    side& a = net.at(0);
+    datagram_forger forger(a.address());
+    // An address of the subnet that nobody has: a device would look for a neighbor.
+    uct::ud::wire::hello forged = forger.own_hello(1);
+    forged.from.port.gid.back() = 250;
+    for (const kind each : {kind::request, kind::resync, kind::goodbye}) {
+        const std::size_t before = log.count("is not where it comes from");
+        forger.send(each, forged);
+        CHECK(net.run_until([&] { return log.count("is not where it comes from") > before; }));
+    }
+    CHECK(number_in(a, "malformed") >= 3);
+    CHECK(number_in(a, "address_handles") == 0);
+    CHECK(number_in(a, "connections_in") == 0);
+    // The same queue pair is heard when it says the truth.
+    forger.send(kind::request, forger.own_hello(2));
+    CHECK(net.run_until([&] { return number_in(a, "connections_in") == 1; }));
+    forger.send(kind::goodbye, forger.own_hello(2));
+    CHECK(net.run_until([&] { return number_in(a, "connections_in") == 0; }));
+    CHECK(number_in(a, "malformed") >= 3);
 }

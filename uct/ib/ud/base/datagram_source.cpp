@@ -44,6 +44,12 @@ ib::raw_gid source_gid(std::span<const std::byte, wire::route_header> route_head
     return found;
 }
 
+bool datagram_source::may_be(const ib::address& port, std::uint32_t number) const noexcept {
+    if (number != pair) return false;
+    if (gid != ib::raw_gid{}) return port.gid == gid;
+    return port.link != ib::gid_type::infiniband || port.lid == lid;
+}
+
 std::size_t datagram_source_hash::operator()(const datagram_source& source) const noexcept {
     std::uint64_t halves[2];
     std::memcpy(halves, source.gid.data(), sizeof halves);

@@ -12,12 +12,16 @@
 namespace uct::ud {
 
 // Value type. A process of another user cannot choose it freely: the network fills the address in,
-// and the device the number of the queue pair. It serves to share out limits. It does not decide
-// who may connect, because some devices may not report all of it.
+// and the device the number of the queue pair.
 struct datagram_source {
-    ib::raw_gid gid{};
+    ib::raw_gid gid{};  // zero: there was no route header, or none that can be read
     std::uint16_t lid = 0;
     std::uint32_t pair = 0;
+
+    // Returns whether a datagram from here may have been sent by the queue pair `number` of that
+    // port. RoCE always has a route header. If a device leaves one that cannot be read, any port
+    // may have sent the datagram.
+    [[nodiscard]] bool may_be(const ib::address& port, std::uint32_t number) const noexcept;
     friend bool operator==(const datagram_source&, const datagram_source&) = default;
 };
 

@@ -69,6 +69,8 @@ private:
         std::uint16_t from_lid;
         bool has_route;             // the device has filled in the route header
         unsigned overtaken_by = 0;  // so many have to come first
+
+        [[nodiscard]] datagram_source source() const noexcept;
     };
 
     // iface.cpp: the device, peers, sleeping
@@ -101,10 +103,13 @@ private:
     void displace(receiver& on) noexcept;
     void cut_off(receiver& ended) noexcept;
     [[nodiscard]] bool forgets(const receiver& on, const wire::datagram& what) noexcept;
-    void take_goodbye(const wire::datagram& what, std::uint32_t from_pair) noexcept;
+    [[nodiscard]] std::optional<wire::hello> hello_in(const wire::datagram& what,
+                                                      const datagram_source& source,
+                                                      const char* title) noexcept;
+    void take_goodbye(const wire::datagram& what, const arrival& from) noexcept;
     void take_reply(const wire::datagram& what, std::uint32_t from_pair) noexcept;
     void take_ended(const wire::datagram& what, std::uint32_t from_pair) noexcept;
-    void answer_unknown(std::uint64_t id, std::uint32_t from_pair) noexcept;
+    void answer_unknown(std::uint64_t id, const datagram_source& source) noexcept;
     void tell_end(peer& sender, std::uint64_t source, std::uint64_t id) noexcept;
     void remove(receiver& gone) noexcept;
     void release_kept(receiver& of) noexcept;
@@ -176,7 +181,6 @@ private:
     std::vector<std::unique_ptr<connection>> lingering_;
     faults faults_;
     std::vector<arrival> overtaken_;
-    std::uint32_t kept_ = 0;  // buffers in receivers
     ucs::async::event_loop::timer_id wake_timer_ = 0;
     ucs::async::event_loop::timer_id sweep_timer_ = 0;
     unsigned turn_ = 0;

@@ -5,6 +5,11 @@
 #include "uct/ib/ud/base/iface.hpp"
 
 namespace uct::ud {
+namespace {
+
+constexpr int most_answers = 4;  // to one datagram that is for no connection
+
+}  // namespace
 
 // Ends a connection whose place a newcomer takes.
 void iface::displace(receiver& on) noexcept {
@@ -20,11 +25,33 @@ void iface::displace(receiver& on) noexcept {
     cut_off(on);
 }
 
+datagram_source iface::arrival::source() const noexcept {
+    datagram_source found{{}, from_lid, from_pair};
+    if (has_route)
+        found.gid = source_gid(std::span(buffer->data(), length).first<wire::route_header>());
+    return found;
+}
+
+// An answer goes to the address that the datagram claims. If that is one that nobody has, the
+// device looks for a neighbor for seconds while progress waits. So the claim must be true.
+std::optional<wire::hello> iface::hello_in(const wire::datagram& what,
+                                           const datagram_source& source,
+                                           const char* title) noexcept {
+    auto found = wire::hello::parse(what.body);
+    if (!found) {
+        malformed(source.pair, title);
+    } else if (!source.may_be(found->from.port, found->from.pair)) {
+        malformed(source.pair, "an address in it that is not where it comes from");
+        found.reset();
+    }
+    return found;
+}
+
 void iface::take_request(const wire::datagram& what, const arrival& arrived) noexcept {
-    const std::uint32_t from_pair = arrived.from_pair;
-    const auto by = wire::hello::parse(what.body);
-    if (!by || by->from.pair != from_pair) return malformed(from_pair, "a request");
-    if (closing_) return;
+    const datagram_source source = arrived.source();
+    const std::uint32_t from_pair = source.pair;
+    const auto by = hello_in(what, source, "a request");
+    if (!by || closing_) return;
     const psn number(what.head.number);
     receiver* on = receivers_.find(by->from, by->connection);
     const bool fresh = on == nullptr;
@@ -36,11 +63,6 @@ void iface::take_request(const wire::datagram& what, const arrival& arrived) noe
             return;
         }
         if (from == nullptr) return malformed(from_pair, "the address in a request");
-        datagram_source source{{}, arrived.from_lid, from_pair};
-        if (arrived.has_route) {
-            source.gid = source_gid(
-                std::span(arrived.buffer->data(), arrived.length).first<wire::route_header>());
-        }
         const auto room = receivers_.admit(source);
         if (!room.admitted) return malformed(from_pair, "one request too many");
         if (find_way(*from) != UCS_OK) return malformed(from_pair, "there is no way back to it");
@@ -92,9 +114,10 @@ void iface::take_reply(const wire::datagram& what, std::uint32_t from_pair) noex
     look_after(*on, done);
 }
 
-void iface::take_goodbye(const wire::datagram& what, std::uint32_t from_pair) noexcept {
-    const auto by = wire::hello::parse(what.body);
-    if (!by || by->from.pair != from_pair) return malformed(from_pair, "a goodbye");
+void iface::take_goodbye(const wire::datagram& what, const arrival& arrived) noexcept {
+    const datagram_source source = arrived.source();
+    const auto by = hello_in(what, source, "a goodbye");
+    if (!by) return;
     receiver* const gone = receivers_.find(by->from, by->connection);
     std::shared_ptr<peer> from;
     try {
@@ -102,7 +125,7 @@ void iface::take_goodbye(const wire::datagram& what, std::uint32_t from_pair) no
     } catch (const std::bad_alloc&) {
         return;
     }
-    if (from == nullptr || find_way(*from) != UCS_OK) return malformed(from_pair, "a goodbye");
+    if (from == nullptr || find_way(*from) != UCS_OK) return malformed(source.pair, "a goodbye");
     if (gone != nullptr) remove(*gone);
     wire::header head{};
     head.what = wire::kind::ended;
@@ -129,11 +152,14 @@ void iface::take_ended(const wire::datagram& what, std::uint32_t from_pair) noex
     look_after(*on);
 }
 
-// Data does not say whose it is; but who also has endpoints here is known.
-void iface::answer_unknown(std::uint64_t id, std::uint32_t from_pair) noexcept {
+// Data does not say whose it is, but peers that also have endpoints here are known. More than one
+// comes from that queue pair only if its owner claims several interfaces; then some get no answer.
+void iface::answer_unknown(std::uint64_t id, const datagram_source& source) noexcept {
     ++count_.unknown;
+    int answers = most_answers;
     peers_.for_each([&](peer& known) {
-        if (known.where.pair != from_pair) return;
+        if (answers == 0 || !source.may_be(known.where.port, known.where.pair)) return;
+        --answers;
         wire::header head{};
         head.what = wire::kind::ended;
         send_control(known, head, std::as_bytes(std::span(&id, 1)));
@@ -141,8 +167,8 @@ void iface::answer_unknown(std::uint64_t id, std::uint32_t from_pair) noexcept {
 }
 
 void iface::release_kept(receiver& of) noexcept {
-    of.window.drop([this](const kept_packet& each) {
-        --kept_;
+    of.window.drop([&](const kept_packet& each) {
+        receivers_.count_released(of);
         pool_->give_back(*each.buffer);
     });
 }

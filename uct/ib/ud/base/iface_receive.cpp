@@ -103,7 +103,7 @@ bool iface::handle(const arrival& what) noexcept {
             }
             break;
         case wire::kind::goodbye:
-            take_goodbye(*found, what.from_pair);
+            take_goodbye(*found, what);
             break;
         case wire::kind::ended:
             take_ended(*found, what.from_pair);
@@ -115,7 +115,7 @@ bool iface::handle(const arrival& what) noexcept {
 bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept {
     receiver* const on = receivers_.find(what.head.to);
     if (on == nullptr) {
-        answer_unknown(what.head.to, from.from_pair);
+        answer_unknown(what.head.to, from.source());
         return false;
     }
     if (on->from().where.pair != from.from_pair) {
@@ -131,12 +131,12 @@ bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept 
         case turn::now:
             owe(*on, asks);
             take_turn(*on, what);
-            if (kept_ > 0) take_kept(*on);
+            if (receivers_.kept() > 0) take_kept(*on);
             return false;
         case turn::early: {
             // Its memory is there when its turn comes, and others find buffers, too.
             const bool possible =
-                kept_ < pool_->all() / 2 &&
+                receivers_.may_keep(*on, pool_->all() / 2) &&
                 ((what.head.flags & wire::whole) == wire::whole || on->parts.reserve(longest_)) &&
                 on->window.keep(number, {from.buffer, from.length});
             owe(*on, true);
@@ -145,7 +145,7 @@ bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept 
                 return false;
             }
             ++count_.early;
-            ++kept_;
+            receivers_.count_kept(*on);
             return true;
         }
         case turn::again:
@@ -210,7 +210,7 @@ void iface::take_kept(receiver& on) noexcept {
     for (;;) {
         const kept_packet next = on.window.take();
         if (next.buffer == nullptr) return;
-        --kept_;
+        receivers_.count_released(on);
         const auto found = wire::parse(
             {next.buffer->data() + wire::route_header, next.length - wire::route_header});
         take_turn(on, *found);

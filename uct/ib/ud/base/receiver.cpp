@@ -15,16 +15,11 @@ receiver_table::receiver_table(const limits& with) noexcept
     : limits_(with),
       secret_(make_secret()),
       by_source_(0, hash{secret_}),
-      groups_(0, datagram_source_hash(secret_)) {}
+      shares_(0, datagram_source_hash(secret_)) {}
 
 receiver* receiver_table::find(const wire::address& from, std::uint64_t connection) noexcept {
     const auto at = by_source_.find({from, connection});
     return at == by_source_.end() ? nullptr : at->second;
-}
-
-std::size_t receiver_table::count_of(const datagram_source& source) const noexcept {
-    const auto at = groups_.find(source);
-    return at == groups_.end() ? 0 : at->second.count;
 }
 
 // Forgettable ones first, then those of the source that has most, then those silent for longest.
@@ -36,8 +31,7 @@ receiver* receiver_table::best_to_displace(List& candidates) noexcept {
     for (std::size_t i = 0; i < most_candidates && last != nullptr; ++i) {
         receiver& each = candidates.front();
         candidates.splice(candidates.end(), candidates, candidates.begin());
-        const std::tuple rank(each.is_forgettable(), count_of(each.group_), !each.heard,
-                              each.silent_);
+        const std::tuple rank(each.is_forgettable(), each.share_->count, !each.heard, each.silent_);
         if (best == nullptr || rank > best_rank) {
             best = &each;
             best_rank = rank;
@@ -48,16 +42,17 @@ receiver* receiver_table::best_to_displace(List& candidates) noexcept {
 }
 
 receiver_table::admission receiver_table::admit(const datagram_source& source) noexcept {
-    const std::size_t count = count_of(source);
+    const auto share = shares_.find(source);
+    const std::size_t count = share == shares_.end() ? 0 : share->second.count;
     if (count >= limits_.of_source) {
-        receiver* const best = best_to_displace(groups_.find(source)->second.receivers);
+        receiver* const best = best_to_displace(share->second.receivers);
         const bool found = best != nullptr && best->is_forgettable();
         return {found, found ? best : nullptr};
     }
     if (size() < limits_.all) return {true, nullptr};
     receiver* const best = best_to_displace(all_);
     const bool found =
-        best != nullptr && (best->is_forgettable() || count_of(best->group_) > count + 1);
+        best != nullptr && (best->is_forgettable() || best->share_->count > count + 1);
     return {found, found ? best : nullptr};
 }
 
@@ -69,16 +64,17 @@ receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& by,
         const key who{by.from, by.connection};
         by_source_.emplace(who, &fresh);
         try {
-            group& its = groups_[source];
+            source_share& its = shares_[source];
+            its.source = source;
             if (const std::uint64_t id = by_id_.add(std::move(made)); id != 0) {
                 fresh.id_ = id;
-                fresh.group_ = source;
+                fresh.share_ = &its;
                 its.receivers.push_back(fresh);
                 ++its.count;
                 all_.push_back(fresh);
                 return &fresh;
             }
-            if (its.count == 0) groups_.erase(source);
+            if (its.count == 0) shares_.erase(source);
         } catch (const std::bad_alloc&) {
         }
         by_source_.erase(who);
@@ -90,9 +86,8 @@ receiver* receiver_table::add(std::shared_ptr<peer> from, const wire::hello& by,
 void receiver_table::remove(receiver& gone) noexcept {
     if (gone.from().owed == &gone) gone.from().owed = nullptr;
     by_source_.erase({gone.from().where, gone.source()});
-    const auto at = groups_.find(gone.group_);
-    gone.group_hook.unlink();
-    if (--at->second.count == 0) groups_.erase(at);
+    gone.share_hook.unlink();
+    if (--gone.share_->count == 0) shares_.erase(datagram_source(gone.share_->source));
     by_id_.remove(gone.id());
 }
 

@@ -20,6 +20,8 @@ struct receive_buffer;
 
 namespace uct::ud {
 
+struct source_share;
+
 // A packet that waits for its turn where the device wrote it.
 struct kept_packet {
     ib::receive_buffer* buffer = nullptr;
@@ -84,7 +86,7 @@ public:
     bool wanted = false;
     bool heard = true;  // since the last sweep
     ucs::datastruct::auto_unlink_hook owed_hook;
-    ucs::datastruct::auto_unlink_hook table_hook, group_hook;  // of receiver_table
+    ucs::datastruct::auto_unlink_hook table_hook, share_hook;  // of receiver_table
 
 private:
     friend class receiver_table;
@@ -96,8 +98,18 @@ private:
     psn confirmed_;
     std::optional<psn> awaited_;  // at the last sweep, by packets that are kept
     std::uint32_t resync_;        // the newest question that counts
-    datagram_source group_;
+    source_share* share_ = nullptr;
     double silent_ = 0;  // seconds, in whole sweeps
+};
+
+// What one source has in a receiver_table.
+struct source_share {
+    using receiver_list = ucs::datastruct::auto_list<receiver, &receiver::share_hook>;
+
+    datagram_source source;
+    receiver_list receivers;
+    std::size_t count = 0;   // of the receivers
+    std::uint32_t kept = 0;  // packets in their windows
 };
 
 // Receivers by their own id, and by who asked for them. Owner context.
@@ -155,6 +167,23 @@ public:
     }
     [[nodiscard]] std::size_t size() const noexcept { return by_id_.size(); }
 
+    // Packets that are kept in the windows of all receivers hold buffers that the device needs. Up
+    // to `most` of them may be held, and one source gets at most as many as are left by all: this
+    // is the dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998).
+    // However much a source holds, some are left for the others.
+    [[nodiscard]] bool may_keep(const receiver& in, std::size_t most) const noexcept {
+        return kept_ < most && in.share_->kept < most - kept_;
+    }
+    void count_kept(receiver& in) noexcept {
+        ++in.share_->kept;
+        ++kept_;
+    }
+    void count_released(receiver& from) noexcept {
+        --from.share_->kept;
+        --kept_;
+    }
+    [[nodiscard]] std::uint32_t kept() const noexcept { return kept_; }
+
 private:
     struct key {
         wire::address from;
@@ -170,13 +199,6 @@ private:
         }
     };
     using table_list = ucs::datastruct::auto_list<receiver, &receiver::table_hook>;
-    using group_list = ucs::datastruct::auto_list<receiver, &receiver::group_hook>;
-    // The receivers of one source.
-    struct group {
-        group_list receivers;
-        std::size_t count = 0;
-    };
-    [[nodiscard]] std::size_t count_of(const datagram_source& source) const noexcept;
     template<class List>
     [[nodiscard]] receiver* best_to_displace(List& candidates) noexcept;
 
@@ -184,8 +206,9 @@ private:
     const ucs::sys::hash_key secret_;
     ucs::datastruct::secret_id_table<std::unique_ptr<receiver>> by_id_;
     std::unordered_map<key, receiver*, hash> by_source_;
-    std::unordered_map<datagram_source, group, datagram_source_hash> groups_;
+    std::unordered_map<datagram_source, source_share, datagram_source_hash> shares_;
     table_list all_;
+    std::uint32_t kept_ = 0;
 };
 
 }  // namespace uct::ud

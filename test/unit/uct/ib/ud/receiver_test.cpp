@@ -203,6 +203,51 @@ TEST_CASE("kept packets whose predecessor does not come are found by the second 
     CHECK_FALSE(of.is_stalled());
 }
 
+TEST_CASE("one source cannot hold all the buffers for packets that came early") {
+    constexpr std::size_t most = 100;
+    receiver_table table;
+    const auto greedy = make_peer(1), other = make_peer(2);
+    receiver& one = *table.add(greedy, hello_of(*greedy, 7), psn(1), source_of(1));
+    receiver& two = *table.add(greedy, hello_of(*greedy, 8), psn(1), source_of(1));
+    receiver& last = *table.add(other, hello_of(*other, 7), psn(1), source_of(2));
+    const auto fill = [&](receiver& in) {
+        std::size_t kept = 0;
+        for (; table.may_keep(in, most); ++kept)
+            table.count_kept(in);
+        return kept;
+    };
+    CHECK(fill(one) == 50);
+    CHECK(fill(two) == 0);
+    CHECK(fill(last) == 25);
+    CHECK(table.kept() == 75);
+    for (int i = 0; i < 50; ++i)
+        table.count_released(one);
+    CHECK(fill(last) == 25);
+    CHECK(table.kept() == 50);
+}
+
+TEST_CASE("a datagram may be of the port that the network says it comes from") {
+    uct::ib::address port;
+    port.link = uct::ib::gid_type::roce_v2;
+    port.gid.fill(1);
+    datagram_source source{port.gid, 0, 7};
+    CHECK(source.may_be(port, 7));
+    CHECK_FALSE(source.may_be(port, 8));
+    source.gid.back() = 2;
+    CHECK_FALSE(source.may_be(port, 7));
+    source.gid = {};  // cannot be read
+    CHECK(source.may_be(port, 7));
+    // Within a subnet of InfiniBand there is no route header.
+    port.link = uct::ib::gid_type::infiniband;
+    port.lid = source.lid = 3;
+    CHECK(source.may_be(port, 7));
+    source.lid = 4;
+    CHECK_FALSE(source.may_be(port, 7));
+    // Where there is one, only the GID is known to both sides of a router.
+    source.gid = port.gid;
+    CHECK(source.may_be(port, 7));
+}
+
 TEST_CASE("the source of a datagram is read from either route header") {
     std::array<std::byte, wire::route_header> header{};
     uct::ib::raw_gid wanted{};
