@@ -26,6 +26,7 @@
 #include "ucp/vfs/worker_view.hpp"
 #include "ucp/wakeup/spin_budget.hpp"
 #include "ucp/wakeup/yield_schedule.hpp"
+#include "ucp/wireup/ended_endpoints.hpp"
 #include "ucp/wireup/repeater.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
@@ -146,6 +147,7 @@ public:
     }
 
     // --- endpoints and peers ---
+    [[nodiscard]] wireup::ended_endpoints& ended_endpoints() noexcept { return ended_endpoints_; }
     ucs::result<ep*> create_ep(const void* packed_address, const ep_params& params);
     std::uint64_t register_ep(ep& fresh);
     // The endpoint that belongs to the peer's request; made when there is none yet.
@@ -391,6 +393,7 @@ private:
     ucs::datastruct::secret_id_table<request*> send_ids_;
     ucs::datastruct::secret_id_table<request*> recv_ids_;
     ucs::datastruct::secret_id_table<ep*> ep_ids_;
+    wireup::ended_endpoints ended_endpoints_;
     mem::visitor visitor_;
 
     ucs::log::throttle rejected_;

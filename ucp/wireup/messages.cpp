@@ -101,6 +101,12 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
                 const arrival_facts& facts) {
+    if (owner.ended_endpoints().contains(header.uid, header.ep)) {
+        ucs::log::debug(wireup_log,
+                        "a request of an endpoint that worker {:x} has ended came again",
+                        header.uid);
+        return;
+    }
     ep* accepted = owner.accept(header, address);
     if (accepted == nullptr) return;
     accepted->set_remote_id(header.ep);
@@ -462,9 +468,11 @@ void on_message(void* arg, uct::peer_bytes message) {
     if (to == nullptr || is_of_another(*to, header)) return;
     switch (header.type) {
         case wireup_type::close:
+            owner.ended_endpoints().remember(header.uid, header.ep);
             to->handle(event::peer_close);
             return;
         case wireup_type::failed:
+            owner.ended_endpoints().remember(header.uid, header.ep);
             on_failed(owner, *to, reason_in(header));
             return;
         case wireup_type::refuse:

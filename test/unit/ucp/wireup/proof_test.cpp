@@ -157,6 +157,33 @@ TEST_CASE("a request that comes again disturbs no connection that it has made") 
     }
 }
 
+TEST_CASE("a request that comes again after its endpoint has ended takes none that waits") {
+    const wireup_type end = GENERATE(wireup_type::close, wireup_type::failed);
+    raw_world in({});
+    in.peer.send(
+        wire::wireup,
+        wireup_header{end, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, in.ep_id()});
+    in.settle();
+    ucp::ep& waiting = ucp::capi::from(in.make_ep());
+    const std::size_t before = in.worker->endpoint_count();
+    const auto request = [&](std::uint64_t ep) {
+        in.peer.send(
+            wire::wireup,
+            wireup_header{
+                wireup_type::request, {}, in.peer.uid(), in.worker->uid(), ep, waiting.number()},
+            in.peer.address());
+        in.settle();
+    };
+    request(raw_world::peer_ep);
+    CHECK(waiting.connection() == state::idle);
+    CHECK(waiting.failure() == UCS_OK);
+    CHECK(in.worker->endpoint_count() == before);
+    // A new endpoint of the same worker gets what it asks for.
+    request(raw_world::peer_ep + 1);
+    CHECK(waiting.remote_id() == raw_world::peer_ep + 1);
+    CHECK(in.worker->endpoint_count() == before);
+}
+
 TEST_CASE("a request that comes again by another connection leaves the peer its own") {
     // Who had recorded it filled the receiver's memory, and the peer was cut off for that.
     raw_world in({});
