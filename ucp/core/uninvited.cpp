@@ -35,8 +35,9 @@ void uninvited_peers::file(part& which) noexcept {
     const std::size_t kind = which.keeps_descriptor_ ? kind_with_descriptor : kind_without;
     list* into = nullptr;
     if (weight > 0)
-        into = which.has_sent_ || weight >= many ? &by_weight_[kind][weight_class(weight)]
-                                                 : &silent_[kind];
+        into = which.has_sent_ || weight >= yields_before_silent
+                   ? &by_weight_[kind][weight_class(weight)]
+                   : &silent_[kind];
     if (into == which.list_) return;
     which.hook_.unlink();
     which.list_ = into;

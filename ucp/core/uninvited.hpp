@@ -107,7 +107,7 @@ public:
     template<class Received>
     [[nodiscard]] part* least(bool only_with_descriptor, const Received& received) noexcept {
         list* most = list_of_most(only_with_descriptor);
-        if (most != nullptr && most->front().weight_ >= many) return &most->front();
+        if (most != nullptr && most->front().weight_ >= yields_before_silent) return &most->front();
         unsigned looks = most_looks;
         for (const std::size_t kind : {kind_with_descriptor, kind_without}) {
             if (only_with_descriptor && kind == kind_without) continue;
@@ -115,7 +115,7 @@ public:
         }
         most = list_of_most(only_with_descriptor);
         if (most == nullptr) return nullptr;
-        const bool have_few = most->front().weight_ < some;
+        const bool have_few = most->front().weight_ < yields_after_silent;
         for (; have_few && looks > 0; --looks) {
             part& first = most->front();
             if (!has_sent_since_last_look(first, received(first))) return &first;
@@ -127,9 +127,9 @@ public:
 private:
     using list = ucs::datastruct::auto_list<part, &part::hook_>;
     static constexpr unsigned most_looks = 64;
-    // Numbers of endpoints that start a list of their own.
-    static constexpr std::size_t some = 4;
-    static constexpr std::size_t many = 64;
+    // Endpoints of a peer that make it give one up if no peer is silent, and before silent peers.
+    static constexpr std::size_t yields_after_silent = 4;
+    static constexpr std::size_t yields_before_silent = 64;
     static constexpr std::size_t kind_without = 0;
     static constexpr std::size_t kind_with_descriptor = 1;
     // Lists of peers that have 1 to 3, 4 to 7, 8 to 15, ... endpoints.
