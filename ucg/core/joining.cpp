@@ -424,7 +424,7 @@ ucs_status_t joining::open_memory() {
                                           its.memory_tag});
         if (!found) return found.status();
         opened = std::move(*found);
-        made_.copies = std::clamp(its.copies, 1U, most_copies());
+        made_.copies = std::min(its.copies, most_copies());
     }
     auto memory = node::segment::attach(is_owner ? own_memory_.get() : opened.get(), geometry(),
                                         made_.copies);

@@ -60,7 +60,11 @@ ucs::result<ucs::unique_fd> segment::open(const ucs::sys::process_file& which) {
 }
 
 ucs::result<segment> segment::attach(int fd, const geometry& like, std::uint32_t copies) {
-    if (!like.valid() || copies == 0) return UCS_ERR_INVALID_PARAM;
+    if (!like.valid()) return UCS_ERR_INVALID_PARAM;
+    if (copies == 0) {
+        ucs::log::error(node_log, "fd {} is said to be the memory of no group at all", fd);
+        return UCS_ERR_INVALID_PARAM;
+    }
     const auto size = ucs::memory::check_memory_file(fd, like.bytes() * copies);
     if (!size) return size.status();
     auto memory = ucs::memory::mapped::file(fd, like.bytes() * copies);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "test/support/log_capture.hpp"
 #include "ucg/node/segment.hpp"
 
 using namespace ucg::node;
@@ -96,8 +97,11 @@ TEST_CASE("a file has room for several groups, as many as all expect") {
     const geometry like = of(2);
     auto file = segment::make(like, 0, 3);
     REQUIRE(file.ok());
-    for (const std::uint32_t other : {0U, 1U, 2U, 4U})
+    for (const std::uint32_t other : {0U, 1U, 2U, 4U}) {
+        const test::log_capture log;
         CHECK(segment::attach(file->get(), like, other).status() == UCS_ERR_INVALID_PARAM);
+        CHECK(log.size() == 1);
+    }
     auto first = segment::attach(file->get(), like, 3);
     REQUIRE(first.ok());
     std::byte* const end = first->copy(2).ring_content(1, 1) + like.ring_bytes;
