@@ -57,7 +57,8 @@ ucs::config::table make_table() {
             make_option<&settings::timeout>(
                 "UD_VERBS_TIMEOUT", "2m",
                 "How long a peer may be silent that owes an answer, until it is taken for lost. "
-                "A program that does not progress does not answer.",
+                "A program that does not progress does not answer. A sender that says nothing for "
+                "twice as long is forgotten until it sends again.",
                 between("100ms", "1h").or_limited()),
             make_option<&settings::least_timer>(
                 "UD_VERBS_MIN_RTO", "4ms",
