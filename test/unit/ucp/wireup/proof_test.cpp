@@ -288,6 +288,30 @@ TEST_CASE("the address that was given last counts until an endpoint is connected
     raw_world other({}, network);
     const ucp::ep& idle = **other.worker->create_ep(wanted->address(true).data(), {});
     CHECK_FALSE(idle.remote().readdress(wanted->address(false)));
+    // Only its interfaces are taken, as there are no lanes yet.
+    CHECK(idle.remote().has_address(wanted->address(false)));
+}
+
+TEST_CASE("every message that starts a connection corrects a wrong address of its sender") {
+    const wireup_type type = GENERATE(wireup_type::request, wireup_type::bind, wireup_type::pair);
+    raw_world in({});
+    raw_peer wanted(in.network);
+    wanted.reach(*in.worker);
+    const raw_peer elsewhere(in.network);
+    auto wrong = *ucp::address::parse(std::span<const std::byte>(elsewhere.address()));
+    wrong.identity = *ucp::address::identity_in(wanted.address());
+    const ucp::ep& made = **in.worker->create_ep(ucp::address::pack(wrong, false).data(), {});
+    const std::vector<std::byte> own = wanted.address();
+    const test::log_capture log;
+    // For an endpoint that is not here: it does nothing else.
+    const std::uint64_t last = type == wireup_type::bind ? 4711 : 0;
+    wanted.send(wire::wireup, wireup_header{type, {}, wanted.uid(), in.worker->uid(), 88, last},
+                type == wireup_type::pair
+                    ? ucp::wireup::pack(ucp::wireup::pair_question{{{"sim", {}, {}, {}, 0}}, own})
+                    : own);
+    in.settle();
+    CHECK(made.remote().has_address(own));
+    CHECK(log.count("has another address than the program was given", ucs::log::level::warn) == 1);
 }
 
 TEST_CASE("a worker that connects by itself is not answered by a wrong address with its key") {
