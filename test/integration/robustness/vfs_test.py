@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -40,6 +41,12 @@ def everything(folder):
             if not os.path.islink(path):
                 found[os.path.relpath(path, folder)] = text(path)
     return found
+
+
+def processor_time(pid):
+    """Seconds that the process has computed."""
+    values = text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Daemon:
@@ -374,6 +381,21 @@ class Mistakes(Mounted):
             self.assertEqual(done.returncode, 1, folder)
             self.assertIn(word, done.stderr)
             self.assertIn("-d", done.stderr)
+
+    def test_command_that_cannot_be_accepted(self):
+        """The daemon kept looking without a pause."""
+        with self.daemon() as daemon:
+            pid = daemon.process.pid
+            _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{pid}/fd")), most))
+            stopping = subprocess.Popen([VFS, "stop"], env=environment({"UCX_VFS_SOCK_PATH": self.key}))
+            before = processor_time(pid)
+            time.sleep(2)
+            self.assertLess(processor_time(pid) - before, 0.5)
+            self.assertIsNone(stopping.poll())
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+            self.assertEqual(stopping.wait(LIMIT), 0)
+            self.assertEqual(daemon.process.wait(LIMIT), 0)
 
 
 if __name__ == "__main__":
