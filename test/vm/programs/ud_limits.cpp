@@ -2,6 +2,8 @@
 // endpoints. What holds for every transport is in the conformance suite.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "test/support/log_capture.hpp"
 #include "test/vm/programs/datagram_forger.hpp"
 #include "test/vm/programs/limits.hpp"
@@ -160,4 +162,44 @@ TEST_CASE("a datagram that claims the address of another port makes no address h
     forger.send(kind::goodbye, forger.own_hello(2));
     CHECK(net.run_until([&] { return number_in(a, "connections_in") == 0; }));
     CHECK(number_in(a, "malformed") >= 3);
+}
+
+TEST_CASE("a cut-off sender that asks again is told of its end and displaces nobody") {
+    using kind = uct::ud::wire::kind;
+    ud_verbs where;
+    network net(where);
+    side& a = net.at(0);
+    sender out(net);
+    datagram_forger forger(a.address());
+    const auto other = net.at(1).connect(a);
+    REQUIRE(out.send(net.at(1), *other, uct::op::am_short, 1, make_message({1, 0}, 16)));
+    REQUIRE(net.run_until([&] { return a.count(1) == 1; }));
+    const std::uint64_t kept = a.inbox.front().connection;
+    // All that one source may have, so that a newcomer of it displaces another one.
+    constexpr std::uint64_t most = 1024;
+    std::uint64_t asked = 0;
+    for (; asked < most; ++asked) {
+        forger.send(kind::request, forger.own_hello(asked + 1));
+        a.progress();
+    }
+    REQUIRE(net.run_until([&] { return number_in(a, "connections_in") == 1 + most; }));
+    CHECK(number_in(a, "displaced") == 0);
+    const auto cut_off = [&] {
+        std::vector<std::uint64_t> all;
+        a.iface().append_connections(all);
+        return *std::ranges::find_if(all, [&](std::uint64_t each) { return each != kept; });
+    };
+    REQUIRE(a.iface().end_connection(cut_off(), UCS_ERR_EXCEEDS_LIMIT));
+    CHECK(number_in(a, "connections_in") == most);
+    // Fill its place, and ask in its name again.
+    forger.send(kind::request, forger.own_hello(++asked));
+    REQUIRE(net.run_until([&] { return number_in(a, "connections_in") == 1 + most; }));
+    const unsigned long before = number_in(a, "datagrams_received");
+    for (std::uint64_t each = 1; each <= most; ++each) {
+        forger.send(kind::request, forger.own_hello(each));
+        a.progress();
+    }
+    REQUIRE(net.run_until([&] { return number_in(a, "datagrams_received") >= before + most; }));
+    CHECK(number_in(a, "displaced") == 0);
+    CHECK(number_in(a, "connections_in") == 1 + most);
 }
