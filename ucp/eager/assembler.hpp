@@ -6,7 +6,7 @@
 #include "ucp/eager/assembly.hpp"
 #include "ucp/eager/wire.hpp"
 #include "ucs/sys/heap_cost.hpp"
-#include "ucs/sys/uuid.hpp"
+#include "ucs/sys/siphash.hpp"
 #include "uct/api/iface.hpp"
 
 namespace ucp {
@@ -52,9 +52,12 @@ private:
         std::uint64_t number;
         bool operator==(const key&) const = default;
     };
+    // The sender chooses the number.
     struct key_hash {
-        std::size_t operator()(const key& of) const noexcept {
-            return ucs::sys::mix(of.ep ^ ucs::sys::mix(of.number));
+        ucs::sys::hash_key secret;
+        std::size_t operator()(const key& hashed) const noexcept {
+            using ucs::sys::quick_hash;
+            return quick_hash(secret, hashed.ep ^ quick_hash(secret, hashed.number));
         }
     };
     assembly* find(const wire::eager_data_header& header, std::size_t length);
@@ -66,7 +69,7 @@ private:
     friend class assembler_handlers;
 
     worker& owner_;
-    std::unordered_map<key, assembly, key_hash> messages_;
+    std::unordered_map<key, assembly, key_hash> messages_{0, key_hash{ucs::sys::random_hash_key()}};
 };
 
 }  // namespace ucp

@@ -1,13 +1,22 @@
-// A keyed hash that nobody can predict who does not know the key.
+// Keyed hashes that nobody can predict who does not know the key.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
+#include "ucs/sys/uuid.hpp"
+
 namespace ucs::sys {
 
 using hash_key = std::array<std::uint64_t, 2>;
+
+// Returns a key for hashes of what peers choose.
+[[nodiscard]] inline hash_key random_hash_key() noexcept {
+    hash_key made;
+    random_bytes(made.data(), sizeof made);
+    return made;
+}
 
 // SipHash-2-4 (Aumasson, Bernstein) of one number: who sees any number of results cannot tell the
 // next one.
@@ -37,6 +46,20 @@ using hash_key = std::array<std::uint64_t, 2>;
     c ^= 0xff;
     rounds(4);
     return a ^ b ^ c ^ d;
+}
+
+// A hash for tables of which nobody sees the results, as fast as two multiplications: who does not
+// know the key cannot choose numbers that fall together. Whoever sees results could find the key.
+[[nodiscard]] constexpr std::uint64_t quick_hash(const hash_key& key,
+                                                 std::uint64_t number) noexcept {
+    const auto fold = [](std::uint64_t a, std::uint64_t b) {
+        __extension__ using wide = unsigned __int128;
+        const wide product = static_cast<wide>(a) * b;
+        return static_cast<std::uint64_t>(product ^ (product >> 64));
+    };
+    // The key hides which numbers fall together; the constant, of the golden ratio, spreads those
+    // that have equal distances.
+    return fold(fold(number ^ key[0], key[1] | 1), 0x9e3779b97f4a7c15U);
 }
 
 }  // namespace ucs::sys

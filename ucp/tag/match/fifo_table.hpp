@@ -6,6 +6,8 @@
 #include <memory>
 #include <new>
 
+#include "ucs/sys/siphash.hpp"
+
 namespace ucp::tag {
 
 // What a node carries for one table: its neighbours among the nodes of equal key (a ring, the
@@ -125,11 +127,8 @@ public:
 private:
     static constexpr std::size_t first_buckets = 32;
 
-    // Both halves of the product count: keys often differ in a few high or low bits only.
-    static std::size_t hash(std::uint64_t key) noexcept {
-        __extension__ using wide = unsigned __int128;
-        const wide product = static_cast<wide>(key) * 0x9e3779b97f4a7c15U;
-        return static_cast<std::size_t>(product ^ (product >> 64));
+    [[nodiscard]] std::size_t hash(std::uint64_t key) const noexcept {
+        return ucs::sys::quick_hash(secret_, key);
     }
 
     static void unlink(Node& node) noexcept {
@@ -171,6 +170,8 @@ private:
     Node** buckets_ = &single_;
     std::size_t bucket_mask_ = 0;
     std::size_t keys_ = 0;
+    // Peers choose tags, and must not be able to fill one bucket.
+    const ucs::sys::hash_key secret_ = ucs::sys::random_hash_key();
     Node* single_ = nullptr;  // the only bucket until there are two keys
 };
 

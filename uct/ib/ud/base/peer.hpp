@@ -5,7 +5,6 @@
 #include <memory>
 #include <unordered_map>
 
-#include "ucs/sys/uuid.hpp"
 #include "uct/ib/ud/base/wire.hpp"
 
 namespace uct::ud {
@@ -23,18 +22,11 @@ struct peer {
     receiver* owed = nullptr;
 };
 
-// Returns a key for hashes of what peers choose.
-inline ucs::sys::hash_key make_secret() noexcept {
-    ucs::sys::hash_key made;
-    ucs::sys::random_bytes(&made, sizeof made);
-    return made;
-}
-
 // The peers that are in use, by their whole address: parts of an address prove nothing, so one that
 // merely claims the interface id of another is another peer. Owner context.
 class peer_table {
 public:
-    peer_table() noexcept : peers_(0, wire::address_hash(make_secret())) {}
+    peer_table() noexcept : peers_(0, wire::address_hash(ucs::sys::random_hash_key())) {}
 
     // Returns nullptr if no such peer is in use.
     [[nodiscard]] std::shared_ptr<peer> find(const wire::address& where) const noexcept {

@@ -13,7 +13,7 @@ constexpr std::size_t most_candidates = 64;
 
 receiver_table::receiver_table(const limits& with) noexcept
     : limits_(with),
-      secret_(make_secret()),
+      secret_(ucs::sys::random_hash_key()),
       by_source_(0, hash{secret_}),
       shares_(0, datagram_source_hash(secret_)) {}
 
