@@ -122,12 +122,12 @@ const ucs::config::table& config::options() {
                 "Bytes of tagged messages and announcements that a worker stores at most. Beyond "
                 "them the sender with most above UCX_UNEXPECTED_LIMIT is cut off, unless that is "
                 "no more than senders in order may have: its endpoint fails with 'A limit was "
-                "exceeded', and its messages here are dropped. Of senders that have ended "
-                "the oldest messages are dropped. 'auto': UCX_UNEXPECTED_LIMIT and an "
-                "eighth of the memory that the process may use, at least 256 MB of it. With a "
-                "size, "
-                "a sender may have no more than the difference to UCX_UNEXPECTED_LIMIT: without "
-                "one, senders in order may be cut off, too."),
+                "exceeded', and its messages here are dropped. Of senders that have ended the "
+                "oldest messages are dropped; over ud_verbs a sender that lives counts as ended "
+                "when it is silent for twice its UCX_UD_VERBS_TIMEOUT. 'auto': "
+                "UCX_UNEXPECTED_LIMIT and an eighth of the memory that the process may use, at "
+                "least 256 MB of it. With a size, a sender may have no more than the difference to "
+                "UCX_UNEXPECTED_LIMIT: without one, senders in order may be cut off, too."),
             make_option<&config::unexpected_announcements>(
                 "UNEXPECTED_ANNOUNCEMENTS", "4096",
                 "Tagged messages that a worker announces to another one ahead of its receives. "
