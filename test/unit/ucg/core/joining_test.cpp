@@ -108,34 +108,62 @@ TEST_CASE("joining: who is known already tells no address, which saves a round")
     CHECK(std::ranges::equal(here, there));
 }
 
-// The descriptor that the owner named is that of another group's memory when it is opened, as after
-// the owner has closed it and made another.
-TEST_CASE("joining: a descriptor that another memory has by now is refused") {
-    const test::env node("UCG_NODE_ID", "same");
+namespace {
+
+// Two ranks of one node. The first one owns the memory and has said where it is; the test may alter
+// that before the second one opens it.
+struct two_on_one_node {
+    two_on_one_node() {
+        const test::env node("UCG_NODE_ID", "same");
+        for (rank_t i = 0; i < 2; ++i) {
+            auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
+            REQUIRE(made);
+            contexts.push_back(std::move(*made));
+            all.push_back(std::make_unique<ucg::joining>(
+                *contexts[i], std::make_unique<meeting>(said, i, 2, ucg::net::contacts{}),
+                ucg::joining::wish{0, 0, ucs::time::now() + 100 * ucs::time::second}));
+        }
+        for (const std::size_t turn : {0U, 1U, 0U})
+            REQUIRE(all[turn]->advance() == UCS_INPROGRESS);
+        REQUIRE(said.size() >= 2);
+    }
+    // Alters a word of the owner's block of the second round.
+    template<class Word>
+    void alter(std::size_t position, Word value) {
+        static_assert(sizeof value == sizeof(std::uint32_t));
+        std::memcpy(said[1][0].data() + position * sizeof value, &value, sizeof value);
+    }
+    void check_ends(ucs_status_t status) {
+        CHECK(all[1]->advance() == status);
+        CHECK(all[0]->advance() == status);
+    }
+
+    static constexpr std::size_t descriptor_word = 3, copies_word = 5;
     std::vector<std::unique_ptr<ucg::context>> contexts;
     std::vector<std::unique_ptr<ucg::joining>> all;
     rounds said;
-    for (rank_t i = 0; i < 2; ++i) {
-        auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
-        REQUIRE(made);
-        contexts.push_back(std::move(*made));
-        all.push_back(std::make_unique<ucg::joining>(
-            *contexts[i], std::make_unique<meeting>(said, i, 2, ucg::net::contacts{}),
-            ucg::joining::wish{0, 0, ucs::time::now() + 100 * ucs::time::second}));
-    }
+};
+
+}  // namespace
+
+// The descriptor that the owner named is that of another group's memory when it is opened, as after
+// the owner has closed it and made another.
+TEST_CASE("joining: a descriptor that another memory has by now is refused") {
+    two_on_one_node in;
     ucg::node::geometry like;
     like.ranks = 2;
     const auto other = ucg::node::segment::make(like);
     REQUIRE(other);
-    for (const std::size_t turn : {0U, 1U, 0U})
-        REQUIRE(all[turn]->advance() == UCS_INPROGRESS);
-    // The owner's block of the second round has three words before the descriptor.
-    constexpr std::size_t descriptor_at = 3 * sizeof(std::uint32_t);
-    const std::int32_t descriptor = other->get();
-    REQUIRE(said.size() >= 2);
-    std::memcpy(said[1][0].data() + descriptor_at, &descriptor, sizeof descriptor);
-    CHECK(all[1]->advance() == UCS_ERR_SHMEM_SEGMENT);
-    CHECK(all[0]->advance() == UCS_ERR_SHMEM_SEGMENT);
+    in.alter(two_on_one_node::descriptor_word, std::int32_t{other->get()});
+    in.check_ends(UCS_ERR_SHMEM_SEGMENT);
+}
+
+TEST_CASE("joining: an owner whose memory has room for no group is refused with a line") {
+    two_on_one_node in;
+    const test::log_capture log;
+    in.alter(two_on_one_node::copies_word, std::uint32_t{0});
+    in.check_ends(UCS_ERR_INVALID_PARAM);
+    CHECK(log.count("the memory of no group at all", ucs::log::level::error) == 1);
 }
 
 namespace {
