@@ -100,27 +100,31 @@ struct waiting_world : raw_world {
     }
 };
 
+// A reader to which the program has an endpoint.
+struct connected_reader : slow_reader {
+    explicit connected_reader(waiting_world& in) : slow_reader(in.network), ep(in.connect(*this)) {}
+    const ucp::ep& ep;
+};
+
 }  // namespace
 
 TEST_CASE("a peer that asks and does not read fails, and others go on", "[ucp]") {
     waiting_world in;
-    slow_reader greedy(in.network);
-    slow_reader busy(in.network);
-    const ucp::ep& to_greedy = in.connect(greedy);
-    const ucp::ep& to_busy = in.connect(busy);
+    connected_reader greedy(in);
+    connected_reader busy(in);
     const test::log_capture log;
     in.worker->waiting().set_most(40'000);
-    in.ask(busy, to_busy, 60);
+    in.ask(busy, busy.ep, 60);
     const std::uint64_t kept = in.worker->waiting().used();
     CHECK(kept > 60 * 64 / 2);
-    in.ask(greedy, to_greedy, 40);
+    in.ask(greedy, greedy.ep, 40);
     CHECK(in.worker->waiting().used() > kept);
-    CHECK(to_greedy.failure() == UCS_OK);
-    in.ask(greedy, to_greedy, 1000);
-    CHECK(to_greedy.failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(greedy.ep.failure() == UCS_OK);
+    in.ask(greedy, greedy.ep, 1000);
+    CHECK(greedy.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(in.worker->waiting().used() == kept);
     CHECK(log.count("does not take the answers that it asks for") == 1);
-    CHECK(to_busy.failure() == UCS_OK);
+    CHECK(busy.ep.failure() == UCS_OK);
     in.check_serves_others();
     // The busy one reads again and has lost nothing, the greedy one hears of its end.
     busy.read(in);
@@ -134,17 +138,17 @@ TEST_CASE("a peer that asks and does not read fails, and others go on", "[ucp]")
 
 TEST_CASE("gets whose data nobody reads count among the answers that wait", "[ucp][rma]") {
     waiting_world in;
-    slow_reader greedy(in.network);
-    const ucp::ep& over = in.connect(greedy);
+    connected_reader greedy(in);
     std::vector<std::byte> bytes(4096);
     const auto made =
         ucp::mem::map(in.context->memories(), {.address = bytes.data(), .length = bytes.size()});
     REQUIRE(made.ok());
     const auto owner = (*made)->owner();
     const auto get = [&](unsigned times) {
-        in.send_often(greedy, wire::rma_get,
-                      wire::get_header{over.id(), owner.id, owner.secret, (*made)->address(), 8, 5},
-                      times);
+        in.send_often(
+            greedy, wire::rma_get,
+            wire::get_header{greedy.ep.id(), owner.id, owner.secret, (*made)->address(), 8, 5},
+            times);
     };
     const std::size_t cost = in.worker->requests().cost();
     SECTION("until they are read") {
@@ -152,12 +156,12 @@ TEST_CASE("gets whose data nobody reads count among the answers that wait", "[uc
         CHECK(in.worker->waiting().used() > 50 * cost);
         greedy.read(in);
         CHECK(in.worker->waiting().used() == 0);
-        CHECK(over.failure() == UCS_OK);
+        CHECK(greedy.ep.failure() == UCS_OK);
     }
     SECTION("and too many end the endpoint") {
         in.worker->waiting().set_most(100 * cost);
         get(300);
-        CHECK(over.failure() == UCS_ERR_EXCEEDS_LIMIT);
+        CHECK(greedy.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
         CHECK(in.worker->waiting().used() == 0);
     }
     in.context->memories().remove(**made);
@@ -166,24 +170,19 @@ TEST_CASE("gets whose data nobody reads count among the answers that wait", "[uc
 TEST_CASE("a receive that could not ask for its data ends with an endpoint that passed the limit",
           "[ucp][rndv]") {
     waiting_world in;
-    slow_reader greedy(in.network);
-    const ucp::ep& over = in.connect(greedy);
-    in.ask(greedy, over, 40);
+    connected_reader greedy(in);
+    in.ask(greedy, greedy.ep, 40);
     constexpr std::size_t length = 1 << 20;
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
     told received;
-    const ucp_request_param_t param = received.on_recv();
-    REQUIRE(
-        UCS_PTR_IS_PTR(ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, 0, 0, &param)));
-    greedy.sender.send(
-        wire::rndv_rts,
-        wire::rts_header{1, length, over.id(), 9, reinterpret_cast<std::uint64_t>(from.data()), 0});
+    in.post_receive(into, received);
+    greedy.sender.send(wire::rndv_rts, rts_of(from, greedy.ep.id()));
     in.settle();
     CHECK(received.times == 0);
     in.worker->waiting().set_most(1000);
-    in.ask(greedy, over, 1);
-    CHECK(over.failure() == UCS_ERR_EXCEEDS_LIMIT);
+    in.ask(greedy, greedy.ep, 1);
+    CHECK(greedy.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(received.times == 1);
     CHECK(received.status == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(in.worker->recv_ids().size() == 0);
@@ -280,20 +279,18 @@ TEST_CASE("stored bytes of an endpoint that its peer has closed count no more", 
 TEST_CASE("a peer whose share of a limit stays fails once, and then the others", "[ucp]") {
     // It was chosen again and again, and no other peer failed.
     waiting_world in;
-    slow_reader first(in.network);
-    slow_reader second(in.network);
-    const ucp::ep& to_first = in.connect(first);
-    const ucp::ep& to_second = in.connect(second);
+    const connected_reader first(in);
+    const connected_reader second(in);
     const test::log_capture log;
     ucp::shared_limit& limit = in.worker->waiting();
-    ucp::limit_share& stuck = to_first.remote().waiting_share;
-    ucp::limit_share& other = to_second.remote().waiting_share;
+    ucp::limit_share& stuck = first.ep.remote().waiting_share;
+    ucp::limit_share& other = second.ep.remote().waiting_share;
     limit.set_most(1000);
     in.worker->take(limit, other, 600);
     in.worker->take(limit, stuck, 2000);
     in.settle();
-    CHECK(to_first.failure() == UCS_ERR_EXCEEDS_LIMIT);
-    CHECK(to_second.failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(first.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(second.ep.failure() == UCS_ERR_EXCEEDS_LIMIT);
     CHECK(in.worker->find_peer_with_most(&ucp::peer::waiting_share) == nullptr);
     in.settle();
     CHECK(log.count("does not take the answers") == 2);

@@ -35,11 +35,8 @@ std::uint64_t start_send(raw_world& in, const std::vector<std::byte>& data, told
 // A receive that reads one half and waits for the peer to write the other one.
 wire::rtr_header start_split(raw_world& in, std::vector<std::byte>& into,
                              const std::vector<std::byte>& from, told& received) {
-    const ucp_request_param_t param = received.on_recv();
-    REQUIRE(
-        UCS_PTR_IS_PTR(ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, 0, 0, &param)));
-    in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9,
-                                                  reinterpret_cast<std::uint64_t>(from.data()), 0});
+    in.post_receive(into, received);
+    in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id()));
     in.settle();
     const auto asked = in.peer.received<wire::rtr_header>(wire::rndv_rtr);
     REQUIRE(asked.size() == 1);
@@ -188,9 +185,7 @@ TEST_CASE("an endpoint that both sides have closed begins nothing more") {
     raw_world in = near();
     std::vector<std::byte> into(length);
     told received;
-    const ucp_request_param_t param = received.on_recv();
-    void* const receive = ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, 0, 0, &param);
-    REQUIRE(UCS_PTR_IS_PTR(receive));
+    void* const receive = in.post_receive(into, received);
     // One that the user has never asked for, so that the peer's close ends it.
     constexpr std::uint64_t other = raw_world::peer_ep + 1;
     const auto connection_message = [&](wire::wireup_type type, std::uint64_t last) {
@@ -248,11 +243,8 @@ TEST_CASE("a receive that read memory which may have been taken back waits for c
     const std::vector<std::byte> from(100, std::byte{1});
     std::vector<std::byte> into(100);
     told received;
-    const ucp_request_param_t param = received.on_recv();
-    REQUIRE(UCS_PTR_IS_PTR(ucp_tag_recv_nbx(in.worker_handle(), into.data(), 100, 0, 0, &param)));
-    in.peer.send(wire::rndv_rts,
-                 wire::rts_header{1, 100, in.ep_id(), 9,
-                                  reinterpret_cast<std::uint64_t>(from.data()), wire::rts_confirm});
+    in.post_receive(into, received);
+    in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id(), wire::rts_confirm));
     in.settle();
     const auto asked = in.peer.received<wire::ats_header>(wire::rndv_ats);
     REQUIRE(asked.size() == 1);
@@ -301,11 +293,8 @@ TEST_CASE("the sender writes no part when the connection can be lost while it li
     const std::vector<std::byte> from(length, std::byte{1});
     std::vector<std::byte> into(length);
     told received;
-    const ucp_request_param_t param = received.on_recv();
-    REQUIRE(
-        UCS_PTR_IS_PTR(ucp_tag_recv_nbx(in.worker_handle(), into.data(), length, 0, 0, &param)));
-    in.peer.send(wire::rndv_rts, wire::rts_header{1, length, in.ep_id(), 9,
-                                                  reinterpret_cast<std::uint64_t>(from.data()), 0});
+    in.post_receive(into, received);
+    in.peer.send(wire::rndv_rts, rts_of(from, in.ep_id()));
     in.settle();
     CHECK(in.peer.received<wire::rtr_header>(wire::rndv_rtr).empty());
     CHECK(received.status == UCS_OK);

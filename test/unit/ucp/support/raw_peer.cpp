@@ -108,6 +108,12 @@ void send_raw(uct::ep& over, uct::am_id id, const void* header, std::size_t leng
     REQUIRE(over.am_bcopy(id, pack, &message) >= 0);
 }
 
+ucp::wire::rts_header rts_of(const std::vector<std::byte>& data, std::uint64_t ep,
+                             std::uint32_t flags) {
+    constexpr std::uint64_t tag = 1, request = 9;
+    return {tag, data.size(), ep, request, reinterpret_cast<std::uint64_t>(data.data()), flags};
+}
+
 raw_world::raw_world(const settings& options, const uct::sim::parameters& parameters,
                      const std::vector<const uct::component*>& others)
     : network(1, parameters),
@@ -155,6 +161,13 @@ void raw_world::send_sync(const std::vector<std::byte>& data, told& sent) const 
     const ucp_request_param_t param = sent.on_send();
     REQUIRE(
         UCS_PTR_IS_PTR(ucp_tag_send_sync_nbx(ep_handle(), data.data(), data.size(), 1, &param)));
+}
+
+void* raw_world::post_receive(std::vector<std::byte>& into, told& received) const {
+    const ucp_request_param_t param = received.on_recv();
+    void* const posted = ucp_tag_recv_nbx(worker_handle(), into.data(), into.size(), 0, 0, &param);
+    REQUIRE(UCS_PTR_IS_PTR(posted));
+    return posted;
 }
 
 void raw_world::peer_closes() {

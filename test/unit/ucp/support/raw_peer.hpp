@@ -13,6 +13,7 @@
 #include "ucp/am/wire.hpp"
 #include "ucp/core/context.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucp/rndv/wire.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/security/key_pair.hpp"
@@ -89,6 +90,10 @@ private:
     std::vector<std::pair<uct::am_id, std::vector<std::byte>>> inbox_;
 };
 
+// The RTS of a message with tag 1 to an endpoint, whose sender lets the receiver read it.
+[[nodiscard]] ucp::wire::rts_header rts_of(const std::vector<std::byte>& data, std::uint64_t ep,
+                                           std::uint32_t flags = 0);
+
 using settings = std::vector<std::pair<std::string, std::string>>;
 
 [[nodiscard]] std::unique_ptr<ucp::context> make_context(
@@ -116,6 +121,8 @@ public:
     [[nodiscard]] ucp_ep_h ep_handle() const noexcept;
     // Starts a synchronous send: it waits until the peer acknowledges it.
     void send_sync(const std::vector<std::byte>& data, struct told& sent) const;
+    // Starts a receive of any message, and returns its request.
+    void* post_receive(std::vector<std::byte>& into, struct told& received) const;
     void close_by_force();
     static void close_by_force(ucp_ep_h which);
     // One more endpoint to the peer's address.

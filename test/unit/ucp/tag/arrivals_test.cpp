@@ -70,9 +70,7 @@ TEST_CASE("what comes half or announced after an endpoint was closed takes no re
     raw_world in(eager);
     std::vector<std::byte> into(100);
     told received;
-    const ucp_request_param_t param = received.on_recv();
-    void* posted = ucp_tag_recv_nbx(in.worker_handle(), into.data(), into.size(), 0, 0, &param);
-    REQUIRE(UCS_PTR_IS_PTR(posted));
+    in.post_receive(into, received);
     in.close_by_force();
     in.peer.send(wire::eager_first, wire::eager_first_header{1, 100, in.ep_id(), 1, 5},
                  std::vector<std::byte>(10));
