@@ -52,7 +52,6 @@ ini_content parse_ini(std::string_view text, const machine_facts& machine) {
             if (counts) content.settings.push_back({std::string(name), std::string(value), number});
         } else if (content.bad_lines++ == 0) {
             content.first_bad_line = number;
-            content.first_bad_text = line;
         }
     }
     return content;

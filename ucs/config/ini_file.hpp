@@ -22,8 +22,7 @@ struct ini_content {
     };
     std::vector<setting> settings;
     unsigned bad_lines = 0;
-    unsigned first_bad_line = 0;
-    std::string first_bad_text;
+    unsigned first_bad_line = 0;  // its text is not kept: it may hold a key
 };
 
 // Reads lines "UCX_NAME=value" or "NAME=value"; "#" and ";" begin comments. "[title]" begins a

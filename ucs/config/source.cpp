@@ -128,8 +128,8 @@ ucs_status_t source::read_file(const std::string& path, bool required) {
     }
     ini_content content = parse_ini(text, this_machine());
     if (content.bad_lines != 0 && first_time("malformed " + path)) {
-        log::warn(self, "{}:{}: \"{:.100}\" is not NAME=VALUE; {} such line(s) are left out", path,
-                  content.first_bad_line, content.first_bad_text, content.bad_lines);
+        log::warn(self, "{}:{}: the line is not NAME=VALUE; {} such line(s) are left out", path,
+                  content.first_bad_line, content.bad_lines);
     }
     for (auto& setting : content.settings) {
         values_.insert_or_assign(std::move(setting.name),
