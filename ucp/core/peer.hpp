@@ -89,7 +89,7 @@ public:
     [[nodiscard]] bool gives_up() noexcept;
     void partner_joined(std::uint64_t attempt);
     // Returns whether fewer messages wait for room on its lanes than a stranger may make wait.
-    [[nodiscard]] bool may_refuse() const noexcept;
+    [[nodiscard]] bool has_room_for_strangers() const noexcept;
     // Drops all that waits for room on its lanes.
     void drop_waiting() noexcept;
     // Says to a peer that asked why its lanes cannot be connected.

@@ -429,7 +429,7 @@ bool peer::knows_attempt(std::uint64_t attempt) const noexcept {
 }
 
 // Nothing waits where there is no lane.
-bool peer::may_refuse() const noexcept {
+bool peer::has_room_for_strangers() const noexcept {
     constexpr std::size_t most_waiting = 256;
     std::size_t waiting = am_.endpoint == nullptr ? 0 : am_.endpoint->sent().queued;
     if (pairing_ != nullptr) {

@@ -94,7 +94,7 @@ void worker::refuse(evidence from, const wire::wireup_header& unwanted,
     peer* const known = find_peer(parsed->identity);
     const bool has_lanes = known != nullptr && known->connected();
     peer* const to = has_lanes ? known : passing_peer(from, parsed->identity, address);
-    if (to == nullptr || !to->may_refuse()) {
+    if (to == nullptr || !to->has_room_for_strangers()) {
         dropped_refusals_.warn(
             wireup_log, "what worker {:x} asked is not answered: as many {} as may", unwanted.uid,
             to == nullptr ? "workers are being refused" : "refusals to it wait");

@@ -33,11 +33,20 @@ void end_lent(worker& owner, std::uint64_t ep_id, std::uint64_t send) {
 }
 
 // The peer that asked for data of a send which is gone, perhaps with its endpoint; nullptr: it is
-// gone as well, and with it the lanes, which the other side hears.
-peer* find_asking(worker& owner, const wire::rtr_header& asked) {
+// gone as well, and with it the lanes, which the other side hears. Anybody can name the uid of
+// another worker: unless the question came by that worker's own connection, few answers wait for
+// it, so that it does not fail for what it has not asked.
+peer* find_asking(worker& owner, const wire::rtr_header& asked, const uct::peer_bytes& message) {
     const ep* const over = owner.find_ep(asked.ep);
     if (over != nullptr) return &over->remote();
-    return owner.find_peer_if(asked.uid, [](const peer& each) { return each.connected(); });
+    peer* const named =
+        owner.find_peer_if(asked.uid, [](const peer& each) { return each.connected(); });
+    if (named == nullptr || named->has_room_for_strangers()) return named;
+    const std::uint64_t connection = owner.connection_of(message);
+    if (connection != 0 && connection == named->connection()) return named;
+    reject(owner, "a request for data", asked.request,
+           "is gone, and for whose receiver enough answers wait");
+    return nullptr;
 }
 
 void on_rtr(void* arg, uct::peer_bytes message) {
@@ -49,7 +58,7 @@ void on_rtr(void* arg, uct::peer_bytes message) {
     request* send = find_send(owner, header.request);
     if (send == nullptr) {
         ucs::log::debug(proto_log, "data was requested of a send that is gone");
-        peer* const by = find_asking(owner, header);
+        peer* const by = find_asking(owner, header, message);
         if (by == nullptr) return;
         by->end_lent(header.request);
         // The receive may not end before it knows that nobody writes into its buffer.

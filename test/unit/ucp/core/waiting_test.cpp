@@ -6,6 +6,7 @@
 #include "ucp/address/address.hpp"
 #include "ucp/mem/map.hpp"
 #include "ucp/rma/wire.hpp"
+#include "ucp/rndv/wire.hpp"
 #include "ucp/stream/wire.hpp"
 
 namespace {
@@ -320,4 +321,31 @@ TEST_CASE("a peer that lost a control message and then its lane fails alone", "[
         in.worker->find_ep(in.peer.received<wireup_header>(wire::wireup).back().ep);
     REQUIRE(again != nullptr);
     CHECK(again->failure() == UCS_OK);
+}
+
+TEST_CASE("nobody makes answers wait for another worker until it fails", "[ucp][rndv]") {
+    waiting_world in;
+    slow_reader busy(in.network);  // has asked for nothing
+    const ucp::ep& to_busy = in.connect(busy);
+    raw_peer other(in.network);
+    in.drive([&] { return other.progress(); });
+    other.reach(*in.worker);
+    const test::log_capture log;
+    in.worker->waiting().set_most(80'000);
+    const wire::rtr_header question{
+        .request = 4711, .reply = 1, .address = 1, .from = 0, .ep = 0, .uid = busy.sender.uid()};
+    for (int i = 0; i < 2000; ++i) {
+        other.send(wire::rndv_rtr, question);
+        in.handle_arrivals();
+        other.progress();
+    }
+    in.settle();
+    CHECK(to_busy.failure() == UCS_OK);
+    CHECK(log.count("for whose receiver enough answers wait", ucs::log::level::warn) > 0);
+    // Its own questions are answered, however many wait.
+    in.worker->waiting().set_most(1'000'000);
+    const std::uint64_t before = in.worker->waiting().used();
+    in.send_often(busy, wire::rndv_rtr, question, 100);
+    CHECK(in.worker->waiting().used() > before);
+    CHECK(to_busy.failure() == UCS_OK);
 }
