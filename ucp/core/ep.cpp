@@ -27,6 +27,16 @@ ep::ep(worker& owner, peer& to, std::uint64_t number)
     owner.count(activity::ep_creations);
 }
 
+void ep::renew_id() noexcept {
+    if (!wireup::is_waiting(state_)) return;
+    const std::uint64_t renewed = owner_.renew_ep_id(id_);
+    if (renewed != 0) {
+        id_ = renewed;
+    } else {
+        handle(event::failure, UCS_ERR_NO_MEMORY);
+    }
+}
+
 ep::~ep() {
     enter(state::closed);
     if (last_word_.pending_hook.is_linked()) remote_->am().pending_remove(last_word_);

@@ -143,6 +143,9 @@ public:
     void handle(wireup::event what, ucs_status_t status = UCS_OK);
     [[nodiscard]] wireup::state connection() const noexcept { return state_; }
     void set_remote_id(std::uint64_t id) noexcept { remote_id_ = id; }
+    // Takes another id, because this one was told to somebody who is not the peer. An endpoint
+    // that is established keeps its id. It fails if there is no memory for that.
+    void renew_id() noexcept;
     // Tells the peer that this end is over, see wireup::send_close. `drop_last_word` when the lane
     // that one waits for goes: there is nobody to be told any more.
     void say_last(wire::wireup_type what) noexcept;

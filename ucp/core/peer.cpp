@@ -189,7 +189,10 @@ bool peer::readdress(std::span<const std::byte> packed_address) {
     // Failures until now concern the other address.
     excluded_.clear();
     rma_state_ = rma_state::usable;
-    if (has_lanes) reconnect(wireup::pairs::allowed);
+    if (!has_lanes) return true;
+    for (ep& each : endpoints_)
+        each.renew_id();
+    reconnect(wireup::pairs::allowed);
     return true;
 }
 
@@ -388,9 +391,11 @@ void peer::serve(wireup::pairs which) noexcept {
 }
 
 void peer::hand_waiting_to(peer& given) noexcept {
+    const bool is_elsewhere = !is_part_of(given.packed_) && !given.is_part_of(packed_);
     for (auto next = endpoints_.begin(); next != endpoints_.end();) {
         ep& each = *next++;
         if (!wireup::is_waiting(each.connection())) continue;
+        if (is_elsewhere) each.renew_id();
         each.move_to(given);
         given.was_handed_ = true;
     }

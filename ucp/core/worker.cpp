@@ -576,6 +576,12 @@ std::uint64_t worker::register_ep(ep& fresh) {
     return id;
 }
 
+std::uint64_t worker::renew_ep_id(std::uint64_t id) noexcept {
+    const std::uint64_t renewed = ep_ids_.add(*ep_ids_.find(id));
+    if (renewed != 0) ep_ids_.remove(id);
+    return renewed;
+}
+
 ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte> address) {
     const auto parsed = address::parse(address, &rejected_);
     if (!parsed) return nullptr;

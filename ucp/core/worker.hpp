@@ -150,6 +150,8 @@ public:
     [[nodiscard]] wireup::ended_endpoints& ended_endpoints() noexcept { return ended_endpoints_; }
     ucs::result<ep*> create_ep(const void* packed_address, const ep_params& params);
     std::uint64_t register_ep(ep& fresh);
+    // Returns the new id of the endpoint that had that one, or 0 without memory: it keeps the old.
+    [[nodiscard]] std::uint64_t renew_ep_id(std::uint64_t id) noexcept;
     // The endpoint that belongs to the peer's request; made when there is none yet.
     ep* accept(const wire::wireup_header& request, std::span<const std::byte> address);
     // Tells the sender of a request, reply or bind that its endpoint has no other half here, and of

@@ -11,6 +11,7 @@
 #include "ucp/cm/conn_request.hpp"
 #include "ucp/cm/connect.hpp"
 #include "ucp/cm/endpoint.hpp"
+#include "ucp/stream/wire.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -343,4 +344,42 @@ TEST_CASE("messages of one worker for another that is not here share one lane") 
     CHECK(log.count("", ucs::log::level::warn) <= 25);
     in.settle();
     CHECK(in.worker->peer_count() == 0);
+}
+
+TEST_CASE("what a false address was told is worth nothing after the right one is used") {
+    // Its maker could write into the other worker's stream, and end the endpoint.
+    lone_world in;
+    raw_peer liar(in.network);  // a peer of the job, which has the addresses of both workers
+    in.drive([&] { return liar.progress(); });
+    ucp::ep& asking = in.make_ep_to(with_interface_of(in.peer.address(), liar));
+    asking.handle(ucp::wireup::event::use);
+    in.settle();
+    const auto heard = liar.received<wireup_header>(wire::wireup);
+    REQUIRE(heard.size() == 1);
+    const wireup_header request = heard.front();
+    REQUIRE(request.type == wireup_type::request);
+    in.peer.send(wire::wireup,
+                 wireup_header{wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 88, 0},
+                 in.peer.address());
+    in.settle();
+    REQUIRE(asking.connection() == state::ready);
+    REQUIRE(asking.remote_id() == 88);
+    CHECK(in.peer.received<wireup_header>(wire::wireup).back().ep == asking.id());
+    liar.reach(*in.worker);
+    SECTION("the number of the endpoint") {
+        liar.send(wire::stream_data, wire::stream_data_header{request.ep}, bytes(8));
+        in.settle();
+        std::size_t length = 0;
+        CHECK(ucp_stream_recv_data_nb(ucp::capi::handle(asking), &length) == nullptr);
+    }
+    SECTION("the receipt") {
+        wireup_header no{wireup_type::refuse, {}, in.peer.uid(), in.worker->uid(), 0, request.ep};
+        no.receipt = request.receipt;
+        liar.send_as_it_is(no);
+        no.peer_ep_or_number = asking.id();
+        liar.send_as_it_is(no);
+        in.settle();
+        CHECK(asking.connection() == state::ready);
+        CHECK(asking.failure() == UCS_OK);
+    }
 }
