@@ -199,11 +199,14 @@ TEST_CASE("a client that waits goes on over the address that the program gives",
     const auto served =
         in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), stranger));
     REQUIRE(served.ok());
+    const std::uint64_t told_to_stranger = (*served)->id();
     const ucp::ep& own = in.make_ep_to(in.peer.address());
     in.settle();
     CHECK(&own.remote() == &(*served)->remote());
     const auto bind = in.peer.received<wireup_header>(wire::wireup).back();
     REQUIRE(bind.type == wireup_type::bind);
+    CHECK(bind.ep == (*served)->id());
+    CHECK(bind.ep != told_to_stranger);
     in.reply_to(bind.ep, 55);
     CHECK((*served)->connection() == state::ready);
     raw_world::close_by_force(ucp::capi::handle(**served));
