@@ -38,7 +38,7 @@ constexpr ucs::time::nanoseconds shortest_silence = 20 * ucs::time::second;
 connection::connection(iface& owner, std::uint64_t peer_id)
     : owner_(owner),
       peer_id_(peer_id),
-      rx_(owner.pool(), owner.handlers()),
+      rx_(owner.pool(), owner.handlers(), owner.unfinished(), *this),
       tx_(owner.pool()),
       unused_(*this) {}
 
@@ -140,6 +140,18 @@ ucs_status_t connection::fail_for_memory(const char* what) {
     ucs::log::error(log, "the connection to {} is closed, out of memory: {}", peer_name(), what);
     fail(UCS_ERR_NO_MEMORY);
     return failure_;
+}
+
+void connection::drop_unfinished_frame() noexcept {
+    if (!has_ended()) {
+        owner_.rejected().error(
+            log,
+            "{} has begun a long message and not completed it, and unfinished ones of all peers "
+            "take more than {} MB; the connection is closed",
+            peer_name(), owner_.unfinished().most() >> 20);
+    }
+    fail(UCS_ERR_CONNECTION_RESET);
+    close_socket();
 }
 
 ucs_status_t connection::why_not() {

@@ -19,6 +19,7 @@
 #include "uct/tcp/receiver.hpp"
 #include "uct/tcp/route.hpp"
 #include "uct/tcp/send_queue.hpp"
+#include "uct/tcp/unfinished_frames.hpp"
 #include "uct/tcp/unused_connections.hpp"
 
 namespace uct::tcp {
@@ -28,7 +29,7 @@ class iface;
 // Carries the messages of both directions between two interfaces, connects on the first send and
 // lives on when endpoints come and go. Endpoints attach to it; the interface owns it. Operations
 // never call back: what they find is told by settle(), from progress. Owner context.
-class connection {
+class connection final : private unfinished_frames::frame_owner {
 public:
     connection(iface& owner, std::uint64_t peer_id);
     connection(const connection&) = delete;
@@ -129,6 +130,7 @@ private:
     void note_connected() noexcept;
     ucs_status_t fail_sending(int error);
     ucs_status_t fail_for_memory(const char* what);
+    void drop_unfinished_frame() noexcept override;
 
     // connection_setup.cpp
     void start();
@@ -167,6 +169,7 @@ private:
 
     // connection_datapath.cpp
     unsigned take_received(ssize_t got);
+    void fail_receiving(ucs_status_t status);
     ssize_t write_some() noexcept;
     ucs_status_t keep_rest(const std::byte* from, std::size_t count);
     unsigned finish_flushes();

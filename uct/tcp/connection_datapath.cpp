@@ -124,20 +124,30 @@ unsigned connection::receive_later() {
     return 0;
 }
 
+// `status` is from the receiver.
+void connection::fail_receiving(ucs_status_t status) {
+    switch (status) {
+        case UCS_ERR_NO_MEMORY:
+            fail_for_memory("a message could not be received");
+            break;
+        case UCS_ERR_EXCEEDS_LIMIT:
+            drop_unfinished_frame();
+            break;
+        default:
+            owner_.rejected().error(log, "{} sent what is no frame; the connection is closed",
+                                    peer_name());
+            fail(UCS_ERR_CONNECTION_RESET);
+    }
+}
+
 // Deals with what a read of the socket returned. Inline: receiving a message calls it once.
 inline unsigned connection::take_received(ssize_t got) {
     unsigned events = 0;
     if (got > 0) [[likely]] {
         owner_.note_reading(*this);
         const ucs_status_t status = rx_.consume(static_cast<std::size_t>(got), events);
-        if (status == UCS_ERR_NO_MEMORY) [[unlikely]] {
-            fail_for_memory("a message could not be received");
-            return events + 1;
-        }
-        if (status != UCS_OK) {
-            owner_.rejected().error(log, "{} sent what is no frame; the connection is closed",
-                                    peer_name());
-            fail(UCS_ERR_CONNECTION_RESET);
+        if (status != UCS_OK) [[unlikely]] {
+            fail_receiving(status);
             return events + 1;
         }
         if (const unsigned kinds = rx_.take_control(); kinds != 0) [[unlikely]] {

@@ -47,6 +47,7 @@ public:
     [[nodiscard]] receiver::handlers handlers() const noexcept {
         return receiver::handlers(&handler(0), am_id_count);
     }
+    [[nodiscard]] unfinished_frames& unfinished() noexcept { return unfinished_; }
     // Room for one frame of the longest copied message.
     [[nodiscard]] std::byte* scratch() noexcept { return scratch_.get(); }
 
@@ -100,6 +101,7 @@ private:
     unsigned hot_misses_ = 0;
     unsigned until_poll_ = 0;
     unused_connections unused_;
+    unfinished_frames unfinished_;
     std::unordered_map<std::uint64_t, std::unique_ptr<connection>> peers_;
     // Failed ones whose endpoints still exist, and the receiving ends of sends to itself.
     std::vector<std::unique_ptr<connection>> others_;

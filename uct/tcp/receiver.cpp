@@ -6,6 +6,14 @@
 
 namespace uct::tcp {
 
+namespace {
+
+// The buffer of a long frame grows by this factor when the bytes that have arrived need it. So the
+// memory follows what the peer has sent, not the length that it has announced.
+constexpr std::size_t growth = 4;
+
+}  // namespace
+
 std::span<iovec> receiver::space() {
     if (buffer_ == nullptr) {
         buffer_ = pool_.take();
@@ -77,7 +85,7 @@ ucs_status_t receiver::parse(unsigned& events) {
         asked_ = false;
         wanted = wire::frame_header_size;
     }
-    return make_room(wanted) ? UCS_OK : UCS_ERR_NO_MEMORY;
+    return make_room(wanted);
 }
 
 bool receiver::skip_padding() noexcept {
@@ -125,26 +133,34 @@ bool receiver::try_to_land(const wire::frame_header& frame) {
     return true;
 }
 
-bool receiver::make_room(std::size_t frame_bytes) noexcept {
+ucs_status_t receiver::make_room(std::size_t frame_bytes) noexcept {
     if (available() == 0 && padding_ == 0) {
         begin_ = end_ = 0;
         if (capacity_ > pool_.buffer_size()) drop_buffer();
-        return true;
+        return UCS_OK;
     }
-    if (begin_ + frame_bytes <= capacity_) return true;
-    if (frame_bytes <= capacity_) {
+    if (begin_ + frame_bytes <= capacity_) return UCS_OK;
+    if (begin_ > 0) {
         std::memmove(buffer_.get(), buffer_.get() + begin_, available());
-    } else {
-        buffer larger(new (std::nothrow) std::byte[frame_bytes]);
-        if (larger == nullptr) return false;
-        std::memcpy(larger.get(), buffer_.get() + begin_, available());
-        drop_buffer();
-        buffer_ = std::move(larger);
-        capacity_ = frame_bytes;
+        end_ = available();
+        begin_ = 0;
     }
-    end_ = available();
-    begin_ = 0;
-    return true;
+    if (frame_bytes <= capacity_ || end_ <= capacity_ / 2) return UCS_OK;
+    return grow_buffer(std::min(frame_bytes, growth * capacity_));
+}
+
+ucs_status_t receiver::grow_buffer(std::size_t bytes) noexcept {
+    if (!limit_.grow(owner_, bytes)) return UCS_ERR_EXCEEDS_LIMIT;
+    buffer larger(new (std::nothrow) std::byte[bytes]);
+    if (larger == nullptr) {
+        if (capacity_ == pool_.buffer_size()) limit_.release(owner_);
+        return UCS_ERR_NO_MEMORY;
+    }
+    std::memcpy(larger.get(), buffer_.get(), end_);
+    if (capacity_ == pool_.buffer_size()) pool_.give(std::move(buffer_));
+    buffer_ = std::move(larger);
+    capacity_ = bytes;
+    return UCS_OK;
 }
 
 void receiver::rest() noexcept {
@@ -162,7 +178,10 @@ void receiver::reset() noexcept {
 
 void receiver::drop_buffer() noexcept {
     if (buffer_ == nullptr) return;
-    if (capacity_ == pool_.buffer_size()) pool_.give(std::move(buffer_));
+    if (capacity_ == pool_.buffer_size())
+        pool_.give(std::move(buffer_));
+    else
+        limit_.release(owner_);
     buffer_.reset();
     capacity_ = 0;
 }

@@ -10,6 +10,7 @@
 #include "ucs/type/status.h"
 #include "uct/api/iface.hpp"
 #include "uct/tcp/buffer_pool.hpp"
+#include "uct/tcp/unfinished_frames.hpp"
 #include "uct/tcp/wire.hpp"
 
 namespace uct::tcp {
@@ -28,7 +29,10 @@ public:
     // lands as well and is not copied.
     static constexpr std::size_t landing_tail = 4096;
 
-    receiver(buffer_pool& pool, handlers table) noexcept : pool_(pool), handlers_(table) {}
+    // `limit` counts the memory of long frames; `owner` stands for this connection there.
+    receiver(buffer_pool& pool, handlers table, unfinished_frames& limit,
+             unfinished_frames::frame_owner& owner) noexcept
+        : pool_(pool), handlers_(table), limit_(limit), owner_(owner) {}
     receiver(const receiver&) = delete;
     receiver& operator=(const receiver&) = delete;
     ~receiver() { drop_buffer(); }
@@ -39,8 +43,9 @@ public:
 
     // Takes the first `count` bytes that were received into space(), count > 0. Handlers run in
     // here. `events` is raised by the number of messages. UCS_ERR_INVALID_PARAM: the peer does
-    // not speak the protocol. UCS_ERR_NO_MEMORY: a message needs more than there is. Nothing more
-    // may be received then.
+    // not speak the protocol. UCS_ERR_NO_MEMORY: a message needs more than there is.
+    // UCS_ERR_EXCEEDS_LIMIT: unfinished frames take too much, and this one was begun first. Nothing
+    // more may be received then.
     ucs_status_t consume(std::size_t count, unsigned& events);
 
     // Control frames that came since the last call, as bits 1 << frame_kind.
@@ -70,13 +75,16 @@ private:
     bool skip_padding() noexcept;
     void deliver(const wire::frame_header& frame, unsigned& events);
     bool try_to_land(const wire::frame_header& frame);
-    [[nodiscard]] bool make_room(std::size_t frame_bytes) noexcept;
+    [[nodiscard]] ucs_status_t make_room(std::size_t frame_bytes) noexcept;
+    [[nodiscard]] ucs_status_t grow_buffer(std::size_t bytes) noexcept;
     void land(std::size_t count, unsigned& events);
     std::span<iovec> landing_space();
     void drop_buffer() noexcept;
 
     buffer_pool& pool_;
     handlers handlers_;
+    unfinished_frames& limit_;
+    unfinished_frames::frame_owner& owner_;
     buffer buffer_;
     std::size_t capacity_ = 0;
     std::size_t begin_ = 0;  // of bytes not yet parsed; a frame starts at a multiple of 8

@@ -12,6 +12,7 @@
 #include "test/support/virtual_time.hpp"
 #include "test/unit/uct/tcp/fixture.hpp"
 #include "ucs/log/throttle.hpp"
+#include "uct/tcp/iface.hpp"
 
 using namespace tcp_test;
 
@@ -295,6 +296,48 @@ TEST_CASE("a peer that never lets connections go whose endpoints are gone keeps 
     CHECK(log.count("nothing here has an endpoint to them") == 1);
     CHECK_FALSE(ended(with_endpoint.fd.get()));
     CHECK(a.failures.empty());
+}
+
+TEST_CASE("frames that peers begin and never complete take a bounded amount of memory") {
+    constexpr std::size_t body = std::size_t{2} << 20;
+    constexpr std::size_t most = std::size_t{9} << 20;
+    const test::log_capture log;
+    worker a;
+    auto& limit = static_cast<uct::tcp::iface&>(*a.iface).unfinished();
+    limit.set_most(most);
+    const auto begin_frame = [&](int fd) {
+        bytes frame(uct::tcp::wire::frame_size(body));
+        const uct::tcp::wire::frame_header head{static_cast<std::uint32_t>(body), 1,
+                                                uct::tcp::wire::frame_kind::message,
+                                                uct::tcp::wire::frame_mark};
+        std::memcpy(frame.data(), &head, sizeof head);
+        std::size_t gone = 0;
+        REQUIRE(run({&a}, [&] {  // all but one byte, which is missing for ever
+            const ssize_t count = ::send(fd, frame.data() + gone, frame.size() - 1 - gone,
+                                         MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (count > 0) gone += static_cast<std::size_t>(count);
+            return gone == frame.size() - 1;
+        }));
+        REQUIRE(run({&a}, [&] { return arrived(fd) && a.progress() == 0; }));
+    };
+    const auto finish_frame = [&](int fd) {
+        const std::byte last{};
+        REQUIRE(::send(fd, &last, 1, MSG_NOSIGNAL) == 1);
+    };
+    std::vector<ucs::unique_fd> crowd;
+    for (int i = 0; i < 12; ++i) {
+        crowd.push_back(hand_made_peer().come_in(a));
+        begin_frame(crowd.back().get());
+        CHECK(limit.used() <= most);
+    }
+    CHECK(log.count("has begun a long message") == 8);
+    CHECK(a.connections() == 4);
+    CHECK(run({&a}, [&] { return ended(crowd[7].get()); }));
+    // A peer in order sends a long message all the same.
+    finish_frame(crowd.back().get());
+    REQUIRE(run({&a}, [&] { return a.inbox.size() == 1; }));
+    CHECK(a.inbox[0].size() == body);
+    CHECK(still_works(a));
 }
 
 TEST_CASE("without descriptors peers wait, and the listening socket does not spin") {

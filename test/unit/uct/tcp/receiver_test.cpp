@@ -11,8 +11,8 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-// Handlers that keep what comes; messages of id 1 are offered a place of their own.
-class recorder {
+// A connection whose handlers keep what comes; messages of id 1 are offered a place of their own.
+class recorder final : public unfinished_frames::frame_owner {
 public:
     recorder() {
         for (uct::am_handler& handler : table)
@@ -22,6 +22,10 @@ public:
         table[1].landed = landed;
     }
 
+    void drop_unfinished_frame() noexcept override { ++drops; }
+
+    unfinished_frames limit;
+    unsigned drops = 0;
     std::array<uct::am_handler, uct::am_id_count> table;
     std::vector<bytes> came;
     unsigned landings = 0;
@@ -93,7 +97,7 @@ TEST_CASE("messages arrive whole, in order and aligned, however the stream is cu
         std::mt19937 random(seed);
         recorder handlers;
         buffer_pool pool(512);
-        receiver stream(pool, handlers.table);
+        receiver stream(pool, handlers.table, handlers.limit, handlers);
         bytes wire;
         std::vector<bytes> sent;
         for (int i = 0; i < 40; ++i) {
@@ -113,7 +117,7 @@ TEST_CASE("messages arrive whole, in order and aligned, however the stream is cu
 TEST_CASE("a long message lands where its handler says") {
     recorder handlers;
     buffer_pool pool(512);
-    receiver stream(pool, handlers.table);
+    receiver stream(pool, handlers.table, handlers.limit, handlers);
     bytes wire;
     std::vector<bytes> sent;
     for (const std::size_t length : {100000U, 100003U, 16U, 5000U, 9U}) {
@@ -130,7 +134,7 @@ TEST_CASE("a message that loses its place is dropped and the next one is not hur
         recorder handlers;
         handlers.refuse_from_question = question;
         buffer_pool pool(512);
-        receiver stream(pool, handlers.table);
+        receiver stream(pool, handlers.table, handlers.limit, handlers);
         bytes wire;
         add_frame(wire, 1, bytes(10003, std::byte{1}));
         add_frame(wire, 2, bytes(77, std::byte{2}));
@@ -145,7 +149,7 @@ TEST_CASE("an unwanted place means the ordinary way") {
     recorder handlers;
     handlers.take_place = false;
     buffer_pool pool(512);
-    receiver stream(pool, handlers.table);
+    receiver stream(pool, handlers.table, handlers.limit, handlers);
     bytes wire;
     add_frame(wire, 1, bytes(10003, std::byte{1}));
     REQUIRE(feed(stream, wire, [] { return 100U; }) == UCS_OK);
@@ -156,7 +160,7 @@ TEST_CASE("an unwanted place means the ordinary way") {
 TEST_CASE("control frames are reported and no message") {
     recorder handlers;
     buffer_pool pool(512);
-    receiver stream(pool, handlers.table);
+    receiver stream(pool, handlers.table, handlers.limit, handlers);
     bytes wire;
     add_frame(wire, 2, bytes(5));
     add_frame(wire, 0, {}, wire::frame_kind::leave);
@@ -169,10 +173,74 @@ TEST_CASE("control frames are reported and no message") {
 TEST_CASE("a stream that is no frame is refused, and what came before is delivered") {
     recorder handlers;
     buffer_pool pool(512);
-    receiver stream(pool, handlers.table);
+    receiver stream(pool, handlers.table, handlers.limit, handlers);
     bytes wire;
     add_frame(wire, 2, bytes(5));
     wire.resize(wire.size() + 64, std::byte{0x55});
     CHECK(feed(stream, wire, [] { return 1000U; }) == UCS_ERR_INVALID_PARAM);
     CHECK(handlers.came.size() == 1);
+}
+
+TEST_CASE("the memory of a long frame follows what has arrived of it") {
+    recorder handlers;
+    buffer_pool pool(512);
+    receiver stream(pool, handlers.table, handlers.limit, handlers);
+    bytes wire;
+    add_frame(wire, 2, bytes(200'000, std::byte{7}));
+    std::size_t fed = 0;
+    while (fed + 100 < wire.size()) {
+        REQUIRE(feed(stream,
+                     bytes(wire.begin() + static_cast<std::ptrdiff_t>(fed),
+                           wire.begin() + static_cast<std::ptrdiff_t>(fed + 100)),
+                     [] { return 100U; }) == UCS_OK);
+        fed += 100;
+        REQUIRE(handlers.limit.used() <= 8 * fed);
+        if (fed > 512) REQUIRE(handlers.limit.used() > fed);
+    }
+    REQUIRE(feed(stream, bytes(wire.begin() + static_cast<std::ptrdiff_t>(fed), wire.end()),
+                 [] { return 100U; }) == UCS_OK);
+    REQUIRE(handlers.came.size() == 1);
+    CHECK(handlers.came[0] == bytes(200'000, std::byte{7}));
+    CHECK(handlers.limit.used() == 0);
+}
+
+TEST_CASE("frames that land or fit an ordinary buffer take nothing of the limit") {
+    recorder handlers;
+    handlers.limit.set_most(0);
+    buffer_pool pool(512);
+    receiver stream(pool, handlers.table, handlers.limit, handlers);
+    bytes wire;
+    add_frame(wire, 1, bytes(100'000));
+    add_frame(wire, 2, bytes(500));
+    CHECK(feed(stream, wire, [] { return 77U; }) == UCS_OK);
+    CHECK(handlers.came.size() == 2);
+}
+
+TEST_CASE("of unfinished frames that take too much the one begun first is dropped") {
+    recorder first;
+    recorder second;
+    unfinished_frames limit(10'000);
+    buffer_pool pool(512);
+    receiver older(pool, first.table, limit, first);
+    receiver newer(pool, second.table, limit, second);
+    bytes wire;
+    add_frame(wire, 2, bytes(9'000));
+    const bytes half(wire.begin(), wire.begin() + 4'000);
+    REQUIRE(feed(older, half, [] { return 500U; }) == UCS_OK);
+    SECTION("another one grows") {
+        REQUIRE(feed(newer, wire, [] { return 500U; }) == UCS_OK);
+        CHECK(first.drops == 1);
+        CHECK(second.came.size() == 1);
+        older.reset();
+    }
+    SECTION("it grows itself") {
+        limit.set_most(8'200);
+        REQUIRE(feed(newer, bytes(wire.begin(), wire.begin() + 100), [] { return 50U; }) == UCS_OK);
+        CHECK(feed(older, bytes(wire.begin() + 4'000, wire.end()), [] { return 500U; }) ==
+              UCS_ERR_EXCEEDS_LIMIT);
+        CHECK(first.drops == 0);
+        older.reset();
+    }
+    CHECK(second.drops == 0);
+    CHECK(limit.used() == 0);
 }
