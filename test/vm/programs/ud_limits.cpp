@@ -195,11 +195,14 @@ TEST_CASE("a cut-off sender that asks again is told of its end and displaces nob
     forger.send(kind::request, forger.own_hello(++asked));
     REQUIRE(net.run_until([&] { return number_in(a, "connections_in") == 1 + most; }));
     const unsigned long before = number_in(a, "datagrams_received");
+    const unsigned long sent = number_in(a, "datagrams_sent");
     for (std::uint64_t each = 1; each <= most; ++each) {
         forger.send(kind::request, forger.own_hello(each));
         a.progress();
     }
     REQUIRE(net.run_until([&] { return number_in(a, "datagrams_received") >= before + most; }));
+    // Each of them is answered, the cut-off one as well.
+    CHECK(number_in(a, "datagrams_sent") == sent + most);
     CHECK(number_in(a, "displaced") == 0);
     CHECK(number_in(a, "connections_in") == 1 + most);
 }
