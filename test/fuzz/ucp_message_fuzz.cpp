@@ -566,6 +566,8 @@ private:
         std::vector<std::byte> body;
         if (header.type == wireup_type::pair) body.push_back(std::byte{0});  // no lanes
         body.insert(body.end(), address_.begin(), address_.end());
+        // A request that comes again is dropped early.
+        if (header.type == wireup_type::request) ucp::wire::put_into_pad(header, ++requests_);
         const bool is_forged = (how & 0x80) != 0;
         if (!is_forged) {
             const bool by_attempt = header.type == wireup_type::unpaired;
@@ -592,6 +594,7 @@ private:
     std::unique_ptr<ucp::mem::rkey> rkey_;
     std::list<operation> running_;
     std::vector<void*> kept_;                         // by handlers
+    std::uint64_t requests_ = 0;                      // for connections
     std::uint64_t messages_ = 0;                      // fragmented ones that were begun
     std::uint64_t first_ = 0;                         // bytes of the last of them
     static inline const operation* ended_ = nullptr;  // the last one, compared only

@@ -592,6 +592,14 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
                        request.uid, parsed->uid());
         return nullptr;
     }
+    if (!request_order_.take(parsed->identity, wire::number_in_pad(request))) {
+        // Its sender asks again with a new number if it still waits.
+        ucs::log::debug(wireup_log,
+                        "a connection request of worker {:x} that is older than its last one was "
+                        "dropped",
+                        request.uid);
+        return nullptr;
+    }
     // Two endpoints of one worker that want to reach each other (NO_LOOPBACK) pair up.
     const bool is_apart = peer::is_apart(request.peer_ep_or_number);
     const std::uint64_t number =

@@ -26,8 +26,8 @@
 #include "ucp/vfs/worker_view.hpp"
 #include "ucp/wakeup/spin_budget.hpp"
 #include "ucp/wakeup/yield_schedule.hpp"
-#include "ucp/wireup/ended_endpoints.hpp"
 #include "ucp/wireup/repeater.hpp"
+#include "ucp/wireup/request_order.hpp"
 #include "ucp/wireup/wire.hpp"
 #include "ucs/async/event_loop.hpp"
 #include "ucs/datastruct/id_table.hpp"
@@ -147,11 +147,11 @@ public:
     }
 
     // --- endpoints and peers ---
-    [[nodiscard]] wireup::ended_endpoints& ended_endpoints() noexcept { return ended_endpoints_; }
     ucs::result<ep*> create_ep(const void* packed_address, const ep_params& params);
     std::uint64_t register_ep(ep& fresh);
     // Returns the new id of the endpoint that had that one, or 0 without memory: it keeps the old.
     [[nodiscard]] std::uint64_t renew_ep_id(std::uint64_t id) noexcept;
+    [[nodiscard]] wireup::request_order& requests_in_order() noexcept { return request_order_; }
     // The endpoint that belongs to the peer's request; made when there is none yet.
     ep* accept(const wire::wireup_header& request, std::span<const std::byte> address);
     // Tells the sender of a request, reply or bind that its endpoint has no other half here, and of
@@ -395,7 +395,7 @@ private:
     ucs::datastruct::secret_id_table<request*> send_ids_;
     ucs::datastruct::secret_id_table<request*> recv_ids_;
     ucs::datastruct::secret_id_table<ep*> ep_ids_;
-    wireup::ended_endpoints ended_endpoints_;
+    wireup::request_order request_order_;
     mem::visitor visitor_;
 
     ucs::log::throttle rejected_;

@@ -82,8 +82,7 @@ wireup_header header_of(const ep& from, wireup_type type, std::uint64_t last) {
     return {type, {}, from.owner().uid(), from.remote().uid(), from.id(), last};
 }
 
-void send(ep& from, wireup_type type, std::uint64_t last, std::span<const std::byte> body) {
-    wireup_header header = header_of(from, type, last);
+void send(ep& from, wireup_header header, std::span<const std::byte> body) {
     from.remote().seal(header, body);
     from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)), body);
 }
@@ -101,12 +100,6 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
                 const arrival_facts& facts) {
-    if (owner.ended_endpoints().contains(header.uid, header.ep)) {
-        ucs::log::debug(wireup_log,
-                        "a request of an endpoint that worker {:x} has ended came again",
-                        header.uid);
-        return;
-    }
     ep* accepted = owner.accept(header, address);
     if (accepted == nullptr) return;
     accepted->set_remote_id(header.ep);
@@ -140,18 +133,12 @@ bool is_of_another(const ep& to, const wireup_header& header) {
     return ends && is_established(to.connection()) && to.remote_id() != header.ep;
 }
 
-std::uint64_t token_of(const wireup_header& header) {
-    std::uint64_t token = 0;
-    std::memcpy(&token, header.pad, sizeof header.pad);
-    return token;
-}
-
 void on_bind(worker& owner, const wireup_header& header, std::span<const std::byte> address,
              const arrival_facts& facts) {
     ep* client = owner.find_ep(header.peer_ep_or_number);
     const cm::ep_part* part = client == nullptr ? nullptr : client->by_socket();
     const bool waits = part != nullptr && part->which() == cm::ep_part::half::client &&
-                       part->token() == token_of(header) && client->failure() == UCS_OK;
+                       part->token() == wire::number_in_pad(header) && client->failure() == UCS_OK;
     // Asked again over another lane, or for the first time.
     const bool again = part != nullptr && part->which() == cm::ep_part::half::client &&
                        expects(*client, header.uid) && client->remote_id() == header.ep;
@@ -468,11 +455,9 @@ void on_message(void* arg, uct::peer_bytes message) {
     if (to == nullptr || is_of_another(*to, header)) return;
     switch (header.type) {
         case wireup_type::close:
-            owner.ended_endpoints().remember(header.uid, header.ep);
             to->handle(event::peer_close);
             return;
         case wireup_type::failed:
-            owner.ended_endpoints().remember(header.uid, header.ep);
             on_failed(owner, *to, reason_in(header));
             return;
         case wireup_type::refuse:
@@ -519,20 +504,19 @@ void tell_unreachable(worker& owner, const peer& refusing) noexcept {
 }
 
 void send_request(ep& from) {
-    send(from, wireup_type::request, from.number(), from.owner().address(false));
+    wireup_header header = header_of(from, wireup_type::request, from.number());
+    wire::put_into_pad(header, from.owner().requests_in_order().next());
+    send(from, header, from.owner().address(false));
 }
 
 void send_reply(ep& from) {
-    send(from, wireup_type::reply, from.remote_id(), from.owner().address(false));
+    send(from, header_of(from, wireup_type::reply, from.remote_id()), from.owner().address(false));
 }
 
 void send_bind(ep& from) {
     wireup_header header = header_of(from, wireup_type::bind, from.remote_id());
-    const std::uint64_t token = from.by_socket()->token();
-    std::memcpy(header.pad, &token, sizeof header.pad);
-    from.remote().seal(header, from.owner().address(false));
-    from.remote().send_control(wire::wireup, std::as_bytes(std::span(&header, 1)),
-                               from.owner().address(false));
+    wire::put_into_pad(header, from.by_socket()->token());
+    send(from, header, from.owner().address(false));
 }
 
 void send_close(ep& from) {

@@ -14,7 +14,8 @@
 // has seen.
 //
 // A message may be repeated, by its sender or by somebody on the way: the second one changes
-// nothing, because the ids of endpoints and attempts in it are used once.
+// nothing, because the ids of endpoints and attempts in it are used once, and requests are numbered
+// (ucp/wireup/request_order.hpp).
 #pragma once
 
 #include "ucp/wireup/wire.hpp"

@@ -1,7 +1,8 @@
 // Connection messages: layout first.
 //
 //   request  type 1, pad 7, uid 8 (of the sender), peer_uid 8, ep 8 (the sender's endpoint id),
-//            number 8, then the sender's packed worker address
+//            number 8, then the sender's packed worker address. The padding holds a number that is
+//            higher in every request that the sender makes (ucp/wireup/request_order.hpp)
 //   reply    type 1, pad 7, uid 8, peer_uid 8, ep 8, peer_ep 8 (the receiver's endpoint id), then
 //            the sender's packed worker address
 //   close    like reply, no address: the sender's endpoint `ep` will send nothing more
@@ -43,6 +44,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "ucs/security/mac.hpp"
 
@@ -78,7 +80,8 @@ inline constexpr std::uint8_t over_pair = 0x40;
 
 struct wireup_header {
     wireup_type type;
-    std::uint8_t pad[7];  // token of a bind, lowest byte first; reason of failed and refuse
+    // Order of a request or token of a bind, lowest byte first; reason of failed and refuse.
+    std::uint8_t pad[7];
     std::uint64_t uid;
     std::uint64_t peer_uid;
     std::uint64_t ep;                 // of the messages of pairs: the attempt
@@ -87,5 +90,14 @@ struct wireup_header {
     ucs::security::tag proof{};
 };
 static_assert(sizeof(wireup_header) == 72);
+
+[[nodiscard]] inline std::uint64_t number_in_pad(const wireup_header& header) noexcept {
+    std::uint64_t number = 0;
+    std::memcpy(&number, header.pad, sizeof header.pad);
+    return number;
+}
+inline void put_into_pad(wireup_header& header, std::uint64_t number) noexcept {
+    std::memcpy(header.pad, &number, sizeof header.pad);
+}
 
 }  // namespace ucp::wire

@@ -96,6 +96,10 @@ void raw_peer::reach(const ucp::worker& to) {
 
 ucp::wire::wireup_header raw_peer::sealed(ucp::wire::wireup_header header,
                                           const std::vector<std::byte>& body) const {
+    const bool is_request = (static_cast<std::uint8_t>(header.type) & 0x3f) ==
+                            static_cast<std::uint8_t>(ucp::wire::wireup_type::request);
+    if (is_request && ucp::wire::number_in_pad(header) == 0)
+        ucp::wire::put_into_pad(header, ++requests_);
     if (header.receipt == ucs::security::tag{})
         header.receipt = ucp::wireup::make_receipt(*shared_, header.uid, header.ep);
     header.proof = ucp::wireup::prove(*shared_, reached_, header, body);

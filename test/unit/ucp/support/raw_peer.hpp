@@ -52,7 +52,8 @@ public:
                        const std::vector<std::byte>& body = {}) {
         send_raw(*lane_, ucp::wire::wireup, &header, sizeof header, body);
     }
-    // Adds receipt and proof; a header that holds a receipt keeps it.
+    // Adds receipt and proof, and a new number to a request; a header that holds a receipt or a
+    // number keeps it.
     [[nodiscard]] ucp::wire::wireup_header sealed(ucp::wire::wireup_header header,
                                                   const std::vector<std::byte>& body) const;
     [[nodiscard]] const ucs::security::key_pair& keys() const noexcept { return keys_; }
@@ -81,6 +82,7 @@ private:
     const std::uint64_t uid_;
     std::vector<std::byte> reached_;            // the address of the worker that it reaches
     std::optional<ucs::security::key> shared_;  // with that worker
+    mutable std::uint64_t requests_ = 0;
     uct::sim::sim_component component_;
     std::unique_ptr<ucs::async::event_loop> events_;
     ucs::config::source config_;

@@ -97,7 +97,7 @@ TEST_CASE("a peer that shows no process is not reached by single copies") {
                                           {},
                                           in.peer.uid(),
                                           in.worker->uid(),
-                                          raw_world::peer_ep + 1,
+                                          raw_world::peer_ep,
                                           0},
                  address);
     in.settle();

@@ -158,30 +158,85 @@ TEST_CASE("a request that comes again disturbs no connection that it has made") 
 }
 
 TEST_CASE("a request that comes again after its endpoint has ended takes none that waits") {
-    const wireup_type end = GENERATE(wireup_type::close, wireup_type::failed);
+    enum class end { closed_by_peer, failed_there, failed_here, before_many_others };
+    const auto how =
+        GENERATE(end::closed_by_peer, end::failed_there, end::failed_here, end::before_many_others);
     raw_world in({});
-    in.peer.send(
-        wire::wireup,
-        wireup_header{end, {}, in.peer.uid(), in.worker->uid(), raw_world::peer_ep, in.ep_id()});
-    in.settle();
-    ucp::ep& waiting = ucp::capi::from(in.make_ep());
-    const std::size_t before = in.worker->endpoint_count();
-    const auto request = [&](std::uint64_t ep) {
-        in.peer.send(
-            wire::wireup,
-            wireup_header{
-                wireup_type::request, {}, in.peer.uid(), in.worker->uid(), ep, waiting.number()},
-            in.peer.address());
+    const std::vector<std::byte> address = in.peer.address();
+    // Makes the peer ask, and returns what it has sent.
+    const auto request = [&](std::uint64_t ep, std::uint64_t number) {
+        const wireup_header sent = in.peer.sealed(
+            {wireup_type::request, {}, in.peer.uid(), in.worker->uid(), ep, number}, address);
+        in.peer.send_as_it_is(sent, address);
+        in.settle();
+        return sent;
+    };
+    const auto end_of = [&](wireup_type type, std::uint64_t ep, std::uint64_t made) {
+        in.peer.send(wire::wireup,
+                     wireup_header{type, {}, in.peer.uid(), in.worker->uid(), ep, made});
         in.settle();
     };
-    request(raw_world::peer_ep);
+    const wireup_header recorded = request(raw_world::peer_ep, 0);
+    REQUIRE(in.worker->endpoint_count() == 1);
+    if (how == end::failed_here) {
+        // The peer says nothing about that.
+        in.ep().handle(ucp::wireup::event::failure, UCS_ERR_IO_ERROR);
+    } else {
+        end_of(how == end::failed_there ? wireup_type::failed : wireup_type::close,
+               raw_world::peer_ep, in.ep_id());
+    }
+    for (std::uint64_t i = 0; how == end::before_many_others && i < 5000; ++i) {
+        request(1000 + i, 1 + i);
+        wireup_header reply;
+        std::memcpy(&reply, in.peer.last_received().data(), sizeof reply);
+        end_of(wireup_type::close, 1000 + i, reply.ep);
+    }
+    in.close_by_force();
+    in.settle();
+    REQUIRE(in.worker->endpoint_count() == 0);
+
+    ucp::ep& waiting = ucp::capi::from(in.make_ep());
+    REQUIRE(waiting.number() == recorded.peer_ep_or_number);
+    in.peer.send_as_it_is(recorded, address);
+    in.settle();
     CHECK(waiting.connection() == state::idle);
     CHECK(waiting.failure() == UCS_OK);
-    CHECK(in.worker->endpoint_count() == before);
+    CHECK(in.worker->endpoint_count() == 1);
     // A new endpoint of the same worker gets what it asks for.
-    request(raw_world::peer_ep + 1);
+    request(raw_world::peer_ep + 1, waiting.number());
     CHECK(waiting.remote_id() == raw_world::peer_ep + 1);
-    CHECK(in.worker->endpoint_count() == before);
+    CHECK(in.worker->endpoint_count() == 1);
+}
+
+TEST_CASE("a request that is older than another one of its sender takes no endpoint") {
+    raw_world in({});
+    const std::vector<std::byte> address = in.peer.address();
+    const auto sealed = [&](std::uint64_t ep, std::uint64_t number) {
+        return in.peer.sealed(
+            {wireup_type::request, {}, in.peer.uid(), in.worker->uid(), ep, number}, address);
+    };
+    const wireup_header held_up = sealed(88, 1);
+    in.peer.send_as_it_is(sealed(89, 2), address);
+    in.settle();
+    CHECK(in.worker->endpoint_count() == 2);
+    in.peer.send_as_it_is(held_up, address);
+    in.settle();
+    CHECK(in.worker->endpoint_count() == 2);
+    // Its sender asks again.
+    in.peer.send_as_it_is(sealed(88, 1), address);
+    in.settle();
+    CHECK(in.worker->endpoint_count() == 3);
+}
+
+TEST_CASE("a worker numbers each of its requests higher, also when it asks again") {
+    asking_world in;
+    in.asking().connect_again();
+    in.settle();
+    const wireup_header again = in.last_said();
+    CHECK(again.type == wireup_type::request);
+    CHECK(again.ep == in.request.ep);
+    CHECK(wire::number_in_pad(again) > wire::number_in_pad(in.request));
+    CHECK(wire::number_in_pad(in.request) > 0);
 }
 
 TEST_CASE("a request that comes again by another connection leaves the peer its own") {
@@ -372,6 +427,7 @@ TEST_CASE("a worker is reached by either of its addresses, and by no other one")
         const std::size_t before = in.worker->endpoint_count();
         wireup_header request{wireup_type::request, {},      in.peer.uid(),
                               in.worker->uid(),     ++asked, asked};
+        wire::put_into_pad(request, asked);
         request.proof = ucp::wireup::prove(*shared, reached, request, own);
         in.peer.send_as_it_is(request, own);
         in.settle();
