@@ -35,9 +35,9 @@ constexpr ucs::time::nanoseconds shortest_silence = 20 * ucs::time::second;
 
 }  // namespace
 
-connection::connection(iface& owner, std::uint64_t peer_id)
+connection::connection(iface& owner, const peer_key& peer)
     : owner_(owner),
-      peer_id_(peer_id),
+      peer_(peer),
       rx_(owner.pool(), owner.handlers(), owner.unfinished(), *this),
       tx_(owner.pool()),
       unused_(*this) {}
@@ -59,12 +59,12 @@ void connection::end_operations(ucs_status_t status) {
 }
 
 void connection::attach(ep& user, std::vector<reach::path> paths,
-                        const ucs::security::key& peer_secret) noexcept {
+                        const ucs::security::key& peer_address) noexcept {
     users_.push_back(user);
     owner_.unused().remove(unused_);
     if (!paths_.empty()) return;
     paths_ = std::move(paths);
-    peer_secret_ = peer_secret;
+    peer_address_ = peer_address;
 }
 
 void connection::detach(ep& user) noexcept {
@@ -390,7 +390,7 @@ std::string connection::peer_name() const noexcept {
     if (connected_to_) return connected_to_->text();
     if (paths_.empty()) {
         try {
-            return fmt::format("interface {:x}", peer_id_);
+            return fmt::format("interface {:x}", peer_.id);
         } catch (const std::bad_alloc&) {
             return "a peer";
         }

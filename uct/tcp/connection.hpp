@@ -26,25 +26,29 @@ namespace uct::tcp {
 
 class iface;
 
+// Names a peer: the interface, and the address by which it is reached. The id in an address proves
+// nothing, so addresses with the same id and different rest never share a connection; only the one
+// of the interface itself gets one that stands.
+struct peer_key {
+    std::uint64_t id;
+    address_tag address;
+    auto operator<=>(const peer_key&) const noexcept = default;
+};
+
 // Carries the messages of both directions between two interfaces, connects on the first send and
 // lives on when endpoints come and go. Endpoints attach to it; the interface owns it. Operations
 // never call back: what they find is told by settle(), from progress. Owner context.
 class connection final : private unfinished_frames::frame_owner {
 public:
-    connection(iface& owner, std::uint64_t peer_id);
+    connection(iface& owner, const peer_key& peer);
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
     ~connection();
 
     // --- endpoints
-    // `peer_secret` is from the address of the peer, which may_be_at().
+    // `peer_address` is the key of the address that peer() names.
     void attach(ep& user, std::vector<reach::path> paths,
-                const ucs::security::key& peer_secret) noexcept;
-    // Returns whether an address with this secret may be that of the peer: no endpoint has told
-    // another secret.
-    [[nodiscard]] bool may_be_at(const ucs::security::key& secret) const noexcept {
-        return !peer_secret_ || *peer_secret_ == secret;
-    }
+                const ucs::security::key& peer_address) noexcept;
     // Sends what the endpoint has under way from a copy: its memory and its completions are the
     // caller's again.
     void detach(ep& user) noexcept;
@@ -99,7 +103,7 @@ public:
     [[nodiscard]] bool has_ended() const noexcept {
         return state_ == state::draining || state_ == state::failed;
     }
-    [[nodiscard]] std::uint64_t peer_id() const noexcept { return peer_id_; }
+    [[nodiscard]] const peer_key& peer() const noexcept { return peer_; }
     // See iface::connection_of.
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
     [[nodiscard]] bool has_in_buffer(const std::byte* place) const noexcept {
@@ -180,7 +184,7 @@ private:
     using user_list = ucs::datastruct::list<ep, &ep::connection_hook>;
 
     iface& owner_;
-    const std::uint64_t peer_id_;
+    const peer_key peer_;
     const std::uint64_t number_ = next_connection_number();
     ucs::unique_fd fd_;
     state state_ = state::idle;
@@ -207,7 +211,7 @@ private:
     unsigned silent_looks_ = 0;  // at a peer that has accepted and says nothing
     ucs::time::nanoseconds silent_since_ = 0;
     std::unique_ptr<connecting_handshake> handshake_;  // in state greeting
-    std::optional<ucs::security::key> peer_secret_;    // as soon as an endpoint has told it
+    std::optional<ucs::security::key> peer_address_;   // as soon as an endpoint has told it
     std::unique_ptr<encrypted_streams> encrypted_;     // null: bytes are sent as they are
     std::optional<socket_address> connected_to_;       // for people
     unused_connections::place unused_;

@@ -83,7 +83,7 @@ void connection::on_connected() {
         return;
     }
     if (!move(event::connected)) return;
-    handshake_.reset(new (std::nothrow) connecting_handshake(owner_.own(), peer_id_, *peer_secret_,
+    handshake_.reset(new (std::nothrow) connecting_handshake(owner_.own(), peer_.id, *peer_address_,
                                                              owner_.next_attempt()));
     if (handshake_ == nullptr) {
         attempt_failed("the greeting", ENOMEM);

@@ -1,5 +1,7 @@
 #include "uct/tcp/credentials.hpp"
 
+#include <algorithm>
+
 #include "uct/tcp/bytes.hpp"
 
 namespace uct::tcp {
@@ -29,8 +31,16 @@ key_pair pair_with_id() noexcept {
 
 }  // namespace
 
-key key_of_secret(std::span<const std::byte, ucs::security::worker_secret::size> secret) noexcept {
-    return key::derive(ucs::security::worker_secret::from_bytes(secret).as_key(), "hawser tcp");
+key key_of_address(const address& whole) noexcept {
+    std::array<std::byte, address::max_size> packed;
+    const std::span<std::byte> used = std::span(packed).first(whole.packed_size());
+    whole.pack(used);
+    return key::derive(ucs::security::worker_secret::from_bytes(whole.secret).as_key(),
+                       "hawser tcp", used);
+}
+
+address_tag tag_of_address(const key& key_of_address) noexcept {
+    return ucs::security::authenticate(key_of_address, {bytes_of("hawser tcp address")});
 }
 
 std::optional<identity> identity::agree(const key_pair& own, const ucs::security::public_key& peer,
@@ -41,8 +51,8 @@ std::optional<identity> identity::agree(const key_pair& own, const ucs::security
     return identity(key::combine(*agreed, session));
 }
 
-ucs::security::tag identity::of_connecting() const noexcept {
-    return ucs::security::authenticate(agreed_, {bytes_of("hawser tcp connecting")});
+ucs::security::tag identity::of_connecting(const address_tag& own_address) const noexcept {
+    return ucs::security::authenticate(agreed_, {bytes_of("hawser tcp connecting"), own_address});
 }
 
 ucs::security::tag identity::of_accepting() const noexcept {
@@ -60,12 +70,21 @@ std::uint64_t credentials::id() const noexcept {
 credentials::credentials(const key* job_key, bool encrypted) noexcept
     : secret_(ucs::security::worker_secret::random()),
       pair_(pair_with_id()),
-      secret_key_(key_of_secret(secret_.data())),
+      address_key_(secret_.as_key()),
       job_key_(tcp_key(job_key)),
-      terms_{job_key != nullptr, encrypted} {}
+      terms_{job_key != nullptr, encrypted} {
+    address without_ports;
+    without_ports.iface_id = id();
+    std::ranges::copy(secret_.data(), without_ports.secret.begin());
+    set_address(without_ports);
+}
 
-key credentials::shared_key(const key& accepting_secret) const noexcept {
-    return job_key_ ? key::combine(*job_key_, accepting_secret) : accepting_secret;
+void credentials::set_address(const address& whole) noexcept {
+    address_key_ = key_of_address(whole);
+}
+
+key credentials::shared_key(const key& accepting_address) const noexcept {
+    return job_key_ ? key::combine(*job_key_, accepting_address) : accepting_address;
 }
 
 }  // namespace uct::tcp

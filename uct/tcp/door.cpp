@@ -116,7 +116,7 @@ bool door::read_greeting(visitor& who) noexcept {
 
 void door::decide(visitor& who, bool end_older) noexcept {
     try {
-        const std::uint64_t from = who.handshake.hello().from;
+        const peer_key from{who.handshake.hello().from, who.handshake.peer_address()};
         connection* mine = &owner_.connection_for_greeting(from);
         if (end_older) {
             mine->give_up(UCS_ERR_CONNECTION_RESET);

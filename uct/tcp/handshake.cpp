@@ -45,7 +45,7 @@ bool needs_proof(wire::refusal_reason reason) noexcept {
 }  // namespace
 
 connecting_handshake::connecting_handshake(const credentials& own, std::uint64_t to,
-                                           const ucs::security::key& peer_secret,
+                                           const ucs::security::key& peer_address,
                                            std::uint32_t attempt) noexcept
     : hello_{.kind = wire::greeting_kind::hello,
              .attempt = attempt,
@@ -53,7 +53,7 @@ connecting_handshake::connecting_handshake(const credentials& own, std::uint64_t
              .to = to,
              .terms = own.terms()},
       own_(own),
-      initiator_(own.shared_key(peer_secret), packed(hello_)) {}
+      initiator_(own.shared_key(peer_address), packed(hello_)) {}
 
 packed_greeting connecting_handshake::hello() const noexcept {
     return {hello_, initiator_.challenge()};
@@ -106,12 +106,14 @@ packed_greeting connecting_handshake::proof() const noexcept {
     wire::greeting value = hello_;
     value.kind = wire::greeting_kind::proof;
     const ucs::security::public_key& open = own_.pair().open();
-    const ucs::security::tag tag = identity_->of_connecting();
+    const address_tag address = own_.own_address_tag();
+    const ucs::security::tag tag = identity_->of_connecting(address);
     std::array<std::byte, ucs::security::proof_size + sizeof(ucs::security::public_key) +
-                              ucs::security::tag_size>
+                              sizeof(address_tag) + ucs::security::tag_size>
         tail;
     auto end = std::copy(proof_->begin(), proof_->end(), tail.begin());
     end = std::copy(open.begin(), open.end(), end);
+    end = std::copy(address.begin(), address.end(), end);
     std::copy(tag.begin(), tag.end(), end);
     return {value, tail};
 }
@@ -154,7 +156,7 @@ accepting_handshake::step accepting_handshake::on_hello() noexcept {
     if (hello_.terms.encrypted != ours.encrypted) {
         return refuse(wire::refusal_reason::encryption_differs);
     }
-    responder_.emplace(own_.shared_key(own_.secret_key()), reader_.head(),
+    responder_.emplace(own_.shared_key(own_.address_key()), reader_.head(),
                        reader_.tail<0, ucs::security::nonce_size>());
     reader_.next();
     return step::send_challenge;
@@ -170,8 +172,9 @@ accepting_handshake::step accepting_handshake::on_proof() noexcept {
     identity_ = identity::agree(own_.pair(), reader_.public_key_at<ucs::security::proof_size>(),
                                 hello_.from, responder_->session_key());
     constexpr std::size_t at = ucs::security::proof_size + sizeof(ucs::security::public_key);
-    if (!identity_ || !ucs::security::same_tag(reader_.tail<at, ucs::security::tag_size>(),
-                                               identity_->of_connecting())) {
+    std::ranges::copy(reader_.tail<at, sizeof(address_tag)>(), peer_address_.begin());
+    const auto shown = reader_.tail<at + sizeof(address_tag), ucs::security::tag_size>();
+    if (!identity_ || !ucs::security::same_tag(shown, identity_->of_connecting(peer_address_))) {
         return step::impostor;
     }
     return step::agreed;

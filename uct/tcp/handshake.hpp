@@ -67,9 +67,9 @@ private:
 // The side that connects. Part of a connection until it stands; owner context.
 class connecting_handshake {
 public:
-    // `to` is the id of the peer's interface, and `peer_secret` from its address.
+    // `to` is the id of the peer's interface, and `peer_address` the key of its address.
     connecting_handshake(const credentials& own, std::uint64_t to,
-                         const ucs::security::key& peer_secret, std::uint32_t attempt) noexcept;
+                         const ucs::security::key& peer_address, std::uint32_t attempt) noexcept;
 
     // The first record.
     [[nodiscard]] packed_greeting hello() const noexcept;
@@ -130,6 +130,8 @@ public:
     [[nodiscard]] step take(std::size_t count) noexcept;
 
     [[nodiscard]] const wire::greeting& hello() const noexcept { return hello_; }
+    // The tag of the address by which others reach the peer; caller must have agreed.
+    [[nodiscard]] const address_tag& peer_address() const noexcept { return peer_address_; }
     [[nodiscard]] packed_greeting challenge() const noexcept;
     [[nodiscard]] wire::refusal_reason reason() const noexcept { return reason_; }
     // Lets the peer in; caller must have agreed. `attempt` is the number of the own last one.
@@ -148,6 +150,7 @@ private:
     wire::greeting hello_;
     std::optional<ucs::security::responder> responder_;  // once the hello has come
     std::optional<identity> identity_;                   // once the proof has come
+    address_tag peer_address_{};                         // from then on
     wire::refusal_reason reason_ = wire::refusal_reason::none;
     greeting_reader reader_;
 };

@@ -120,6 +120,7 @@ ucs_status_t iface::open_door() {
         status != UCS_OK) {
         return status;
     }
+    credentials_.set_address(address_);
     attr_.address_length = address_.packed_size();  // of the families that the door could open
     // Sockets are served by progress; here they only wake a worker that sleeps.
     return events_.add(epoll_.get(), EPOLLIN, [](std::uint32_t) {});
@@ -147,32 +148,27 @@ ucs::result<std::unique_ptr<uct::ep>> iface::create_ep(std::span<const std::byte
         ucs::log::error(log, "{} cannot reach a peer: {}", where_.device, way.why_not);
         return UCS_ERR_UNREACHABLE;
     }
-    const ucs::security::key secret = key_of_secret(peer->secret);
-    connection& link = connection_to(peer->iface_id);
-    if (!link.may_be_at(secret)) {
-        rejected().error(log, "{}: an address names the interface {:x} and has another secret",
-                         where_.device, peer->iface_id);
-        return UCS_ERR_UNREACHABLE;
-    }
+    const ucs::security::key key = key_of_address(*peer);
+    connection& link = connection_to({peer->iface_id, tag_of_address(key)});
     auto made = std::make_unique<ep>(*this, link);
-    link.attach(*made, std::move(way.paths), secret);
+    link.attach(*made, std::move(way.paths), key);
     return std::unique_ptr<uct::ep>(std::move(made));
 }
 
-connection& iface::connection_to(std::uint64_t peer_id) {
-    const auto known = peers_.find(peer_id);
+connection& iface::connection_to(const peer_key& peer) {
+    const auto known = peers_.find(peer);
     if (known != peers_.end() && !known->second->has_ended()) return *known->second;
-    auto fresh = std::make_unique<connection>(*this, peer_id);
-    if (known == peers_.end()) return *peers_.emplace(peer_id, std::move(fresh)).first->second;
+    auto fresh = std::make_unique<connection>(*this, peer);
+    if (known == peers_.end()) return *peers_.emplace(peer, std::move(fresh)).first->second;
     others_.push_back(std::move(known->second));
     known->second = std::move(fresh);
     return *known->second;
 }
 
-connection& iface::connection_for_greeting(std::uint64_t peer_id) {
-    if (peer_id != id()) return connection_to(peer_id);
+connection& iface::connection_for_greeting(const peer_key& peer) {
+    if (peer.id != id()) return connection_to(peer);
     // A send to itself has two ends here; peers_ holds the sending one.
-    others_.push_back(std::make_unique<connection>(*this, peer_id));
+    others_.push_back(std::make_unique<connection>(*this, peer));
     return *others_.back();
 }
 

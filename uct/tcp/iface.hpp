@@ -3,8 +3,8 @@
 
 #include <sys/epoll.h>
 
+#include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "ucs/datastruct/intrusive.hpp"
@@ -18,7 +18,7 @@
 
 namespace uct::tcp {
 
-// Owns the connections to all peers, at most one per peer interface and direction-less, and the
+// Owns the connections to all peers, at most one per peer address and direction-less, and the
 // door by which peers come in. Owned by the worker; owner context.
 class iface final : public base_iface {
 public:
@@ -67,14 +67,14 @@ public:
     void need_ticks() noexcept;
 
     // The connection that a greeting of that interface is about; a new one if there is none.
-    [[nodiscard]] connection& connection_for_greeting(std::uint64_t peer_id);
+    [[nodiscard]] connection& connection_for_greeting(const peer_key& peer);
 
 private:
     iface(const resource& where, const iface_params& params, const device& own, settings options,
           bool encrypted, ucs::unique_fd epoll);
     ucs_status_t open_door();
     void set_attributes(const device& own);
-    connection& connection_to(std::uint64_t peer_id);
+    connection& connection_to(const peer_key& peer);
     [[nodiscard]] connection* find(std::uint64_t number) noexcept;
 
     // iface_progress.cpp
@@ -86,7 +86,7 @@ private:
     bool wait_for_some_unsent() const;
 
     settings options_;
-    const credentials credentials_;
+    credentials credentials_;
     address address_;
     std::uint32_t device_index_;
     ucs::net::kernel_routes routes_;
@@ -102,7 +102,7 @@ private:
     unsigned until_poll_ = 0;
     unused_connections unused_;
     unfinished_frames unfinished_;
-    std::unordered_map<std::uint64_t, std::unique_ptr<connection>> peers_;
+    std::map<peer_key, std::unique_ptr<connection>> peers_;
     // Failed ones whose endpoints still exist, and the receiving ends of sends to itself.
     std::vector<std::unique_ptr<connection>> others_;
     using attended_list = ucs::datastruct::list<connection, &connection::attended_hook>;

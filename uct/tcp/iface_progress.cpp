@@ -113,8 +113,7 @@ unsigned iface::settle_all() {
 
 void iface::remove_if_over(connection& link) {
     if (!link.is_removable()) return;
-    if (const auto at = peers_.find(link.peer_id());
-        at != peers_.end() && at->second.get() == &link) {
+    if (const auto at = peers_.find(link.peer()); at != peers_.end() && at->second.get() == &link) {
         peers_.erase(at);
         return;
     }

@@ -28,7 +28,7 @@ std::size_t greeting::tail_size() const noexcept {
             return ucs::security::reply_size + sizeof(ucs::security::public_key);
         case greeting_kind::proof:
             return ucs::security::proof_size + sizeof(ucs::security::public_key) +
-                   ucs::security::tag_size;
+                   2 * ucs::security::tag_size;
         case greeting_kind::welcome:
             return ucs::security::tag_size;
         default:

@@ -2,7 +2,7 @@
 //
 // First greetings, 40 bytes and a tail:
 //   0  u64  magic                     16 u64  interface id of the sender
-//   8  u16  version, now 3            24 u64  interface id that the sender wants to talk to
+//   8  u16  version, now 4            24 u64  interface id that the sender wants to talk to
 //   10 u16  kind of greeting          32 u32  reason (of a refusal, else 0)
 //   12 u32  number of the attempt     36 u32  terms: 1 = job key, 2 = encrypted
 //   40      tail, by kind
@@ -10,14 +10,17 @@
 //   kind           sent by                    tail
 //   hello      1   the side that connected    16 bytes of nonce
 //   challenge  4   the side that accepted     16 bytes of nonce, 16 of proof, 32 of public key
-//   proof      5   the side that connected    16 bytes of proof, 32 of public key, 16 of identity
+//   proof      5   the side that connected    16 bytes of proof, 32 of public key, 16 of address
+//                                             tag, 16 of identity
 //   welcome    2   the side that accepted     16 bytes of identity
 //   refusal    3   either side, as its last   none
 // ucs/security/challenge.hpp describes nonces and proofs. Their key is made of the secret in the
-// address of the side that accepted, and of the job's key if there is one; their context is the 40
-// bytes of the hello. So a proof holds for these two interfaces, this attempt and these terms
-// alone. credentials.hpp describes identities: an interface id is the first 8 bytes of the public
-// key of the interface.
+// address of the side that accepted and of the whole address, and of the job's key if there is one;
+// their context is the 40 bytes of the hello. So a proof holds for this address, these two
+// interfaces, this attempt and these terms alone. credentials.hpp describes identities: an
+// interface id is the first 8 bytes of the public key of the interface, and the address tag of the
+// side that connected, by which the other side knows which address it may have been told names this
+// interface.
 //
 // Then frames, each padded with zeros to a multiple of 8 bytes:
 //   0  u32  length of the body, without padding
@@ -37,9 +40,9 @@
 namespace uct::tcp::wire {
 
 inline constexpr std::uint64_t magic = 0x3150435452535748ULL;  // "HWSRTCP1"
-inline constexpr std::uint16_t version = 3;
+inline constexpr std::uint16_t version = 4;
 inline constexpr std::size_t greeting_size = 40;
-inline constexpr std::size_t longest_tail = 64;
+inline constexpr std::size_t longest_tail = 80;
 
 enum class greeting_kind : std::uint16_t {
     hello = 1,

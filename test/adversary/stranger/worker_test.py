@@ -19,7 +19,7 @@ CHALLENGE = 4  # kind of greeting
 
 def greeting(sender, receiver, terms=0):
     """What an interface says first (uct/tcp/wire.hpp)."""
-    return b"HWSRTCP1" + struct.pack("<HHIQQII", 3, 1, 1, sender, receiver, 0, terms) + random.randbytes(16)
+    return b"HWSRTCP1" + struct.pack("<HHIQQII", 4, 1, 1, sender, receiver, 0, terms) + random.randbytes(16)
 
 
 class Attacked(Case):

@@ -133,6 +133,7 @@ public:
         const uct::tcp::socket_address at(loopback(), 0);
         REQUIRE(::bind(listener_.get(), at.data(), at.size()) == 0);
         REQUIRE(::listen(listener_.get(), 16) == 0);
+        own.set_address(*uct::tcp::address::parse(address(), 0));
     }
 
     [[nodiscard]] bytes address() const {
@@ -191,7 +192,7 @@ public:
         const uct::tcp::socket_address at(loopback(), target.v4.port);
         REQUIRE(::connect(fd.get(), at.data(), at.size()) == 0);
         uct::tcp::connecting_handshake handshake(own, target.iface_id,
-                                                 uct::tcp::key_of_secret(target.secret), attempt);
+                                                 uct::tcp::key_of_address(target), attempt);
         using step = uct::tcp::connecting_handshake::step;
         send_all(fd.get(), handshake.hello().bytes());
         step done = step::incomplete;
@@ -231,7 +232,7 @@ public:
             std::array<std::byte, 4>{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}});
     }
 
-    const uct::tcp::credentials own;
+    uct::tcp::credentials own;
     const std::uint64_t id;
 
 private:

@@ -35,7 +35,7 @@ struct pair {
                   bool first_encrypts = false, bool second_encrypts = false)
         : first(first_key, first_encrypts),
           second(second_key, second_encrypts),
-          connects(first, second.id(), key_of_secret(second.secret().data()), attempt),
+          connects(first, second.id(), second.address_key(), attempt),
           accepts(second) {}
 
     // A welcome without any proof.
@@ -81,6 +81,22 @@ std::vector<std::byte> with_tail(const wire::greeting& value, ucs::security::byt
     return made;
 }
 
+// The end of a proof: an address tag, and the tag over it.
+std::vector<std::byte> with_address(const ucs::security::tag& identity) {
+    std::vector<std::byte> both(sizeof(address_tag));
+    both.insert(both.end(), identity.begin(), identity.end());
+    return both;
+}
+
+address address_with_port(const credentials& own, std::uint16_t port) {
+    address made;
+    made.iface_id = own.id();
+    std::ranges::copy(own.secret().data(), made.secret.begin());
+    made.v4 = {ip_address::v4(std::array{std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}}),
+               port, 8};
+    return made;
+}
+
 }  // namespace
 
 TEST_CASE("two interfaces agree, with and without a job key, in pieces of any size") {
@@ -115,8 +131,7 @@ TEST_CASE("different job keys are noticed by the side that connects, which says 
 TEST_CASE("a stranger that knows the port and the id, and not the secret, is refused") {
     pair both;
     const credentials stranger(nullptr, false);
-    connecting_handshake guess(stranger, both.second.id(), key_of_secret(stranger.secret().data()),
-                               attempt);
+    connecting_handshake guess(stranger, both.second.id(), stranger.address_key(), attempt);
     CHECK(give(both.accepts, guess.hello().bytes()) == accepting::send_challenge);
     CHECK(give(guess, both.accepts.challenge().bytes()) == connecting::unproven);
     // It sends a proof all the same, with all else that it can make.
@@ -124,10 +139,31 @@ TEST_CASE("a stranger that knows the port and the id, and not the secret, is ref
     last.kind = wire::greeting_kind::proof;
     const auto tag = identity::agree(stranger.pair(), both.second.pair().open(), both.second.id(),
                                      guess.session_key())
-                         ->of_connecting();
+                         ->of_connecting({});
     CHECK(give(both.accepts, with_tail(last, ucs::security::fresh_nonce(), stranger.pair().open(),
-                                       tag)) == accepting::refuse);
+                                       with_address(tag))) == accepting::refuse);
     CHECK(both.accepts.reason() == wire::refusal_reason::keys_differ);
+}
+
+TEST_CASE("a handshake holds for the whole address, also where its id and secret are right") {
+    pair both;
+    both.second.set_address(address_with_port(both.second, 5000));
+    const auto port = GENERATE(std::uint16_t{5000}, std::uint16_t{5001});
+    connecting_handshake connects(both.first, both.second.id(),
+                                  key_of_address(address_with_port(both.second, port)), attempt);
+    CHECK(give(both.accepts, connects.hello().bytes()) == accepting::send_challenge);
+    CHECK(give(connects, both.accepts.challenge().bytes()) ==
+          (port == 5000 ? connecting::send_proof : connecting::unproven));
+}
+
+TEST_CASE("the side that accepts learns by which address the other one is reached") {
+    pair both;
+    both.first.set_address(address_with_port(both.first, 4000));
+    check_agree(both);
+    CHECK(both.accepts.peer_address() ==
+          tag_of_address(key_of_address(address_with_port(both.first, 4000))));
+    CHECK(both.accepts.peer_address() !=
+          tag_of_address(key_of_address(address_with_port(both.first, 4001))));
 }
 
 TEST_CASE("a refusal that has the other side try again counts only from a proven peer") {
@@ -147,7 +183,7 @@ TEST_CASE("nobody connects in the name of an interface whose address it knows") 
         .attempt = 0x7fff0000, .from = both.first.id(), .to = both.second.id()};
     std::array<std::byte, wire::greeting_size> head;
     hello.pack(head);
-    ucs::security::initiator exchange(key_of_secret(both.second.secret().data()), head);
+    ucs::security::initiator exchange(both.second.address_key(), head);
     CHECK(give(both.accepts, with_tail(hello, exchange.challenge(), {})) ==
           accepting::send_challenge);
     const packed_greeting challenge = both.accepts.challenge();
@@ -160,10 +196,10 @@ TEST_CASE("nobody connects in the name of an interface whose address it knows") 
     const auto& shown = shows_own ? third.pair().open() : both.first.pair().open();
     const auto tag = identity::agree(third.pair(), both.second.pair().open(), both.second.id(),
                                      exchange.session_key())
-                         ->of_connecting();
+                         ->of_connecting({});
     wire::greeting last = hello;
     last.kind = wire::greeting_kind::proof;
-    std::vector<std::byte> record = with_tail(last, *proof, shown, tag);
+    std::vector<std::byte> record = with_tail(last, *proof, shown, with_address(tag));
     CHECK(give(both.accepts, record) == accepting::impostor);
 }
 
@@ -172,7 +208,7 @@ TEST_CASE("nobody accepts in the name of an interface whose address it knows") {
     const credentials third(nullptr, false);
     const packed_greeting hello = both.connects.hello();
     ucs::security::responder exchange(
-        key_of_secret(both.second.secret().data()), hello.bytes().first<wire::greeting_size>(),
+        both.second.address_key(), hello.bytes().first<wire::greeting_size>(),
         hello.bytes().subspan<wire::greeting_size, ucs::security::nonce_size>());
     const wire::greeting answer{
         .kind = wire::greeting_kind::challenge, .from = both.second.id(), .to = both.first.id()};
@@ -207,7 +243,7 @@ TEST_CASE("a successor of the port that knows the id, and not the secret, proves
     const credentials stranger(nullptr, false);
     const packed_greeting hello = both.connects.hello();
     const ucs::security::responder successor(
-        key_of_secret(stranger.secret().data()), hello.bytes().first<wire::greeting_size>(),
+        stranger.address_key(), hello.bytes().first<wire::greeting_size>(),
         hello.bytes().subspan<wire::greeting_size, ucs::security::nonce_size>());
     const wire::greeting answer{
         .kind = wire::greeting_kind::challenge, .from = both.second.id(), .to = both.first.id()};

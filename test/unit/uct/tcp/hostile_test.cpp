@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <random>
 
 #include "test/support/descriptor_limit.hpp"
 #include "test/support/log_capture.hpp"
@@ -296,6 +297,118 @@ TEST_CASE("a peer that never lets connections go whose endpoints are gone keeps 
     CHECK(log.count("nothing here has an endpoint to them") == 1);
     CHECK_FALSE(ended(with_endpoint.fd.get()));
     CHECK(a.failures.empty());
+}
+
+namespace {
+
+// Two workers, of which the first has the smaller id and so decides races; and a client of both
+// that names the interface of the second in an address with a port of its own.
+struct claimed_interface {
+    explicit claimed_interface(bool knows_secret) {
+        do {
+            first = std::make_unique<worker>();
+            second = std::make_unique<worker>();
+        } while (first->parsed_address().iface_id > second->parsed_address().iface_id);
+        claimed = *uct::tcp::address::parse(client.address(), 0);
+        claimed.iface_id = second->parsed_address().iface_id;
+        if (knows_secret) claimed.secret = second->parsed_address().secret;
+        bytes packed(claimed.packed_size());
+        claimed.pack(packed);
+        false_ep = first->connect(packed);
+        CHECK(send(*false_ep, 99) == UCS_ERR_NO_RESOURCE);
+        silent = client.accept(*first);
+    }
+
+    std::unique_ptr<worker> first;
+    std::unique_ptr<worker> second;
+    hand_made_peer client;
+    uct::tcp::address claimed;
+    std::unique_ptr<uct::ep> false_ep;
+    ucs::unique_fd silent;  // the client's end
+};
+
+}  // namespace
+
+TEST_CASE("an address that names another one's interface does not keep two workers apart") {
+    const bool knows_secret = GENERATE(false, true);
+    CAPTURE(knows_secret);
+    claimed_interface in(knows_secret);
+    const auto to_first = in.second->connect(in.first->address());
+    REQUIRE(sent(*in.second, *to_first, *in.first, 7));
+    REQUIRE(run({in.first.get(), in.second.get()}, [&] { return in.first->inbox.size() == 1; }));
+    const auto to_second = in.first->connect(in.second->address());
+    REQUIRE(sent(*in.first, *to_second, *in.second, 8));
+    REQUIRE(run({in.first.get(), in.second.get()}, [&] { return in.second->inbox.size() == 1; }));
+    CHECK(number_of(in.second->inbox[0]) == 8);
+    CHECK(in.second->connections() == 1);
+    // The endpoint of the false address gets nothing of it.
+    CHECK(send(*in.false_ep, 99) == UCS_ERR_NO_RESOURCE);
+    CHECK(in.first->failures.empty());
+    CHECK(in.second->failures.empty());
+    in.silent.reset();
+}
+
+TEST_CASE("workers that connect at once agree on one connection beside a false address") {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        CAPTURE(seed);
+        std::mt19937 random(seed);
+        claimed_interface in(seed % 2 == 0);
+        worker& a = *in.first;
+        worker& b = *in.second;
+        const auto there = a.connect(b.address());
+        const auto back = b.connect(a.address());
+        std::uint64_t sent_there = 0;
+        std::uint64_t sent_back = 0;
+        constexpr std::uint64_t count = 20;
+        REQUIRE(run({}, [&] {
+            switch (random() % 4) {
+                case 0:
+                    a.progress();
+                    break;
+                case 1:
+                    b.progress();
+                    break;
+                case 2:
+                    if (sent_there < count && send(*there, sent_there) == UCS_OK) ++sent_there;
+                    break;
+                default:
+                    if (sent_back < count && send(*back, sent_back) == UCS_OK) ++sent_back;
+            }
+            return a.inbox.size() == count && b.inbox.size() == count;
+        }));
+        CHECK(a.connections() == 2);
+        CHECK(b.connections() == 1);
+        CHECK(a.failures.empty());
+        CHECK(b.failures.empty());
+    }
+}
+
+TEST_CASE("a client that knows all of an address but the key pair keeps nobody apart") {
+    claimed_interface in(true);
+    // It proves the secret and shows the public key of the second worker, and then says nothing.
+    std::array<std::byte, 256> hello{};
+    REQUIRE(::recv(in.silent.get(), hello.data(), hello.size(), 0) ==
+            static_cast<ssize_t>(uct::tcp::wire::greeting_size + ucs::security::nonce_size));
+    const std::span<const std::byte> received(hello);
+    ucs::security::responder exchange(
+        uct::tcp::key_of_address(in.claimed), received.first<uct::tcp::wire::greeting_size>(),
+        received.subspan<uct::tcp::wire::greeting_size, ucs::security::nonce_size>());
+    const auto& key_of_second =
+        static_cast<uct::tcp::iface&>(*in.second->iface).own().pair().open();
+    const ucs::security::reply answer = exchange.answer();
+    bytes tail(answer.begin(), answer.end());
+    tail.insert(tail.end(), key_of_second.begin(), key_of_second.end());
+    hand_made_peer::send_all(in.silent.get(), uct::tcp::packed_greeting(
+                                                  {.kind = uct::tcp::wire::greeting_kind::challenge,
+                                                   .from = in.claimed.iface_id,
+                                                   .to = in.first->parsed_address().iface_id},
+                                                  tail)
+                                                  .bytes());
+    REQUIRE(run({in.first.get()}, [&] { return hand_made_peer::readable(in.silent.get()); }));
+    const auto to_first = in.second->connect(in.first->address());
+    REQUIRE(sent(*in.second, *to_first, *in.first, 7));
+    REQUIRE(run({in.first.get(), in.second.get()}, [&] { return in.first->inbox.size() == 1; }));
+    CHECK(in.second->failures.empty());
 }
 
 TEST_CASE("frames that peers begin and never complete take a bounded amount of memory") {

@@ -87,7 +87,7 @@ TEST_CASE("a stranger that invents an interface id is kept by nobody") {
             if (hand_made_peer::readable(fd.get())) done = stranger.receive(fd.get(), guess);
             return done == uct::tcp::connecting_handshake::step::unproven;
         }));
-        std::array<std::byte, uct::tcp::wire::greeting_size + 64> proof{};
+        std::array<std::byte, uct::tcp::wire::greeting_size + uct::tcp::wire::longest_tail> proof{};
         uct::tcp::wire::greeting{.kind = uct::tcp::wire::greeting_kind::proof,
                                  .attempt = 1,
                                  .from = 1000 + static_cast<unsigned>(i),
@@ -113,7 +113,7 @@ ucs::unique_fd come_in_as(const uct::tcp::address& another, worker& at) {
         .attempt = 0x7fff0000, .from = another.iface_id, .to = target.iface_id};
     std::array<std::byte, uct::tcp::wire::greeting_size> head;
     said.pack(head);
-    ucs::security::initiator exchange(uct::tcp::key_of_secret(target.secret), head);
+    ucs::security::initiator exchange(uct::tcp::key_of_address(target), head);
     ucs::unique_fd fd = knock(at);
     hand_made_peer::send_all(fd.get(),
                              uct::tcp::packed_greeting(said, exchange.challenge()).bytes());
@@ -129,9 +129,10 @@ ucs::unique_fd come_in_as(const uct::tcp::address& another, worker& at) {
     std::copy_n(tail.begin() + ucs::security::reply_size, sizeof open, open.begin());
     const auto tag =
         uct::tcp::identity::agree(own.pair(), open, target.iface_id, exchange.session_key())
-            ->of_connecting();
+            ->of_connecting({});
     bytes record(proof->begin(), proof->end());
     record.insert(record.end(), own.pair().open().begin(), own.pair().open().end());
+    record.resize(record.size() + sizeof(uct::tcp::address_tag));
     record.insert(record.end(), tag.begin(), tag.end());
     said.kind = uct::tcp::wire::greeting_kind::proof;
     hand_made_peer::send_all(fd.get(), uct::tcp::packed_greeting(said, record).bytes());
