@@ -3,19 +3,18 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ucs/sys/uuid.hpp"
-
 namespace uct::ib {
 
-std::size_t address_handles::hash::operator()(const key& of) const noexcept {
+std::size_t address_handles::hash::operator()(const key& hashed) const noexcept {
+    using ucs::sys::siphash;
     std::uint64_t halves[2];
-    std::memcpy(halves, of.gid.data(), sizeof halves);
-    return ucs::sys::mix(halves[0] ^ ucs::sys::mix(halves[1] ^ of.lid));
+    std::memcpy(halves, hashed.gid.data(), sizeof halves);
+    return siphash(secret, halves[0] ^ siphash(secret, halves[1] ^ hashed.lid));
 }
 
 ucs::result<std::shared_ptr<ibv_ah>> address_handles::get(const address& peer,
                                                           const send_credits& sends) {
-    const key wanted{peer.gid, peer.lid};
+    const key wanted = needs_route(peer) ? key{.gid = peer.gid} : key{.lid = peer.lid};
     if (const auto known = handles_.find(wanted); known != handles_.end()) {
         known->second.unused_since.reset();
         return known->second.way;

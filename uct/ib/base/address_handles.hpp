@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "ucs/sys/siphash.hpp"
 #include "uct/ib/base/credits.hpp"
 #include "uct/ib/base/domain.hpp"
 #include "uct/ib/base/path.hpp"
@@ -27,13 +28,16 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
 
 private:
+    // What a way to a peer depends on: its GID or its LID, the other is 0.
     struct key {
-        raw_gid gid;
-        std::uint16_t lid;
+        raw_gid gid{};
+        std::uint16_t lid = 0;
         friend bool operator==(const key&, const key&) = default;
     };
+    // Peers choose what they claim.
     struct hash {
-        std::size_t operator()(const key& of) const noexcept;
+        ucs::sys::hash_key secret;
+        std::size_t operator()(const key& hashed) const noexcept;
     };
     struct entry {
         std::shared_ptr<ibv_ah> way;
@@ -44,7 +48,7 @@ private:
 
     domain& domain_;
     const path_setup from_;
-    std::unordered_map<key, entry, hash> handles_;
+    std::unordered_map<key, entry, hash> handles_{0, hash{ucs::sys::random_hash_key()}};
 };
 
 }  // namespace uct::ib

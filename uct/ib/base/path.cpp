@@ -32,8 +32,7 @@ ibv_ah_attr way_to(const address& peer, const path_setup& from) noexcept {
     made.port_num = from.number;
     made.sl = from.service_level;
     made.dlid = peer.lid;
-    // Over InfiniBand the route header is needed only where the peer has no address in the subnet.
-    if (peer.link != gid_type::infiniband || peer.lid == 0) {
+    if (needs_route(peer)) {
         made.is_global = 1;
         std::memcpy(made.grh.dgid.raw, peer.gid.data(), peer.gid.size());
         made.grh.sgid_index = from.gid_index;

@@ -20,6 +20,12 @@ struct path_setup {
 [[nodiscard]] path_setup path_from(std::uint8_t port, std::uint16_t pkey_index,
                                    const gid_entry& gid, const settings& options) noexcept;
 
+// Returns whether packets to the peer have a route header and go by its GID. Else they go by its
+// LID alone. Pure.
+[[nodiscard]] inline bool needs_route(const address& peer) noexcept {
+    return peer.link != gid_type::infiniband || peer.lid == 0;
+}
+
 // The way from there to a peer: an address vector of verbs. Pure.
 [[nodiscard]] ibv_ah_attr way_to(const address& peer, const path_setup& from) noexcept;
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "uct/ib/base/path.hpp"
+
 namespace uct::ud {
 namespace {
 
@@ -15,30 +17,24 @@ std::uint32_t version_of(std::byte first) noexcept {
     return std::to_integer<std::uint32_t>(first) >> 4U;
 }
 
-// The checksum of an intact IPv4 header is zero (RFC 791).
-bool is_intact(std::span<const std::byte> header) noexcept {
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < header.size(); i += 2) {
-        sum += std::to_integer<std::uint32_t>(header[i]) << 8U |
-               std::to_integer<std::uint32_t>(header[i + 1]);
-    }
-    while (sum > 0xffff)
-        sum = (sum & 0xffff) + (sum >> 16U);
-    return sum == 0xffff;
+bool uses_ipv4(const ib::address& port) noexcept {
+    ib::gid_entry own;
+    own.gid = port.gid;
+    return port.link == ib::gid_type::roce_v2 && own.is_ipv4();
 }
 
 }  // namespace
 
-ib::raw_gid source_gid(std::span<const std::byte, wire::route_header> route_header) noexcept {
+ib::raw_gid source_gid(std::span<const std::byte, wire::route_header> route_header,
+                       const ib::address& receiver) noexcept {
     ib::raw_gid found{};
-    const auto ipv4 = route_header.last<ipv4_header>();
-    const bool may_be_ipv4 = ipv4.front() == ipv4_without_options;
-    const bool may_be_grh = version_of(route_header.front()) == 6;
-    if (may_be_ipv4 && (!may_be_grh || is_intact(ipv4))) {
+    if (uses_ipv4(receiver)) {
+        const auto ipv4 = route_header.last<ipv4_header>();
+        if (ipv4.front() != ipv4_without_options) return found;
         // An IPv4-mapped address.
         found[10] = found[11] = 0xff;
         std::memcpy(found.data() + 12, ipv4.data() + ipv4_source, 4);
-    } else if (may_be_grh) {
+    } else if (version_of(route_header.front()) == 6) {
         std::memcpy(found.data(), route_header.data() + grh_source, found.size());
     }
     return found;
@@ -46,8 +42,8 @@ ib::raw_gid source_gid(std::span<const std::byte, wire::route_header> route_head
 
 bool datagram_source::may_be(const ib::address& port, std::uint32_t number) const noexcept {
     if (number != pair) return false;
-    if (gid != ib::raw_gid{}) return port.gid == gid;
-    return port.link != ib::gid_type::infiniband || port.lid == lid;
+    if (!ib::needs_route(port)) return port.lid == lid;
+    return gid == ib::raw_gid{} || gid == port.gid;
 }
 
 std::size_t datagram_source_hash::operator()(const datagram_source& source) const noexcept {

@@ -19,17 +19,18 @@ struct datagram_source {
     std::uint32_t pair = 0;
 
     // Returns whether a datagram from here may have been sent by the queue pair `number` of that
-    // port. RoCE always has a route header. If a device leaves one that cannot be read, any port
-    // may have sent the datagram.
+    // port. What an answer to the port goes by is compared: its LID, or its GID. RoCE always has a
+    // route header. If a device leaves one that cannot be read, any port may have sent the
+    // datagram.
     [[nodiscard]] bool may_be(const ib::address& port, std::uint32_t number) const noexcept;
     friend bool operator==(const datagram_source&, const datagram_source&) = default;
 };
 
-// The GID in the 40 bytes that the device leaves before a datagram. Over IPv4 they end with the
-// IPv4 header, and what precedes it is undefined; else they are the global route header. The GID is
-// zero if they are neither.
-[[nodiscard]] ib::raw_gid source_gid(
-    std::span<const std::byte, wire::route_header> route_header) noexcept;
+// The GID in the 40 bytes that the device leaves before a datagram to `receiver`. With RoCE v2 over
+// IPv4 they end with the IPv4 header, and what precedes it is undefined; else they are the global
+// route header. The GID is zero if they are not.
+[[nodiscard]] ib::raw_gid source_gid(std::span<const std::byte, wire::route_header> route_header,
+                                     const ib::address& receiver) noexcept;
 
 // Hash that peers cannot predict.
 class datagram_source_hash {

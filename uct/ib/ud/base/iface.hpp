@@ -69,8 +69,6 @@ private:
         std::uint16_t from_lid;
         bool has_route;             // the device has filled in the route header
         unsigned overtaken_by = 0;  // so many have to come first
-
-        [[nodiscard]] datagram_source source() const noexcept;
     };
 
     // iface.cpp: the device, peers, sleeping
@@ -103,6 +101,7 @@ private:
     void displace(receiver& on) noexcept;
     void cut_off(receiver& ended) noexcept;
     [[nodiscard]] bool forgets(const receiver& on, const wire::datagram& what) noexcept;
+    [[nodiscard]] datagram_source source_of(const arrival& arrived) const noexcept;
     [[nodiscard]] std::optional<wire::hello> hello_in(const wire::datagram& what,
                                                       const datagram_source& source,
                                                       const char* title) noexcept;

@@ -25,10 +25,10 @@ void iface::displace(receiver& on) noexcept {
     cut_off(on);
 }
 
-datagram_source iface::arrival::source() const noexcept {
-    datagram_source found{{}, from_lid, from_pair};
-    if (has_route)
-        found.gid = source_gid(std::span(buffer->data(), length).first<wire::route_header>());
+datagram_source iface::source_of(const arrival& arrived) const noexcept {
+    datagram_source found{{}, arrived.from_lid, arrived.from_pair};
+    const std::span bytes(arrived.buffer->data(), arrived.length);
+    if (arrived.has_route) found.gid = source_gid(bytes.first<wire::route_header>(), own_.port);
     return found;
 }
 
@@ -48,7 +48,7 @@ std::optional<wire::hello> iface::hello_in(const wire::datagram& what,
 }
 
 void iface::take_request(const wire::datagram& what, const arrival& arrived) noexcept {
-    const datagram_source source = arrived.source();
+    const datagram_source source = source_of(arrived);
     const std::uint32_t from_pair = source.pair;
     const auto by = hello_in(what, source, "a request");
     if (!by || closing_) return;
@@ -115,7 +115,7 @@ void iface::take_reply(const wire::datagram& what, std::uint32_t from_pair) noex
 }
 
 void iface::take_goodbye(const wire::datagram& what, const arrival& arrived) noexcept {
-    const datagram_source source = arrived.source();
+    const datagram_source source = source_of(arrived);
     const auto by = hello_in(what, source, "a goodbye");
     if (!by) return;
     receiver* const gone = receivers_.find(by->from, by->connection);

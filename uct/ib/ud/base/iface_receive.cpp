@@ -115,7 +115,7 @@ bool iface::handle(const arrival& what) noexcept {
 bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept {
     receiver* const on = receivers_.find(what.head.to);
     if (on == nullptr) {
-        answer_unknown(what.head.to, from.source());
+        answer_unknown(what.head.to, source_of(from));
         return false;
     }
     if (on->from().where.pair != from.from_pair) {

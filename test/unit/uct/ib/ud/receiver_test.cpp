@@ -237,42 +237,45 @@ TEST_CASE("a datagram may be of the port that the network says it comes from") {
     CHECK_FALSE(source.may_be(port, 7));
     source.gid = {};  // cannot be read
     CHECK(source.may_be(port, 7));
-    // Within a subnet of InfiniBand there is no route header.
+    // Answers within a subnet of InfiniBand go by the LID, whatever the route header says.
     port.link = uct::ib::gid_type::infiniband;
     port.lid = source.lid = 3;
     CHECK(source.may_be(port, 7));
     source.lid = 4;
     CHECK_FALSE(source.may_be(port, 7));
-    // Where there is one, only the GID is known to both sides of a router.
     source.gid = port.gid;
+    CHECK_FALSE(source.may_be(port, 7));
+    // And by the GID to a port without one.
+    port.lid = 0;
     CHECK(source.may_be(port, 7));
+    source.gid.back() = 2;
+    CHECK_FALSE(source.may_be(port, 7));
 }
 
-TEST_CASE("the source of a datagram is read from either route header") {
+TEST_CASE("the source of a datagram is read from the route header of the receiver's network") {
     std::array<std::byte, wire::route_header> header{};
-    uct::ib::raw_gid wanted{};
-    CHECK(source_gid(header) == wanted);
-    // IPv4, which the device puts behind 20 bytes of anything (RFC 791; checksum of this header).
+    uct::ib::address over_ipv4, over_ipv6, infiniband;
+    over_ipv4.link = over_ipv6.link = uct::ib::gid_type::roce_v2;
+    over_ipv4.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 0, 199};
+    over_ipv6.gid = {0xfe, 0x80};
+    infiniband.gid = {0xfe, 0x80};
+    const uct::ib::raw_gid unknown{};
+    for (const auto& each : {over_ipv4, over_ipv6, infiniband})
+        CHECK(source_gid(header, each) == unknown);
+    // IPv4, which the device puts behind 20 bytes of anything (RFC 791; some leave out the sum).
     header[0] = std::byte{0x60};
-    const std::array<std::uint8_t, 20> ipv4{0x45, 0,    0,   0x73, 0, 0, 0x40, 0,   0x40, 0x11,
-                                            0xb8, 0x61, 192, 168,  0, 1, 192,  168, 0,    199};
+    const std::array<std::uint8_t, 20> ipv4{0x45, 0, 0,   0x73, 0, 0, 0x40, 0,   0x40, 0x11,
+                                            0,    0, 192, 168,  0, 1, 192,  168, 0,    199};
     std::memcpy(header.data() + 20, ipv4.data(), ipv4.size());
-    wanted = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 0, 1};
-    CHECK(source_gid(header) == wanted);
-    // A global route header whose second half only looks like that.
-    header[30] = std::byte{0};
-    wanted = {};
-    std::memcpy(wanted.data(), header.data() + 8, wanted.size());
-    CHECK(source_gid(header) == wanted);
-    for (std::size_t i = 8; i < 20; ++i) {
-        header[i] = std::byte{1};
-        wanted[i - 8] = 1;
-    }
-    CHECK(source_gid(header) == wanted);
-    // Some devices leave the checksum out, and zero before.
-    header[0] = {};
-    wanted = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 0, 1};
-    CHECK(source_gid(header) == wanted);
+    const uct::ib::raw_gid mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 0, 1};
+    CHECK(source_gid(header, over_ipv4) == mapped);
+    // A global route header that looks like that as well.
+    uct::ib::raw_gid routed{};
+    std::memcpy(routed.data(), header.data() + 8, routed.size());
+    CHECK(source_gid(header, over_ipv6) == routed);
+    CHECK(source_gid(header, infiniband) == routed);
+    header[0] = std::byte{0x40};
+    CHECK(source_gid(header, infiniband) == unknown);
 }
 
 TEST_CASE("an address that claims the interface id of another is another peer") {
