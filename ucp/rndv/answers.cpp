@@ -32,10 +32,10 @@ void end_lent(worker& owner, std::uint64_t ep_id, std::uint64_t send) {
     if (asked != nullptr) asked->remote().end_lent(send);
 }
 
-// The peer that asked for data of a send which is gone, perhaps with its endpoint; nullptr: it is
-// gone as well, and with it the lanes, which the other side hears. Anybody can name the uid of
-// another worker: unless the question came by that worker's own connection, few answers wait for
-// it, so that it does not fail for what it has not asked.
+// The peer that asked for data of a send which is gone, perhaps with its endpoint. nullptr: it is
+// gone as well, and with it the lanes, which the other side hears; or too many answers wait for it.
+// Anybody can name the uid of another worker, which must not fail for what it has not asked: few
+// answers wait for one, unless the question came by its own connection.
 peer* find_asking(worker& owner, const wire::rtr_header& asked, const uct::peer_bytes& message) {
     const ep* const over = owner.find_ep(asked.ep);
     if (over != nullptr) return &over->remote();

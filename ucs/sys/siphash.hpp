@@ -48,8 +48,10 @@ using hash_key = std::array<std::uint64_t, 2>;
     return a ^ b ^ c ^ d;
 }
 
-// A hash for tables of which nobody sees the results, as fast as two multiplications: who does not
-// know the key cannot choose numbers that fall together. Whoever sees results could find the key.
+// A hash for tables whose results stay in the process, as fast as two multiplications. A peer that
+// does not know the key has no way known to us to choose numbers that fall together; from results
+// it could find the key, and then siphash() is the right one. The folded product is that of wyhash
+// (Wang Yi).
 [[nodiscard]] constexpr std::uint64_t quick_hash(const hash_key& key,
                                                  std::uint64_t number) noexcept {
     const auto fold = [](std::uint64_t a, std::uint64_t b) {

@@ -11,9 +11,9 @@ namespace uct::tcp {
 // Counts the buffers that the connections of one interface have grown for frames which do not fit
 // an ordinary buffer. A process that was told the address may open any number of connections, begin
 // a frame on each and never complete it. When the buffers together pass the limit, the frame that
-// was begun first is dropped and its connection ends. A peer in order completes its frame before
-// others have sent enough bytes to pass the limit. Frames that fit an ordinary buffer never come
-// here. Owner context.
+// was begun first is dropped and its connection ends. It may be one of
+// a peer in order, if others have sent that many bytes since then. Frames that fit an ordinary
+// buffer never come here. Owner context.
 class unfinished_frames {
 public:
     // One connection as far as its unfinished frame is concerned.
