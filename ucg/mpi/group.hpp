@@ -5,6 +5,7 @@
 #include <ucg/api/ucg.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -36,7 +37,7 @@ struct group {
     std::unique_ptr<exchange> rounds;  // goes after the group; none of a sibling
     std::vector<std::unique_ptr<kept_request>> kept;
     // Equal on all its ranks, and no other group of any of them has it.
-    int number = 0;
+    std::int64_t number = 0;
     // Siblings of a group have the numbers that follow it.
     static constexpr int most_siblings = 63;
 

@@ -1,7 +1,6 @@
 #include "ucg/mpi/served.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -57,34 +56,37 @@ bool is_shortage(ucs_status_t why) noexcept {
 // How far a rank has come with a communicator of its own.
 enum class readiness : int { nothing, found, group };
 
-// Numbers of groups go up to here, so that siblings have some as well.
-constexpr int last_number = INT_MAX - 2 * group::most_siblings;
-// The highest number of a group that this rank has heard of.
-std::atomic<int> highest_number{0};
+// Returns a number for a new group that no other call on any rank returns. Several threads may
+// agree on groups at a time, each with other ranks: if two of them proposed the same number, two
+// groups could get it, and a later communicator would get the one on this rank and the other one
+// elsewhere.
+std::int64_t propose_number() noexcept {
+    static std::atomic<std::int64_t> proposals{0};
+    int rank = 0, size = 1;
+    PMPI_Group_rank(library().world, &rank);
+    PMPI_Group_size(library().world, &size);
+    const std::int64_t proposal = 1 + proposals.fetch_add(1, std::memory_order_relaxed);
+    return (proposal * size + rank) * (group::most_siblings + 1);  // siblings have the next ones
+}
 
 struct agreement {
     readiness least = readiness::nothing;
     bool is_same_spare = false;  // all ranks have the same spare group
     bool has_spares = false;     // some rank has one, and has begun no group
-    int number = 0;              // of a new group
+    std::int64_t number = 0;     // of a new group
 };
 
 // How far all ranks have come; `spare`: the number of this rank's spare group, or 0. Others may be
 // in collectives that need this rank before they come here, so everything moves on meanwhile. The
 // call is the MPI's blocking one: the non-blocking one costs several times as much.
-agreement agreed(MPI_Comm comm, readiness mine, int spare = 0) noexcept {
-    const int next = std::min(highest_number.load(std::memory_order_relaxed), last_number) + 1;
-    const int own[] = {static_cast<int>(mine), spare, -spare, -next};
-    int least[] = {0, 0, 0, 0};
-    if (away([&] { return PMPI_Allreduce(own, least, 4, MPI_INT, MPI_MIN, comm); }) != MPI_SUCCESS)
+agreement agreed(MPI_Comm comm, readiness mine, std::int64_t spare = 0) noexcept {
+    const std::int64_t own[] = {static_cast<int>(mine), spare, -spare, -propose_number()};
+    std::int64_t least[] = {0, 0, 0, 0};
+    if (away([&] { return PMPI_Allreduce(own, least, 4, MPI_INT64_T, MPI_MIN, comm); }) !=
+        MPI_SUCCESS)
         return {};
-    const int number = -least[3];
-    int known = highest_number.load(std::memory_order_relaxed);
-    const auto least_ready = static_cast<readiness>(least[0]);
-    const int last = number + (least_ready == readiness::group ? group::most_siblings : 0);
-    while (known < last && !highest_number.compare_exchange_weak(known, last)) {
-    }
-    return {least_ready, least[1] != 0 && least[1] == -least[2], least[2] != 0, number};
+    return {static_cast<readiness>(least[0]), least[1] != 0 && least[1] == -least[2], least[2] != 0,
+            -least[3]};
 }
 
 }  // namespace
@@ -155,7 +157,7 @@ bool served::find_group() noexcept {
         return false;
     }
     group_ = spares().take(members);
-    const int spare = group_ ? group_->number : 0;
+    const std::int64_t spare = group_ ? group_->number : 0;
     if (!group_) begin_group(members);
     const bool has_begun = group_ != nullptr && spare == 0;
     agreement all = agreed(comm_, has_begun ? readiness::group : readiness::found, spare);
@@ -172,8 +174,7 @@ bool served::find_group() noexcept {
     // Where some rank has no object, it would ask again in its next call: so do all.
     if (all.least == readiness::nothing) return false;
     refused_ = reason::no_group;
-    if (all.least != readiness::group || all.number > last_number || !complete_group(all.number))
-        return false;
+    if (all.least != readiness::group || !complete_group(all.number)) return false;
     refused_ = reason::none;
     if (members_.rank == 0) statistics().count_group(groups::made);
     return true;
@@ -212,7 +213,7 @@ void served::say_refused(ucs_status_t why) const noexcept {
                  members_.size, static_cast<int>(why));
 }
 
-bool served::complete_group(int number) noexcept {
+bool served::complete_group(std::int64_t number) noexcept {
     group_->number = number;
     group_->rounds->open();
     patience waits;
@@ -244,7 +245,7 @@ void served::keep_siblings(std::uint32_t count) const noexcept try {
     for (std::uint32_t i = 1; i <= count; ++i) {
         auto sibling = std::make_unique<group>();
         if (ucg_group_make_sibling(group_->handle, &sibling->handle) != UCS_OK) return;
-        sibling->number = group_->number + static_cast<int>(i);
+        sibling->number = group_->number + i;
         sibling->set_members(group_->members());
         spares().put(std::move(sibling));
     }

@@ -74,7 +74,7 @@ private:
     [[nodiscard]] bool hang_on() noexcept;
     [[nodiscard]] bool find_group() noexcept;
     void begin_group(const std::vector<int>& members) noexcept;
-    [[nodiscard]] bool complete_group(int number) noexcept;
+    [[nodiscard]] bool complete_group(std::int64_t number) noexcept;
     void keep_siblings(std::uint32_t count) const noexcept;
     void say_refused(ucs_status_t why) const noexcept;
     ucs_status_t end_refused(const kept_request& which, ucs_status_t why) const noexcept;
