@@ -83,8 +83,8 @@ std::vector<std::byte> with_tail(const wire::greeting& value, ucs::security::byt
 
 // The end of a proof: an address tag, and the tag over it.
 std::vector<std::byte> with_address(const ucs::security::tag& identity) {
-    std::vector<std::byte> both(sizeof(address_tag));
-    both.insert(both.end(), identity.begin(), identity.end());
+    std::vector<std::byte> both(sizeof(address_tag) + identity.size());
+    std::ranges::copy(identity, both.begin() + sizeof(address_tag));
     return both;
 }
 
