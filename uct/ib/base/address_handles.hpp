@@ -28,7 +28,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
 
 private:
-    // What a way to a peer depends on: its GID or its LID, the other is 0.
+    // A way to a peer depends on its GID or on its LID; the other one is 0.
     struct key {
         raw_gid gid{};
         std::uint16_t lid = 0;

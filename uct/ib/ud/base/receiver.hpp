@@ -102,7 +102,7 @@ private:
     double silent_ = 0;  // seconds, in whole sweeps
 };
 
-// What one source has in a receiver_table.
+// The share that one source has of a receiver_table.
 struct source_share {
     using receiver_list = ucs::datastruct::auto_list<receiver, &receiver::share_hook>;
 
