@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,30 @@ inline bool sent(worker& from, uct::ep& via, worker& other, std::uint64_t number
                    return status != UCS_ERR_NO_RESOURCE;
                }) &&
            status == UCS_OK;
+}
+
+// Both workers send `count` numbered messages to each other and progress, in a random order.
+// Returns whether all of them arrive.
+inline bool exchange_at_random(worker& a, uct::ep& there, worker& b, uct::ep& back,
+                               std::uint64_t count, std::mt19937& random) {
+    std::uint64_t next_a = 0;
+    std::uint64_t next_b = 0;
+    return run({}, [&] {
+        switch (random() % 4) {
+            case 0:
+                a.progress();
+                break;
+            case 1:
+                b.progress();
+                break;
+            case 2:
+                if (next_a < count && send(there, next_a) == UCS_OK) ++next_a;
+                break;
+            default:
+                if (next_b < count && send(back, next_b) == UCS_OK) ++next_b;
+        }
+        return a.inbox.size() == count && b.inbox.size() == count;
+    });
 }
 
 inline std::uint64_t number_of(const bytes& message) {

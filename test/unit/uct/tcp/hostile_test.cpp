@@ -357,25 +357,7 @@ TEST_CASE("workers that connect at once agree on one connection beside a false a
         worker& b = *in.second;
         const auto there = a.connect(b.address());
         const auto back = b.connect(a.address());
-        std::uint64_t sent_there = 0;
-        std::uint64_t sent_back = 0;
-        constexpr std::uint64_t count = 20;
-        REQUIRE(run({}, [&] {
-            switch (random() % 4) {
-                case 0:
-                    a.progress();
-                    break;
-                case 1:
-                    b.progress();
-                    break;
-                case 2:
-                    if (sent_there < count && send(*there, sent_there) == UCS_OK) ++sent_there;
-                    break;
-                default:
-                    if (sent_back < count && send(*back, sent_back) == UCS_OK) ++sent_back;
-            }
-            return a.inbox.size() == count && b.inbox.size() == count;
-        }));
+        REQUIRE(exchange_at_random(a, *there, b, *back, 20, random));
         CHECK(a.connections() == 2);
         CHECK(b.connections() == 1);
         CHECK(a.failures.empty());

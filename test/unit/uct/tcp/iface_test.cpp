@@ -34,26 +34,8 @@ TEST_CASE("both sides connect at once: one connection stays and nothing is lost 
         worker b;
         const auto there = a.connect(b.address());
         const auto back = b.connect(a.address());
-        std::uint64_t next_a = 0;
-        std::uint64_t next_b = 0;
         constexpr std::uint64_t count = 20;
-        const bool done = run({}, [&] {
-            switch (random() % 4) {
-                case 0:
-                    a.progress();
-                    break;
-                case 1:
-                    b.progress();
-                    break;
-                case 2:
-                    if (next_a < count && send(*there, next_a) == UCS_OK) ++next_a;
-                    break;
-                default:
-                    if (next_b < count && send(*back, next_b) == UCS_OK) ++next_b;
-            }
-            return a.inbox.size() == count && b.inbox.size() == count;
-        });
-        REQUIRE(done);
+        REQUIRE(exchange_at_random(a, *there, b, *back, count, random));
         for (std::uint64_t i = 0; i < count; ++i) {
             CHECK(number_of(a.inbox[i]) == i);
             CHECK(number_of(b.inbox[i]) == i);
