@@ -1,6 +1,8 @@
 // The algorithms over ucp, several ranks in one process, each with a context and a worker.
 #include "ucg/net/ucp_fabric.hpp"
 
+#include <sys/mman.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <functional>
@@ -15,6 +17,8 @@
 #include "ucg/reduce/element.hpp"
 #include "ucg/schedule/operation.hpp"
 #include "ucg/schedule/reducer.hpp"
+#include "ucp/address/address.hpp"
+#include "ucp/address/wire.hpp"
 
 namespace {
 
@@ -616,4 +620,48 @@ TEST_CASE("an operation that fails takes back what waits for an address, and tel
         CHECK(next.all[rank]->status() == UCS_OK);
     }
     next.check_content();
+}
+
+namespace {
+
+// The address of every rank is the same bytes, which memory ends behind that nobody may read.
+class edge_book final : public ucg::net::address_book {
+public:
+    explicit edge_book(std::span<const std::byte> address)
+        : pages_(::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                        0)) {
+        REQUIRE(pages_ != MAP_FAILED);
+        auto* const end = static_cast<std::byte*>(pages_) + page;
+        REQUIRE(::mprotect(end, page, PROT_NONE) == 0);
+        address_ = {end - address.size(), address.size()};
+        std::ranges::copy(address, address_.begin());
+    }
+    ~edge_book() override { ::munmap(pages_, 2 * page); }
+
+    ucs_status_t find(rank_t, std::span<const std::byte>& found) noexcept override {
+        found = address_;
+        return UCS_OK;
+    }
+    std::size_t kept() const noexcept override { return 1; }
+
+private:
+    static constexpr std::size_t page = 65536;
+    void* const pages_;
+    std::span<std::byte> address_;
+};
+
+}  // namespace
+
+TEST_CASE("an address that claims to be longer than it is is refused, and not read beyond") {
+    namespace wire = ucp::address::wire;
+    context at("tcp,self");
+    std::vector<std::byte> address = at.address();
+    address.resize(wire::header_size + 32);
+    address[wire::length_at] = std::byte{0};
+    address[wire::length_at + 1] = std::byte{ucp::address::max_packed_size >> 8U};
+    address[wire::check_at] = std::byte{wire::header_check(address)};
+    ucg::net::peers all(
+        at.worker, ucg::net::contacts(std::make_shared<edge_book>(address), 1),
+        [](void*, rank_t, ucs_status_t) {}, [](void*, rank_t, ucp_ep_h) {}, nullptr);
+    CHECK(all.to(0).status() == UCS_ERR_INVALID_ADDR);
 }
