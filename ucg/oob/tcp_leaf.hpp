@@ -100,6 +100,7 @@ private:
     std::size_t kept_bytes_ = 0;
     std::set<std::uint64_t> withdrawn_;  // and rank 0 may not know it yet
     std::map<place, inquiry> inquiries_;
+    std::size_t owed_answers_ = 0;   // to questions, also to those that were given up since
     std::vector<std::byte> answer_;  // that comes
 };
 

@@ -32,6 +32,7 @@ ucs_status_t tcp_leaf::find(std::uint64_t number, rank_t of, std::span<std::byte
         std::array<std::byte, sizeof(rank_t)> asked;
         wire::pack_question(of, asked);
         write(kind::question, number, asked);
+        ++owed_answers_;
         known = inquiries_.try_emplace(at).first;
     }
     const ucs_status_t link = see_answers();
@@ -98,10 +99,12 @@ ucs_status_t tcp_leaf::take_answer() {
     if (status != UCS_OK) return status;
     constexpr std::size_t head_size = wire::answer_head::size;
     const auto head = wire::parse_answer(std::span(answer_).first<head_size>(), size());
-    if (!head || (head->status == UCS_OK) == (answer_.size() == head_size)) {
+    // A rank 0 that answers what was not asked could keep this rank reading for ever.
+    if (!head || (head->status == UCS_OK) == (answer_.size() == head_size) || owed_answers_ == 0) {
         link_.reset();  // nothing that follows can be read
         return UCS_ERR_INVALID_PARAM;
     }
+    --owed_answers_;
     const auto known = inquiries_.find({what.round, head->of});
     if (known == inquiries_.end()) return UCS_OK;  // nobody wants to know any more
     known->second.is_answered = true;

@@ -23,6 +23,9 @@ constexpr std::size_t most_strangers = 64;
 constexpr std::size_t most_strangers_of_origin = 48;
 // Accepted in a row before other events get their turn, beyond the number of ranks.
 constexpr std::size_t most_accepts = 256;
+// Frames of one guest that are read in a row. A guest that sends without pause keeps its socket
+// full, and the rest is read at the next call.
+constexpr unsigned most_frames = 64;
 // Of a block for the next round that is taken before that begins here.
 constexpr std::size_t most_early = 64 * 1024;
 
@@ -264,19 +267,26 @@ bool tcp_root::take_opening(guest& from) {
     return true;
 }
 
-void tcp_root::read(guest& from) {
-    if (from.is_gone || failed_ != UCS_OK) return;
-    if (from.opening && !take_opening(from)) return;
-    while (!from.is_gone && !is_paused(from) && failed_ == UCS_OK) {
-        if (!from.link.in_frame()) {
-            const ucs_status_t status = from.link.read_header();
-            if (status == UCS_INPROGRESS) return;
-            if (status != UCS_OK)
-                return lose(from,
-                            status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
+// False: more frames may wait in the socket.
+bool tcp_root::read(guest& from) {
+    if (from.is_gone || failed_ != UCS_OK) return true;
+    if (from.opening && !take_opening(from)) return true;
+    for (unsigned frames = 0; frames < most_frames; ++frames)
+        if (from.is_gone || is_paused(from) || failed_ != UCS_OK || !read_frame(from)) return true;
+    return false;
+}
+
+// Returns whether a frame was taken whole.
+bool tcp_root::read_frame(guest& from) {
+    if (!from.link.in_frame()) {
+        const ucs_status_t status = from.link.read_header();
+        if (status == UCS_INPROGRESS) return false;
+        if (status != UCS_OK) {
+            lose(from, status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
+            return false;
         }
-        if (!take_frame(from)) return;
     }
+    return take_frame(from);
 }
 
 // Whether it was taken whole.
@@ -345,9 +355,11 @@ bool tcp_root::greet(guest& from) {
     if (const auto& known = members_[what.from]) {
         // Who has its result, or has heard that there is none, may have left, and be here for the
         // store that follows at this port.
-        read(*known);
+        const bool is_known_whole = read(*known);
         if (known->is_gone || failed_ != UCS_OK)
             return refuse(from, UCS_ERR_BUSY, "it has left already");
+        if (!is_known_whole)
+            return refuse(from, UCS_ERR_BUSY, "one that may have left has sent much before");
         return refuse(from, UCS_ERR_REJECTED, "a rank that is here already");
     }
     const auto place = std::find_if(strangers_.begin(), strangers_.end(),

@@ -82,7 +82,8 @@ private:
     void drop_strangers();
     void look_for_silent();
     void serve(guest& from, std::uint32_t events);
-    void read(guest& from);
+    bool read(guest& from);
+    [[nodiscard]] bool read_frame(guest& from);
     [[nodiscard]] bool take_opening(guest& from);
     [[nodiscard]] bool take_frame(guest& from);
     [[nodiscard]] bool take_block(guest& from);

@@ -1,6 +1,7 @@
 // Rank 0 and the others in one thread, over pairs of sockets and with a clock that stands still:
 // who is where at which time does not depend on the machine.
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <catch2/catch.hpp>
@@ -584,4 +585,168 @@ TEST_CASE("star: who publishes too much is told so, and who goes on is dropped")
     // What is withdrawn makes room.
     CHECK(of.all[1].me->withdraw(0) == UCS_OK);
     CHECK(of.all[1].me->publish(mine.data(), mine.size(), number) == UCS_OK);
+}
+
+// --- peers that send without pause ---
+
+namespace {
+
+// One end of a connection, which says what the test wants.
+struct fake_peer {
+    ucs::unique_fd other_end;  // for rank 0 or the leaf
+    tcp_link link;
+
+    static fake_peer make() {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+        return {ucs::unique_fd(ends[1]), ends[0]};
+    }
+    fake_peer(ucs::unique_fd end, int own) : other_end(std::move(end)), link(ucs::unique_fd(own)) {}
+
+    void say(const wire::header& head, std::span<const std::byte> content = {}) {
+        link.put(head, content);
+        REQUIRE(link.flush() == UCS_OK);
+    }
+    // As many frames as the socket takes.
+    std::size_t flood(const wire::header& head) {
+        std::size_t frames = 0;
+        for (bool is_taken = true; is_taken; ++frames) {
+            link.put(head);
+            is_taken = link.flush() == UCS_OK;
+        }
+        return frames;
+    }
+};
+
+std::size_t unread(int socket) {
+    int count = 0;
+    REQUIRE(::ioctl(socket, FIONREAD, &count) == 0);
+    return static_cast<std::size_t>(count);
+}
+
+}  // namespace
+
+TEST_CASE("star: a rank that sends without pause keeps rank 0 from no deadline") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    const auto kind = GENERATE(wire::kind::withdrawn, wire::kind::late);
+    star of(3, second);
+    of.join(1);
+    fake_peer flooding = fake_peer::make();
+    const ucs::unique_fd end_of_root(::fcntl(flooding.other_end.get(), F_DUPFD_CLOEXEC, 0));
+    of.root->adopt(std::move(flooding.other_end));
+    ucs::security::opening client(ucs::security::opening::role::client, nullptr, store_purpose);
+    static_cast<void>(flooding.link.advance(client));
+    flooding.say({wire::kind::hello, 2, 3});
+    for (party& each : of.all)
+        REQUIRE(each.begin(8) == UCS_OK);
+    turn(of.all);
+    // Number 7 is no round under way, which "late" would end.
+    REQUIRE(flooding.flood({kind, 2, 3, 0, 7}) > 200);
+    const std::size_t before = unread(end_of_root.get());
+    CHECK(of.all[0].me->test() == UCS_INPROGRESS);
+    CHECK(unread(end_of_root.get()) > before / 2);
+    // Others have their turn, and the rest is read later.
+    test::virtual_time::now += second - 1;
+    for (int i = 0; i < 1000 && unread(end_of_root.get()) >= wire::header::size; ++i)
+        CHECK(of.all[0].me->test() == UCS_INPROGRESS);
+    CHECK(unread(end_of_root.get()) < wire::header::size);
+    test::virtual_time::now += 1;
+    CHECK(of.all[0].me->test() == UCS_ERR_TIMED_OUT);
+    INFO(log.text());
+    CHECK(log.count("rank 2 did not take part within 1 s") == 1);
+}
+
+TEST_CASE("star: a rank that comes again while rank 0 still reads what it sent before waits") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    star of(2, 40 * second);
+    fake_peer first = fake_peer::make();
+    of.root->adopt(std::move(first.other_end));
+    ucs::security::opening client(ucs::security::opening::role::client, nullptr, store_purpose);
+    static_cast<void>(first.link.advance(client));
+    first.say({wire::kind::hello, 1, 2});
+    REQUIRE(of.all[0].begin(8) == UCS_OK);
+    CHECK(of.all[0].me->test() == UCS_INPROGRESS);
+    REQUIRE(first.flood({wire::kind::withdrawn, 1, 2, 0, 7}) > 200);
+    of.join(1);
+    REQUIRE(of.all[1].begin(8) == UCS_OK);
+    for (party& each : of.all)
+        CHECK(each.me->test() == UCS_INPROGRESS);
+    CHECK(of.all[1].me->test() == UCS_INPROGRESS);
+    INFO(log.text());
+    CHECK(log.count("one that may have left") == 1);
+}
+
+namespace {
+
+// A rank 1 that has joined a rank 0 which says what the test wants.
+struct leaf_of_fake {
+    leaf_of_fake() {
+        leaf.me = std::make_unique<tcp_leaf>(membership{1, 2, 40 * second}, std::uint64_t{0},
+                                             tcp_place{"127.0.0.1", 1}, std::move(root.other_end));
+        static_cast<void>(root.link.advance(server));
+        const bytes mine = block_of(1);
+        std::uint64_t number = 0;
+        REQUIRE(leaf.me->publish(mine.data(), mine.size(), number) == UCS_OK);
+        root.say({wire::kind::welcome, 0, 2});
+        begin_round();
+    }
+    void begin_round() {
+        REQUIRE(leaf.begin(8) == UCS_OK);
+        REQUIRE(leaf.me->test() == UCS_INPROGRESS);
+    }
+    void end_round() {
+        root.say({wire::kind::blocks, 0, 2}, bytes(16));
+        REQUIRE(leaf.me->test() == UCS_OK);
+        leaf.me->release();
+    }
+    // Where rank 0 is; the leaf may not have asked.
+    void answer(std::uint64_t number = 0) {
+        bytes content(wire::answer_head::size);
+        wire::pack({UCS_OK, 0}, std::span(content).first<wire::answer_head::size>());
+        content.push_back(std::byte{1});
+        root.say({wire::kind::answer, 0, 2, 0, number}, content);
+    }
+
+    ucs::security::opening server{ucs::security::opening::role::server, nullptr, store_purpose};
+    fake_peer root = fake_peer::make();
+    party leaf;
+};
+
+}  // namespace
+
+TEST_CASE("star: a rank 0 that answers what was not asked is believed nothing more") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    leaf_of_fake with;
+    SECTION("in a round") {
+        with.answer();
+        CHECK(with.leaf.me->test() == UCS_ERR_CONNECTION_RESET);
+        CHECK(log.count("rank 0 at 127.0.0.1:1 sent nonsense") == 1);
+    }
+    SECTION("between rounds, and after an answer that was asked for") {
+        with.end_round();
+        CHECK(look_up(with.leaf, 0, 0).status == UCS_INPROGRESS);
+        with.answer();
+        CHECK(look_up(with.leaf, 0, 0).status == UCS_OK);
+        with.answer();
+        with.leaf.me->serve();
+        CHECK(look_up(with.leaf, 0, 0).status == UCS_ERR_CONNECTION_RESET);
+    }
+}
+
+TEST_CASE("star: an answer that nobody waits for any more is dropped") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    leaf_of_fake with;
+    with.end_round();
+    CHECK(look_up(with.leaf, 0, 0).status == UCS_INPROGRESS);
+    CHECK(with.leaf.me->withdraw(0) == UCS_OK);
+    with.answer();
+    with.leaf.me->serve();
+    REQUIRE(with.leaf.begin(8) == UCS_OK);
+    CHECK(with.leaf.me->test() == UCS_INPROGRESS);
+    INFO(log.text());
+    CHECK(log.size() == 0);
 }
