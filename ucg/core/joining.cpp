@@ -36,19 +36,16 @@ membership joining::take() noexcept {
     return std::move(made_);
 }
 
+// A rank that never agrees on a number, and blocks of rounds that are here before their time, make
+// rounds without end. So the deadline also ends a rank that need not wait for any round, and one
+// call goes through no more than some rounds.
 ucs_status_t joining::advance() noexcept try {
-    while (true) {
+    constexpr unsigned most_rounds = 16;
+    for (unsigned round = 0; round < most_rounds; ++round) {
         if (at_ != stage::begin) {
             const ucs_status_t status =
                 at_ == stage::neighbours ? look_for_neighbours() : by_->test();
-            if (status == UCS_INPROGRESS) {
-                if (ucs::time::now() < wish_.deadline) return UCS_INPROGRESS;
-                ucs::log::error(core_log,
-                                "the group of {} ranks was not made in time: rank {} waits for "
-                                "others, which may have ended or never begun",
-                                by_->size(), by_->rank());
-                return UCS_ERR_TIMED_OUT;
-            }
+            if (status == UCS_INPROGRESS) return see_deadline();
             if (status != UCS_OK) {
                 ucs::log::error(core_log, "rank {} cannot exchange with the others: {}",
                                 by_->rank(), ucs_status_string(status));
@@ -58,9 +55,19 @@ ucs_status_t joining::advance() noexcept try {
         const ucs_status_t status = step();
         if (status != UCS_INPROGRESS || at_ == stage::over) return status;
     }
+    return see_deadline();
 } catch (const std::bad_alloc&) {
     ucs::log::error(core_log, "no memory to make a group of {} ranks", by_->size());
     return UCS_ERR_NO_MEMORY;
+}
+
+ucs_status_t joining::see_deadline() const {
+    if (ucs::time::now() < wish_.deadline) return UCS_INPROGRESS;
+    ucs::log::error(core_log,
+                    "the group of {} ranks was not made in time: rank {} waits for others, which "
+                    "may have ended or never begun",
+                    by_->size(), by_->rank());
+    return UCS_ERR_TIMED_OUT;
 }
 
 // What follows the end of a round; UCS_INPROGRESS: another one has begun.

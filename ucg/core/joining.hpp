@@ -89,6 +89,7 @@ private:
     };
     enum class stage : std::uint8_t { begin, who, how, addresses, neighbours, ready, over };
 
+    ucs_status_t see_deadline() const;
     ucs_status_t step();
     ucs_status_t say_who();
     ucs_status_t hear_who();

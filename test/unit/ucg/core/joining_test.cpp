@@ -8,6 +8,7 @@
 
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
+#include "test/support/virtual_time.hpp"
 #include "ucg/core/context.hpp"
 #include "ucg/node/segment.hpp"
 
@@ -238,4 +239,50 @@ TEST_CASE("joining: ranks that were given no job key agree on a random one") {
         CHECK(join_with_keys(contexts, {"try", "try", "n"}, true) == good);
         CHECK(log.count("rank 2 of the group has not the random job key") == 3);
     }
+}
+
+namespace {
+
+// Rank 0 of two ranks, whose every round has ended when it is asked for, a millisecond later. Rank
+// 1 says what rank 0 says, but never agrees on a number.
+class endless final : public ucg::exchange {
+public:
+    static constexpr unsigned most_rounds = 100'000;
+
+    rank_t rank() const noexcept override { return 0; }
+    rank_t size() const noexcept override { return 2; }
+    ucs_status_t begin(const void* own, void* all, std::size_t bytes) noexcept override {
+        for (rank_t i = 0; i < size(); ++i)
+            std::memcpy(static_cast<std::byte*>(all) + i * bytes, own, bytes);
+        constexpr std::uint32_t disagrees = 0;
+        if (round_++ != 0)
+            std::memcpy(static_cast<std::byte*>(all) + bytes, &disagrees, sizeof disagrees);
+        return UCS_OK;
+    }
+    ucs_status_t test() noexcept override {
+        test::virtual_time::now += ucs::time::millisecond;
+        return round_ < most_rounds ? UCS_OK : UCS_ERR_IO_ERROR;
+    }
+
+private:
+    unsigned round_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("joining: ranks that never agree, with rounds that need no wait, end at the deadline") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    auto context = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
+    REQUIRE(context);
+    const auto begin = ucs::time::now();
+    ucg::joining one(**context, std::make_unique<endless>(),
+                     ucg::joining::wish{0, 0, begin + ucs::time::second});
+    CHECK(one.advance() == UCS_INPROGRESS);  // others have their turn
+    CHECK(ucs::time::now() < begin + ucs::time::second / 10);
+    ucs_status_t status = UCS_INPROGRESS;
+    for (unsigned i = 0; i < endless::most_rounds && status == UCS_INPROGRESS; ++i)
+        status = one.advance();
+    CHECK(status == UCS_ERR_TIMED_OUT);
+    CHECK(log.count("was not made in time", ucs::log::level::error) == 1);
 }
