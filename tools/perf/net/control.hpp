@@ -79,6 +79,7 @@ private:
     void check_time(const waiting& how);
     [[nodiscard]] bool has_been_silent() noexcept;
     [[nodiscard]] frame read_frame(const waiting& how);
+    [[nodiscard]] frame read_wanted_frame(const waiting& how);
     [[nodiscard]] frame receive_one_of(const waiting& how, frame_type expected,
                                        std::optional<frame_type> or_else);
     void take_alive() noexcept;

@@ -1,6 +1,7 @@
 #include "tools/perf/net/control.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -124,6 +125,57 @@ TEST_CASE("signs of life do not fill the socket while nobody reads") {
     }
     pair.left->send(frame_type::barrier);
     CHECK(pair.right->receive(frame_type::barrier).content.empty());
+}
+
+namespace {
+
+// As many signs of life as the socket takes: what a peer that sends without pause has ready.
+void fill_with_signs_of_life(const control& from) {
+    std::vector<std::byte> frames;
+    const auto frame = pack_header({frame_type::alive, 0});
+    for (int i = 0; i < 1024; ++i)
+        frames.insert(frames.end(), frame.begin(), frame.end());
+    std::size_t sent = 0;
+    for (;;) {
+        const auto rest = std::span(frames).subspan(sent % frames.size());
+        const ssize_t count =
+            ::send(from.fd(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count < 0) break;
+        sent += static_cast<std::size_t>(count);
+    }
+    REQUIRE(sent > 4096 * frame.size());
+}
+
+bool has_unread(const control& at) {
+    int bytes = 0;
+    REQUIRE(::ioctl(at.fd(), FIONREAD, &bytes) == 0);
+    return bytes >= static_cast<int>(frame_header_size);
+}
+
+}  // namespace
+
+// A reader that first reads all that is there never ends where the peer goes on sending.
+TEST_CASE("signs of life without pause keep this side from no deadline and from no work") {
+    const pair_of_controls pair;
+    fill_with_signs_of_life(*pair.left);
+    SECTION("the first frame of a connection") {
+        CHECK_THROWS_WITH(
+            pair.right->receive_within(frame_type::hello, std::chrono::milliseconds(0)),
+            Catch::Contains("sent nothing over the control connection in time"));
+    }
+    SECTION("the last words") {
+        CHECK_FALSE(pair.right->last_words());
+    }
+    SECTION("silence") {
+        CHECK_FALSE(pair.right->is_silent());
+    }
+    SECTION("work that gives up") {
+        struct impatient final : idle_work {
+            void operator()() override { throw tools::failure("stopped"); }
+        } idle;
+        CHECK_THROWS_WITH(pair.right->barrier(idle), "stopped");
+    }
+    CHECK(has_unread(*pair.right));
 }
 
 TEST_CASE("what the peer reported counts more than a send that fails") {
