@@ -52,18 +52,31 @@ const installation& the_installation() {
     return found;
 }
 
-// Opens and reads the file; the reason why not, in words, or an empty text. A file that the program
-// names is taken from any owner, the default ones only from those who could change the library.
-std::string read_text(const std::string& path, bool named, std::string& text, bool& absent) {
+// A configuration file that was read, or the reason that it was not.
+struct configuration_file {
+    std::string text;
+    bool is_open = false;  // other users can read it
+    bool is_absent = false;
+    std::string why_not;  // in words; empty when it was read
+};
+
+// A file that the program names is taken from any owner, the default ones only from those who could
+// change the library.
+configuration_file read_text(const std::string& path, bool named) {
     const sys::opened_file file =
         named ? sys::open_for_reading(path, sys::file_trust::named_by_caller)
               : sys::open_for_reading(path, sys::file_trust::own, the_installation().installer);
-    absent = file.is_absent();
-    if (!file) return file.why_not;
+    configuration_file made;
+    made.is_absent = file.is_absent();
+    made.why_not = file.why_not;
+    if (!file) return made;
+    struct stat about {};
+    made.is_open =
+        ::fstat(file.fd.get(), &about) != 0 || (about.st_mode & (S_IRWXG | S_IRWXO)) != 0;
     sys::file_text read = sys::read_whole(file, max_file_size);
-    if (read.error != 0) return std::strerror(read.error);
-    text = std::move(read.text);
-    return {};
+    if (read.error != 0) made.why_not = std::strerror(read.error);
+    made.text = std::move(read.text);
+    return made;
 }
 
 // A folder without ucx.conf is in order, one that is not there is a slip of the pen.
@@ -115,26 +128,26 @@ source source::empty() {
 }
 
 ucs_status_t source::read_file(const std::string& path, bool required) {
-    std::string text;
-    bool absent = false;
-    if (const std::string why = read_text(path, required, text, absent); !why.empty()) {
+    const configuration_file file = read_text(path, required);
+    if (!file.why_not.empty()) {
         if (required) {
-            log::error(self, "cannot read the configuration file {}: {}", path, why);
-            return absent ? UCS_ERR_NO_ELEM : UCS_ERR_IO_ERROR;
+            log::error(self, "cannot read the configuration file {}: {}", path, file.why_not);
+            return file.is_absent ? UCS_ERR_NO_ELEM : UCS_ERR_IO_ERROR;
         }
-        if (!absent && first_time("unreadable " + path))
-            log::warn(self, "{} is left out: {}", path, why);
+        if (!file.is_absent && first_time("unreadable " + path))
+            log::warn(self, "{} is left out: {}", path, file.why_not);
         return UCS_OK;
     }
-    ini_content content = parse_ini(text, this_machine());
+    ini_content content = parse_ini(file.text, this_machine());
     if (content.bad_lines != 0 && first_time("malformed " + path)) {
         log::warn(self, "{}:{}: the line is not NAME=VALUE; {} such line(s) are left out", path,
                   content.first_bad_line, content.bad_lines);
     }
     for (auto& setting : content.settings) {
-        values_.insert_or_assign(std::move(setting.name),
-                                 text_value{std::move(setting.text), origin::file,
-                                            path + ":" + std::to_string(setting.line)});
+        values_.insert_or_assign(
+            std::move(setting.name),
+            text_value{std::move(setting.text), origin::file,
+                       path + ":" + std::to_string(setting.line), file.is_open});
     }
     return UCS_OK;
 }

@@ -68,6 +68,15 @@ result<std::optional<key>> load_job_key(const config::source& from) {
     auto options = config::load<job_key_settings>(from);
     if (!options) return options.status();
     if (!options->text.text.empty()) {
+        const config::text_value* const given = from.find("JOB_KEY");
+        if (given != nullptr && given->is_in_open_file) {
+            erase(std::as_writable_bytes(std::span(options->text.text)));
+            log::error(self,
+                       "{}: the job key stands in a file that other users can read; give the file "
+                       "mode 0600, or use UCX_JOB_KEY_FILE",
+                       given->where);
+            return UCS_ERR_INVALID_PARAM;
+        }
         const auto parsed = parse_job_key(options->text.text);
         erase(std::as_writable_bytes(std::span(options->text.text)));
         if (parsed) return std::optional(*parsed);

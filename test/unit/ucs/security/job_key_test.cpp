@@ -141,6 +141,27 @@ TEST_CASE("a file that others could read, replace or block on holds no key") {
     check_refused(foreign, "it belongs to user 1");
 }
 
+TEST_CASE("a key in a configuration file counts only if nobody else can read the file") {
+    const test::temp_dir folder;
+    const std::string line = std::string("JOB_KEY=") + good_text + "\n";
+    const auto load_from = [](const std::string& path) {
+        const auto settings = ucs::config::source::read("", path);
+        REQUIRE(settings.ok());
+        return load_job_key(*settings);
+    };
+    const auto closed = load_from(file_with(folder, line, 0600));
+    REQUIRE(closed.ok());
+    CHECK(closed->has_value());
+    for (const mode_t mode : {0640U, 0604U}) {
+        const test::log_capture log;
+        CHECK(load_from(file_with(folder, line, mode)).status() == UCS_ERR_INVALID_PARAM);
+        CHECK(log.size() == 1);
+        CHECK(log.count("that other users can read", ucs::log::level::error) == 1);
+    }
+    // Other settings may stand in such a file.
+    CHECK(load_from(file_with(folder, "TLS=tcp\n", 0644)).ok());
+}
+
 TEST_CASE("listing the options does not show the key") {
     const auto source = with("JOB_KEY", good_text);
     const std::string text = ucs::config::print(source, ucs::config::general_tables(), "title",
