@@ -573,6 +573,8 @@ private:
             const bool by_attempt = header.type == wireup_type::unpaired;
             header.receipt = ucp::wireup::make_receipt(
                 *shared_key_, uid, by_attempt ? header.ep : header.peer_ep_or_number);
+            if (header.type == wireup_type::refuse)
+                header.peer_ep_or_number ^= ucp::wireup::make_ep_mask(*shared_key_, header.receipt);
             header.proof = ucp::wireup::prove(*shared_key_, worker_->address(false), header, body);
         }
         std::memcpy(bytes.data(), &header, sizeof header);

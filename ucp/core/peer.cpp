@@ -58,8 +58,10 @@ void peer::seal(wire::wireup_header& header, std::span<const std::byte> body) no
     const ucs::security::key* const shared = shared_key();
     if (shared == nullptr) return;
     const auto bits = static_cast<std::uint8_t>(header.type) & ~(wire::no_room | wire::over_pair);
-    if (wireup::can_be_refused(static_cast<wire::wireup_type>(bits)))
+    const auto type = static_cast<wire::wireup_type>(bits);
+    if (wireup::can_be_refused(type))
         header.receipt = wireup::make_receipt(*shared, header.uid, header.ep);
+    if (wireup::connects(type)) header.ep ^= wireup::make_ep_mask(*shared, header.receipt);
     header.proof = wireup::prove(*shared, packed_, header, body);
 }
 

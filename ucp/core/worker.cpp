@@ -582,7 +582,8 @@ std::uint64_t worker::renew_ep_id(std::uint64_t id) noexcept {
     return renewed;
 }
 
-ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte> address) {
+ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
+                   std::span<const std::byte> address) {
     const auto parsed = address::parse(address, &rejected_);
     if (!parsed) return nullptr;
     if (parsed->uid() != request.uid) {
@@ -606,7 +607,7 @@ ep* worker::accept(const wire::wireup_header& request, std::span<const std::byte
         request.peer_ep_or_number ^ (request.uid == uid_ || is_apart ? std::uint64_t{1} : 0);
     peer* from = &intern_asking(parsed->identity, address);
     const peer_use kept(*from);
-    ep* mine = from->find_for_request(number, request.ep);
+    ep* mine = from->find_for_request(number, remote_ep);
     if (mine == nullptr) {
         if (!may_have_one_more(*from)) {
             refuse(evidence::proof, request, address, wire::end_reason::too_many);

@@ -153,7 +153,9 @@ public:
     [[nodiscard]] std::uint64_t renew_ep_id(std::uint64_t id) noexcept;
     [[nodiscard]] wireup::request_order& requests_in_order() noexcept { return request_order_; }
     // The endpoint that belongs to the peer's request; made when there is none yet.
-    ep* accept(const wire::wireup_header& request, std::span<const std::byte> address);
+    // `remote_ep`: the number of the peer's endpoint, which the request hides.
+    ep* accept(const wire::wireup_header& request, std::uint64_t remote_ep,
+               std::span<const std::byte> address);
     // Tells the sender of a request, reply or bind that its endpoint has no other half here, and of
     // a question that the worker is not here. The sender may be anybody, so that few senders are
     // refused at once; the others ask again (worker_refusals.cpp).

@@ -38,7 +38,6 @@ bool worker::bind(ep& client, const wire::wireup_header& said, std::span<const s
         return false;
     }
     client.bind(*to);
-    client.set_remote_id(said.ep);
     return true;
 }
 

@@ -34,10 +34,6 @@ bool starts_connection(wireup_type type) {
     return type == wireup_type::request || type == wireup_type::bind || type == wireup_type::pair;
 }
 
-bool connects(wireup_type type) {
-    return type == wireup_type::request || type == wireup_type::reply || type == wireup_type::bind;
-}
-
 wireup_type with_flag(wireup_type type, std::uint8_t flag, bool set) {
     return set ? static_cast<wireup_type>(static_cast<std::uint8_t>(type) | flag) : type;
 }
@@ -48,8 +44,9 @@ bool take_flag(wireup_type& type, std::uint8_t flag) {
     return (said & flag) != 0;
 }
 
-// Facts about a proven message that its header does not hold.
+// Facts about a proven message that its header does not show.
 struct arrival_facts {
+    std::uint64_t ep = 0;                  // the sender's
     bool full = false;                     // the sender has no room for more than it has asked for
     ucs::sys::process_identity process{};  // that sent it, as the kernel says; none: not known
     std::uint64_t connection = 0;  // by which it came, see uct::iface::connection_of; 0: not known
@@ -100,9 +97,9 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
                 const arrival_facts& facts) {
-    ep* accepted = owner.accept(header, address);
+    ep* accepted = owner.accept(header, facts.ep, address);
     if (accepted == nullptr) return;
-    accepted->set_remote_id(header.ep);
+    accepted->set_remote_id(facts.ep);
     note(*accepted, facts);
     accepted->handle(event::request);
 }
@@ -112,19 +109,6 @@ void on_request(worker& owner, const wireup_header& header, std::span<const std:
 bool expects(const ep& asked, std::uint64_t uid) {
     const cm::ep_part* part = asked.by_socket();
     return asked.remote().uid() == uid && (part == nullptr || !part->waits_for_bind());
-}
-
-// An answer must come from the worker that the endpoint belongs to.
-ep* addressed(worker& owner, const wireup_header& header) {
-    ep* found = owner.find_ep(header.peer_ep_or_number);
-    if (found == nullptr || !expects(*found, header.uid)) {
-        ucs::log::debug(wireup_log,
-                        "a connection message of worker {:x} for an endpoint that is "
-                        "gone was dropped",
-                        header.uid);
-        return nullptr;
-    }
-    return found;
 }
 
 // The end of an endpoint that is not, or not any more, the other half of this one.
@@ -141,14 +125,17 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
                        part->token() == wire::number_in_pad(header) && client->failure() == UCS_OK;
     // Asked again over another lane, or for the first time.
     const bool again = part != nullptr && part->which() == cm::ep_part::half::client &&
-                       expects(*client, header.uid) && client->remote_id() == header.ep;
+                       expects(*client, header.uid) && client->remote_id() == facts.ep;
     // A client that closes tells the server. One that failed may have told nothing that reached it.
     if (!waits && again && !is_over(client->connection())) return;
     if (!waits || (!part->waits_for_bind() && !again)) {
         owner.refuse(worker::evidence::proof, header, address);
         return;
     }
-    if (!again && !owner.bind(*client, header, address)) return;
+    if (!again) {
+        if (!owner.bind(*client, header, address)) return;
+        client->set_remote_id(facts.ep);
+    }
     note(*client, facts);
     client->handle(event::request);
 }
@@ -172,19 +159,18 @@ bool is_at_claimed_address(worker& owner, ep& served, const wireup_header& heade
     return false;
 }
 
-void on_reply(worker& owner, const wireup_header& header, std::span<const std::byte> address,
-              const arrival_facts& facts) {
-    ep* answered = addressed(owner, header);
+void on_reply(worker& owner, ep* answered, const wireup_header& header,
+              std::span<const std::byte> address, const arrival_facts& facts) {
     const bool gone = answered == nullptr || is_over(answered->connection());
     const bool known = !gone && is_established(answered->connection());
-    if (gone || (known && answered->remote_id() != header.ep)) {
+    if (gone || (known && answered->remote_id() != facts.ep)) {
         // Our request outlived its connection, or a repeated one came after the peer had closed
         // its end: the endpoint that it made has no other half.
         owner.refuse(worker::evidence::proof, header, address);
         return;
     }
     if (answered->connection() == state::requested || answered->connection() == state::abandoned) {
-        answered->set_remote_id(header.ep);
+        answered->set_remote_id(facts.ep);
     }
     if (!is_at_claimed_address(owner, *answered, header, address)) return;
     note(*answered, facts);
@@ -260,10 +246,11 @@ void on_pair_message(worker& owner, peer* from, const wireup_header& header,
 // The verdict on who made a message, found without changing anything.
 enum class origin : std::uint8_t { proven, forged, unknown };
 
-// Holds the verdict, and the sender's peer object that is in use, or nullptr.
 struct judgement {
     origin verdict = origin::unknown;
-    peer* from = nullptr;
+    peer* from = nullptr;       // the sender's peer object that is in use
+    ep* about = nullptr;        // the endpoint here that the message names, if it is the sender's
+    std::uint64_t ep_mask = 0;  // hides the number of the sender's endpoint
 };
 
 // The sender may have been given either of the worker's addresses.
@@ -282,12 +269,45 @@ origin judge(bool proven) noexcept {
     return proven ? origin::proven : origin::forged;
 }
 
+// The verdict on a message under this key, if there is one.
+judgement judge_by_key(const worker& owner, const ucs::security::key* shared,
+                       const wireup_header& header, const wireup_header& sent,
+                       std::span<const std::byte> body) {
+    if (shared == nullptr || !is_proven_to(owner, *shared, sent, body)) return {origin::forged};
+    judgement proven{origin::proven};
+    if (connects(header.type)) proven.ep_mask = make_ep_mask(*shared, header.receipt);
+    return proven;
+}
+
+judgement judge_by_key(peer& sender, const wireup_header& header, const wireup_header& sent,
+                       std::span<const std::byte> body) {
+    judgement judged = judge_by_key(sender.owner(), sender.shared_key(), header, sent, body);
+    judged.from = &sender;
+    return judged;
+}
+
 // The endpoint or the attempt that is refused was told to the sender by a receipt.
-origin judge_receipt(peer& asked, const wireup_header& header, std::uint64_t number) {
-    const ucs::security::key* const shared = asked.shared_key();
-    if (shared == nullptr) return origin::forged;
-    const auto expected = make_receipt(*shared, asked.owner().uid(), number);
-    return judge(ucs::security::same_tag(expected, header.receipt));
+bool holds_receipt(const wireup_header& header, const ucs::security::key& shared,
+                   const worker& asking, std::uint64_t number) {
+    return ucs::security::same_tag(make_receipt(shared, asking.uid(), number), header.receipt);
+}
+
+// The number of the endpoint is hidden as in the message that is refused, by the key of this worker
+// and of the one that it asked.
+judgement judge_refusal(worker& owner, const wireup_header& header) {
+    ep* refused = nullptr;
+    bool has_any = false;
+    peer* const asked = owner.find_peer_if(header.uid, [&](peer& each) {
+        has_any = true;
+        const ucs::security::key* const shared = each.shared_key();
+        if (shared == nullptr) return false;
+        const std::uint64_t id = header.peer_ep_or_number ^ make_ep_mask(*shared, header.receipt);
+        refused = owner.find_ep(id);
+        return refused != nullptr && &refused->remote() == &each &&
+               holds_receipt(header, *shared, owner, id);
+    });
+    if (asked != nullptr) return {origin::proven, asked, refused};
+    return {has_any ? origin::forged : origin::unknown};
 }
 
 // About lanes in pairs, and without an address: the sender is known by the attempt, or else one of
@@ -298,8 +318,9 @@ judgement judge_of_attempt(worker& owner, const wireup_header& header, const wir
         header.type == wireup_type::unpaired &&
         header.peer_ep_or_number == static_cast<std::uint64_t>(wire::unpaired_reason::not_here);
     const auto judge_by_key_of = [&](peer& each) {
-        return is_refusal ? judge_receipt(each, header, header.ep)
-                          : judge(proves(each, sent, body));
+        if (!is_refusal) return judge(proves(each, sent, body));
+        const ucs::security::key* const shared = each.shared_key();
+        return judge(shared != nullptr && holds_receipt(header, *shared, owner, header.ep));
     };
     peer* known = owner.find_peer_if(
         header.uid, [&](const peer& each) { return each.knows_attempt(header.ep); });
@@ -325,14 +346,14 @@ judgement judge_by_address(worker& owner, const wireup_header& header, const wir
     const auto identity = address::identity_in(*packed);
     if (identity && address::uid_of(*identity) == header.uid) {
         peer* const known = owner.find_peer(*identity, *packed);
-        if (known != nullptr) return {judge(proves(*known, sent, body)), known};
+        if (known != nullptr) return judge_by_key(*known, header, sent, body);
         const auto shared = owner.agree(*identity);
-        return {judge(shared && is_proven_to(owner, *shared, sent, body))};
+        return judge_by_key(owner, shared ? &*shared : nullptr, header, sent, body);
     }
     // A worker that is known may send the wrong address, which its receiver is told.
     peer* const known =
         owner.find_peer_if(header.uid, [&](peer& each) { return proves(each, sent, body); });
-    if (known != nullptr) return {origin::proven, known};
+    if (known != nullptr) return judge_by_key(*known, header, sent, body);
     const auto theirs = address::parse(*packed, &owner.rejected());
     return {theirs ? origin::forged : origin::unknown};  // parse() has logged why
 }
@@ -340,17 +361,13 @@ judgement judge_by_address(worker& owner, const wireup_header& header, const wir
 // `header` without flags, `sent` as it came.
 judgement origin_of(worker& owner, const wireup_header& header, const wireup_header& sent,
                     std::span<const std::byte> body) {
-    ep* const meant = named(owner, header);
     switch (header.type) {
         case wireup_type::refuse:
-            if (meant == nullptr) return {};
-            return {judge_receipt(meant->remote(), header, meant->id()), &meant->remote()};
-        case wireup_type::reply:
-        case wireup_type::close:
-        case wireup_type::failed:
-            if (meant != nullptr && owner.is_known(meant->remote()))
-                return {judge(proves(meant->remote(), sent, body)), &meant->remote()};
-            break;
+            return judge_refusal(owner, header);
+        case wireup_type::request:
+        case wireup_type::bind:
+        case wireup_type::pair:
+            return judge_by_address(owner, header, sent, body);
         case wireup_type::paired:
         case wireup_type::unpaired:
         case wireup_type::joined:
@@ -358,9 +375,16 @@ judgement origin_of(worker& owner, const wireup_header& header, const wireup_hea
         default:
             break;
     }
-    if (can_be_refused(header.type)) return judge_by_address(owner, header, sent, body);
-    if (meant != nullptr) return {judge(proves(meant->remote(), sent, body))};
-    return {};
+    ep* const about = named(owner, header);
+    const bool is_of_known = about != nullptr && owner.is_known(about->remote());
+    judgement judged;
+    if (header.type == wireup_type::reply && !is_of_known) {
+        judged = judge_by_address(owner, header, sent, body);
+    } else if (about != nullptr) {
+        judged = judge_by_key(about->remote(), header, sent, body);
+    }
+    judged.about = about;
+    return judged;
 }
 
 // An endpoint that is ready sends over the lanes that there are, so what makes it ready has to have
@@ -430,6 +454,7 @@ void on_message(void* arg, uct::peer_bytes message) {
         return;
     }
     // Lanes are known to their interfaces as long as they exist.
+    facts.ep = header.ep ^ judged.ep_mask;
     facts.process = sender_process(owner, message);
     facts.connection = owner.connection_of(message);
     if (judged.from != nullptr && starts_connection(header.type))
@@ -440,7 +465,7 @@ void on_message(void* arg, uct::peer_bytes message) {
         return;
     }
     if (header.type == wireup_type::reply) {
-        on_reply(owner, header, body, facts);
+        on_reply(owner, judged.about, header, body, facts);
         return;
     }
     if (header.type == wireup_type::bind) {
@@ -451,8 +476,8 @@ void on_message(void* arg, uct::peer_bytes message) {
         on_pair_message(owner, judged.from, header, body);
         return;
     }
-    ep* to = addressed(owner, header);
-    if (to == nullptr || is_of_another(*to, header)) return;
+    ep* const to = judged.about;
+    if (is_of_another(*to, header)) return;
     switch (header.type) {
         case wireup_type::close:
             to->handle(event::peer_close);

@@ -1,5 +1,7 @@
 #include "ucp/wireup/proof.hpp"
 
+#include <cstring>
+
 namespace ucp::wireup {
 
 ucs::security::tag prove(const ucs::security::key& shared, std::span<const std::byte> reached,
@@ -23,6 +25,15 @@ ucs::security::tag make_receipt(const ucs::security::key& shared, std::uint64_t 
     return ucs::security::authenticate(
         shared,
         {ucs::security::bytes_of("hawser connection receipt"), std::as_bytes(std::span(numbers))});
+}
+
+std::uint64_t make_ep_mask(const ucs::security::key& shared,
+                           const ucs::security::tag& receipt) noexcept {
+    const ucs::security::tag drawn = ucs::security::authenticate(
+        shared, {ucs::security::bytes_of("hawser endpoint number"), receipt});
+    std::uint64_t mask = 0;
+    std::memcpy(&mask, drawn.data(), sizeof mask);
+    return mask;
 }
 
 }  // namespace ucp::wireup

@@ -13,6 +13,10 @@
 // refuse what comes for it. It returns the receipt that the message holds, which only its receiver
 // has seen.
 //
+// A message that connects hides the number of the sender's endpoint by the same key. An address
+// with the key of another worker may lead it to somebody else, who would send to the endpoint as
+// that worker. Whoever refuses the message returns the number as it came, hidden.
+//
 // A message may be repeated, by its sender or by somebody on the way: the second one changes
 // nothing, because the ids of endpoints and attempts in it are used once, and requests are numbered
 // (ucp/wireup/request_order.hpp).
@@ -38,10 +42,20 @@ namespace ucp::wireup {
 [[nodiscard]] ucs::security::tag make_receipt(const ucs::security::key& shared, std::uint64_t from,
                                               std::uint64_t number) noexcept;
 
+// Messages with this receipt show the number of the sender's endpoint only behind this mask, which
+// is added to it bit by bit. Pure.
+[[nodiscard]] std::uint64_t make_ep_mask(const ucs::security::key& shared,
+                                         const ucs::security::tag& receipt) noexcept;
+
+// Returns whether messages of this type connect endpoints, and so hide the sender's.
+[[nodiscard]] constexpr bool connects(wire::wireup_type type) noexcept {
+    using enum wire::wireup_type;
+    return type == request || type == reply || type == bind;
+}
+
 // Returns whether messages of this type hold a receipt.
 [[nodiscard]] constexpr bool can_be_refused(wire::wireup_type type) noexcept {
-    using enum wire::wireup_type;
-    return type == request || type == reply || type == bind || type == pair;
+    return connects(type) || type == wire::wireup_type::pair;
 }
 
 }  // namespace ucp::wireup

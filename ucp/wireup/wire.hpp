@@ -31,6 +31,9 @@
 // The highest bit of the type (`no_room`) tells that the sender stores as many messages as it may:
 // the receiver announces its own to it until it has asked and was answered, see ucp/eager/wire.hpp.
 //
+// Request, reply and bind hide the sender's endpoint id behind a mask that only the two workers can
+// compute, and refuse holds it as it came (make_ep_mask in ucp/wireup/proof.hpp).
+//
 // All of them end their header with two fields of 16 bytes, see ucp/wireup/proof.hpp:
 //   receipt  of request, reply, bind and pair: the receiver returns it where it refuses them
 //            (`refuse`, and `unpaired` because the worker is not here). Otherwise 0

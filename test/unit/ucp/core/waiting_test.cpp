@@ -33,7 +33,10 @@ public:
         } while (reader_.progress() > 0);
     }
     [[nodiscard]] std::vector<wireup_header> connection_messages() const {
-        return reader_.received<wireup_header>(wire::wireup);
+        std::vector<wireup_header> all = reader_.received<wireup_header>(wire::wireup);
+        for (wireup_header& each : all)
+            each = sender.unmasked(each);
+        return all;
     }
     [[nodiscard]] std::size_t answers() const {
         return reader_.received<wire::room_header>(wire::room_answer).size();

@@ -94,6 +94,16 @@ void raw_peer::reach(const ucp::worker& to) {
     REQUIRE(shared_);
 }
 
+ucp::wire::wireup_header raw_peer::unmasked(ucp::wire::wireup_header header) const {
+    if (!shared_) return header;
+    const auto type = static_cast<ucp::wire::wireup_type>(
+        static_cast<std::uint8_t>(header.type) & ~(ucp::wire::no_room | ucp::wire::over_pair));
+    const std::uint64_t mask = ucp::wireup::make_ep_mask(*shared_, header.receipt);
+    if (ucp::wireup::connects(type)) header.ep ^= mask;
+    if (type == ucp::wire::wireup_type::refuse) header.peer_ep_or_number ^= mask;
+    return header;
+}
+
 ucp::wire::wireup_header raw_peer::sealed(ucp::wire::wireup_header header,
                                           const std::vector<std::byte>& body) const {
     const bool is_request = (static_cast<std::uint8_t>(header.type) & 0x3f) ==
@@ -102,6 +112,7 @@ ucp::wire::wireup_header raw_peer::sealed(ucp::wire::wireup_header header,
         ucp::wire::put_into_pad(header, ++requests_);
     if (header.receipt == ucs::security::tag{})
         header.receipt = ucp::wireup::make_receipt(*shared_, header.uid, header.ep);
+    header = unmasked(header);
     header.proof = ucp::wireup::prove(*shared_, reached_, header, body);
     return header;
 }

@@ -52,14 +52,25 @@ public:
                        const std::vector<std::byte>& body = {}) {
         send_raw(*lane_, ucp::wire::wireup, &header, sizeof header, body);
     }
-    // Adds receipt and proof, and a new number to a request; a header that holds a receipt or a
-    // number keeps it.
+    // Adds receipt and proof, and a new number to a request, and hides the numbers of endpoints as
+    // workers do; a header that holds a receipt or a number keeps it.
     [[nodiscard]] ucp::wire::wireup_header sealed(ucp::wire::wireup_header header,
                                                   const std::vector<std::byte>& body) const;
     [[nodiscard]] const ucs::security::key_pair& keys() const noexcept { return keys_; }
+    // The header as its sender meant it: numbers of endpoints are hidden by its key and this one's.
+    // Hides those of a header that shows them.
+    [[nodiscard]] ucp::wire::wireup_header unmasked(ucp::wire::wireup_header header) const;
     // Messages of an id that came so far, their headers only.
     template<class Header>
     [[nodiscard]] std::vector<Header> received(uct::am_id id) const {
+        std::vector<Header> list = received_as_they_are<Header>(id);
+        if constexpr (std::is_same_v<Header, ucp::wire::wireup_header>)
+            for (Header& each : list)
+                each = unmasked(each);
+        return list;
+    }
+    template<class Header>
+    [[nodiscard]] std::vector<Header> received_as_they_are(uct::am_id id) const {
         std::vector<Header> list;
         for (const auto& [kind, bytes] : inbox_) {
             if (kind != id || bytes.size() < sizeof(Header)) continue;

@@ -47,8 +47,10 @@ public:
         iface_->set_am_handler(wire::wireup,
                                {.deliver =
                                     [](void* arg, void* data, std::size_t) {
-                                        auto& list = static_cast<raw_half*>(arg)->heard_;
-                                        std::memcpy(&list.emplace_back(), data, sizeof list[0]);
+                                        auto& self = *static_cast<raw_half*>(arg);
+                                        wireup_header header;
+                                        std::memcpy(&header, data, sizeof header);
+                                        self.heard_.push_back(self.whole_.unmasked(header));
                                     },
                                 .arg = this});
     }

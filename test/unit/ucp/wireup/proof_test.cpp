@@ -189,7 +189,7 @@ TEST_CASE("a request that comes again after its endpoint has ended takes none th
         request(1000 + i, 1 + i);
         wireup_header reply;
         std::memcpy(&reply, in.peer.last_received().data(), sizeof reply);
-        end_of(wireup_type::close, 1000 + i, reply.ep);
+        end_of(wireup_type::close, 1000 + i, in.peer.unmasked(reply).ep);
     }
     in.close_by_force();
     in.settle();
@@ -478,11 +478,15 @@ TEST_CASE("a worker that is not the wanted one refuses by the receipt, and by no
     const test::log_capture log;
     // No receipt, or that of another endpoint.
     if (other) refusal.receipt = in.peer.received<wireup_header>(wire::wireup).front().receipt;
-    in.peer.send_as_it_is(refusal);
+    in.peer.send_as_it_is(in.peer.unmasked(refusal));
     in.settle();
     in.check_untouched(before);
     refusal.receipt = in.request.receipt;
+    // The worker that refuses cannot see the number of the endpoint.
     in.peer.send_as_it_is(refusal);
+    in.settle();
+    in.check_untouched(before);
+    in.peer.send_as_it_is(in.peer.unmasked(refusal));
     in.settle();
     CHECK(in.asking().failure() == UCS_ERR_UNREACHABLE);
     CHECK(in.ep().failure() == UCS_OK);
