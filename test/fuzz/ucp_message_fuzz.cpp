@@ -550,7 +550,7 @@ private:
         hole().inject(id, bytes);
     }
 
-    // A connection message, with a good address behind it, and mostly with a good proof.
+    // A connection message, mostly with a good address behind it, and mostly with a good proof.
     void wireup() {
         using ucp::wire::wireup_header;
         using ucp::wire::wireup_type;
@@ -566,6 +566,7 @@ private:
         std::vector<std::byte> body;
         if (header.type == wireup_type::pair) body.push_back(std::byte{0});  // no lanes
         body.insert(body.end(), address_.begin(), address_.end());
+        if (input_.byte() % 8 == 1) patch(body);
         // A request that comes again is dropped early.
         if (header.type == wireup_type::request) ucp::wire::put_into_pad(header, ++requests_);
         const bool is_forged = (how & 0x80) != 0;

@@ -74,8 +74,12 @@ struct worker_address {
 [[nodiscard]] std::optional<ucs::security::public_key> identity_in(
     std::span<const std::byte> packed) noexcept;
 
-// Length of the packed address that begins at `packed`, by the same rules as parse, without
+// Length of the packed address at the beginning of `bytes`, by the same rules as parse, without
 // reading its entries.
+[[nodiscard]] ucs::result<std::size_t> packed_length(std::span<const std::byte> bytes,
+                                                     ucs::log::throttle* to = nullptr);
+// The same where only the beginning is known (ucp_ep_create): reads at most the length that the
+// header claims, so the address must not come from a peer.
 [[nodiscard]] ucs::result<std::size_t> packed_length(const void* packed);
 
 }  // namespace ucp::address

@@ -202,11 +202,14 @@ ucs::result<worker_address> parse(std::span<const std::byte> bytes, ucs::log::th
     return parse_some(bytes.data(), bytes.size(), to);
 }
 
-ucs::result<std::size_t> packed_length(const void* packed) {
-    const ucs::result<view> found =
-        delimit(static_cast<const std::byte*>(packed), max_packed_size, nullptr);
+ucs::result<std::size_t> packed_length(std::span<const std::byte> bytes, ucs::log::throttle* to) {
+    const ucs::result<view> found = delimit(bytes.data(), bytes.size(), to);
     if (!found.ok()) return found.status();
     return (*found).size();
+}
+
+ucs::result<std::size_t> packed_length(const void* packed) {
+    return packed_length(view(static_cast<const std::byte*>(packed), max_packed_size));
 }
 
 }  // namespace ucp::address

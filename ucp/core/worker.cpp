@@ -462,7 +462,7 @@ peer& worker::intern(const ucs::security::public_key& identity, peer::source fro
                      std::span<const std::byte> packed) {
     peer* known = find_peer(identity, packed);
     if (known == nullptr) {
-        const auto address = packed.first(*address::packed_length(packed.data()));
+        const auto address = packed.first(*address::packed_length(packed));
         const auto made = peers_.emplace(
             address::uid_of(identity),
             std::make_unique<peer>(*this, identity, from,
@@ -471,7 +471,7 @@ peer& worker::intern(const ucs::security::public_key& identity, peer::source fro
     } else if (from == peer::source::claimed) {
         return *known;
     } else if (!known->is_claimed()) {
-        known->readdress(packed.first(*address::packed_length(packed.data())));
+        known->readdress(packed.first(*address::packed_length(packed)));
         return *known;
     }
     if (from == peer::source::claimed) return *known;

@@ -408,15 +408,20 @@ void refuse_unproven(worker& owner, const wireup_header& header, std::span<const
 }
 
 // The lanes to the sender are made anew if an address with its key led them to somebody else.
-void correct_address(peer& sender, const wireup_header& header, std::span<const std::byte> body) {
+// Returns whether its own address is one; if not, one line has said so.
+bool correct_address(peer& sender, const wireup_header& header, std::span<const std::byte> body) {
+    ucs::log::throttle& rejected = sender.owner().rejected();
     const auto address = address_in(header.type, body);
-    if (!address || address::identity_in(*address) != sender.identity()) return;
-    if (!sender.readdress(address->first(*address::packed_length(address->data())))) return;
-    sender.owner().rejected().warn(
-        wireup_log,
-        "worker {:x} has another address than the program was given: its "
-        "own address is used",
-        header.uid);
+    if (!address || address::identity_in(*address) != sender.identity()) return true;
+    const auto length = address::packed_length(*address, &rejected);
+    if (!length) return false;
+    if (sender.readdress(address->first(*length))) {
+        rejected.warn(wireup_log,
+                      "worker {:x} has another address than the program was given: its own address "
+                      "is used",
+                      header.uid);
+    }
+    return true;
 }
 
 bool is_believed(worker& owner, const wireup_header& header, origin from) {
@@ -457,8 +462,9 @@ void on_message(void* arg, uct::peer_bytes message) {
     facts.ep = header.ep ^ judged.ep_mask;
     facts.process = sender_process(owner, message);
     facts.connection = owner.connection_of(message);
-    if (judged.from != nullptr && starts_connection(header.type))
-        correct_address(*judged.from, header, body);
+    if (judged.from != nullptr && starts_connection(header.type) &&
+        !correct_address(*judged.from, header, body))
+        return;
     if (connects(header.type) && is_of_other_lanes(judged.from, header, over_pair)) return;
     if (header.type == wireup_type::request) {
         on_request(owner, header, body, facts);

@@ -6,6 +6,8 @@
 
 #include "test/support/log_capture.hpp"
 #include "test/unit/ucp/support/raw_peer.hpp"
+#include "ucp/address/address.hpp"
+#include "ucp/address/wire.hpp"
 #include "ucp/capi/handles.hpp"
 #include "ucp/wireup/pair_wire.hpp"
 
@@ -467,6 +469,46 @@ TEST_CASE("every byte of a reply is under its proof, and none may be missing") {
     in.check_untouched(before);
     send(whole);
     CHECK(in.asking().connection() == state::ready);
+}
+
+namespace {
+
+// Addresses with the right public key that are damaged otherwise.
+std::vector<std::vector<std::byte>> damaged_forms(const std::vector<std::byte>& address) {
+    constexpr std::size_t up_to_key = ucp::address::wire::header_size + 32;
+    std::vector<std::vector<std::byte>> forms(3, address);
+    std::fill_n(forms[0].begin(), ucp::address::wire::header_size, std::byte{0});
+    forms[0].resize(up_to_key);
+    forms[1].back() ^= std::byte{1};
+    // The header claims more than there is.
+    forms[2].resize(up_to_key);
+    forms[2][ucp::address::wire::length_at] = std::byte{0};
+    forms[2][ucp::address::wire::length_at + 1] = std::byte{4};
+    forms[2][ucp::address::wire::check_at] =
+        std::byte{ucp::address::wire::header_check(std::span<const std::byte>(forms[2]))};
+    return forms;
+}
+
+}  // namespace
+
+TEST_CASE("a proven message with a damaged address is dropped") {
+    const auto type = GENERATE(wireup_type::request, wireup_type::bind, wireup_type::pair);
+    const auto form = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{2});
+    asking_world in;
+    const std::vector<std::byte> address = damaged_forms(in.peer.address())[form];
+    const std::vector<std::byte> body =
+        type == wireup_type::pair ? ucp::wireup::pack(ucp::wireup::pair_question{{}, address})
+                                  : address;
+    wireup_header header = in.to_ready(type);
+    header.ep = 99;
+    header.peer_ep_or_number = 7;
+    const std::size_t before = in.said();
+    const test::log_capture log;
+    in.peer.send(wire::wireup, header, body);
+    in.settle();
+    INFO(log.text());
+    in.check_untouched(before);
+    CHECK(log.count("", ucs::log::level::warn) <= 1);
 }
 
 TEST_CASE("a worker that is not the wanted one refuses by the receipt, and by no other") {
