@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "tools/common/failure.hpp"
+#include "ucp/mem/wire.hpp"
 
 namespace tools::perf {
 namespace {
@@ -76,7 +78,11 @@ void remote_window::exchange() {
            ucp_tag_recv_nbx(on_.worker, &theirs, sizeof theirs, tag, every_bit, &none));
     finish("ucp_tag_send_nbx", sending);
     remote_ = theirs.address;
-    require_ok(ucp_ep_rkey_unpack(on_.ep, theirs.key.data(), &key_), "ucp_ep_rkey_unpack");
+    // The library reads as many bytes as the key says that it has, whatever the peer sent.
+    if (theirs.key_length > theirs.key.size()) throw failure("the peer sent a malformed key");
+    std::array<std::byte, ucp::mem::wire::longest> key{};
+    std::copy_n(theirs.key.begin(), theirs.key_length, key.begin());
+    require_ok(ucp_ep_rkey_unpack(on_.ep, key.data(), &key_), "ucp_ep_rkey_unpack");
 }
 
 void remote_window::finish(const char* call, ucs_status_ptr_t started) {
