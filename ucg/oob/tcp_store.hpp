@@ -43,7 +43,8 @@ public:
 private:
     struct publication {
         std::map<rank_t, block> blocks;
-        std::set<rank_t> done;  // those who ask no more
+        std::set<rank_t> done;  // ranks that have withdrawn it
+        rank_t asking = 0;      // how many ranks have neither withdrawn it nor left
     };
     using publications = std::map<std::uint64_t, publication>;
     publications::iterator close_if_done(publications::iterator which) noexcept;

@@ -1,6 +1,8 @@
 // What rank 0 keeps for others.
 #include "ucg/oob/tcp_store.hpp"
 
+#include <malloc.h>
+
 #include <catch2/catch.hpp>
 #include <vector>
 
@@ -48,4 +50,34 @@ TEST_CASE("store: a rank may keep so much, and withdrawing gives it back") {
     store.withdraw(3, 0);
     CHECK(store.put(number, 0, big));
     CHECK_FALSE(store.put(number + 1, 0, big));
+}
+
+TEST_CASE("store: a rank that withdraws a number and leaves is one rank") {
+    tcp_store store(3);
+    REQUIRE(store.put(7, 0, some));
+    store.withdraw(7, 1);
+    store.leave(1);
+    store.leave(1);
+    store.withdraw(7, 1);
+    CHECK(store.is_open(7));
+    store.withdraw(7, 2);
+    CHECK(store.is_open(7));
+    store.withdraw(7, 0);
+    CHECK_FALSE(store.is_open(7));
+}
+
+TEST_CASE("store: ranks that leave make no publication longer") {
+    constexpr ucg::oob::rank_t ranks = 100;
+    constexpr std::uint64_t publications = 10'000;
+    tcp_store store(ranks);
+    for (std::uint64_t number = 0; number < publications; ++number)
+        REQUIRE(store.put(number, 1, some));
+    const std::size_t before = ::mallinfo2().uordblks;  // a sanitizer's memory counts nothing
+    for (ucg::oob::rank_t rank = 2; rank < ranks; ++rank)
+        store.leave(rank);
+    CHECK(::mallinfo2().uordblks - before < 64 * 1024);
+    store.leave(1);
+    CHECK(store.is_open(0));
+    store.withdraw(0, 0);
+    CHECK_FALSE(store.is_open(0));
 }
