@@ -4,6 +4,7 @@
 
 #include "ucg/core/context.hpp"
 #include "ucg/core/log.hpp"
+#include "ucp/address/address.hpp"
 #include "ucs/security/key.hpp"
 #include "ucs/sys/uuid.hpp"
 
@@ -12,7 +13,6 @@ namespace {
 
 using schedule::rank_t;
 
-constexpr std::size_t longest_address = 1 << 20;
 constexpr std::uint32_t most_siblings = 63;
 
 }  // namespace
@@ -201,7 +201,7 @@ void joining::find_addresses() {
         return;
     }
     auto address = context_.address();
-    if (address && address->size() <= longest_address)
+    if (address && address->size() <= ucp::address::max_packed_size)
         address_ = std::move(*address);
     else
         own_failure_ = address ? UCS_ERR_EXCEEDS_LIMIT : address.status();
@@ -346,8 +346,14 @@ ucs_status_t joining::hear_how() {
         return say_how();
     }
     made_.id = proposal_;
-    longest_ = std::ranges::max(ways_, {}, &how::address_length).address_length;
-    if (longest_ > longest_address) return UCS_ERR_IO_ERROR;
+    const auto longest = std::ranges::max_element(ways_, {}, &how::address_length);
+    longest_ = longest->address_length;
+    if (longest_ > ucp::address::max_packed_size) {
+        ucs::log::error(core_log,
+                        "the group cannot be made: rank {} of {} announces an address of {} bytes",
+                        longest - ways_.begin(), ways_.size(), longest_);
+        return UCS_ERR_IO_ERROR;
+    }
     if (longest_ == 0 || look_up_addresses()) return find_neighbours();
     return say_address();
 }

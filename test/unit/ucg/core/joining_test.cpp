@@ -286,3 +286,24 @@ TEST_CASE("joining: ranks that never agree, with rounds that need no wait, end a
     CHECK(status == UCS_ERR_TIMED_OUT);
     CHECK(log.count("was not made in time", ucs::log::level::error) == 1);
 }
+
+// All ranks would make room for as long an address of each rank.
+TEST_CASE("joining: a rank that announces a longer address than there are ends the group") {
+    const test::log_capture log;
+    joiners in(2);
+    rounds said;
+    std::vector<std::unique_ptr<ucg::joining>> all;
+    for (rank_t i = 0; i < 2; ++i) {
+        all.push_back(std::make_unique<ucg::joining>(
+            *in.contexts[i], std::make_unique<meeting>(said, i, 2, ucg::net::contacts{}),
+            ucg::joining::wish{0, 0, ucs::time::now() + 100 * ucs::time::second}));
+        REQUIRE(all[i]->advance() == UCS_INPROGRESS);
+    }
+    constexpr std::size_t length_word = 2;
+    constexpr std::uint32_t length = 1025;
+    std::memcpy(said[1][1].data() + length_word * sizeof length, &length, sizeof length);
+    for (const auto& each : all)
+        CHECK(each->advance() == UCS_ERR_IO_ERROR);
+    CHECK(said.size() == 2);
+    CHECK(log.count("rank 1 of 2 announces an address of 1025 bytes", ucs::log::level::error) == 2);
+}
