@@ -3,7 +3,6 @@
 
 #include "uct/ib/ud/base/packet.hpp"
 #include "uct/ib/ud/base/peer.hpp"
-#include "uct/ib/ud/base/sender.hpp"
 
 namespace uct::ud {
 
@@ -21,14 +20,15 @@ using flush_queue = ucs::datastruct::queue<flush_op, &flush_op::hook>;
 
 // Outlives its endpoint until the peer has everything. Owned by the endpoint, later by the
 // interface; owner context.
-class connection {
+class connection : public sending_side {
 public:
     connection(std::shared_ptr<peer> to, const sender::setup& with) noexcept
-        : protocol(with), to_(std::move(to)) {}
+        : sending_side(with), to_(std::move(to)) {
+        to_->connections.push_back(*this);
+    }
 
     [[nodiscard]] peer& to() const noexcept { return *to_; }
 
-    sender protocol;
     std::uint64_t id = 0;
     ep* user = nullptr;  // nullptr when it lingers without
     flush_queue flushes;

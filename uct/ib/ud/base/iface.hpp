@@ -106,8 +106,8 @@ private:
                                                       const datagram_source& source,
                                                       const char* title) noexcept;
     void take_goodbye(const wire::datagram& what, const arrival& from) noexcept;
-    void take_reply(const wire::datagram& what, std::uint32_t from_pair) noexcept;
-    void take_ended(const wire::datagram& what, std::uint32_t from_pair) noexcept;
+    void take_reply(const wire::datagram& what, const arrival& from) noexcept;
+    void take_ended(const wire::datagram& what, const arrival& from) noexcept;
     void answer_unknown(std::uint64_t id, const datagram_source& source) noexcept;
     void tell_end(peer& sender, std::uint64_t source, std::uint64_t id) noexcept;
     void remove(receiver& gone) noexcept;

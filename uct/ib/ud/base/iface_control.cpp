@@ -5,11 +5,6 @@
 #include "uct/ib/ud/base/iface.hpp"
 
 namespace uct::ud {
-namespace {
-
-constexpr int most_answers = 4;  // to one datagram that is for no connection
-
-}  // namespace
 
 // Ends a connection whose place a newcomer takes.
 void iface::displace(receiver& on) noexcept {
@@ -78,6 +73,7 @@ void iface::take_request(const wire::datagram& what, const arrival& arrived) noe
         return remove(*on);
     }
     on->heard = true;
+    peers_.note_heard(on->from(), source);
     on->confirm(number);
     if (what.head.what == wire::kind::resync && on->is_new_resync(by->question)) {
         ++count_.resyncs;
@@ -104,11 +100,12 @@ bool iface::forgets(const receiver& on, const wire::datagram& what) noexcept {
            !on.parts.is_open() && faults_.forgets();
 }
 
-void iface::take_reply(const wire::datagram& what, std::uint32_t from_pair) noexcept {
-    connection* const on = find(what.head.to, from_pair);
+void iface::take_reply(const wire::datagram& what, const arrival& arrived) noexcept {
+    connection* const on = find(what.head.to, arrived.from_pair);
     const auto by = wire::welcome::parse(what.body);
-    if (!by) return malformed(from_pair, "a reply");
+    if (!by) return malformed(arrived.from_pair, "a reply");
     if (on == nullptr) return;
+    peers_.note_heard(on->to(), source_of(arrived));
     packet_list done;
     on->protocol.welcomed(*by, psn(what.head.number), ucs::time::now(), done);
     look_after(*on, done);
@@ -133,15 +130,15 @@ void iface::take_goodbye(const wire::datagram& what, const arrival& arrived) noe
     send_control(*from, head, std::as_bytes(std::span(&what.head.to, 1)));
 }
 
-void iface::take_ended(const wire::datagram& what, std::uint32_t from_pair) noexcept {
+void iface::take_ended(const wire::datagram& what, const arrival& arrived) noexcept {
     const std::uint64_t gone = wire::word_in(what.body);
     connection* on = nullptr;
     if (what.head.to != 0) {
-        on = find(what.head.to, from_pair);
-    } else {
-        connections_.for_each([&](std::uint64_t, connection* each) {
-            if (each->protocol.remote() == gone && each->to().where.pair == from_pair) on = each;
-        });
+        on = find(what.head.to, arrived.from_pair);
+    } else if (gone != 0) {
+        on = static_cast<connection*>(peers_.find_connection(
+            source_of(arrived),
+            [gone](const sending_side& each) { return each.protocol.remote() == gone; }));
     }
     if (on == nullptr || on->protocol.ended()) return;
     if ((what.head.flags & wire::leaves) != 0) {
@@ -152,14 +149,11 @@ void iface::take_ended(const wire::datagram& what, std::uint32_t from_pair) noex
     look_after(*on);
 }
 
-// Data does not say whose it is, but peers that also have endpoints here are known. More than one
+// Data does not say whose it is, but peers that were heard from there are known. More than one
 // comes from that queue pair only if its owner claims several interfaces; then some get no answer.
 void iface::answer_unknown(std::uint64_t id, const datagram_source& source) noexcept {
     ++count_.unknown;
-    int answers = most_answers;
-    peers_.for_each([&](peer& known) {
-        if (answers == 0 || !source.may_be(known.where.port, known.where.pair)) return;
-        --answers;
+    peers_.visit_heard(source, [&](peer& known) {
         wire::header head{};
         head.what = wire::kind::ended;
         send_control(known, head, std::as_bytes(std::span(&id, 1)));

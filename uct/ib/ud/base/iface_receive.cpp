@@ -94,7 +94,7 @@ bool iface::handle(const arrival& what) noexcept {
             take_request(*found, what);
             break;
         case wire::kind::reply:
-            take_reply(*found, what.from_pair);
+            take_reply(*found, what);
             break;
         case wire::kind::refuse:
             if (connection* const on = find(found->head.to, what.from_pair)) {
@@ -106,7 +106,7 @@ bool iface::handle(const arrival& what) noexcept {
             take_goodbye(*found, what);
             break;
         case wire::kind::ended:
-            take_ended(*found, what.from_pair);
+            take_ended(*found, what);
             break;
     }
     return false;

@@ -5,11 +5,22 @@
 #include <memory>
 #include <unordered_map>
 
+#include "ucs/datastruct/intrusive.hpp"
+#include "uct/ib/ud/base/datagram_source.hpp"
+#include "uct/ib/ud/base/sender.hpp"
 #include "uct/ib/ud/base/wire.hpp"
 
 namespace uct::ud {
 
 class receiver;
+
+// The sending side of a connection, as its peer lists it. Owner context.
+struct sending_side {
+    explicit sending_side(const sender::setup& with) noexcept : protocol(with) {}
+
+    sender protocol;
+    ucs::datastruct::auto_unlink_hook peer_hook;
+};
 
 // One for all connections with that interface, in both directions. Shared by them; owner context.
 struct peer {
@@ -20,13 +31,20 @@ struct peer {
     // A connection from there whose packets are not acknowledged, if there is one: the next
     // datagram to the peer does it on the way.
     receiver* owed = nullptr;
+    // Connections to there.
+    ucs::datastruct::auto_list<sending_side, &sending_side::peer_hook> connections;
+    ucs::datastruct::auto_unlink_hook source_hook;  // of peer_table
 };
 
 // The peers that are in use, by their whole address: parts of an address prove nothing, so one that
 // merely claims the interface id of another is another peer. Owner context.
+//
+// A datagram that does not say which peer it is from costs a bounded number of looks, however many
+// peers there are: those that have been heard are also listed by where they were heard from. A
+// sender that claims many addresses lengthens its own list only.
 class peer_table {
 public:
-    peer_table() noexcept : peers_(0, wire::address_hash(ucs::sys::random_hash_key())) {}
+    peer_table() noexcept : peer_table(ucs::sys::random_hash_key()) {}
 
     // Returns nullptr if no such peer is in use.
     [[nodiscard]] std::shared_ptr<peer> find(const wire::address& where) const noexcept {
@@ -35,22 +53,78 @@ public:
     }
     // May throw std::bad_alloc.
     void add(const std::shared_ptr<peer>& fresh) {
-        if (peers_.size() >= clean_at_) {
-            std::erase_if(peers_, [](const auto& each) { return each.second.expired(); });
-            clean_at_ = std::max<std::size_t>(64, 2 * peers_.size());
-        }
+        clean(peers_, clean_at_, [](const auto& each) { return each.expired(); });
         peers_.insert_or_assign(fresh->where, fresh);
     }
-    template<class Visit>
-    void for_each(Visit&& visit) const {
-        for (const auto& [where, each] : peers_) {
-            if (const std::shared_ptr<peer> known = each.lock()) visit(*known);
+    // Notes that a datagram of the peer came from `source`. A source that cannot have the address
+    // of the peer is not noted, since answers would go elsewhere. Without memory nothing is noted,
+    // and the peer has to find out by itself what answers would have told it.
+    void note_heard(peer& from, const datagram_source& source) noexcept {
+        if (!source.may_be(from.where.port, from.where.pair)) return;
+        try {
+            clean(by_source_, clean_sources_at_, [](const auto& each) { return each.empty(); });
+            heard_list& list = by_source_[source];
+            from.source_hook.unlink();
+            list.push_front(from);
+        } catch (const std::bad_alloc&) {
         }
     }
+    // Calls `visit` for the peers that were heard from `source`, for the latest ones if they are
+    // more than `most_answers`.
+    template<class Visit>
+    void visit_heard(const datagram_source& source, Visit&& visit) {
+        const auto place = by_source_.find(source);
+        if (place == by_source_.end()) return;
+        unsigned visited = 0;
+        for (peer& each : place->second) {
+            if (visited++ == most_answers) return;
+            visit(each);
+        }
+    }
+    // Returns a connection to one of these peers for which `is_meant` holds, or nullptr. No more
+    // than `most_looks` connections are looked at; the next call goes on behind them.
+    template<class Test>
+    [[nodiscard]] sending_side* find_connection(const datagram_source& source, Test&& is_meant) {
+        sending_side* found = nullptr;
+        unsigned looks = 0;
+        visit_heard(source, [&](peer& each) {
+            auto& all = each.connections;
+            sending_side* const last = all.empty() ? nullptr : &all.back();
+            for (bool more = last != nullptr; more && found == nullptr && looks < most_looks;) {
+                ++looks;
+                sending_side& first = all.front();
+                all.splice(all.end(), all, all.begin());
+                if (is_meant(first)) found = &first;
+                more = &first != last;
+            }
+        });
+        return found;
+    }
+    // Counts places, also those of peers that are not in use any more and have not been removed.
+    [[nodiscard]] std::size_t size() const noexcept { return peers_.size(); }
+
+    static constexpr unsigned most_answers = 4;
+    static constexpr unsigned most_looks = 64;
 
 private:
+    using heard_list = ucs::datastruct::auto_list<peer, &peer::source_hook>;
+
+    explicit peer_table(const ucs::sys::hash_key& key) noexcept
+        : peers_(0, wire::address_hash(key)), by_source_(0, datagram_source_hash(key)) {}
+
+    // Removes what is unused when it may be half of the map.
+    template<class Map, class Test>
+    static void clean(Map& map, std::size_t& clean_at, Test&& is_unused) {
+        if (map.size() < clean_at) return;
+        std::erase_if(map, [&](const auto& each) { return is_unused(each.second); });
+        clean_at = std::max<std::size_t>(64, 2 * map.size());
+    }
+
     std::unordered_map<wire::address, std::weak_ptr<peer>, wire::address_hash> peers_;
+    // The peer that was heard last comes first. Peers leave their list when they are destroyed.
+    std::unordered_map<datagram_source, heard_list, datagram_source_hash> by_source_;
     std::size_t clean_at_ = 64;
+    std::size_t clean_sources_at_ = 64;
 };
 
 }  // namespace uct::ud

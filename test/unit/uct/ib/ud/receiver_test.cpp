@@ -298,14 +298,3 @@ TEST_CASE("an address that claims the interface id of another is another peer") 
     CHECK(table.find(honest->where, 7) == right_one);
     CHECK(table.find(liar->where, 7) == nullptr);
 }
-
-TEST_CASE("peers that nothing uses are forgotten") {
-    peer_table peers;
-    for (std::uint64_t i = 1; i <= 1000; ++i)
-        peers.add(make_peer(i));
-    const auto used = make_peer(5);
-    peers.add(used);
-    int seen = 0;
-    peers.for_each([&](const peer& each) { seen += &each == used.get() ? 1 : 100; });
-    CHECK(seen == 1);
-}
