@@ -8,6 +8,7 @@
 #include "uct/ib/base/iface.hpp"
 #include "uct/ib/ud/base/connection.hpp"
 #include "uct/ib/ud/base/faults.hpp"
+#include "uct/ib/ud/base/owed_acknowledgements.hpp"
 #include "uct/ib/ud/base/receiver.hpp"
 #include "uct/ib/ud/base/transmitter.hpp"
 
@@ -93,7 +94,6 @@ private:
     void take_acknowledgement(const wire::datagram& what, std::uint32_t from_pair) noexcept;
     void receive_failed(ibv_wc_status how) noexcept;
     void malformed(std::uint32_t from_pair, const char* why) noexcept;
-    void owe(receiver& to, bool now) noexcept;
     [[nodiscard]] connection* find(std::uint64_t id, std::uint32_t from_pair) noexcept;
 
     // iface_control.cpp: connections of peers
@@ -148,7 +148,6 @@ private:
 
     using timed_list = ucs::datastruct::auto_list<connection, &connection::timer_hook>;
     using attention_list = ucs::datastruct::auto_list<connection, &connection::attention_hook>;
-    using owed_list = ucs::datastruct::auto_list<receiver, &receiver::owed_hook>;
 
     const settings options_;
     const std::size_t payload_;  // of one datagram, behind its header
@@ -175,7 +174,7 @@ private:
     timed_list timed_;
     ucs::time::nanoseconds next_time_ = 0;  // 0: nothing waits
     attention_list attention_;
-    owed_list owed_;
+    owed_acknowledgements owed_;
     flush_queue ended_flushes_;
     std::vector<std::unique_ptr<connection>> lingering_;
     faults faults_;

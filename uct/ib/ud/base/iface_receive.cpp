@@ -129,7 +129,7 @@ bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept 
     using turn = receive_window<kept_packet>::turn;
     switch (on->window.turn_of(number)) {
         case turn::now:
-            owe(*on, asks);
+            owed_.add(*on, asks);
             take_turn(*on, what);
             if (receivers_.kept() > 0) take_kept(*on);
             return false;
@@ -139,7 +139,7 @@ bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept 
                 receivers_.may_keep(*on, pool_->all() / 2) &&
                 ((what.head.flags & wire::whole) == wire::whole || on->parts.reserve(longest_)) &&
                 on->window.keep(number, {from.buffer, from.length});
-            owe(*on, true);
+            owed_.add(*on, true);
             if (!possible) {
                 ++count_.dropped;
                 return false;
@@ -150,11 +150,11 @@ bool iface::take_data(const wire::datagram& what, const arrival& from) noexcept 
         }
         case turn::again:
             ++count_.again;
-            owe(*on, true);
+            owed_.add(*on, true);
             return false;
         case turn::far:
             ++count_.dropped;
-            owe(*on, true);
+            owed_.add(*on, true);
             if (number - on->window.expected() <= static_cast<int>(wire::most_window)) return false;
             wire::header head{};
             head.what = wire::kind::refuse;
@@ -216,13 +216,6 @@ void iface::take_kept(receiver& on) noexcept {
         take_turn(on, *found);
         pool_->give_back(*next.buffer);
     }
-}
-
-void iface::owe(receiver& to, bool now) noexcept {
-    ++to.unacknowledged;
-    to.wanted = to.wanted || now;
-    to.from().owed = &to;
-    if (!to.owed_hook.is_linked()) owed_.push_back(to);
 }
 
 connection* iface::find(std::uint64_t id, std::uint32_t from_pair) noexcept {

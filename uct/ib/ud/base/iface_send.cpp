@@ -3,12 +3,6 @@
 #include "uct/ib/ud/base/iface.hpp"
 
 namespace uct::ud {
-namespace {
-
-// So many packets are acknowledged at once while more come in.
-constexpr std::uint32_t most_unacknowledged = 16;
-
-}  // namespace
 
 void iface::submit(connection& on, packet& fresh, am_id id, std::uint8_t flags) noexcept {
     // A part of a message whose first one found no way.
@@ -78,10 +72,7 @@ void iface::fill_acknowledgement(wire::header& head, peer& to) noexcept {
     head.acknowledges = owed->source();
     head.expected = owed->window.expected().value();
     if (owed->window.beyond() != 0) return;  // that needs more than fits here
-    owed->unacknowledged = 0;
-    owed->wanted = false;
-    owed->owed_hook.unlink();
-    to.owed = nullptr;
+    owed_acknowledgements::settle(*owed);
 }
 
 bool iface::send_question(connection& on, ucs::time::nanoseconds now) noexcept {
@@ -124,15 +115,9 @@ bool iface::send_acknowledgement(receiver& to) noexcept {
 }
 
 void iface::acknowledge(bool all) noexcept {
-    for (auto at = owed_.begin(); at != owed_.end();) {
-        receiver& each = *at;
-        ++at;
-        if (!all && !each.wanted && each.unacknowledged < most_unacknowledged) continue;
-        if (!send_acknowledgement(each)) return;  // no room now
-        each.unacknowledged = 0;
-        each.wanted = false;
-        each.owed_hook.unlink();
-        if (each.from().owed == &each) each.from().owed = nullptr;
+    while (receiver* const next = owed_.next(!all)) {
+        if (!send_acknowledgement(*next)) return;  // no room now
+        owed_acknowledgements::settle(*next);
     }
 }
 

@@ -81,9 +81,10 @@ public:
     receive_window<kept_packet> window;
     assembly parts;
 
-    // Packets since the last acknowledgement, and whether it is wanted now.
+    // Packets since the last acknowledgement, and whether it is to be sent at once. See
+    // owed_acknowledgements.
     std::uint32_t unacknowledged = 0;
-    bool wanted = false;
+    bool is_urgent = false;
     bool heard = true;  // since the last sweep
     ucs::datastruct::auto_unlink_hook owed_hook;
     ucs::datastruct::auto_unlink_hook table_hook, share_hook;  // of receiver_table
