@@ -64,11 +64,40 @@ std::string received_buffers(side& of, const std::string& which) {
     return shown(of.iface(), "receive_pool/" + which);
 }
 
-std::string number_of_pair(const uct::ep& of) {
+wire::connection_data data_of(const uct::ep& which) {
     bytes data(wire::connection_data::size);
-    of.pack_connection(data);
-    return fmt::format("{:#x}", wire::connection_data::parse(data)->qp_number);
+    which.pack_connection(data);
+    return *wire::connection_data::parse(data);
 }
+
+std::string number_of_pair(const uct::ep& of) {
+    return fmt::format("{:#x}", data_of(of).qp_number);
+}
+
+// Makes an endpoint to a queue pair that the peer has not, and destroys it.
+void connect_to_nobody(side& from, const side& to) {
+    auto made = from.iface().create_ep(to.address());
+    REQUIRE(made);
+    wire::connection_data nobody = data_of(**made);
+    nobody.qp_number = 0xfffffe;
+    bytes data(wire::connection_data::size);
+    nobody.pack(data);
+    REQUIRE((*made)->connect_to(data) == UCS_OK);
+}
+
+unsigned long number_in(side& of, const std::string& path) {
+    return std::stoul(shown(of.iface(), path));
+}
+
+// The credits that all endpoints of an interface share; devices may give more than asked for.
+struct credits_shown {
+    explicit credits_shown(side& of) {
+        const std::string text = shown(of.iface(), "send_requests");  // "1 of 127"
+        used = std::stoul(text);
+        all = std::stoul(text.substr(text.rfind(' ')));
+    }
+    unsigned long used, all;
+};
 
 // A queue pair without a transport, posted to by libibverbs' newer functions: soft RoCE's driver
 // does not look at what these post.
@@ -261,6 +290,47 @@ TEST_CASE("the smallest completion queue is not overrun by many endpoints, broke
     for (std::uint32_t i = 0; i < endpoints; i += 2)
         check_message(net, out, a, *eps[i], net.at(1), 100 + i);
     CHECK(a.failures.size() == endpoints / 2);
+}
+
+TEST_CASE("destroyed endpoints take little room from others if their peers do not answer") {
+    constexpr std::uint32_t most_leaving = 256;
+    rc_verbs where(
+        {{"RC_VERBS_TX_CQ_LEN", "64"}, {"RC_VERBS_TX_QUEUE_LEN", "8"}, {"RC_VERBS_TIMEOUT", "2s"}});
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto kept = a.connect(b);
+    for (std::uint32_t i = 0; i < most_leaving + 50; ++i) {
+        connect_to_nobody(a, b);
+        a.progress();
+        const credits_shown credits(a);
+        REQUIRE(credits.used <= credits.all / 8);
+        REQUIRE(number_in(a, "connections") <= most_leaving + 1);
+        if (i % 50 != 0) continue;
+        REQUIRE(out.try_send(a, *kept, uct::op::am_short, 1, make_message({i, 0}, 16)) == UCS_OK);
+        REQUIRE(net.run_until([&] { return b.count(i) == 1; }));
+        flush(net, *kept);
+    }
+    CHECK(number_in(a, "connections") == most_leaving + 1);
+    CHECK(a.failures.empty());
+}
+
+TEST_CASE("all of many endpoints that are destroyed at once say goodbye") {
+    rc_verbs where({{"RC_VERBS_TX_CQ_LEN", "16"}, {"RC_VERBS_TX_QUEUE_LEN", "8"}});
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    constexpr std::size_t count = 300;  // more than may wait
+    std::vector<std::unique_ptr<uct::ep>> eps;
+    for (std::size_t i = 0; i < count; ++i)
+        eps.push_back(a.connect(b));
+    CHECK(number_in(b, "connections") == count);
+    eps.clear();
+    // Nothing but a goodbye ends the other ends, which send nothing.
+    REQUIRE(net.run_until([&] { return number_in(b, "connections") == 0; }));
+    REQUIRE(net.run_until([&] { return number_in(a, "connections") == 0; }));
+    REQUIRE(net.run_until([&] { return credits_shown(a).used == 0; }));
 }
 
 TEST_CASE("200 queue pairs between two interfaces each carry messages and reach memory") {

@@ -78,7 +78,8 @@ bool connection::post_grant() noexcept {
 
 bool connection::post_goodbye() noexcept {
     wants_goodbye = false;
-    return post_control(wire::goodbye, true);
+    said_goodbye_ = post_control(wire::goodbye, true);
+    return said_goodbye_;
 }
 
 bool connection::want_completion() noexcept {

@@ -43,6 +43,12 @@ public:
     [[nodiscard]] const flow_window& flow() const noexcept { return flow_; }
     [[nodiscard]] const ib::send_credits& credits() const noexcept { return credits_; }
     [[nodiscard]] bool idle() const noexcept { return credits_.outstanding() == 0; }
+    // Returns whether its goodbye was posted, its last request unless the connection fails.
+    [[nodiscard]] bool said_goodbye() const noexcept { return said_goodbye_; }
+    // Returns whether more than its goodbye may be under way.
+    [[nodiscard]] bool owes_messages() const noexcept {
+        return credits_.outstanding() > (said_goodbye_ ? 1U : 0U);
+    }
 
     ucs_status_t connect(const queue_pair::setup& with, const ib::address& peer,
                          const wire::connection_data& theirs) noexcept;
@@ -125,7 +131,6 @@ public:
     bool wants_completion = false;
     bool wants_goodbye = false;
     bool wants_drain = false;
-    bool owes_messages = false;  // its endpoint went before they had left
 
     [[nodiscard]] std::uint64_t doorbells() const noexcept { return doorbells_; }
     [[nodiscard]] std::uint64_t completions() const noexcept { return completions_; }
@@ -146,6 +151,7 @@ private:
     op_queue ops_;
     stepped_list stepped_;  // in the order in which they began
     std::uint32_t stepped_count_ = 0;
+    bool said_goodbye_ = false;
     state at_ = state::unconnected;
     ucs_status_t error_ = UCS_OK;
     std::uint64_t doorbells_ = 0;

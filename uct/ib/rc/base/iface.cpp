@@ -16,6 +16,15 @@ namespace uct::rc {
 namespace {
 
 constexpr ucs::time::nanoseconds goodbye_time = 20 * ucs::time::millisecond;
+// A peer that is not there acknowledges no goodbye, and peers decide how many such connections are
+// made. So only so many wait for the acknowledgement, and goodbyes take only a part of the credits
+// that all endpoints share.
+constexpr std::ptrdiff_t most_leaving = 256;
+constexpr std::uint32_t part_for_goodbyes = 8;
+
+bool owes_only_goodbye(const std::unique_ptr<connection>& lingering) noexcept {
+    return !lingering->owes_messages();
+}
 
 std::uint8_t depth(int of_device, const ucs::config::auto_count& wanted) noexcept {
     const auto most = static_cast<unsigned>(std::clamp(of_device, 1, 255));
@@ -63,7 +72,7 @@ void iface::close() noexcept {
     // only spare the peer to find out by itself.
     const auto owing = [this] {
         return std::count_if(lingering_.begin(), lingering_.end(),
-                             [](const auto& each) { return each->owes_messages; });
+                             [](const auto& each) { return each->owes_messages(); });
     };
     const ucs::time::nanoseconds start = ucs::time::now();
     const auto spent = [start](ucs::time::nanoseconds limit) {
@@ -315,8 +324,7 @@ void iface::attend() noexcept {
         }
         if (each.connected() && each.flow().owes_now()) done = each.has_room() && each.post_grant();
         if (each.wants_completion) done = each.want_completion() && done;
-        if (each.wants_goodbye && each.connected())
-            done = each.has_room() && each.post_goodbye() && done;
+        if (each.wants_goodbye && each.connected()) done = say_goodbye(each) && done;
         if (!done && each.connected()) attention_.push_back(each);
         look_after(each);  // the device may have refused what was posted
     }
@@ -373,9 +381,9 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
         try {
             lingering_.push_back(std::move(left));
             lingering_.back()->wants_goodbye = true;
-            lingering_.back()->owes_messages = !lingering_.back()->idle();
             attend_to(*lingering_.back());
             attend();
+            limit_leaving();
             return;
         } catch (const std::bad_alloc&) {
             ucs::log::warn(ib::ib_log, "{}: out of memory: messages of a closed endpoint are lost",
@@ -395,26 +403,54 @@ void iface::forget(connection& gone) noexcept {
     const auto at = by_number_.find(gone.pair().number());
     if (at != by_number_.end() && at->second == &gone) by_number_.erase(at);
     slots_[gone.slot()] = nullptr;
-    graves_.push_back({gone.slot(), gone.credits().outstanding()});
+    if (gone.said_goodbye() && gone.idle()) --open_goodbyes_;
+    graves_.push_back(
+        {gone.slot(), gone.credits().outstanding(), gone.said_goodbye() && !gone.idle()});
+}
+
+// False: another progress has to try again.
+bool iface::say_goodbye(connection& leaving) noexcept {
+    const std::uint32_t most = std::max(1U, credits_.size() / part_for_goodbyes);
+    if (open_goodbyes_ >= most || !leaving.has_room() || !leaving.post_goodbye()) return false;
+    ++open_goodbyes_;
+    return true;
+}
+
+// Peers decide how many connections wait for the acknowledgement of their goodbye.
+void iface::limit_leaving() noexcept {
+    const auto are_too_many = [this] {
+        return std::ranges::count_if(lingering_, owes_only_goodbye) > most_leaving;
+    };
+    if (!are_too_many()) return;
+    while (reap_sends(messages::leave) > 0) {
+    }
+    bury();
+    if (are_too_many()) destroy_longest_leaving();
+    attend();
+}
+
+// Its peer, if there is one, has most likely got the goodbye: the one that has waited longest was
+// the first to post it. Otherwise the peer finds out when it sends.
+void iface::destroy_longest_leaving() noexcept {
+    const auto longest = std::ranges::find_if(lingering_, owes_only_goodbye);
+    forget(**longest);
+    lingering_.erase(longest);
+    bury();  // its room is the next one's
 }
 
 // Connections whose last messages have left, and places of those that were destroyed.
 void iface::bury() noexcept {
-    for (std::size_t i = 0; i < lingering_.size();) {
-        connection& each = *lingering_[i];
-        const bool said_all = each.idle() && !each.wants_goodbye;
-        if (!said_all && each.at() != connection::state::failed) {
-            ++i;
-            continue;
-        }
-        forget(each);
-        lingering_[i] = std::move(lingering_.back());
-        lingering_.pop_back();
-    }
+    std::erase_if(lingering_, [this](const auto& each) {
+        const bool said_all = each->idle() && !each->wants_goodbye;
+        const bool over = said_all || each->at() == connection::state::failed;
+        if (over) forget(*each);
+        return over;
+    });
     // Of what was destroyed nothing new arrives, so an empty queue has nothing of it any more.
     if (graves_.empty() || sends_.has_entries()) return;
     for (const grave& each : graves_) {
         credits_.give_back(each.credits);
+        if (each.has_goodbye) --open_goodbyes_;
         free_slots_.push_back(each.slot);
     }
     graves_.clear();

@@ -81,6 +81,9 @@ private:
     void tell_ended_of(const connection& which) noexcept;
     void attend() noexcept;
     void bury() noexcept;
+    bool say_goodbye(connection& leaving) noexcept;
+    void limit_leaving() noexcept;
+    void destroy_longest_leaving() noexcept;
     void forget(connection& gone) noexcept;
     [[nodiscard]] connection* find(std::uint32_t qp_number) const noexcept;
     [[nodiscard]] flow_window::limits flow_limits() const noexcept;
@@ -97,11 +100,13 @@ private:
     std::vector<std::uint32_t> free_slots_;
     std::unordered_map<std::uint32_t, connection*> by_number_;
     attention_list attention_;
-    std::vector<std::unique_ptr<connection>> lingering_;
+    std::vector<std::unique_ptr<connection>> lingering_;  // the one that left first comes first
+    std::uint32_t open_goodbyes_ = 0;  // posted, by lingering connections or those of graves_
     // Destroyed with requests under way, whose completions may still be in the queue.
     struct grave {
         std::uint32_t slot;
         std::uint32_t credits;
+        bool has_goodbye;
     };
     std::vector<grave> graves_;
     bool abandoned_ = false;  // no completion comes any more
