@@ -37,6 +37,10 @@ public:
     bool dismantled = false;  // it failed, and nothing is in its window any more
     ucs::datastruct::auto_unlink_hook attention_hook;  // has something to send as soon as it can
     ucs::datastruct::auto_unlink_hook timer_hook;      // waits for an answer
+    // In lingering_connections.
+    static constexpr std::size_t nowhere = ~std::size_t{0};
+    std::size_t lingering_place = nowhere;
+    ucs::datastruct::auto_unlink_hook ended_hook;
 
 private:
     const std::shared_ptr<peer> to_;

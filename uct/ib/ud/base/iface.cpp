@@ -133,9 +133,7 @@ ucs::result<std::unique_ptr<connection>> iface::make_connection(const wire::addr
     auto made = std::make_unique<connection>(
         std::move(known), sender_setup(options_, static_cast<std::uint32_t>(most_parts)));
     // Where it goes when its endpoint does.
-    if (lingering_.capacity() <= connections_.size()) {
-        lingering_.reserve(2 * connections_.size() + 1);
-    }
+    lingering_.reserve(connections_.size());
     made->id = connections_.add(made.get());
     if (made->id == 0) return UCS_ERR_NO_MEMORY;
     return made;
@@ -151,7 +149,7 @@ unsigned iface::progress() {
         attend();
     // While more comes in, an answer may take the acknowledgement with it.
     if (!owed_.empty()) acknowledge(arrived == 0);
-    if (!lingering_.empty()) [[unlikely]]
+    if (lingering_.have_ended()) [[unlikely]]
         bury();
     pool_->refill();
     return events + dispatch_waiting() + report_failures();

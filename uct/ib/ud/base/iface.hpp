@@ -8,6 +8,7 @@
 #include "uct/ib/base/iface.hpp"
 #include "uct/ib/ud/base/connection.hpp"
 #include "uct/ib/ud/base/faults.hpp"
+#include "uct/ib/ud/base/lingering_connections.hpp"
 #include "uct/ib/ud/base/owed_acknowledgements.hpp"
 #include "uct/ib/ud/base/receiver.hpp"
 #include "uct/ib/ud/base/transmitter.hpp"
@@ -176,7 +177,7 @@ private:
     attention_list attention_;
     owed_acknowledgements owed_;
     flush_queue ended_flushes_;
-    std::vector<std::unique_ptr<connection>> lingering_;
+    lingering_connections lingering_;
     faults faults_;
     std::vector<arrival> overtaken_;
     ucs::async::event_loop::timer_id wake_timer_ = 0;

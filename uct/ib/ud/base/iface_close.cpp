@@ -37,7 +37,7 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
         connections_.remove(left->id);
         return;
     }
-    lingering_.push_back(std::move(left));  // there is room, see make_connection
+    lingering_.add(std::move(left));  // there is room, see make_connection
     note_work();
 }
 
@@ -94,25 +94,21 @@ void iface::tell_ended_of(connection& which) noexcept {
 
 // Connections whose peers have everything, or are lost.
 void iface::bury() noexcept {
-    for (std::size_t i = 0; i < lingering_.size();) {
-        connection& each = *lingering_[i];
-        if (!each.protocol.ended()) {
-            ++i;
-            continue;
-        }
+    lingering_.remove_ended([this](connection& each) {
         count_.repeated_before += each.protocol.window().repeated();
         connections_.remove(each.id);
-        lingering_[i] = std::move(lingering_.back());
-        lingering_.pop_back();
-    }
+    });
 }
 
 void iface::close() noexcept {
     closing_ = true;
     // What was accepted goes out, within bounds.
     const auto owing = [this] {
-        return std::count_if(lingering_.begin(), lingering_.end(),
-                             [](const auto& each) { return !each->protocol.window().empty(); });
+        std::size_t count = 0;
+        lingering_.for_each([&count](connection& each) {
+            if (!each.protocol.window().empty()) ++count;
+        });
+        return count;
     };
     const ucs::time::nanoseconds end =
         ucs::time::now() + ucs::time::from_seconds(options_.linger.seconds);
@@ -132,10 +128,10 @@ void iface::close() noexcept {
     acknowledge(true);
     say_goodbye();
     // Connections go while their packets still have somewhere to go.
-    for (const auto& each : lingering_) {
-        each->protocol.fail(UCS_ERR_CANCELED);
-        dismantle(*each);
-    }
+    lingering_.for_each([this](connection& each) {
+        each.protocol.fail(UCS_ERR_CANCELED);
+        dismantle(each);
+    });
     lingering_.clear();
     receivers_.for_each([this](receiver& each) { release_kept(each); });
     for (const arrival& each : overtaken_)

@@ -132,6 +132,7 @@ void iface::look_after(connection& which, packet_list& done) noexcept {
         done.pop_front();
         sends_out_.retire(each);
     }
+    lingering_.note(which);
     if (which.protocol.at() == sender::state::failed) return dismantle(which);
     if (!which.flushes.empty()) end_flushes(which, which.protocol.window().oldest(), UCS_OK);
     send_now(which);
