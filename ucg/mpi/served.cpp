@@ -78,15 +78,16 @@ struct agreement {
 
 // How far all ranks have come; `spare`: the number of this rank's spare group, or 0. Others may be
 // in collectives that need this rank before they come here, so everything moves on meanwhile. The
-// call is the MPI's blocking one: the non-blocking one costs several times as much.
+// call is the MPI's blocking one: the non-blocking one costs several times as much. The greatest of
+// some numbers is the complement of the least complement: it overflows for no number of a peer.
 agreement agreed(MPI_Comm comm, readiness mine, std::int64_t spare = 0) noexcept {
-    const std::int64_t own[] = {static_cast<int>(mine), spare, -spare, -propose_number()};
+    const std::int64_t own[] = {static_cast<int>(mine), spare, ~spare, ~propose_number()};
     std::int64_t least[] = {0, 0, 0, 0};
     if (away([&] { return PMPI_Allreduce(own, least, 4, MPI_INT64_T, MPI_MIN, comm); }) !=
         MPI_SUCCESS)
         return {};
-    return {static_cast<readiness>(least[0]), least[1] != 0 && least[1] == -least[2], least[2] != 0,
-            -least[3]};
+    return {static_cast<readiness>(least[0]), least[1] != 0 && least[1] == ~least[2],
+            ~least[2] != 0, ~least[3]};
 }
 
 }  // namespace
@@ -245,7 +246,8 @@ void served::keep_siblings(std::uint32_t count) const noexcept try {
     for (std::uint32_t i = 1; i <= count; ++i) {
         auto sibling = std::make_unique<group>();
         if (ucg_group_make_sibling(group_->handle, &sibling->handle) != UCS_OK) return;
-        sibling->number = group_->number + i;
+        // Without sign, as the number is one of a peer.
+        sibling->number = static_cast<std::int64_t>(static_cast<std::uint64_t>(group_->number) + i);
         sibling->set_members(group_->members());
         spares().put(std::move(sibling));
     }

@@ -10,7 +10,6 @@ namespace ucg::oob {
 namespace {
 
 constexpr ucs::time::nanoseconds time_between_patrols = 10 * ucs::time::millisecond;
-constexpr std::uint32_t has_left = 1;
 
 // Blocks go over the board in pieces: a rank writes its piece when all have taken the one before,
 // and takes those of the others when all are there. Owner context.
@@ -20,7 +19,7 @@ public:
         : exchange(who), board_(std::move(board)) {}
     ~local() override {
         // An object that nobody used here belongs to a process that has yet to come.
-        if (has_entered_ && !is_copy()) leave(has_left);
+        if (has_entered_ && !is_copy()) leave(local_note::has_left);
     }
     // The memory has no name, and its descriptor is the processes' own.
     bool is_private() const noexcept override { return true; }
@@ -116,13 +115,12 @@ private:
     }
 
     ucs_status_t lost(rank_t who, std::uint32_t how) {
-        const bool failed = how > has_left && how < static_cast<std::uint32_t>(-UCS_ERR_LAST);
-        const auto why = static_cast<ucs_status_t>(-static_cast<int>(how));
+        const ucs_status_t why = local_note::failure_in(how);
         ucs::log::error(oob_log, "round {}: rank {} {}", now().number, who,
-                        failed            ? ucs_status_string(why)
-                        : how == has_left ? "left"
-                                          : "died");
-        return failed && why == UCS_ERR_TIMED_OUT ? why : UCS_ERR_CONNECTION_RESET;
+                        why != UCS_OK                 ? ucs_status_string(why)
+                        : how == local_note::has_left ? "left"
+                                                      : "died");
+        return why == UCS_ERR_TIMED_OUT ? why : UCS_ERR_CONNECTION_RESET;
     }
 
     ucs_status_t too_late() {

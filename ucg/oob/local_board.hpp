@@ -14,13 +14,21 @@ namespace ucg::oob {
 // What one rank shows to the others. The words are written by it alone.
 struct alignas(64) local_note {
     static constexpr std::size_t most_bytes = 4096;
+    static constexpr std::uint32_t has_left = 1;  // a status
 
     std::atomic<std::uint64_t> given{0};   // pieces it has put into `piece`
     std::atomic<std::uint64_t> taken{0};   // pieces of which it has those of all ranks
     std::atomic<std::uint64_t> whole{0};   // bytes of its block in this round
     std::atomic<std::uint32_t> pid{0};     // 0: never here
-    std::atomic<std::uint32_t> status{0};  // 0: lives; 1: left; else -status: failed
+    std::atomic<std::uint32_t> status{0};  // 0: lives; has_left; else -status: failed
     std::byte piece[most_bytes];
+
+    // Returns how a rank with this status has failed; UCS_OK: it has not. Its process may have
+    // written anything, so only what is a failure is negated.
+    [[nodiscard]] static constexpr ucs_status_t failure_in(std::uint32_t status) noexcept {
+        const bool failed = status > has_left && status < static_cast<std::uint32_t>(-UCS_ERR_LAST);
+        return failed ? static_cast<ucs_status_t>(-static_cast<int>(status)) : UCS_OK;
+    }
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -228,3 +228,14 @@ TEST_CASE("board: a shelf whose length another rank has overwritten takes nothin
     shelf.used.store(0);
     CHECK(shelf.add(0, block));
 }
+
+// As constant expressions, in which the compiler refuses a negation that overflows.
+TEST_CASE("board: any word of another process is the status of a rank") {
+    using note = ucg::oob::local_note;
+    STATIC_REQUIRE(note::failure_in(0) == UCS_OK);
+    STATIC_REQUIRE(note::failure_in(note::has_left) == UCS_OK);
+    STATIC_REQUIRE(note::failure_in(-UCS_ERR_TIMED_OUT) == UCS_ERR_TIMED_OUT);
+    STATIC_REQUIRE(note::failure_in(-UCS_ERR_LAST) == UCS_OK);
+    STATIC_REQUIRE(note::failure_in(0x8000'0000) == UCS_OK);
+    STATIC_REQUIRE(note::failure_in(0xffff'ffff) == UCS_OK);
+}
