@@ -13,6 +13,34 @@
 namespace tools {
 namespace {
 
+constexpr int every_seal = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+// Returns whether the file is one that make() made: nobody can shorten it while it is mapped, which
+// would end whoever touches it.
+bool is_start_line(int file, std::size_t size) noexcept {
+    const int seals = ::fcntl(file, F_GET_SEALS);  // -1, which has all bits: not a memory file
+    struct stat about {};
+    return seals >= 0 && (seals & every_seal) == every_seal && ::fstat(file, &about) == 0 &&
+           about.st_size == static_cast<off_t>(size);
+}
+
+// Opens a file that another process has open, or gives -1. It is looked at before: to open a pipe
+// or a device has effects. A program that has no layer of Hawser uses this, too, so it does without
+// ucs/sys/process_file.hpp.
+int open_regular_file(const char* path) noexcept {
+    const int named = ::open(path, O_PATH | O_CLOEXEC);
+    if (named < 0) return -1;
+    struct stat about {};
+    int file = -1;
+    if (::fstat(named, &about) == 0 && S_ISREG(about.st_mode)) {
+        char own_path[64];
+        std::snprintf(own_path, sizeof own_path, "/proc/self/fd/%d", named);
+        file = ::open(own_path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    }
+    ::close(named);
+    return file;
+}
+
 // Gives a new file its size. The limit of file sizes is asked first: its signal would end the tool.
 bool set_size(int file, std::size_t size) noexcept {
     rlimit largest{};
@@ -43,8 +71,9 @@ bool start_line::map(int file) noexcept {
 
 bool start_line::make(std::uint32_t members, std::uint32_t limit_ms) noexcept {
     std::uint64_t token = 0;
-    file_ = ::memfd_create("start line", MFD_CLOEXEC);
+    file_ = ::memfd_create("start line", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file_ < 0 || !set_size(file_, sizeof(shared)) ||
+        ::fcntl(file_, F_ADD_SEALS, every_seal) != 0 ||
         ::getrandom(&token, sizeof token, 0) != static_cast<ssize_t>(sizeof token) || !map(file_)) {
         leave();
         return false;
@@ -60,10 +89,8 @@ bool start_line::join(const address& of) noexcept {
     std::snprintf(path, sizeof path, "/proc/%llu/fd/%llu",
                   static_cast<unsigned long long>(of.process),
                   static_cast<unsigned long long>(of.file));
-    struct stat about {};
-    file_ = ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    const bool fits = file_ >= 0 && ::fstat(file_, &about) == 0 && S_ISREG(about.st_mode) &&
-                      about.st_size == static_cast<off_t>(sizeof(shared)) && map(file_);
+    file_ = open_regular_file(path);
+    const bool fits = file_ >= 0 && is_start_line(file_, sizeof(shared)) && map(file_);
     if (!fits || shared_->token != of.token) {
         leave();
         return false;

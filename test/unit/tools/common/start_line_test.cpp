@@ -1,11 +1,17 @@
 #include "tools/common/start_line.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <string>
 #include <vector>
+
+#include "test/support/temp_dir.hpp"
 
 using tools::start_line;
 
@@ -68,6 +74,45 @@ TEST_CASE("start_line: what others call by the same name is not joined") {
     wrong.file = 0;  // whatever the program reads from
     CHECK_FALSE(other.join(wrong));
     CHECK(other.join(mine.where()));
+}
+
+TEST_CASE("start_line: nobody can shorten what others have mapped") {
+    start_line mine, other;
+    REQUIRE(mine.make(2));
+    CHECK(::ftruncate(static_cast<int>(mine.where().file), 0) != 0);
+    CHECK(other.join(mine.where()));
+    // A file that its owner can still shorten, with the same content.
+    const int alike = ::memfd_create("start line", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    REQUIRE(alike >= 0);
+    struct stat about {};
+    REQUIRE(::fstat(static_cast<int>(mine.where().file), &about) == 0);
+    std::vector<char> content(static_cast<std::size_t>(about.st_size));
+    REQUIRE(::pread(static_cast<int>(mine.where().file), content.data(), content.size(), 0) ==
+            about.st_size);
+    REQUIRE(::pwrite(alike, content.data(), content.size(), 0) == about.st_size);
+    start_line::address where = mine.where();
+    where.file = static_cast<std::uint64_t>(alike);
+    start_line third;
+    CHECK_FALSE(third.join(where));
+    ::close(alike);
+}
+
+// A reader of a pipe notices a writer that has opened and closed it.
+TEST_CASE("start_line: a pipe is not opened") {
+    const test::temp_dir folder;
+    const std::string pipe = folder / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    const int named = ::open(pipe.c_str(), O_PATH | O_CLOEXEC);
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    REQUIRE((named >= 0 && reader >= 0));
+    pollfd waiting{reader, POLLIN, 0};
+    CHECK(::poll(&waiting, 1, 0) == 0);
+    start_line other;
+    CHECK_FALSE(
+        other.join({static_cast<std::uint64_t>(::getpid()), static_cast<std::uint64_t>(named), 1}));
+    CHECK(::poll(&waiting, 1, 0) == 0);
+    ::close(reader);
+    ::close(named);
 }
 
 TEST_CASE("start_line: one that does not come is not waited for") {
