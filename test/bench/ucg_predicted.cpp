@@ -150,7 +150,8 @@ void run_rank(int fd, const node::geometry& like, node::rank_t rank, unsigned ro
     if (!memory) std::exit(1);
     const std::vector<pid_t> nobody(like.ranks, 0);  // whoever started this ends it
     node::watch lives(nobody);
-    node::fabric over(*memory, lives, rank);
+    node::early_limit early;
+    node::fabric over(*memory, lives, rank, early);
     schedule::frame_pool frames;
     side me{over, frames, rounds};
     const schedule::kernel_reducer how(reduce::element::fp32, reduce::operation::sum, 2);

@@ -13,6 +13,7 @@
 #include "ucg/core/job_key.hpp"
 #include "ucg/net/address_book.hpp"
 #include "ucg/net/news.hpp"
+#include "ucg/node/early_limit.hpp"
 #include "ucg/select/selector.hpp"
 #include "ucs/sys/lock.hpp"
 #include "ucs/type/result.hpp"
@@ -57,6 +58,7 @@ public:
     void adopt(const random_job_key& key) noexcept { job_key_ = key; }
     [[nodiscard]] const std::optional<random_job_key>& job_key() const noexcept { return job_key_; }
     [[nodiscard]] net::news& told() noexcept { return told_; }
+    [[nodiscard]] node::early_limit& early_messages() noexcept { return early_messages_; }
 
     void add(group& which) { groups_.push_back(&which); }
     void remove(group& which) noexcept { std::erase(groups_, &which); }
@@ -87,6 +89,7 @@ private:
     ucp_worker_h worker_ = nullptr;
     bool listens_ = false;
     net::news told_;
+    node::early_limit early_messages_;  // of all groups on this node
     std::vector<group*> groups_;
     std::vector<std::shared_ptr<net::address_book>> left_;
     unsigned looks_ = 0;

@@ -131,7 +131,8 @@ ucs_status_t group::build() {
     }
     links_ = usual_links(one_node);
     if (one_node) {
-        near_ = std::make_unique<node::fabric>(made_.memory, *lives_, here);
+        near_ =
+            std::make_unique<node::fabric>(made_.memory, *lives_, here, context_.early_messages());
         auto limits = node::patience::usual(made_.memory.ranks());
         patience_.emplace(made_.memory, here, limits);
     } else {

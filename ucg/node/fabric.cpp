@@ -6,24 +6,19 @@
 
 #include "ucg/node/log.hpp"
 #include "ucg/node/status_word.hpp"
-#include "ucs/sys/usable_memory.hpp"
 
 namespace ucg::node {
 
-std::size_t fabric::usual_most_early_bytes() noexcept {
-    return ucs::sys::most_for_peers();
-}
-
-fabric::fabric(const segment& memory, watch& lives, rank_t me, std::size_t early_bytes,
-               std::size_t most_early_bytes)
+fabric::fabric(const segment& memory, watch& lives, rank_t me, early_limit& limit,
+               std::size_t early_bytes)
     : memory_(memory),
       lives_(lives),
       me_(me),
+      limit_(limit),
       early_bytes_(early_bytes),
-      most_early_bytes_(most_early_bytes),
       patience_(memory, me, patience::usual(memory.ranks())) {
     for (rank_t other = 0; other < memory.ranks(); ++other)
-        peers_.emplace_back(memory, me, other);
+        peers_.emplace_back(*this, limit, other);
 }
 
 fabric::~fabric() {
@@ -113,12 +108,8 @@ void fabric::leave(schedule::operation& what) noexcept {
     // Others may be one operation ahead, and hear of the dead rank only by who leaves for it.
     if (status == UCS_ERR_ENDPOINT_TIMEOUT) leaves_for_ = status;
     for (peer& each : peers_) {
-        if (each.aside != nullptr && each.head.sequence == number) each.aside = nullptr;
-        each.early.remove_if([&](const early_message& m) {
-            if (m.head.sequence != number) return false;
-            each.kept -= m.size();
-            return true;
-        });
+        if (each.head.sequence == number) each.aside.reset();
+        each.give_back(each.early.remove_operation(number));
     }
     if (!announced) tell_all(number, status);
 }

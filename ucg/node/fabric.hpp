@@ -2,9 +2,11 @@
 #pragma once
 
 #include <deque>
-#include <list>
+#include <optional>
 #include <vector>
 
+#include "ucg/node/early_limit.hpp"
+#include "ucg/node/early_messages.hpp"
 #include "ucg/node/patience.hpp"
 #include "ucg/node/stream.hpp"
 #include "ucg/node/watch.hpp"
@@ -17,21 +19,15 @@ namespace ucg::node {
 // One ring for each direction of each pair of ranks. A message whose receive is posted goes from
 // the ring to its place; one that comes too early is kept aside, in memory that grows only with
 // what has really come. When much is kept of one rank, its ring is left alone until something is
-// expected of that rank (see wants()); a rank of which more is kept than any program has under way
-// is lost. One per rank and group; the memory and the watch are
-// borrowed. Owner context.
+// expected of that rank (see wants()); the early_limit bounds what is kept for all groups together.
+// One per rank and group; the memory, the watch and the limit are borrowed. Owner context.
 class fabric final : public schedule::fabric {
 public:
     static constexpr std::size_t usual_early_bytes = 4 << 20;
 
-    // See ucs::sys::most_for_peers.
-    [[nodiscard]] static std::size_t usual_most_early_bytes() noexcept;
-
     // `early_bytes`: what is kept of one rank before its ring is left alone; may be 0.
-    // `most_early_bytes`: what is kept of one rank before that is lost.
-    fabric(const segment& memory, watch& lives, rank_t me,
-           std::size_t early_bytes = usual_early_bytes,
-           std::size_t most_early_bytes = usual_most_early_bytes());
+    fabric(const segment& memory, watch& lives, rank_t me, early_limit& limit,
+           std::size_t early_bytes = usual_early_bytes);
     // The others hear that nothing more comes from this rank.
     ~fabric() override;
 
@@ -59,7 +55,7 @@ public:
     [[nodiscard]] std::vector<rank_t> absent(const schedule::operation& what) const;
 
     // Memory that messages of a rank take which came too early.
-    [[nodiscard]] std::size_t kept_of(rank_t rank) const noexcept { return peers_[rank].kept; }
+    [[nodiscard]] std::size_t kept_of(rank_t rank) const noexcept { return peers_[rank].used(); }
 
 private:
     using step = schedule::step;
@@ -72,18 +68,16 @@ private:
         void append(step& what) noexcept;
         bool remove(step& what) noexcept;
     };
-    struct early_message {
-        frame head;
-        std::vector<std::byte> content;
-        bool complete = false;
-
-        [[nodiscard]] std::size_t size() const noexcept { return sizeof *this + content.size(); }
-    };
     // What this rank has to do with one other.
-    struct peer {
-        peer(const segment& memory, rank_t me, rank_t other)
-            : out(memory, me, other), in(memory, other, me) {}
+    struct peer final : early_limit::share {
+        peer(fabric& all, early_limit& limit, rank_t other)
+            : share(limit),
+              owner(all),
+              out(all.memory_, all.me_, other),
+              in(all.memory_, other, all.me_) {}
+        void cut_off() noexcept override { owner.cut_off(*this); }
 
+        fabric& owner;
         stream_out out;
         queue sends;
         bool begun = false;           // of the first send, or of what is left of a canceled one
@@ -97,10 +91,9 @@ private:
         bool coming = false;  // a message of which the head has been read
         frame head{};
         std::uint64_t got = 0;
-        step* target = nullptr;          // where it goes; else
-        early_message* aside = nullptr;  // neither: nowhere
-        std::list<early_message> early;
-        std::size_t kept = 0;    // their sizes
+        step* target = nullptr;                         // where it goes; else
+        std::optional<early_messages::position> aside;  // neither: nowhere
+        early_messages early;
         bool receiving = false;  // on the stack
 
         // Returns whether this rank has to do something, so that the other one goes on.
@@ -124,9 +117,11 @@ private:
     bool receive(peer& from) noexcept;
     void receive_head(peer& from);
     void receive_some(peer& from);
-    void keep(peer& from, std::size_t bytes) noexcept;
+    void drop_aside(peer& from) noexcept;
+    void cut_off(peer& from) noexcept;
     void end_message(peer& from) noexcept;
     void post_receive(step& what) noexcept;
+    void take_early(peer& from, early_messages::position found, step& receive) noexcept;
     void hear(const frame& said) noexcept;
     [[nodiscard]] std::uint64_t& begun_by(rank_t rank, schedule::series of) const noexcept;
     [[nodiscard]] running* find(schedule::sequence_t number) noexcept;
@@ -137,8 +132,8 @@ private:
     const segment& memory_;
     watch& lives_;
     const rank_t me_;
+    early_limit& limit_;
     const std::size_t early_bytes_;
-    const std::size_t most_early_bytes_;
     patience patience_;
     std::deque<peer> peers_;
     schedule::numbering numbers_;

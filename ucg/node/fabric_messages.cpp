@@ -92,14 +92,16 @@ bool fabric::send_next(peer& to) noexcept {
 
 // --- in ---
 
-// Early messages may fill memory, so a rank of which much is kept already is left alone, unless
-// this rank expects something of it: that it sends what a receive is posted for, or that it reads
-// what is sent to it, or says why not. No deadlock comes of it: whenever the receive of a message
-// is posted, the ring is read until the message is there; so a send ends at the latest when its
-// receive is posted, which is what algorithms may count on over networks as well.
+// Early messages may fill memory, so a rank of which much is kept already is left alone, and so are
+// all while much is kept of all together, unless this rank expects something of it: that it sends
+// what a receive is posted for, or that it reads what is sent to it, or says why not. No deadlock
+// comes of it: whenever the receive of a message is posted, the ring is read until the message is
+// there; so a send ends at the latest when its receive is posted, which is what algorithms may
+// count on over networks as well.
 bool fabric::wants(const peer& from) const noexcept {
-    return from.kept <= early_bytes_ || from.receives.first != nullptr ||
-           from.sends.first != nullptr || (from.coming && from.aside == nullptr);
+    return (from.used() <= early_bytes_ && !limit_.is_half_used()) ||
+           from.receives.first != nullptr || from.sends.first != nullptr ||
+           (from.coming && !from.aside);
 }
 
 bool fabric::receive(peer& from) noexcept try {
@@ -127,7 +129,7 @@ bool fabric::receive(peer& from) noexcept try {
 void fabric::receive_head(peer& from) {
     from.head = from.in.head();
     from.target = nullptr;
-    from.aside = nullptr;
+    from.aside.reset();
     from.got = 0;
     if (from.head.kind == static_cast<std::uint32_t>(frame_kind::announcement)) {
         hear(from.head);
@@ -149,20 +151,27 @@ void fabric::receive_head(peer& from) {
     }
     // Of an operation that ended here, which failed: nobody wants it.
     if (numbers_.ahead(from.head.sequence) == 0 && find(from.head.sequence) == nullptr) return;
-    from.aside = &from.early.emplace_back(early_message{from.head, {}, false});
-    keep(from, from.aside->size());
+    from.aside = from.early.add({from.head.sequence, from.head.channel}, from.head.bytes);
+    from.take(early_messages::cost((*from.aside)->second));
 }
 
 // A rank that sends on and on what nobody asked for would fill the memory of this one, which reads
 // its ring as long as it expects something else of that rank.
-void fabric::keep(peer& from, std::size_t bytes) noexcept {
-    from.kept += bytes;
-    if (from.kept <= most_early_bytes_ || from.lost != UCS_OK) return;
+void fabric::cut_off(peer& from) noexcept {
     ucs::log::error(node_log,
-                    "a rank of this node has sent {} bytes that nobody here has asked for; nothing "
-                    "more is taken from it",
-                    from.kept);
+                    "messages of a rank of this node that nobody here has asked for take up {} "
+                    "bytes, more than those of any other rank; they are dropped, and nothing more "
+                    "is taken from it",
+                    from.used());
+    from.aside.reset();
+    from.early.clear();
+    from.give_back(from.used());
     lose(from, UCS_ERR_EXCEEDS_LIMIT);
+}
+
+void fabric::drop_aside(peer& from) noexcept {
+    from.give_back(from.early.remove(*from.aside));
+    from.aside.reset();
 }
 
 void fabric::receive_some(peer& from) {
@@ -170,9 +179,11 @@ void fabric::receive_some(peer& from) {
     const auto [data, bytes] = from.in.look(std::min(from.head.bytes - from.got, most));
     if (from.target != nullptr) {
         std::memcpy(static_cast<std::byte*>(from.target->into) + from.got, data, bytes);
-    } else if (from.aside != nullptr) {
-        from.aside->content.insert(from.aside->content.end(), data, data + bytes);
-        keep(from, bytes);
+    } else if (from.aside) {
+        early_message& message = (*from.aside)->second;
+        const std::size_t before = early_messages::cost(message);
+        message.append(data, bytes);
+        from.take(early_messages::cost(message) - before);
     }
     from.in.skip(bytes);
     from.got += bytes;
@@ -186,15 +197,11 @@ void fabric::end_message(peer& from) noexcept {
     from.coming = false;
     if (from.in.is_disowned()) {
         if (step* const target = std::exchange(from.target, nullptr)) from.receives.append(*target);
-        if (from.aside != nullptr) {
-            from.kept -= from.aside->size();
-            from.early.remove_if([&](const early_message& each) { return &each == from.aside; });
-            from.aside = nullptr;
-        }
+        if (from.aside) drop_aside(from);
         return;
     }
-    if (from.aside != nullptr) from.aside->complete = true;
-    from.aside = nullptr;
+    if (from.aside) (*from.aside)->second.complete = true;
+    from.aside.reset();
     if (step* const target = std::exchange(from.target, nullptr))
         target->owner->complete(*target, UCS_OK);
 }
@@ -202,30 +209,32 @@ void fabric::end_message(peer& from) noexcept {
 // What has come already is taken over, also when the rest is still on its way.
 void fabric::post_receive(step& what) noexcept {
     peer& from = peers_[what.peer];
-    for (auto each = from.early.begin(); each != from.early.end(); ++each) {
-        if (!matches(what, each->head)) continue;
-        const bool fitting = each->head.bytes == what.bytes;
-        if (fitting && !each->content.empty())
-            std::memcpy(what.into, each->content.data(), each->content.size());
-        const bool complete = each->complete;
-        if (from.aside == &*each) {
-            from.aside = nullptr;
-            if (fitting) from.target = &what;
-        }
-        from.kept -= each->size();
-        from.early.erase(each);
-        if (!fitting)
-            what.owner->complete(what, UCS_ERR_MESSAGE_TRUNCATED);
-        else if (complete)
-            what.owner->complete(what, UCS_OK);
-        else if (from.lost != UCS_OK)
-            lose(from, from.lost);  // the rest will not come
-        return;
-    }
-    if (from.lost != UCS_OK)
+    const auto found = from.early.find({what.owner->number(), what.channel});
+    if (found != from.early.end())
+        take_early(from, found, what);
+    else if (from.lost != UCS_OK)
         what.owner->complete(what, from.lost);
     else
         from.receives.append(what);
+}
+
+void fabric::take_early(peer& from, early_messages::position found, step& receive) noexcept {
+    const early_message& message = found->second;
+    const bool fitting = message.bytes == receive.bytes;
+    if (fitting && !message.content.empty())
+        std::memcpy(receive.into, message.content.data(), message.content.size());
+    const bool complete = message.complete;
+    if (from.aside == found) {
+        from.aside.reset();
+        if (fitting) from.target = &receive;
+    }
+    from.give_back(from.early.remove(found));
+    if (!fitting)
+        receive.owner->complete(receive, UCS_ERR_MESSAGE_TRUNCATED);
+    else if (complete)
+        receive.owner->complete(receive, UCS_OK);
+    else if (from.lost != UCS_OK)
+        lose(from, from.lost);  // the rest will not come
 }
 
 }  // namespace ucg::node

@@ -37,7 +37,7 @@ bool has(const own_matrix& all, std::uint64_t row, float value) {
 }
 
 std::string run_rank(test::node_rank& me, const world& all) {
-    ucg::node::fabric over(me.memory, me.lives, me.rank);
+    ucg::node::fabric over(me.memory, me.lives, me.rank, me.early);
     ucg::schedule::frame_pool frames;
     const auto run = [&](ucg::schedule::program& what) {
         ucg::schedule::operation operation(over, frames);

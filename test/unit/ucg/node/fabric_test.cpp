@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 #include <deque>
+#include <thread>
 
 #include "test/unit/ucg/algo/scene.hpp"
 #include "test/unit/ucg/node/group.hpp"
@@ -46,7 +47,7 @@ std::vector<task_of> all_rows(rank_t ranks, std::uint64_t count) {
 }
 
 std::string run_all(test::node_rank& me, const std::vector<task_of>& all, std::size_t early) {
-    node::fabric over(me.memory, me.lives, me.rank, early);
+    node::fabric over(me.memory, me.lives, me.rank, me.early, early);
     schedule::frame_pool frames;
     for (const task_of& each : all) {
         test::reference data(each.of);
@@ -62,7 +63,7 @@ std::string run_all(test::node_rank& me, const std::vector<task_of>& all, std::s
 }
 
 std::string run_together(test::node_rank& me, const std::vector<task_of>& all, std::size_t early) {
-    node::fabric over(me.memory, me.lives, me.rank, early);
+    node::fabric over(me.memory, me.lives, me.rank, me.early, early);
     schedule::frame_pool frames;
     std::deque<test::reference> data;
     std::deque<schedule::operation> operations;
@@ -138,7 +139,7 @@ void settle(node::fabric& over) {
 // Rank 1 starts many operations before rank 0 does.
 std::string be_flooded(test::node_rank& me) {
     constexpr std::size_t limit = 4096;
-    node::fabric over(me.memory, me.lives, me.rank, limit);
+    node::fabric over(me.memory, me.lives, me.rank, me.early, limit);
     schedule::frame_pool frames;
     const scenario of = sum_at_root(2);
     const schedule::algorithm& by = algo::algorithms(of.what).front();
@@ -170,7 +171,8 @@ namespace {
 // Rank 1 sends parts of later and later operations; rank 0 waits for a message that never comes.
 std::string be_flooded_in_vain(test::node_rank& me) {
     constexpr std::size_t limit = 1 << 20;
-    node::fabric over(me.memory, me.lives, me.rank, 4096, limit);
+    node::early_limit together(limit);
+    node::fabric over(me.memory, me.lives, me.rank, together, 4096);
     schedule::frame_pool frames;
     const scenario of = sum_at_root(2);
     const schedule::algorithm& by = algo::algorithms(of.what).front();
@@ -195,8 +197,9 @@ std::string be_flooded_in_vain(test::node_rank& me) {
         flood.back().start();
         over.progress();
     }
+    // The other rank needs the processor as well, on a machine that has much to do.
     for (int turn = 0; turn < 20'000'000 && node::look(mark_of(me)) == 0; ++turn)
-        over.progress();
+        if (!over.progress()) std::this_thread::yield();
     const bool was_stopped = node::look(mark_of(me)) != 0;
     for (schedule::operation& each : flood)
         each.fail(UCS_ERR_CANCELED);
@@ -219,7 +222,7 @@ namespace {
 // A broadcast from rank 2 over 2, 0, 1: rank 1 floods rank 0 with later operations and gives the
 // broadcast up. Rank 0, which waits for rank 2 alone, leaves the ring from rank 1 unread.
 std::string hear_by_another(test::node_rank& me) {
-    node::fabric over(me.memory, me.lives, me.rank, 0);
+    node::fabric over(me.memory, me.lives, me.rank, me.early, 0);
     schedule::frame_pool frames;
     scenario of;
     of.what = collective::bcast;
@@ -268,7 +271,7 @@ namespace {
 // One rank's part in an operation over the rings of its node.
 struct own_part {
     own_part(test::node_rank& me, const task_of& what)
-        : over(me.memory, me.lives, me.rank),
+        : over(me.memory, me.lives, me.rank, me.early),
           data(what.of),
           operation(over, frames),
           made(operation.init(*what.by, data.call_of(me.rank))) {}
@@ -384,7 +387,7 @@ namespace {
 // Rank 1 cancels a message that is half in its full ring, and a short one behind it, and sends a
 // third one; then rank 0 comes.
 std::string cancel_two(test::node_rank& me) {
-    node::fabric over(me.memory, me.lives, me.rank);
+    node::fabric over(me.memory, me.lives, me.rank, me.early);
     schedule::frame_pool frames;
     const task_of what = long_one(collective::bcast, "binomial");
     std::deque<test::reference> data;
@@ -430,7 +433,7 @@ TEST_CASE("a ring with nonsense ends what is expected of it", "[threads]") {
             node::tell(me.memory.ring(1, 0).written, 4000);
             return {};
         }
-        node::fabric over(me.memory, me.lives, me.rank);
+        node::fabric over(me.memory, me.lives, me.rank, me.early);
         schedule::frame_pool frames;
         test::reference data(of);
         schedule::operation operation(over, frames);

@@ -27,7 +27,8 @@ std::string run_rank(const segment& memory, std::span<const pid_t> pids, rank_t 
     for (std::size_t i = 0; i < pids.size(); ++i)
         marks[i].pid = pids[i];
     const neighbours others(marks);
-    node_rank me{memory, lives, rank, others};
+    early_limit early;
+    node_rank me{memory, lives, rank, others, early};
     return body(me);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "ucg/node/early_limit.hpp"
 #include "ucg/node/engine.hpp"
 
 namespace test {
@@ -15,6 +16,7 @@ struct node_rank {
     ucg::node::watch& lives;
     ucg::node::rank_t rank;
     const ucg::node::neighbours& others;
+    ucg::node::early_limit& early;
 };
 
 // Empty: all is right; else what is wrong.

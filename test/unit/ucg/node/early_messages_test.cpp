@@ -1,0 +1,210 @@
+// How many looks a search among early messages takes, and how much memory they may take up.
+#include "ucg/node/early_messages.hpp"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <deque>
+#include <optional>
+
+#include "test/support/sanitizer.hpp"
+#include "test/unit/ucg/algo/scene.hpp"
+#include "test/unit/ucg/node/group.hpp"
+#include "ucg/algo/table.hpp"
+#include "ucg/node/early_limit.hpp"
+#include "ucg/node/fabric.hpp"
+
+using namespace ucg;
+using node::message_key;
+
+namespace {
+
+struct counting_order {
+    std::size_t* looks;
+    bool operator()(const message_key& a, const message_key& b) const noexcept {
+        ++*looks;
+        return a < b;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a search looks at few of the early messages, whatever their keys are") {
+    constexpr std::uint64_t many = 100'000;
+    std::size_t looks = 0;
+    node::basic_early_messages<counting_order> all(counting_order{&looks});
+    const bool are_equal = GENERATE(false, true);
+    for (std::uint64_t i = 0; i < many; ++i)
+        (void)all.add({are_equal ? 0 : i, 0}, 0);
+    looks = 0;
+    CHECK(all.find({many, 0}) == all.end());
+    CHECK(all.find({0, 0}) != all.end());
+    (void)all.remove(all.find({are_equal ? 0 : many / 2, 0}));
+    (void)all.remove_operation(many + 1);
+    CHECK(looks < 4 * 40);
+}
+
+TEST_CASE("of early messages with the same key the oldest is found first") {
+    node::early_messages all;
+    for (std::uint64_t bytes = 0; bytes < 5; ++bytes)
+        for (const std::uint32_t channel : {1U, 0U, 2U})
+            (void)all.add({7, channel}, bytes);
+    for (std::uint64_t bytes = 0; bytes < 5; ++bytes) {
+        const auto found = all.find({7, 1});
+        REQUIRE(found != all.end());
+        CHECK(found->second.bytes == bytes);
+        (void)all.remove(found);
+    }
+    CHECK(all.find({7, 1}) == all.end());
+    CHECK(all.find({7, 2}) != all.end());
+    (void)all.remove_operation(7);
+    CHECK(all.empty());
+}
+
+TEST_CASE("an early message counts all the memory that it takes up") {
+    if (!test::has_allocator_of_libc) return;
+    const std::size_t announced = GENERATE(0U, 1U, 100U, 5000U, 1U << 20);
+    const std::vector<std::byte> piece(64);
+    const std::size_t pieces = std::min<std::size_t>(announced / 64, 80);
+    node::early_messages all;
+    std::size_t counted = 0;
+    const std::size_t before = ::mallinfo2().uordblks;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        const auto fresh = all.add({i, 0}, announced);
+        for (std::size_t j = 0; j < pieces; ++j)
+            fresh->second.append(piece.data(), piece.size());
+        counted += node::early_messages::cost(fresh->second);
+        // No more than twice what came, whatever its sender announced.
+        CHECK(fresh->second.content.capacity() <= 2 * pieces * piece.size());
+    }
+    const std::size_t taken = ::mallinfo2().uordblks - before;
+    CHECK(taken <= counted + counted / 100);  // blocks that the allocator does not split
+    CHECK(counted <= 2 * taken);
+    std::size_t freed = 0;
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        freed += all.remove_operation(i);
+    CHECK(freed == counted);
+}
+
+namespace {
+
+// Both ranks of one group, in this process; rank 1 sends to rank 0.
+class two_ranks {
+public:
+    explicit two_ranks(node::early_limit& limit) : watch_(std::vector<pid_t>(2, ::getpid())) {
+        const node::geometry like = test::small_node(2);
+        auto file = node::segment::make(like);
+        REQUIRE(file);
+        auto memory = node::segment::attach(file->get(), like);
+        REQUIRE(memory);
+        memory_ = *memory;
+        receiver_.emplace(memory_, watch_, 0, limit);
+        sender_.emplace(memory_, watch_, 1, limit_of_sender_);
+    }
+    ~two_ranks() {
+        for (schedule::operation& each : sent_)
+            each.fail(UCS_ERR_CANCELED);
+        for (schedule::operation& each : received_)
+            each.fail(UCS_ERR_CANCELED);
+        if (!waiting_) return;
+        waiting_->fail(UCS_ERR_CANCELED);
+        sender_->leave(*skipped_);
+    }
+
+    // Rank 0 waits for a message that rank 1 leaves out.
+    void wait_in_vain() {
+        schedule::sequence_t number = 0;
+        skipped_.emplace(*sender_, frames_);
+        REQUIRE(sender_->enter(*skipped_, number) == UCS_OK);
+        waiting_.emplace(*receiver_, frames_);
+        REQUIRE(start(*waiting_, 0) == UCS_OK);
+    }
+    [[nodiscard]] ucs_status_t waiting() const { return waiting_->status(); }
+    [[nodiscard]] std::size_t kept() const { return receiver_->kept_of(1); }
+
+    // Rank 1 sends its part of one more operation, and rank 0 looks for it.
+    void send_one() {
+        REQUIRE(start(sent_.emplace_back(*sender_, frames_), 1) == UCS_OK);
+        move();
+    }
+    void receive_all() {
+        while (received_.size() < sent_.size())
+            REQUIRE(start(received_.emplace_back(*receiver_, frames_), 0) == UCS_OK);
+        move();
+    }
+    [[nodiscard]] bool has_received_all() const {
+        for (const schedule::operation& each : received_)
+            if (each.status() != UCS_OK) return false;
+        return true;
+    }
+    void move() {
+        for (unsigned fruitless = 0; fruitless < 100; ++fruitless) {
+            bool moved = sender_->progress();
+            moved |= receiver_->progress();
+            if (moved) fruitless = 0;
+        }
+    }
+
+private:
+    ucs_status_t start(schedule::operation& which, node::rank_t rank) {
+        const auto& by = algo::algorithms(schedule::collective::reduce).front();
+        const ucs_status_t status = which.init(by, data_.call_of(rank));
+        if (status == UCS_OK) which.start();
+        return status;
+    }
+    static test::scenario sum() {
+        test::scenario made;
+        made.what = schedule::collective::reduce;
+        made.count = 100;
+        return made;
+    }
+
+    node::watch watch_;
+    node::segment memory_;
+    schedule::frame_pool frames_;
+    test::reference data_{sum()};
+    node::early_limit limit_of_sender_;
+    std::optional<node::fabric> receiver_, sender_;
+    std::optional<schedule::operation> waiting_, skipped_;
+    std::deque<schedule::operation> sent_, received_;
+};
+
+constexpr std::size_t limit_of_test = 256 << 10;
+
+}  // namespace
+
+TEST_CASE("early messages of all groups together stay below one limit") {
+    node::early_limit limit(limit_of_test);
+    two_ranks more(limit), less(limit);
+    more.wait_in_vain();
+    less.wait_in_vain();
+    while (more.kept() < limit_of_test * 6 / 10)
+        more.send_one();
+    while (more.waiting() == UCS_INPROGRESS && less.kept() < limit_of_test * 6 / 10) {
+        less.send_one();
+        CHECK(limit.used() <= limit_of_test);
+        CHECK(limit.used() == more.kept() + less.kept());
+    }
+    CHECK(more.waiting() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(more.kept() == 0);
+    CHECK(less.waiting() == UCS_INPROGRESS);  // it had less
+    CHECK(less.kept() > limit_of_test * 3 / 10);
+}
+
+TEST_CASE("ranks that are ahead in many groups are waited for, and none is cut off") {
+    node::early_limit limit(limit_of_test);
+    std::deque<two_ranks> groups;
+    for (int i = 0; i < 4; ++i)
+        groups.emplace_back(limit);
+    for (int i = 0; i < 200; ++i)
+        for (two_ranks& each : groups)
+            each.send_one();
+    CHECK(limit.used() > limit_of_test / 2);
+    CHECK(limit.used() < limit_of_test * 6 / 10);
+    for (two_ranks& each : groups) {
+        each.receive_all();
+        CHECK(each.has_received_all());
+    }
+    CHECK(limit.used() == 0);
+}
