@@ -125,13 +125,12 @@ bool admission::may_begin(const share& of_origin) const noexcept {
 admission::candidate* admission::next_turn(ucs::time::nanoseconds now) noexcept {
     if (waiting_.empty()) return nullptr;
     end_turns(now);
-    const share* fewest = nullptr;
-    for (const auto& [from, each] : shares_) {
-        if (each.waiting == 0 || !may_begin(each)) continue;
-        if (fewest == nullptr || each.turns < fewest->turns) fewest = &each;
-    }
-    if (fewest == nullptr) return nullptr;
-    candidate* const next = oldest_waiting(*fewest);
+    candidate* next = nullptr;
+    for (candidate& each : waiting_)
+        if (may_begin(*each.share_) &&
+            (next == nullptr || each.share_->turns < next->share_->turns))
+            next = &each;
+    if (next == nullptr) return nullptr;
     waiting_.erase(waiting_.iterator_to(*next));
     --next->share_->waiting;
     begin(*next, now);
@@ -140,7 +139,7 @@ admission::candidate* admission::next_turn(ucs::time::nanoseconds now) noexcept 
 
 admission::candidate* admission::excess(ucs::time::nanoseconds now) noexcept {
     end_turns(now);
-    if (waiting_.size() > limits_.most_waiting) return oldest_waiting(most_waiting());
+    if (waiting_.size() > limits_.most_waiting) return oldest_of_most_waiting();
     // The caller asks until nothing is in excess, so any origin that is above its quota will do.
     const auto found = std::ranges::find_if(shares_, [this](const auto& each) {
         return each.second.begun() > limits_.most_per_origin;
@@ -155,25 +154,13 @@ admission::candidate* admission::excess(ucs::time::nanoseconds now) noexcept {
     std::size_t silent = 0;
     for (const auto& each : shares_)
         silent += each.second.silent;
-    if (silent < begun_.size() && silent <= tolerated_silent(limits_.most))
-        return oldest(largest([](const share& each) { return each.preferred; }), true);
-    return oldest(largest([](const share& each) { return each.silent; }), false);
+    return oldest_of_most(silent < begun_.size() && silent <= tolerated_silent(limits_.most));
 }
 
 admission::candidate* admission::least() noexcept {
-    if (!waiting_.empty()) return oldest_waiting(most_waiting());
-    if (begun_.empty()) return nullptr;
-    const share& most_silent = largest([](const share& each) { return each.silent; });
-    if (most_silent.silent != 0) return oldest(most_silent, false);
-    return oldest(largest([](const share& each) { return each.preferred; }), true);
-}
-
-// There is at least one.
-template<class Count>
-const admission::share& admission::largest(const Count& count) const noexcept {
-    return std::ranges::max_element(shares_, {},
-                                    [&count](const auto& each) { return count(each.second); })
-        ->second;
+    if (!waiting_.empty()) return oldest_of_most_waiting();
+    candidate* const silent = oldest_of_most(false);
+    return silent != nullptr ? silent : oldest_of_most(true);
 }
 
 admission::candidate* admission::oldest(const share& of_origin, bool is_preferred) noexcept {
@@ -183,13 +170,22 @@ admission::candidate* admission::oldest(const share& of_origin, bool is_preferre
     return found == begun_.end() ? nullptr : &*found;
 }
 
-const admission::share& admission::most_waiting() const noexcept {
-    return largest([](const share& each) { return each.waiting; });
+// Strangers may come from any number of origins with one candidate each. All these have as many as
+// a peer that has just come, so ties go by age: the newest is the last one to end.
+admission::candidate* admission::oldest_of_most(bool is_preferred) noexcept {
+    const auto count = is_preferred ? &share::preferred : &share::silent;
+    candidate* found = nullptr;
+    for (candidate& each : begun_)
+        if (each.is_preferred_ == is_preferred &&
+            (found == nullptr || each.share_->*count > found->share_->*count))
+            found = &each;
+    return found;
 }
 
-admission::candidate* admission::oldest_waiting(const share& of_origin) noexcept {
-    return &*std::ranges::find_if(waiting_,
-                                  [&](const candidate& each) { return each.share_ == &of_origin; });
+// There is at least one.
+admission::candidate* admission::oldest_of_most_waiting() noexcept {
+    return &*std::ranges::max_element(waiting_, {},
+                                      [](const candidate& each) { return each.share_->waiting; });
 }
 
 admission::candidate* admission::overdue(ucs::time::nanoseconds now) noexcept {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 
 #include "ucs/datastruct/intrusive.hpp"
 #include "ucs/net/origin.hpp"
@@ -27,13 +27,15 @@ struct admission_limits {
 // was accepted until it has proven that it belongs to a peer. A new candidate is always added, and
 // the caller then closes the candidates that excess() names:
 //   1. If an origin has more than its quota, a candidate of this origin ends.
-//   2. Otherwise, if there are too many in all, a candidate of the origin that has most ends.
+//   2. Otherwise, if there are too many in all, a candidate of the origin that has most ends. Where
+//      several have as many, it is the oldest of all their candidates.
 //   3. A silent candidate ends before one that sent a valid first record, unless silent ones are
 //      fewer than an eighth of the limit; and the older one ends first.
 //   4. With `turn_length`, a candidate has a turn from its first record on, until its proof or
 //      until its time is over; then it counts as silent. Turns are three quarters of the whole,
 //      and an origin may have half of its quota, but no more than are left for others. Further
-//      candidates of an origin that has used its turns wait, unread, until one of them ends.
+//      candidates of an origin that has used its turns wait, unread, until one of them ends. Of
+//      those that may begin, the one begins whose origin has the fewest turns, and that came first.
 //   5. If too many wait, the oldest one of the origin that has most waiting ends.
 // So a crowd of connections displaces and delays its own connections, and a peer that sends its
 // first record without delay is served at once, however many others are silent.
@@ -123,16 +125,14 @@ private:
     void end_turn(candidate& which) noexcept;
     void end_turns(ucs::time::nanoseconds now) noexcept;
     [[nodiscard]] bool may_begin(const share& of_origin) const noexcept;
-    template<class Count>
-    [[nodiscard]] const share& largest(const Count& count) const noexcept;
     [[nodiscard]] candidate* oldest(const share& of_origin, bool is_preferred) noexcept;
-    [[nodiscard]] const share& most_waiting() const noexcept;
-    [[nodiscard]] candidate* oldest_waiting(const share& of_origin) noexcept;
+    [[nodiscard]] candidate* oldest_of_most(bool is_preferred) noexcept;
+    [[nodiscard]] candidate* oldest_of_most_waiting() noexcept;
 
     const admission_limits limits_;
     list begun_;    // in the order in which they began
     list waiting_;  // in the order in which they came
-    std::unordered_map<origin, share> shares_;
+    std::map<origin, share> shares_;
     std::size_t turns_ = 0;                         // of all origins
     ucs::time::nanoseconds next_turn_end_ = never;  // no turn ends before
 };

@@ -4,9 +4,7 @@
 #include <sys/types.h>
 
 #include <compare>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 
 #include "ucs/net/ip_address.hpp"
 
@@ -28,18 +26,9 @@ public:
 private:
     enum class kind : std::uint8_t { unknown, ipv4, ipv6, link_local, user };
     origin(kind of_kind, std::uint64_t number) noexcept : kind_(of_kind), number_(number) {}
-    friend struct std::hash<origin>;
 
     kind kind_ = kind::unknown;
     std::uint64_t number_ = 0;
 };
 
 }  // namespace ucs::net
-
-template<>
-struct std::hash<ucs::net::origin> {
-    std::size_t operator()(const ucs::net::origin& from) const noexcept {
-        return std::hash<std::uint64_t>()(from.number_ * 0x9e3779b97f4a7c15U +
-                                          static_cast<std::uint64_t>(from.kind_));
-    }
-};

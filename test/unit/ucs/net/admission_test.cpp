@@ -105,6 +105,48 @@ TEST_CASE("the oldest silent candidate of the origin above its quota ends") {
     CHECK(at.of(host(2)) == 1);
 }
 
+TEST_CASE("of origins with as many candidates the one that came first pays") {
+    const bool are_preferred = GENERATE(false, true);
+    crowd at({.most = 5, .most_per_origin = 4, .time_to_prove = 100});
+    for (int from : {7, 3, 9, 1, 5}) {
+        connection& fresh = at.come(host(from));
+        if (are_preferred) at.policy.prefer(fresh);
+    }
+    CHECK(at.trim().empty());
+    for (unsigned round = 1; round <= 20; ++round) {
+        connection& fresh = at.come(host(static_cast<int>(1000 - 37 * round)));
+        if (are_preferred) at.policy.prefer(fresh);
+        CHECK(at.trim() == numbers{round});
+    }
+    for (unsigned round = 21; round <= 25; ++round) {
+        auto* const least = static_cast<connection*>(at.policy.least());
+        REQUIRE(least != nullptr);
+        CHECK(least->number == round);
+        at.policy.remove(*least);
+    }
+}
+
+TEST_CASE("of origins with as many turns the one that has waited longest is next, or pays") {
+    crowd at({.most = 4,
+              .most_per_origin = 4,
+              .time_to_prove = 1000,
+              .turn_length = 10,
+              .most_waiting = 6});
+    for (int from : {1, 2, 3})
+        at.policy.prefer(at.come(host(from)));
+    for (int from : {50, 20, 70, 10, 60, 30})  // numbers 4 to 9
+        CHECK(at.come(host(from)).is_waiting());
+    CHECK(at.trim().empty());
+    at.come(host(40));
+    CHECK(at.trim() == numbers{4});
+    for (unsigned expected : {5U, 6U, 7U}) {
+        auto* const next = static_cast<connection*>(at.policy.next_turn(11));
+        REQUIRE(next != nullptr);
+        CHECK(next->number == expected);
+        at.policy.prefer(*next);
+    }
+}
+
 TEST_CASE("when there are too many in all, the origin with the most silent candidates pays") {
     crowd at({.most = 5, .most_per_origin = 4, .time_to_prove = 100});
     at.come(host(1));
