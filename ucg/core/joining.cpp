@@ -4,6 +4,7 @@
 
 #include "ucg/core/context.hpp"
 #include "ucg/core/log.hpp"
+#include "ucg/node/rank_lock.hpp"
 #include "ucp/address/address.hpp"
 #include "ucs/security/key.hpp"
 #include "ucs/sys/uuid.hpp"
@@ -85,6 +86,8 @@ ucs_status_t joining::step() {
             return say_ready();
         case stage::ready:
             return hear_ready();
+        case stage::readable:
+            return hear_readable();
         case stage::over:
             break;
     }
@@ -127,6 +130,7 @@ ucs_status_t joining::say_who() {
     mine_.proposal = proposal_;
     mine_.options = context_.options().common();
     mine_.siblings = wish_.siblings;
+    mine_.reads = context_.options().single_copy.is_inf() ? 0 : 1;
     mine_.job_key = context_.offer_key(by_->is_private(), by_->rank() == 0);
     return send(mine_, people_, stage::who);
 }
@@ -274,7 +278,7 @@ void joining::make_memory() {
         memory = node::segment::make(geometry(), own_memory_tag_);
     }
     if (memory)
-        own_memory_ = std::move(*memory);
+        memory_file_ = std::move(*memory);
     else
         own_failure_ = memory.status();
 }
@@ -327,7 +331,7 @@ void joining::prepare_how() {
     my_way_.agreed = agreed ? 1 : 0;
     my_way_.proposal = proposal_;
     my_way_.address_length = static_cast<std::uint32_t>(address_.size());
-    my_way_.memory = own_memory_ ? own_memory_.get() : -1;
+    my_way_.memory = memory_file_ ? memory_file_.get() : -1;
     my_way_.memory_tag = own_memory_tag_;
     my_way_.copies = made_.copies;
     my_way_.status = own_failure_;
@@ -419,9 +423,7 @@ ucs_status_t joining::say_ready() {
     if (own_failure_ == UCS_OK && wish_.color != no_color && shares_memory())
         own_failure_ = open_memory();
     my_end_.status = own_failure_;
-    const bool reads = !context_.options().single_copy.is_inf();
     my_end_.copies = made_.copies;
-    my_end_.may_read = reads && node::neighbours(made_.processes).can_read_all() ? 1 : 0;
     return send(my_end_, ends_, stage::ready);
 }
 
@@ -429,34 +431,69 @@ ucs_status_t joining::open_memory() {
     const auto node = made_.where.on(made_.where.node_of(made_.rank));
     const rank_t owner = members_[node[0]];
     const bool is_owner = node[0] == made_.rank;
-    ucs::unique_fd opened;
     if (!is_owner) {
         const how& its = ways_[owner];
         auto found = node::segment::open({static_cast<std::uint64_t>(people_[owner].process.pid),
                                           static_cast<std::uint64_t>(std::int64_t{its.memory}),
                                           its.memory_tag});
         if (!found) return found.status();
-        opened = std::move(*found);
+        memory_file_ = std::move(*found);
         made_.copies = std::min(its.copies, most_copies());
     }
-    auto memory = node::segment::attach(is_owner ? own_memory_.get() : opened.get(), geometry(),
-                                        made_.copies);
+    auto memory = node::segment::attach(memory_file_.get(), geometry(), made_.copies);
     if (!memory) return memory.status();
     made_.memory = std::move(*memory);
     made_.copies = made_.memory.copies();
+    if (mine_.reads == 1)
+        // Where it fails, the others find that out.
+        static_cast<void>(node::lock_as(memory_file_.get(), made_.where.index_of(made_.rank)));
+    else if (!is_owner)
+        memory_file_.reset();
     return UCS_OK;
 }
 
 ucs_status_t joining::hear_ready() {
+    if (wants_to_read()) return say_readable();
+    return end();
+}
+
+// --- whether ranks may read the memory of those that they share a node with ---
+
+// All ranks of the exchange see the same.
+bool joining::wants_to_read() const noexcept {
+    return std::ranges::any_of(people_, [](const who& each) { return each.reads == 1; });
+}
+
+// Each rank has locked its byte of the node's memory before it said that it is ready, and keeps it
+// until all have looked.
+bool joining::may_read_all() const noexcept {
+    const auto here = made_.where.index_of(made_.rank);
+    for (rank_t rank = 0; rank < made_.processes.size(); ++rank)
+        if (rank != here && !node::is_locked_by(memory_file_.get(), rank,
+                                                static_cast<pid_t>(made_.processes[rank].pid)))
+            return false;
+    return node::neighbours(made_.processes).can_read_all();
+}
+
+ucs_status_t joining::say_readable() {
+    my_reading_.may_read = mine_.reads == 1 && may_read_all() ? 1 : 0;
+    return send(my_reading_, readings_, stage::readable);
+}
+
+ucs_status_t joining::hear_readable() {
+    made_.may_read =
+        std::ranges::all_of(members_, [&](rank_t each) { return readings_[each].may_read == 1; });
+    return end();
+}
+
+ucs_status_t joining::end() noexcept {
     at_ = stage::over;
-    own_memory_.reset();
+    memory_file_.reset();
     if (wish_.color == no_color) {
         if (reserved_) context_.ids().release(proposal_);
         reserved_ = false;
         return UCS_OK;
     }
-    made_.may_read =
-        std::ranges::all_of(members_, [&](rank_t each) { return ends_[each].may_read == 1; });
     for (const rank_t each : members_)
         made_.copies = std::clamp(ends_[each].copies, 1U, made_.copies);
     return worst(ends_, "is not ready");

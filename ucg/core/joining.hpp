@@ -36,7 +36,8 @@ struct membership {
 
 // Four rounds of an exchange: who is there; under which number, with what memory and how long
 // addresses are (again while numbers clash); the addresses, unless the exchange has them already,
-// as that over a group does, or lets them be looked up; whether everybody has all it needs. All
+// as that over a group does, or lets them be looked up; whether everybody has all it needs. If a
+// rank wants single copies, there is a fifth: whether all may read the memory of each other. All
 // members of the exchange go through the same rounds, of whatever color. Owner context.
 class joining {
 public:
@@ -67,7 +68,7 @@ private:
         std::uint32_t numa;      // of the domain that it runs on (node/domains.hpp)
         std::uint64_t options;   // a hash of those that must be the same
         std::uint32_t siblings;  // wanted
-        std::uint32_t spare;
+        std::uint32_t reads;     // 1: single copies are wanted
         key_offer job_key;
     };
     struct how {
@@ -83,11 +84,21 @@ private:
     };
     struct ready {
         std::int32_t status;
-        std::uint32_t may_read;  // 1: the memory of all others of its node
-        std::uint32_t copies;    // for how many groups it has mapped the node's memory
-        std::uint32_t spare;
+        std::uint32_t copies;  // for how many groups it has mapped the node's memory
     };
-    enum class stage : std::uint8_t { begin, who, how, addresses, neighbours, ready, over };
+    struct readable {
+        std::uint32_t may_read;  // 1: the memory of all others of its node
+    };
+    enum class stage : std::uint8_t {
+        begin,
+        who,
+        how,
+        addresses,
+        neighbours,
+        ready,
+        readable,
+        over
+    };
 
     ucs_status_t see_deadline() const;
     ucs_status_t step();
@@ -100,6 +111,9 @@ private:
     ucs_status_t find_neighbours();
     ucs_status_t say_ready();
     ucs_status_t hear_ready();
+    ucs_status_t say_readable();
+    ucs_status_t hear_readable();
+    ucs_status_t end() noexcept;
     void compare_options();
     void agree_on_key();
     void forget_keys() noexcept;
@@ -110,6 +124,8 @@ private:
     [[nodiscard]] ucs_status_t look_for_neighbours() noexcept;
     void prepare_how();
     [[nodiscard]] ucs_status_t open_memory();
+    [[nodiscard]] bool wants_to_read() const noexcept;
+    [[nodiscard]] bool may_read_all() const noexcept;
     [[nodiscard]] node::geometry geometry() const noexcept;
     [[nodiscard]] std::uint32_t most_copies() const noexcept;
     void make_memory();
@@ -132,12 +148,14 @@ private:
     std::vector<who> people_;
     std::vector<how> ways_;
     std::vector<ready> ends_;
+    readable my_reading_{};
+    std::vector<readable> readings_;
     std::vector<std::byte> address_;
     std::vector<std::byte> addresses_;
     std::size_t longest_ = 0;
     std::shared_ptr<net::asked_book> asked_;  // has this rank's address
     std::vector<schedule::rank_t> members_;   // of the exchange, in the order of the group
-    ucs::unique_fd own_memory_;
+    ucs::unique_fd memory_file_;  // of the node: made here, or opened when the others have said how
     std::uint64_t own_memory_tag_ = 0;
     std::uint32_t proposal_;
     bool reserved_ = false;

@@ -1,15 +1,20 @@
 // The rounds by which ranks become a group.
 #include "ucg/core/joining.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "test/support/environment.hpp"
 #include "test/support/log_capture.hpp"
 #include "test/support/virtual_time.hpp"
 #include "ucg/core/context.hpp"
+#include "ucg/node/neighbours.hpp"
 #include "ucg/node/segment.hpp"
 
 using ucg::schedule::rank_t;
@@ -165,6 +170,98 @@ TEST_CASE("joining: an owner whose memory has room for no group is refused with 
     in.alter(two_on_one_node::copies_word, std::uint32_t{0});
     in.check_ends(UCS_ERR_INVALID_PARAM);
     CHECK(log.count("the memory of no group at all", ucs::log::level::error) == 1);
+}
+
+namespace {
+
+// Rank 1 of two says in the first round that it is another process.
+class liar final : public ucg::exchange {
+public:
+    liar(const ucg_oob_t& by, std::int64_t pid) : by_(by), pid_(pid) {}
+    rank_t rank() const noexcept override { return by_.rank(); }
+    rank_t size() const noexcept override { return by_.size(); }
+    ucs_status_t begin(const void* own, void* all, std::size_t bytes) noexcept override {
+        constexpr std::size_t pid_position = sizeof(std::uint64_t);  // behind the node
+        const auto* const first = static_cast<const std::byte*>(own);
+        said_.assign(first, first + bytes);
+        if (std::exchange(is_first_, false))
+            std::memcpy(said_.data() + pid_position, &pid_, sizeof pid_);
+        return by_.begin(said_.data(), all, bytes);
+    }
+    ucs_status_t test() noexcept override { return by_.test(); }
+
+private:
+    ucg::oob_exchange by_;
+    const std::int64_t pid_;
+    std::vector<std::byte> said_;
+    bool is_first_ = true;
+};
+
+// Returns whether the ranks of the group may read each other; nothing if there is no group.
+std::optional<bool> join_as(std::unique_ptr<ucg::exchange> by) {
+    const test::env node("UCG_NODE_ID", "same");
+    const test::env reads("UCG_NODE_SINGLE_COPY", "1");
+    auto made = ucg::context::make(UCG_CONTEXT_PARAMS_INIT);
+    if (!made) return {};
+    ucg::joining rank(**made, std::move(by), {0, 0, ucs::time::now() + 100 * ucs::time::second});
+    ucs_status_t status = UCS_INPROGRESS;
+    while ((status = rank.advance()) == UCS_INPROGRESS)
+        ::usleep(100);
+    if (status != UCS_OK) return {};
+    return rank.take().may_read;
+}
+
+// A forked process, which ends as soon as its parent closes the pipe.
+struct bystander {
+    bystander() {
+        REQUIRE(::pipe(gate) == 0);
+        pid = ::fork();
+        if (pid == 0) {
+            char none;
+            ::close(gate[1]);
+            static_cast<void>(::read(gate[0], &none, 1));
+            ::_exit(0);
+        }
+    }
+    ~bystander() {
+        ::close(gate[1]);
+        ::close(gate[0]);
+        ::waitpid(pid, nullptr, 0);
+    }
+    int gate[2];
+    pid_t pid;
+};
+
+enum class says { truth, reader, other };
+
+}  // namespace
+
+// All these processes have the same number in the same place, so it tells none apart.
+TEST_CASE("joining: a rank that names another process is not read") {
+    auto mark = ucg::node::process_mark::own();
+    const says what = GENERATE(says::truth, says::reader, says::other);
+    const bystander other;
+    mark.pid = other.pid;
+    const bool can_read = ucg::node::neighbours({mark}).can_read_all();
+    ucg_oob_t* members[2];
+    REQUIRE(ucg_oob_create_local(2, members) == UCS_OK);
+    const pid_t reader = ::getpid();
+    const pid_t second = ::fork();
+    if (second == 0) {
+        const pid_t own = ::getpid();
+        const pid_t said = what == says::truth ? own : what == says::reader ? reader : other.pid;
+        static_cast<void>(join_as(std::make_unique<liar>(*members[1], said)));
+        ::_exit(0);
+    }
+    const auto may_read = join_as(std::make_unique<ucg::oob_exchange>(*members[0]));
+    ::waitpid(second, nullptr, 0);
+    for (ucg_oob_t* const each : members)
+        ucg_oob_destroy(each);
+    REQUIRE(may_read);
+    if (what == says::truth)
+        CHECK((*may_read || !can_read));
+    else
+        CHECK_FALSE(*may_read);
 }
 
 namespace {
