@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -104,6 +106,11 @@ result<std::size_t> check_memory_file(int fd, std::size_t least) {
     const int seals = ::fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd, &info) != 0) {
         log::error(self, "fd {} is not a memory file that is sealed against shrinking", fd);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    struct statfs system {};
+    if (::fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC) {
+        log::error(self, "memory file fd {} has no ordinary pages", fd);
         return UCS_ERR_INVALID_PARAM;
     }
     const auto size = static_cast<std::size_t>(info.st_size);

@@ -55,8 +55,10 @@ private:
 // any more: a peer that maps it cannot be made to fault. `name` shows in /proc/PID/maps.
 result<unique_fd> make_memory_file(const char* name, std::size_t size);
 
-// The size of a memory file that came from a peer; UCS_ERR_INVALID_PARAM unless it is sealed
-// against shrinking and at least `least` bytes long.
+// The size of a memory file that came from a peer; UCS_ERR_INVALID_PARAM unless it has ordinary
+// pages, is sealed against shrinking and at least `least` bytes long. Huge pages are refused: a
+// peer may punch holes into the file, and a touched hole kills the process while no huge page is
+// free.
 result<std::size_t> check_memory_file(int fd, std::size_t least);
 
 }  // namespace ucs::memory

@@ -1,6 +1,9 @@
 #include "ucs/memory/mapped.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -59,6 +62,20 @@ TEST_CASE("a peer's file is refused unless sealed and long enough") {
     CHECK(memory::check_memory_file(file->get(), 4097).status() == UCS_ERR_INVALID_PARAM);
     CHECK(memory::check_memory_file(-1, 0).status() == UCS_ERR_INVALID_PARAM);
     CHECK(captured.size() == 3);
+}
+
+// It can be made where no huge page is free; only touching it would need one.
+TEST_CASE("a peer's file of huge pages is refused") {
+    const ucs::unique_fd huge(
+        ::memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
+    if (!huge) return;  // a kernel without them
+    struct stat info {};
+    REQUIRE(::fstat(huge.get(), &info) == 0);
+    REQUIRE(::ftruncate(huge.get(), info.st_blksize) == 0);
+    REQUIRE(::fcntl(huge.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
+    test::log_capture captured;
+    CHECK(memory::check_memory_file(huge.get(), 4096).status() == UCS_ERR_INVALID_PARAM);
+    CHECK(captured.size() == 1);
 }
 
 TEST_CASE("impossible mappings are statuses, not crashes") {
