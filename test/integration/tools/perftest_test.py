@@ -354,6 +354,14 @@ class Mistakes(unittest.TestCase):
             with self.subTest(test=test, options=options):
                 self.assertIn(options[0], self.refused("localhost", "-t", test, *options))
 
+    def test_buffers_that_would_take_all_memory(self):
+        for options in (["-t", "tag_bw", "-V", "-O", "65536", "-s", "1g"], ["-t", "ucp_put_bw", "-s", "1023g"],
+                        ["-t", "put_bw", "-x", "self", "-d", "memory", "-s", "1023g"]):
+            with self.subTest(options=options):
+                done = run(PERFTEST, "-l", *options, env={"UCX_LOG_LEVEL": "fatal"})
+                self.assertEqual(done.returncode, 1, done)
+                self.assertIn("more than a quarter of the memory", done.stderr)
+
     def test_wrong_setting_ends_the_client_before_the_head(self):
         with Server() as server:
             done = run(PERFTEST, "127.0.0.1", "-p", server.port, "-t", "tag_lat",

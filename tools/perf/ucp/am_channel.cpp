@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/common/failure.hpp"
+#include "tools/perf/core/memory_limit.hpp"
 #include "tools/perf/core/size_list.hpp"
 
 namespace tools::perf {
@@ -23,7 +24,7 @@ am_channel::am_channel(const connection& on, unsigned window)
       header_length_(on.params.header.value_or(0)),
       copies_(on.params.extra_copy),
       fetches_all_(on.params.receive == receive_mode::recv_data),
-      headers_(header_length_ * (validates() ? window : 1)) {
+      headers_(memory_of_buffers(validates() ? window : 1, header_length_, on.params.threads)) {
     check_header_length();
     recv_param_.cb.recv_am = &am_channel::on_fetched;
     // What arrived with its message can be fetched only where it may be kept.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "tools/common/failure.hpp"
+#include "tools/perf/core/memory_limit.hpp"
 
 namespace tools::perf {
 namespace {
@@ -26,9 +27,9 @@ message_memory::message_memory(const test_params& params, layout form, std::size
       message_size_(params.message_size()),
       pieces_per_slot_(iov_ ? params.pieces.size() : 1) {
     const std::size_t per_slot = rounded_up(iov_ ? params.extent() : message_size_);
-    mapped_ = per_slot * slots;
+    mapped_ = memory_of_buffers(slots, per_slot, params.threads);
     memory_ = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory_ == MAP_FAILED || mapped_ / slots != per_slot) {
+    if (memory_ == MAP_FAILED) {
         throw failure(fmt::format("no memory for {} messages of {} bytes: {}", slots, message_size_,
                                   std::strerror(errno)));
     }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tools/common/failure.hpp"
+#include "tools/perf/core/memory_limit.hpp"
 #include "ucp/mem/wire.hpp"
 
 namespace tools::perf {
@@ -47,7 +48,7 @@ remote_window::~remote_window() {
 void remote_window::allocate() {
     ucp_mem_map_params_t wanted{};
     wanted.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
-    wanted.length = 2 * part_;
+    wanted.length = memory_of_buffers(2, part_, on_.params.threads);
     wanted.flags = UCP_MEM_MAP_ALLOCATE;
     require_ok(ucp_mem_map(context_, &wanted, &memory_), "ucp_mem_map");
     ucp_mem_attr_t attr{};

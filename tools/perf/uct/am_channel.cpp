@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tools/perf/core/memory_limit.hpp"
 #include "tools/perf/uct/operations.hpp"
 
 namespace tools::perf {
@@ -26,7 +27,7 @@ transport_am_channel::transport_am_channel(const transport_connection& on, unsig
       credits_(control == flow::controlled ? on.params.flow_window : never),
       tell_after_(control == flow::controlled ? (on.params.flow_window + 1) / 2 : never),
       slots_(window),
-      memory_(size_ * (validate_ ? window : 1)) {
+      memory_(memory_of_buffers(validate_ ? window : 1, size_)) {
     for (slot& each : slots_) {
         each.done = &transport_am_channel::on_sent;
         each.owner = this;

@@ -2,6 +2,7 @@
 
 #include "tools/common/affinity.hpp"
 #include "tools/common/failure.hpp"
+#include "tools/perf/core/memory_limit.hpp"
 
 namespace tools::perf {
 namespace {
@@ -23,7 +24,7 @@ transport_run::transport_run(const test_params& params, const run_environment& e
       row_(find_test(params.test)),
       with_(environment),
       link_(params, environment.stop),
-      own_(row_.on_shared_memory ? 0 : params.message_size()),
+      own_(row_.on_shared_memory ? 0 : memory_of_buffers(1, params.message_size())),
       landing_(own_) {
     if (row_.on_shared_memory) {
         shared_ = link_.share(params.message_size());
