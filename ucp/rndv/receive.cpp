@@ -191,6 +191,10 @@ ucs_status_t read_pieces(request& receive) {
     if (read_striped(receive)) return UCS_OK;
     const uct::iface_attr& attr = receive.via->remote().rma_attr();
     const uct::remote_place from = source_of(state, receive.via->remote());
+    if (attr.keyed && from.in == nullptr) {  // the lanes were made anew while this one waited
+        state.parts.status = UCS_ERR_INVALID_ADDR;
+        return UCS_OK;
+    }
     std::array<uct::iov, max_pieces> pieces;
     const auto room = std::span(pieces).first(std::min(max_pieces, attr.max_iov));
     while (state.offset < state.end && state.parts.status == UCS_OK) {
@@ -385,6 +389,14 @@ bool keep_keys(request& receive, std::unique_ptr<mem::reached_memory> memory) no
     return true;
 }
 
+// The lanes may have been made anew since the message was announced, and keys are for devices: the
+// peer may lend none for the one that it is reached by now.
+bool is_readable(const peer& from, const announced& message) noexcept {
+    if (from.rma() == nullptr || message.address == 0) return false;
+    if (!from.rma_attr().keyed) return true;
+    return message.memory != nullptr && message.memory->on(from.rma_device()) != nullptr;
+}
+
 }  // namespace
 
 void rndv_tell_sender(const ep& from, std::uint64_t send, ucs_status_t status,
@@ -410,10 +422,8 @@ void rndv_receive(request& receive, ep& from, announced what) {
         finish_receive(receive, UCS_OK);
         return;
     }
-    uct::ep* lane = from.remote().rma();
-    const bool keyed = lane != nullptr && from.remote().rma_attr().keyed;
-    const bool readable = lane != nullptr && what.address != 0 && state.buffer.in_memory() &&
-                          (!keyed || what.memory != nullptr);
+    const bool keyed = from.remote().rma() != nullptr && from.remote().rma_attr().keyed;
+    const bool readable = state.buffer.in_memory() && is_readable(from.remote(), what);
     state.keyed = keyed;
     state.method = readable || keyed ? choose_method(receive, from, readable) : rndv_method::stream;
     switch (state.method) {

@@ -27,6 +27,7 @@ std::unique_ptr<ucp::context> make_context(const uct::component& by_address,
                                            const uct::component& in_pairs) {
     ucs::config::source source = ucs::config::source::empty();
     source.set("HOST_PROBE", "n");
+    source.set("RNDV_SCHEME", "get_zcopy");  // by keys, if any way
     ucp::context_params params;
     params.features = UCP_FEATURE_TAG;
     const uct::component* list[] = {&by_address, &in_pairs};
@@ -53,6 +54,11 @@ public:
                                         self.heard_.push_back(self.whole_.unmasked(header));
                                     },
                                 .arg = this});
+        iface_->set_am_handler(
+            wire::rndv_rtr,
+            {.deliver = [](void* arg, void*,
+                           std::size_t) { ++static_cast<raw_half*>(arg)->data_requests_; },
+             .arg = this});
     }
     // Makes the endpoint to the worker.
     void reach(std::span<const std::byte> iface_address) {
@@ -75,8 +81,13 @@ public:
         const wireup_header sealed = whole_.sealed(what, body);
         send_raw(*ep_, wire::wireup, &sealed, sizeof sealed, body);
     }
+    void announce(const wire::rts_header& what, const std::vector<std::byte>& keys) {
+        send_raw(*ep_, wire::rndv_rts, &what, sizeof what, keys);
+    }
+    void leave() { ep_.reset(); }
     unsigned progress() { return iface_->progress(); }
     [[nodiscard]] const std::vector<wireup_header>& heard() const noexcept { return heard_; }
+    [[nodiscard]] unsigned data_requests() const noexcept { return data_requests_; }
 
 private:
     const raw_peer& whole_;
@@ -86,6 +97,7 @@ private:
     std::unique_ptr<uct::iface> iface_;
     std::unique_ptr<uct::ep> ep_;
     std::vector<wireup_header> heard_;
+    unsigned data_requests_ = 0;
 };
 
 // A worker with both transports, and a peer of both that the test plays.
@@ -176,8 +188,9 @@ struct world {
         REQUIRE(last.type == type::pair);
         return last.ep;
     }
-    // The peer answers it, and hears that the worker has joined the lanes.
-    void answer() {
+    // The peer answers it, says which of its devices that is, and hears that the worker has joined
+    // the lanes.
+    void answer(std::uint8_t device = 0) {
         const std::uint64_t attempt = question();
         const std::vector<std::byte> bytes = peer.last_received();
         const auto asked =
@@ -186,9 +199,11 @@ struct world {
         half.connect_to(asked->lanes.front().connection);
         const std::vector<std::byte> ours = half.connection();
         peer.send(wire::wireup, about(type::paired, attempt, 0),
-                  ucp::wireup::pack(ucp::wireup::pair_answer{{ours, 0}}));
+                  ucp::wireup::pack(ucp::wireup::pair_answer{{ours, device}}));
         settle();
-        REQUIRE(half.heard().back().type == type::joined);
+        REQUIRE(std::ranges::any_of(half.heard(), [attempt](const wireup_header& each) {
+            return each.type == type::joined && each.ep == attempt;
+        }));
     }
     // What came over the lane that needs no pairs.
     [[nodiscard]] std::vector<wireup_header> heard() const {
@@ -442,4 +457,40 @@ TEST_CASE("given up: lanes in pairs count once, and not when the program wants t
     CHECK(in.worker->uninvited().size() == 1);
     CHECK(in.make_ep().connection() == ucp::wireup::state::ready);
     CHECK(in.worker->uninvited().size() == 0);
+}
+
+TEST_CASE("given up: a message is not read by keys of lanes that were given up") {
+    uct::sim::parameters messages;  // by address; only lanes in pairs reach memory
+    messages.ops = {static_cast<std::uint32_t>(uct::op::am_short) |
+                    static_cast<std::uint32_t>(uct::op::am_bcopy)};
+    world in(messages);
+    ucp::ep& asking = in.make_ep();
+    asking.handle(ucp::wireup::event::use);
+    in.settle();
+    in.answer(1);
+    REQUIRE(asking.connection() == ucp::wireup::state::requested);
+    const std::vector<std::byte> data(1U << 20);
+    const std::uint64_t key[] = {reinterpret_cast<std::uint64_t>(data.data()), data.size(),
+                                 std::uint64_t{1} << 32U | 5};  // version 1
+    std::vector<std::byte> lent{std::byte{1}, std::byte{sizeof key}};
+    const auto packed = std::as_bytes(std::span(key));
+    lent.insert(lent.end(), packed.begin(), packed.end());
+    in.half.announce(rts_of(data, asking.id()), lent);
+    in.settle();
+    in.half.leave();
+    in.settle();
+    REQUIRE(asking.announced.size() == 1);
+    in.half.reach(in.worker_half);
+    in.let_connect();
+    in.answer(2);
+    REQUIRE(asking.remote().rail_count() == 1);
+    std::vector<std::byte> into(data.size());
+    const ucp_request_param_t param{};
+    void* const posted =
+        ucp_tag_recv_nbx(ucp::capi::handle(*in.worker), into.data(), into.size(), 0, 0, &param);
+    REQUIRE(UCS_PTR_IS_PTR(posted));
+    in.settle();
+    CHECK(in.half.data_requests() == 1);
+    ucp_request_cancel(ucp::capi::handle(*in.worker), posted);
+    ucp_request_free(posted);
 }
