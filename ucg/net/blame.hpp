@@ -44,10 +44,14 @@ public:
     }
     [[nodiscard]] bool has_asked() const { return !said_.empty(); }
 
+    // The operation is over, perhaps within ask() or tell(), so that the book is destroyed later.
+    void close() noexcept { closed_ = true; }
+    [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+
     // Calls `ask` with each rank that is to be asked; false: not yet, again at the next call.
     template<class Ask>
     void ask(const Ask& ask) {
-        std::erase_if(pending_, ask);
+        std::erase_if(pending_, [&](rank_t each) { return closed_ || ask(each); });
     }
 
     // That rank has begun, and says this. Of one that was not asked it counts for nothing.
@@ -85,6 +89,7 @@ public:
     template<class Tell>
     void tell(const std::vector<rank_t>& blamed, const Tell& tell) {
         for (auto& [asker, of] : told_) {
+            if (closed_) return;
             const word said{blamed, come_of(of)};
             if ((said.blamed != of.last || !said.begun.empty()) && tell(asker, said))
                 note(of, said);
@@ -115,6 +120,7 @@ private:
     std::set<rank_t> begun_;
     std::vector<rank_t> pending_;  // not asked in this round
     std::map<rank_t, told> told_;
+    bool closed_ = false;
 };
 
 }  // namespace ucg::net

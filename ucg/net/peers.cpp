@@ -52,7 +52,17 @@ void peers::on_error(void* arg, ucp_ep_h, ucs_status_t why) {
     if (which.failure != UCS_OK) return;
     which.failure = why;
     peers& all = *which.of;
-    all.lost_(all.arg_, static_cast<schedule::rank_t>(&which - all.entries_.data()), why);
+    all.untold_.push_back(static_cast<schedule::rank_t>(&which - all.entries_.data()));
+}
+
+unsigned peers::tell_lost() noexcept {
+    unsigned told = 0;
+    for (; !untold_.empty(); ++told) {
+        const schedule::rank_t lost = untold_.back();
+        untold_.pop_back();
+        lost_(arg_, lost, entries_[lost].failure);
+    }
+    return told;
 }
 
 void peers::give_up(schedule::rank_t rank) noexcept {

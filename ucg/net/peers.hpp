@@ -16,7 +16,7 @@ namespace ucg::net {
 // ends. Owned by the group; owner context.
 class peers {
 public:
-    // Told once for each peer that is lost, from the worker's progress.
+    // Told once for each peer that is lost, by tell_lost(), give_up() or note_left().
     using loss_function = void (*)(void* arg, schedule::rank_t lost, ucs_status_t why);
     // Told once for each peer whose endpoint is made after to() said that it is not there yet,
     // before that call returns.
@@ -29,7 +29,9 @@ public:
           entries_(contacts_.size()),
           lost_(lost),
           reached_(reached),
-          arg_(arg) {}
+          arg_(arg) {
+        untold_.reserve(entries_.size());
+    }
     peers(const peers&) = delete;
     peers& operator=(const peers&) = delete;
     // Without waiting: what is under way ends with an error.
@@ -54,6 +56,10 @@ public:
     [[nodiscard]] bool is_called(schedule::rank_t rank) const noexcept {
         return entries_[rank].endpoint != nullptr;
     }
+
+    // Tells of those that ucp has lost since the last call. ucp says so also within calls that send
+    // or make an endpoint, where the caller walks lists that a loss changes. Returns their number.
+    unsigned tell_lost() noexcept;
 
     // Ends all that is under way to a rank, which counts as lost from now on.
     void give_up(schedule::rank_t rank) noexcept;
@@ -98,7 +104,8 @@ private:
 
     const ucp_worker_h worker_;
     const contacts contacts_;
-    std::vector<entry> entries_;  // never moves
+    std::vector<entry> entries_;            // never moves
+    std::vector<schedule::rank_t> untold_;  // see tell_lost; has room for all
     const loss_function lost_;
     const reach_function reached_;
     void* const arg_;

@@ -147,7 +147,7 @@ ucs_status_t ucp_fabric::enter(schedule::operation& what, sequence_t& number) no
 
 void ucp_fabric::leave(schedule::operation& what) noexcept {
     std::erase(running_, &what);
-    blames_.erase(what.number());
+    if (const auto book = blames_.find(what.number()); book != blames_.end()) book->second.close();
     between_calls_ = first_call;
     std::erase_if(ending_, [&](const ending& each) { return each.which == &what; });
     if (what.status() != UCS_OK)
@@ -220,14 +220,15 @@ void ucp_fabric::pass_on(sequence_t number, ucs_status_t why) noexcept {
 unsigned ucp_fabric::progress() noexcept try {
     constexpr unsigned seldom = 64;
     constexpr ucs::time::nanoseconds between_services = 100'000;
-    unsigned done = 0;
+    unsigned done = peers_.tell_lost();
     if (sent_ != nullptr || !queues_.empty() || !debts_.empty()) [[unlikely]]
-        done = look_up();
+        done += look_up();
     if (asks_) [[unlikely]]
         ask_pending();
     if (tells_) [[unlikely]]
         tell_askers();
     if (++looks_ % seldom != 0) return done;
+    std::erase_if(blames_, [](const auto& each) { return each.second.is_closed(); });
     const ucs::time::nanoseconds now = ucs::time::now();
     if (now >= next_service_) {
         peers_.all().book()->serve();

@@ -112,6 +112,7 @@ private:
     [[nodiscard]] bool take_back(schedule::step& what) noexcept;
     [[nodiscard]] unsigned look_up() noexcept;
     [[nodiscard]] unsigned end_sends() noexcept;
+    void tell_debts() noexcept;
     void give_up(schedule::rank_t rank, ucs_status_t why) noexcept;
     void receive(schedule::step& what) noexcept;
     [[nodiscard]] schedule::operation* find(schedule::sequence_t number) const noexcept;

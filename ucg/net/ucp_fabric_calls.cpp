@@ -30,7 +30,9 @@ void ucp_fabric::call_missing() {
     tell_askers();
 }
 
-// The oldest operations first. Who is lost ends operations, so that comes last.
+// The oldest operations first. What is sent may fail others that are under way and so end
+// operations: their books stay until the next round. Ranks that are lost end operations as well, so
+// that comes last.
 void ucp_fabric::ask_pending() {
     asks_ = false;
     std::vector<std::pair<rank_t, ucs_status_t>> lost;
@@ -54,24 +56,25 @@ void ucp_fabric::ask_pending() {
         give_up(rank, why);
 }
 
-// Over the connections by which they asked: an endpoint back makes no other one.
+// Over the connections by which they asked: an endpoint back makes no other one. What is sent may
+// end operations, as in ask_pending.
 void ucp_fabric::tell_askers() {
     tells_ = false;
-    for (const schedule::operation* each : running_) {
-        const auto found = blames_.find(each->number());
-        if (found == blames_.end() || !found->second.is_asked() || each->failed()) continue;
-        found->second.tell(first_blamed(*each, found->second),
-                           [&](rank_t who, const blame::word& said) {
-                               if (messages_left_ == 0) return false;
-                               const auto to = peers_.to(who);
-                               if (!to) {
-                                   tells_ |= to.status() == UCS_INPROGRESS;
-                                   return false;
-                               }
-                               --messages_left_;
-                               news::explain(*to, group_, rank_, each->number(), said);
-                               return true;
-                           });
+    for (auto& [number, book] : blames_) {
+        const schedule::operation* const running = find(number);
+        if (running == nullptr || running->failed() || !book.is_asked()) continue;
+        book.tell(first_blamed(*running, book),
+                  [&, about = number](rank_t who, const blame::word& said) {
+                      if (messages_left_ == 0) return false;
+                      const auto to = peers_.to(who);
+                      if (!to) {
+                          tells_ |= to.status() == UCS_INPROGRESS;
+                          return false;
+                      }
+                      --messages_left_;
+                      news::explain(*to, group_, rank_, about, said);
+                      return true;
+                  });
     }
 }
 

@@ -79,12 +79,21 @@ unsigned ucp_fabric::look_up() noexcept {
         if (!to) give_up(rank, to.status());
         ++done;
     }
-    std::erase_if(debts_, [&](const debt& each) {
-        const auto to = peers_.to(each.to);
-        if (to) news::tell(*to, each.what);
-        return to || to.status() != UCS_INPROGRESS;
-    });
+    tell_debts();
     return done + end_sends();
+}
+
+// What is told may end operations here, and others are then to be told of these.
+void ucp_fabric::tell_debts() noexcept {
+    std::vector<debt> now;
+    now.swap(debts_);
+    for (const debt& each : now) {
+        const auto to = peers_.to(each.to);
+        if (to)
+            news::tell(*to, each.what);
+        else if (to.status() == UCS_INPROGRESS)
+            owe(each.to, each.what);
+    }
 }
 
 // A rank that cannot be found is as one that is lost.

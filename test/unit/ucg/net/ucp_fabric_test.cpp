@@ -19,6 +19,7 @@
 #include "ucg/schedule/reducer.hpp"
 #include "ucp/address/address.hpp"
 #include "ucp/address/wire.hpp"
+#include "ucs/security/key_pair.hpp"
 
 namespace {
 
@@ -69,12 +70,20 @@ public:
 
     ucs_status_t find(rank_t rank, std::span<const std::byte>& found) noexcept override {
         wanted_[rank] = true;
+        if (known_[rank] == UCS_OK && rank == replaced_) {
+            found = replacement_;
+            return UCS_OK;
+        }
         return known_[rank] == UCS_OK ? all_.find(rank, found) : known_[rank];
     }
     std::size_t kept() const noexcept override { return all_.kept(); }
     void serve() noexcept override { ++served; }
     // UCS_INPROGRESS: it is not here yet; UCS_OK: it is; else it will not come.
     void set(rank_t rank, ucs_status_t status) { known_[rank] = status; }
+    void replace(rank_t rank, std::vector<std::byte> address) {
+        replaced_ = rank;
+        replacement_ = std::move(address);
+    }
     // Whether an endpoint to it was made, or to be made.
     [[nodiscard]] bool was_wanted(rank_t rank) const { return wanted_[rank]; }
 
@@ -84,6 +93,8 @@ private:
     ucg::net::whole_book all_;
     std::vector<ucs_status_t> known_;
     std::vector<bool> wanted_;
+    std::optional<rank_t> replaced_;
+    std::vector<std::byte> replacement_;
 };
 
 struct member {
@@ -351,25 +362,38 @@ TEST_CASE("hundreds of operations that failed are announced once") {
 
 namespace {
 
-// A message of any content to the news of a rank, as a peer might send it.
-void say(group& in, rank_t from, rank_t to, const void* header, std::size_t bytes) {
+ucp_ep_h endpoint_to(const group& in, rank_t from, rank_t to) {
     const std::vector<std::byte> address = in.contexts[to]->address();
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = reinterpret_cast<const ucp_address_t*>(address.data());
     ucp_ep_h by = nullptr;
     REQUIRE(ucp_ep_create(in.contexts[from]->worker, &params, &by) == UCS_OK);
+    return by;
+}
+
+void send_by(ucp_ep_h by, const void* header, std::size_t bytes) {
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     how.flags = UCP_AM_SEND_FLAG_EAGER | UCP_AM_SEND_FLAG_COPY_HEADER | UCP_AM_SEND_FLAG_REPLY;
     void* const sent = ucp_am_send_nbx(by, news::am_id, header, bytes, nullptr, 0, &how);
     REQUIRE(!UCS_PTR_IS_ERR(sent));
     if (UCS_PTR_IS_PTR(sent)) ucp_request_free(sent);
+}
+
+void close(group& in, ucp_ep_h by) {
     const ucp_request_param_t none{};
     void* const closed = ucp_ep_close_nbx(by, &none);
     REQUIRE(in.run_until(
         [&] { return !UCS_PTR_IS_PTR(closed) || ucp_request_check_status(closed) == UCS_OK; }));
     if (UCS_PTR_IS_PTR(closed)) ucp_request_free(closed);
+}
+
+// A message of any content to the news of a rank, as a peer might send it.
+void say(group& in, rank_t from, rank_t to, const void* header, std::size_t bytes) {
+    const ucp_ep_h by = endpoint_to(in, from, to);
+    send_by(by, header, bytes);
+    close(in, by);
 }
 
 }  // namespace
@@ -595,6 +619,28 @@ TEST_CASE("whoever only receives from a rank that is not found ends as well") {
     in.books[1]->set(0, UCS_ERR_CONNECTION_RESET);
     REQUIRE(in.run_until([&] { return run.all[1]->status() != UCS_INPROGRESS; }));
     CHECK(run.all[1]->status() == UCS_ERR_CONNECTION_RESET);
+}
+
+namespace {
+
+// The address of a worker that no transport reaches.
+std::vector<std::byte> address_without_entries() {
+    ucp::address::worker_address made;
+    made.identity = ucs::security::key_pair::random().open();
+    return ucp::address::pack(made, false);
+}
+
+}  // namespace
+
+TEST_CASE("a rank whose address leads nowhere ends what waits for it when it is asked") {
+    // ucp says so within the question, while the books of all operations are looked through.
+    constexpr rank_t size = 2;
+    group in(size, "sm,self");
+    in.books[1]->replace(0, address_without_entries());
+    run_of_numbers run(in, size);
+    run.all[1]->start();
+    REQUIRE(in.run_until([&] { return run.all[1]->status() != UCS_INPROGRESS; }));
+    CHECK(run.all[1]->status() == UCS_ERR_UNREACHABLE);
 }
 
 TEST_CASE("an operation that fails takes back what waits for an address, and tells all later") {
