@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "ucg/net/ucp_fabric.hpp"
 
@@ -78,13 +79,16 @@ void news::hear(const answer& said) noexcept {
                                  std::span(said.begun, said.begun_count));
 }
 
-void news::reply(const question& asked, ucp_ep_h to) const noexcept try {
-    if (!expects(asked)) return tell(to, {asked.group, left, asked.whom});
+void news::reply(const question& asked, ucp_ep_h to) noexcept try {
+    const auto answer_with = [&](const failure& said) {
+        send(to, &said, sizeof said, 0, most_answers);
+    };
+    if (!expects(asked)) return answer_with({asked.group, left, asked.whom});
     const auto found = groups_.find(asked.group);
     if (found == groups_.end()) return;
     // The word of that may have gone to nobody but ranks that are gone.
     if (const ucs_status_t why = found->second->failure_of(asked.operation); why != UCS_OK)
-        return tell(to, {asked.group, static_cast<std::int32_t>(why), asked.operation});
+        return answer_with({asked.group, static_cast<std::int32_t>(why), asked.operation});
     const auto said = found->second->answer(asked.operation, asked.who);
     if (said) explain(to, asked.group, found->second->rank(), asked.operation, *said);
 } catch (const std::bad_alloc&) {
@@ -96,7 +100,7 @@ void news::explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
     answer made{group, who, operation, 0, 0, {}, {}};
     made.blamed_count = put(said.blamed, made.blamed);
     made.begun_count = put(said.begun, made.begun);
-    send(whom, &made, sizeof made, 0);
+    send(whom, &made, sizeof made, 0, most_answers);
 }
 
 void news::hand_over(const failure& said, ucp_fabric& to) noexcept {
@@ -131,16 +135,38 @@ bool news::expects(const question& asked) const noexcept {
 }
 
 void news::ask(ucp_ep_h whom, const question& what) noexcept {
-    send(whom, &what, sizeof what, UCP_AM_SEND_FLAG_REPLY);
+    send(whom, &what, sizeof what, UCP_AM_SEND_FLAG_REPLY, most_answers);
 }
 
-void news::send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags) noexcept {
+news::message_under_way::message_under_way(std::shared_ptr<traffic> among, ucp_ep_h to)
+    : among_(std::move(among)), to_(to) {
+    ++(*among_)[to_];
+}
+
+news::message_under_way::~message_under_way() {
+    const auto known = among_->find(to_);
+    if (--known->second == 0) among_->erase(known);
+}
+
+void news::send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags,
+                unsigned most) noexcept try {
+    const auto known = under_way_->find(whom);
+    if (known != under_way_->end() && known->second >= most) return;
+    auto sent = std::make_unique<message_under_way>(under_way_, whom);
     ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK;
+    param.op_attr_mask =
+        UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.flags = static_cast<std::uint32_t>(UCP_AM_SEND_FLAG_EAGER) |
                   static_cast<std::uint32_t>(UCP_AM_SEND_FLAG_COPY_HEADER) | flags;
-    param.cb.send = [](void* request, ucs_status_t, void*) { ucp_request_free(request); };
-    static_cast<void>(ucp_am_send_nbx(whom, am_id, what, bytes, nullptr, 0, &param));
+    param.cb.send = [](void* request, ucs_status_t, void* arg) {
+        delete static_cast<message_under_way*>(arg);
+        ucp_request_free(request);
+    };
+    param.user_data = sent.get();
+    if (UCS_PTR_IS_PTR(ucp_am_send_nbx(whom, am_id, what, bytes, nullptr, 0, &param)))
+        static_cast<void>(sent.release());
+} catch (const std::bad_alloc&) {
+    // As if it were lost on its way.
 }
 
 }  // namespace ucg::net

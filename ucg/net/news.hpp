@@ -5,6 +5,7 @@
 #include <ucp/api/ucp.h>
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -80,21 +81,43 @@ public:
     }
     [[nodiscard]] late_messages& late() noexcept { return late_; }
 
-    static void tell(ucp_ep_h whom, const failure& what) noexcept {
-        send(whom, &what, sizeof what, 0);
+    // What cannot be sent is lost, and so is what is said to one that does not take it: whoever
+    // waits for it asks.
+    void tell(ucp_ep_h whom, const failure& what) noexcept {
+        send(whom, &what, sizeof what, 0, most_failures);
     }
-    static void ask(ucp_ep_h whom, const question& what) noexcept;
+    void ask(ucp_ep_h whom, const question& what) noexcept;
     // An answer: rank `who` of the group has begun the operation, and says this.
-    static void explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
-                        schedule::sequence_t operation, const blame::word& said) noexcept;
+    void explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
+                 schedule::sequence_t operation, const blame::word& said) noexcept;
 
 private:
+    // Messages under way by one endpoint beyond which no answer, and no failure, is sent there: who
+    // asks and does not read costs no memory.
+    static constexpr unsigned most_answers = 64;
+    static constexpr unsigned most_failures = 4096;
+
+    // Numbers of messages under way, by endpoint. Sends may end after the context.
+    using traffic = std::unordered_map<ucp_ep_h, unsigned>;
+    class message_under_way {
+    public:
+        // std::bad_alloc.
+        message_under_way(std::shared_ptr<traffic> among, ucp_ep_h to);
+        message_under_way(const message_under_way&) = delete;
+        message_under_way& operator=(const message_under_way&) = delete;
+        ~message_under_way();
+
+    private:
+        const std::shared_ptr<traffic> among_;
+        const ucp_ep_h to_;
+    };
     static ucs_status_t on_message(void* arg, const void* header, std::size_t header_length,
                                    void* data, std::size_t length,
                                    const ucp_am_recv_param_t* param);
 
-    static void send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags) noexcept;
-    void reply(const question& asked, ucp_ep_h to) const noexcept;
+    void send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags,
+              unsigned most) noexcept;
+    void reply(const question& asked, ucp_ep_h to) noexcept;
     void hear(const failure& said) noexcept;
     void hear(const answer& said) noexcept;
     [[nodiscard]] bool expects(const question& asked) const noexcept;
@@ -106,6 +129,7 @@ private:
     void* is_used_arg_ = nullptr;
     late_messages late_;
     std::vector<failure> early_;  // of groups that are being made
+    const std::shared_ptr<traffic> under_way_ = std::make_shared<traffic>();
 };
 
 }  // namespace ucg::net

@@ -193,7 +193,7 @@ void ucp_fabric::hear_of_leaving(std::uint64_t rank) noexcept {
 bool ucp_fabric::close() noexcept {
     if (!std::exchange(leaves_, true))
         peers_.tell_all([this](ucp_ep_h to) {
-            news::tell(to, {group_, news::left, std::uint64_t{rank_}});
+            told_.tell(to, {group_, news::left, std::uint64_t{rank_}});
         });
     return peers_.close();
 }
@@ -211,7 +211,7 @@ void ucp_fabric::pass_on(sequence_t number, ucs_status_t why) noexcept {
         const auto whom = static_cast<rank_t>((rank_ + distance) % size());
         const auto to = peers_.to(whom);
         if (to)
-            news::tell(*to, said);
+            told_.tell(*to, said);
         else if (to.status() == UCS_INPROGRESS)
             owe(whom, said);
     }

@@ -48,7 +48,7 @@ void ucp_fabric::ask_pending() {
                 return false;
             }
             --messages_left_;
-            news::ask(*to, {group_, rank_, rank, 0, about});
+            told_.ask(*to, {group_, rank_, rank, 0, about});
             return true;
         });
     }
@@ -72,7 +72,7 @@ void ucp_fabric::tell_askers() {
                           return false;
                       }
                       --messages_left_;
-                      news::explain(*to, group_, rank_, about, said);
+                      told_.explain(*to, group_, rank_, about, said);
                       return true;
                   });
     }

@@ -90,7 +90,7 @@ void ucp_fabric::tell_debts() noexcept {
     for (const debt& each : now) {
         const auto to = peers_.to(each.to);
         if (to)
-            news::tell(*to, each.what);
+            told_.tell(*to, each.what);
         else if (to.status() == UCS_INPROGRESS)
             owe(each.to, each.what);
     }

@@ -19,6 +19,8 @@
 #include "ucg/schedule/reducer.hpp"
 #include "ucp/address/address.hpp"
 #include "ucp/address/wire.hpp"
+#include "ucp/capi/handles.hpp"
+#include "ucp/core/worker.hpp"
 #include "ucs/security/key_pair.hpp"
 
 namespace {
@@ -641,6 +643,25 @@ TEST_CASE("a rank whose address leads nowhere ends what waits for it when it is 
     run.all[1]->start();
     REQUIRE(in.run_until([&] { return run.all[1]->status() != UCS_INPROGRESS; }));
     CHECK(run.all[1]->status() == UCS_ERR_UNREACHABLE);
+}
+
+TEST_CASE("questions of one that does not read cost no memory without end") {
+    group in(2, "sm,self");
+    in.contexts[0]->told.ask([](void*, std::uint32_t) { return false; }, nullptr);
+    const ucp_ep_h by = endpoint_to(in, 1, 0);
+    const news::question asked{6, 1, 0, 0, 1};  // about a group that will never be there
+    send_by(by, &asked, sizeof asked);
+    in.run_until([n = 0]() mutable { return ++n > 200; });
+    in.asleep = 1;
+    for (int i = 0; i < 20'000; ++i) {
+        send_by(by, &asked, sizeof asked);
+        ucp_worker_progress(in.contexts[0]->worker);
+    }
+    CHECK(ucp::capi::from(in.contexts[0]->worker).requests().in_use() < 200);
+    in.asleep.reset();
+    in.run_until([n = 0]() mutable { return ++n > 2000; });
+    CHECK(ucp::capi::from(in.contexts[0]->worker).requests().in_use() < 10);
+    close(in, by);
 }
 
 TEST_CASE("an operation that fails takes back what waits for an address, and tells all later") {
