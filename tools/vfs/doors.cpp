@@ -1,8 +1,19 @@
 #include "tools/vfs/doors.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 namespace tools::vfs {
+
+namespace {
+
+// Names of the library's own sockets have no others. Anybody may listen at a name that begins like
+// them, and what follows goes into lines on a terminal.
+bool is_usual(char each) noexcept {
+    return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'z') || each == '-';
+}
+
+}  // namespace
 
 std::vector<std::string> listening_names(const std::string& table, const std::string& prefix) {
     constexpr unsigned long listens = 0x10000;  // __SO_ACCEPTCON
@@ -23,6 +34,7 @@ std::vector<std::string> listening_names(const std::string& table, const std::st
         words >> number >> references >> protocol >> std::hex >> flags >> type >> state >> inode >>
             name;
         if (!words || (flags & listens) == 0 || !name.starts_with("@" + prefix)) continue;
+        if (!std::all_of(name.begin() + 1, name.end(), is_usual)) continue;
         names.push_back(name.substr(1));
     }
     return names;

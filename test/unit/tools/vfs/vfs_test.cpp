@@ -46,7 +46,10 @@ TEST_CASE("ucx_vfs: only listening sockets with our beginning are processes") {
         "0000000000000000: 00000003 00000000 00000000 0001 03  1003\n"
         "0000000000000000: 00000002 00000000 00010000 0001 01  1004 /run/ours-1-bb\n"
         "0000000000000000: 00000002 00000000 00010000 0005 01  1005 @ours-2-cc\n"
-        "0000000000000000: 00000002 00000000 00010000 0005 01  1006 @ours-1-dd\n";
+        "0000000000000000: 00000002 00000000 00010000 0005 01  1006 @ours-1-dd\n"
+        // Anybody may listen at such a name, which would be shown on a terminal.
+        "0000000000000000: 00000002 00000000 00010000 0005 01  1007 @ours-1-\x1b]0;e\n"
+        "0000000000000000: 00000002 00000000 00010000 0005 01  1008 @ours-1-\xc2\x9b\n";
     CHECK(listening_names(table, "ours-1-") == std::vector<std::string>{"ours-1-aa", "ours-1-dd"});
     CHECK(listening_names("", "ours").empty());
 }
