@@ -495,7 +495,8 @@ ucs_status_t joining::end() noexcept {
         return UCS_OK;
     }
     for (const rank_t each : members_)
-        made_.copies = std::clamp(ends_[each].copies, 1U, made_.copies);
+        made_.copies = std::min(ends_[each].copies, made_.copies);
+    made_.copies = std::max(made_.copies, 1U);
     return worst(ends_, "is not ready");
 }
 
