@@ -472,9 +472,10 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
     const std::vector<std::byte> data(1U << 20);
     const std::uint64_t key[] = {reinterpret_cast<std::uint64_t>(data.data()), data.size(),
                                  std::uint64_t{1} << 32U | 5};  // version 1
-    std::vector<std::byte> lent{std::byte{1}, std::byte{sizeof key}};
-    const auto packed = std::as_bytes(std::span(key));
-    lent.insert(lent.end(), packed.begin(), packed.end());
+    std::vector<std::byte> lent(2 + sizeof key);
+    lent[0] = std::byte{1};
+    lent[1] = std::byte{sizeof key};
+    std::memcpy(lent.data() + 2, key, sizeof key);
     in.half.announce(rts_of(data, asking.id()), lent);
     in.settle();
     in.half.leave();
