@@ -52,7 +52,8 @@ reach::answer reach::decide(const address& peer) {
         const listen_point& target = family == AF_INET ? peer.v4 : peer.v6;
         const ip_address& source = own(family).ip;
         if (target.ip.is_none() || source.is_none()) continue;
-        std::string reason = loopback ? std::string{} : why_not(source, target, same_network);
+        std::string reason =
+            loopback ? why_not_by_lo(source, target.ip) : why_not(source, target, same_network);
         if (reason.empty()) {
             made.paths.push_back({source, target});
         } else if (made.why_not.empty()) {
@@ -65,6 +66,12 @@ reach::answer reach::decide(const address& peer) {
         made.why_not = "both sides have no address family in common";
     }
     return made;
+}
+
+// The peer says that this is an address of lo. Another one would lead out of the host.
+std::string reach::why_not_by_lo(const ip_address& source, const ip_address& target) {
+    if (target == source || routes_.find(source, target, 0).type == route::kind::local) return {};
+    return fmt::format("{} is no address of this host", target.text());
 }
 
 std::string reach::why_not(const ip_address& source, const listen_point& target,

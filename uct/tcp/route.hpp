@@ -38,6 +38,7 @@ public:
 
 private:
     [[nodiscard]] answer decide(const address& peer);
+    [[nodiscard]] std::string why_not_by_lo(const ip_address& source, const ip_address& target);
     [[nodiscard]] std::string why_not(const ip_address& source, const listen_point& target,
                                       bool same_network);
     [[nodiscard]] const listen_point& own(int family) const noexcept {

@@ -96,6 +96,22 @@ TEST_CASE("lo reaches lo of the same network namespace and nothing else") {
     CHECK(routes.asked == 0);
 }
 
+TEST_CASE("lo reaches no address that this host does not have, whatever the peer says") {
+    fixed_routes routes;
+    device own = eth0();
+    own.kind = device_kind::loopback;
+    reach from(own, here, {AF_INET}, routes);
+    address elsewhere = peer(7, here);
+    elsewhere.loopback = true;
+    for (const auto kind : {route::kind::forward, route::kind::none, route::kind::unknown}) {
+        routes.answer = {.type = kind};
+        CHECK(from.to(elsewhere).why_not == "10.1.2.7 is no address of this host");
+        CHECK(from.to(elsewhere).paths.empty());
+    }
+    routes.answer = {route::kind::local, 1, "lo"};
+    CHECK(from.to(elsewhere).paths.size() == 1);
+}
+
 TEST_CASE("families that only one side has are no path") {
     fixed_routes routes;
     reach from(eth0(), here, {AF_INET6}, routes);
