@@ -413,8 +413,9 @@ bool correct_address(peer& sender, const wireup_header& header, std::span<const 
     ucs::log::throttle& rejected = sender.owner().rejected();
     const auto address = address_in(header.type, body);
     if (!address || address::identity_in(*address) != sender.identity()) return true;
+    // One that cannot be read whole must not replace one that can.
+    if (!address::parse(*address, &rejected).ok()) return false;
     const auto length = address::packed_length(*address, &rejected);
-    if (!length) return false;
     if (sender.readdress(address->first(*length))) {
         rejected.warn(wireup_log,
                       "worker {:x} has another address than the program was given: its own address "

@@ -473,6 +473,21 @@ TEST_CASE("every byte of a reply is under its proof, and none may be missing") {
 
 namespace {
 
+// The address with one more byte at its end, which makes it malformed, and the header and checksum
+// of what it is.
+std::vector<std::byte> lengthened(std::vector<std::byte> address, std::byte last) {
+    namespace format = ucp::address::wire;
+    address.push_back(last);
+    address[format::length_at] = static_cast<std::byte>(address.size());
+    address[format::length_at + 1] = static_cast<std::byte>(address.size() >> 8);
+    address[format::check_at] =
+        std::byte{format::header_check(std::span<const std::byte>(address))};
+    const std::uint32_t sum = format::checksum(address);
+    for (std::size_t i = 0; i < sizeof sum; ++i)
+        address[format::crc_at + i] = static_cast<std::byte>(sum >> (8 * i));
+    return address;
+}
+
 // Addresses with the right public key that are damaged otherwise.
 std::vector<std::vector<std::byte>> damaged_forms(const std::vector<std::byte>& address) {
     constexpr std::size_t up_to_key = ucp::address::wire::header_size + 32;
@@ -486,6 +501,7 @@ std::vector<std::vector<std::byte>> damaged_forms(const std::vector<std::byte>& 
     forms[2][ucp::address::wire::length_at + 1] = std::byte{4};
     forms[2][ucp::address::wire::check_at] =
         std::byte{ucp::address::wire::header_check(std::span<const std::byte>(forms[2]))};
+    forms.push_back(lengthened(address, std::byte{1}));
     return forms;
 }
 
@@ -493,7 +509,7 @@ std::vector<std::vector<std::byte>> damaged_forms(const std::vector<std::byte>& 
 
 TEST_CASE("a proven message with a damaged address is dropped") {
     const auto type = GENERATE(wireup_type::request, wireup_type::bind, wireup_type::pair);
-    const auto form = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{2});
+    const auto form = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3});
     asking_world in;
     const std::vector<std::byte> address = damaged_forms(in.peer.address())[form];
     const std::vector<std::byte> body =
@@ -509,6 +525,31 @@ TEST_CASE("a proven message with a damaged address is dropped") {
     INFO(log.text());
     in.check_untouched(before);
     CHECK(log.count("", ucs::log::level::warn) <= 1);
+}
+
+TEST_CASE("malformed addresses in proven messages replace no good one and write few lines") {
+    // They were taken for new addresses of their sender.
+    const auto type = GENERATE(wireup_type::request, wireup_type::bind, wireup_type::pair);
+    raw_world in({});
+    raw_peer sender(in.network);
+    in.drive([&] { return sender.progress(); });
+    sender.reach(*in.worker);
+    const std::vector<std::byte> own = sender.address();
+    const ucp::ep& made = **in.worker->create_ep(own.data(), {});
+    const test::log_capture log;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        const std::vector<std::byte> bad = lengthened(own, static_cast<std::byte>(i));
+        sender.send(
+            wire::wireup, wireup_header{type, {}, sender.uid(), in.worker->uid(), 100 + i, 4711},
+            type == wireup_type::pair
+                ? ucp::wireup::pack(ucp::wireup::pair_question{{{"sim", {}, {}, {}, 0}}, bad})
+                : bad);
+        in.settle();
+    }
+    INFO(log.text());
+    CHECK(made.remote().has_address(own));
+    CHECK(log.count("", ucs::log::level::warn) <= 25);
+    CHECK(in.worker->rejected().count() == 1000);
 }
 
 TEST_CASE("a worker that is not the wanted one refuses by the receipt, and by no other") {
