@@ -421,6 +421,15 @@ std::optional<ucs::security::public_key> claimed_identity(worker& owner, const c
     const wire::request& said = from.said();
     const auto address = address::parse(said.address, &owner.rejected());
     if (!address) return std::nullopt;
+    const auto packed =
+        std::span<const std::byte>(said.address).first(*address::packed_length(said.address));
+    if (owner.is_false_own_address(address->identity, packed)) {
+        owner.rejected().warn(wireup_log,
+                              "a client at {} came with this worker's own key and an address that "
+                              "is neither of its two: refused",
+                              from.from().text());
+        return std::nullopt;
+    }
     if (address->uid() == said.uid && owner.agree(address->identity)) return address->identity;
     owner.rejected().warn(
         wireup_log, "a client at {} came as worker {:x} with the address of worker {:x}: refused",

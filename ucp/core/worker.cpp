@@ -539,8 +539,10 @@ worker::peer_table::iterator worker::find_in_table(const peer& which) noexcept {
     return peers_.end();
 }
 
-bool worker::is_own_address(std::span<const std::byte> packed) const noexcept {
-    return std::ranges::equal(packed, full_address_) || std::ranges::equal(packed, net_address_);
+bool worker::is_false_own_address(const ucs::security::public_key& identity,
+                                  std::span<const std::byte> packed) const noexcept {
+    return identity == identity_.open() && !std::ranges::equal(packed, full_address_) &&
+           !std::ranges::equal(packed, net_address_);
 }
 
 ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& params) {
@@ -549,9 +551,7 @@ ucs::result<ep*> worker::create_ep(const void* packed_address, const ep_params& 
     const std::span bytes(static_cast<const std::byte*>(packed_address), *length);
     const auto parsed = address::parse(bytes);
     if (!parsed) return parsed.status();
-    // No peer proves the address of an endpoint to this worker itself, so the worker compares it
-    // with its own two.
-    if (parsed->identity == identity_.open() && !is_own_address(bytes)) {
+    if (is_false_own_address(parsed->identity, bytes)) {
         unreachable_.error(wireup_log,
                            "an address with this worker's own key is neither of its two addresses: "
                            "somebody has changed it");

@@ -204,6 +204,10 @@ public:
         }
         return nullptr;
     }
+    // Returns whether the key is this worker's own, and the address none of its two. No peer proves
+    // an address to the worker itself, so the worker compares it.
+    [[nodiscard]] bool is_false_own_address(const ucs::security::public_key& identity,
+                                            std::span<const std::byte> packed) const noexcept;
     // Returns whether the peer is the one that its address leads to, and not replaced or passing.
     [[nodiscard]] bool is_known(const peer& which) noexcept;
 
@@ -332,7 +336,6 @@ private:
            std::unique_ptr<ucs::async::event_loop> events);
     ucs_status_t open_interfaces();
     void pack_addresses();
-    [[nodiscard]] bool is_own_address(std::span<const std::byte> packed) const noexcept;
     void show();
     [[nodiscard]] ucs_status_t check_message_sizes();
     // Out of the way of a call that finds nothing, which is what most calls do.

@@ -237,6 +237,19 @@ TEST_CASE("a client's address that is not its worker's is refused", "[cm]") {
     CHECK(in.worker->endpoint_count() == 0);
 }
 
+TEST_CASE("a client that claims the server's own key with another address is refused", "[cm]") {
+    lone_world in;
+    auto claimed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    claimed.identity = in.worker->identity().open();
+    const test::log_capture log;
+    CHECK_FALSE(in.accept_claim(in.worker->uid(), ucp::address::pack(claimed, false)).ok());
+    CHECK(log.count("this worker's own key", ucs::log::level::warn) == 1);
+    CHECK(in.worker->peer_count() == 0);
+    // A worker may be a client of its own listener.
+    for (const bool net_only : {false, true})
+        CHECK(in.accept_claim(in.worker->uid(), in.worker->address(net_only)).ok());
+}
+
 TEST_CASE("connection messages that are not proven leave no peer") {
     lone_world in;
     auto address = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
