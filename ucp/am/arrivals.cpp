@@ -1,4 +1,5 @@
 // What becomes of arriving active messages. Everything here comes from a peer and is checked.
+#include <algorithm>
 #include <cstring>
 
 #include "ucp/am/receiver.hpp"
@@ -280,9 +281,13 @@ void am_receiver::announce(const am_handler& to, const arrival& what, ep& from, 
 
 bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
     if (arriving_.has_room_for(bytes)) return true;
+    // Who has most, and goes on, has each message dropped without a look at all peers.
+    const std::uint64_t wanted = sender.arriving_share.used() + bytes;
+    if (largest_share_ <= wanted) return false;
     peer* const most = owner_.find_peer_with_most(&peer::arriving_share);
-    if (most == nullptr || most == &sender) return false;
-    if (most->arriving_share.used() <= sender.arriving_share.used() + bytes) return false;
+    ++searches_;
+    largest_share_ = most == nullptr ? 0 : most->arriving_share.used();
+    if (most == &sender || largest_share_ <= wanted) return false;
     owner_.rejected().warn(proto_log,
                            "worker {:x} has begun active messages of {} bytes and not finished "
                            "them, which leaves no memory for those of worker {:x}; its endpoints "
@@ -297,6 +302,7 @@ void am_receiver::charge(am_block& block, peer& sender, std::uint64_t bytes) noe
     block.charged = bytes;
     sender.hold();
     arriving_.take(sender.arriving_share, bytes);
+    largest_share_ = std::max(largest_share_, sender.arriving_share.used());
 }
 
 void am_receiver::discharge(am_block& block) noexcept {

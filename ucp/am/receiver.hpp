@@ -47,6 +47,9 @@ public:
     // Blocks that the program has.
     [[nodiscard]] std::size_t kept_count() const noexcept;
 
+    // How often it has looked through all peers for the one with the largest share.
+    [[nodiscard]] std::uint64_t searches() const noexcept { return searches_; }
+
     void describe(ucs::vfs::directory& into) const override;
 
 private:
@@ -90,6 +93,8 @@ private:
     am_handler_table handlers_;
     am_block_pool blocks_;
     shared_limit arriving_{ucs::sys::usable_memory() / 2};
+    std::uint64_t largest_share_ = 0;  // no peer has more; it may be less by now
+    std::uint64_t searches_ = 0;
     ucs::datastruct::auto_list<am_block, &am_block::kept_hook> kept_;
 };
 

@@ -306,6 +306,45 @@ TEST_CASE("who keeps memory for active messages that do not come makes room for 
     CHECK(in.worker->find_ep(its_ep)->failure() == UCS_OK);
 }
 
+TEST_CASE("messages that a peer with the largest share has dropped cost no look at all peers") {
+    raw_world in(settings{});
+    handler got;
+    got.install(in);
+    std::vector<std::unique_ptr<raw_peer>> others;
+    std::vector<std::uint64_t> their_eps;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        raw_peer& other = *others.emplace_back(std::make_unique<raw_peer>(in.network));
+        in.drive([&other] { return other.progress(); });
+        other.reach(*in.worker);
+        other.send(wire::wireup,
+                   wire::wireup_header{
+                       wire::wireup_type::request, {}, other.uid(), in.worker->uid(), 88, 0},
+                   other.address());
+        in.settle();
+        their_eps.push_back(other.received<wire::wireup_header>(wire::wireup).back().ep);
+    }
+    in.worker->messages().arriving().set_most(1'000'000);
+    const test::log_capture log;
+    std::uint64_t number = 0;
+    const auto begin = [&](raw_peer& from, std::uint64_t ep, std::uint64_t total) {
+        from.send(wire::am_first, wire::eager_first_header{word(5, 0), total, ep, ++number, 0});
+        in.settle();
+    };
+    // It has most, and less than a half.
+    begin(in.peer, in.ep_id(), 300'000);
+    for (std::size_t i = 0; i < others.size(); ++i)
+        begin(*others[i], their_eps[i], 120'000);
+    for (int i = 0; i < 1000; ++i)
+        begin(in.peer, in.ep_id(), 150'000);
+    CHECK(in.worker->rejected().count() == 1000);
+    CHECK(in.worker->messages().searches() <= 1);
+    CHECK(in.ep().failure() == UCS_OK);
+    // Others get room from it all the same.
+    begin(*others.front(), their_eps.front(), 100'000);
+    CHECK(in.ep().failure() == UCS_ERR_EXCEEDS_LIMIT);
+    CHECK(in.worker->assemblies().count() == 6);
+}
+
 TEST_CASE("an active message that is not here counts with its header and the least of a block") {
     raw_world in(announced);
     handler got;
