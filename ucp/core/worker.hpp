@@ -204,6 +204,17 @@ public:
         }
         return nullptr;
     }
+    // Does the same for a test that computes a proof. Clients at a listener may claim any number of
+    // keys with one uid, so only a few of those that are merely claimed are tested.
+    static constexpr unsigned most_claims_tested = 8;
+    template<class Test>
+    [[nodiscard]] peer* find_proving_peer(std::uint64_t uid, const Test& test) {
+        unsigned claims = 0;
+        return find_peer_if(uid, [&](peer& each) {
+            if (each.is_claimed() && ++claims > most_claims_tested) return false;
+            return test(each);
+        });
+    }
     // Returns whether the key is this worker's own, and the address none of its two. No peer proves
     // an address to the worker itself, so the worker compares it.
     [[nodiscard]] bool is_false_own_address(const ucs::security::public_key& identity,

@@ -297,7 +297,7 @@ bool holds_receipt(const wireup_header& header, const ucs::security::key& shared
 judgement judge_refusal(worker& owner, const wireup_header& header) {
     ep* refused = nullptr;
     bool has_any = false;
-    peer* const asked = owner.find_peer_if(header.uid, [&](peer& each) {
+    peer* const asked = owner.find_proving_peer(header.uid, [&](peer& each) {
         has_any = true;
         const ucs::security::key* const shared = each.shared_key();
         if (shared == nullptr) return false;
@@ -325,8 +325,8 @@ judgement judge_of_attempt(worker& owner, const wireup_header& header, const wir
     peer* known = owner.find_peer_if(
         header.uid, [&](const peer& each) { return each.knows_attempt(header.ep); });
     if (known != nullptr) return {judge_by_key_of(*known), known};
-    known = owner.find_peer_if(header.uid,
-                               [&](peer& each) { return judge_by_key_of(each) == origin::proven; });
+    known = owner.find_proving_peer(
+        header.uid, [&](peer& each) { return judge_by_key_of(each) == origin::proven; });
     if (known != nullptr) return {origin::proven, known};
     const bool has_any = owner.find_peer_if(header.uid, [](const peer&) { return true; });
     return {has_any ? origin::forged : origin::unknown};
@@ -352,7 +352,7 @@ judgement judge_by_address(worker& owner, const wireup_header& header, const wir
     }
     // A worker that is known may send the wrong address, which its receiver is told.
     peer* const known =
-        owner.find_peer_if(header.uid, [&](peer& each) { return proves(each, sent, body); });
+        owner.find_proving_peer(header.uid, [&](peer& each) { return proves(each, sent, body); });
     if (known != nullptr) return judge_by_key(*known, header, sent, body);
     const auto theirs = address::parse(*packed, &owner.rejected());
     return {theirs ? origin::forged : origin::unknown};  // parse() has logged why

@@ -225,6 +225,29 @@ TEST_CASE("a client whose worker says that it is elsewhere is not served", "[cm]
     CHECK(in.peer.received<wireup_header>(wire::wireup).back().type == wireup_type::refuse);
 }
 
+TEST_CASE("many clients that claim one uid cost a connection message few proofs", "[cm]") {
+    lone_world in;
+    const ucp::ep& own = in.make_ep_to(in.peer.address());
+    auto claimed = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    claimed.identity[9] ^= std::byte{0x21};
+    for (unsigned i = 1; i <= 100; ++i) {
+        claimed.identity[8] = static_cast<std::byte>(i);
+        REQUIRE(in.accept_claim(in.peer.uid(), ucp::address::pack(claimed, false)).ok());
+    }
+    REQUIRE(in.worker->peer_count() == 101);
+    std::size_t tested = 0;
+    bool has_own = false;
+    const auto count = [&](const ucp::peer& each) {
+        ++tested;
+        has_own |= &each == &own.remote();
+        return false;
+    };
+    CHECK(in.worker->find_proving_peer(in.peer.uid(), count) == nullptr);
+    CHECK(tested == 1 + 8);
+    CHECK(has_own);
+    in.check_connects();
+}
+
 TEST_CASE("a client's address that is not its worker's is refused", "[cm]") {
     lone_world in;
     const test::log_capture log;
