@@ -179,10 +179,10 @@ void ucp_fabric::announce(schedule::operation& what, ucs_status_t why) noexcept 
 
 void ucp_fabric::hear(sequence_t number, ucs_status_t why) noexcept {
     if (failed(number).of(number) != UCS_OK || numbers_.ahead(number) > most_ahead) return;
-    schedule::operation* const running = find(number);
-    if (running == nullptr && failed(number).is_forgotten(number)) return;
+    if (find(number) == nullptr && failed(number).is_forgotten(number)) return;
     pass_on(number, why);
-    if (running != nullptr) running->fail_as_told(why);
+    // A send that failed meanwhile may have ended it.
+    if (schedule::operation* const running = find(number)) running->fail_as_told(why);
 }
 
 void ucp_fabric::hear_of_leaving(std::uint64_t rank) noexcept {
