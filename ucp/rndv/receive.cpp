@@ -392,7 +392,7 @@ bool keep_keys(request& receive, std::unique_ptr<mem::reached_memory> memory) no
 // The lanes may have been made anew since the message was announced, and keys are for devices: the
 // peer may lend none for the one that it is reached by now.
 bool is_readable(const peer& from, const announced& message) noexcept {
-    if (from.rma() == nullptr || message.address == 0) return false;
+    if (message.address == 0) return false;
     if (!from.rma_attr().keyed) return true;
     return message.memory != nullptr && message.memory->on(from.rma_device()) != nullptr;
 }
@@ -422,8 +422,13 @@ void rndv_receive(request& receive, ep& from, announced what) {
         finish_receive(receive, UCS_OK);
         return;
     }
-    const bool keyed = from.remote().rma() != nullptr && from.remote().rma_attr().keyed;
-    const bool readable = state.buffer.in_memory() && is_readable(from.remote(), what);
+    // The lanes of an endpoint that waits for its peer's answer may not be connected yet, and
+    // others may take their place while a read waits in them.
+    const bool is_reached =
+        wireup::is_established(from.connection()) && from.remote().rma() != nullptr;
+    const bool keyed = is_reached && from.remote().rma_attr().keyed;
+    const bool readable =
+        is_reached && state.buffer.in_memory() && is_readable(from.remote(), what);
     state.keyed = keyed;
     state.method = readable || keyed ? choose_method(receive, from, readable) : rndv_method::stream;
     switch (state.method) {

@@ -485,6 +485,9 @@ TEST_CASE("given up: a message is not read by keys of lanes that were given up")
     in.let_connect();
     in.answer(2);
     REQUIRE(asking.remote().rail_count() == 1);
+    in.half.send(in.about(over_pair(type::reply), 88, asking.id()), in.address());
+    in.settle();
+    REQUIRE(asking.connection() == ucp::wireup::state::ready);
     std::vector<std::byte> into(data.size());
     const ucp_request_param_t param{};
     void* const posted =
