@@ -593,6 +593,13 @@ ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
                        request.uid, parsed->uid());
         return nullptr;
     }
+    if (request.peer_ep_or_number >= peer::first_socket_number) {
+        rejected_.warn(wireup_log,
+                       "worker {:x} asked for an endpoint that belongs to a client by socket "
+                       "address: the request was dropped",
+                       request.uid);
+        return nullptr;
+    }
     if (!request_order_.take(parsed->identity, wire::number_in_pad(request))) {
         // Its sender asks again with a new number if it still waits.
         ucs::log::debug(wireup_log,

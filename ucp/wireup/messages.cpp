@@ -95,10 +95,18 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
         owner.refuse(worker::evidence::none, header, *address);
 }
 
+// An endpoint that becomes ready needs lanes. It may have been handed to a peer object that has
+// none yet, because the worker has given another address than its client (peer::hand_waiting_to).
+bool has_lanes(ep& about) {
+    const ucs_status_t status = about.remote().connect(pairs::excluded);
+    if (status != UCS_OK) about.handle(event::failure, status);
+    return status == UCS_OK;
+}
+
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
                 const arrival_facts& facts) {
     ep* accepted = owner.accept(header, facts.ep, address);
-    if (accepted == nullptr) return;
+    if (accepted == nullptr || !has_lanes(*accepted)) return;
     accepted->set_remote_id(facts.ep);
     note(*accepted, facts);
     accepted->handle(event::request);
@@ -136,6 +144,7 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
         if (!owner.bind(*client, header, address)) return;
         client->set_remote_id(facts.ep);
     }
+    if (!has_lanes(*client)) return;
     note(*client, facts);
     client->handle(event::request);
 }
@@ -172,7 +181,7 @@ void on_reply(worker& owner, ep* answered, const wireup_header& header,
     if (answered->connection() == state::requested || answered->connection() == state::abandoned) {
         answered->set_remote_id(facts.ep);
     }
-    if (!is_at_claimed_address(owner, *answered, header, address)) return;
+    if (!is_at_claimed_address(owner, *answered, header, address) || !has_lanes(*answered)) return;
     note(*answered, facts);
     answered->handle(event::reply);
 }

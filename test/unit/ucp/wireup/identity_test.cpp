@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "test/support/log_capture.hpp"
@@ -428,4 +429,98 @@ TEST_CASE("what a false address is told is worth nothing to its maker") {
         CHECK(asking.connection() == state::ready);
         CHECK(asking.failure() == UCS_OK);
     }
+}
+
+namespace {
+
+// The peer's address with the interfaces of another one beside its own.
+bytes with_more_interfaces(const bytes& address, const raw_peer& other) {
+    auto made = *ucp::address::parse(std::span<const std::byte>(address));
+    const auto more = *ucp::address::parse(std::span<const std::byte>(other.address()));
+    made.entries.insert(made.entries.end(), more.entries.begin(), more.entries.end());
+    return ucp::address::pack(made, false);
+}
+
+}  // namespace
+
+TEST_CASE("a client's endpoint is asked for by no request, whatever its number", "[cm]") {
+    lone_world in;
+    const raw_peer other(in.network);
+    const auto served = in.accept_claim(in.peer.uid(), with_interface_of(in.peer.address(), other));
+    REQUIRE(served.ok());
+    const test::log_capture log;
+    in.peer.send(
+        wire::wireup,
+        wireup_header{
+            wireup_type::request, {}, in.peer.uid(), in.worker->uid(), 502, (*served)->number()},
+        in.peer.address());
+    in.take_arrivals();
+    CHECK((*served)->connection() == state::requested);
+    CHECK(log.count("belongs to a client by socket address", ucs::log::level::warn) == 1);
+}
+
+TEST_CASE("a client that was handed to an address without lanes is connected by its answer",
+          "[cm]") {
+    lone_world in;
+    const raw_peer other(in.network);
+    const bytes address = in.peer.address();
+    const auto served = in.accept_claim(in.peer.uid(), with_more_interfaces(address, other));
+    REQUIRE(served.ok());
+    const auto id = (*served)->id();
+    // The first one gives the address, and the second one comes before that was used.
+    in.peer.send(wire::wireup,
+                 wireup_header{wireup_type::pair, {}, in.peer.uid(), in.worker->uid(), 9999, 0},
+                 ucp::wireup::pack(ucp::wireup::pair_question{{}, address}));
+    in.peer.send(wire::wireup,
+                 wireup_header{wireup_type::reply, {}, in.peer.uid(), in.worker->uid(), 55, id},
+                 address);
+    in.take_arrivals();
+    CHECK((*served)->connection() == state::ready);
+    CHECK((*served)->remote().connected());
+}
+
+TEST_CASE("receives of a client that is handed to another address wait in no lane", "[cm]") {
+    // One that waited in a lane of the old address was looked for in those of the new one.
+    uct::sim::parameters network;
+    network.tx_window = 2;
+    network.progress_batch = 100'000;
+    network.bandwidth = 1e6;
+    lone_world in(network);
+    const raw_peer other(in.network);
+    const bytes address = in.peer.address();
+    const auto served = in.accept_claim(in.peer.uid(), with_more_interfaces(address, other));
+    REQUIRE(served.ok());
+    const auto id = (*served)->id();
+    const bytes data(std::size_t{1} << 18U);
+    std::array<told, 5> receives;
+    std::array<bytes, 5> into;
+    const auto deliver = [&] {
+        // The worker takes all in one progress, later.
+        int turn = 0;
+        do {
+            in.network.advance(20'000'000);
+            in.peer.progress();
+        } while (!in.peer.can_send() && ++turn < 200);
+    };
+    for (std::size_t i = 0; i < receives.size(); ++i) {
+        into[i].resize(data.size());
+        in.post_receive(into[i], receives[i]);
+        in.peer.send(wire::rndv_rts, rts_of(data, id));
+        deliver();
+    }
+    constexpr std::size_t window = 64;  // messages of a stream
+    for (std::size_t i = 0; i < window; ++i) {
+        in.peer.send(wire::stream_data, wire::stream_data_header{id}, bytes(4096));
+        deliver();
+    }
+    in.peer.send(wire::wireup,
+                 wireup_header{wireup_type::pair, {}, in.peer.uid(), in.worker->uid(), 9999, 0},
+                 ucp::wireup::pack(ucp::wireup::pair_question{{}, address}));
+    deliver();
+    // One more than there is room for: the endpoint fails.
+    in.peer.send(wire::stream_data, wire::stream_data_header{id}, bytes(4096));
+    deliver();
+    in.take_arrivals();
+    for (const told& each : receives)
+        CHECK(each.times == 1);
 }
