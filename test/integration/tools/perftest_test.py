@@ -360,7 +360,7 @@ class Mistakes(unittest.TestCase):
             with self.subTest(options=options):
                 done = run(PERFTEST, "-l", *options, env={"UCX_LOG_LEVEL": "fatal"})
                 self.assertEqual(done.returncode, 1, done)
-                self.assertIn("more than a quarter of the memory", done.stderr)
+                self.assertIn("more than an eighth of the memory", done.stderr)
 
     def test_wrong_setting_ends_the_client_before_the_head(self):
         with Server() as server:

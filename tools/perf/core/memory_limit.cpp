@@ -6,17 +6,24 @@
 #include "ucs/sys/usable_memory.hpp"
 
 namespace tools::perf {
+namespace {
+
+// A test has up to four such sets: what it sends, what it receives, headers and a window that
+// others reach. Together they take half of the memory at most.
+constexpr unsigned sets = 4, part_of_test = 2;
+
+}  // namespace
 
 std::size_t memory_of_buffers(std::size_t count, std::size_t size, std::uint32_t threads) {
-    const std::uint64_t most = ucs::sys::usable_memory() / 4;
+    const std::uint64_t most = ucs::sys::usable_memory() / sets / part_of_test;
     std::size_t bytes = 0, all = 0;
     if (!__builtin_mul_overflow(count, size, &bytes) &&
         !__builtin_mul_overflow(bytes, std::size_t{threads}, &all) && all <= most)
         return bytes;
     throw failure(
-        fmt::format("{} buffers of {} bytes in each of {} threads are more than a quarter of the "
+        fmt::format("{} buffers of {} bytes in each of {} threads are more than an eighth of the "
                     "memory that this process may use ({} MB)",
-                    count, size, threads, most * 4 >> 20));
+                    count, size, threads, most * sets * part_of_test >> 20));
 }
 
 }  // namespace tools::perf

@@ -7,8 +7,8 @@
 
 using tools::perf::memory_of_buffers;
 
-TEST_CASE("the buffers of all threads take at most a quarter of the memory") {
-    const auto most = static_cast<std::size_t>(ucs::sys::usable_memory() / 4);
+TEST_CASE("the buffers of all threads take at most an eighth of the memory") {
+    const auto most = static_cast<std::size_t>(ucs::sys::usable_memory() / 8);
     CHECK(memory_of_buffers(0, most + 1) == 0);
     CHECK(memory_of_buffers(1, most) == most);
     CHECK(memory_of_buffers(2, most / 8, 4) == most / 8 * 2);
