@@ -80,27 +80,27 @@ void news::hear(const answer& said) noexcept {
 }
 
 void news::reply(const question& asked, ucp_ep_h to) noexcept try {
-    const auto answer_with = [&](const failure& said) {
-        send(to, &said, sizeof said, 0, most_answers);
-    };
-    if (!expects(asked)) return answer_with({asked.group, left, asked.whom});
+    // An answer is noted as said. One that asks and does not read asks again.
+    if (!has_room(to, most_answers)) return;
+    if (!expects(asked)) return tell(to, {asked.group, left, asked.whom});
     const auto found = groups_.find(asked.group);
     if (found == groups_.end()) return;
     // The word of that may have gone to nobody but ranks that are gone.
     if (const ucs_status_t why = found->second->failure_of(asked.operation); why != UCS_OK)
-        return answer_with({asked.group, static_cast<std::int32_t>(why), asked.operation});
+        return tell(to, {asked.group, static_cast<std::int32_t>(why), asked.operation});
     const auto said = found->second->answer(asked.operation, asked.who);
-    if (said) explain(to, asked.group, found->second->rank(), asked.operation, *said);
+    if (said)
+        static_cast<void>(explain(to, asked.group, found->second->rank(), asked.operation, *said));
 } catch (const std::bad_alloc&) {
     // It is asked again.
 }
 
-void news::explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
+bool news::explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
                    schedule::sequence_t operation, const blame::word& said) noexcept {
     answer made{group, who, operation, 0, 0, {}, {}};
     made.blamed_count = put(said.blamed, made.blamed);
     made.begun_count = put(said.begun, made.begun);
-    send(whom, &made, sizeof made, 0, most_answers);
+    return send(whom, &made, sizeof made, 0, most_answers);
 }
 
 void news::hand_over(const failure& said, ucp_fabric& to) noexcept {
@@ -134,8 +134,8 @@ bool news::expects(const question& asked) const noexcept {
     return is_used_ == nullptr || is_used_(is_used_arg_, asked.group);
 }
 
-void news::ask(ucp_ep_h whom, const question& what) noexcept {
-    send(whom, &what, sizeof what, UCP_AM_SEND_FLAG_REPLY, most_answers);
+bool news::ask(ucp_ep_h whom, const question& what) noexcept {
+    return send(whom, &what, sizeof what, UCP_AM_SEND_FLAG_REPLY, most_answers);
 }
 
 news::message_under_way::message_under_way(std::shared_ptr<traffic> among, ucp_ep_h to)
@@ -148,10 +148,14 @@ news::message_under_way::~message_under_way() {
     if (--known->second == 0) among_->erase(known);
 }
 
-void news::send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags,
-                unsigned most) noexcept try {
+bool news::has_room(ucp_ep_h whom, unsigned most) const noexcept {
     const auto known = under_way_->find(whom);
-    if (known != under_way_->end() && known->second >= most) return;
+    return known == under_way_->end() || known->second < most;
+}
+
+bool news::send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags,
+                unsigned most) noexcept try {
+    if (!has_room(whom, most)) return false;
     auto sent = std::make_unique<message_under_way>(under_way_, whom);
     ucp_request_param_t param{};
     param.op_attr_mask =
@@ -165,8 +169,9 @@ void news::send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned fla
     param.user_data = sent.get();
     if (UCS_PTR_IS_PTR(ucp_am_send_nbx(whom, am_id, what, bytes, nullptr, 0, &param)))
         static_cast<void>(sent.release());
+    return true;
 } catch (const std::bad_alloc&) {
-    // As if it were lost on its way.
+    return false;
 }
 
 }  // namespace ucg::net

@@ -81,15 +81,15 @@ public:
     }
     [[nodiscard]] late_messages& late() noexcept { return late_; }
 
-    // What cannot be sent is lost, and so is what is said to one that does not take it: whoever
-    // waits for it asks.
+    // A failure that cannot be sent is lost: a rank that waits for it asks.
     void tell(ucp_ep_h whom, const failure& what) noexcept {
-        send(whom, &what, sizeof what, 0, most_failures);
+        static_cast<void>(send(whom, &what, sizeof what, 0, most_failures));
     }
-    void ask(ucp_ep_h whom, const question& what) noexcept;
+    // Return whether that is on its way; otherwise another call may send it.
+    [[nodiscard]] bool ask(ucp_ep_h whom, const question& what) noexcept;
     // An answer: rank `who` of the group has begun the operation, and says this.
-    void explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
-                 schedule::sequence_t operation, const blame::word& said) noexcept;
+    [[nodiscard]] bool explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
+                               schedule::sequence_t operation, const blame::word& said) noexcept;
 
 private:
     // Messages under way by one endpoint beyond which no answer, and no failure, is sent there: who
@@ -115,8 +115,9 @@ private:
                                    void* data, std::size_t length,
                                    const ucp_am_recv_param_t* param);
 
-    void send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags,
-              unsigned most) noexcept;
+    [[nodiscard]] bool has_room(ucp_ep_h whom, unsigned most) const noexcept;
+    [[nodiscard]] bool send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags,
+                            unsigned most) noexcept;
     void reply(const question& asked, ucp_ep_h to) noexcept;
     void hear(const failure& said) noexcept;
     void hear(const answer& said) noexcept;

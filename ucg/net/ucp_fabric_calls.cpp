@@ -48,8 +48,7 @@ void ucp_fabric::ask_pending() {
                 return false;
             }
             --messages_left_;
-            told_.ask(*to, {group_, rank_, rank, 0, about});
-            return true;
+            return told_.ask(*to, {group_, rank_, rank, 0, about});
         });
     }
     for (const auto& [rank, why] : lost)
@@ -72,8 +71,7 @@ void ucp_fabric::tell_askers() {
                           return false;
                       }
                       --messages_left_;
-                      told_.explain(*to, group_, rank_, about, said);
-                      return true;
+                      return told_.explain(*to, group_, rank_, about, said);
                   });
     }
 }

@@ -83,7 +83,7 @@ unsigned ucp_fabric::look_up() noexcept {
     return done + end_sends();
 }
 
-// What is told may end operations here, and others are then to be told of these.
+// A word may end operations here when it is sent, and others are then to be told of these.
 void ucp_fabric::tell_debts() noexcept {
     std::vector<debt> now;
     now.swap(debts_);
