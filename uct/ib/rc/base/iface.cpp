@@ -429,10 +429,13 @@ void iface::limit_leaving() noexcept {
     attend();
 }
 
-// Its peer, if there is one, has most likely got the goodbye: the one that has waited longest was
-// the first to post it. Otherwise the peer finds out when it sends.
+// The one that has posted its goodbye first: its peer, if there is one, has most likely got it. If
+// none has, the peer of the one that goes finds out when it sends.
 void iface::destroy_longest_leaving() noexcept {
-    const auto longest = std::ranges::find_if(lingering_, owes_only_goodbye);
+    auto longest = std::ranges::find_if(lingering_, [](const auto& each) {
+        return owes_only_goodbye(each) && each->said_goodbye();
+    });
+    if (longest == lingering_.end()) longest = std::ranges::find_if(lingering_, owes_only_goodbye);
     forget(**longest);
     lingering_.erase(longest);
     bury();  // its room is the next one's
