@@ -1,6 +1,7 @@
 // The progress engine: interfaces, endpoints, requests, matching.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -204,14 +205,20 @@ public:
         }
         return nullptr;
     }
-    // Does the same for a test that computes a proof. Clients at a listener may claim any number of
-    // keys with one uid, so only a few of those that are merely claimed are tested.
-    static constexpr unsigned most_claims_tested = 8;
+    // Does the same for a test of the peer's key that computes a proof. Clients at a listener may
+    // claim any number of keys with one uid, and a key with any number of addresses: of the keys
+    // that are merely claimed a few are tested, each once.
+    static constexpr std::size_t most_claims_tested = 8;
     template<class Test>
     [[nodiscard]] peer* find_proving_peer(std::uint64_t uid, const Test& test) {
-        unsigned claims = 0;
+        std::array<const ucs::security::public_key*, most_claims_tested> tested;
+        std::size_t count = 0;
         return find_peer_if(uid, [&](peer& each) {
-            if (each.is_claimed() && ++claims > most_claims_tested) return false;
+            if (!each.is_claimed()) return test(each);
+            const auto is_same = [&](const auto* known) { return *known == each.identity(); };
+            const auto end = tested.begin() + static_cast<std::ptrdiff_t>(count);
+            if (count == tested.size() || std::any_of(tested.begin(), end, is_same)) return false;
+            tested[count++] = &each.identity();
             return test(each);
         });
     }

@@ -97,7 +97,7 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
 
 // An endpoint that becomes ready needs lanes. It may have been handed to a peer object that has
 // none yet, because the worker has given another address than its client (peer::hand_waiting_to).
-bool has_lanes(ep& about) {
+bool ensure_lanes(ep& about) {
     const ucs_status_t status = about.remote().connect(pairs::excluded);
     if (status != UCS_OK) about.handle(event::failure, status);
     return status == UCS_OK;
@@ -106,7 +106,7 @@ bool has_lanes(ep& about) {
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,
                 const arrival_facts& facts) {
     ep* accepted = owner.accept(header, facts.ep, address);
-    if (accepted == nullptr || !has_lanes(*accepted)) return;
+    if (accepted == nullptr || !ensure_lanes(*accepted)) return;
     accepted->set_remote_id(facts.ep);
     note(*accepted, facts);
     accepted->handle(event::request);
@@ -144,7 +144,7 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
         if (!owner.bind(*client, header, address)) return;
         client->set_remote_id(facts.ep);
     }
-    if (!has_lanes(*client)) return;
+    if (!ensure_lanes(*client)) return;
     note(*client, facts);
     client->handle(event::request);
 }
@@ -181,7 +181,8 @@ void on_reply(worker& owner, ep* answered, const wireup_header& header,
     if (answered->connection() == state::requested || answered->connection() == state::abandoned) {
         answered->set_remote_id(facts.ep);
     }
-    if (!is_at_claimed_address(owner, *answered, header, address) || !has_lanes(*answered)) return;
+    if (!is_at_claimed_address(owner, *answered, header, address) || !ensure_lanes(*answered))
+        return;
     note(*answered, facts);
     answered->handle(event::reply);
 }
@@ -306,16 +307,16 @@ bool holds_receipt(const wireup_header& header, const ucs::security::key& shared
 judgement judge_refusal(worker& owner, const wireup_header& header) {
     ep* refused = nullptr;
     bool has_any = false;
-    peer* const asked = owner.find_proving_peer(header.uid, [&](peer& each) {
+    const peer* const asked = owner.find_proving_peer(header.uid, [&](peer& each) {
         has_any = true;
         const ucs::security::key* const shared = each.shared_key();
         if (shared == nullptr) return false;
         const std::uint64_t id = header.peer_ep_or_number ^ make_ep_mask(*shared, header.receipt);
         refused = owner.find_ep(id);
-        return refused != nullptr && &refused->remote() == &each &&
+        return refused != nullptr && refused->remote().identity() == each.identity() &&
                holds_receipt(header, *shared, owner, id);
     });
-    if (asked != nullptr) return {origin::proven, asked, refused};
+    if (asked != nullptr) return {origin::proven, &refused->remote(), refused};
     return {has_any ? origin::forged : origin::unknown};
 }
 
