@@ -29,6 +29,9 @@ ep::ep(worker& owner, peer& to, std::uint64_t number)
 
 void ep::renew_id() noexcept {
     if (!wireup::is_waiting(state_)) return;
+    // They came by the number that ends here, and nothing more of them comes.
+    abort_messages(UCS_ERR_CONNECTION_RESET);
+    if (!wireup::is_waiting(state_)) return;  // the program has ended it meanwhile
     const std::uint64_t renewed = owner_.renew_ep_id(id_);
     if (renewed != 0) {
         id_ = renewed;
@@ -401,16 +404,20 @@ void ep::tell_user(ucs_status_t status) {
     handler.cb(arg, reinterpret_cast<ucp_ep_h>(this), status);
 }
 
-void ep::abort_incoming(ucs_status_t status) {
+void ep::abort_messages(ucs_status_t status) {
     owner_.assemblies().forget_sender(*this);
     while (!announced.empty()) {
         kept_announcement& lost = announced.front();
         lost.sender_hook.unlink();
         lost.lost(owner_, *this, lost);
     }
-    if (stream_ != nullptr) stream_->end_receives(status);
     while (!recvs_.empty())
         abort_receive(recvs_.front(), status);
+}
+
+void ep::abort_incoming(ucs_status_t status) {
+    abort_messages(status);
+    if (stream_ != nullptr) stream_->end_receives(status);
 }
 
 void ep::abort_all(ucs_status_t status) {

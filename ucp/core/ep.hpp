@@ -241,6 +241,8 @@ private:
     void destroy_if_over() noexcept;
     static ucs_status_t progress_last_word(uct::pending_request& queued) noexcept;
     void abort_all(ucs_status_t status);
+    // Ends messages that have come in part or were announced; then those of streams as well.
+    void abort_messages(ucs_status_t status);
     void abort_incoming(ucs_status_t status);
     void tell_user(ucs_status_t status);
     void end_flush(request& flush, ucs_status_t status);

@@ -321,7 +321,8 @@ void advance(request& receive, std::size_t length) {
     recv_state& state = receive.state.recv;
     state.offset += length;
     if (state.offset != state.info.length) return;
-    const bool in_host = receive.via->remote().am_attr().reach == uct::scope::host;
+    const peer& from = receive.via->remote();
+    const bool in_host = from.connected() && from.am_attr().reach == uct::scope::host;
     if (state.outcome == UCS_OK && state.started != 0) {
         const double took = note_rate(receive);
         if (in_host) receive.owner->streaming().observe(state.info.length, took);

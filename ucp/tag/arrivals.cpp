@@ -226,6 +226,7 @@ void tag_matcher::add_fragment(assembly& into, const std::byte* data, std::size_
 void tag_matcher::finish_assembly(const assembly& done) {
     request* receiver = done.receiver;
     if (receiver != nullptr && receiver->via != nullptr && done.total >= observed_length &&
+        receiver->via->remote().connected() &&
         receiver->via->remote().am_attr().reach == uct::scope::host) {
         const double took = static_cast<double>(ucs::time::now() - done.started) * 1e-9;
         owner_.streaming().observe(done.total - done.first, took);
