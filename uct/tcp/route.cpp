@@ -70,8 +70,16 @@ reach::answer reach::decide(const address& peer) {
 
 // The peer says that this is an address of lo. Another one would lead out of the host.
 std::string reach::why_not_by_lo(const ip_address& source, const ip_address& target) {
-    if (target == source || routes_.find(source, target, 0).type == route::kind::local) return {};
-    return fmt::format("{} is no address of this host", target.text());
+    if (target == source) return {};
+    switch (routes_.find(source, target, 0).type) {
+        case route::kind::local:
+            return {};
+        case route::kind::unknown:
+            return fmt::format("{} may be no address of this host: routes cannot be looked up here",
+                               target.text());
+        default:
+            return fmt::format("{} is no address of this host", target.text());
+    }
 }
 
 std::string reach::why_not(const ip_address& source, const listen_point& target,

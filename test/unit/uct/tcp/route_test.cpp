@@ -105,7 +105,9 @@ TEST_CASE("lo reaches no address that this host does not have, whatever the peer
     elsewhere.loopback = true;
     for (const auto kind : {route::kind::forward, route::kind::none, route::kind::unknown}) {
         routes.answer = {.type = kind};
-        CHECK(from.to(elsewhere).why_not == "10.1.2.7 is no address of this host");
+        CHECK(from.to(elsewhere).why_not.starts_with(kind == route::kind::unknown
+                                                         ? "10.1.2.7 may be no address of this host"
+                                                         : "10.1.2.7 is no address of this host"));
         CHECK(from.to(elsewhere).paths.empty());
     }
     routes.answer = {route::kind::local, 1, "lo"};
