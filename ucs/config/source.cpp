@@ -55,7 +55,7 @@ const installation& the_installation() {
 // A configuration file that was read, or the reason that it was not.
 struct configuration_file {
     std::string text;
-    bool is_open = false;  // other users can read it
+    bool readable_by_others = false;
     bool is_absent = false;
     std::string why_not;  // in words; empty when it was read
 };
@@ -71,7 +71,7 @@ configuration_file read_text(const std::string& path, bool named) {
     made.why_not = file.why_not;
     if (!file) return made;
     struct stat about {};
-    made.is_open =
+    made.readable_by_others =
         ::fstat(file.fd.get(), &about) != 0 || (about.st_mode & (S_IRWXG | S_IRWXO)) != 0;
     sys::file_text read = sys::read_whole(file, max_file_size);
     if (read.error != 0) made.why_not = std::strerror(read.error);
@@ -147,7 +147,7 @@ ucs_status_t source::read_file(const std::string& path, bool required) {
         values_.insert_or_assign(
             std::move(setting.name),
             text_value{std::move(setting.text), origin::file,
-                       path + ":" + std::to_string(setting.line), file.is_open});
+                       path + ":" + std::to_string(setting.line), file.readable_by_others});
     }
     return UCS_OK;
 }

@@ -15,8 +15,8 @@ enum class origin { built_in, file, environment, prefixed_environment, program }
 struct text_value {
     std::string text;
     origin from = origin::built_in;
-    std::string where;             // "UCX_TLS", "/etc/ucx/ucx.conf:12", "ucp_config_modify"
-    bool is_in_open_file = false;  // other users can read the file that it stands in
+    std::string where;                // "UCX_TLS", "/etc/ucx/ucx.conf:12", "ucp_config_modify"
+    bool readable_by_others = false;  // the file that it stands in
 };
 
 // Layers of option texts, the strongest last: built-in default, ucx.conf, UCX_<NAME>,

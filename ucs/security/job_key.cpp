@@ -69,12 +69,13 @@ result<std::optional<key>> load_job_key(const config::source& from) {
     if (!options) return options.status();
     if (!options->text.text.empty()) {
         const config::text_value* const given = from.find("JOB_KEY");
-        if (given != nullptr && given->is_in_open_file) {
+        if (given != nullptr && given->readable_by_others) {
             erase(std::as_writable_bytes(std::span(options->text.text)));
-            log::error(self,
-                       "{}: the job key stands in a file that other users can read; give the file "
-                       "mode 0600, or use UCX_JOB_KEY_FILE",
-                       given->where);
+            log::error(
+                self,
+                "{}: the job key stands in a file that other users can read; put JOB_KEY_FILE "
+                "there instead, or give a file of your own mode 0600",
+                given->where);
             return UCS_ERR_INVALID_PARAM;
         }
         const auto parsed = parse_job_key(options->text.text);
