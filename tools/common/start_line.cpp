@@ -5,6 +5,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,14 +14,19 @@
 namespace tools {
 namespace {
 
+constexpr long tmpfs_magic = 0x01021994;  // <linux/magic.h>
+
 constexpr int every_seal = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 // Returns whether the file is one that make() made: nobody can shorten it while it is mapped, which
-// would end whoever touches it.
+// would end the process that touches it. Nor is it made of huge pages: where one is taken out,
+// there may be none to take its place.
 bool is_start_line(int file, std::size_t size) noexcept {
     const int seals = ::fcntl(file, F_GET_SEALS);  // -1, which has all bits: not a memory file
     struct stat about {};
-    return seals >= 0 && (seals & every_seal) == every_seal && ::fstat(file, &about) == 0 &&
+    struct statfs system {};
+    return seals >= 0 && (seals & every_seal) == every_seal && ::fstatfs(file, &system) == 0 &&
+           system.f_type == tmpfs_magic && ::fstat(file, &about) == 0 &&
            about.st_size == static_cast<off_t>(size);
 }
 
