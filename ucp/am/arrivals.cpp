@@ -281,7 +281,7 @@ void am_receiver::announce(const am_handler& to, const arrival& what, ep& from, 
 
 bool am_receiver::make_room(peer& sender, std::uint64_t bytes) {
     if (arriving_.has_room_for(bytes)) return true;
-    // Who has most, and goes on, has each message dropped without a look at all peers.
+    // A peer that has most, and goes on, has each message dropped without a look at all peers.
     const std::uint64_t wanted = sender.arriving_share.used() + bytes;
     if (largest_share_ <= wanted) return false;
     peer* const most = owner_.find_peer_with_most(&peer::arriving_share);

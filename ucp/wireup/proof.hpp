@@ -15,7 +15,7 @@
 //
 // A message that connects hides the number of the sender's endpoint by the same key. An address
 // with the key of another worker may lead it to somebody else, who would send to the endpoint as
-// that worker. Whoever refuses the message returns the number as it came, hidden.
+// that worker. A worker that refuses the message returns the number as it came, hidden.
 //
 // A message may be repeated, by its sender or by somebody on the way: the second one changes
 // nothing, because the ids of endpoints and attempts in it are used once, and requests are numbered
@@ -43,7 +43,7 @@ namespace ucp::wireup {
                                               std::uint64_t number) noexcept;
 
 // Messages with this receipt show the number of the sender's endpoint only behind this mask, which
-// is added to it bit by bit. Pure.
+// is combined with it by exclusive or. Pure.
 [[nodiscard]] std::uint64_t make_ep_mask(const ucs::security::key& shared,
                                          const ucs::security::tag& receipt) noexcept;
 
