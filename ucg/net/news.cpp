@@ -134,8 +134,8 @@ bool news::expects(const question& asked) const noexcept {
     return is_used_ == nullptr || is_used_(is_used_arg_, asked.group);
 }
 
-bool news::ask(ucp_ep_h whom, const question& what) noexcept {
-    return send(whom, &what, sizeof what, UCP_AM_SEND_FLAG_REPLY, most_answers);
+bool news::ask(ucp_ep_h whom, const question& asked) noexcept {
+    return send(whom, &asked, sizeof asked, UCP_AM_SEND_FLAG_REPLY, most_answers);
 }
 
 news::message_under_way::message_under_way(std::shared_ptr<traffic> among, ucp_ep_h to)
@@ -153,7 +153,7 @@ bool news::has_room(ucp_ep_h whom, unsigned most) const noexcept {
     return known == under_way_->end() || known->second < most;
 }
 
-bool news::send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags,
+bool news::send(ucp_ep_h whom, const void* message, std::size_t bytes, unsigned flags,
                 unsigned most) noexcept try {
     if (!has_room(whom, most)) return false;
     auto sent = std::make_unique<message_under_way>(under_way_, whom);
@@ -167,7 +167,7 @@ bool news::send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned fla
         ucp_request_free(request);
     };
     param.user_data = sent.get();
-    if (UCS_PTR_IS_PTR(ucp_am_send_nbx(whom, am_id, what, bytes, nullptr, 0, &param)))
+    if (UCS_PTR_IS_PTR(ucp_am_send_nbx(whom, am_id, message, bytes, nullptr, 0, &param)))
         static_cast<void>(sent.release());
     return true;
 } catch (const std::bad_alloc&) {

@@ -82,11 +82,11 @@ public:
     [[nodiscard]] late_messages& late() noexcept { return late_; }
 
     // A failure that cannot be sent is lost: a rank that waits for it asks.
-    void tell(ucp_ep_h whom, const failure& what) noexcept {
-        static_cast<void>(send(whom, &what, sizeof what, 0, most_failures));
+    void tell(ucp_ep_h whom, const failure& said) noexcept {
+        static_cast<void>(send(whom, &said, sizeof said, 0, most_failures));
     }
     // Return whether that is on its way; otherwise another call may send it.
-    [[nodiscard]] bool ask(ucp_ep_h whom, const question& what) noexcept;
+    [[nodiscard]] bool ask(ucp_ep_h whom, const question& asked) noexcept;
     // An answer: rank `who` of the group has begun the operation, and says this.
     [[nodiscard]] bool explain(ucp_ep_h whom, std::uint32_t group, schedule::rank_t who,
                                schedule::sequence_t operation, const blame::word& said) noexcept;
@@ -116,7 +116,7 @@ private:
                                    const ucp_am_recv_param_t* param);
 
     [[nodiscard]] bool has_room(ucp_ep_h whom, unsigned most) const noexcept;
-    [[nodiscard]] bool send(ucp_ep_h whom, const void* what, std::size_t bytes, unsigned flags,
+    [[nodiscard]] bool send(ucp_ep_h whom, const void* message, std::size_t bytes, unsigned flags,
                             unsigned most) noexcept;
     void reply(const question& asked, ucp_ep_h to) noexcept;
     void hear(const failure& said) noexcept;
