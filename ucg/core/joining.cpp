@@ -4,9 +4,9 @@
 
 #include "ucg/core/context.hpp"
 #include "ucg/core/log.hpp"
-#include "ucg/node/rank_lock.hpp"
 #include "ucp/address/address.hpp"
 #include "ucs/security/key.hpp"
+#include "ucs/sys/byte_lock.hpp"
 #include "ucs/sys/uuid.hpp"
 
 namespace ucg {
@@ -446,7 +446,8 @@ ucs_status_t joining::open_memory() {
     made_.copies = made_.memory.copies();
     if (mine_.reads == 1)
         // Where it fails, the others find that out.
-        static_cast<void>(node::lock_as(memory_file_.get(), made_.where.index_of(made_.rank)));
+        static_cast<void>(
+            ucs::sys::lock_byte(memory_file_.get(), made_.where.index_of(made_.rank)));
     else if (!is_owner)
         memory_file_.reset();
     return UCS_OK;
@@ -464,13 +465,16 @@ bool joining::wants_to_read() const noexcept {
     return std::ranges::any_of(people_, [](const who& each) { return each.reads == 1; });
 }
 
-// Each rank has locked its byte of the node's memory before it said that it is ready, and keeps it
-// until all have looked.
+// A rank says which process it is, and could name any. So each rank has locked its byte of the
+// node's memory before it said that it is ready, and keeps the lock until all have looked: the
+// kernel tells the others which process holds it. A process that was only handed a descriptor of
+// the file holds none.
 bool joining::may_read_all() const noexcept {
     const auto here = made_.where.index_of(made_.rank);
     for (rank_t rank = 0; rank < made_.processes.size(); ++rank)
-        if (rank != here && !node::is_locked_by(memory_file_.get(), rank,
-                                                static_cast<pid_t>(made_.processes[rank].pid)))
+        if (rank != here &&
+            !ucs::sys::is_byte_locked_by(memory_file_.get(), rank,
+                                         static_cast<pid_t>(made_.processes[rank].pid)))
             return false;
     return node::neighbours(made_.processes).can_read_all();
 }

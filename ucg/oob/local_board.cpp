@@ -1,6 +1,5 @@
 #include "ucg/oob/local_board.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,20 +8,9 @@
 #include <new>
 
 #include "ucg/oob/log.hpp"
+#include "ucs/sys/byte_lock.hpp"
 
 namespace ucg::oob {
-namespace {
-
-struct flock lock_of(rank_t rank, short type) noexcept {
-    struct flock lock {};
-    lock.l_type = type;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = static_cast<off_t>(rank);
-    lock.l_len = 1;
-    return lock;
-}
-
-}  // namespace
 
 ucs::result<local_board> local_board::make(rank_t size) {
     const std::size_t bytes = size * (sizeof(local_note) + sizeof(local_shelf));
@@ -66,8 +54,7 @@ std::span<const std::byte> local_shelf::find(std::uint64_t number) const noexcep
 }
 
 ucs_status_t local_board::enter(rank_t rank) const noexcept {
-    struct flock lock = lock_of(rank, F_WRLCK);
-    if (::fcntl(locks_.get(), F_SETLK, &lock) != 0) {
+    if (!ucs::sys::lock_byte(locks_.get(), rank)) {
         const bool is_taken = errno == EAGAIN || errno == EACCES;
         ucs::log::error(oob_log, "this process cannot be rank {}: {}", rank,
                         is_taken ? "another one is" : std::strerror(errno));
@@ -80,8 +67,7 @@ ucs_status_t local_board::enter(rank_t rank) const noexcept {
 bool local_board::is_dead(rank_t rank) const noexcept {
     const auto pid = of(rank).pid.load(std::memory_order_acquire);
     if (pid == 0 || pid == static_cast<std::uint32_t>(::getpid())) return false;
-    struct flock lock = lock_of(rank, F_WRLCK);
-    return ::fcntl(locks_.get(), F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+    return ucs::sys::is_byte_free(locks_.get(), rank);
 }
 
 }  // namespace ucg::oob
