@@ -1,11 +1,9 @@
 #include "ucg/net/peers.hpp"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "ucg/net/log.hpp"
-#include "ucp/address/address.hpp"
+#include "ucp/address/padded.hpp"
 #include "ucp/capi/private_flags.hpp"
 
 namespace ucg::net {
@@ -35,10 +33,8 @@ ucs::result<ucp_ep_h> peers::make(schedule::rank_t rank) noexcept {
                         UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_FLAGS;
     // Else it could be the other end of another group's endpoint, and fail when that one closes.
     params.flags = ucp::capi::ep_flag_apart;
-    // The length that the address claims comes from its rank, and ucp reads as much of it.
-    std::array<std::byte, ucp::address::max_packed_size> padded{};
-    std::copy_n(address.begin(), std::min(address.size(), padded.size()), padded.begin());
-    params.address = reinterpret_cast<const ucp_address_t*>(padded.data());
+    const ucp::address::padded packed(address);
+    params.address = packed.get();
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler = {on_error, &which};
     which.failure = ucp_ep_create(worker_, &params, &which.endpoint);

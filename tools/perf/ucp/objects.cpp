@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "tools/common/failure.hpp"
 #include "tools/perf/ucp/progress_loop.hpp"
-#include "ucp/address/address.hpp"
+#include "ucp/address/padded.hpp"
 
 namespace tools::perf {
 namespace {
@@ -82,12 +80,10 @@ void worker::close() noexcept {
 endpoint::endpoint(const worker& from, const blob& peer_address, const test_params& params,
                    stop_flag& stop)
     : stop_(stop) {
-    // The library reads as many bytes as the address says that it has, whatever the peer sent.
-    blob address = peer_address;
-    address.resize(std::max(address.size(), ucp::address::max_packed_size));
+    const ucp::address::padded address(peer_address);
     ucp_ep_params_t wanted{};
     wanted.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
-    wanted.address = reinterpret_cast<const ucp_address_t*>(address.data());
+    wanted.address = address.get();
     if (params.errors == error_handling::peer) {
         wanted.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
         wanted.err_mode = UCP_ERR_HANDLING_MODE_PEER;
