@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "uct/sm/memory/owners_base.hpp"
 #include "uct/sm/memory/packed_name.hpp"
 
 namespace ucp::mem {
@@ -46,7 +47,8 @@ static_assert(wire::block_length == wire::plain_length + uct::sm::packed_name_si
 
 bool possible(const key& read) noexcept {
     const bool wraps = read.base + read.length < read.base;
-    return read.owner.id != 0 && !wraps && (read.allowed & ~all_access) == 0;
+    const bool aligned = read.block.empty() || uct::sm::is_possible_base(read.base);
+    return read.owner.id != 0 && !wraps && aligned && (read.allowed & ~all_access) == 0;
 }
 
 // How many of the devices fit.

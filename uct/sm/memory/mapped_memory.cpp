@@ -5,6 +5,7 @@
 
 #include "uct/sm/memory/apply_atomic.hpp"
 #include "uct/sm/memory/log.hpp"
+#include "uct/sm/memory/owners_base.hpp"
 #include "uct/sm/memory/packed_name.hpp"
 
 namespace uct::sm {
@@ -42,7 +43,7 @@ ucs::result<std::unique_ptr<remote_memory>> mapped_memory::attach(std::span<cons
     packed_key known;
     if (key.size() == sizeof known) std::memcpy(&known, key.data(), sizeof known);
     if (key.size() != sizeof known || known.version != key_version || known.length == 0 ||
-        known.base + known.length < known.base) {
+        known.base + known.length < known.base || !is_possible_base(known.base)) {
         ucs::log::error(memory_log, "a key to shared memory is malformed, or of another version");
         return UCS_ERR_INVALID_PARAM;
     }

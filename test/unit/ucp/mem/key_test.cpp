@@ -100,6 +100,15 @@ TEST_CASE("what is no key is refused", "[ucp][mem]") {
             REQUIRE_FALSE(parse_exactly(packed(bad)));
         }
     }
+    // A block in the middle of a page, where numbers would be aligned for the owner alone. The
+    // program's own memory may lie anywhere.
+    for (const std::uint64_t offset : {1U, 4U, 8U, 2048U}) {
+        key odd = plain_key();
+        odd.base += offset;
+        REQUIRE(parse_exactly(packed(odd)));
+        odd.block = block_key().block;
+        REQUIRE_FALSE(parse_exactly(packed(odd)));
+    }
     // A block that says nothing about itself.
     auto bad = packed(block_key());
     for (std::size_t at = 44; at < 52; ++at)
