@@ -260,11 +260,15 @@ void connection::on_part() {
     }
 }
 
+// Only control frames can be under way: a connection begins to part without messages, and takes
+// none until the peer has denied. So whatever a flush waits for has left.
 void connection::part_now() {
     if (!move(event::parted)) return;
+    const std::uint64_t queued = tx_.queued();
     static_cast<void>(tx_.clear());
     close_socket();
     owner_.attend(*this);
+    finish_flushes(queued);
 }
 
 void connection::on_end_of_stream() {

@@ -176,7 +176,8 @@ private:
     void fail_receiving(ucs_status_t status);
     ssize_t write_some() noexcept;
     ucs_status_t keep_rest(const std::byte* from, std::size_t count);
-    unsigned finish_flushes();
+    // Ends those that wait for the first `sent` bytes at most; returns how many.
+    unsigned finish_flushes(std::uint64_t sent);
     unsigned receive_later();
     void end_operations_of(const ep& user);
     void end_operations(ucs_status_t status);

@@ -99,16 +99,16 @@ unsigned connection::send_queued() {
         }
     }
     if (tx_.empty() && !has_ended()) watch(EPOLLIN);
-    const unsigned events = finish_flushes();
+    const unsigned events = finish_flushes(tx_.sent());
     if (ended == nullptr) return events;
     ended->finish(UCS_OK);
     return events + 1;
 }
 
-unsigned connection::finish_flushes() {
+unsigned connection::finish_flushes(std::uint64_t sent) {
     unsigned ended = 0;
     // In the order in which they wait.
-    for (; !flushes_.empty() && flushes_.front().until <= tx_.sent(); ++ended) {
+    for (; !flushes_.empty() && flushes_.front().until <= sent; ++ended) {
         completion* done = flushes_.front().done;
         flushes_.erase(flushes_.begin());
         done->finish(UCS_OK);

@@ -10,6 +10,41 @@
 using namespace tcp_test;
 using test::virtual_time;
 
+namespace {
+
+// The other end of a connection within this process.
+int other_end_of(int fd) {
+    const std::uint16_t own = uct::tcp::local_address(fd).port();
+    const std::uint16_t other = uct::tcp::remote_address(fd).port();
+    for (int each = 0; each < 1024; ++each) {
+        if (each != fd && uct::tcp::local_address(each).port() == other &&
+            uct::tcp::remote_address(each).port() == own)
+            return each;
+    }
+    FAIL("the connection has no other end here");
+    return -1;
+}
+
+// Writes to the socket until it takes no more byte.
+void fill(int fd) {
+    const bytes zeros(1 << 16);
+    for (std::size_t length : {zeros.size(), std::size_t{1}}) {
+        while (::send(fd, zeros.data(), length, MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+        }
+    }
+}
+
+std::string state_of(const uct::ep& shown) {
+    ucs::vfs::directory tree;
+    shown.describe(tree);
+    for (const auto& entry : tree.entries()) {
+        if (entry.name == "state") return entry.read();
+    }
+    return {};
+}
+
+}  // namespace
+
 TEST_CASE("messages go over IPv4 and over IPv6") {
     const std::string family = GENERATE("inet", "inet6");
     worker a("TCP_AF_PRIO", family);
@@ -346,6 +381,44 @@ TEST_CASE("a peer that still uses the connection is asked once whether it may cl
     }
     CHECK_FALSE(hand_made_peer::readable(made.fd.get()));
     CHECK(a.connections() == 1);
+}
+
+// The request to close went with the connection, and with it what the flush waited for.
+TEST_CASE("a flush ends although the connection closes before its request to close has left") {
+    const virtual_time time;
+    worker a;
+    connection_by_hand made(a);
+    REQUIRE(sent(a, *made.via, a, 1));
+    made.via.reset();
+    fill(other_end_of(made.fd.get()));
+    for (int i = 0; i < 200; ++i) {
+        virtual_time::now += 20'000'000;
+        a.progress();
+    }
+    const auto again = a.connect(made.peer.address());
+    REQUIRE(state_of(*again) == "parting");
+    unsigned ended = 0;
+    struct counter : uct::completion {
+        unsigned* count;
+    } done{{.done =
+                [](uct::completion& self) {
+                    CHECK(self.status == UCS_OK);
+                    ++*static_cast<counter&>(self).count;
+                }},
+           &ended};
+    REQUIRE(again->flush(&done) == UCS_INPROGRESS);
+    const bool both_ask = GENERATE(true, false);
+    CAPTURE(both_ask);
+    using uct::tcp::wire::frame_kind;
+    const uct::tcp::wire::frame_header frame{
+        0, 0, both_ask ? frame_kind::part : frame_kind::part_granted, uct::tcp::wire::frame_mark};
+    REQUIRE(::send(made.fd.get(), &frame, sizeof frame, MSG_NOSIGNAL) == sizeof frame);
+    for (int i = 0; i < 1000; ++i)
+        a.progress();
+    CHECK(state_of(*again) == "idle");
+    CHECK(ended == 1);
+    CHECK(again->flush(nullptr) == UCS_OK);
+    CHECK(a.failures.empty());
 }
 
 // The end of the message was forgotten when the answer went out right behind it.
