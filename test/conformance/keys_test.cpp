@@ -177,6 +177,20 @@ struct forged {
     static constexpr std::size_t access_at = 21;
 };
 
+// What a key is for, if its user says that it is for changing all of that.
+std::unique_ptr<uct::remote_memory> claimed(side& user, std::span<const std::byte> key,
+                                            std::span<std::byte> all) {
+    const auto base = reinterpret_cast<std::uint64_t>(all.data());
+    const std::uint64_t size = all.size();
+    bytes lie(key.begin(), key.end());
+    std::memcpy(lie.data(), &base, sizeof base);
+    std::memcpy(lie.data() + 8, &size, sizeof size);
+    lie.at(forged::access_at) = std::byte{1};
+    auto found = user.iface().domain()->attach(lie, uct::memory_access::change);
+    REQUIRE(found.ok());
+    return std::move(*found);
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(wrong_key, "operations with a key that nobody has are refused", needed) {
@@ -253,6 +267,47 @@ CONFORMANCE_CASE(withdrawn, "memory that is shared no more is not reached, and m
         in.check_refused(which, there.at(0));
     CHECK(in.attempt(access::get_zcopy, again.at(0), length) == UCS_OK);
     CHECK(std::equal(in.block().begin(), in.block().end(), in.local.begin()));
+    in.check_others();
+}
+
+// The owner has used the pages around it as well, in both ways: that opens nothing.
+CONFORMANCE_CASE(lent,
+                 "lent memory is reached to its last byte, in one way, until it is taken back",
+                 needed) {
+    scene in(net);
+    const test::log_capture log;
+    uct::memory_domain& owner = *in.b.iface().domain();
+    const std::span<std::byte> page{in.memory.get(), 4096};
+    for (const access mine : {access::get_zcopy, access::put_zcopy}) {
+        const bool writes = changes(mine);
+        CAPTURE(writes);
+        const access other = writes ? access::get_zcopy : access::put_zcopy;
+        for (const uct::memory_access each : {uct::memory_access::change, uct::memory_access::read})
+            REQUIRE(owner.lend(page, each).ok());
+        REQUIRE(owner.prepare(page, uct::memory_access::change) == UCS_OK);
+        const auto allowed = writes ? uct::memory_access::change : uct::memory_access::read;
+        const auto lend = [&] {
+            auto made = owner.lend(in.block(), allowed);
+            REQUIRE(made.ok());
+            return std::move(*made);
+        };
+        uct::shared_memory lent = lend();
+        const auto there = claimed(in.a, lent.key, page);
+        const auto begin = reinterpret_cast<std::uint64_t>(in.block().data());
+        in.local.fill(std::byte{0x5a});
+        CHECK(in.attempt(mine, {begin, there.get()}, length) == UCS_OK);
+        in.local.fill(std::byte{0});
+        in.check_refused(mine, {begin - 1, there.get()});
+        in.check_refused(mine, {begin + 1, there.get()});
+        in.check_refused(other, {begin, there.get()});
+        lent = {};
+        in.check_refused(mine, {begin, there.get()});
+        lent = lend();
+        in.check_refused(mine, {begin, there.get()});
+        const auto again = claimed(in.a, lent.key, page);
+        in.local.fill(std::byte{0x5a});
+        CHECK(in.attempt(mine, {begin, again.get()}, length) == UCS_OK);
+    }
     in.check_others();
 }
 

@@ -68,10 +68,8 @@ public:
     // be reached. Failures are logged.
     virtual ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) = 0;
 
-    // The same for one operation: what is left behind when the keeper goes may serve the next one,
-    // so this costs little. But peers that have the key may reach whole pages, and whatever was
-    // joined with them, to do all that anybody was allowed there, and nothing is revoked when the
-    // keeper goes: uct::ep::abort keeps a peer away.
+    // The same for one operation, to be read or to be written (`change`): peers reach these bytes
+    // and no others, until the keeper goes. What is left behind then may serve the next operation.
     virtual ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) {
         return share(bytes, allowed);
     }

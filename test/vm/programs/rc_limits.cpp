@@ -406,6 +406,64 @@ TEST_CASE("memory stays registered for the next operation, until it is unmapped"
     REQUIRE(::munmap(again, length) == 0);
 }
 
+// Soft RoCE checks no bounds of windows; the conformance suite has those of registrations.
+TEST_CASE("a memory window serves one operation after the other, and each has a key of its own") {
+    rc_verbs where({{"IB_LENT_KEYS", "window"}});
+    put_scene in(where);
+    side& b = in.net.at(1);
+    uct::memory_domain& owner = *b.iface().domain();
+    CHECK(shown(b.iface(), "memory_domain/lent_keys") == "window");
+    const std::span<std::byte> block = std::span(in.remote).subspan(100, 1000);
+    const test::log_capture log;
+    const auto attempt = [&](const uct::shared_memory& lent, bool puts) {
+        const auto there = in.a.iface().domain()->attach(lent.key, uct::memory_access::change);
+        REQUIRE(there.ok());
+        const auto via = in.a.connect(b);
+        bytes local(block.size(), std::byte{7});
+        const uct::iov piece{local.data(), local.size()};
+        const uct::remote_place place{reinterpret_cast<std::uint64_t>(block.data()), there->get()};
+        counted done;
+        ucs_status_t started = UCS_OK;
+        REQUIRE(in.net.run_until([&] {
+            started = puts ? via->put_zcopy({&piece, 1}, place, &done)
+                           : via->get_zcopy({&piece, 1}, place, &done);
+            return started != UCS_ERR_NO_RESOURCE;
+        }));
+        if (started != UCS_INPROGRESS) return started;
+        REQUIRE(in.net.run_until([&] { return done.told == 1; }));
+        return done.result;
+    };
+    for (const bool puts : {true, false, true}) {
+        CAPTURE(puts);
+        const auto allowed = puts ? uct::memory_access::change : uct::memory_access::read;
+        auto lent = owner.lend(block, allowed);
+        REQUIRE(lent.ok());
+        CHECK(attempt(*lent, puts) == UCS_OK);
+        uct::shared_memory before = *lent;
+        before.keeper.reset();
+        lent = UCS_ERR_CANCELED;
+        CHECK(attempt(before, puts) == UCS_ERR_INVALID_ADDR);
+    }
+    const auto read = owner.lend(block, uct::memory_access::read);
+    uct::shared_memory claimed = *read;
+    claimed.key.at(21) = std::byte{1};  // what may be done with it
+    CHECK(attempt(claimed, true) == UCS_ERR_INVALID_ADDR);
+    CHECK(attempt(*read, false) == UCS_OK);
+    CHECK(registrations(b, "misses") == "1");
+    CHECK(log.text().find("windows cannot be bound") == std::string::npos);
+}
+
+TEST_CASE(
+    "memory is lent without windows where nothing is kept registered, or they are not wanted") {
+    const setting none =
+        GENERATE(setting{"IB_RCACHE_ENABLE", "n"}, setting{"IB_LENT_KEYS", "region"},
+                 setting{"IB_LENT_KEYS", "auto"});
+    CAPTURE(none.name, none.text);
+    rc_verbs where({none});
+    network net(where);
+    CHECK(shown(net.at(0).iface(), "memory_domain/lent_keys") == "region");
+}
+
 TEST_CASE("a fork changes nothing in what the parent's registered memory sends") {
     rc_verbs where;
     put_scene in(where);

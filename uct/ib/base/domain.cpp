@@ -5,10 +5,12 @@
 #include <cstring>
 #include <new>
 
+#include "ucs/config/once.hpp"
 #include "ucs/memory/mapped.hpp"
 #include "uct/ib/base/device.hpp"
 #include "uct/ib/base/on_demand.hpp"
 #include "uct/ib/base/settings.hpp"
+#include "uct/ib/base/sysfs.hpp"
 
 namespace uct::ib {
 namespace {
@@ -31,25 +33,42 @@ bool has_dmabuf(ibv_pd& of) noexcept {
     return none == nullptr && errno == EBADF;
 }
 
-}  // namespace
-
-// No more than is needed, so that constants can be sent: a device may not write to their pages.
+// What memory is kept registered with: no more than is needed, so that constants can be sent, whose
+// pages a device may not write to, and nothing that a peer could use by the key of the region.
 // Memory that is used in another way later is registered once more, with the rights of both.
-unsigned domain::rights(memory_access how, memory_user by) noexcept {
+unsigned kept_rights(memory_access how, memory_user by) noexcept {
     const unsigned own = how == memory_access::change ? IBV_ACCESS_LOCAL_WRITE : 0;
-    if (by == memory_user::own) return own;
-    const unsigned writes = how == memory_access::change ? IBV_ACCESS_REMOTE_WRITE : 0;
-    return own | writes | IBV_ACCESS_REMOTE_READ;
+    return by == memory_user::own ? own : own | IBV_ACCESS_MW_BIND;
 }
 
+// The kernel's devices (rxe) check the rights of a window, but its place only against the region.
+bool uses_windows(key_source wanted, const std::string& device, const ibv_device_attr& attr) {
+    const bool has_windows = (attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW) != 0;
+    if (wanted == key_source::automatic) {
+        return has_windows && !device_entry::read(device).is_software;
+    }
+    if (wanted == key_source::region || has_windows) return wanted == key_source::window;
+    if (ucs::config::first_time("device without memory windows")) {
+        ucs::log::warn(
+            ib_log,
+            "{}: UCX_IB_LENT_KEYS=window has no effect, because the device has no memory "
+            "windows; memory is registered for each message that a peer reads or writes",
+            device);
+    }
+    return false;
+}
+
+}  // namespace
+
 domain::domain(std::string name, context_handle context, domain_handle pd,
-               const ibv_device_attr& attr, unsigned access_to_all,
+               const ibv_device_attr& attr, unsigned access_to_all, bool wants_windows,
                const ucs::memory::registration_cache::settings& cache)
     : name_(std::move(name)),
       context_(std::move(context)),
       pd_(std::move(pd)),
       attr_(attr),
       access_to_all_(access_to_all),
+      wants_windows_(wants_windows),
       takes_dmabuf_(has_dmabuf(*pd_)),
       price_(registration_price::measured(*pd_, access_to_all)),
       events_(*context_),
@@ -79,6 +98,7 @@ ucs::result<std::shared_ptr<domain>> domain::open(const std::string& device,
     return std::shared_ptr<domain>(
         new domain(device, std::move(*context), std::move(pd), attr,
                    on_demand ? unsigned{IBV_ACCESS_ON_DEMAND} : 0U,
+                   options->cache && uses_windows(options->lent_keys, device, attr),
                    {options->cache, options->cached_regions, options->cached_bytes.bytes}));
 }
 
@@ -127,20 +147,57 @@ ucs::result<region_handle> domain::register_dmabuf(const ucs::memory::dmabuf& bu
 }
 
 ucs::result<shared_memory> domain::share(std::span<std::byte> bytes, memory_access allowed) {
-    unsigned access = rights(allowed, memory_user::peer);
-    if (allowed == memory_access::change && has_atomics()) access |= IBV_ACCESS_REMOTE_ATOMIC;
+    unsigned access = IBV_ACCESS_REMOTE_READ;
+    if (allowed == memory_access::change) {
+        access |= IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+        if (has_atomics()) access |= IBV_ACCESS_REMOTE_ATOMIC;
+    }
+    return register_for_peer(bytes, allowed, access);
+}
+
+ucs::result<shared_memory> domain::register_for_peer(std::span<std::byte> bytes,
+                                                     memory_access allowed, unsigned access) {
     auto region = register_region(bytes.data(), bytes.size(), access | access_to_all_);
     if (!region) return region.status();
     return shared_memory{bytes, key_to(bytes, (*region)->rkey, allowed),
                          std::make_shared<region_handle>(std::move(*region))};
 }
 
+// Memory of another device is registered by a call that knows no windows.
 ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_access allowed) {
-    auto held = cache_.get(bytes.data(), bytes.size(), rights(allowed, memory_user::peer));
+    memory_windows* const windows = windows_.load(std::memory_order_acquire);
+    if (windows != nullptr && cache_.is_caching() &&
+        !ucs::memory::find_dmabuf(bytes.data(), bytes.size())) {
+        auto lent = lend_window(*windows, bytes, allowed);
+        if (lent) return lent;
+    }
+    return register_for_peer(bytes, allowed,
+                             allowed == memory_access::change
+                                 ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
+                                 : IBV_ACCESS_REMOTE_READ);
+}
+
+ucs::result<shared_memory> domain::lend_window(memory_windows& by, std::span<std::byte> bytes,
+                                               memory_access allowed) {
+    auto held = cache_.get(bytes.data(), bytes.size(), kept_rights(allowed, memory_user::peer));
     if (!held) return held.status();
-    const std::uint32_t number = static_cast<const ibv_mr*>(held->handle())->rkey;
-    return shared_memory{bytes, key_to(bytes, number, allowed),
-                         std::make_shared<ucs::memory::registration>(std::move(*held))};
+    auto& region = *static_cast<ibv_mr*>(held->handle());
+    auto bound = by.bind(region, bytes, allowed);
+    if (!bound) return bound.status();
+    struct both {
+        ucs::memory::registration region;
+        memory_windows::binding window;  // goes first
+    };
+    auto keys = key_to(bytes, bound->key(), allowed);
+    return shared_memory{bytes, std::move(keys),
+                         std::shared_ptr<both>(new both{std::move(*held), std::move(*bound)})};
+}
+
+void domain::use_windows(memory_windows::queues made) noexcept {
+    const std::scoped_lock guard(windows_lock_);
+    if (windows_owner_ != nullptr) return;
+    windows_owner_.reset(new (std::nothrow) memory_windows(name_, *pd_, std::move(made)));
+    windows_.store(windows_owner_.get(), std::memory_order_release);
 }
 
 ucs_status_t domain::prepare(std::span<const std::byte> bytes, memory_access how) noexcept {
@@ -150,8 +207,10 @@ ucs_status_t domain::prepare(std::span<const std::byte> bytes, memory_access how
 
 preparation domain::preparation_of(std::span<const std::byte> bytes, memory_access how,
                                    memory_user by) noexcept {
-    if (!cache_.is_caching()) return {price_.of(bytes.size()), false};
-    if (cache_.holds(bytes.data(), bytes.size(), rights(how, by))) return {};
+    const bool is_kept =
+        by == memory_user::own || windows_.load(std::memory_order_relaxed) != nullptr;
+    if (!cache_.is_caching() || !is_kept) return {price_.of(bytes.size()), false};
+    if (cache_.holds(bytes.data(), bytes.size(), kept_rights(how, by))) return {};
     return {price_.of(bytes.size())};
 }
 
@@ -186,7 +245,7 @@ ucs::result<std::unique_ptr<remote_memory>> domain::attach(std::span<const std::
 ucs::result<local_region> domain::use(const void* address, std::size_t length,
                                       memory_access how) noexcept {
     try {
-        auto held = cache_.get(address, length, rights(how, memory_user::own));
+        auto held = cache_.get(address, length, kept_rights(how, memory_user::own));
         if (!held) return held.status();
         return local_region(std::move(*held));
     } catch (const std::bad_alloc&) {
@@ -200,6 +259,10 @@ void domain::describe(ucs::vfs::directory& into) const {
     into.file("pages",
               [this] { return std::string(access_to_all_ == 0 ? "pinned" : "fetched on demand"); });
     into.file("dmabuf", [this] { return std::string(takes_dmabuf_ ? "yes" : "no"); });
+    into.file("lent_keys", [this] {
+        return std::string(windows_.load(std::memory_order_acquire) != nullptr ? "window"
+                                                                               : "region");
+    });
     into.file("atomics", [this] {
         return std::string(attr_.atomic_cap == IBV_ATOMIC_NONE  ? "none"
                            : attr_.atomic_cap == IBV_ATOMIC_HCA ? "of this device"

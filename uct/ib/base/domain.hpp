@@ -1,6 +1,7 @@
 // A device that is open, and the memory that it knows.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "uct/ib/base/device_events.hpp"
 #include "uct/ib/base/handle.hpp"
 #include "uct/ib/base/memory_key.hpp"
+#include "uct/ib/base/memory_windows.hpp"
 #include "uct/ib/base/registration_price.hpp"
 
 namespace uct::ib {
@@ -49,7 +51,7 @@ private:
 
 // One device, opened once for all interfaces on it, with its protection domain. What was shared is
 // registered with the device, byte by byte; local memory of operations is, too, in whole pages that
-// stay registered for the next operation. Any thread.
+// stay registered for the next operation, without any right of a peer's. Any thread.
 class domain final : public memory_domain, private ucs::memory::registrar {
 public:
     // Failures are logged.
@@ -66,6 +68,13 @@ public:
     ucs::result<std::unique_ptr<remote_memory>> attach(std::span<const std::byte> key,
                                                        memory_access wanted) override;
     void describe(ucs::vfs::directory& into) const override;
+
+    // Lent memory gets its keys by windows where the domain wants them and some interface has given
+    // it what they need, else by a registration each. What the first interface gives serves all.
+    [[nodiscard]] bool wants_windows() const noexcept {
+        return wants_windows_ && windows_.load(std::memory_order_relaxed) == nullptr;
+    }
+    void use_windows(memory_windows::queues made) noexcept;
 
     // For the pieces of an operation that reads or changes them. Failures are logged.
     [[nodiscard]] ucs::result<local_region> use(const void* address, std::size_t length,
@@ -84,8 +93,14 @@ public:
 
 private:
     domain(std::string name, context_handle context, domain_handle pd, const ibv_device_attr& attr,
-           unsigned access_to_all, const ucs::memory::registration_cache::settings& cache);
-    [[nodiscard]] static unsigned rights(memory_access how, memory_user by) noexcept;
+           unsigned access_to_all, bool wants_windows,
+           const ucs::memory::registration_cache::settings& cache);
+    [[nodiscard]] ucs::result<shared_memory> lend_window(memory_windows& by,
+                                                         std::span<std::byte> bytes,
+                                                         memory_access allowed);
+    [[nodiscard]] ucs::result<shared_memory> register_for_peer(std::span<std::byte> bytes,
+                                                               memory_access allowed,
+                                                               unsigned access);
     ucs::result<void*> register_memory(void* begin, std::size_t length, unsigned access) override;
     void deregister_memory(void* handle) noexcept override;
     ucs::result<region_handle> register_region(void* address, std::size_t length,
@@ -98,12 +113,16 @@ private:
     const domain_handle pd_;
     const ibv_device_attr attr_;
     const unsigned access_to_all_;  // besides its own, of all memory of programs
+    const bool wants_windows_;
     const bool takes_dmabuf_;
     const registration_price price_;
     device_events events_;
     // Keys come from peers. Its count may fall short where several threads are wrong at a time.
     ucs::log::throttle rejected_;
     ucs::memory::registration_cache cache_;
+    std::mutex windows_lock_;  // for setting them, once
+    std::unique_ptr<memory_windows> windows_owner_;
+    std::atomic<memory_windows*> windows_ = nullptr;
 };
 
 }  // namespace uct::ib

@@ -21,12 +21,17 @@ struct destroyer {
         }
     }
 };
+// Static functions in a header of verbs, which have no linkage that a type could be made of.
+inline int free_window(ibv_mw* window) noexcept {
+    return ibv_dealloc_mw(window);
+}
 template<class Object, auto Destroy>
 using handle = std::unique_ptr<Object, destroyer<Destroy>>;
 
 using context_handle = handle<ibv_context, ibv_close_device>;
 using domain_handle = handle<ibv_pd, ibv_dealloc_pd>;
 using region_handle = handle<ibv_mr, ibv_dereg_mr>;
+using window_handle = handle<ibv_mw, free_window>;
 using channel_handle = handle<ibv_comp_channel, ibv_destroy_comp_channel>;
 using queue_handle = handle<ibv_cq, ibv_destroy_cq>;
 using receive_queue_handle = handle<ibv_srq, ibv_destroy_srq>;

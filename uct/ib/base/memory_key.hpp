@@ -8,7 +8,7 @@
 //   21 u8   what may be done with it: 0 read, 1 read and change
 //   22 u16  0
 // The owner's device checks the number, the place and what is done on its own, by what it has
-// registered under the number: that may be more than the key names (memory_domain::lend).
+// registered or bound under the number.
 #pragma once
 
 #include <cstddef>

@@ -11,6 +11,7 @@
 #include "ucs/time/clock.hpp"
 #include "uct/ib/base/port.hpp"
 #include "uct/ib/rc/base/ep.hpp"
+#include "uct/ib/rc/base/window_queues.hpp"
 
 namespace uct::rc {
 namespace {
@@ -66,6 +67,13 @@ iface::iface(const resource& where, const iface_params& params, parts made)
 }
 
 iface::~iface() = default;
+
+// Without them, which has been logged, lent memory is registered.
+void iface::offer_windows() noexcept {
+    if (!domain_->wants_windows()) return;
+    auto queues = make_window_queues(pair_setup(), own_address());
+    if (queues) domain_->use_windows(std::move(*queues));
+}
 
 void iface::close() noexcept {
     // What was accepted goes out, within bounds. Goodbyes alone are not waited for as long: they

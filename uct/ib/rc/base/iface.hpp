@@ -53,6 +53,8 @@ protected:
     };
     static ucs::result<parts> gather(const resource& where, const iface_params& params);
     iface(const resource& where, const iface_params& params, parts made);
+    // Gives the device's memory domain what it needs for memory windows, if it wants any.
+    void offer_windows() noexcept;
     // Ends everything. By the destructor of the class that has the operations' pools.
     void close() noexcept;
 

@@ -59,6 +59,7 @@ public:
     void fail() noexcept;
 
     void destroy() noexcept { pair_.reset(); }
+    [[nodiscard]] ib::pair_handle release() noexcept { return std::move(pair_); }
 
     [[nodiscard]] ibv_qp& get() const noexcept { return *pair_; }
     [[nodiscard]] std::uint32_t number() const noexcept { return ours_.qp_number; }

@@ -20,6 +20,7 @@ ucs::result<std::unique_ptr<uct::iface>> verbs_iface::open(const resource& where
     std::unique_ptr<verbs_iface> made(new verbs_iface(where, params, std::move(*gathered)));
     if (const ucs_status_t status = made->start(); status != UCS_OK) return status;
     if (const ucs_status_t status = made->find_limits(); status != UCS_OK) return status;
+    made->offer_windows();
     return std::unique_ptr<uct::iface>(std::move(made));
 }
 

@@ -1,0 +1,14 @@
+// The queue pair that binds memory windows.
+#pragma once
+
+#include "uct/ib/base/memory_windows.hpp"
+#include "uct/ib/rc/base/queue_pair.hpp"
+
+namespace uct::rc {
+
+// One that is connected to itself over the port, because only a connected one takes requests, and
+// the queues that it needs. `own`: the port's address. Failures are logged.
+[[nodiscard]] ucs::result<ib::memory_windows::queues> make_window_queues(
+    const queue_pair::setup& port, const ib::address& own) noexcept;
+
+}  // namespace uct::rc
