@@ -43,8 +43,8 @@ public:
     // All that this rank and others need each other for ends with that status, from now on.
     void give_up(ucs_status_t why) noexcept;
 
-    // Whether anything moved. Never blocks; while nothing moves it looks now and then whether those
-    // live that something is expected of. While nothing is under way here, only some calls look for
+    // Whether anything moved. Never blocks; it looks now and then whether those live that something
+    // is expected of. While nothing is under way here, only some calls look for
     // messages that come early, because a program may have hundreds of groups.
     bool progress() noexcept;
 
@@ -139,7 +139,7 @@ private:
     schedule::numbering numbers_;
     std::vector<running> running_;
     std::vector<frame> told_;
-    unsigned fruitless_ = 0;
+    unsigned looks_ = 0;   // calls that looked at the rings
     bool rests_ = false;   // nothing was under way at the last look
     unsigned rested_ = 0;  // calls since then
     ucs::time::nanoseconds last_patrol_ = 0;

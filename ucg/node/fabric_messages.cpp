@@ -104,11 +104,16 @@ bool fabric::wants(const peer& from) const noexcept {
            (from.coming && !from.aside);
 }
 
+// One call reads about as much as the ring holds, however fast the sender fills it again: other
+// ranks and groups have their turn. A call that leaves something in the ring has read something, so
+// its caller hears that there was something and calls again before it sleeps.
 bool fabric::receive(peer& from) noexcept try {
     if (from.receiving) return false;
     from.receiving = true;
     bool moved = false;
-    while (from.lost == UCS_OK && wants(from) && from.in.ready() != 0) {
+    const std::uint64_t before = from.in.position();
+    while (from.lost == UCS_OK && wants(from) && from.in.ready() != 0 &&
+           from.in.position() - before < memory_.like().ring_bytes) {
         moved = true;
         if (!from.coming)
             receive_head(from);

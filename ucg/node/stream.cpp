@@ -63,7 +63,8 @@ bool stream_out::publish() noexcept {
 std::size_t stream_in::ready() noexcept {
     if (read_ == written_) {
         const std::uint64_t found = node::look(shared_->written);
-        broken_ |= found - written_ > size_ || found % sizeof(frame) != 0;
+        // The sender may fill only the room that it was given back.
+        broken_ |= found < written_ || found - told_ > size_ || found % sizeof(frame) != 0;
         if (!broken_) written_ = found;
     }
     return broken_ ? 0 : written_ - read_;

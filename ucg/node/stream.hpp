@@ -79,6 +79,8 @@ public:
     void skip_padding() noexcept { read_ = round_up(read_, sizeof(frame)); }
     // Gives the room back. Whether there was any to give.
     bool publish() noexcept;
+    // Returns how many bytes were read and skipped since the beginning.
+    [[nodiscard]] std::uint64_t position() const noexcept { return read_; }
     [[nodiscard]] bool broken() const noexcept { return broken_; }
 
 private:

@@ -5,8 +5,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <deque>
+#include <functional>
 #include <thread>
 
 #include "test/unit/ucg/algo/scene.hpp"
@@ -422,6 +424,98 @@ std::string cancel_two(test::node_rank& me) {
 // The second one was taken for the one that is half out, which then never came to its end.
 TEST_CASE("two messages that were canceled do not block the third") {
     CHECK(run_node(test::small_node(2), ranks_are::processes, cancel_two) == "");
+}
+
+namespace {
+
+// Rank 1 sends rank 0 the same half ring again and again. `between`: called by rank 0 after each.
+struct half_rings final : schedule::program {
+    half_rings(std::uint64_t times, std::function<void()> between = {})
+        : left(times), after_each(std::move(between)) {}
+
+    schedule::task run(schedule::member& me) noexcept override {
+        return me.rank() == 0 ? take(me, *this) : give(me, *this);
+    }
+    static schedule::task give(schedule::member& me, half_rings& all) {
+        for (; all.left != 0; --all.left)
+            co_await me.send(0, all.content.data(), all.content.size());
+    }
+    static schedule::task take(schedule::member& me, half_rings& all) {
+        for (; all.left != 0; --all.left) {
+            co_await me.receive(1, all.content.data(), all.content.size());
+            all.after_each();
+        }
+    }
+
+    std::uint64_t left;
+    const std::function<void()> after_each;
+    std::array<std::byte, 512> content{};
+};
+
+// Both ranks in one thread: the sender fills the ring whenever the receiver has emptied half of it.
+std::string read_in_turns(test::node_rank& me) {
+    if (me.rank != 0) return {};
+    constexpr std::uint64_t times = 1000;
+    node::fabric sender(me.memory, me.lives, 1, me.early), over(me.memory, me.lives, 0, me.early);
+    schedule::frame_pool frames;
+    half_rings out(times), in(times, [&] { static_cast<void>(sender.progress()); });
+    schedule::operation sends(sender, frames), receives(over, frames);
+    sends.init(out);
+    receives.init(in);
+    sends.start();
+    receives.start();
+    std::uint64_t most = 0;
+    while (receives.status() == UCS_INPROGRESS) {
+        const std::uint64_t before = in.left;
+        static_cast<void>(over.progress());
+        if (receives.status() == UCS_INPROGRESS && in.left == before) return "it stands still";
+        most = std::max(most, (before - in.left) * in.content.size());
+    }
+    if (receives.status() != UCS_OK || sends.status() != UCS_OK) return "status";
+    return most <= 2 * me.memory.like().ring_bytes ? "" : fmt::format("{} bytes at once", most);
+}
+
+// Rank 2 dies; rank 0 waits for it while something comes from rank 1 all the time.
+std::string notice_under_load(test::node_rank& me) {
+    while (me.rank == 1 && node::look(mark_of(me)) == 0)
+        ::usleep(1000);
+    if (me.rank == 1) return {};
+    if (me.rank == 2) ::kill(::getpid(), SIGKILL);
+    node::fabric sender(me.memory, me.lives, 1, me.early), over(me.memory, me.lives, 0, me.early);
+    schedule::frame_pool frames;
+    half_rings out(std::uint64_t{1} << 60), in(std::uint64_t{1} << 60, [] {});
+    schedule::operation sends(sender, frames), receives(over, frames), broadcast(over, frames);
+    scenario of;
+    of.what = collective::bcast;
+    of.ranks = 3;
+    of.root = 2;
+    test::reference data(of);
+    sends.init(out);
+    receives.init(in);
+    if (broadcast.init(*algo::find(of.what, "binomial"), data.call_of(0)) != UCS_OK) return "init";
+    for (schedule::operation* const each : {&sends, &receives, &broadcast})
+        each->start();
+    const ucs::time::nanoseconds end = ucs::time::now() + 10 * ucs::time::second;
+    while (broadcast.status() == UCS_INPROGRESS && ucs::time::now() < end) {
+        static_cast<void>(sender.progress());
+        static_cast<void>(over.progress());
+    }
+    const ucs_status_t status = broadcast.status();
+    broadcast.fail(UCS_ERR_CANCELED);
+    receives.fail(UCS_ERR_CANCELED);
+    sends.fail(UCS_ERR_CANCELED);
+    node::tell(mark_of(me), 1);
+    return status == UCS_ERR_ENDPOINT_TIMEOUT ? "" : ucs_status_string(status);
+}
+
+}  // namespace
+
+TEST_CASE("one look at a ring that is filled again and again comes to its end") {
+    CHECK(run_node(test::small_node(2), ranks_are::processes, read_in_turns) == "");
+}
+
+TEST_CASE("a rank that sends on and on does not hide that another one died") {
+    CHECK(run_node(test::small_node(3), ranks_are::processes, notice_under_load) == "");
 }
 
 TEST_CASE("a ring with nonsense ends what is expected of it", "[threads]") {
