@@ -295,6 +295,30 @@ TEST_CASE("the smallest completion queue is not overrun by many endpoints, broke
     CHECK(a.failures.size() == endpoints / 2);
 }
 
+TEST_CASE("peers that post no receives do not keep others from being sent to") {
+    rc_verbs where({{"RC_VERBS_TX_CQ_LEN", "64"}, {"RC_VERBS_TX_QUEUE_LEN", "64"}});
+    network net(where);
+    side& a = net.at(0);
+    side& b = net.at(1);
+    sender out(net);
+    const auto kept = a.connect(b);
+    auto& device = dynamic_cast<uct::ib::domain&>(*a.iface().domain());
+    const auto gid_index = static_cast<std::uint8_t>(std::stoi(shown(a.iface(), "gid_index")));
+    std::vector<std::unique_ptr<bare_pair>> peers;
+    std::vector<std::unique_ptr<uct::ep>> eps;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        auto made = a.iface().create_ep(a.address());
+        REQUIRE(made);
+        peers.push_back(std::make_unique<bare_pair>(device));
+        peers.back()->connect(**made, a.address(), gid_index);
+        eps.push_back(std::move(*made));
+        CHECK(fill(out, a, *eps.back(), i) > 0);
+    }
+    for (std::uint32_t i = 100; i < 110; ++i)
+        check_message(net, out, a, *kept, b, i);
+    CHECK(a.failures.empty());
+}
+
 TEST_CASE("destroyed endpoints take little room from others if their peers do not answer") {
     rc_verbs where(
         {{"RC_VERBS_TX_CQ_LEN", "64"}, {"RC_VERBS_TX_QUEUE_LEN", "8"}, {"RC_VERBS_TIMEOUT", "2s"}});

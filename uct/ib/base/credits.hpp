@@ -15,6 +15,17 @@ public:
     [[nodiscard]] bool any(std::uint32_t count = 1) const noexcept {
         return used_ + count <= size_;
     }
+    // Says whether a queue pair may take `count` more while it waits for the completion of `held`.
+    // It gets at most as many as are left beside the reserve: this is the dynamic threshold of
+    // Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998). A peer that takes nothing
+    // keeps the requests of its queue pair for ever, and so however much it is sent, some room is
+    // left for the others. The reserve is for those that hold next to nothing, because each pair
+    // that stands still makes the share of the next one smaller.
+    [[nodiscard]] bool may_take(std::uint32_t held, std::uint32_t count = 1) const noexcept {
+        const std::uint32_t free = size_ - used_;
+        if (held + count <= granted_to_each) return count <= free;
+        return held + count + size_ / part_in_reserve <= free;
+    }
     void take() noexcept { ++used_; }
     void give_back(std::uint32_t count) noexcept { used_ -= count; }
     [[nodiscard]] std::uint32_t used() const noexcept { return used_; }
@@ -26,6 +37,9 @@ public:
     [[nodiscard]] bool scarce() const noexcept { return used_ >= size_ / 2; }
 
 private:
+    static constexpr std::uint32_t granted_to_each = 2;  // what is posted at once at most
+    static constexpr std::uint32_t part_in_reserve = 4;
+
     const std::uint32_t size_;
     std::uint32_t used_ = 0;
 };
@@ -46,6 +60,10 @@ public:
     [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
     [[nodiscard]] std::uint32_t outstanding() const noexcept { return posted_ - completed_; }
     [[nodiscard]] std::uint32_t unsignaled() const noexcept { return unsignaled_; }
+    // How many end with completions that were asked for. The others may have ended unnoticed.
+    [[nodiscard]] std::uint32_t awaited() const noexcept {
+        return outstanding() > unsignaled_ ? outstanding() - unsignaled_ : 0;
+    }
 
     // Whether the next request has to ask for its completion: it is the last that fits, or enough
     // went without.

@@ -55,7 +55,7 @@ public:
 
     // Room for so many more work requests.
     [[nodiscard]] bool has_room(std::uint32_t count = 1) const noexcept {
-        return credits_.any(count) && shared_.any(count);
+        return credits_.any(count) && shared_.may_take(credits_.awaited(), count);
     }
     // Whether there ever is.
     [[nodiscard]] bool can_hold(std::uint32_t count) const noexcept {
