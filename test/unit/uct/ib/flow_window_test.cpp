@@ -35,7 +35,7 @@ TEST_CASE("a soft request is answered with the next message, a hard one at once"
     CHECK_FALSE(window.arrived(flow_soft_request));
     CHECK(window.arrived(flow_hard_request));
     CHECK(window.owes_now());
-    window.granted();
+    window.granted_alone();
     CHECK_FALSE(window.owes_now());
     CHECK(window.bits_of_next() == flow_nothing);
 }
@@ -58,11 +58,38 @@ TEST_CASE("a demand behind a question that was answered is not answered again") 
     // Of the next window both count.
     CHECK_FALSE(window.arrived(flow_soft_request));
     CHECK(window.arrived(flow_hard_request));
-    window.granted();
+    window.granted_alone();
+    window.grant_acknowledged();
     // One that only demands is answered each time.
     CHECK(window.arrived(flow_hard_request));
-    window.granted();
+    window.granted_alone();
+    window.grant_acknowledged();
     CHECK(window.arrived(flow_hard_request));
+}
+
+TEST_CASE("demands of a peer that does not take the grant are answered once, when it has") {
+    flow_window window({8, 4, 2});
+    REQUIRE(window.arrived(flow_hard_request));
+    window.granted_alone();
+    for (int i = 0; i < 255; ++i)
+        REQUIRE_FALSE(window.arrived(flow_hard_request));
+    CHECK_FALSE(window.owes_now());
+    window.grant_acknowledged();
+    CHECK(window.owes_now());
+    window.granted_alone();
+    window.grant_acknowledged();
+    CHECK_FALSE(window.owes_now());
+}
+
+TEST_CASE("a message answers the demand that waits behind a grant") {
+    flow_window window({8, 4, 2});
+    REQUIRE(window.arrived(flow_hard_request));
+    window.granted_alone();
+    CHECK_FALSE(window.arrived(flow_hard_request));
+    CHECK(window.bits_of_next() == flow_grant);
+    window.sent();
+    window.grant_acknowledged();
+    CHECK_FALSE(window.owes_now());
 }
 
 TEST_CASE("a fast sender is a bounded number of messages ahead of a slow receiver that answers") {
@@ -79,8 +106,9 @@ TEST_CASE("a fast sender is a bounded number of messages ahead of a slow receive
         const bool demanded = receiver.arrived(way.front());
         way.pop_front();
         if (demanded) {
-            receiver.granted();
+            receiver.granted_alone();
             static_cast<void>(sender.arrived(flow_grant));
+            receiver.grant_acknowledged();
         } else if (taken % 3 == 0) {
             static_cast<void>(sender.arrived(receiver.bits_of_next() & flow_grant));
             receiver.sent();
@@ -113,7 +141,7 @@ TEST_CASE(
     std::uint64_t sent[2] = {0, 0};
     const auto grant = [&](int from) {
         way[1 - from].push_back(flow_grant | 0x80);  // 0x80: no message
-        side[from].granted();
+        side[from].granted_alone();
     };
     for (int step = 0; step < 50'000; ++step) {
         const int who = static_cast<int>(dice() % 2);
@@ -125,6 +153,9 @@ TEST_CASE(
             const std::uint8_t bits = way[who].front();
             way[who].pop_front();
             if (side[who].arrived(bits & all_flow_bits)) grant(who);
+            if ((bits & 0x80) == 0) continue;
+            side[1 - who].grant_acknowledged();
+            if (side[1 - who].owes_now()) grant(1 - who);
         }
         for (const auto& each : way) {
             std::size_t messages = 0;

@@ -71,8 +71,9 @@ bool connection::post_control(std::uint32_t immediate, bool wanted) noexcept {
 }
 
 bool connection::post_grant() noexcept {
-    if (!post_control(flow_grant, false)) return false;
-    flow_.granted();
+    if (!post_control(flow_grant, true)) return false;
+    flow_.granted_alone();
+    grant_ = credits_.newest();
     return true;
 }
 
@@ -94,6 +95,7 @@ bool connection::want_completion() noexcept {
 void connection::complete(std::uint32_t number, ucs_status_t status) noexcept {
     shared_.give_back(credits_.complete(number));
     ++completions_;
+    if (flow_.has_grant_under_way() && credits_.is_complete(grant_)) flow_.grant_acknowledged();
     // From now on each request has a completion of its own.
     if (status != UCS_OK) [[unlikely]]
         fail(status);

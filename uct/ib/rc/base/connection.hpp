@@ -102,6 +102,8 @@ public:
     [[nodiscard]] bool want_completion() noexcept;
     // A request that moves nothing, for its completion. There is room.
     bool post_nothing() noexcept;
+    // Returns whether the peer waits for a grant that may be posted.
+    [[nodiscard]] bool owes_grant() const noexcept { return connected() && flow_.owes_now(); }
     // A grant, by itself, and that nothing follows. There is room.
     bool post_grant() noexcept;
     bool post_goodbye() noexcept;
@@ -148,6 +150,7 @@ private:
     queue_pair pair_;
     ib::send_credits credits_;
     flow_window flow_;
+    std::uint32_t grant_ = 0;  // the number of the last one that went by itself
     op_queue ops_;
     stepped_list stepped_;  // in the order in which they began
     std::uint32_t stepped_count_ = 0;

@@ -54,11 +54,14 @@ public:
         if (with_.size != 0) --left_;
         granted();
     }
-    // The grant went by itself.
-    void granted() noexcept {
-        answered_softly_ = answered_softly_ || (owes_ && !demanded_);
-        owes_ = demanded_ = false;
+    // The grant went by itself. The next one waits until this one is acknowledged: a peer that
+    // demands grants and receives none would otherwise have one more under way for each demand.
+    void granted_alone() noexcept {
+        granted();
+        grant_under_way_ = true;
     }
+    void grant_acknowledged() noexcept { grant_under_way_ = false; }
+    [[nodiscard]] bool has_grant_under_way() const noexcept { return grant_under_way_; }
 
     // A message arrived. True: a grant is to be sent now.
     [[nodiscard]] bool arrived(std::uint8_t bits) noexcept {
@@ -69,17 +72,24 @@ public:
             owes_ = owes_ || !answered;
             demanded_ = demanded_ || (demands && !answered);
         }
-        return demanded_;
+        return owes_now();
     }
     // A grant is to be sent now, and has not been.
-    [[nodiscard]] bool owes_now() const noexcept { return demanded_; }
+    [[nodiscard]] bool owes_now() const noexcept { return demanded_ && !grant_under_way_; }
 
 private:
+    // A grant went, with a message or by itself.
+    void granted() noexcept {
+        answered_softly_ = answered_softly_ || (owes_ && !demanded_);
+        owes_ = demanded_ = false;
+    }
+
     const limits with_;
     std::uint32_t left_;
     bool owes_ = false;
     bool demanded_ = false;
     bool answered_softly_ = false;  // the last question
+    bool grant_under_way_ = false;  // by itself
 };
 
 }  // namespace uct::rc

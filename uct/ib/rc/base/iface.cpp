@@ -156,6 +156,8 @@ void iface::reap(const ibv_wc& which) noexcept {
     if (on == nullptr) return;  // one that was destroyed meanwhile
     if (which.status == IBV_WC_SUCCESS) [[likely]] {
         on->complete(number_of(which.wr_id), UCS_OK);
+        if (on->owes_grant()) [[unlikely]]
+            attend_to(*on);
         if (on->error() != UCS_OK) [[unlikely]]
             look_after(*on);
         return;
@@ -330,7 +332,7 @@ void iface::attend() noexcept {
             attention_.push_back(each);
             continue;
         }
-        if (each.connected() && each.flow().owes_now()) done = each.has_room() && each.post_grant();
+        if (each.owes_grant()) done = each.has_room() && each.post_grant();
         if (each.wants_completion) done = each.want_completion() && done;
         if (each.wants_goodbye && each.connected()) done = say_goodbye(each) && done;
         if (!done && each.connected()) attention_.push_back(each);
