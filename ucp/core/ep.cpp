@@ -229,7 +229,6 @@ void ep::join(std::unique_ptr<cm::ep_part> part) noexcept {
 void ep::bind(peer& to) noexcept {
     by_socket_->bind();
     move_to(to);
-    watch_peer();
 }
 
 // A peer that knows the endpoint's id may have sent messages before it has proven who it is. An
@@ -256,14 +255,19 @@ void ep::watch_peer() noexcept {
     if (remote_->am_attr().checked) owner_.watch().add(*remote_);
 }
 
-void ep::connect() {
-    if (by_socket_ != nullptr && by_socket_->waits_for_bind()) return;
-    const ucs_status_t status = remote_->connect();
+bool ep::ensure_lanes(wireup::pairs which) {
+    const ucs_status_t status = remote_->connect(which);
     if (status != UCS_OK) {
         handle(event::failure, status);
-        return;
+        return false;
     }
     watch_peer();
+    return true;
+}
+
+void ep::connect() {
+    if (by_socket_ != nullptr && by_socket_->waits_for_bind()) return;
+    if (!ensure_lanes(wireup::pairs::allowed)) return;
     if (by_socket_ == nullptr && remote_->is_self() && !no_loopback_) {
         remote_id_ = id_;
         if (!owner_.matcher().room().has_room()) remote_->begin_held();

@@ -22,6 +22,9 @@ class stream_channel;
 namespace cm {
 class ep_part;
 }
+namespace wireup {
+enum class pairs : std::uint8_t;
+}
 
 // What ucp_ep_create was asked for, with defaults. The address itself goes to the peer object.
 struct ep_params {
@@ -158,8 +161,12 @@ public:
     // Of endpoints by socket address (ucp/cm), nullptr for others.
     [[nodiscard]] cm::ep_part* by_socket() const noexcept { return by_socket_.get(); }
     void join(std::unique_ptr<cm::ep_part> part) noexcept;
-    // The client learns who its peer is.
+    // The client learns who its peer is. The peer object may have no lanes yet.
     void bind(peer& to) noexcept;
+
+    // Makes the lanes to the peer if it has none, and watches the peer where its transport needs
+    // that. Returns false if there are no lanes: the endpoint has failed then.
+    [[nodiscard]] bool ensure_lanes(wireup::pairs which);
 
     // Another peer object stands for the same worker from now on. Only before there is a lane.
     void move_to(peer& to) noexcept;

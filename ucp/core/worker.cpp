@@ -625,7 +625,8 @@ ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
         mine->come_uninvited();
         if (!is_apart) from->offer(*mine);
     }
-    // Who comes without pairs is answered without.
+    // Not by ep::ensure_lanes: an endpoint of the program does not fail because of a request, but
+    // tries again when it is used. The peer came without pairs and is answered without.
     if (mine->connection() == wireup::state::idle &&
         from->connect(wireup::pairs::excluded) != UCS_OK) {
         // A repeated request must not find it any more.

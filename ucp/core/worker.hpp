@@ -248,7 +248,8 @@ public:
     [[nodiscard]] std::uint64_t next_socket_number() noexcept {
         return peer::first_socket_number | ++socket_numbers_;
     }
-    // The server's bind came to its client, which is ready to answer then. False: it failed.
+    // The server's bind came to its client, which has the server as its peer from then on. Makes no
+    // lanes. False: the client failed, because the address is malformed or another worker's.
     bool bind(ep& client, const wire::wireup_header& said, std::span<const std::byte> address);
     // The next progress has something to do.
     void leave_for_progress() noexcept {

@@ -29,15 +29,9 @@ bool worker::bind(ep& client, const wire::wireup_header& said, std::span<const s
         client.handle(wireup::event::failure, UCS_ERR_REJECTED);
         return false;
     }
-    peer* to = &intern(parsed->identity, peer::source::given, address);
-    const peer_use kept(*to);
-    // Who comes without pairs is answered without.
-    const ucs_status_t status = to->connect(wireup::pairs::excluded);
-    if (status != UCS_OK) {
-        client.handle(wireup::event::failure, status);
-        return false;
-    }
-    client.bind(*to);
+    peer& to = intern(parsed->identity, peer::source::given, address);
+    const peer_use kept(to);
+    client.bind(to);
     return true;
 }
 

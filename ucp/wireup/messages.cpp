@@ -95,12 +95,13 @@ void on_stray(worker& owner, const wireup_header& header, std::span<const std::b
         owner.refuse(worker::evidence::none, header, *address);
 }
 
-// An endpoint that becomes ready needs lanes. It may have been handed to a peer object that has
-// none yet, because the worker has given another address than its client (peer::hand_waiting_to).
+// A message that connects makes its endpoint ready, which therefore needs lanes. Its peer object
+// may have none yet: the bind tells a client the peer, and an endpoint may have been handed to
+// another peer object, because the worker has given another address than its client
+// (peer::hand_waiting_to). A message that finds no lanes came without pairs, so these lanes do
+// without them, too.
 bool ensure_lanes(ep& about) {
-    const ucs_status_t status = about.remote().connect(pairs::excluded);
-    if (status != UCS_OK) about.handle(event::failure, status);
-    return status == UCS_OK;
+    return about.ensure_lanes(pairs::excluded);
 }
 
 void on_request(worker& owner, const wireup_header& header, std::span<const std::byte> address,

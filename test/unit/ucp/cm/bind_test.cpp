@@ -296,6 +296,26 @@ TEST_CASE("a peer that asked first and that a client then connects to is no stra
     CHECK_FALSE(client.remote().uninvited().is_stranger());
 }
 
+TEST_CASE("a client fails by the bind of a server that no transport reaches", "[cm]") {
+    raw_world in({});
+    const loopback_server server;
+    ucp::ep& client = server.client_of(in);
+    raw_peer far(in.network);
+    in.drive([&far] { return far.progress(); });
+    far.reach(*in.worker);
+    auto unreachable = *ucp::address::parse(std::span<const std::byte>(far.address()));
+    unreachable.entries.clear();
+    wire::wireup_header said = bind_of(in, client);
+    said.uid = far.uid();
+    const test::log_capture log;
+    far.send(wire::wireup, said, ucp::address::pack(unreachable, false));
+    in.settle();
+    INFO(log.text());
+    CHECK(client.connection() == ucp::wireup::state::failed);
+    CHECK(client.failure() == UCS_ERR_UNREACHABLE);
+    CHECK(log.count("is unreachable", ucs::log::level::error) == 1);
+}
+
 TEST_CASE("messages that begin before the bind count for the server from then on", "[cm][am]") {
     // They counted for a peer that the bind had destroyed.
     raw_world in({});
