@@ -362,9 +362,12 @@ judgement judge_by_address(worker& owner, const wireup_header& header, const wir
         return judge_by_key(owner, shared ? &*shared : nullptr, header, sent, body);
     }
     // A worker that is known may send the wrong address, which its receiver is told.
-    peer* const known =
-        owner.find_proving_peer(header.uid, [&](peer& each) { return proves(each, sent, body); });
-    if (known != nullptr) return judge_by_key(*known, header, sent, body);
+    judgement judged;
+    const peer* const known = owner.find_proving_peer(header.uid, [&](peer& each) {
+        judged = judge_by_key(each, header, sent, body);
+        return judged.verdict == origin::proven;
+    });
+    if (known != nullptr) return judged;
     const auto theirs = address::parse(*packed, &owner.rejected());
     return {theirs ? origin::forged : origin::unknown};  // parse() has logged why
 }
