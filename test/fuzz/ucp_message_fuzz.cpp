@@ -568,7 +568,7 @@ private:
         body.insert(body.end(), address_.begin(), address_.end());
         if (input_.byte() % 8 == 1) patch(body);
         // A request that comes again is dropped early.
-        if (header.type == wireup_type::request) ucp::wire::put_into_pad(header, ++requests_);
+        if (header.type == wireup_type::request) header.set_order(++requests_);
         const bool is_forged = (how & 0x80) != 0;
         if (!is_forged) {
             const bool by_attempt = header.type == wireup_type::unpaired;

@@ -600,7 +600,7 @@ ep* worker::accept(const wire::wireup_header& request, std::uint64_t remote_ep,
                        request.uid);
         return nullptr;
     }
-    if (!request_order_.take(parsed->identity, wire::number_in_pad(request))) {
+    if (!request_order_.take(parsed->identity, request.order())) {
         // Its sender asks again with a new number if it still waits.
         ucs::log::debug(wireup_log,
                         "a connection request of worker {:x} that is older than its last one was "

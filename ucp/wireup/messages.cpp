@@ -131,7 +131,7 @@ void on_bind(worker& owner, const wireup_header& header, std::span<const std::by
     ep* client = owner.find_ep(header.peer_ep_or_number);
     const cm::ep_part* part = client == nullptr ? nullptr : client->by_socket();
     const bool waits = part != nullptr && part->which() == cm::ep_part::half::client &&
-                       part->token() == wire::number_in_pad(header) && client->failure() == UCS_OK;
+                       part->token() == header.token() && client->failure() == UCS_OK;
     // Asked again over another lane, or for the first time.
     const bool again = part != nullptr && part->which() == cm::ep_part::half::client &&
                        expects(*client, header.uid) && client->remote_id() == facts.ep;
@@ -196,10 +196,6 @@ void tell_too_many(worker& owner, const ep& ended) {
         "worker {:x} ends the connection: peers have made as many endpoints there as they may that "
         "its program has not asked for",
         ended.remote().uid());
-}
-
-wire::end_reason reason_in(const wireup_header& header) {
-    return static_cast<wire::end_reason>(header.pad[0]);
 }
 
 void on_failed(worker& owner, ep& ended, wire::end_reason reason) {
@@ -504,10 +500,10 @@ void on_message(void* arg, uct::peer_bytes message) {
             to->handle(event::peer_close);
             return;
         case wireup_type::failed:
-            on_failed(owner, *to, reason_in(header));
+            on_failed(owner, *to, header.reason());
             return;
         case wireup_type::refuse:
-            on_refusal(owner, *to, reason_in(header));
+            on_refusal(owner, *to, header.reason());
             return;
         default:
             break;
@@ -551,7 +547,7 @@ void tell_unreachable(worker& owner, const peer& refusing) noexcept {
 
 void send_request(ep& from) {
     wireup_header header = header_of(from, wireup_type::request, from.number());
-    wire::put_into_pad(header, from.owner().requests_in_order().next());
+    header.set_order(from.owner().requests_in_order().next());
     send(from, header, from.owner().address(false));
 }
 
@@ -561,7 +557,7 @@ void send_reply(ep& from) {
 
 void send_bind(ep& from) {
     wireup_header header = header_of(from, wireup_type::bind, from.remote_id());
-    wire::put_into_pad(header, from.by_socket()->token());
+    header.set_token(from.by_socket()->token());
     send(from, header, from.owner().address(false));
 }
 
@@ -579,7 +575,7 @@ ucs_status_t send_last_word(ep& from, wireup_type type) {
         return sizeof(wireup_header);
     };
     wireup_header header = header_of(from, type, from.remote_id());
-    header.pad[0] = static_cast<std::uint8_t>(from.reason_for_end());
+    header.set_reason(from.reason_for_end());
     from.remote().seal(header, {});
     const ssize_t sent = from.remote().am().am_bcopy(wire::wireup, pack, &header);
     return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
@@ -587,13 +583,9 @@ ucs_status_t send_last_word(ep& from, wireup_type type) {
 
 void send_refusal(peer& to, const wireup_header& unwanted, wire::end_reason reason) {
     // In the name of whoever was asked: the endpoint that waits knows no other.
-    const wireup_header header{wireup_type::refuse,
-                               {static_cast<std::uint8_t>(reason)},
-                               unwanted.peer_uid,
-                               unwanted.uid,
-                               0,
-                               unwanted.ep,
-                               unwanted.receipt};
+    wireup_header header{wireup_type::refuse, {}, unwanted.peer_uid, unwanted.uid, 0, unwanted.ep,
+                         unwanted.receipt};
+    header.set_reason(reason);
     to.send_control(wire::wireup, std::as_bytes(std::span(&header, 1)));
 }
 

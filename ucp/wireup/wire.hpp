@@ -1,17 +1,18 @@
 // Connection messages: layout first.
 //
-//   request  type 1, pad 7, uid 8 (of the sender), peer_uid 8, ep 8 (the sender's endpoint id),
-//            number 8, then the sender's packed worker address. The padding holds a number that is
-//            higher in every request that the sender makes (ucp/wireup/request_order.hpp)
-//   reply    type 1, pad 7, uid 8, peer_uid 8, ep 8, peer_ep 8 (the receiver's endpoint id), then
-//            the sender's packed worker address
+//   request  type 1, order 7, uid 8 (of the sender), peer_uid 8, ep 8 (the sender's endpoint id),
+//            number 8, then the sender's packed worker address. The order is higher in every
+//            request that the sender makes (ucp/wireup/request_order.hpp)
+//   reply    type 1, unused 7, uid 8, peer_uid 8, ep 8, peer_ep 8 (the receiver's endpoint id),
+//            then the sender's packed worker address
 //   close    like reply, no address: the sender's endpoint `ep` will send nothing more
-//   failed   like close, and the reason (end_reason) in the first byte of the padding: the sender's
+//   failed   like close, and the reason (end_reason) in the first of the unused bytes: the sender's
 //            endpoint `ep` failed on its side, and answers nothing more
 //   refuse   like failed, ep 0, the receipt of what is refused, uid its peer_uid: a request for a
 //            worker that is not here, or a reply or bind for an endpoint that is gone
-//   bind     token 7 instead of the padding, else like reply: the server's endpoint belongs to the
-//            client's endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
+//   bind     like reply, with token 7 in the unused bytes: the server's endpoint belongs to the
+//   client's
+//            endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
 //
 // Before all of them, where the lanes come in pairs (ucp/wireup/pairing.hpp), over another
 // transport:
@@ -48,6 +49,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "ucs/security/mac.hpp"
 
@@ -83,24 +85,36 @@ inline constexpr std::uint8_t over_pair = 0x40;
 
 struct wireup_header {
     wireup_type type;
-    // Order of a request or token of a bind, lowest byte first; reason of failed and refuse.
-    std::uint8_t pad[7];
+    std::uint8_t detail[7];  // order, token or reason, see below; otherwise 0
     std::uint64_t uid;
     std::uint64_t peer_uid;
     std::uint64_t ep;                 // of the messages of pairs: the attempt
     std::uint64_t peer_ep_or_number;  // of unpaired: the reason
     ucs::security::tag receipt{};
     ucs::security::tag proof{};
+
+    // Of a request, 56 bits.
+    [[nodiscard]] std::uint64_t order() const noexcept { return number_in_detail(); }
+    void set_order(std::uint64_t order) noexcept { set_number_in_detail(order); }
+    // Of a bind, 56 bits.
+    [[nodiscard]] std::uint64_t token() const noexcept { return number_in_detail(); }
+    void set_token(std::uint64_t token) noexcept { set_number_in_detail(token); }
+    // Of failed and refuse.
+    [[nodiscard]] end_reason reason() const noexcept { return static_cast<end_reason>(detail[0]); }
+    void set_reason(end_reason reason) noexcept { detail[0] = static_cast<std::uint8_t>(reason); }
+
+private:
+    // Lowest byte first.
+    [[nodiscard]] std::uint64_t number_in_detail() const noexcept {
+        std::uint64_t number = 0;
+        std::memcpy(&number, detail, sizeof detail);
+        return number;
+    }
+    void set_number_in_detail(std::uint64_t number) noexcept {
+        std::memcpy(detail, &number, sizeof detail);
+    }
 };
 static_assert(sizeof(wireup_header) == 72);
-
-[[nodiscard]] inline std::uint64_t number_in_pad(const wireup_header& header) noexcept {
-    std::uint64_t number = 0;
-    std::memcpy(&number, header.pad, sizeof header.pad);
-    return number;
-}
-inline void put_into_pad(wireup_header& header, std::uint64_t number) noexcept {
-    std::memcpy(header.pad, &number, sizeof header.pad);
-}
+static_assert(std::is_trivially_copyable_v<wireup_header>);
 
 }  // namespace ucp::wire

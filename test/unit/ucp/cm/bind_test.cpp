@@ -20,8 +20,7 @@ namespace {
 wire::wireup_header bind_of(const raw_world& in, const ucp::ep& client) {
     wire::wireup_header said{wire::wireup_type::bind, {}, in.peer.uid(),
                              in.worker->uid(),        55, client.id()};
-    const std::uint64_t token = client.by_socket()->token();
-    std::memcpy(said.pad, &token, sizeof said.pad);
+    said.set_token(client.by_socket()->token());
     return said;
 }
 

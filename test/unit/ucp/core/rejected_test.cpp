@@ -140,7 +140,7 @@ TEST_CASE("workers that cannot be reached are told of less and less often") {
         const std::vector<std::byte> address = ucp::address::pack(nowhere, false);
         wireup_header request{wireup_type::request, {},       nowhere.uid(),
                               in.worker->uid(),     stranger, 0};
-        wire::put_into_pad(request, 1);
+        request.set_order(1);
         request.proof = ucp::wireup::prove(*keys.agree(in.worker->identity().open()),
                                            in.worker->address(false), request, address);
         in.peer.send_as_it_is(request, address);

@@ -108,8 +108,7 @@ ucp::wire::wireup_header raw_peer::sealed(ucp::wire::wireup_header header,
                                           const std::vector<std::byte>& body) const {
     const bool is_request = (static_cast<std::uint8_t>(header.type) & 0x3f) ==
                             static_cast<std::uint8_t>(ucp::wire::wireup_type::request);
-    if (is_request && ucp::wire::number_in_pad(header) == 0)
-        ucp::wire::put_into_pad(header, ++requests_);
+    if (is_request && header.order() == 0) header.set_order(++requests_);
     if (header.receipt == ucs::security::tag{})
         header.receipt = ucp::wireup::make_receipt(*shared_, header.uid, header.ep);
     header = unmasked(header);

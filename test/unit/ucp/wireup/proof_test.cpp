@@ -237,8 +237,8 @@ TEST_CASE("a worker numbers each of its requests higher, also when it asks again
     const wireup_header again = in.last_said();
     CHECK(again.type == wireup_type::request);
     CHECK(again.ep == in.request.ep);
-    CHECK(wire::number_in_pad(again) > wire::number_in_pad(in.request));
-    CHECK(wire::number_in_pad(in.request) > 0);
+    CHECK(again.order() > in.request.order());
+    CHECK(in.request.order() > 0);
 }
 
 TEST_CASE("a request that comes again by another connection leaves the peer its own") {
@@ -429,7 +429,7 @@ TEST_CASE("a worker is reached by either of its addresses, and by no other one")
         const std::size_t before = in.worker->endpoint_count();
         wireup_header request{wireup_type::request, {},      in.peer.uid(),
                               in.worker->uid(),     ++asked, asked};
-        wire::put_into_pad(request, asked);
+        request.set_order(asked);
         request.proof = ucp::wireup::prove(*shared, reached, request, own);
         in.peer.send_as_it_is(request, own);
         in.settle();

@@ -19,10 +19,6 @@ using ucp::wire::wireup_type;
 
 constexpr std::size_t most = uninvited_limits{}.most_of_one;
 
-end_reason reason_in(const wireup_header& header) {
-    return static_cast<end_reason>(header.pad[0]);
-}
-
 // Asks the worker for one endpoint after the other.
 class asker {
 public:
@@ -49,7 +45,7 @@ public:
     [[nodiscard]] bool was_ended(std::size_t n) const {
         for (const wireup_header& each : heard())
             if (each.type == wireup_type::failed && each.peer_ep_or_number == n + 100)
-                return reason_in(each) == end_reason::too_many;
+                return each.reason() == end_reason::too_many;
         return false;
     }
     [[nodiscard]] std::vector<wireup_header> heard() const {
@@ -93,7 +89,7 @@ TEST_CASE("a peer makes a bounded number of endpoints that nobody asks for") {
     CHECK(in.worker->endpoint_count() == before + most);
     const wireup_header refused = in.first.ask();
     CHECK(refused.type == wireup_type::refuse);
-    CHECK(reason_in(refused) == end_reason::too_many);
+    CHECK(refused.reason() == end_reason::too_many);
     CHECK(in.worker->endpoint_count() == before + most);
     CHECK(log.count("asks for one endpoint too many") == 1);
     if (in.first.asks_apart) return;
