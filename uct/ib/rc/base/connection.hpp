@@ -1,6 +1,7 @@
 // One queue pair and what is under way on it.
 #pragma once
 
+#include "ucs/time/clock.hpp"
 #include "uct/base/connection_number.hpp"
 #include "uct/ib/base/credits.hpp"
 #include "uct/ib/rc/base/flow_window.hpp"
@@ -133,6 +134,7 @@ public:
     bool wants_completion = false;
     bool wants_goodbye = false;
     bool wants_drain = false;
+    ucs::time::nanoseconds left_at = 0;  // when it began to linger
 
     [[nodiscard]] std::uint64_t doorbells() const noexcept { return doorbells_; }
     [[nodiscard]] std::uint64_t completions() const noexcept { return completions_; }

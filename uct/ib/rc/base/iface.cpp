@@ -11,6 +11,7 @@
 #include "ucs/time/clock.hpp"
 #include "uct/ib/base/port.hpp"
 #include "uct/ib/rc/base/ep.hpp"
+#include "uct/ib/rc/base/lingering_load.hpp"
 #include "uct/ib/rc/base/window_queues.hpp"
 
 namespace uct::rc {
@@ -391,6 +392,7 @@ void iface::leave(std::unique_ptr<connection> left) noexcept {
         try {
             lingering_.push_back(std::move(left));
             lingering_.back()->wants_goodbye = true;
+            lingering_.back()->left_at = ucs::time::now();
             attend_to(*lingering_.back());
             attend();
             limit_leaving();
@@ -451,6 +453,32 @@ void iface::destroy_longest_leaving() noexcept {
     bury();  // its room is the next one's
 }
 
+// Those that owe messages to peers that do not take them, as long as they are too many. Each had
+// RC_VERBS_LINGER for them.
+void iface::destroy_overdue() noexcept {
+    lingering_load load(credits_.size());
+    for (const auto& each : lingering_)
+        if (each->owes_messages()) load.add(each->credits().outstanding());
+    if (!load.is_excessive()) return;
+    const ucs::time::nanoseconds now = ucs::time::now();
+    const ucs::time::nanoseconds limit = ucs::time::from_seconds(options_.linger.seconds);
+    for (auto at = lingering_.begin(); at != lingering_.end() && load.is_excessive();) {
+        connection& each = **at;
+        if (!each.owes_messages() || now < each.left_at + limit) {
+            ++at;
+            continue;
+        }
+        rejected().warn(ib::ib_log,
+                        "{}: messages of a closed endpoint are lost: its peer does not take them",
+                        where().device);
+        load.remove(each.credits().outstanding());
+        forget(each);
+        each.destroy_pair();
+        each.give_up_ops();
+        at = lingering_.erase(at);
+    }
+}
+
 // Connections whose last messages have left, and places of those that were destroyed.
 void iface::bury() noexcept {
     std::erase_if(lingering_, [this](const auto& each) {
@@ -459,6 +487,7 @@ void iface::bury() noexcept {
         if (over) forget(*each);
         return over;
     });
+    destroy_overdue();
     // Of what was destroyed nothing new arrives, so an empty queue has nothing of it any more.
     if (graves_.empty() || sends_.has_entries()) return;
     for (const grave& each : graves_) {

@@ -86,6 +86,7 @@ private:
     bool say_goodbye(connection& leaving) noexcept;
     void limit_leaving() noexcept;
     void destroy_longest_leaving() noexcept;
+    void destroy_overdue() noexcept;
     void forget(connection& gone) noexcept;
     [[nodiscard]] connection* find(std::uint32_t qp_number) const noexcept;
     [[nodiscard]] flow_window::limits flow_limits() const noexcept;

@@ -106,7 +106,9 @@ ucs::config::table make_table() {
                 "RC_VERBS_LINGER", "1s",
                 "How long destroying an endpoint waits for operations on the program's own memory, "
                 "and "
-                "closing an interface for messages that its peers have not taken.",
+                "closing an interface for messages that its peers have not taken. Where destroyed "
+                "endpoints with such messages are many, those that have waited longer are given "
+                "up.",
                 between("0", "1m")),
         },
     };
