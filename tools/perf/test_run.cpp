@@ -12,7 +12,7 @@ namespace {
 // Progress of a worker, for the control connection.
 class worker_progress final : public idle_work {
 public:
-    worker_progress(ucp_worker_h worker, const stop_flag& stop) noexcept : loop_(worker, stop) {}
+    worker_progress(ucp_worker_h worker, stop_flag& stop) : loop_(worker, stop) {}
     void operator()() override { loop_.once(); }
 
 private:

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import signal
+import time
 import socket
 import tempfile
 import unittest
@@ -423,11 +424,13 @@ class LostPeers(unittest.TestCase):
             self.assertIn(f"port {server.port}", done.stderr)
 
     def stopped(self, victim, options):
-        """The other side of a stopped process ends, and names what it misses."""
-        with Server("--peer-timeout", "5") as server:
-            client = start("127.0.0.1", "-p", server.port, "--peer-timeout", "5", *options, *self.ENDLESS)
+        """The other side of a stopped process ends, and names what it misses. No keep-alive wakes it where it sleeps."""
+        quiet = {"UCX_KEEPALIVE_INTERVAL": "inf"}
+        with Server("--peer-timeout", "5", env=quiet) as server:
+            client = start("127.0.0.1", "-p", server.port, "--peer-timeout", "5", *options, *self.ENDLESS, env=quiet)
             while not server.process.stdout.readline().startswith("| Message size"):
                 self.assertIsNone(server.process.poll())
+            time.sleep(1)  # until messages go to and fro: before that, nobody sleeps in the library
             lost, left = ((server.process, client) if victim == "server" else (client, server.process))
             lost.send_signal(signal.SIGSTOP)
             try:
@@ -440,7 +443,8 @@ class LostPeers(unittest.TestCase):
             self.assertIn("the peer has said nothing for 5 s", err)
 
     def test_stopped_peer_ends_the_other_side(self):
-        for victim, options in (("server", ["-t", "tag_lat"]), ("client", ["-t", "tag_bw", "-s", "1m", "-E", "sleep"])):
+        for victim, options in (("server", ["-t", "tag_lat"]), ("server", ["-t", "tag_lat", "-E", "sleep"]),
+                                ("client", ["-t", "tag_bw", "-s", "1m", "-E", "sleep"])):
             with self.subTest(victim=victim, options=options):
                 self.stopped(victim, options)
 

@@ -26,7 +26,7 @@ struct connection {
     const test_params& params;
     unsigned thread;
     side part;
-    const stop_flag& stop;
+    stop_flag& stop;
 };
 
 // One thread's part of a test. That thread makes, runs and destroys it. Functions throw failure

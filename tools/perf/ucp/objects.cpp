@@ -103,7 +103,7 @@ void endpoint::on_error(void* arg, ucp_ep_h, ucs_status_t status) {
     self.stop_.request();
 }
 
-void endpoint::close(const worker& from, const stop_flag& stop) {
+void endpoint::close(const worker& from, stop_flag& stop) {
     ucp_request_param_t param{};
     ucs_status_ptr_t request = ucp_ep_close_nbx(handle_, &param);
     ucs_status_t status = UCS_PTR_STATUS(request);

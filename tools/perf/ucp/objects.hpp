@@ -63,7 +63,7 @@ public:
     // The peer may close from now on, which is no failure. Before it is told that it may.
     void expect_end() noexcept { ending_ = true; }
     // Sends what is under way, then disconnects. Progresses the worker.
-    void close(const worker& from, const stop_flag& stop);
+    void close(const worker& from, stop_flag& stop);
 
 private:
     static void on_error(void* arg, ucp_ep_h ep, ucs_status_t status);

@@ -21,4 +21,8 @@ void progress_loop::sleep() {
     throw failure(fmt::format("ucp_worker_wait: {}", ucs_status_string(status)));
 }
 
+void progress_loop::wake() noexcept {
+    ucp_worker_signal(worker_);
+}
+
 }  // namespace tools::perf

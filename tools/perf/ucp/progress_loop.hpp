@@ -13,11 +13,17 @@ namespace tools::perf {
 // Progresses a worker until a condition holds. One thread. With nothing to do for a while it
 // yields the processor, which only matters with more threads than processors, or sleeps where the
 // test says so, and looks whether the test was stopped.
-class progress_loop {
+class progress_loop final : sleeper {
 public:
-    progress_loop(ucp_worker_h worker, const stop_flag& stop,
-                  wait_mode waiting = wait_mode::poll) noexcept
-        : worker_(worker), stop_(stop), sleeps_(waiting == wait_mode::sleep) {}
+    progress_loop(ucp_worker_h worker, stop_flag& stop, wait_mode waiting = wait_mode::poll)
+        : worker_(worker), stop_(stop), sleeps_(waiting == wait_mode::sleep) {
+        if (sleeps_) stop_.add(*this);
+    }
+    ~progress_loop() {
+        if (sleeps_) stop_.remove(*this);
+    }
+    progress_loop(const progress_loop&) = delete;
+    progress_loop& operator=(const progress_loop&) = delete;
 
     template<class Done>
     void until(Done&& done) {
@@ -44,9 +50,10 @@ private:
 
     void pause();
     void sleep();
+    void wake() noexcept override;
 
     ucp_worker_h worker_;
-    const stop_flag& stop_;
+    stop_flag& stop_;
     const bool sleeps_;
     std::uint32_t idle_ = 0;
 };

@@ -33,3 +33,20 @@ TEST_CASE("the first failure ends everybody and is the one that is told") {
     CHECK_THROWS_WITH(run_team(3, stop, failing), "broken");
     CHECK(stop.requested());
 }
+
+TEST_CASE("sleeping threads are woken when the test is stopped") {
+    struct thread final : sleeper {
+        void wake() noexcept override { ++woken; }
+        int woken = 0;
+    };
+    stop_flag stop;
+    thread stays;
+    thread goes;
+    stop.add(stays);
+    stop.add(goes);
+    stop.remove(goes);
+    CHECK(stays.woken == 0);
+    stop.request();
+    CHECK(stays.woken == 1);
+    CHECK(goes.woken == 0);
+}
