@@ -16,7 +16,8 @@ namespace {
 
 using wire::kind;
 
-// An address that answers nothing keeps us no longer than this from the next one.
+// An address keeps us no longer than this from the next one when no connection comes about there,
+// or one on which nobody says anything.
 constexpr ucs::time::nanoseconds time_to_connect = 5 * ucs::time::second;
 constexpr ucs::time::nanoseconds shortest_rest = 10 * ucs::time::millisecond;
 constexpr ucs::time::nanoseconds longest_rest = ucs::time::second;
@@ -30,6 +31,14 @@ tcp_leaf::tcp_leaf(const membership& who, std::uint64_t job, tcp_place root,
     : exchange(who), job_(job), root_(std::move(root)), key_(key) {
     greet(std::move(connected));
 }
+
+tcp_leaf::tcp_leaf(const membership& who, std::uint64_t job, tcp_place root,
+                   std::vector<ucs::net::socket_address> addresses, const job_key& key)
+    : exchange(who),
+      job_(job),
+      root_(std::move(root)),
+      key_(key),
+      addresses_(std::move(addresses)) {}
 
 tcp_leaf::~tcp_leaf() = default;
 
@@ -67,14 +76,20 @@ ucs_status_t tcp_leaf::join() {
     if (state_ == state::connecting) see_connection();
     if (state_ == state::greeting) status = opening_ ? see_opening() : see_welcome();
     if (status != UCS_INPROGRESS || !is_late()) return status;
+    const std::string trouble = state_ == state::greeting ? "it does not answer"
+                                : last_trouble_.empty()   ? "no connection yet"
+                                                          : last_trouble_;
+    const bool is_other = !last_silence_.empty() && last_silence_ != trouble;
     ucs::log::error(oob_log,
-                    "round {}: rank {} did not reach rank 0 at {} within {} s ({}); see whether it "
-                    "was started, and whether the port is open",
-                    now().number, rank(), root_.text(), timeout_seconds(),
-                    state_ == state::greeting ? "it does not answer"
-                    : last_trouble_.empty()   ? "no connection yet"
-                                              : last_trouble_);
+                    "round {}: rank {} did not reach rank 0 at {} within {} s ({}{}{}); see "
+                    "whether it was started, and whether the port is open",
+                    now().number, rank(), root_.text(), timeout_seconds(), trouble,
+                    is_other ? "; " : "", is_other ? last_silence_ : std::string());
     return UCS_ERR_TIMED_OUT;
+}
+
+bool tcp_leaf::may_go_elsewhere() const noexcept {
+    return addresses_.size() > 1;
 }
 
 // The next address; the name is looked up again when all were tried.
@@ -122,10 +137,12 @@ void tcp_leaf::greet(ucs::unique_fd socket) {
     link_.emplace(std::move(socket));
     opening_.emplace(ucs::security::opening::role::client, key_ ? &*key_ : nullptr, store_purpose);
     state_ = state::greeting;
+    try_until_ = ucs::time::now() + time_to_connect;
     static_cast<void>(link_->advance(*opening_));
     // Without a key the rest of the opening tells nothing that the hello depends on, and a rank 0
-    // that is about to end hears at once which rank is here.
-    if (!key_) say_hello();
+    // that is about to end hears at once which rank is here. But a rank 0 to which a rank has said
+    // hello takes the end of the connection for the end of the rank.
+    if (!key_ && !may_go_elsewhere()) say_hello();
 }
 
 void tcp_leaf::say_hello() {
@@ -137,10 +154,11 @@ ucs_status_t tcp_leaf::see_opening() {
     using ucs::security::opening_failure;
     switch (link_->advance(*opening_)) {
         case ucs::security::opening::step::incomplete:
+            if (may_go_elsewhere() && ucs::time::now() >= try_until_) leave_silent_address();
             return UCS_INPROGRESS;
         case ucs::security::opening::step::agreed:
             opening_.reset();
-            if (key_) say_hello();
+            if (key_ || may_go_elsewhere()) say_hello();
             return see_welcome();
         case ucs::security::opening::step::failed:
             break;
@@ -155,6 +173,13 @@ ucs_status_t tcp_leaf::see_opening() {
     ucs::log::error(oob_log, "rank {} cannot join rank 0 at {}: {}", rank(), root_.text(),
                     explain(why));
     return UCS_ERR_REJECTED;
+}
+
+// Another user's program may listen at one of several addresses, and rank 0 at another one.
+void tcp_leaf::leave_silent_address() {
+    last_silence_ =
+        fmt::format("what listens at {} says nothing", addresses_[next_address_ - 1].text());
+    try_again(last_silence_);
 }
 
 ucs_status_t tcp_leaf::see_welcome() {

@@ -25,6 +25,9 @@ public:
     // One that is connected already; for tests.
     tcp_leaf(const membership& who, std::uint64_t job, tcp_place root, ucs::unique_fd connected,
              const job_key& key = {});
+    // One that tries these addresses first, and then what the name of the host says; for tests.
+    tcp_leaf(const membership& who, std::uint64_t job, tcp_place root,
+             std::vector<ucs::net::socket_address> addresses, const job_key& key = {});
     ~tcp_leaf() override;
 
 private:
@@ -60,6 +63,9 @@ private:
     void see_connection();
     void greet(ucs::unique_fd socket);
     void say_hello();
+    void leave_silent_address();
+    // Returns whether there are other addresses than the one that is tried.
+    [[nodiscard]] bool may_go_elsewhere() const noexcept;
     [[nodiscard]] ucs_status_t see_opening();
     [[nodiscard]] ucs_status_t see_welcome();
     void try_again(std::string why);
@@ -84,6 +90,7 @@ private:
     ucs::time::nanoseconds rest_until_ = 0;
     ucs::time::nanoseconds rest_ = 0;
     std::string last_trouble_;
+    std::string last_silence_;  // at an address where a connection came about
     // When it is there.
     std::optional<tcp_link> link_;
     std::optional<ucs::security::opening> opening_;  // until both sides agree

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <memory>
@@ -118,6 +119,111 @@ TEST_CASE("star: a rank 0 that does not take part answers nothing") {
     test::virtual_time::now += second;
     CHECK(of.all[1].me->test() == UCS_ERR_TIMED_OUT);
     CHECK(log.count("it does not answer") == 1);
+}
+
+namespace {
+
+// A listener at 127.0.0.`last`, at the port of the first one of a test; the system lets connections
+// come about whether or not anybody accepts them.
+ucs::unique_fd listen_at(std::uint8_t last, std::uint16_t& port) {
+    const std::byte ip[] = {std::byte{127}, {}, {}, std::byte{last}};
+    const ucs::net::socket_address at(ucs::net::ip_address::v4(ip), port);
+    ucs::unique_fd made(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    REQUIRE(::bind(made.get(), at.data(), at.size()) == 0);
+    REQUIRE(::listen(made.get(), 8) == 0);
+    port = port_of(made.get());
+    return made;
+}
+
+// Rank 1 of 2, which finds rank 0 at 127.0.0.2 or at 127.0.0.1.
+std::unique_ptr<tcp_leaf> leaf_with_choice(std::uint16_t port, ucs::time::nanoseconds timeout,
+                                           const job_key& key) {
+    const std::byte first[] = {std::byte{127}, {}, {}, std::byte{2}};
+    const std::byte second[] = {std::byte{127}, {}, {}, std::byte{1}};
+    return std::make_unique<tcp_leaf>(
+        membership{1, 2, timeout}, std::uint64_t{0}, tcp_place{"127.0.0.1", port},
+        std::vector{ucs::net::socket_address(ucs::net::ip_address::v4(first), port),
+                    ucs::net::socket_address(ucs::net::ip_address::v4(second), port)},
+        key);
+}
+
+// Until the ranks have done what they can in this moment: connections take their time.
+void settle(std::vector<party>& all) {
+    for (int i = 0; i < 50; ++i) {
+        turn(all);
+        ::usleep(1000);
+    }
+}
+
+job_key some_key() {
+    const bool is_there = GENERATE(false, true);
+    return is_there ? ucs::security::key::from_text("a key of more than 16 characters") : job_key();
+}
+
+}  // namespace
+
+TEST_CASE("star: who is kept waiting at one address of rank 0 goes to the others") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    const job_key key = some_key();
+    std::uint16_t port = 0;
+    const ucs::unique_fd silent = listen_at(2, port);
+    auto root = tcp_root::make({0, 2, 40 * second}, 0, listen_at(1, port), key);
+    REQUIRE(root);
+    std::vector<party> all;
+    all.push_back({std::move(*root), {}});
+    all.push_back({leaf_with_choice(port, 40 * second, key), {}});
+    for (party& each : all)
+        REQUIRE(each.begin(8) == UCS_OK);
+    settle(all);
+    CHECK(all[1].me->test() == UCS_INPROGRESS);
+    test::virtual_time::now += 5 * second;
+    settle(all);
+    for (party& each : all)
+        CHECK(each.me->test() == UCS_OK);
+}
+
+TEST_CASE("star: a rank 0 that says nothing for long takes a rank that has come twice") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    const job_key key = some_key();
+    std::uint16_t port = 0;
+    auto root = tcp_root::make({0, 2, 40 * second}, 0, listen_at(1, port), key);
+    REQUIRE(root);
+    std::vector<party> all;
+    all.push_back({leaf_with_choice(port, 40 * second, key), {}});
+    REQUIRE(all[0].begin(8) == UCS_OK);
+    settle(all);
+    test::virtual_time::now += 5 * second;
+    settle(all);  // it leaves this address, the last one
+    test::virtual_time::now += second;
+    settle(all);  // and comes again
+    all.push_back({std::move(*root), {}});
+    REQUIRE(all[1].begin(8) == UCS_OK);
+    settle(all);
+    INFO(log.text());
+    for (party& each : all)
+        CHECK(each.me->test() == UCS_OK);
+    CHECK(log.count("somebody who connected to rank 0 is dropped") == 1);
+    CHECK(log.count("", ucs::log::level::error) == 0);
+}
+
+TEST_CASE("star: who reached nobody says which address was silent") {
+    const test::log_capture log;
+    const test::virtual_time clock;
+    const job_key key = some_key();
+    std::uint16_t port = 0;
+    const ucs::unique_fd silent = listen_at(2, port);
+    std::vector<party> all;
+    all.push_back({leaf_with_choice(port, 6 * second, key), {}});
+    REQUIRE(all[0].begin(8) == UCS_OK);
+    settle(all);
+    test::virtual_time::now += 5 * second;
+    settle(all);
+    test::virtual_time::now += second;
+    CHECK(all[0].me->test() == UCS_ERR_TIMED_OUT);
+    INFO(log.text());
+    CHECK(log.count("refused; what listens at 127.0.0.2:") == 1);
 }
 
 TEST_CASE("star: who has only connected when a round fails is told") {
