@@ -16,11 +16,11 @@ namespace ucg::net {
 // The ranks that have not begun it, as far as this one can find out. It asks those that it waits
 // for, and nobody else: them it needs a connection to in any case, but if all asked whomever others
 // blame, a rank that is late would get one from each. Who has begun it answers with whom it blames
-// itself, and says so again when that changes. So names pass from rank to rank to all that wait.
-// Ranks may wait for each other, and would tell each other a name for ever: so whoever finds out
-// that a rank has begun, which stays true, says that, too, to all whom it has told that name. A
-// rank is asked in each round until it answers: so long one that has come since may be named.
-// Owner context; all may throw std::bad_alloc.
+// itself, and says so again when that changes, or when it is asked again. So names pass from rank
+// to rank to all that wait. Ranks may wait for each other, and would tell each other a name for
+// ever: so whoever finds out that a rank has begun, which stays true, says that, too, to all whom
+// it has told that name. A rank is asked in each round until it answers: so long one that has come
+// since may be named. Owner context; all may throw std::bad_alloc.
 class blame {
 public:
     using rank_t = schedule::rank_t;
@@ -54,13 +54,17 @@ public:
         std::erase_if(pending_, [&](rank_t each) { return closed_ || ask(each); });
     }
 
-    // That rank has begun, and says this. Of one that was not asked it counts for nothing.
-    void hear(rank_t who, const word& said) {
+    // That rank has begun, and says this. Of one that was not asked it counts for nothing. Returns
+    // whether this rank did not know it.
+    bool hear(rank_t who, const word& said) {
         const auto found = said_.find(who);
-        if (found == said_.end()) return;
+        if (found == said_.end()) return false;
+        const bool is_other = found->second != said.blamed;
+        const std::size_t begun_before = begun_.size();
         found->second = said.blamed;
         begun_.insert(said.begun.begin(), said.begun.end());
         begun_.insert(who);
+        return is_other || begun_.size() != begun_before;
     }
 
     // Of an operation that waits for these now; in the order of numbers.

@@ -67,8 +67,8 @@ public:
     [[nodiscard]] ucs_status_t failure_of(schedule::sequence_t number) noexcept {
         return failed(number).of(number);
     }
-    // For a rank that asks, and is told again when it changes: the same, as far as it fits into a
-    // message. Nothing: this one has not begun it itself. std::bad_alloc.
+    // For a rank that asks, and is told again when it changes if there is an endpoint: the same, as
+    // far as it fits into a message. Nothing: this one has not begun it itself. std::bad_alloc.
     [[nodiscard]] std::optional<blame::word> answer(schedule::sequence_t number,
                                                     schedule::rank_t asker);
     // That rank says that it has begun the operation, and this; all may be anything.
@@ -153,6 +153,7 @@ private:
     ucs::time::nanoseconds next_call_ = never;
     ucs::time::nanoseconds next_service_ = 0;
     ucs::time::nanoseconds between_calls_ = first_call;
+    ucs::time::nanoseconds between_last_calls_ = first_call;
 };
 
 }  // namespace ucg::net

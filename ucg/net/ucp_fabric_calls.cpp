@@ -22,6 +22,7 @@ void ucp_fabric::hurry(ucs::time::nanoseconds limit) noexcept {
 // lives may have left the group, or have lost its connection to this rank, and says so when it is
 // asked. One that waits itself says for whom, so that a rank that never comes is found.
 void ucp_fabric::call_missing() {
+    between_last_calls_ = between_calls_;
     between_calls_ = std::min(2 * between_calls_, longest_call);
     messages_left_ = most_messages;
     for (const schedule::operation* each : running_)
@@ -55,8 +56,9 @@ void ucp_fabric::ask_pending() {
         give_up(rank, why);
 }
 
-// Over the connections by which they asked: an endpoint back makes no other one. What is sent may
-// end operations, as in ask_pending.
+// Only over endpoints that are there already: a rank that asks may do so in the names of all
+// others, and each new endpoint may take a connection. A rank without one is told when it asks
+// again. What is sent may end operations, as in ask_pending.
 void ucp_fabric::tell_askers() {
     tells_ = false;
     for (auto& [number, book] : blames_) {
@@ -64,12 +66,9 @@ void ucp_fabric::tell_askers() {
         if (running == nullptr || running->failed() || !book.is_asked()) continue;
         book.tell(first_blamed(*running, book),
                   [&, about = number](rank_t who, const blame::word& said) {
-                      if (messages_left_ == 0) return false;
+                      if (messages_left_ == 0 || !peers_.is_called(who)) return false;
                       const auto to = peers_.to(who);
-                      if (!to) {
-                          tells_ |= to.status() == UCS_INPROGRESS;
-                          return false;
-                      }
+                      if (!to) return false;
                       --messages_left_;
                       return told_.explain(*to, group_, rank_, about, said);
                   });
@@ -114,8 +113,11 @@ void ucp_fabric::hear_of_blame(sequence_t number, rank_t who, std::span<const ra
     blame::word said;
     std::ranges::copy_if(blamed, std::back_inserter(said.blamed), is_other);
     std::ranges::copy_if(begun, std::back_inserter(said.begun), is_other);
-    found->second.hear(who, said);
     tells_ = true;
+    // A rank that has found out something may soon find out more, and may have no endpoint to tell
+    // it by: it is asked again as soon as the last time.
+    if (found->second.hear(who, said))
+        between_calls_ = std::min({between_calls_, between_last_calls_, first_call});
 } catch (const std::bad_alloc&) {
     // It is asked again.
 }

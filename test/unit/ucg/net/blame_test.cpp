@@ -48,6 +48,18 @@ TEST_CASE("what a rank says counts until it says something else, and while it is
     CHECK(of.ranks(ranks{}).empty());
 }
 
+TEST_CASE("an answer says something new when it names other ranks or tells who has begun") {
+    blame of;
+    of.begin_round(ranks{1});
+    CHECK(of.hear(1, {{}, {}}));
+    CHECK(!of.hear(1, {{}, {}}));
+    CHECK(of.hear(1, {{5}, {}}));
+    CHECK(!of.hear(1, {{5}, {}}));
+    CHECK(of.hear(1, {{5}, {4}}));
+    CHECK(!of.hear(1, {{5}, {4}}));
+    CHECK(!of.hear(2, {{6}, {2}}));
+}
+
 TEST_CASE("who has begun is never blamed again, and leads on all the same") {
     blame of;
     of.begin_round(ranks{1, 2});

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "test/support/log_capture.hpp"
+#include "test/support/virtual_time.hpp"
 #include "ucg/algo/table.hpp"
 #include "ucg/reduce/element.hpp"
 #include "ucg/schedule/operation.hpp"
@@ -444,6 +445,64 @@ TEST_CASE("what peers say about blame is checked") {
         CHECK(each->status() == UCS_OK);
     REQUIRE(me.answer(number, 1));
     CHECK(me.answer(number, 1)->blamed.empty());  // it does not wait any more
+}
+
+TEST_CASE("a rank that asks in the names of others costs no endpoints to them") {
+    constexpr rank_t size = 8;
+    group in(size, "sm,self");
+    call barrier;
+    operations all;
+    for (rank_t i = 0; i < size; ++i) {
+        all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
+        REQUIRE(all.back()->init(*ucg::algo::find(collective::barrier, "dissemination"), barrier) ==
+                UCS_OK);
+    }
+    ucp_fabric& me = in.members[0]->fabric;
+    all[0]->start();  // it sends to rank 1 and waits for rank 7
+    const std::uint64_t number = all[0]->number();
+    REQUIRE(in.run_until([&] { return in.books[0]->was_wanted(7); }));
+    for (rank_t name = 1; name < size; ++name) {
+        const news::question asked{5, name, 0, 0, number};
+        say(in, 1, 0, &asked, sizeof asked);
+    }
+    const news::answer other{5, 7, number, 1, 0, {6}, {}};
+    say(in, 1, 0, &other, sizeof other);
+    REQUIRE(in.run_until([&] { return me.blamed(*all[0]) == std::vector<rank_t>{6}; }));
+    in.run_until([n = 0]() mutable { return ++n > 2000; });
+    for (rank_t name = 2; name < 7; ++name)
+        CHECK(!in.books[0]->was_wanted(name));
+    for (rank_t i = 1; i < size; ++i)
+        all[i]->start();
+    REQUIRE(in.run_until([&] { return all_ended(all); }));
+}
+
+// Nobody has an endpoint to the next rank, which waits for it.
+TEST_CASE("names pass along a chain of ranks that only ask") {
+    constexpr rank_t size = 8;
+    group in(size, "sm,self");
+    std::vector<std::uint64_t> data(size);
+    operations all;
+    for (rank_t i = 0; i < size; ++i) {
+        call what;
+        what.what = collective::bcast;
+        what.into = &data[i];
+        what.count = sizeof(std::uint64_t);
+        all.push_back(std::make_unique<operation>(in.members[i]->fabric, in.members[i]->frames));
+        REQUIRE(all.back()->init(*ucg::algo::find(collective::bcast, "chain"), what) == UCS_OK);
+        if (i != 0) all[i]->start();
+    }
+    const test::virtual_time clock;
+    const ucs::time::nanoseconds begin = ucs::time::now();
+    const auto names_root = [&] {
+        return in.members[size - 1]->fabric.blamed(*all[size - 1]) == std::vector<rank_t>{0};
+    };
+    while (!names_root() && ucs::time::now() - begin < 20 * ucs::time::second) {
+        test::virtual_time::now += 10 * ucs::time::millisecond;
+        in.run_until([n = 0]() mutable { return ++n > 200; });
+    }
+    CHECK(ucs::time::now() - begin < 3 * ucs::time::second);
+    all[0]->start();
+    REQUIRE(in.run_until([&] { return all_ended(all); }));
 }
 
 // Each rank asked whomever others blamed, so the late one got an endpoint from all.
