@@ -111,14 +111,11 @@ bool mount_daemon::is_mounted(pid_t pid) const {
 
 void mount_daemon::look_for_processes() {
     const std::string prefix = names::name_prefix(::geteuid(), settings_.key);
-    const std::vector<std::string> doors = listening_names(text_of("/proc/net/unix"), prefix);
-    std::erase_if(other_doors_, [&](const auto& each) {
-        return std::find(doors.begin(), doors.end(), each.first) == doors.end();
-    });
-    for (const std::string& door : doors) {
-        const bool known = std::any_of(processes_.begin(), processes_.end(),
-                                       [&](const process& each) { return each.door == door; });
-        if (known || other_doors_.contains(door) || door.ends_with("-daemon")) continue;
+    std::vector<std::string> connected;
+    for (const process& each : processes_)
+        connected.push_back(each.door);
+    for (const std::string& door :
+         known_.choose(listening_names(text_of("/proc/net/unix"), prefix), std::move(connected))) {
         if (ucs::sys::closes_too_many()) return;  // next time
         call(door);
     }
@@ -129,7 +126,7 @@ void mount_daemon::call(const std::string& door) {
     if (!called.connection) return;  // it is full, or gone; next time
     const auto who = ucs::sys::read_peer_credentials(called.connection.get());
     if (!who || !who->is_own_user() || who->pid == 0) {
-        other_doors_[door] = 0;
+        known_.add_foreign(door);
         say_more(fmt::format("{}: {}", door,
                              who && who->pid == 0 ? "its process is not visible from here, it runs "
                                                     "in another pid namespace"
@@ -140,7 +137,7 @@ void mount_daemon::call(const std::string& door) {
     called.pid = who->pid;
     called.life = watch_process(who->pid);
     if (is_mounted(who->pid) || !called.life) {
-        other_doors_[door] = who->pid;  // another worker of the same, or the child of a dead one
+        known_.add_own(door, who->pid);  // another worker of the same, or the child of a dead one
         return;
     }
     processes_.push_back(std::move(called));
@@ -176,7 +173,7 @@ void mount_daemon::hear(process& from) {
         mount_for(from, said->text);
     } else if (said && said->type == wire::kind::refused) {
         say(fmt::format("{}: cannot be shown: {}", from.pid, said->text));
-        other_doors_[from.door] = from.pid;
+        known_.add_own(from.door, from.pid);
         drop(from);
     }
 }
@@ -192,7 +189,7 @@ void mount_daemon::mount_for(process& ready, const std::string& program) {
     }
     if (!device) {
         say(fmt::format("{}: cannot be shown: {}", ready.pid, why_not));
-        other_doors_[ready.door] = ready.pid;
+        known_.add_own(ready.door, ready.pid);
         drop(ready);
         return;
     }
@@ -212,7 +209,7 @@ void mount_daemon::drop(process& gone) {
     folder_.unmount(std::to_string(gone.pid));
     say(fmt::format("{}: is gone", gone.pid));
     // Its other workers may be called instead.
-    std::erase_if(other_doors_, [&](const auto& each) { return each.second == gone.pid; });
+    known_.forget(gone.pid);
 }
 
 void mount_daemon::accept_command() {

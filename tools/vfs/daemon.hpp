@@ -3,10 +3,10 @@
 
 #include <sys/types.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
+#include "tools/vfs/known_listeners.hpp"
 #include "tools/vfs/mounts.hpp"
 #include "ucs/type/unique_fd.hpp"
 
@@ -55,7 +55,7 @@ private:
     ucs::unique_fd signals_;
     mount_folder folder_;
     std::vector<process> processes_;
-    std::map<std::string, pid_t> other_doors_;  // of processes that need not be called any more
+    known_listeners known_;
     bool ending_ = false;
     bool accepts_nothing_ = false;  // until the next look
 };
