@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <chrono>
-
-#include "test/support/sanitizer.hpp"
 
 using tools::vfs::known_listeners;
 using names = std::vector<std::string>;
@@ -50,15 +47,12 @@ TEST_CASE("ucx_vfs: of many listeners a part is called at each look, and each ha
     CHECK(is_found);
 }
 
-TEST_CASE("ucx_vfs: foreign listeners cost little memory and little time") {
+TEST_CASE("ucx_vfs: only so many foreign listeners are remembered") {
     known_listeners known;
     const names all = numbered(100'000);
     for (const std::string& each : all)
         known.add_foreign(each);
-    const auto begin = std::chrono::steady_clock::now();
     const names chosen = known.choose(all, {});
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    CHECK(took.count() < (test::instrumented ? 20 : 2));
     CHECK(chosen.size() == known_listeners::most_calls);
     const names kept(all.begin(), all.begin() + known_listeners::most_foreign);
     CHECK(known.choose(kept, {}).empty());
