@@ -267,13 +267,13 @@ bool tcp_root::take_opening(guest& from) {
     return true;
 }
 
-// False: more frames may wait in the socket.
-bool tcp_root::read(guest& from) {
-    if (from.is_gone || failed_ != UCS_OK) return true;
-    if (from.opening && !take_opening(from)) return true;
+tcp_root::read_end tcp_root::read(guest& from) {
+    if (from.is_gone || failed_ != UCS_OK) return read_end::drained;
+    if (from.opening && !take_opening(from)) return read_end::drained;
     for (unsigned frames = 0; frames < most_frames; ++frames)
-        if (from.is_gone || is_paused(from) || failed_ != UCS_OK || !read_frame(from)) return true;
-    return false;
+        if (from.is_gone || is_paused(from) || failed_ != UCS_OK || !read_frame(from))
+            return read_end::drained;
+    return read_end::limit;
 }
 
 // Returns whether a frame was taken whole.
@@ -355,7 +355,7 @@ bool tcp_root::greet(guest& from) {
     if (const auto& known = members_[what.from]) {
         // Who has its result, or has heard that there is none, may have left, and be here for the
         // store that follows at this port.
-        const bool is_known_whole = read(*known);
+        const bool is_known_whole = read(*known) == read_end::drained;
         if (known->is_gone || failed_ != UCS_OK)
             return refuse(from, UCS_ERR_BUSY, "it has left already");
         if (!is_known_whole)

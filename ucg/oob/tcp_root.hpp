@@ -35,6 +35,11 @@ public:
 
 private:
     enum class sending : std::uint8_t { nothing, result, answer };
+    // Why read() has stopped.
+    enum class read_end : std::uint8_t {
+        drained,  // nothing more has come, or nothing more is taken from it now
+        limit,    // it took as many frames as one call takes; more may wait in the socket
+    };
     struct guest : ucs::net::admission::candidate {
         guest(ucs::unique_fd socket, const ucs::security::key* shared) noexcept
             : link(std::move(socket)) {
@@ -82,7 +87,8 @@ private:
     void drop_strangers();
     void look_for_silent();
     void serve(guest& from, std::uint32_t events);
-    bool read(guest& from);
+    // Takes what has come from it, up to most_frames.
+    read_end read(guest& from);
     [[nodiscard]] bool read_frame(guest& from);
     [[nodiscard]] bool take_opening(guest& from);
     [[nodiscard]] bool take_frame(guest& from);
