@@ -73,11 +73,13 @@ private:
         peer(fabric& all, early_limit& limit, rank_t other)
             : share(limit),
               owner(all),
+              rank(other),
               out(all.memory_, all.me_, other),
               in(all.memory_, other, all.me_) {}
         void cut_off() noexcept override { owner.cut_off(*this); }
 
         fabric& owner;
+        const rank_t rank;
         stream_out out;
         queue sends;
         bool begun = false;           // of the first send, or of what is left of a canceled one

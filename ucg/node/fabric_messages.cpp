@@ -164,10 +164,10 @@ void fabric::receive_head(peer& from) {
 // its ring as long as it expects something else of that rank.
 void fabric::cut_off(peer& from) noexcept {
     ucs::log::error(node_log,
-                    "messages of a rank of this node that nobody here has asked for take up {} "
-                    "bytes, more than those of any other rank; they are dropped, and nothing more "
-                    "is taken from it",
-                    from.used());
+                    "rank {}: messages of rank {} that nobody here has asked for take up {} bytes, "
+                    "more than those of any other rank; they are dropped, and nothing more is "
+                    "taken from it",
+                    me_, from.rank, from.used());
     from.aside.reset();
     from.early.clear();
     from.give_back(from.used());

@@ -8,6 +8,7 @@
 #include <deque>
 #include <optional>
 
+#include "test/support/log_capture.hpp"
 #include "test/support/sanitizer.hpp"
 #include "test/unit/ucg/algo/scene.hpp"
 #include "test/unit/ucg/node/group.hpp"
@@ -181,6 +182,7 @@ TEST_CASE("early messages of all groups together stay below one limit") {
     less.wait_in_vain();
     while (more.kept() < limit_of_test * 6 / 10)
         more.send_one();
+    const test::log_capture log;
     while (more.waiting() == UCS_INPROGRESS && less.kept() < limit_of_test * 6 / 10) {
         less.send_one();
         CHECK(limit.used() <= limit_of_test);
@@ -190,6 +192,9 @@ TEST_CASE("early messages of all groups together stay below one limit") {
     CHECK(more.kept() == 0);
     CHECK(less.waiting() == UCS_INPROGRESS);  // it had less
     CHECK(less.kept() > limit_of_test * 3 / 10);
+    INFO(log.text());
+    CHECK(log.count("rank 0: messages of rank 1 ", ucs::log::level::error) == 1);
+    CHECK(log.size() == 1);
 }
 
 TEST_CASE("ranks that are ahead in many groups are waited for, and none is cut off") {
