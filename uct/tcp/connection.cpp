@@ -394,7 +394,7 @@ std::string connection::peer_name() const noexcept {
     if (connected_to_) return connected_to_->text();
     if (paths_.empty()) {
         try {
-            return fmt::format("interface {:x}", peer_.id);
+            return fmt::format("interface {:x}", peer_.interface_id);
         } catch (const std::bad_alloc&) {
             return "a peer";
         }

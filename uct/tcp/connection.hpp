@@ -26,12 +26,14 @@ namespace uct::tcp {
 
 class iface;
 
-// Names a peer: the interface, and the address by which it is reached. The id in an address proves
-// nothing, so addresses with the same id and different rest never share a connection; only the one
-// of the interface itself gets one that stands.
+// Names a peer: its interface, and the address by which that is reached. Neither is enough alone.
+// An address may hold the id of another interface: addresses with the same id and different rest
+// share no connection, and only the one of the interface itself gets one that stands. An interface
+// that connects proves its id, and may show the tag of any address: a tag that another interface
+// shows as well leads it to no connection of that interface.
 struct peer_key {
-    std::uint64_t id;
-    address_tag address;
+    std::uint64_t interface_id;  // as in uct/tcp/address.hpp
+    address_tag address;         // of the whole address, see uct/tcp/credentials.hpp
     auto operator<=>(const peer_key&) const noexcept = default;
 };
 

@@ -83,8 +83,8 @@ void connection::on_connected() {
         return;
     }
     if (!move(event::connected)) return;
-    handshake_.reset(new (std::nothrow) connecting_handshake(owner_.own(), peer_.id, *peer_address_,
-                                                             owner_.next_attempt()));
+    handshake_.reset(new (std::nothrow) connecting_handshake(
+        owner_.own(), peer_.interface_id, *peer_address_, owner_.next_attempt()));
     if (handshake_ == nullptr) {
         attempt_failed("the greeting", ENOMEM);
     } else if (send_greeting(handshake_->hello())) {

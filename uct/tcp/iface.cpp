@@ -166,7 +166,7 @@ connection& iface::connection_to(const peer_key& peer) {
 }
 
 connection& iface::connection_for_greeting(const peer_key& peer) {
-    if (peer.id != id()) return connection_to(peer);
+    if (peer.interface_id != id()) return connection_to(peer);
     // A send to itself has two ends here; peers_ holds the sending one.
     others_.push_back(std::make_unique<connection>(*this, peer));
     return *others_.back();
