@@ -289,7 +289,7 @@ public:
     };
     [[nodiscard]] std::vector<lane_name> lane_names() const;
 
-    // The name that the worker at the other end has given itself.
+    // The name that the worker at the other end has given itself, which drives no terminal.
     [[nodiscard]] std::string worker_name() const;
     // Lanes as they are now, for people. Valid until the next progress.
     struct lane_in_use {

@@ -6,6 +6,7 @@
 
 #include "ucp/core/peer.hpp"
 #include "ucp/core/worker.hpp"
+#include "ucs/log/printable.hpp"
 
 namespace ucp {
 
@@ -44,7 +45,7 @@ std::vector<std::string> peer::why_each(const wireup::lane_selection& chosen) co
 std::string peer::worker_name() const {
     if (packed_.empty()) return "not known yet";
     const auto remote = address::parse(std::span<const std::byte>(packed_));
-    return remote ? remote->name : "unknown";
+    return remote ? ucs::log::printable(remote->name) : "unknown";
 }
 
 std::vector<peer::lane_in_use> peer::lanes_in_use() const {

@@ -6,24 +6,11 @@
 #include <iterator>
 
 #include "ucs/log/level.hpp"
+#include "ucs/log/printable.hpp"
 #include "ucs/sys/process.hpp"
 #include "ucs/time/clock.hpp"
 
 namespace ucs::log {
-namespace {
-
-void append_text(fmt::memory_buffer& into, std::string_view text) {
-    for (const char c : text) {
-        const auto code = static_cast<unsigned char>(c);
-        if ((code < 0x20 && c != '\t') || code == 0x7f) {
-            fmt::format_to(std::back_inserter(into), "\\x{:02x}", code);
-        } else {
-            into.push_back(c);
-        }
-    }
-}
-
-}  // namespace
 
 void format_lines(fmt::memory_buffer& into, const component& source, level severity,
                   std::string_view text) {
@@ -36,7 +23,7 @@ void format_lines(fmt::memory_buffer& into, const component& source, level sever
         fmt::format_to(std::back_inserter(into), "[{}.{:06}] [{}:{}:{}] {:<12} {:<5} ",
                        wall / 1'000'000'000, wall / 1000 % 1'000'000, sys::host_name(), ::getpid(),
                        thread, source.name(), level_name(severity));
-        append_text(into, text.substr(0, end));
+        append_printable(into, text.substr(0, end));
         into.push_back('\n');
         text.remove_prefix(end == text.npos ? text.size() : end + 1);
     } while (!text.empty());

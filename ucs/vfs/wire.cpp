@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "ucs/log/printable.hpp"
 #include "ucs/sys/descriptor_passing.hpp"
 
 namespace ucs::vfs::wire {
@@ -15,10 +16,6 @@ namespace {
 bool is_kind(std::uint16_t type) {
     return type >= static_cast<std::uint16_t>(kind::ready) &&
            type <= static_cast<std::uint16_t>(kind::stop);
-}
-
-bool is_control(std::byte each) {
-    return each < std::byte{0x20} || each == std::byte{0x7f};
 }
 
 }  // namespace
@@ -40,10 +37,8 @@ std::optional<packet> parse(std::span<const std::byte> bytes) {
     std::memcpy(&head, bytes.data(), sizeof head);
     if (head.magic != magic || head.version != version || !is_kind(head.type)) return std::nullopt;
     const auto said = bytes.subspan(sizeof head);
-    std::string text(said.size(), '\0');
-    std::transform(said.begin(), said.end(), text.begin(),
-                   [](std::byte each) { return is_control(each) ? '?' : static_cast<char>(each); });
-    return packet{static_cast<kind>(head.type), std::move(text), {}};
+    const std::string_view text(reinterpret_cast<const char*>(said.data()), said.size());
+    return packet{static_cast<kind>(head.type), log::printable(text), {}};
 }
 
 std::optional<packet> receive(int socket, bool& over) {

@@ -39,7 +39,7 @@ struct packet {
 };
 
 // What the bytes of one packet say, without the descriptor; nothing: they are none of this version.
-// The text is for people: what could drive a terminal, or begin a new line, is a question mark.
+// The text is for people: log::printable writes what could drive a terminal, or begin a new line.
 [[nodiscard]] std::optional<packet> parse(std::span<const std::byte> bytes);
 
 // 0 or errno. `descriptor` -1: none goes along.

@@ -66,6 +66,23 @@ TEST_CASE("a worker shows how many of its sends are deferred") {
     CHECK(value(in, "deferred") == "2");
 }
 
+TEST_CASE("the name that a peer has given itself drives no terminal") {
+    const raw_world in({});
+    auto named = *ucp::address::parse(std::span<const std::byte>(in.peer.address()));
+    named.identity = ucs::security::key_pair::random().open();
+    named.name =
+        "gr\xc3\xb6\xc3\x9f"
+        "e\xc2\x9b"
+        "2J\xe4";
+    const std::vector<std::byte> address = ucp::address::pack(named, false);
+    const ucp::ep& made = **in.worker->create_ep(address.data(), {});
+    const std::string shown =
+        "gr\xc3\xb6\xc3\x9f"
+        "e\\xc2\\x9b2J\\xe4";
+    CHECK(made.remote().worker_name() == shown);
+    CHECK(made.info().find("(" + shown + ")") != std::string::npos);
+}
+
 TEST_CASE("a worker shows its endpoints and interfaces with live values") {
     raw_world in({});
     CHECK(value(in, "num_all_eps") == "1");

@@ -76,7 +76,7 @@ TEST_CASE("a text that is shown to people is one line and drives no terminal") {
     REQUIRE(said);
     CHECK(said->text ==
           "gr\xc3\xb6\xc3\x9f"
-          "e??[2J?");
+          "e\\x0a\\x1b[2J\\x7f");
 }
 
 TEST_CASE("a long text is cut") {
