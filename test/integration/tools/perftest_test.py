@@ -6,9 +6,9 @@ import io
 import os
 import re
 import signal
-import time
 import socket
 import tempfile
+import time
 import unittest
 
 from processes import LIMIT, PERFTEST, Pair, Server, free_port, run, start

@@ -442,11 +442,11 @@ TEST_CASE("memory stays registered for the next operation, until it is unmapped"
 
 // Soft RoCE checks no bounds of windows; the conformance suite has those of registrations.
 TEST_CASE("a memory window serves one operation after the other, and each has a key of its own") {
-    rc_verbs where({{"IB_LENT_KEYS", "window"}});
+    rc_verbs where({{"IB_MEMORY_WINDOWS", "y"}});
     put_scene in(where);
     side& b = in.net.at(1);
     uct::memory_domain& owner = *b.iface().domain();
-    CHECK(shown(b.iface(), "memory_domain/lent_keys") == "window");
+    CHECK(shown(b.iface(), "memory_domain/memory_windows") == "yes");
     const std::span<std::byte> block = std::span(in.remote).subspan(100, 1000);
     const test::log_capture log;
     const auto attempt = [&](const uct::shared_memory& lent, bool puts) {
@@ -487,15 +487,41 @@ TEST_CASE("a memory window serves one operation after the other, and each has a 
     CHECK(log.text().find("windows cannot be bound") == std::string::npos);
 }
 
-TEST_CASE(
-    "memory is lent without windows where nothing is kept registered, or they are not wanted") {
-    const setting none =
-        GENERATE(setting{"IB_RCACHE_ENABLE", "n"}, setting{"IB_LENT_KEYS", "region"},
-                 setting{"IB_LENT_KEYS", "auto"});
-    CAPTURE(none.name, none.text);
-    rc_verbs where({none});
+TEST_CASE("constants are lent to be read, without windows and without a complaint") {
+    rc_verbs where({{"IB_MEMORY_WINDOWS", "y"}});
     network net(where);
-    CHECK(shown(net.at(0).iface(), "memory_domain/lent_keys") == "region");
+    side& a = net.at(0);
+    side& b = net.at(1);
+    const auto made = ucs::memory::mapped::anonymous(65536);
+    REQUIRE(made);
+    const std::span<std::byte> pages = made->bytes();
+    std::fill(pages.begin(), pages.end(), std::byte{7});
+    REQUIRE(::mprotect(pages.data(), pages.size(), PROT_READ) == 0);
+    const test::log_capture log;
+    const auto lent = b.iface().domain()->lend(pages, uct::memory_access::read);
+    REQUIRE(lent.ok());
+    CHECK(log.text().empty());
+    const auto there = a.iface().domain()->attach(lent->key, uct::memory_access::read);
+    REQUIRE(there.ok());
+    const auto via = a.connect(b);
+    bytes local(pages.size());
+    const uct::iov piece{local.data(), local.size()};
+    const uct::remote_place place{reinterpret_cast<std::uint64_t>(pages.data()), there->get()};
+    finish(net, [&](uct::completion* done) { return via->get_zcopy({&piece, 1}, place, done); });
+    CHECK(std::equal(local.begin(), local.end(), pages.begin(), pages.end()));
+}
+
+TEST_CASE("memory is lent without windows where they are not wanted, or cannot be had") {
+    const auto uses_windows = [](std::initializer_list<setting> settings) {
+        rc_verbs where(settings);
+        network net(where);
+        return shown(net.at(0).iface(), "memory_domain/memory_windows");
+    };
+    CHECK(uses_windows({{"IB_MEMORY_WINDOWS", "n"}}) == "no");
+    CHECK(uses_windows({{"IB_MEMORY_WINDOWS", "auto"}}) == "no");
+    const test::log_capture log;
+    CHECK(uses_windows({{"IB_RCACHE_ENABLE", "n"}, {"IB_MEMORY_WINDOWS", "y"}}) == "no");
+    CHECK(log.count("UCX_IB_MEMORY_WINDOWS=y has no effect") == 1);
 }
 
 TEST_CASE("a fork changes nothing in what the parent's registered memory sends") {

@@ -37,7 +37,8 @@ public:
     [[nodiscard]] bool scarce() const noexcept { return used_ >= size_ / 2; }
 
 private:
-    static constexpr std::uint32_t granted_to_each = 2;  // what is posted at once at most
+    // What connection::can_hold asks for at once at most: it relies on that.
+    static constexpr std::uint32_t granted_to_each = 2;
     static constexpr std::uint32_t part_in_reserve = 4;
 
     const std::uint32_t size_;

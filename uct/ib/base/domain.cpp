@@ -33,29 +33,33 @@ bool has_dmabuf(ibv_pd& of) noexcept {
     return none == nullptr && errno == EBADF;
 }
 
-// What memory is kept registered with: no more than is needed, so that constants can be sent, whose
-// pages a device may not write to, and nothing that a peer could use by the key of the region.
-// Memory that is used in another way later is registered once more, with the rights of both.
+// What memory is kept registered with: no more than is needed, because a device may not write to
+// the pages of constants, and nothing that a peer could use by the key of the region. Memory that
+// is used in another way later is registered once more, with the rights of both.
 unsigned kept_rights(memory_access how, memory_user by) noexcept {
     const unsigned own = how == memory_access::change ? IBV_ACCESS_LOCAL_WRITE : 0;
     return by == memory_user::own ? own : own | IBV_ACCESS_MW_BIND;
 }
 
+void warn_of_no_windows(const std::string& device, const char* why) {
+    if (!ucs::config::first_time("device without memory windows")) return;
+    ucs::log::warn(
+        ib_log,
+        "{}: UCX_IB_MEMORY_WINDOWS=y has no effect, because {}; memory is registered for "
+        "each message that a peer reads or writes",
+        device, why);
+}
+
 // The kernel's devices (rxe) check the rights of a window, but its place only against the region.
-bool uses_windows(key_source wanted, const std::string& device, const ibv_device_attr& attr) {
-    const bool has_windows = (attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW) != 0;
-    if (wanted == key_source::automatic) {
-        return has_windows && !device_entry::read(device).is_software;
-    }
-    if (wanted == key_source::region || has_windows) return wanted == key_source::window;
-    if (ucs::config::first_time("device without memory windows")) {
-        ucs::log::warn(
-            ib_log,
-            "{}: UCX_IB_LENT_KEYS=window has no effect, because the device has no memory "
-            "windows; memory is registered for each message that a peer reads or writes",
-            device);
-    }
-    return false;
+bool uses_windows(const settings& options, const std::string& device, const ibv_device_attr& attr) {
+    const bool is_demanded = options.memory_windows == ucs::config::ternary::yes;
+    if (options.memory_windows == ucs::config::ternary::no) return false;
+    if (!is_demanded && device_entry::read(device).is_software) return false;
+    const char* why_not = nullptr;
+    if ((attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW) == 0) why_not = "the device has none";
+    if (!options.cache) why_not = "UCX_IB_RCACHE_ENABLE=n keeps nothing registered";
+    if (why_not != nullptr && is_demanded) warn_of_no_windows(device, why_not);
+    return why_not == nullptr;
 }
 
 }  // namespace
@@ -95,11 +99,10 @@ ucs::result<std::shared_ptr<domain>> domain::open(const std::string& device,
     }
     const bool with_atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
     const bool on_demand = registers_on_demand(options->on_demand, **context, with_atomics, device);
-    return std::shared_ptr<domain>(
-        new domain(device, std::move(*context), std::move(pd), attr,
-                   on_demand ? unsigned{IBV_ACCESS_ON_DEMAND} : 0U,
-                   options->cache && uses_windows(options->lent_keys, device, attr),
-                   {options->cache, options->cached_regions, options->cached_bytes.bytes}));
+    return std::shared_ptr<domain>(new domain(
+        device, std::move(*context), std::move(pd), attr,
+        on_demand ? unsigned{IBV_ACCESS_ON_DEMAND} : 0U, uses_windows(*options, device, attr),
+        {options->cache, options->cached_regions, options->cached_bytes.bytes}));
 }
 
 ucs::result<void*> domain::register_memory(void* begin, std::size_t length, unsigned access) {
@@ -119,6 +122,9 @@ ucs::result<region_handle> domain::register_region(void* address, std::size_t le
     ibv_mr* const made = ibv_reg_mr(pd_.get(), address, length, access);
     if (made != nullptr) return region_handle(made);
     const int error = errno;
+    // The kernel takes that right for one to write, which constants refuse: they are registered in
+    // another way, see lend.
+    if (error == EFAULT && (access & IBV_ACCESS_MW_BIND) != 0) return UCS_ERR_INVALID_ADDR;
     const char* advice = "";
     if (error == ENOMEM || error == EAGAIN || error == EPERM) {
         advice = "; the limit of locked memory (ulimit -l) may be too low";
@@ -163,11 +169,17 @@ ucs::result<shared_memory> domain::register_for_peer(std::span<std::byte> bytes,
                          std::make_shared<region_handle>(std::move(*region))};
 }
 
-// Memory of another device is registered by a call that knows no windows.
-ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_access allowed) {
+// nullptr: the bytes are registered for each operation. Memory of another device is registered by a
+// call that knows no windows.
+memory_windows* domain::windows_for(std::span<const std::byte> bytes) const noexcept {
     memory_windows* const windows = windows_.load(std::memory_order_acquire);
-    if (windows != nullptr && cache_.is_caching() &&
-        !ucs::memory::find_dmabuf(bytes.data(), bytes.size())) {
+    const bool is_usable = windows != nullptr && windows->are_usable() && cache_.is_caching();
+    if (!is_usable || ucs::memory::find_dmabuf(bytes.data(), bytes.size())) return nullptr;
+    return windows;
+}
+
+ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_access allowed) {
+    if (memory_windows* const windows = windows_for(bytes); windows != nullptr) {
         auto lent = lend_window(*windows, bytes, allowed);
         if (lent) return lent;
     }
@@ -177,12 +189,12 @@ ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_acces
                                  : IBV_ACCESS_REMOTE_READ);
 }
 
-ucs::result<shared_memory> domain::lend_window(memory_windows& by, std::span<std::byte> bytes,
+ucs::result<shared_memory> domain::lend_window(memory_windows& windows, std::span<std::byte> bytes,
                                                memory_access allowed) {
     auto held = cache_.get(bytes.data(), bytes.size(), kept_rights(allowed, memory_user::peer));
     if (!held) return held.status();
     auto& region = *static_cast<ibv_mr*>(held->handle());
-    auto bound = by.bind(region, bytes, allowed);
+    auto bound = windows.bind(region, bytes, allowed);
     if (!bound) return bound.status();
     struct both {
         ucs::memory::registration region;
@@ -196,7 +208,7 @@ ucs::result<shared_memory> domain::lend_window(memory_windows& by, std::span<std
 void domain::use_windows(memory_windows::queues made) noexcept {
     const std::scoped_lock guard(windows_lock_);
     if (windows_owner_ != nullptr) return;
-    windows_owner_.reset(new (std::nothrow) memory_windows(name_, *pd_, std::move(made)));
+    windows_owner_.reset(new (std::nothrow) memory_windows(name_.c_str(), *pd_, std::move(made)));
     windows_.store(windows_owner_.get(), std::memory_order_release);
 }
 
@@ -208,8 +220,8 @@ ucs_status_t domain::prepare(std::span<const std::byte> bytes, memory_access how
 preparation domain::preparation_of(std::span<const std::byte> bytes, memory_access how,
                                    memory_user by) noexcept {
     const bool is_kept =
-        by == memory_user::own || windows_.load(std::memory_order_relaxed) != nullptr;
-    if (!cache_.is_caching() || !is_kept) return {price_.of(bytes.size()), false};
+        by == memory_user::own ? cache_.is_caching() : windows_for(bytes) != nullptr;
+    if (!is_kept) return {price_.of(bytes.size()), false};
     if (cache_.holds(bytes.data(), bytes.size(), kept_rights(how, by))) return {};
     return {price_.of(bytes.size())};
 }
@@ -259,9 +271,9 @@ void domain::describe(ucs::vfs::directory& into) const {
     into.file("pages",
               [this] { return std::string(access_to_all_ == 0 ? "pinned" : "fetched on demand"); });
     into.file("dmabuf", [this] { return std::string(takes_dmabuf_ ? "yes" : "no"); });
-    into.file("lent_keys", [this] {
-        return std::string(windows_.load(std::memory_order_acquire) != nullptr ? "window"
-                                                                               : "region");
+    into.file("memory_windows", [this] {
+        const memory_windows* const windows = windows_.load(std::memory_order_acquire);
+        return std::string(windows != nullptr && windows->are_usable() ? "yes" : "no");
     });
     into.file("atomics", [this] {
         return std::string(attr_.atomic_cap == IBV_ATOMIC_NONE  ? "none"

@@ -95,7 +95,8 @@ private:
     domain(std::string name, context_handle context, domain_handle pd, const ibv_device_attr& attr,
            unsigned access_to_all, bool wants_windows,
            const ucs::memory::registration_cache::settings& cache);
-    [[nodiscard]] ucs::result<shared_memory> lend_window(memory_windows& by,
+    [[nodiscard]] memory_windows* windows_for(std::span<const std::byte> bytes) const noexcept;
+    [[nodiscard]] ucs::result<shared_memory> lend_window(memory_windows& windows,
                                                          std::span<std::byte> bytes,
                                                          memory_access allowed);
     [[nodiscard]] ucs::result<shared_memory> register_for_peer(std::span<std::byte> bytes,

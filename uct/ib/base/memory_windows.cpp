@@ -8,10 +8,10 @@
 namespace uct::ib {
 namespace {
 
-// A request between no ports takes microseconds.
+// Binding sends no packet and takes microseconds.
 constexpr ucs::time::nanoseconds longest_wait = ucs::time::second;
 
-// Whoever writes a message has no business with what lay there before.
+// A peer that writes a message may not read what lay there before.
 unsigned rights_for(memory_access allowed) noexcept {
     return allowed == memory_access::change ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
 }
@@ -22,7 +22,7 @@ ucs::result<memory_windows::binding> memory_windows::bind(ibv_mr& region,
                                                           std::span<std::byte> bytes,
                                                           memory_access allowed) noexcept {
     const std::scoped_lock guard(lock_);
-    if (broken_) return UCS_ERR_IO_ERROR;
+    if (!are_usable()) return UCS_ERR_IO_ERROR;
     window_handle window = take();
     if (window == nullptr) return UCS_ERR_NO_MEMORY;
     if (!rebind(*window, region, bytes, rights_for(allowed))) return UCS_ERR_IO_ERROR;
@@ -32,7 +32,7 @@ ucs::result<memory_windows::binding> memory_windows::bind(ibv_mr& region,
 // A window that cannot be unbound, or kept, is freed: that ends its key as well.
 void memory_windows::unbind(window_handle window, ibv_mr& region) noexcept {
     const std::scoped_lock guard(lock_);
-    if (broken_ || !rebind(*window, region, {}, 0)) return;
+    if (!are_usable() || !rebind(*window, region, {}, 0)) return;
     try {
         free_.push_back(std::move(window));
     } catch (const std::bad_alloc&) {
@@ -42,9 +42,9 @@ void memory_windows::unbind(window_handle window, ibv_mr& region) noexcept {
 
 window_handle memory_windows::take() noexcept {
     if (free_.empty()) return window_handle(ibv_alloc_mw(&domain_, IBV_MW_TYPE_1));
-    window_handle last = std::move(free_.back());
-    free_.pop_back();
-    return last;
+    window_handle oldest = std::move(free_.front());
+    free_.pop_front();
+    return oldest;
 }
 
 bool memory_windows::rebind(ibv_mw& window, ibv_mr& region, std::span<std::byte> bytes,
@@ -56,7 +56,7 @@ bool memory_windows::rebind(ibv_mw& window, ibv_mr& region, std::span<std::byte>
     request.bind_info.length = bytes.size();
     request.bind_info.mw_access_flags = access;
     const int error = ibv_bind_mw(queues_.pair.get(), &window, &request);
-    const char* const why = error != 0 ? std::strerror(error) : wait();
+    const char* const why = error != 0 ? std::strerror(error) : await_request();
     if (why == nullptr) return true;
     broken_ = true;
     ucs::log::warn(ib_log,
@@ -66,8 +66,8 @@ bool memory_windows::rebind(ibv_mw& window, ibv_mr& region, std::span<std::byte>
     return false;
 }
 
-// Until the request has ended; nullptr, or why it failed.
-const char* memory_windows::wait() noexcept {
+// Returns when the request has ended: nullptr, or why it failed.
+const char* memory_windows::await_request() noexcept {
     const ucs::time::nanoseconds end = ucs::time::now() + longest_wait;
     do {
         ibv_wc done{};

@@ -1,12 +1,12 @@
 // Keys that reach the bytes of one operation, and nothing after it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "ucs/type/result.hpp"
 #include "uct/api/memory.hpp"
@@ -21,15 +21,16 @@ namespace uct::ib {
 // thread.
 class memory_windows {
 public:
-    // A queue pair that is connected to itself and ready to send, with queues that nothing else
-    // uses. In the order of destruction, last first.
+    // What requests to bind are sent with: a queue pair that is connected to itself and ready to
+    // send, with queues that nothing else uses. In the order of destruction, last first.
     struct queues {
         queue_handle completions;
         receive_queue_handle receives;
         pair_handle pair;
     };
-    memory_windows(std::string device, ibv_pd& domain, queues made) noexcept
-        : device_(std::move(device)), domain_(domain), queues_(std::move(made)) {}
+    // `device`: its name, for the log, which has to live longer.
+    memory_windows(const char* device, ibv_pd& domain, queues made) noexcept
+        : device_(device), domain_(domain), queues_(std::move(made)) {}
 
     // A window that is bound. The key dies with this, before the destructor returns. Move only; the
     // windows and the region must live longer.
@@ -53,6 +54,11 @@ public:
         ibv_mr& region_;
     };
 
+    // False once a request has failed.
+    [[nodiscard]] bool are_usable() const noexcept {
+        return !broken_.load(std::memory_order_relaxed);
+    }
+
     // `region` covers the bytes and is registered with IBV_ACCESS_MW_BIND, and with
     // IBV_ACCESS_LOCAL_WRITE if the peer may write. UCS_ERR_NO_MEMORY: the device has no more
     // windows now. UCS_ERR_IO_ERROR: a request failed, so that no window can be bound any more,
@@ -65,14 +71,16 @@ private:
     [[nodiscard]] window_handle take() noexcept;
     [[nodiscard]] bool rebind(ibv_mw& window, ibv_mr& region, std::span<std::byte> bytes,
                               unsigned access) noexcept;
-    [[nodiscard]] const char* wait() noexcept;
+    [[nodiscard]] const char* await_request() noexcept;
 
-    const std::string device_;
+    const char* const device_;
     ibv_pd& domain_;
     const queues queues_;
     std::mutex lock_;
-    std::vector<window_handle> free_;  // bound to nothing
-    bool broken_ = false;
+    // Bound to nothing. The one that has been free for longest is taken: a driver changes only 8
+    // bits of a window's key, so keys come again.
+    std::deque<window_handle> free_;
+    std::atomic<bool> broken_ = false;
 };
 
 }  // namespace uct::ib

@@ -1,24 +1,5 @@
 #include "uct/ib/base/settings.hpp"
 
-#include "ucs/config/enum_type.hpp"
-
-namespace ucs::config {
-
-namespace {
-inline constexpr enum_name<uct::ib::key_source> key_source_names[] = {
-    {"auto", uct::ib::key_source::automatic},
-    {"window", uct::ib::key_source::window},
-    {"region", uct::ib::key_source::region},
-};
-}  // namespace
-
-template<>
-const value_type& value_type_of<uct::ib::key_source>() {
-    return enum_type<key_source_names>();
-}
-
-}  // namespace ucs::config
-
 namespace uct::ib {
 namespace {
 
@@ -70,12 +51,12 @@ ucs::config::table make_table() {
                 "paging) instead of pinning them with a registration: registering takes no time "
                 "and no locked memory, the first access to each page takes longer. try: where the "
                 "device can; so does auto."),
-            make_option<&settings::lent_keys>(
-                "IB_LENT_KEYS", "auto",
-                "How a peer reaches the memory of a long message that it reads or writes: exactly "
-                "its bytes, until the message ends. window: by a memory window on memory that is "
-                "kept registered. region: by registering the memory for each message. auto: "
-                "windows, but on devices of the kernel (rxe), which do not check their bounds."),
+            make_option<&settings::memory_windows>(
+                "IB_MEMORY_WINDOWS", "auto",
+                "Let a peer reach the memory of a long message, which it reads or writes until the "
+                "message ends, by a memory window on memory that is kept registered. Where not, "
+                "the bytes are registered for each message. auto, or try: where the device has "
+                "windows, but for devices of the kernel (rxe), which do not check their bounds."),
             make_option<&settings::event_count>(
                 "IB_CQ_EVENT_COUNT", "1",
                 "Completions that the device gathers before it wakes a program that sleeps, unless "

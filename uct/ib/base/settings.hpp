@@ -5,10 +5,6 @@
 
 namespace uct::ib {
 
-// How a peer is given the memory of one operation: by a memory window on what is registered, or by
-// a registration of its own.
-enum class key_source : std::uint8_t { automatic, window, region };
-
 // Value type, read once per interface.
 struct settings {
     ucs::config::auto_count gid_index;
@@ -20,7 +16,7 @@ struct settings {
     std::size_t cached_regions = 0;
     ucs::config::memunits cached_bytes;
     ucs::config::ternary on_demand = ucs::config::ternary::no;
-    key_source lent_keys = key_source::automatic;
+    ucs::config::ternary memory_windows = ucs::config::ternary::automatic;
     unsigned event_count = 0;
     ucs::config::duration event_period;
     ucs::config::duration port_down;

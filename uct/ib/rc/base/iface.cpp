@@ -69,7 +69,7 @@ iface::iface(const resource& where, const iface_params& params, parts made)
 
 iface::~iface() = default;
 
-// Without them, which has been logged, lent memory is registered.
+// If they cannot be made, which is logged, lent memory is registered.
 void iface::offer_windows() noexcept {
     if (!domain_->wants_windows()) return;
     auto queues = make_window_queues(pair_setup(), own_address());

@@ -6,8 +6,8 @@
 
 namespace uct::rc {
 
-// One that is connected to itself over the port, because only a connected one takes requests, and
-// the queues that it needs. `own`: the port's address. Failures are logged.
+// Makes a queue pair that is connected to itself over the port, because only a connected one takes
+// requests, and the queues that it needs. `own`: the port's address. Failures are logged.
 [[nodiscard]] ucs::result<ib::memory_windows::queues> make_window_queues(
     const queue_pair::setup& port, const ib::address& own) noexcept;
 
