@@ -119,7 +119,7 @@ const expectation expectations[] = {
     {"IB_RCACHE_MAX_REGIONS", {"0", "1000", "inf"}, {}, {"auto", "-1"}},
     {"IB_RCACHE_MAX_SIZE", {"0", "1g", "inf"}, {}, {"auto", "-1"}},
     {"IB_ODP", {"y", "n", "try", "auto"}, {}, {"2", "inf"}},
-    {"IB_LENT_KEYS", {"window", "region", "auto"}, {}, {"y", "2"}},
+    {"IB_MEMORY_WINDOWS", {"y", "n", "try", "auto"}, {}, {"2", "inf"}},
     {"IB_CQ_EVENT_COUNT", {"1", "64", "65535"}, {"65536", "inf"}, {"0", "auto", "-1"}},
     {"IB_CQ_EVENT_PERIOD", {"1us", "100us", "65535us"}, {"1s"}, {"0", "auto", "-1"}},
     {"IB_PORT_DOWN_TIMEOUT", {"0", "10s", "inf"}, {}, {"auto", "-1"}},
