@@ -261,7 +261,13 @@ void tcp_root::watch(guest& which) noexcept {
 bool tcp_root::take_opening(guest& from) {
     const auto step = from.link.advance(*from.opening);
     if (from.opening->has_record()) admission_.prefer(from);
-    if (step == ucs::security::opening::step::failed) lose(from, explain(from.opening->failure()));
+    if (step == ucs::security::opening::step::failed) {
+        const ucs::security::opening_failure why = from.opening->failure();
+        if (why == ucs::security::opening_failure::interrupted)
+            let_go(from);
+        else
+            lose(from, explain(why));
+    }
     if (step != ucs::security::opening::step::agreed) return false;
     from.opening.reset();
     return true;
@@ -281,6 +287,10 @@ bool tcp_root::read_frame(guest& from) {
     if (!from.link.in_frame()) {
         const ucs_status_t status = from.link.read_header();
         if (status == UCS_INPROGRESS) return false;
+        if (status == UCS_ERR_CONNECTION_RESET && from.rank == 0) {
+            let_go(from);
+            return false;
+        }
         if (status != UCS_OK) {
             lose(from, status == UCS_ERR_INVALID_PARAM ? "sent nonsense" : "died or left");
             return false;
@@ -387,6 +397,13 @@ bool tcp_root::refuse(guest& from, ucs_status_t why, const char* text) {
     }
     dismiss(from);
     return false;
+}
+
+// A rank that knows several addresses of rank 0 leaves one where it waits for long, and comes again
+// later, as often as it takes. So a stranger that only ends its connection costs no warning.
+void tcp_root::let_go(guest& stranger) {
+    dismiss(stranger);
+    ucs::log::debug(oob_log, "a connection to rank 0 ended before it said which rank it is");
 }
 
 void tcp_root::lose(guest& which, const char* how) {

@@ -107,6 +107,7 @@ private:
     }
     [[nodiscard]] bool greet(guest& from);
     [[nodiscard]] bool refuse(guest& from, ucs_status_t why, const char* text);
+    void let_go(guest& stranger);
     void lose(guest& which, const char* how);
     void ignore(const guest& which) noexcept;
     void watch(guest& which) noexcept;
