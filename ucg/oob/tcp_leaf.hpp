@@ -25,7 +25,7 @@ public:
     // One that is connected already; for tests.
     tcp_leaf(const membership& who, std::uint64_t job, tcp_place root, ucs::unique_fd connected,
              const job_key& key = {});
-    // One that tries these addresses first, and then what the name of the host says; for tests.
+    // This rank tries these addresses first, and then those of the name of the host. For tests.
     tcp_leaf(const membership& who, std::uint64_t job, tcp_place root,
              std::vector<ucs::net::socket_address> addresses, const job_key& key = {});
     ~tcp_leaf() override;
