@@ -16,11 +16,12 @@ namespace ucg::net {
 // The ranks that have not begun it, as far as this one can find out. It asks those that it waits
 // for, and nobody else: them it needs a connection to in any case, but if all asked whomever others
 // blame, a rank that is late would get one from each. Who has begun it answers with whom it blames
-// itself, and says so again when that changes, or when it is asked again. So names pass from rank
-// to rank to all that wait. Ranks may wait for each other, and would tell each other a name for
-// ever: so whoever finds out that a rank has begun, which stays true, says that, too, to all whom
-// it has told that name. A rank is asked in each round until it answers: so long one that has come
-// since may be named. Owner context; all may throw std::bad_alloc.
+// itself, and says so again when that changes, or, to askers that get no endpoint, when they ask
+// again. So names pass from rank to rank to all that wait. Ranks may wait for each other, and would
+// tell each other a name for ever: so whoever finds out that a rank has begun, which stays true,
+// says that, too, to all whom it has told that name. A rank is asked in each round until it
+// answers: so long one that has come since may be named. Owner context; all may throw
+// std::bad_alloc.
 class blame {
 public:
     using rank_t = schedule::rank_t;

@@ -42,9 +42,9 @@ public:
         std::uint32_t unused;
         schedule::sequence_t operation;
     };
-    // Whom the one that was asked blames itself, also later when that changes, where there is an
-    // endpoint already; none: it does not wait, or for none but ranks that have begun. And which of
-    // those that it blamed before have begun.
+    // Whom the one that was asked blames itself, also later when that changes, if the asker has an
+    // endpoint or is one of the few that get one for that; none: it does not wait, or for none but
+    // ranks that have begun. And which of those that it blamed before have begun.
     struct answer {
         static constexpr std::uint32_t most = blame::most;
 

@@ -67,8 +67,9 @@ public:
     [[nodiscard]] ucs_status_t failure_of(schedule::sequence_t number) noexcept {
         return failed(number).of(number);
     }
-    // For a rank that asks, and is told again when it changes if there is an endpoint: the same, as
-    // far as it fits into a message. Nothing: this one has not begun it itself. std::bad_alloc.
+    // For a rank that asks, and is told again when it changes if it has an endpoint or may get one:
+    // the same, as far as it fits into a message. Nothing: this one has not begun it itself.
+    // std::bad_alloc.
     [[nodiscard]] std::optional<blame::word> answer(schedule::sequence_t number,
                                                     schedule::rank_t asker);
     // That rank says that it has begun the operation, and this; all may be anything.
@@ -84,6 +85,8 @@ private:
     static constexpr ucs::time::nanoseconds never = ~ucs::time::nanoseconds{0};
     // Questions and repeated answers in one round of calls; a question is always answered.
     static constexpr unsigned most_messages = 256;
+    // Ranks that get an endpoint because they ask, while the group lives.
+    static constexpr std::size_t most_called_back = 4;
 
     // An operation that failed and still has steps under way.
     struct ending {
@@ -125,6 +128,7 @@ private:
     void call_missing();
     void ask_pending();
     void tell_askers();
+    [[nodiscard]] bool may_call_back(schedule::rank_t asker);
     [[nodiscard]] std::vector<schedule::rank_t> first_blamed(const schedule::operation& what,
                                                              const blame& book) const;
     [[nodiscard]] std::vector<schedule::rank_t> waits_of(const schedule::operation& what) const;
@@ -150,6 +154,7 @@ private:
     bool asks_ = false;                             // somebody could not be asked yet
     bool tells_ = false;                            // there may be news for those that asked
     unsigned messages_left_ = 0;                    // of this round
+    std::vector<schedule::rank_t> called_back_;     // these got an endpoint because they asked
     ucs::time::nanoseconds next_call_ = never;
     ucs::time::nanoseconds next_service_ = 0;
     ucs::time::nanoseconds between_calls_ = first_call;

@@ -56,9 +56,7 @@ void ucp_fabric::ask_pending() {
         give_up(rank, why);
 }
 
-// Only over endpoints that are there already: a rank that asks may do so in the names of all
-// others, and each new endpoint may take a connection. A rank without one is told when it asks
-// again. What is sent may end operations, as in ask_pending.
+// What is sent may end operations, as in ask_pending.
 void ucp_fabric::tell_askers() {
     tells_ = false;
     for (auto& [number, book] : blames_) {
@@ -66,13 +64,26 @@ void ucp_fabric::tell_askers() {
         if (running == nullptr || running->failed() || !book.is_asked()) continue;
         book.tell(first_blamed(*running, book),
                   [&, about = number](rank_t who, const blame::word& said) {
-                      if (messages_left_ == 0 || !peers_.is_called(who)) return false;
+                      if (messages_left_ == 0 || !may_call_back(who)) return false;
                       const auto to = peers_.to(who);
-                      if (!to) return false;
+                      if (!to) {
+                          tells_ |= to.status() == UCS_INPROGRESS;
+                          return false;
+                      }
                       --messages_left_;
                       return told_.explain(*to, group_, rank_, about, said);
                   });
     }
+}
+
+// A member may ask in the names of all others, and each new endpoint may take a connection, so only
+// a few askers get one. The others are told when they ask again.
+bool ucp_fabric::may_call_back(rank_t asker) {
+    if (peers_.is_called(asker) || std::ranges::find(called_back_, asker) != called_back_.end())
+        return true;
+    if (peers_.failure(asker) != UCS_OK || called_back_.size() == most_called_back) return false;
+    called_back_.push_back(asker);
+    return true;
 }
 
 // Also for those that do not take what is sent to them. In the order of numbers, each once.
@@ -114,8 +125,9 @@ void ucp_fabric::hear_of_blame(sequence_t number, rank_t who, std::span<const ra
     std::ranges::copy_if(blamed, std::back_inserter(said.blamed), is_other);
     std::ranges::copy_if(begun, std::back_inserter(said.begun), is_other);
     tells_ = true;
-    // A rank that has found out something may soon find out more, and may have no endpoint to tell
-    // it by: it is asked again as soon as the last time.
+    // A rank that has found out something may soon find out more, and may not tell this rank by
+    // itself (may_call_back): this rank asks it again as soon as the last time. Large trees have
+    // ranks with many askers one below the other.
     if (found->second.hear(who, said))
         between_calls_ = std::min({between_calls_, between_last_calls_, first_call});
 } catch (const std::bad_alloc&) {
