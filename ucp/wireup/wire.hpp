@@ -11,8 +11,7 @@
 //   refuse   like failed, ep 0, the receipt of what is refused, uid its peer_uid: a request for a
 //            worker that is not here, or a reply or bind for an endpoint that is gone
 //   bind     like reply, with token 7 in the unused bytes: the server's endpoint belongs to the
-//   client's
-//            endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
+//            client's endpoint that asked with this token (ucp/cm/wire.hpp). The answer is a reply
 //
 // Before all of them, where the lanes come in pairs (ucp/wireup/pairing.hpp), over another
 // transport:
