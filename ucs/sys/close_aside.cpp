@@ -49,14 +49,15 @@ closing& all() {
     return *state;
 }
 
+// The one that has waited for longest.
 unique_fd take_next(closing& state) noexcept {
     const std::lock_guard guard(state.lock);
     if (state.waiting.empty()) {
         state.has_thread = false;
         return {};
     }
-    unique_fd next = std::move(state.waiting.back());
-    state.waiting.pop_back();
+    unique_fd next = std::move(state.waiting.front());
+    state.waiting.erase(state.waiting.begin());
     return next;
 }
 
