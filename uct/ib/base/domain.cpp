@@ -41,6 +41,11 @@ unsigned kept_rights(memory_access how, memory_user by) noexcept {
     return by == memory_user::own ? own : own | IBV_ACCESS_MW_BIND;
 }
 
+// A peer that writes a message may not read what lay there before.
+unsigned lent_rights(memory_access allowed) noexcept {
+    return allowed == memory_access::change ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
+}
+
 void warn_of_no_windows(const std::string& device, const char* why) {
     if (!ucs::config::first_time("device without memory windows")) return;
     ucs::log::warn(
@@ -184,9 +189,7 @@ ucs::result<shared_memory> domain::lend(std::span<std::byte> bytes, memory_acces
         if (lent) return lent;
     }
     return register_for_peer(bytes, allowed,
-                             allowed == memory_access::change
-                                 ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
-                                 : IBV_ACCESS_REMOTE_READ);
+                             kept_rights(allowed, memory_user::own) | lent_rights(allowed));
 }
 
 ucs::result<shared_memory> domain::lend_window(memory_windows& windows, std::span<std::byte> bytes,
@@ -194,7 +197,7 @@ ucs::result<shared_memory> domain::lend_window(memory_windows& windows, std::spa
     auto held = cache_.get(bytes.data(), bytes.size(), kept_rights(allowed, memory_user::peer));
     if (!held) return held.status();
     auto& region = *static_cast<ibv_mr*>(held->handle());
-    auto bound = windows.bind(region, bytes, allowed);
+    auto bound = windows.bind(region, bytes, lent_rights(allowed));
     if (!bound) return bound.status();
     struct both {
         ucs::memory::registration region;

@@ -11,21 +11,16 @@ namespace {
 // Binding sends no packet and takes microseconds.
 constexpr ucs::time::nanoseconds longest_wait = ucs::time::second;
 
-// A peer that writes a message may not read what lay there before.
-unsigned rights_for(memory_access allowed) noexcept {
-    return allowed == memory_access::change ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
-}
-
 }  // namespace
 
 ucs::result<memory_windows::binding> memory_windows::bind(ibv_mr& region,
                                                           std::span<std::byte> bytes,
-                                                          memory_access allowed) noexcept {
+                                                          unsigned rights) noexcept {
     const std::scoped_lock guard(lock_);
     if (!are_usable()) return UCS_ERR_IO_ERROR;
     window_handle window = take();
     if (window == nullptr) return UCS_ERR_NO_MEMORY;
-    if (!rebind(*window, region, bytes, rights_for(allowed))) return UCS_ERR_IO_ERROR;
+    if (!rebind(*window, region, bytes, rights)) return UCS_ERR_IO_ERROR;
     return binding(*this, std::move(window), region);
 }
 

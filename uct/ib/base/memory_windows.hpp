@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "ucs/type/result.hpp"
-#include "uct/api/memory.hpp"
 #include "uct/ib/base/handle.hpp"
 
 namespace uct::ib {
@@ -59,12 +58,12 @@ public:
         return !broken_.load(std::memory_order_relaxed);
     }
 
-    // `region` covers the bytes and is registered with IBV_ACCESS_MW_BIND, and with
-    // IBV_ACCESS_LOCAL_WRITE if the peer may write. UCS_ERR_NO_MEMORY: the device has no more
-    // windows now. UCS_ERR_IO_ERROR: a request failed, so that no window can be bound any more,
-    // which is logged the first time.
+    // `rights`: those of a peer, IBV_ACCESS_REMOTE_*. `region` covers the bytes and is registered
+    // with IBV_ACCESS_MW_BIND, and with IBV_ACCESS_LOCAL_WRITE if the peer may write.
+    // UCS_ERR_NO_MEMORY: the device has no more windows now. UCS_ERR_IO_ERROR: a request failed, so
+    // that no window can be bound any more, which is logged the first time.
     [[nodiscard]] ucs::result<binding> bind(ibv_mr& region, std::span<std::byte> bytes,
-                                            memory_access allowed) noexcept;
+                                            unsigned rights) noexcept;
 
 private:
     void unbind(window_handle window, ibv_mr& region) noexcept;
