@@ -177,7 +177,7 @@ struct forged {
     static constexpr std::size_t access_at = 21;
 };
 
-// What a key is for, if its user says that it is for changing all of that.
+// Attaches a key whose user claims that it is for changing all of that.
 std::unique_ptr<uct::remote_memory> claimed(side& user, std::span<const std::byte> key,
                                             std::span<std::byte> all) {
     const auto base = reinterpret_cast<std::uint64_t>(all.data());

@@ -56,7 +56,7 @@ void ucp_fabric::ask_pending() {
         give_up(rank, why);
 }
 
-// What is sent may end operations, as in ask_pending.
+// Each message may end operations, as in ask_pending.
 void ucp_fabric::tell_askers() {
     tells_ = false;
     for (auto& [number, book] : blames_) {

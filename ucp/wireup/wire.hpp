@@ -92,13 +92,13 @@ struct wireup_header {
     ucs::security::tag receipt{};
     ucs::security::tag proof{};
 
-    // Of a request, 56 bits.
+    // The order of a request, 56 bits.
     [[nodiscard]] std::uint64_t order() const noexcept { return number_in_detail(); }
     void set_order(std::uint64_t order) noexcept { set_number_in_detail(order); }
-    // Of a bind, 56 bits.
+    // The token of a bind, 56 bits.
     [[nodiscard]] std::uint64_t token() const noexcept { return number_in_detail(); }
     void set_token(std::uint64_t token) noexcept { set_number_in_detail(token); }
-    // Of failed and refuse.
+    // The reason that failed and refuse give.
     [[nodiscard]] end_reason reason() const noexcept { return static_cast<end_reason>(detail[0]); }
     void set_reason(end_reason reason) noexcept { detail[0] = static_cast<std::uint8_t>(reason); }
 

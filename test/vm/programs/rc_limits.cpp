@@ -318,7 +318,7 @@ TEST_CASE("peers that post no receives do not keep others from being sent to") {
     }
     for (std::uint32_t i = 100; i < 110; ++i)
         check_message(net, out, a, *kept, b, i);
-    // What was sent to them is given up when their endpoints have been gone for long enough.
+    // Messages to them are given up when their endpoints have been gone for long enough.
     eps.clear();
     REQUIRE(becomes_true([&] {
         a.progress();

@@ -37,7 +37,7 @@ public:
     [[nodiscard]] bool scarce() const noexcept { return used_ >= size_ / 2; }
 
 private:
-    // What connection::can_hold asks for at once at most: it relies on that.
+    // connection::can_hold asks for no more at once, and relies on getting it.
     static constexpr std::uint32_t granted_to_each = 2;
     static constexpr std::uint32_t part_in_reserve = 4;
 

@@ -33,9 +33,9 @@ bool has_dmabuf(ibv_pd& of) noexcept {
     return none == nullptr && errno == EBADF;
 }
 
-// What memory is kept registered with: no more than is needed, because a device may not write to
-// the pages of constants, and nothing that a peer could use by the key of the region. Memory that
-// is used in another way later is registered once more, with the rights of both.
+// The rights that memory is kept registered with: no more than are needed, because a device may not
+// write to the pages of constants, and nothing that a peer could use by the key of the region.
+// Memory that is used in another way later is registered once more, with the rights of both.
 unsigned kept_rights(memory_access how, memory_user by) noexcept {
     const unsigned own = how == memory_access::change ? IBV_ACCESS_LOCAL_WRITE : 0;
     return by == memory_user::own ? own : own | IBV_ACCESS_MW_BIND;

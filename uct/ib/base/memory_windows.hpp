@@ -20,7 +20,7 @@ namespace uct::ib {
 // thread.
 class memory_windows {
 public:
-    // What requests to bind are sent with: a queue pair that is connected to itself and ready to
+    // Requests to bind are sent with these: a queue pair that is connected to itself and ready to
     // send, with queues that nothing else uses. In the order of destruction, last first.
     struct queues {
         queue_handle completions;

@@ -1,4 +1,4 @@
-// What the receiver's end of a ring takes from the sender's words.
+// The receiver's end of a ring, and the words of a sender that it refuses.
 #include "ucg/node/stream.hpp"
 
 #include <catch2/catch.hpp>

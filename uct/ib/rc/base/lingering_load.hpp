@@ -1,4 +1,4 @@
-// What connections of closed endpoints hold whose messages have not left yet.
+// The requests that connections of closed endpoints hold until their messages have left.
 #pragma once
 
 #include <algorithm>
