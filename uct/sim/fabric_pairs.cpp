@@ -104,7 +104,7 @@ bool fabric::serve(const link_ptr& on, const operation_ptr& which) {
     if (how == reception::later) repeat({.what = action::access, .on = on, .which = which});
     if (how != reception::taken) return false;
     const regions* const memory = nodes_[on->to]->memory.get();
-    const auto wanted = which->kind == op_kind::get ? memory_access::read : memory_access::change;
+    const peer_rights wanted{which->kind != op_kind::put, which->kind != op_kind::get};
     if (which->length == 0 ||
         memory->allows(which->key, which->remote_address, which->length, wanted)) {
         which->serve();

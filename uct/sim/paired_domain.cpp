@@ -21,6 +21,11 @@ struct packed_key {
 static_assert(sizeof(packed_key) == 24 && std::has_unique_object_representations_v<packed_key>);
 constexpr std::uint8_t key_version = 1;
 
+// What is shared to be changed is read as well, by atomic operations for one.
+peer_rights shared_rights(memory_access allowed) noexcept {
+    return {true, allowed == memory_access::change};
+}
+
 // Peers reach memory as long as this is kept.
 class kept_region {
 public:
@@ -44,11 +49,17 @@ paired_domain::paired_domain(fabric& network)
     : fabric_(network), known_(std::make_shared<regions>()) {}
 
 ucs::result<shared_memory> paired_domain::share(std::span<std::byte> bytes, memory_access allowed) {
-    return share(bytes, allowed, fabric_.network().paired.keeps_registered);
+    return add(bytes, allowed, shared_rights(allowed), fabric_.network().paired.keeps_registered);
 }
 
-ucs::result<shared_memory> paired_domain::share(std::span<std::byte> bytes, memory_access allowed,
-                                                bool for_ever) {
+// One operation reads or writes, and does not do both.
+ucs::result<shared_memory> paired_domain::lend(std::span<std::byte> bytes, memory_access allowed) {
+    const bool is_read = allowed == memory_access::read;
+    return add(bytes, allowed, {is_read, !is_read}, fabric_.network().paired.keeps_registered);
+}
+
+ucs::result<shared_memory> paired_domain::add(std::span<std::byte> bytes, memory_access allowed,
+                                              peer_rights rights, bool for_ever) {
     if (fabric_.refuses_memory()) {
         ucs::log::error(uct_log, "simrc: {} bytes cannot be registered: the limit is reached",
                         bytes.size());
@@ -57,7 +68,7 @@ ucs::result<shared_memory> paired_domain::share(std::span<std::byte> bytes, memo
     std::uint32_t key = 0;
     do {
         key = static_cast<std::uint32_t>(fabric_.dice().next());
-    } while (!known_->add(key, bytes, allowed));
+    } while (!known_->add(key, bytes, rights));
     auto keeper = std::make_shared<kept_region>(known_, key, for_ever);
     const packed_key made{reinterpret_cast<std::uint64_t>(bytes.data()),
                           bytes.size(),
@@ -79,7 +90,8 @@ ucs::result<shared_memory> paired_domain::allocate(std::size_t length) {
     auto kept = std::make_shared<both>();
     kept->memory = std::make_unique<word[]>(words);
     auto* const first = reinterpret_cast<std::byte*>(kept->memory.get());
-    auto made = share({first, words * sizeof(word)}, memory_access::change, false);
+    constexpr auto all = memory_access::change;
+    auto made = add({first, words * sizeof(word)}, all, shared_rights(all), false);
     if (!made) return made.status();
     kept->region = std::move(made->keeper);
     made->bytes = made->bytes.first(length);

@@ -34,6 +34,7 @@ public:
 
     ucs::result<shared_memory> allocate(std::size_t length) override;
     ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed) override;
+    ucs::result<shared_memory> lend(std::span<std::byte> bytes, memory_access allowed) override;
     ucs_status_t prepare(std::span<const std::byte>, memory_access) noexcept override {
         return fabric_.refuses_memory() ? UCS_ERR_NO_MEMORY : UCS_OK;
     }
@@ -47,8 +48,8 @@ public:
     [[nodiscard]] const std::shared_ptr<regions>& known() const noexcept { return known_; }
 
 private:
-    ucs::result<shared_memory> share(std::span<std::byte> bytes, memory_access allowed,
-                                     bool for_ever);
+    ucs::result<shared_memory> add(std::span<std::byte> bytes, memory_access allowed,
+                                   peer_rights rights, bool for_ever);
 
     fabric& fabric_;
     const std::shared_ptr<regions> known_;

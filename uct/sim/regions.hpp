@@ -1,20 +1,25 @@
 // Memory that a simulated device knows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 
-#include "uct/api/memory.hpp"
-
 namespace uct::sim {
+
+// What peers may do with a piece of memory, or want to. Atomic operations read and write.
+struct peer_rights {
+    bool reads;
+    bool writes;
+};
 
 // Pieces of memory by their keys, and what peers may do with them. Shared by the domain, the
 // interfaces on it and whoever keeps a piece; one thread.
 class regions {
 public:
     // False: that key is taken.
-    bool add(std::uint32_t key, std::span<const std::byte> bytes, memory_access allowed) {
+    bool add(std::uint32_t key, std::span<const std::byte> bytes, peer_rights allowed) {
         return known_.try_emplace(key, region{bytes, allowed}).second;
     }
     void remove(std::uint32_t key) noexcept { known_.erase(key); }
@@ -22,19 +27,19 @@ public:
 
     // Whether peers may do that there.
     [[nodiscard]] bool allows(std::uint32_t key, std::uint64_t address, std::size_t length,
-                              memory_access wanted) const noexcept {
+                              peer_rights wanted) const noexcept {
         const auto found = known_.find(key);
         if (found == known_.end()) return false;
         const auto& [bytes, allowed] = found->second;
         const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(bytes.data());
         return offset <= bytes.size() && length <= bytes.size() - offset &&
-               (wanted == memory_access::read || allowed == memory_access::change);
+               (allowed.reads || !wanted.reads) && (allowed.writes || !wanted.writes);
     }
 
 private:
     struct region {
         std::span<const std::byte> bytes;
-        memory_access allowed;
+        peer_rights allowed;
     };
     std::map<std::uint32_t, region> known_;
 };
