@@ -23,10 +23,13 @@ void parse(std::span<const std::byte> bytes) {
     const auto said = wire::parse({exact.get(), bytes.size()});
     if (!said) return;
     require(said->type >= wire::kind::ready && said->type <= wire::kind::stop);
-    require(said->text.size() == bytes.size() - sizeof(wire::header));
-    require(said->text.size() <= wire::longest_text);
-    require(std::none_of(said->text.begin(), said->text.end(),
-                         [](unsigned char each) { return each < 0x20 || each == 0x7f; }));
+    // A byte that is not printed as it is takes four characters, as \xNN.
+    const std::size_t length = bytes.size() - sizeof(wire::header);
+    require(length <= wire::longest_text);
+    require(said->text.size() >= length && said->text.size() <= 4 * length);
+    require(std::none_of(said->text.begin(), said->text.end(), [](unsigned char each) {
+        return (each < 0x20 && each != '\t') || each == 0x7f;
+    }));
     require(!said->descriptor);
 }
 
