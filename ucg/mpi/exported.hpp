@@ -9,9 +9,9 @@
 // the other.
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #define UCG_MPI_SERVES_OPEN_MPI_5 1
+#include <later_calls.hpp>  // written by make_calls.py
 #include <mpi-ext.h>
 
-#include "ucg/mpi/open_mpi_5.hpp"
 #pragma weak PMPIX_Barrier_init
 #pragma weak PMPIX_Bcast_init
 #pragma weak PMPIX_Reduce_init
